@@ -168,11 +168,7 @@ mod tests {
         assert_eq!(binary(test), Some(expected));
         assert_eq!(binary(&test.replace("true", "false")), None);
         assert_eq!(binary(&test.replace("\"/w/target/it-1\"", "null")), None);
-        assert_eq!(
-            binary(&test.replace("crates/tcp", "benches")),
-            None,
-            "nothing to test there"
-        );
+        assert_eq!(binary(&test.replace("crates/tcp", "benches")), None, "nothing to test there");
         assert_eq!(binary(r#"{"reason":"build-finished","success":true}"#), None);
     }
 

@@ -131,10 +131,7 @@ mod tests {
     #[test]
     fn a_crate_reaches_what_is_built_from_it_and_whose_tests_use_it() {
         assert_eq!(reached(&["crates/sim/src/a.rs"]), crates(&["cli", "sim"]));
-        assert_eq!(
-            reached(&["crates/tcp/src/a.rs"]),
-            crates(&["cc", "cli", "sim", "tcp"])
-        );
+        assert_eq!(reached(&["crates/tcp/src/a.rs"]), crates(&["cc", "cli", "sim", "tcp"]));
         assert_eq!(reached(&["crates/soc/tests/a.rs"]), crates(&["soc"]));
     }
 

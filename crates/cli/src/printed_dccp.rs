@@ -1,7 +1,7 @@
 //! What `fairwave dccp --json` prints, as a type.
 
 use fairwave_dccp::tfrc::equation::throughput;
-use fairwave_sockets::dccp::{Account, Peer};
+use fairwave_dccp_tool::{Account, Peer};
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;

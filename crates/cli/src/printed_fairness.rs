@@ -1,9 +1,9 @@
 //! What `fairwave fairness` prints with `--json`, as a type, and what it is made of.
 
-use fairwave_lab::fairness::{
+use fairwave_fairness as measured;
+use fairwave_fairness::results::{
     Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station, Summary,
 };
-use fairwave_sockets::fairness as measured;
 use schemars::JsonSchema;
 use serde::Serialize;
 

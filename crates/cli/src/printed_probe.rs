@@ -1,6 +1,6 @@
 //! What `fairwave probe HOST --json` prints, as a type.
 
-use fairwave_sockets::probe::{Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
+use fairwave_probe_tool::{Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
 use schemars::JsonSchema;
 use serde::Serialize;
 

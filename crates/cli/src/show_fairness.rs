@@ -1,7 +1,7 @@
 //! How stations shared a network, in words, bars and a page.
 
 use crate::table::Table;
-use fairwave_lab::fairness::{
+use fairwave_fairness::results::{
     Counted, Ending, RadioSample, Record, Station, StationSummary, Summary,
 };
 use fairwave_lab::means::MeanSummary;
@@ -354,7 +354,7 @@ fn radios(record: &Record) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_lab::fairness::Repetition;
+    use fairwave_fairness::results::Repetition;
 
     /// What a radio of a real kernel tells is judged in a guest (`cargo xtask vm measure`).
     #[test]

@@ -2,7 +2,7 @@
 
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
-use fairwave_sockets::probe::{
+use fairwave_probe_tool::{
     Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Percentiles, Way,
 };
 use fairwave_units::BitRate;
@@ -210,7 +210,7 @@ fn round_trips(found: &Measured) -> Figure {
 
 fn waits(found: &Measured) -> Figure {
     let newest = found.delays.iter().rev().take(2);
-    let curve = |delays: &fairwave_sockets::probe::Delays| Curve {
+    let curve = |delays: &fairwave_probe_tool::Delays| Curve {
         label: format!("packets of {} bytes", delays.payload_bytes),
         points: delays
             .sent_s
@@ -232,7 +232,7 @@ fn waits(found: &Measured) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_sockets::probe::Interval;
+    use fairwave_probe_tool::Interval;
 
     fn found(kind: Kind, beside_ms: Option<f64>) -> Measured {
         let exact = |value| Interval { value, low: value, high: value };

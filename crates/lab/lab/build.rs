@@ -18,7 +18,7 @@ const LOCK: &str = "Cargo.lock";
 
 fn main() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let identity = match own.ancestors().nth(2).filter(|root| is_repository(root)) {
+    let identity = match own.ancestors().nth(3).filter(|root| is_repository(root)) {
         Some(root) => of_sources(root, own),
         None => {
             println!("cargo:rerun-if-changed=build.rs");
@@ -31,15 +31,25 @@ fn main() {
 
 /// Whether the sources of the simulator lie beside, as they do unless this crate is packed alone.
 fn is_repository(root: &Path) -> bool {
-    ROOTS.iter().all(|name| root.join("crates").join(name).join("src").is_dir())
-        && root.join(LOCK).is_file()
+    ROOTS.iter().all(|name| directory(root, name).is_some()) && root.join(LOCK).is_file()
+}
+
+/// The directory `crates/FLOOR/NAME` of the crate `fairwave-NAME`. Floors may have directories of the
+/// same name, so the manifest decides.
+fn directory(root: &Path, name: &str) -> Option<PathBuf> {
+    let line = format!("name = \"fairwave-{name}\"");
+    let floors = fs::read_dir(root.join("crates")).ok()?;
+    let mut crates = floors.flatten().map(|floor| floor.path().join(name));
+    crates.find(|path| {
+        let manifest = fs::read_to_string(path.join("Cargo.toml"));
+        manifest.is_ok_and(|text| text.lines().any(|found| found == line))
+    })
 }
 
 fn of_sources(root: &Path, own: &Path) -> Vec<u8> {
     let mut files = BTreeSet::new();
     let mut watched = vec![root.join(LOCK)];
-    for name in crates(root) {
-        let directory = root.join("crates").join(name);
+    for directory in crates(root).iter().filter_map(|name| directory(root, name)) {
         watched.extend([directory.join("src"), directory.join("Cargo.toml")]);
     }
     watched.extend(OWN.map(|part| own.join(part)));
@@ -66,8 +76,8 @@ fn crates(root: &Path) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
     let mut next: Vec<String> = ROOTS.map(str::to_owned).to_vec();
     while let Some(name) = next.pop() {
-        let manifest = root.join("crates").join(&name).join("Cargo.toml");
-        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        let Some(directory) = directory(root, &name) else { continue };
+        let Ok(text) = fs::read_to_string(directory.join("Cargo.toml")) else { continue };
         if known.insert(name) {
             next.extend(dependencies(&text));
         }

@@ -44,7 +44,7 @@ const MODULES: [&str; 9] = [
 
 /// Boots the guest, and writes what it showed.
 pub(super) fn dccp() -> Outcome {
-    run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "dccp-run"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-dccp-tool", "--bin", "dccp-run"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
     let commands = ["debug/fairwave", "debug/dccp-run"].map(|path| workspace::target().join(path));
     let guest = Guest {

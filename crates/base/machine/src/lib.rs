@@ -14,6 +14,7 @@
 //! [`Replay`] is the memory of message numbers that machines with seals share.
 
 pub mod contract;
+pub mod datagram;
 pub mod line;
 mod replay;
 

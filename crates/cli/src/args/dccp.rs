@@ -42,7 +42,7 @@ pub(crate) enum Task {
 #[derive(Args, Debug)]
 pub(crate) struct Ends {
     /// The server's port of DCCP
-    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_sockets::dccp::PORT)]
+    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_dccp_tool::PORT)]
     pub(crate) port: u16,
     /// The service asked for and offered: four letters, or a number
     #[arg(long, value_name = "CODE", default_value = "FWAV", value_parser = service)]

@@ -74,7 +74,7 @@ pub(crate) struct RunFairness {
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// The server's port, TCP and UDP
-    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_sockets::fairness::PORT)]
+    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_fairness::PORT)]
     pub(crate) port: u16,
     /// Speak IPv4 only
     #[arg(short = '4', conflicts_with = "six")]

@@ -32,7 +32,7 @@ pub(crate) struct Probe {
     #[arg(required = true, value_name = "HOST")]
     pub(crate) host: Option<String>,
     /// The server's UDP port
-    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_sockets::probe::PORT)]
+    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_probe_tool::PORT)]
     pub(crate) port: u16,
     /// Speak IPv4 only
     #[arg(short = '4', conflicts_with = "six")]

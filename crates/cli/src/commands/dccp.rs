@@ -9,8 +9,8 @@ use crate::printed_dccp::{
 };
 use crate::{output, stop};
 use fairwave_dccp::Ccid;
+use fairwave_dccp_tool::{Addressee, Error, Host, News, Over, Peer, Request, Told, Traffic};
 use fairwave_netns::become_ordinary_user;
-use fairwave_sockets::dccp::{Addressee, Error, Host, News, Over, Peer, Request, Told, Traffic};
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
 use std::collections::BTreeMap;

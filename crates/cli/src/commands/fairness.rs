@@ -9,12 +9,12 @@ use crate::outcome::Failure;
 use crate::printed::CompareOutput;
 use crate::printed_fairness::{FairnessOutput, record};
 use crate::{clock, output, show_fairness, stop};
-use fairwave_lab::fairness::{Record, compare, flent, read};
-use fairwave_lab::results::write_file;
-use fairwave_sockets::fairness::{
+use fairwave_fairness::results::{Record, compare, flent, read};
+use fairwave_fairness::{
     Error, Limits, News, PORT, Progress, Protocol, Request, ServeConfig, Server, Terms, Traffic,
     measure,
 };
+use fairwave_lab::results::write_file;
 use fairwave_units::{BitRate, several};
 use fairwave_wire::seal::Key;
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::outcome::Failure;
 use crate::printed_probe::ProbeOutput;
 use crate::{output, show_measured, stop};
 use fairwave_lab::results::write_file;
-use fairwave_sockets::probe::{
+use fairwave_probe_tool::{
     Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, key_of, measure,
     pairing_code,
 };

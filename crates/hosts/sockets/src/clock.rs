@@ -37,7 +37,7 @@ impl Clock {
     }
 
     /// Sleeps until a time, whatever signals arrive.
-    pub(crate) fn wait_until(self, at: Instant) {
+    pub fn wait_until(self, at: Instant) {
         while self.now() < at {
             self.sleep_until(at);
         }

@@ -2,9 +2,9 @@
 
 use crate::arrival::arrival;
 use crate::clock::Clock;
-use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
+use crate::transport::{Left, Taken, Transport};
 use crate::udp::Udp;
-use fairwave_machine::Machine;
+use fairwave_machine::datagram::{Datagrams, Outgoing};
 use fairwave_units::{Duration, Instant};
 use std::io;
 
@@ -17,14 +17,6 @@ const TURN: usize = 64;
 const TOGETHER: usize = 64;
 /// Longest wait for room in the socket's buffer.
 const LONGEST_BLOCK: Duration = Duration::from_secs(1);
-
-/// A machine that speaks in datagrams.
-pub trait Datagrams: Machine {
-    /// The fact that this datagram arrived.
-    fn arrived(datagram: Incoming) -> Self::Input;
-    /// An output as a datagram.
-    fn departs(output: Self::Output) -> Outgoing;
-}
 
 /// What a driver has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

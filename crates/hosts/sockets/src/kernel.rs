@@ -162,7 +162,7 @@ pub(crate) fn send(
 }
 
 /// Sets an option of a socket that is a number.
-pub(crate) fn set_option(
+pub fn set_option(
     socket: BorrowedFd<'_>,
     level: c_int,
     name: c_int,
@@ -177,7 +177,7 @@ pub(crate) fn set_option(
 }
 
 /// Reads an option of a socket into `value`; how many bytes it has.
-pub(crate) fn option(
+pub fn option(
     socket: BorrowedFd<'_>,
     level: c_int,
     name: c_int,

@@ -12,21 +12,21 @@
 
 pub mod arrival;
 pub mod clock;
-pub mod dccp;
 mod driver;
-pub mod fairness;
 mod kernel;
 mod port;
-pub mod probe;
 pub mod radio;
+pub mod random;
 mod raw;
 mod stream;
 mod transport;
 mod udp;
 
 pub use clock::Clock;
-pub use driver::{Counts, Datagrams, Driver};
+pub use driver::{Counts, Driver};
+pub use fairwave_machine::datagram::{Datagrams, Incoming, Outgoing};
+pub use kernel::{option, set_option};
 pub use raw::Raw;
 pub use stream::Stream;
-pub use transport::{Incoming, Left, Outgoing, Taken, Transport};
+pub use transport::{Left, Taken, Transport};
 pub use udp::Udp;

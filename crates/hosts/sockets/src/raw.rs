@@ -8,7 +8,8 @@
 
 use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};
-use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
+use crate::transport::{Left, Taken, Transport};
+use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};

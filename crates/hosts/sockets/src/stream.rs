@@ -2,7 +2,8 @@
 //! octets, as RFC 4571 frames RTP.
 
 use crate::clock::timespec;
-use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
+use crate::transport::{Left, Taken, Transport};
+use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -1,43 +1,9 @@
 //! What a driver needs of a socket: datagrams in, datagrams out, and a wait.
 
+use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
-use fairwave_wire::ipv4::Ecn;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-
-/// A datagram that was taken from a socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incoming {
-    /// Who sent it. The port is zero where the socket knows none, as a raw one.
-    pub from: SocketAddr,
-    /// The address that it was sent to, where the socket tells.
-    pub to: Option<IpAddr>,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Its payload: what is behind the header of UDP, or behind that of IP.
-    pub bytes: Vec<u8>,
-}
-
-/// A datagram to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Where to. A raw socket ignores the port.
-    pub to: SocketAddr,
-    /// The address to send from; `None` lets the kernel choose.
-    pub from: Option<IpAddr>,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Its payload.
-    pub bytes: Vec<u8>,
-}
-
-impl Outgoing {
-    /// A datagram of which nothing but its destination and payload matters.
-    pub const fn new(to: SocketAddr, bytes: Vec<u8>) -> Self {
-        Self { to, from: None, ecn: Ecn::NotEct, bytes }
-    }
-}
 
 /// A datagram, and what the kernel said beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]

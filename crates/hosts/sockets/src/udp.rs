@@ -2,7 +2,8 @@
 
 use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};
-use crate::transport::{Incoming, Left, Outgoing, Taken, Transport};
+use crate::transport::{Left, Taken, Transport};
+use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -82,7 +83,7 @@ impl Udp {
     ///
     /// # Errors
     /// If there is no way to the peer.
-    pub(crate) fn source(peer: SocketAddr) -> io::Result<IpAddr> {
+    pub fn source(peer: SocketAddr) -> io::Result<IpAddr> {
         Ok(Self::connect(peer)?.address()?.ip())
     }
 }

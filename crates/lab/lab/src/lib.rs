@@ -2,7 +2,6 @@
 
 pub mod compare;
 pub mod doubts;
-pub mod fairness;
 pub mod means;
 pub mod metrics;
 pub mod over;

@@ -13,6 +13,7 @@
 //! Packets that it was asked for go to the address that the cookie came back from, within what it
 //! granted, and only while that address goes on asking.
 
+mod datagrams;
 pub mod delay;
 pub mod diagnosis;
 pub mod estimate;

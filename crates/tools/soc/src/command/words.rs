@@ -87,7 +87,7 @@ mod tests {
         assert!(text.contains("weight 1.000 rest, 0.200 voice  ("), "{text}");
         let stations = vec![station];
         let traffic = vec!["rest".to_owned()];
-        let text = words(&Status { stations, traffic, ..Status::default() });
+        let text = words(&Status { traffic, stations, ..Status::default() });
         assert!(text.contains("weight 1.000  (report"), "{text}");
         assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
     }

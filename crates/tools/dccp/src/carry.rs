@@ -1,0 +1,66 @@
+//! Between packets of a connection and the bytes of a socket.
+
+use bytes::Bytes;
+use fairwave_dccp::Packet;
+use fairwave_sockets::Incoming;
+use fairwave_wire::dccp::{self, Kind, Options};
+use fairwave_wire::pseudo::Pseudo;
+use std::net::{IpAddr, SocketAddr};
+
+/// What carries the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// IP, as protocol 33.
+    Ip,
+    /// UDP (RFC 6773): passes NATs and needs no privileges.
+    Udp,
+}
+
+/// The protocol number of DCCP.
+pub(super) const PROTOCOL: u8 = 33;
+
+impl Over {
+    /// The packet of a datagram that was sent to `local`, unless the datagram knows better; `None`
+    /// if it is broken: whoever sent it gets no answer (RFC 4340 section 8.5, step 1).
+    pub(super) fn read(self, datagram: &Incoming, local: Option<IpAddr>) -> Option<Packet<Bytes>> {
+        let bytes = &datagram.bytes;
+        let read = match self {
+            Self::Udp => dccp::parse_in_udp(bytes).ok()?,
+            Self::Ip => {
+                let to = datagram.to.or(local)?;
+                dccp::parse(bytes, Pseudo::between(datagram.from.ip(), to)?).ok()?
+            }
+        };
+        let kind = read.header.kind;
+        let has_data = match kind {
+            Kind::Data | Kind::DataAck { .. } => true,
+            _ => kind.is_data_packet() && !read.payload.is_empty(),
+        };
+        Some(Packet {
+            header: read.header,
+            options: Options::from_bytes(read.options),
+            ecn: datagram.ecn,
+            payload: has_data.then(|| Bytes::copy_from_slice(read.payload)),
+        })
+    }
+
+    /// The bytes of a packet between two addresses; `None` if it cannot be written.
+    pub(super) fn write(
+        self,
+        packet: &Packet<Bytes>,
+        from: Option<IpAddr>,
+        to: SocketAddr,
+    ) -> Option<Vec<u8>> {
+        let Packet { header, options, payload, .. } = packet;
+        let payload = payload.as_deref().unwrap_or_default();
+        let mut bytes = Vec::with_capacity(header.wire_len() + payload.len());
+        match self {
+            Self::Udp => dccp::write_in_udp(&mut bytes, header, options, payload).ok()?,
+            Self::Ip => {
+                let pseudo = Pseudo::between(from?, to.ip())?;
+                header.write(&mut bytes, pseudo, options, payload).ok()?;
+            }
+        }
+        Some(bytes)
+    }
+}

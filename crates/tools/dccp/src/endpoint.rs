@@ -1,0 +1,396 @@
+//! The connections of one port, as one machine that speaks in datagrams.
+
+use super::carry::Over;
+use super::source::{Source, Traffic};
+use bytes::Bytes;
+use fairwave_dccp::{Config, Connection, Event, Feature, Input, Packet, Standard, State, Stats};
+use fairwave_machine::Machine;
+use fairwave_sockets::Datagrams;
+use fairwave_sockets::{Incoming, Outgoing};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::{Kind, ResetCode, Seq48, Side};
+use fairwave_wire::seal::Key;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+/// Connections at once: a listener answers no Request beyond.
+const CONNECTIONS: usize = 16;
+/// How long a connection that has ended is kept, to answer what still arrives.
+const AFTERWARDS: Duration = Duration::from_secs(2);
+/// After so long a connection whose client has not answered makes room for another.
+const HALF_OPEN: Duration = Duration::from_secs(5);
+
+/// What an endpoint is.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What carries its packets.
+    pub over: Over,
+    /// What each connection is set up with. The local port is that of the endpoint; the remote one
+    /// is that of the server, or zero for a listener.
+    pub connection: Config,
+    /// The congestion control profiles.
+    pub profiles: Standard,
+    /// The server's address, for a client.
+    pub server: Option<SocketAddr>,
+    /// The address of this end, where datagrams do not tell theirs.
+    pub local: Option<IpAddr>,
+    /// What a client sends.
+    pub traffic: Option<Traffic>,
+    /// From it initial sequence numbers are made that nobody can guess (RFC 4340 section 7.2).
+    pub secret: Key,
+}
+
+/// Who is at the other end: its address, with the port of UDP if that is what carries, and its
+/// port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// The address.
+    pub address: SocketAddr,
+    /// The port of DCCP.
+    pub port: u16,
+}
+
+/// A fact for an endpoint.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    /// A client opens its connection.
+    Start,
+    /// A datagram arrived.
+    Arrived(Incoming),
+    /// All connections are to be closed. A listener takes no new ones.
+    Stop,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// In good order.
+    Closed,
+    /// The other end reset it.
+    Reset(ResetCode, [u8; 3]),
+    /// This end reset it, because the other one broke the protocol.
+    Failed(ResetCode),
+    /// The other end was silent for too long.
+    TimedOut,
+}
+
+/// What an endpoint tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum News {
+    /// A handshake is complete.
+    Established(Peer),
+    /// A connection is over.
+    Ended(Peer, End, Box<Account>),
+}
+
+/// What a connection came to so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Account {
+    /// When it was established.
+    pub established: Option<Instant>,
+    /// When the first and the last application data arrived.
+    pub arrived: Option<(Instant, Instant)>,
+    /// Packets of the other end that are missing between the first and the last that came, after
+    /// the handshake.
+    pub missing: u64,
+    /// Counters and what congestion control knows.
+    pub stats: Stats,
+    /// The profiles of what is sent from here and from there.
+    pub profiles: (u8, u8),
+}
+
+/// The connections of one port. What is broken or meant for others is counted and not answered.
+#[derive(Debug)]
+pub struct Endpoint {
+    settings: Settings,
+    lines: BTreeMap<Peer, Line>,
+    /// Answers to packets of no connection.
+    strays: VecDeque<Outgoing>,
+    news: VecDeque<News>,
+    opened: u64,
+    is_stopping: bool,
+    ignored: Ignored,
+}
+
+/// Datagrams that were not answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// They are no packets of DCCP, or damaged.
+    pub broken: u64,
+    /// They are for other ports.
+    pub foreign: u64,
+    /// They ask for more connections than there may be.
+    pub turned_away: u64,
+}
+
+impl Endpoint {
+    /// An endpoint without connections.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            lines: BTreeMap::new(),
+            strays: VecDeque::new(),
+            news: VecDeque::new(),
+            opened: 0,
+            is_stopping: false,
+            ignored: Ignored::default(),
+        }
+    }
+
+    /// Datagrams that were not answered so far.
+    pub const fn ignored(&self) -> Ignored {
+        self.ignored
+    }
+
+    /// What connections that are established came to so far.
+    pub fn accounts(&self) -> impl Iterator<Item = (Peer, Account)> {
+        let open = self.lines.iter().filter(|(_, line)| line.is_open());
+        open.map(|(peer, line)| (*peer, line.account()))
+    }
+
+    /// Whether connections are left.
+    pub fn is_empty(&self) -> bool {
+        self.lines.values().all(|line| line.ended.is_some())
+    }
+
+    /// A number that nobody outside can guess, another one for each connection.
+    fn first_number(&mut self, peer: Peer) -> Seq48 {
+        self.opened += 1;
+        let who = peer.address.to_string();
+        let parts = [&self.opened.to_be_bytes()[..], who.as_bytes(), &peer.port.to_be_bytes()];
+        let tag = self.settings.secret.tag("dccp initial sequence number", &parts);
+        let [a, b, c, d, e, f, ..] = tag.0;
+        Seq48::new(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
+
+    fn line(&mut self, now: Instant, peer: Peer, local: Option<IpAddr>) -> Line {
+        let number = self.first_number(peer);
+        let profiles = Box::new(self.settings.profiles);
+        Line {
+            connection: Connection::new(self.settings.connection.clone(), number, profiles),
+            local: local.or(self.settings.local),
+            source: None,
+            began: now,
+            established: None,
+            arrived: None,
+            before: None,
+            ended: None,
+        }
+    }
+
+    fn start(&mut self, now: Instant) {
+        let Some(address) = self.settings.server else { return };
+        let peer = Peer { address, port: self.settings.connection.remote_port };
+        let mut line = self.line(now, peer, None);
+        line.connection.handle(now, Input::Open);
+        self.lines.insert(peer, line);
+    }
+
+    fn arrived(&mut self, now: Instant, datagram: &Incoming) {
+        let Some(packet) = self.settings.over.read(datagram, self.settings.local) else {
+            self.ignored.broken += 1;
+            return;
+        };
+        if packet.header.destination_port != self.settings.connection.local_port {
+            self.ignored.foreign += 1;
+            return;
+        }
+        let peer = Peer { address: datagram.from, port: packet.header.source_port };
+        let is_request = matches!(packet.header.kind, Kind::Request { .. });
+        match self.lines.get_mut(&peer) {
+            Some(line) if !(is_request && line.ended.is_some()) => {
+                line.connection.handle(now, Input::Packet(packet));
+            }
+            _ if self.settings.server.is_some() => self.ignored.foreign += 1,
+            _ => self.welcome(now, peer, datagram.to, packet),
+        }
+    }
+
+    /// A listener has got a packet of nobody whom it knows.
+    fn welcome(&mut self, now: Instant, peer: Peer, to: Option<IpAddr>, packet: Packet<Bytes>) {
+        if self.is_stopping || !self.has_room(now, peer) {
+            self.ignored.turned_away += 1;
+            return;
+        }
+        let mut line = self.line(now, peer, to);
+        line.connection.handle(now, Input::Listen);
+        line.connection.handle(now, Input::Packet(packet));
+        if line.connection.state() > State::Listen {
+            self.lines.insert(peer, line);
+            return;
+        }
+        while let Some(answer) = line.connection.poll(now) {
+            let answer = line.outgoing(self.settings.over, peer, &answer);
+            self.strays.extend(answer.filter(|_| self.strays.len() < CONNECTIONS));
+        }
+    }
+
+    /// Whether there is room for one more connection. Those that are over make room, and those
+    /// whose client has not answered for long: its address may be forged.
+    fn has_room(&mut self, now: Instant, peer: Peer) -> bool {
+        if self.lines.len() >= CONNECTIONS && !self.lines.contains_key(&peer) {
+            let is_idle = |line: &Line| {
+                let is_slow = line.established.is_none() && now.since(line.began) > HALF_OPEN;
+                line.ended.is_some() || is_slow
+            };
+            let idle = self.lines.iter().find(|(_, line)| is_idle(line)).map(|(peer, _)| *peer);
+            return idle.is_some_and(|idle| self.lines.remove(&idle).is_some());
+        }
+        true
+    }
+
+    fn stop(&mut self, now: Instant) {
+        self.is_stopping = true;
+        for line in self.lines.values_mut() {
+            line.source = None;
+            line.connection.handle(now, Input::Close);
+        }
+    }
+
+    /// Takes what a connection tells.
+    fn note(&mut self, now: Instant) {
+        let is_client = self.settings.server.is_some();
+        for (peer, line) in &mut self.lines {
+            while let Some(event) = line.connection.event() {
+                let end = match event {
+                    Event::Established => {
+                        line.established = Some(now);
+                        line.before = Some(line.progress());
+                        let traffic = self.settings.traffic.filter(|_| is_client);
+                        line.source = traffic.map(|traffic| Source::new(traffic, now));
+                        self.news.push_back(News::Established(*peer));
+                        continue;
+                    }
+                    Event::Data { .. } => {
+                        let first = line.arrived.map_or(now, |(first, _)| first);
+                        line.arrived = Some((first, now));
+                        continue;
+                    }
+                    Event::Unsent { .. } => continue,
+                    Event::Closed => End::Closed,
+                    Event::Reset { code, data } => End::Reset(code, data),
+                    Event::Failed { code } => End::Failed(code),
+                    Event::TimedOut => End::TimedOut,
+                };
+                (line.source, line.ended) = (None, Some(now));
+                self.news.push_back(News::Ended(*peer, end, Box::new(line.account())));
+            }
+        }
+    }
+}
+
+impl Machine for Endpoint {
+    type Input = Fact;
+    type Output = Outgoing;
+    type Event = News;
+
+    fn handle(&mut self, now: Instant, fact: Fact) {
+        match fact {
+            Fact::Start => self.start(now),
+            Fact::Arrived(datagram) => self.arrived(now, &datagram),
+            Fact::Stop => self.stop(now),
+        }
+        self.note(now);
+    }
+
+    fn wake(&mut self, now: Instant) {
+        self.lines.retain(|_, line| line.ended.is_none_or(|at| now < at + AFTERWARDS));
+        self.lines.values_mut().for_each(|line| line.connection.wake(now));
+        self.note(now);
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some(stray) = self.strays.pop_front() {
+            return Some(stray);
+        }
+        let over = self.settings.over;
+        for (peer, line) in &mut self.lines {
+            while let Some(packet) = line.poll(now) {
+                if let Some(outgoing) = line.outgoing(over, *peer, &packet) {
+                    return Some(outgoing);
+                }
+            }
+        }
+        self.note(now);
+        None
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.lines.values().filter_map(Line::deadline).min()
+    }
+
+    fn event(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+}
+
+impl Datagrams for Endpoint {
+    fn arrived(datagram: Incoming) -> Fact {
+        Fact::Arrived(datagram)
+    }
+
+    fn departs(output: Outgoing) -> Outgoing {
+        output
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Line {
+    connection: Connection<Bytes>,
+    /// The address that the other end sends to.
+    local: Option<IpAddr>,
+    source: Option<Source>,
+    began: Instant,
+    established: Option<Instant>,
+    arrived: Option<(Instant, Instant)>,
+    /// Its progress when the handshake was complete.
+    before: Option<(Seq48, u64)>,
+    ended: Option<Instant>,
+}
+
+impl Line {
+    /// The greatest number that came, and how many packets did.
+    fn progress(&self) -> (Seq48, u64) {
+        (self.connection.greatest_received(), self.connection.stats().packets_received)
+    }
+
+    fn is_open(&self) -> bool {
+        self.established.is_some() && self.ended.is_none()
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Packet<Bytes>> {
+        if let Some(source) = &mut self.source {
+            while let Some(data) = source.next(now, self.connection.queued()) {
+                self.connection.handle(now, Input::Send(data));
+            }
+        }
+        self.connection.poll(now)
+    }
+
+    fn outgoing(&self, over: Over, peer: Peer, packet: &Packet<Bytes>) -> Option<Outgoing> {
+        let bytes = over.write(packet, self.local, peer.address)?;
+        Some(Outgoing { to: peer.address, from: self.local, ecn: packet.ecn, bytes })
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let over = self.ended.map(|at| at + AFTERWARDS);
+        let source = self.source.as_ref().and_then(Source::deadline);
+        [over, source, self.connection.deadline()].into_iter().flatten().min()
+    }
+
+    fn account(&self) -> Account {
+        let missing = self.before.map_or(0, |(first, count)| {
+            let (last, received) = self.progress();
+            last.distance(first).saturating_sub(received - count)
+        });
+        let ccid = |side| self.connection.feature(side, Feature::Ccid) as u8;
+        Account {
+            established: self.established,
+            arrived: self.arrived,
+            missing,
+            stats: self.connection.stats(),
+            profiles: (ccid(Side::Local), ccid(Side::Remote)),
+        }
+    }
+}

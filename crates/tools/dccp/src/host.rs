@@ -1,0 +1,381 @@
+//! An endpoint on a socket.
+
+use super::carry::{Over, PROTOCOL};
+use super::endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
+use super::source::Traffic;
+use fairwave_dccp::{Ccid, Config, QueueLimits, Standard};
+use fairwave_sockets::Raw;
+use fairwave_sockets::Udp;
+use fairwave_sockets::clock::Clock;
+use fairwave_sockets::random::{fill, random};
+use fairwave_sockets::{Counts, Driver};
+use fairwave_sockets::{Left, Outgoing, Taken, Transport};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::UDP_PORT;
+use fairwave_wire::seal::Key;
+use rustix::io::Errno;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZero;
+use thiserror::Error;
+
+/// From one look at whether to stop to the next.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a client asks for a connection.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long connections have to close.
+const CLOSING: Duration = Duration::from_secs(6);
+/// Datagrams that wait to be sent where the application is faster than congestion control allows.
+const QUEUE: usize = 64;
+/// Where ports begin that nobody has for good.
+const EPHEMERAL: u16 = 49_152;
+
+/// What carries the packets of a host: see [`Over`].
+#[derive(Debug)]
+pub enum Socket {
+    /// A raw socket.
+    Raw(Raw),
+    /// A socket of UDP.
+    Udp(Udp),
+}
+
+/// Why there is no connection.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A raw socket takes a privilege.
+    #[error(
+        "a raw socket of protocol 33 needs root or CAP_NET_RAW: {0}; --udp needs neither, where \
+         both ends speak it (RFC 6773)"
+    )]
+    Privilege(#[source] io::Error),
+    /// The kernel refuses a socket.
+    #[error("no socket at {address}: {cause}")]
+    Socket {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// The other host does not speak DCCP.
+    #[error(
+        "{0} answers by ICMP that it does not speak DCCP: nothing listens there, and its kernel \
+         has \
+         no DCCP"
+    )]
+    NoProtocol(IpAddr),
+    /// Nobody listens at the other host's UDP port.
+    #[error("nobody listens at UDP port {} of {}", .0.port(), .0.ip())]
+    NobodyListens(SocketAddr),
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Whom a host speaks with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressee {
+    /// A server, to which it sends. The port is that of DCCP.
+    Server(SocketAddr, Traffic),
+    /// Whoever comes to this address and port of DCCP.
+    Anybody(SocketAddr),
+}
+
+/// What a host does.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// With whom.
+    pub with: Addressee,
+    /// What carries the packets; over UDP, the port of the server.
+    pub over: Over,
+    /// The server's port of UDP.
+    pub udp_port: u16,
+    /// The congestion control profile of data sent from here, and those that data sent to here may
+    /// have, best first.
+    pub ccids: Vec<Ccid>,
+    /// The service code that a client asks for and a server offers.
+    pub service: u32,
+    /// A mark for what a raw socket sends (`SO_MARK`).
+    pub mark: Option<u32>,
+}
+
+impl Request {
+    /// Over raw IP, with CCID 3.
+    pub fn new(with: Addressee) -> Self {
+        let ccids = vec![Ccid::TFRC];
+        let service = super::SERVICE;
+        Self { with, over: Over::Ip, udp_port: UDP_PORT, ccids, service, mark: None }
+    }
+}
+
+/// What a host tells while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// A connection was established or has ended.
+    News(Instant, News),
+    /// What a connection came to so far; once an interval.
+    Sample(Instant, Peer, Box<Account>),
+}
+
+/// An endpoint whose socket is open.
+#[derive(Debug)]
+pub struct Host {
+    driver: Driver<Socket>,
+    endpoint: Endpoint,
+    /// The server, for a client.
+    server: Option<SocketAddr>,
+    /// When it was told to stop.
+    stopped: Option<Instant>,
+}
+
+impl Host {
+    /// Opens the socket: what needs privileges is done afterwards.
+    ///
+    /// # Errors
+    /// If the kernel refuses the socket, or there is no way to the server.
+    pub fn open(request: &Request) -> Result<Self, Error> {
+        let (socket, server, local) = match request.with {
+            Addressee::Server(server, _) => {
+                let (socket, local) = towards(request, server)?;
+                let port = if request.over == Over::Udp { request.udp_port } else { 0 };
+                (socket, Some(SocketAddr::new(server.ip(), port)), Some(local))
+            }
+            Addressee::Anybody(address) => (listening(request, address)?, None, None),
+        };
+        let mut secret = [0; 32];
+        fill(&mut secret)?;
+        let traffic = match request.with {
+            Addressee::Server(_, traffic) => Some(traffic),
+            Addressee::Anybody(_) => None,
+        };
+        let bytes = traffic.map(|traffic| traffic.bytes);
+        let standard = Standard::default();
+        let settings = Settings {
+            over: request.over,
+            connection: config(request)?,
+            profiles: Standard {
+                segment_bytes: bytes.map_or(standard.segment_bytes, f64::from),
+                ..standard
+            },
+            server: server.map(|server| with_scope(request, server)),
+            local,
+            traffic,
+            secret: Key::new(&secret).expect("32 bytes are enough"),
+        };
+        let driver = Driver::new(socket, Clock::start());
+        Ok(Self { driver, endpoint: Endpoint::new(settings), server, stopped: None })
+    }
+
+    /// What its socket has seen so far.
+    pub fn counts(&self) -> Counts {
+        self.driver.counts()
+    }
+
+    /// Datagrams that were not answered so far.
+    pub const fn ignored(&self) -> Ignored {
+        self.endpoint.ignored()
+    }
+
+    /// Runs until a client's connection has ended, or until `stop` says so and connections are
+    /// closed. A client closes `time` after the handshake. Once in `interval`, `tell` hears what
+    /// each connection came to.
+    ///
+    /// # Errors
+    /// If the socket fails, or the server's host says that nobody is there.
+    pub fn run(
+        &mut self,
+        time: Duration,
+        interval: Duration,
+        mut stop: impl FnMut() -> bool,
+        mut tell: impl FnMut(Told),
+    ) -> Result<(), Error> {
+        let mut events = Vec::new();
+        let is_client = self.server.is_some();
+        if is_client {
+            self.driver.tell(&mut self.endpoint, Fact::Start, &mut events);
+        }
+        let (mut sample_at, mut close_at, mut is_over) = (None, None, false);
+        while !is_over {
+            let now = self.driver.now();
+            let is_time = close_at.is_some_and(|at| at <= now);
+            if self.stopped.is_none() && (is_time || stop()) {
+                self.stopped = Some(now);
+                self.driver.tell(&mut self.endpoint, Fact::Stop, &mut events);
+            }
+            if sample_at.is_some_and(|at| at <= now) {
+                sample_at = sample_at.map(|at| at + interval);
+                self.endpoint
+                    .accounts()
+                    .for_each(|(peer, it)| tell(Told::Sample(now, peer, Box::new(it))));
+            }
+            let until = [sample_at, close_at.filter(|_| self.stopped.is_none())];
+            let until = until.into_iter().flatten().fold(now + LOOK, Instant::min);
+            self.driver.turn(&mut self.endpoint, until, &mut events)?;
+            let now = self.driver.now();
+            for news in events.drain(..) {
+                match &news {
+                    News::Established(_) => {
+                        sample_at.get_or_insert(now + interval);
+                        close_at = is_client.then(|| now + time);
+                    }
+                    News::Ended(..) => is_over = is_client,
+                }
+                tell(Told::News(now, news));
+            }
+            self.look_at_trouble(close_at.is_none())?;
+            is_over |= self
+                .stopped
+                .is_some_and(|at| now > at + CLOSING || !is_client && self.endpoint.is_empty());
+        }
+        Ok(())
+    }
+
+    /// A server that is not there says so by ICMP. Once there is a connection nobody is believed
+    /// who says that there is none.
+    fn look_at_trouble(&mut self, is_opening: bool) -> Result<(), Error> {
+        let trouble = self.driver.take_trouble();
+        let Some((server, error)) = self.server.filter(|_| is_opening).zip(trouble) else {
+            return Ok(());
+        };
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOPROTOOPT | Errno::PROTO) => Err(Error::NoProtocol(server.ip())),
+            Some(Errno::CONNREFUSED) => Err(Error::NobodyListens(server)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Each connection's configuration.
+fn config(request: &Request) -> Result<Config, Error> {
+    let (local_port, remote_port) = match request.with {
+        Addressee::Anybody(address) => (address.port(), 0),
+        Addressee::Server(server, _) => (EPHEMERAL | random()? as u16, server.port()),
+    };
+    Ok(Config {
+        local_port,
+        remote_port,
+        service: request.service,
+        send_ccids: request.ccids.clone(),
+        receive_ccids: request.ccids.clone(),
+        queue: QueueLimits { datagrams: QUEUE, ..QueueLimits::default() },
+        give_up: PATIENCE,
+        ..Config::default()
+    })
+}
+
+/// The server's address as datagrams from it have it.
+fn with_scope(request: &Request, server: SocketAddr) -> SocketAddr {
+    match (request.with, server) {
+        (Addressee::Server(SocketAddr::V6(given), _), SocketAddr::V6(mut server)) => {
+            server.set_scope_id(given.scope_id());
+            server.into()
+        }
+        _ => server,
+    }
+}
+
+/// A socket towards a server, and its own address.
+fn towards(request: &Request, server: SocketAddr) -> Result<(Socket, IpAddr), Error> {
+    let failed = |cause| Error::Socket { address: server, cause };
+    match request.over {
+        Over::Ip => {
+            let raw = raw(Raw::connect(server, protocol(), request.mark), server)?;
+            let local = raw.address().map_err(failed)?;
+            Ok((Socket::Raw(raw), local))
+        }
+        Over::Udp => {
+            let mut to = server;
+            to.set_port(request.udp_port);
+            let mut udp = Udp::connect(to).map_err(failed)?;
+            udp.allow_gso();
+            let local = udp.address().map_err(failed)?.ip();
+            Ok((Socket::Udp(udp), local))
+        }
+    }
+}
+
+/// A socket for whoever comes.
+fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error> {
+    if request.over == Over::Ip {
+        let raw = raw(Raw::bind(address.ip(), protocol(), request.mark), address)?;
+        return Ok(Socket::Raw(raw));
+    }
+    address.set_port(request.udp_port);
+    let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, request.udp_port));
+    let udp = Udp::bind(address).or_else(|cause| match address.ip().is_unspecified() {
+        // A kernel without IPv6.
+        true => Udp::bind(four),
+        false => Err(cause),
+    });
+    let mut udp = udp.map_err(|cause| Error::Socket { address, cause })?;
+    udp.allow_gso();
+    Ok(Socket::Udp(udp))
+}
+
+fn protocol() -> NonZero<u8> {
+    NonZero::new(PROTOCOL).expect("33 is not zero")
+}
+
+fn raw(opened: io::Result<Raw>, address: SocketAddr) -> Result<Raw, Error> {
+    opened.map_err(|cause| match cause.raw_os_error().map(Errno::from_raw_os_error) {
+        // Not `ACCESS`, with which a rule of routing refuses a way to the peer.
+        Some(Errno::PERM) => Error::Privilege(cause),
+        _ => Error::Socket { address, cause },
+    })
+}
+
+impl Socket {
+    fn transport(&mut self) -> &mut dyn Transport {
+        match self {
+            Self::Raw(raw) => raw,
+            Self::Udp(udp) => udp,
+        }
+    }
+
+    fn looked_at(&self) -> &dyn Transport {
+        match self {
+            Self::Raw(raw) => raw,
+            Self::Udp(udp) => udp,
+        }
+    }
+}
+
+impl Transport for Socket {
+    fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left> {
+        self.transport().receive(into)
+    }
+
+    fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize> {
+        self.transport().send(queue)
+    }
+
+    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
+        self.looked_at().wait(for_room, most)
+    }
+
+    fn calls(&self) -> (u64, u64) {
+        self.looked_at().calls()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.looked_at().dropped()
+    }
+
+    fn unreadable(&self) -> u64 {
+        self.looked_at().unreadable()
+    }
+}
+
+/// How a connection ended, in words.
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed"),
+            Self::Reset(code, data) => {
+                write!(f, "reset by the other end: {} ({}), {data:?}", code.name(), code.0)
+            }
+            Self::Failed(code) => write!(f, "reset by this end: {} ({})", code.name(), code.0),
+            Self::TimedOut => f.write_str("the other end is silent"),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! DCCP on real networks: the connections of `fairwave_dccp` over protocol 33 of IP or inside UDP
+//! (RFC 6773). [`Host`] runs a client that sends, or a server to which others send.
+#![cfg(target_os = "linux")]
+
+mod carry;
+mod endpoint;
+mod host;
+pub mod linux;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use carry::Over;
+pub use endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
+pub use host::{Addressee, Error, Host, Request, Socket, Told};
+pub use source::Traffic;
+
+/// The port at which a server listens unless another is given. Nobody has it from IANA.
+pub const PORT: u16 = 17_983;
+/// The service code of RFC 4340 section 8.1.2, `FWAV`.
+pub const SERVICE: u32 = u32::from_be_bytes(*b"FWAV");

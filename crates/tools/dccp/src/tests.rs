@@ -1,0 +1,321 @@
+//! Endpoints with each other in virtual time, and on the loopback.
+
+use super::*;
+use fairwave_dccp::{Ccid, Config, Standard};
+use fairwave_machine::{Machine, contract};
+use fairwave_sockets::{Incoming, Outgoing};
+use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_wire::dccp::ResetCode;
+use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::seal::Key;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+const ONE_WAY: Duration = Duration::from_millis(10);
+
+fn addresses(is_six: bool) -> [SocketAddr; 2] {
+    let texts = if is_six {
+        ["[2001:db8::1]:0", "[2001:db8::2]:0"]
+    } else {
+        ["192.0.2.1:0", "192.0.2.2:0"]
+    };
+    texts.map(|text| text.parse().expect("an address"))
+}
+
+fn settings(over: Over, ends: [SocketAddr; 2], ccid: u8, is_client: bool) -> Settings {
+    let ccids = if is_client { vec![Ccid(ccid)] } else { vec![Ccid(3), Ccid(2), Ccid(4)] };
+    let connection = Config {
+        local_port: if is_client { 5_000 } else { PORT },
+        remote_port: if is_client { PORT } else { 0 },
+        send_ccids: ccids.clone(),
+        receive_ccids: ccids,
+        service: SERVICE,
+        ..Config::default()
+    };
+    let rate = Some(BitRate(400_000));
+    Settings {
+        over,
+        connection,
+        profiles: Standard::default(),
+        server: is_client.then_some(ends[1]),
+        local: Some(ends[usize::from(!is_client)].ip()),
+        traffic: is_client.then_some(Traffic { bytes: 500, rate }),
+        secret: Key::new(&[7; 32]).expect("32 bytes are enough"),
+    }
+}
+
+/// A client and a server, 10 ms apart.
+struct Pair {
+    ends: [Endpoint; 2],
+    addresses: [SocketAddr; 2],
+    under_way: VecDeque<(Instant, usize, Incoming)>,
+    now: Instant,
+    news: [Vec<News>; 2],
+    /// Datagrams of the client, by number, that are lost.
+    lost: Vec<u64>,
+    sent: u64,
+}
+
+impl Pair {
+    fn new(over: Over, is_six: bool, ccid: u8) -> Self {
+        let addresses = addresses(is_six);
+        let end = |is_client| Endpoint::new(settings(over, addresses, ccid, is_client));
+        let (ends, news) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
+        let (now, under_way) = (Instant::ZERO, VecDeque::new());
+        Self { ends, addresses, under_way, now, news, lost: Vec::new(), sent: 0 }
+    }
+
+    fn tell(&mut self, end: usize, fact: Fact) {
+        self.ends[end].handle(self.now, fact);
+        self.drain(end);
+    }
+
+    fn drain(&mut self, end: usize) {
+        while let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) {
+            assert_eq!(to, self.addresses[1 - end]);
+            self.sent += u64::from(end == 0);
+            if end == 0 && self.lost.contains(&self.sent) {
+                continue;
+            }
+            let (from, to) = (self.addresses[end], Some(to.ip()));
+            let datagram = Incoming { from, to, ecn, bytes };
+            self.under_way.push_back((self.now + ONE_WAY, 1 - end, datagram));
+        }
+        while let Some(news) = self.ends[end].event() {
+            self.news[end].push(news);
+        }
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        loop {
+            let arrives = self.under_way.front().map(|(at, ..)| *at);
+            let deadlines = [self.ends[0].deadline(), self.ends[1].deadline()];
+            let next = [arrives, deadlines[0], deadlines[1]].into_iter().flatten().min();
+            let Some(next) = next.filter(|next| *next <= until) else { break };
+            self.now = next.max(self.now);
+            if arrives == Some(next) {
+                let (_, end, datagram) = self.under_way.pop_front().expect("it is there");
+                self.tell(end, Fact::Arrived(datagram));
+            } else {
+                let end = usize::from(deadlines[0] != Some(next));
+                self.ends[end].wake(self.now);
+                self.drain(end);
+            }
+        }
+        self.now = until;
+    }
+
+    /// How the connection ended at an end, and what it came to.
+    fn ended(&self, end: usize) -> (End, Account) {
+        let found = self.news[end].iter().find_map(|news| match news {
+            News::Ended(_, how, account) => Some((*how, **account)),
+            News::Established(_) => None,
+        });
+        found.expect("it has ended")
+    }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+/// 400 kbps in datagrams of 500 bytes are 100 a second. The first round trip is the handshake's.
+#[test]
+fn every_profile_carries_data_over_both_families_and_inside_udp() {
+    for (over, is_six) in [(Over::Ip, false), (Over::Ip, true), (Over::Udp, false)] {
+        for ccid in [2, 3, 4] {
+            let mut pair = Pair::new(over, is_six, ccid);
+            pair.lost = vec![40];
+            pair.tell(0, Fact::Start);
+            pair.run_until(at(20));
+            assert!(matches!(pair.news[0][..], [News::Established(_)]), "{:?}", pair.news);
+            pair.run_until(at(2_020));
+            pair.tell(0, Fact::Stop);
+            pair.run_until(at(5_000));
+            let ((sender, here), (receiver, there)) = (pair.ended(0), pair.ended(1));
+            assert_eq!((sender, receiver), (End::Closed, End::Closed), "{over:?} {ccid}");
+            assert_eq!((here.profiles, there.profiles), ((ccid, ccid), (ccid, ccid)));
+            let sent = here.stats.data_packets_sent;
+            assert!((150..=201).contains(&sent), "{over:?} {ccid}: {sent}");
+            assert_eq!(there.stats.data_packets_delivered, sent - 1, "{over:?} {ccid}");
+            assert_eq!(there.missing, 1, "{over:?} {ccid}");
+            assert!(pair.ends.iter().all(Endpoint::is_empty));
+        }
+    }
+}
+
+#[test]
+fn an_endpoint_keeps_the_contract_of_machines() {
+    let addresses = addresses(false);
+    let mut client = Endpoint::new(settings(Over::Udp, addresses, 3, true));
+    let junk = Incoming { from: addresses[1], to: None, ecn: Ecn::NotEct, bytes: vec![1; 40] };
+    let facts = [(at(0), Fact::Start), (at(30), Fact::Arrived(junk)), (at(900), Fact::Stop)];
+    let sent = contract::check(&mut client, facts, at(400_000));
+    assert!(!sent.is_empty());
+}
+
+#[test]
+fn a_client_of_another_service_is_refused_and_one_that_nobody_answers_gives_up() {
+    let mut pair = Pair::new(Over::Ip, false, 3);
+    pair.ends[1] = {
+        let mut settings = settings(Over::Ip, pair.addresses, 3, false);
+        settings.connection.service = 1;
+        Endpoint::new(settings)
+    };
+    pair.tell(0, Fact::Start);
+    pair.run_until(at(1_000));
+    assert_eq!(pair.ended(0).0, End::Reset(ResetCode::BAD_SERVICE_CODE, [0; 3]));
+    let mut pair = Pair::new(Over::Ip, false, 3);
+    pair.lost = (1..100).collect();
+    pair.tell(0, Fact::Start);
+    pair.run_until(at(400_000));
+    assert_eq!(pair.ended(0).0, End::TimedOut);
+}
+
+/// The bytes of a Request from a port.
+fn request(port: u16) -> Vec<u8> {
+    let mut settings = settings(Over::Udp, addresses(false), 2, true);
+    settings.connection.local_port = port;
+    let mut client = Endpoint::new(settings);
+    client.handle(at(0), Fact::Start);
+    client.poll(at(0)).expect("a Request").bytes
+}
+
+/// Whoever forges addresses gets one Response for each Request, and makes no more than 16
+/// connections; a client that is real gets in once the others have had 5 s to answer.
+#[test]
+fn a_flood_of_requests_is_bounded() {
+    let [_, here] = addresses(false);
+    let mut server = Endpoint::new(settings(Over::Udp, addresses(false), 2, false));
+    let (mut answers, mut asked) = (0, 0);
+    let mut ask = |server: &mut Endpoint, ms: u64, port: u16| {
+        let from = SocketAddr::new([198, 51, 100, port as u8].into(), 9);
+        let datagram =
+            Incoming { from, to: Some(here.ip()), ecn: Ecn::NotEct, bytes: request(port) };
+        asked += datagram.bytes.len();
+        server.handle(at(ms), Fact::Arrived(datagram));
+        std::iter::from_fn(|| server.poll(at(ms))).map(|answer| answer.bytes.len()).sum::<usize>()
+    };
+    for port in 0..200 {
+        answers += ask(&mut server, 0, port);
+    }
+    assert_eq!(server.ignored().turned_away, 184);
+    assert!(answers > 0, "the first are answered");
+    assert_eq!(ask(&mut server, 4_000, 250), 0);
+    assert!(ask(&mut server, 6_000, 251) > 0);
+    assert!(answers < asked, "{answers} B for {asked} B");
+}
+
+#[test]
+fn packets_of_nobody_are_reset_and_those_for_other_ports_are_not() {
+    let addresses = addresses(false);
+    let mut server = Endpoint::new(settings(Over::Udp, addresses, 2, false));
+    let data = |port: u16| {
+        let [a, b] = port.to_be_bytes();
+        // Data, type 2, with a number of 48 bits.
+        vec![0, 9, a, b, 4, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 7]
+    };
+    let mut answers = |bytes: Vec<u8>| {
+        let (from, to) = (addresses[0], Some(addresses[1].ip()));
+        server.handle(at(0), Fact::Arrived(Incoming { from, to, ecn: Ecn::NotEct, bytes }));
+        std::iter::from_fn(|| server.poll(at(0))).map(|answer| answer.bytes).collect::<Vec<_>>()
+    };
+    let reset = answers(data(PORT));
+    // Type 7, and "No Connection", 3.
+    assert!(matches!(&reset[..], [bytes] if bytes[8] == 7 << 1 | 1 && bytes[24] == 3), "{reset:?}");
+    assert!(answers(data(9)).is_empty());
+    assert_eq!(server.ignored().foreign, 1);
+}
+
+proptest! {
+    /// Whatever a stranger sends, over IP and inside UDP.
+    #[test]
+    fn hostile_bytes_make_no_connection(
+        bytes in prop::collection::vec(any::<u8>(), 0..120),
+        is_ip: bool,
+        is_client: bool,
+    ) {
+        let ends = addresses(false);
+        let over = if is_ip { Over::Ip } else { Over::Udp };
+        let mut end = Endpoint::new(settings(over, ends, 3, is_client));
+        let before = request(1);
+        // Half of a good packet, then noise.
+        let mixed = [&before[..12], &bytes].concat();
+        for bytes in [bytes, mixed] {
+            let len = bytes.len();
+            let (from, to) = (ends[0], Some(ends[1].ip()));
+            end.handle(at(0), Fact::Arrived(Incoming { from, to, ecn: Ecn::Ce, bytes }));
+            let answers: Vec<_> = std::iter::from_fn(|| end.poll(at(0))).collect();
+            prop_assert!(answers.len() <= 1, "{answers:?} for {len} B");
+        }
+    }
+}
+
+/// Both ends as threads over the kernel's loopback, inside UDP: nobody needs root.
+fn over_loopback(any: &str, ccid: u8) -> [(End, Account); 2] {
+    let any: SocketAddr = any.parse().expect("an address");
+    let free = std::net::UdpSocket::bind(any).expect("a port").local_addr().expect("it tells");
+    let request = |with| Request {
+        over: Over::Udp,
+        udp_port: free.port(),
+        ccids: vec![Ccid(ccid)],
+        ..Request::new(with)
+    };
+    let server_at = SocketAddr::new(any.ip(), PORT);
+    let mut server = Host::open(&request(Addressee::Anybody(server_at))).expect("a socket");
+    let traffic = Traffic { bytes: 1_000, rate: Some(BitRate(4_000_000)) };
+    let mut client = Host::open(&request(Addressee::Server(server_at, traffic))).expect("a socket");
+    let (time, interval) = (Duration::from_millis(300), Duration::from_millis(50));
+    let ended = |told: Told| match told {
+        Told::News(_, News::Ended(_, how, account)) => Some((how, *account)),
+        _ => None,
+    };
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let receiving = scope.spawn(|| {
+            let mut found = None;
+            let is_over = || over.load(Ordering::Relaxed);
+            let ran = server.run(Duration::ZERO, interval, is_over, |told| {
+                found = ended(told).or(found);
+                over.fetch_or(found.is_some(), Ordering::Relaxed);
+            });
+            ran.expect("the socket works");
+            found.expect("a connection has ended")
+        });
+        let mut found = None;
+        let sent = client.run(time, interval, || false, |told| found = ended(told).or(found));
+        // Else the server would wait for ever.
+        over.fetch_or(found.is_none(), Ordering::Relaxed);
+        sent.expect("the socket works");
+        [found.expect("the connection has ended"), receiving.join().expect("it ends")]
+    })
+}
+
+#[test]
+fn a_loopback_carries_a_connection_of_either_family() {
+    for (any, ccid) in [("127.0.0.1:0", 3), ("[::1]:0", 2)] {
+        let [(sender, here), (receiver, there)] = over_loopback(any, ccid);
+        assert_eq!((sender, receiver), (End::Closed, End::Closed), "{any}");
+        assert_eq!(here.profiles, (ccid, ccid));
+        let sent = here.stats.data_packets_sent;
+        assert!(sent > 0 && there.stats.data_packets_delivered <= sent, "{any}: {sent}");
+        assert!(here.stats.sender.and_then(|sender| sender.rtt).is_some());
+    }
+}
+
+#[test]
+fn a_port_where_nobody_listens_is_told() {
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("it tells");
+    drop(free);
+    let traffic = Traffic { bytes: 100, rate: None };
+    let with = Addressee::Server(SocketAddr::new(address.ip(), PORT), traffic);
+    let request = Request { over: Over::Udp, udp_port: address.port(), ..Request::new(with) };
+    let mut client = Host::open(&request).expect("a socket");
+    let second = Duration::from_secs(1);
+    let ran = client.run(second, second, || false, |_| {});
+    assert!(matches!(ran, Err(Error::NobodyListens(_))), "{ran:?}");
+}

@@ -1,0 +1,177 @@
+//! What one end of a flow counts, by interval.
+
+use super::message::Flow;
+use fairwave_sockets::clock::Clock;
+use fairwave_units::{Duration, Instant};
+use portable_atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A connection that ends so long before its time is broken. The clocks of both ends agree better.
+const EARLY: Duration = Duration::from_millis(250);
+
+/// When flows are measured, by the clock of this host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) clock: Clock,
+    pub(super) begin: Instant,
+    pub(super) interval: Duration,
+    pub(super) bins: u64,
+}
+
+impl Window {
+    pub(super) fn end(&self) -> Instant {
+        self.begin + Duration::from_nanos(self.interval.as_nanos() * self.bins)
+    }
+
+    /// Intervals that have ended at `now`.
+    pub(super) fn ended(&self, now: Instant) -> usize {
+        let since = now.since(self.begin).as_nanos();
+        (since / self.interval.as_nanos().max(1)).min(self.bins) as usize
+    }
+
+    fn bin(&self, now: Instant) -> Option<usize> {
+        let since = now.as_nanos().checked_sub(self.begin.as_nanos())?;
+        let bin = since / self.interval.as_nanos().max(1);
+        (bin < self.bins).then_some(bin as usize)
+    }
+}
+
+/// What the server still allows a host, in bytes.
+#[derive(Debug)]
+pub(super) struct Budget(AtomicU64);
+
+impl Budget {
+    pub(super) fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(bytes)))
+    }
+
+    pub(super) fn is_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn take(&self, bytes: u64) {
+        let less = |left: u64| Some(left.saturating_sub(bytes));
+        // The update always gives a value.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: Vec<u64>,
+    highest: Option<u32>,
+    datagrams: u64,
+    is_broken: bool,
+}
+
+/// What one end of a flow has counted so far.
+#[derive(Debug)]
+pub(super) struct Counter {
+    pub(super) window: Window,
+    is_up: bool,
+    by_receiver: bool,
+    law: Option<String>,
+    is_udp: bool,
+    budget: Arc<Budget>,
+    counts: Mutex<Counts>,
+    is_stopped: AtomicBool,
+    stopped: Mutex<Option<Instant>>,
+    begun: Mutex<Option<Instant>>,
+}
+
+impl Counter {
+    pub(super) fn new(
+        window: Window,
+        (is_up, by_receiver): (bool, bool),
+        (is_udp, law): (bool, Option<String>),
+        budget: Arc<Budget>,
+    ) -> Arc<Self> {
+        let counts = Counts { bytes: vec![0; window.bins as usize], ..Counts::default() };
+        Arc::new(Self {
+            window,
+            is_up,
+            by_receiver,
+            law,
+            is_udp,
+            budget,
+            counts: Mutex::new(counts),
+            is_stopped: AtomicBool::new(false),
+            stopped: Mutex::new(None),
+            begun: Mutex::new(None),
+        })
+    }
+
+    /// Ends the flow's thread. What would have come later is not measured.
+    pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.get_or_insert_with(|| self.window.clock.now());
+    }
+
+    /// How long after its time the flow began; zero if it has not.
+    pub(super) fn late(&self) -> Duration {
+        let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.map_or(Duration::ZERO, |begun| begun.since(self.window.begin))
+    }
+
+    /// What was counted, by the intervals that had ended when the flow was stopped, or now.
+    pub(super) fn flow(&self) -> Flow {
+        let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = counts.highest.map_or(0, |highest| u64::from(highest) + 1);
+        let is_counted = self.is_udp && self.by_receiver;
+        Flow {
+            is_up: self.is_up,
+            bytes: counts.bytes[..ended].to_vec(),
+            by_receiver: self.by_receiver,
+            law: self.law.clone(),
+            datagrams: is_counted.then_some(sent),
+            lost: is_counted.then(|| sent.saturating_sub(counts.datagrams)),
+            is_broken: counts.is_broken,
+        }
+    }
+
+    pub(super) fn goes_on(&self) -> bool {
+        let is_over = self.window.clock.now() >= self.window.end();
+        !is_over && !self.is_stopped.load(Ordering::Relaxed) && !self.budget.is_used_up()
+    }
+
+    pub(super) fn count(&self, bytes: usize) {
+        let now = self.window.clock.now();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bin) = self.window.bin(now) {
+            counts.bytes[bin] += bytes as u64;
+        }
+        drop(counts);
+        self.budget.take(bytes as u64);
+    }
+
+    /// Counts a datagram that arrived.
+    pub(super) fn count_datagram(&self, number: u32, bytes: usize) {
+        self.count(bytes);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.highest = counts.highest.max(Some(number));
+        counts.datagrams += 1;
+    }
+
+    pub(super) fn begin(&self) {
+        self.window.clock.wait_until(self.window.begin);
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        *begun = Some(self.window.clock.now());
+    }
+
+    /// Notes that the flow does not carry anything any more.
+    pub(super) fn break_off(&self) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).is_broken = true;
+    }
+
+    /// Notes that the connection broke, if that was too early to be its end.
+    pub(super) fn ended(&self) {
+        let is_early = self.window.clock.now() + EARLY < self.window.end();
+        if is_early && !self.is_stopped.load(Ordering::Relaxed) {
+            self.break_off();
+        }
+    }
+}

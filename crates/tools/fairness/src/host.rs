@@ -1,0 +1,443 @@
+//! A host that takes part in a run.
+
+use super::counter::{Budget, Counter, Window};
+use super::flow::{has_law, prepare, receive, receive_datagrams, send, send_datagrams, spawn};
+use super::link::{Inbox, Link, greet};
+use super::message::{
+    Ending, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
+    ToServer, Traffic,
+};
+use super::radio::{Radio, interface_of};
+use super::serve::SILENCE;
+use super::udp::Datagrams;
+use super::{Error, laws};
+use fairwave_sockets::Udp;
+use fairwave_sockets::clock::Clock;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::fairness::{FlowLabel, Opening};
+use fairwave_wire::seal::Key;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A connection is waited for so long.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+/// From one look at whether to stop to the next.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+/// Questions for the server's time before each repetition, and how long each is waited for.
+const PINGS: usize = 8;
+const PING: Duration = Duration::from_secs(1);
+/// From one sign of life to the next, while others are waited for.
+const PULSE: Duration = Duration::from_secs(3);
+/// From one look at this host's address to the next.
+const ADDRESS: Duration = Duration::from_secs(1);
+/// After its report the server may wait for other hosts, which have filled their queues.
+const REPORTING: Duration = Duration::from_secs(45);
+/// After breaking off, the server's account is waited for so long.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where `fairwave fairness serve` runs.
+    pub server: SocketAddr,
+    /// The secret that both ends share.
+    pub key: Key,
+    /// What results call this host.
+    pub name: String,
+    /// What it sends and receives.
+    pub traffic: Traffic,
+    /// What all hosts have in common.
+    pub terms: Terms,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// So many hosts are there, and others are waited for.
+    Waiting(u16),
+    /// A repetition has been agreed on; counted from 1.
+    Running(u16),
+}
+
+/// What is known so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// What the server allows; `None` if it never said.
+    pub limits: Option<Limits>,
+    /// The repetitions; the last one may be of this host alone, if the server is gone.
+    pub repetitions: Vec<Repetition>,
+}
+
+/// Takes part until the run is over, or until `stop`. What is known when something goes wrong is
+/// kept.
+pub fn measure(
+    request: &Request,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(Progress),
+) -> (Measured, Option<Error>) {
+    let mut found = Measured::default();
+    let error = Host::connect(request, stop).and_then(|mut host| {
+        let ended = host.run(&mut tell);
+        host.link.close();
+        found = host.found;
+        ended
+    });
+    (found, error.err())
+}
+
+/// The ends of flows between opening and start.
+enum End {
+    Stream(TcpStream, Option<String>),
+    Datagrams(Datagrams),
+}
+
+struct Host<'a> {
+    request: &'a Request,
+    stop: &'a AtomicBool,
+    clock: Clock,
+    link: Link,
+    inbox: Inbox,
+    key: Key,
+    session: u64,
+    /// The address that connections to the server have, and when it was last seen to be there.
+    own: Option<IpAddr>,
+    own_seen: Instant,
+    /// What is left of the traffic asked for by the server's limits.
+    traffic: Traffic,
+    /// Messages that came while an answer was waited for.
+    later: VecDeque<ToHost>,
+    repetition: u16,
+    /// What has to be added to this host's clock for the server's.
+    offset_ns: i128,
+    clock_error_ns: u64,
+    ends: Vec<End>,
+    radio: Option<Radio>,
+    radio_samples: Vec<RadioSample>,
+    found: Measured,
+}
+
+impl<'a> Host<'a> {
+    fn connect(request: &'a Request, stop: &'a AtomicBool) -> Result<Self, Error> {
+        if let Protocol::Tcp { law: Some(law), .. } = &request.traffic.protocol
+            && request.traffic.up
+            && !has_law(law)
+        {
+            return Err(Error::Law { law: law.clone(), available: laws() });
+        }
+        let (server, clock) = (request.server, Clock::start());
+        let stream = TcpStream::connect_timeout(&server, PATIENCE)
+            .map_err(|cause| Error::Silent { server, cause })?;
+        let own = stream.local_addr().ok().map(|address| address.ip());
+        let (link, inbox, key) =
+            greet(stream, &request.key, clock).map_err(|error| match error.kind() {
+                ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
+                    Error::Key { server }
+                }
+                _ => Error::Silent { server, cause: error },
+            })?;
+        let (name, traffic, terms) = (request.name.clone(), request.traffic.clone(), request.terms);
+        let join = Join { name, traffic: traffic.clone(), terms };
+        link.send(&ToServer::Join(join)).map_err(|_| Error::Gone { server })?;
+        Ok(Self {
+            request,
+            stop,
+            clock,
+            link,
+            inbox,
+            key,
+            session: 0,
+            own,
+            own_seen: clock.now(),
+            traffic,
+            later: VecDeque::new(),
+            repetition: 0,
+            offset_ns: 0,
+            clock_error_ns: 0,
+            ends: Vec::new(),
+            radio: own.and_then(Radio::of),
+            radio_samples: Vec::new(),
+            found: Measured::default(),
+        })
+    }
+
+    fn gone(&self) -> Error {
+        Error::Gone { server: self.request.server }
+    }
+
+    /// Connections do not outlive their address, and nobody tells them: they would fall silent.
+    fn has_stayed(&mut self) -> Result<(), Error> {
+        let (now, server) = (self.clock.now(), self.request.server);
+        let Some(before) = self.own.filter(|_| now.since(self.own_seen) > ADDRESS) else {
+            return Ok(());
+        };
+        self.own_seen = now;
+        if interface_of(before).is_some() {
+            return Ok(());
+        }
+        match Udp::source(server) {
+            Ok(now) if now != before => Err(Error::Moved { server, before, now }),
+            // Without a way there is no other address; the one before may come back.
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&self, message: &ToServer) -> Result<(), Error> {
+        self.link.send(message).map_err(|_| self.gone())
+    }
+
+    fn next(&mut self) -> Result<Option<ToHost>, Error> {
+        if let Some(message) = self.later.pop_front() {
+            return Ok(Some(message));
+        }
+        self.inbox.next(LOOK).map_err(|_| self.gone())
+    }
+
+    fn run(&mut self, tell: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+        let (mut heard, mut said) = (self.clock.now(), self.clock.now());
+        loop {
+            let now = self.clock.now();
+            if self.stop.load(Ordering::Relaxed) {
+                // If it does not arrive, the server sees the connection end.
+                let _ = self.say(&ToServer::Leave(Report::default()));
+                return Err(Error::Stopped);
+            }
+            self.has_stayed()?;
+            if now.since(said) > PULSE {
+                self.say(&ToServer::Ping { sent_ns: now.as_nanos() })?;
+                said = now;
+            }
+            let Some(message) = self.next()? else {
+                if now.since(heard) > SILENCE {
+                    return Err(self.gone());
+                }
+                continue;
+            };
+            heard = self.clock.now();
+            match message {
+                ToHost::Joined { session, limits } => {
+                    self.session = session;
+                    self.traffic = limits.applied(self.request.traffic.clone());
+                    self.found.limits = Some(limits);
+                }
+                ToHost::Refused(refusal) => {
+                    return Err(Error::Refused { server: self.request.server, refusal });
+                }
+                ToHost::Waiting { here } => tell(Progress::Waiting(here)),
+                ToHost::Prepare { repetition } => self.prepare(repetition)?,
+                ToHost::Start { at_ns } => {
+                    tell(Progress::Running(self.repetition + 1));
+                    self.send_and_receive(at_ns)?;
+                    heard = self.clock.now();
+                }
+                ToHost::Done(repetition) => self.found.repetitions.push(repetition),
+                ToHost::Over => return Ok(()),
+                ToHost::Pong { .. } => {}
+            }
+        }
+    }
+
+    /// Opens the flows, and learns the server's time.
+    fn prepare(&mut self, repetition: u16) -> Result<(), Error> {
+        self.repetition = repetition;
+        let directions = u16::from(self.traffic.up) + u16::from(self.traffic.down);
+        let server = self.request.server;
+        let open = |flow| self.open(FlowLabel { session: self.session, repetition, flow });
+        let ends: io::Result<Vec<End>> =
+            (0..self.traffic.parallel * directions).map(open).collect();
+        self.ends = ends.map_err(|cause| Error::Flow { server, cause })?;
+        let rtt_ns = self.learn_time()?;
+        self.say(&ToServer::Ready { clock_error_ns: self.clock_error_ns, rtt_ns })
+    }
+
+    const fn is_up(&self, flow: u16) -> bool {
+        self.traffic.up && flow < self.traffic.parallel
+    }
+
+    fn open(&self, label: FlowLabel) -> io::Result<End> {
+        let server = self.request.server;
+        if let Protocol::Udp { .. } = self.traffic.protocol {
+            return Datagrams::open(server, label, self.key.clone()).map(End::Datagrams);
+        }
+        let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
+        stream.write_all(&Opening::Flow(label).write(&self.key))?;
+        let is_sender = self.is_up(label.flow);
+        let law = prepare(&stream, &self.traffic.protocol, is_sender)?;
+        Ok(End::Stream(stream, law))
+    }
+
+    /// The offset of the server's clock, from the fastest of some round trips, which is given in
+    /// nanoseconds. The error cannot be larger than half of it.
+    fn learn_time(&mut self) -> Result<u64, Error> {
+        let mut best: Option<(u64, i128)> = None;
+        for _ in 0..PINGS {
+            let sent_ns = self.clock.now().as_nanos();
+            self.say(&ToServer::Ping { sent_ns })?;
+            let until = self.clock.now() + PING;
+            while let Some((echo_ns, server_ns)) = self.pong(until)? {
+                let now_ns = self.clock.now().as_nanos();
+                if echo_ns != sent_ns {
+                    continue;
+                }
+                let rtt_ns = now_ns - sent_ns;
+                let offset = i128::from(server_ns) - (i128::from(sent_ns) + i128::from(now_ns)) / 2;
+                best = best.filter(|(least, _)| *least <= rtt_ns).or(Some((rtt_ns, offset)));
+                break;
+            }
+        }
+        let (rtt_ns, offset_ns) = best.ok_or_else(|| self.gone())?;
+        (self.offset_ns, self.clock_error_ns) = (offset_ns, rtt_ns.div_ceil(2));
+        Ok(rtt_ns)
+    }
+
+    fn pong(&mut self, until: Instant) -> Result<Option<(u64, u64)>, Error> {
+        while self.clock.now() < until {
+            match self.inbox.next(LOOK).map_err(|_| self.gone())? {
+                Some(ToHost::Pong { sent_ns, server_ns }) => return Ok(Some((sent_ns, server_ns))),
+                Some(other) => self.later.push_back(other),
+                None => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs the flows from the agreed time on, and reports.
+    fn send_and_receive(&mut self, at_ns: u64) -> Result<(), Error> {
+        let terms = self.request.terms;
+        let begin = u64::try_from(i128::from(at_ns) - self.offset_ns).unwrap_or(0);
+        let window = Window {
+            clock: self.clock,
+            begin: Instant::from_nanos(begin),
+            interval: Duration::from_nanos(terms.interval_ns),
+            bins: terms.bins(),
+        };
+        self.radio_samples.clear();
+        // What its counters came to before the run is not of the run.
+        let _ = self.radio.as_mut().map(Radio::sample);
+        let ends = std::mem::take(&mut self.ends);
+        let counters: Vec<Arc<Counter>> = ends
+            .into_iter()
+            .zip(0..)
+            .map(|(end, flow)| start(end, self.is_up(flow), &self.traffic.protocol, window))
+            .collect();
+        while self.clock.now() < window.end() {
+            self.look_at_radio(window);
+            if self.stop.load(Ordering::Relaxed) {
+                return self.leave(&counters);
+            }
+            if let Err(moved) = self.has_stayed() {
+                return self.keep(&counters, moved);
+            }
+            match self.inbox.next(LOOK) {
+                Ok(Some(ToHost::Done(repetition))) => {
+                    // The server ends, and says what is known.
+                    self.found.repetitions.push(repetition);
+                    counters.iter().for_each(|counter| counter.stop());
+                    return Err(self.gone());
+                }
+                Ok(_) => {}
+                Err(_) => return self.keep(&counters, self.gone()),
+            }
+        }
+        self.look_at_radio(window);
+        let report = self.report(&counters);
+        self.say(&ToServer::Report(report)).or_else(|e| self.keep(&counters, e))?;
+        match self.account(REPORTING) {
+            Ok(Some(repetition)) => {
+                self.found.repetitions.push(repetition);
+                Ok(())
+            }
+            Ok(None) if self.stop.load(Ordering::Relaxed) => self.keep(&counters, Error::Stopped),
+            Ok(None) => self.keep(&counters, self.gone()),
+            Err(error) => self.keep(&counters, error),
+        }
+    }
+
+    /// Asks the radio at the end of each interval.
+    fn look_at_radio(&mut self, window: Window) {
+        let Some(radio) = &mut self.radio else { return };
+        let ended = window.ended(self.clock.now());
+        while self.radio_samples.len() < ended {
+            self.radio_samples.push(radio.sample());
+        }
+    }
+
+    fn report(&self, counters: &[Arc<Counter>]) -> Report {
+        let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
+        let late = counters.iter().map(|counter| counter.late().as_nanos()).max();
+        let up = flows.iter().filter(|flow| flow.is_up);
+        let laws_up = up.map(|flow| flow.law.clone()).collect();
+        let down = flows.iter().filter(|flow| !flow.is_up).cloned().collect();
+        let radio = self.radio_samples.clone();
+        Report { late_ns: late.unwrap_or(0), laws_up, down, radio }
+    }
+
+    /// The server's account of the repetition, if it comes in time.
+    fn account(&mut self, patience: Duration) -> Result<Option<Repetition>, Error> {
+        let until = self.clock.now() + patience;
+        let is_leaving = self.stop.load(Ordering::Relaxed);
+        while self.clock.now() < until && self.stop.load(Ordering::Relaxed) == is_leaving {
+            self.has_stayed()?;
+            if let Some(ToHost::Done(repetition)) = self.next()? {
+                return Ok(Some(repetition));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Breaks off in mid-run, with the server's account if it still comes.
+    fn leave(&mut self, counters: &[Arc<Counter>]) -> Result<(), Error> {
+        counters.iter().for_each(|counter| counter.stop());
+        let said = self.say(&ToServer::Leave(self.report(counters)));
+        match said.and_then(|()| self.account(FAREWELL)) {
+            Ok(Some(repetition)) => {
+                self.found.repetitions.push(repetition);
+                Err(Error::Stopped)
+            }
+            Ok(None) | Err(_) => self.keep(counters, Error::Stopped),
+        }
+    }
+
+    /// Keeps what this host has counted itself.
+    fn keep(&mut self, counters: &[Arc<Counter>], error: Error) -> Result<(), Error> {
+        counters.iter().for_each(|counter| counter.stop());
+        let station = Station {
+            name: self.request.name.clone(),
+            address: self.request.server.ip(),
+            traffic: self.traffic.clone(),
+            clock_error_ns: self.clock_error_ns,
+            late_ns: self.report(counters).late_ns,
+            radio: self.radio_samples.clone(),
+            flows: counters.iter().map(|counter| counter.flow()).collect(),
+            ending: Ending::Open,
+        };
+        let repetition = Repetition { number: self.repetition, stations: vec![station] };
+        self.found.repetitions.push(repetition);
+        Err(error)
+    }
+}
+
+/// Runs this host's end of a flow on a thread.
+fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Counter> {
+    let counter =
+        |is_udp, law| Counter::new(window, (is_up, !is_up), (is_udp, law), Budget::new(u64::MAX));
+    match (end, protocol) {
+        (End::Datagrams(mut end), Protocol::Udp { rate_bps }) => {
+            let (counter, rate_bps) = (counter(true, None), *rate_bps);
+            spawn(&counter, Some(()), move |(), counter| match is_up {
+                true => send_datagrams(&end, rate_bps, counter),
+                false => receive_datagrams(&mut end, counter),
+            });
+            counter
+        }
+        (End::Stream(stream, law), _) => {
+            let counter = counter(false, law);
+            let run = if is_up { send } else { receive };
+            spawn(&counter, Some(stream), move |stream, counter| run(&stream, counter));
+            counter
+        }
+        (End::Datagrams(_), Protocol::Tcp { .. }) => unreachable!("opened for this protocol"),
+    }
+}

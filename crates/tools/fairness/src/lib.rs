@@ -1,0 +1,50 @@
+//! How hosts share a network: [`Server`] is the end that all speak with, [`measure`] that of each
+//! host. They start together, by the server's clock. The receiver counts bytes by interval.
+//!
+//! Flows are sockets of the kernel, a thread each; no machine of ours has a part in them.
+#![cfg(target_os = "linux")]
+
+mod counter;
+mod error;
+mod flow;
+mod host;
+mod link;
+mod message;
+mod radio;
+pub mod results;
+mod round;
+mod serve;
+#[cfg(test)]
+mod tests;
+mod udp;
+
+pub use error::Error;
+pub use host::{Measured, Progress, Request, measure};
+pub use message::{
+    Ending, Flow, Limits, Protocol, RadioSample, Refusal, Repetition, Station, Terms, Traffic,
+};
+pub use round::News;
+pub use serve::{ServeConfig, Server};
+
+use rustix::thread::CapabilitySet;
+
+/// The port of `fairwave fairness serve`, TCP and UDP, unless another is given. Nobody has it from
+/// IANA.
+pub const PORT: u16 = 17_981;
+
+/// The congestion controls that this process may choose, or that they are not known. Linux gives
+/// processes without CAP_NET_ADMIN those that are allowed alone (`tcp_allowed_congestion_control`).
+fn laws() -> String {
+    let own = rustix::thread::capabilities(None);
+    let is_admin = own.is_ok_and(|own| own.effective.contains(CapabilitySet::NET_ADMIN));
+    let which = if is_admin { "available" } else { "allowed" };
+    let file = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
+    let text = std::fs::read_to_string(file).unwrap_or_else(|_| "(not known)".to_owned());
+    text.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a call of the kernel only took too long.
+fn is_transient(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}

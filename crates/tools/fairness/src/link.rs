@@ -1,0 +1,168 @@
+//! A control connection: sealed frames of JSON, after each end has proved that it has the key.
+
+use fairwave_sockets::clock::Clock;
+use fairwave_sockets::random::fill;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::fairness::{
+    CHALLENGE_LEN, NONCE_LEN, Nonce, Opener, Opening, Sealer, Way, challenge, read_challenge,
+    session_key,
+};
+use fairwave_wire::seal::Key;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Mutex, PoisonError};
+
+/// Longest message that a server takes.
+const MOST_AT_SERVER: usize = 2 << 20;
+/// Longest message that a host takes: the results of all.
+const MOST_AT_HOST: usize = 64 << 20;
+/// Each end has so long to prove that it has the key.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// Who does not read for so long is given up.
+const STALLED: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// The end that writes.
+#[derive(Debug)]
+pub(super) struct Link {
+    stream: TcpStream,
+    sealer: Mutex<Sealer>,
+}
+
+/// The end that reads.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    stream: TcpStream,
+    opener: Opener,
+    chunk: Vec<u8>,
+}
+
+impl Link {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// If the connection is gone, or the other end does not read.
+    pub(super) fn send<T: Serialize>(&self, message: &T) -> io::Result<()> {
+        let body = serde_json::to_vec(message)?;
+        // One frame after the other: their seals are numbered.
+        let mut sealer = self.sealer.lock().unwrap_or_else(PoisonError::into_inner);
+        let frame = sealer.seal(&body).map_err(invalid)?;
+        (&self.stream).write_all(&frame)
+    }
+
+    /// Ends the connection, which its reader sees, too.
+    pub(super) fn close(&self) {
+        // It may be closed already.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Inbox {
+    /// The next message; `None` if none is whole after `patience`.
+    ///
+    /// # Errors
+    /// If the connection has ended, or what came is no message.
+    pub(super) fn next<T: DeserializeOwned>(
+        &mut self,
+        patience: std::time::Duration,
+    ) -> io::Result<Option<T>> {
+        if let Some(body) = self.opener.open().map_err(invalid)? {
+            return Ok(Some(serde_json::from_slice(&body)?));
+        }
+        self.stream.set_read_timeout(Some(patience))?;
+        match self.stream.read(&mut self.chunk) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(len) => self.opener.push(&self.chunk[..len]),
+            Err(error) if super::is_transient(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let body = self.opener.open().map_err(invalid)?;
+        body.map(|body| Ok(serde_json::from_slice(&body)?)).transpose()
+    }
+}
+
+fn invalid(error: fairwave_wire::fairness::Error) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+/// A number that is used once.
+fn nonce() -> io::Result<Nonce> {
+    let mut nonce = [0; NONCE_LEN];
+    fill(&mut nonce)?;
+    Ok(nonce)
+}
+
+/// The host's part. Both halves of the connection and the key of the session.
+///
+/// # Errors
+/// [`ErrorKind::InvalidData`] if the server has another key; a server that closes the connection
+/// or falls silent may have one, too.
+pub(super) fn greet(
+    mut stream: TcpStream,
+    key: &Key,
+    clock: Clock,
+) -> io::Result<(Link, Inbox, Key)> {
+    let host = nonce()?;
+    stream.write_all(&Opening::Control(host).write(key))?;
+    let mut answer = [0; CHALLENGE_LEN];
+    read_exact(&mut stream, &mut answer, clock, clock.now() + PATIENCE)?;
+    let server = read_challenge(&answer, key, &host).map_err(invalid)?;
+    let session = session_key(key, &host, &server);
+    let (link, inbox) = halves(stream, &session, Way::ToServer, MOST_AT_HOST)?;
+    Ok((link, inbox, session))
+}
+
+/// The server's part, when an opening with this nonce has been verified.
+///
+/// # Errors
+/// If the connection is gone.
+pub(super) fn answer(
+    mut stream: TcpStream,
+    key: &Key,
+    host: &Nonce,
+) -> io::Result<(Link, Inbox, Key)> {
+    let server = nonce()?;
+    stream.write_all(&challenge(key, host, &server))?;
+    let session = session_key(key, host, &server);
+    let (link, inbox) = halves(stream, &session, Way::ToHost, MOST_AT_SERVER)?;
+    Ok((link, inbox, session))
+}
+
+fn halves(stream: TcpStream, key: &Key, way: Way, most: usize) -> io::Result<(Link, Inbox)> {
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(STALLED))?;
+    let back = match way {
+        Way::ToHost => Way::ToServer,
+        Way::ToServer => Way::ToHost,
+    };
+    let opener = Opener::new(key.clone(), back, most);
+    let inbox = Inbox { stream: stream.try_clone()?, opener, chunk: vec![0; 16 << 10] };
+    Ok((Link { stream, sealer: Mutex::new(Sealer::new(key.clone(), way)) }, inbox))
+}
+
+/// Fills a buffer before a deadline, however slowly the bytes come.
+///
+/// # Errors
+/// If they do not all come.
+pub(super) fn read_exact(
+    stream: &mut TcpStream,
+    mut rest: &mut [u8],
+    clock: Clock,
+    deadline: Instant,
+) -> io::Result<()> {
+    while !rest.is_empty() {
+        let left = deadline.since(clock.now()).as_nanos();
+        if left == 0 {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(std::time::Duration::from_nanos(left)))?;
+        match stream.read(rest) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(len) => rest = &mut rest[len..],
+            Err(error) if super::is_transient(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Two runs compared, repetition by repetition.
+
+use super::record::{Record, Repetition};
+use super::summary::{avr, rates};
+use fairwave_lab::compare::{self, Comparison};
+use fairwave_lab::metrics::Metric;
+use fairwave_lab::points::Digest;
+use fairwave_lab::stats::jain;
+
+/// Compares the totals of two runs, and the stations that both have, by Welch's test over their
+/// repetitions with Holm's correction. Repetitions of a real network have nothing in common that
+/// would let them be compared in pairs.
+pub fn compare(first: &Record, second: &Record) -> Vec<Comparison> {
+    let digests = |record: &Record, from: u64| -> Vec<Digest> {
+        let metrics = record.repetitions.iter().map(|repetition| of(record, repetition));
+        let digest = |(metrics, seed)| Digest { axes: Vec::new(), seed, metrics };
+        metrics.zip(from..).map(digest).collect()
+    };
+    // No repetition of one has the number of one of the other: they are no pairs.
+    let apart = first.repetitions.len() as u64;
+    compare::compare(&digests(first, 0), &digests(second, apart), &|_| true)
+}
+
+fn of(record: &Record, repetition: &Repetition) -> Vec<Metric> {
+    let seconds = record.interval_s;
+    let rates = rates(repetition, seconds);
+    let mut metrics = vec![("total_mbps".to_owned(), rates.iter().sum())];
+    metrics.extend(jain(&rates).map(|jain| ("jain".to_owned(), jain)));
+    for station in &repetition.stations {
+        let name = |figure| format!("station.{}.{figure}", station.name);
+        metrics.extend(station.mbps(seconds, None).map(|mbps| (name("mbps"), mbps)));
+        let achieved = record.target_bps.and_then(|target| avr(station, seconds, target));
+        metrics.extend(achieved.map(|avr| (name("avr"), avr)));
+    }
+    metrics
+}

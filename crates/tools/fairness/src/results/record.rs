@@ -1,0 +1,181 @@
+//! What was counted.
+
+use fairwave_lab::stats::mean;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All repetitions of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// Length of an interval.
+    #[schemars(extend("unit" = "seconds"))]
+    pub interval_s: f64,
+    /// When it began; null where that is not known.
+    #[schemars(extend("unit" = "seconds since 1970"))]
+    pub begun_unix_s: Option<u64>,
+    /// The rate that each station should have had; null for none.
+    #[schemars(extend("unit" = "bits per second"))]
+    pub target_bps: Option<u64>,
+    /// What the network can carry, as whoever measured stated it; null where nobody did.
+    #[schemars(extend("unit" = "bits per second"))]
+    pub effective_bps: Option<u64>,
+    /// The repetitions in their order.
+    pub repetitions: Vec<Repetition>,
+}
+
+/// One repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Repetition {
+    /// Its stations.
+    pub stations: Vec<Station>,
+}
+
+/// What a station came to in a repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Station {
+    /// Its name.
+    pub name: String,
+    /// Its address; null where it is not known.
+    pub address: Option<String>,
+    /// Largest error of its clock against the server's; null where clocks were not compared.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub clock_error_ms: Option<f64>,
+    /// How long after the agreed time it began by its own clock; null where none was agreed.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub late_ms: Option<f64>,
+    /// How it ended.
+    pub ending: Ending,
+    /// Its flows.
+    pub flows: Vec<Flow>,
+    /// What its radio told by interval; empty where there is none, or nobody asked.
+    #[serde(default)]
+    pub radio: Vec<RadioSample>,
+}
+
+/// What a station's radio told at the end of an interval; null for what its driver does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RadioSample {
+    /// Signal strength of the last frame of the access point.
+    #[schemars(extend("unit" = "dBm"))]
+    pub signal_dbm: Option<f64>,
+    /// Rate of the last frame sent.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub tx_mbps: Option<f64>,
+    /// Rate of the last frame received.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rx_mbps: Option<f64>,
+    /// Retries of frames in the interval.
+    pub retries: Option<u32>,
+    /// Frames that were given up in the interval.
+    pub failed: Option<u32>,
+    /// How long frames from and to the access point took on the air in the interval.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub airtime_ms: Option<f64>,
+}
+
+/// How a station's repetition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// As agreed.
+    Complete,
+    /// Its user broke it off.
+    Left,
+    /// It fell silent.
+    Gone,
+    /// The bytes that the server grants were used up.
+    UsedUp,
+    /// It was cut off with the server or the measurement.
+    Open,
+}
+
+/// What carried a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// TCP of the kernel.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// Who counted the bytes of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Its receiver.
+    AtReceiver,
+    /// Its sender, when it handed them to its kernel: more than arrived.
+    AtSender,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Flow {
+    /// From the station to the server.
+    pub is_up: bool,
+    /// What carried it.
+    pub carrier: Carrier,
+    /// The congestion control of its sender; null where it is not known, and for datagrams.
+    pub law: Option<String>,
+    /// Who counted.
+    pub counted: Counted,
+    /// Payload by interval.
+    #[schemars(extend("unit" = "bytes"))]
+    pub bytes: Vec<u64>,
+    /// Datagrams that were sent; null for TCP.
+    pub datagrams: Option<u64>,
+    /// Datagrams that did not arrive; null for TCP.
+    pub lost: Option<u64>,
+    /// Whether it broke before its time.
+    pub is_broken: bool,
+}
+
+impl Flow {
+    /// Its mean rate in Mbps over intervals of so many seconds.
+    pub fn mbps(&self, interval_s: f64) -> f64 {
+        let rates: Vec<f64> = self.bytes.iter().map(|bytes| mbps(*bytes, interval_s)).collect();
+        mean(&rates).unwrap_or(0.0)
+    }
+}
+
+impl Station {
+    /// The mean rate of its flows of one direction, or of all, in Mbps; `None` if there are none.
+    pub fn mbps(&self, interval_s: f64, is_up: Option<bool>) -> Option<f64> {
+        let mut flows =
+            self.flows.iter().filter(|flow| is_up.is_none_or(|up| flow.is_up == up)).peekable();
+        flows.peek()?;
+        Some(flows.map(|flow| flow.mbps(interval_s)).sum())
+    }
+
+    /// The payload of all its flows by interval, in bytes.
+    pub fn bytes(&self) -> Vec<u64> {
+        let longest = self.flows.iter().map(|flow| flow.bytes.len()).max().unwrap_or(0);
+        let at = |bin| self.flows.iter().filter_map(|flow| flow.bytes.get(bin)).sum();
+        (0..longest).map(at).collect()
+    }
+}
+
+impl Record {
+    /// Names of all stations, in the order in which they first appear.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for station in self.repetitions.iter().flat_map(|repetition| &repetition.stations) {
+            if !names.contains(&station.name.as_str()) {
+                names.push(&station.name);
+            }
+        }
+        names
+    }
+
+    /// What a station came to, by repetition.
+    pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Station> {
+        let stations = self.repetitions.iter().flat_map(|repetition| &repetition.stations);
+        stations.filter(move |station| station.name == name)
+    }
+}
+
+/// Bytes of an interval as a rate.
+pub(super) fn mbps(bytes: u64, interval_s: f64) -> f64 {
+    bytes as f64 * 8.0 / 1e6 / interval_s
+}

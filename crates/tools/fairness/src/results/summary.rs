@@ -1,0 +1,215 @@
+//! What a run comes to.
+
+use super::record::{Record, Repetition, Station};
+use fairwave_lab::means::MeanSummary;
+use fairwave_lab::results::STARVED_FRACTION;
+use fairwave_lab::stats::{Estimate, jain, mean, unfair};
+use fairwave_lab::target::{achievement, fair_share, normalized};
+use fairwave_units::BitRate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a run comes to: means over repetitions with their 95 % confidence intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// How many repetitions there are.
+    pub repetitions: usize,
+    /// Its stations, in the order in which they came.
+    pub stations: Vec<StationSummary>,
+    /// Payload of all stations, in Mbps; null without a repetition.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub total_mbps: Option<MeanSummary>,
+    /// Jain's fairness index over the stations, from 1/n to 1; null if nothing was carried.
+    pub jain: Option<MeanSummary>,
+    /// The same over all flows.
+    pub jain_flows: Option<MeanSummary>,
+    /// Flows that had less than a tenth of an equal share of all flows, but for datagrams of which
+    /// none was lost.
+    pub starved_flows: Vec<StarvedFlow>,
+    /// Repetitions in which a station had nearly nothing while another had more than its share.
+    pub unfair_repetitions: usize,
+    /// What came of the target; null without one.
+    pub target: Option<TargetSummary>,
+}
+
+/// A station of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StationSummary {
+    /// Its name.
+    pub name: String,
+    /// Its address; null where it is not known.
+    pub address: Option<String>,
+    /// The congestion controls of its flows, without repetition.
+    pub laws: Vec<String>,
+    /// Payload of all its flows, in Mbps.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: MeanSummary,
+    /// Payload from the station, in Mbps; null without flows of that direction.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub up_mbps: Option<MeanSummary>,
+    /// Payload to the station, in Mbps; null without flows of that direction.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub down_mbps: Option<MeanSummary>,
+    /// Share of datagrams that did not arrive, from 0 to 1; null for TCP.
+    #[schemars(extend("unit" = "share"))]
+    pub loss: Option<f64>,
+    /// AVR: the share of intervals, without the first, in which it had the target; null without a
+    /// target.
+    #[schemars(extend("unit" = "share"))]
+    pub achievement: Option<MeanSummary>,
+    /// Largest error of its clock against the server's; null where clocks were not compared.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub clock_error_ms: Option<f64>,
+    /// How late it began at most; null where no time was agreed.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub late_ms: Option<f64>,
+}
+
+/// A flow that had nearly nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StarvedFlow {
+    /// The repetition, from 1.
+    pub repetition: usize,
+    /// Its station.
+    pub station: String,
+    /// Its number at the station, from 1.
+    pub flow: usize,
+    /// Its rate.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: f64,
+}
+
+/// A target rate against what there is (Ando, Murase and Oguchi, section 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TargetSummary {
+    /// The target of each station.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: f64,
+    /// EB: what the network carries; without a stated one, what all stations had together.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub effective_mbps: f64,
+    /// Whether EB was stated.
+    pub is_stated: bool,
+    /// EB divided by the number of stations.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub fair_share_mbps: f64,
+    /// NRT: the target divided by EB; null if EB is zero.
+    #[schemars(extend("unit" = "share"))]
+    pub normalized: Option<f64>,
+}
+
+impl Summary {
+    /// Of a record.
+    pub fn of(record: &Record) -> Self {
+        let seconds = record.interval_s;
+        let over = |value: &dyn Fn(&Repetition) -> Option<f64>| {
+            means(&record.repetitions.iter().filter_map(value).collect::<Vec<_>>())
+        };
+        let total = over(&|repetition| Some(rates(repetition, seconds).iter().sum()));
+        Self {
+            repetitions: record.repetitions.len(),
+            stations: record.names().into_iter().filter_map(|name| station(record, name)).collect(),
+            total_mbps: total,
+            jain: over(&|repetition| jain(&rates(repetition, seconds))),
+            jain_flows: over(&|repetition| jain(&flow_rates(repetition, seconds))),
+            starved_flows: starved(record),
+            unfair_repetitions: record.repetitions.iter().filter(|r| is_unfair(r, seconds)).count(),
+            target: record.target_bps.map(|target| of_target(record, target, total)),
+        }
+    }
+}
+
+fn means(values: &[f64]) -> Option<MeanSummary> {
+    Estimate::of(values).map(Into::into)
+}
+
+/// The rate of each station in Mbps.
+pub(super) fn rates(repetition: &Repetition, interval_s: f64) -> Vec<f64> {
+    let stations = repetition.stations.iter();
+    stations.filter_map(|station| station.mbps(interval_s, None)).collect()
+}
+
+fn flow_rates(repetition: &Repetition, interval_s: f64) -> Vec<f64> {
+    let flows = repetition.stations.iter().flat_map(|station| &station.flows);
+    flows.map(|flow| flow.mbps(interval_s)).collect()
+}
+
+fn is_unfair(repetition: &Repetition, interval_s: f64) -> bool {
+    unfair(&rates(repetition, interval_s))
+}
+
+/// AVR of a station in one repetition.
+pub(super) fn avr(station: &Station, interval_s: f64, target_bps: u64) -> Option<f64> {
+    let bps = |bytes: u64| (bytes as f64 * 8.0 / interval_s) as u64;
+    let bins: Vec<u64> = station.bytes().into_iter().map(bps).collect();
+    achievement(&bins, BitRate(target_bps), 0.0)
+}
+
+fn station(record: &Record, name: &str) -> Option<StationSummary> {
+    let seconds = record.interval_s;
+    let over = |value: &dyn Fn(&Station) -> Option<f64>| {
+        means(&record.of(name).filter_map(value).collect::<Vec<_>>())
+    };
+    let mut laws: Vec<String> = Vec::new();
+    for law in record.of(name).flat_map(|station| &station.flows).filter_map(|f| f.law.clone()) {
+        if !laws.contains(&law) {
+            laws.push(law);
+        }
+    }
+    let most = |value: &dyn Fn(&Station) -> Option<f64>| {
+        record.of(name).filter_map(value).max_by(f64::total_cmp)
+    };
+    let flows = record.of(name).flat_map(|station| &station.flows);
+    let (sent, lost) = flows
+        .filter_map(|flow| flow.datagrams.zip(flow.lost))
+        .fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    Some(StationSummary {
+        name: name.to_owned(),
+        address: record.of(name).find_map(|station| station.address.clone()),
+        laws,
+        mbps: over(&|station| station.mbps(seconds, None))?,
+        up_mbps: over(&|station| station.mbps(seconds, Some(true))),
+        down_mbps: over(&|station| station.mbps(seconds, Some(false))),
+        loss: (sent > 0).then(|| lost as f64 / sent as f64),
+        achievement: record
+            .target_bps
+            .and_then(|target| over(&|station| avr(station, seconds, target))),
+        clock_error_ms: most(&|station| station.clock_error_ms),
+        late_ms: most(&|station| station.late_ms),
+    })
+}
+
+fn starved(record: &Record) -> Vec<StarvedFlow> {
+    let seconds = record.interval_s;
+    let mut list = Vec::new();
+    for (repetition, number) in record.repetitions.iter().zip(1..) {
+        let fair = mean(&flow_rates(repetition, seconds)).unwrap_or(0.0);
+        for station in &repetition.stations {
+            let hungry = station.flows.iter().zip(1..).filter(|(flow, _)| flow.lost != Some(0));
+            let rates = hungry.map(|(flow, number)| (flow.mbps(seconds), number));
+            list.extend(rates.filter(|(mbps, _)| *mbps < fair * STARVED_FRACTION).map(
+                |(mbps, flow)| StarvedFlow {
+                    repetition: number,
+                    station: station.name.clone(),
+                    flow,
+                    mbps,
+                },
+            ));
+        }
+    }
+    list
+}
+
+fn of_target(record: &Record, target_bps: u64, total: Option<MeanSummary>) -> TargetSummary {
+    let carried = BitRate((total.map_or(0.0, |total| total.mean) * 1e6) as u64);
+    let (target, effective) = (BitRate(target_bps), record.effective_bps.map(BitRate));
+    let eb = effective.unwrap_or(carried);
+    let stations = u32::try_from(record.names().len()).unwrap_or(u32::MAX);
+    TargetSummary {
+        mbps: target.as_mbps_f64(),
+        effective_mbps: eb.as_mbps_f64(),
+        is_stated: effective.is_some(),
+        fair_share_mbps: fair_share(eb, stations).as_mbps_f64(),
+        normalized: normalized(target, eb),
+    }
+}

@@ -1,0 +1,502 @@
+//! A run as the server sees it: who takes part, and what comes next.
+
+use super::counter::{Budget, Counter, Window};
+use super::flow::{has_law, prepare, receive, send, send_datagrams, spawn};
+use super::link::Link;
+use super::message::{
+    Ending, Flow, Join, Limits, Protocol, Refusal, Repetition, Report, Station, Terms, ToHost,
+    ToServer, Traffic, is_name,
+};
+use super::udp::Hub;
+use fairwave_sockets::clock::Clock;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::fairness::FlowLabel;
+use fairwave_wire::seal::Key;
+use std::collections::BTreeMap;
+use std::mem;
+use std::net::{IpAddr, TcpStream};
+use std::sync::Arc;
+
+/// Hosts have so long to open their flows.
+const PREPARATION: Duration = Duration::from_secs(20);
+/// After the end of a repetition hosts have so long to report, as their frames wait in the queues
+/// that they have filled.
+const REPORTING: Duration = Duration::from_secs(30);
+/// Between repetitions queues drain.
+const REST: Duration = Duration::from_millis(500);
+/// The start lies so far ahead, and four of the longest round trips more.
+const LEAD: Duration = Duration::from_millis(200);
+
+/// What a server has to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A host takes part: its name and address, how many there are, and how many there shall be.
+    Joined(String, IpAddr, u16, u16),
+    /// A host is not there any more.
+    Left(String),
+    /// All hosts begin a repetition, counted from 1.
+    Started(u16),
+    /// A run is over.
+    Over,
+}
+
+/// A host with the key that wants to take part.
+#[derive(Debug)]
+pub(super) struct Newcomer {
+    pub(super) session: u64,
+    pub(super) ip: IpAddr,
+    pub(super) link: Arc<Link>,
+    pub(super) key: Key,
+    pub(super) join: Join,
+}
+
+/// What the threads of connections have to tell.
+#[derive(Debug)]
+pub(super) enum Event {
+    Joined(Newcomer),
+    Said(u64, ToServer),
+    Flow(FlowLabel, TcpStream),
+    Gone(u64),
+}
+
+/// A host that takes part.
+#[derive(Debug)]
+struct Member {
+    session: u64,
+    name: String,
+    ip: IpAddr,
+    link: Arc<Link>,
+    key: Key,
+    traffic: Traffic,
+    budget: Arc<Budget>,
+    streams: BTreeMap<u16, TcpStream>,
+    /// Error of its clock, and its round trip, once its flows are open.
+    ready: Option<(u64, u64)>,
+    counters: Vec<Arc<Counter>>,
+    report: Option<Report>,
+    ending: Ending,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Gathering,
+    Preparing { until: Instant },
+    Running { until: Instant },
+    Reporting { until: Instant },
+    Resting { until: Instant },
+}
+
+/// A run, or the wait for one.
+#[derive(Debug)]
+pub(super) struct Round {
+    clock: Clock,
+    limits: Limits,
+    terms: Option<Terms>,
+    members: Vec<Member>,
+    phase: Phase,
+    repetition: u16,
+    news: Vec<News>,
+    ended: Vec<u64>,
+}
+
+impl Round {
+    pub(super) const fn new(clock: Clock, limits: Limits) -> Self {
+        Self {
+            clock,
+            limits,
+            terms: None,
+            members: Vec::new(),
+            phase: Phase::Gathering,
+            repetition: 0,
+            news: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    pub(super) const fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running { .. } | Phase::Reporting { .. })
+    }
+
+    pub(super) fn take_news(&mut self) -> Vec<News> {
+        mem::take(&mut self.news)
+    }
+
+    /// Sessions whose key is of no use any more.
+    pub(super) fn take_ended(&mut self) -> Vec<u64> {
+        mem::take(&mut self.ended)
+    }
+
+    pub(super) fn handle(&mut self, event: Event, hub: &Hub) {
+        match event {
+            Event::Joined(newcomer) => self.join(newcomer),
+            Event::Flow(label, stream) => self.take_flow(label, stream),
+            Event::Gone(session) => self.remove(session, hub),
+            Event::Said(session, message) => self.hear(session, message, hub),
+        }
+    }
+
+    fn member(&mut self, session: u64) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.session == session)
+    }
+
+    fn join(&mut self, newcomer: Newcomer) {
+        let Newcomer { session, ip, link, key, join } = newcomer;
+        if let Err(refusal) = self.check(&join) {
+            // Who does not read the refusal sees the connection end.
+            let _ = link.send(&ToHost::Refused(refusal));
+            link.close();
+            self.ended.push(session);
+            return;
+        }
+        let Join { name, traffic, terms } = join;
+        self.terms = Some(terms);
+        let here = self.members.len() as u16 + 1;
+        self.news.push(News::Joined(name.clone(), ip, here, terms.hosts));
+        self.members.push(Member {
+            session,
+            name,
+            ip,
+            link,
+            key,
+            traffic: self.limits.applied(traffic),
+            budget: Budget::new(self.limits.bytes),
+            streams: BTreeMap::new(),
+            ready: None,
+            counters: Vec::new(),
+            report: None,
+            ending: Ending::Open,
+        });
+        if let Some(newest) = self.members.last() {
+            newest.tell(&ToHost::Joined { session, limits: self.limits });
+        }
+        self.tell_all(&ToHost::Waiting { here });
+    }
+
+    fn check(&self, join: &Join) -> Result<(), Refusal> {
+        let Join { name, traffic, terms } = join;
+        let is_full = self.terms.is_some_and(|agreed| self.members.len() >= agreed.hosts.into());
+        if self.phase != Phase::Gathering || is_full {
+            return Err(Refusal::Busy);
+        }
+        if let Some(fault) = terms.fault(traffic) {
+            return Err(Refusal::Fault(fault.to_owned()));
+        }
+        if !is_name(name) {
+            return Err(Refusal::Fault("a name of other signs than letters and digits".to_owned()));
+        }
+        if let Some(agreed) = self.terms.filter(|agreed| agreed != terms) {
+            return Err(Refusal::Terms(agreed));
+        }
+        if self.members.iter().any(|member| member.name == *name) {
+            return Err(Refusal::Name);
+        }
+        if terms.duration_ns.saturating_mul(u64::from(terms.repetitions)) > self.limits.time_ns {
+            return Err(Refusal::Time(self.limits.time_ns));
+        }
+        match (&traffic.protocol, traffic.down) {
+            (Protocol::Tcp { law: Some(law), .. }, true) if !has_law(law) => {
+                Err(Refusal::Law(format!("{law}: it has {}", super::laws())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_flow(&mut self, label: FlowLabel, stream: TcpStream) {
+        let is_now = matches!(self.phase, Phase::Preparing { .. });
+        if !is_now || label.repetition != self.repetition {
+            return;
+        }
+        if let Some(member) = self.member(label.session)
+            && label.flow < member.flows()
+        {
+            // A label that is replayed finds its place taken.
+            member.streams.entry(label.flow).or_insert(stream);
+        }
+    }
+
+    fn hear(&mut self, session: u64, message: ToServer, hub: &Hub) {
+        let phase = self.phase;
+        let snapshot = matches!(message, ToServer::Leave(_));
+        let Some(member) = self.member(session) else { return };
+        match message {
+            ToServer::Ready { clock_error_ns, rtt_ns } => {
+                if matches!(phase, Phase::Preparing { .. }) {
+                    member.ready = Some((clock_error_ns, rtt_ns));
+                }
+            }
+            ToServer::Report(report) | ToServer::Leave(report) => member.report = Some(report),
+            ToServer::Join(_) | ToServer::Ping { .. } => {}
+        }
+        if snapshot {
+            member.ending = Ending::Left;
+            let link = Arc::clone(&member.link);
+            if self.is_running() {
+                // The host is not there to hear it only if it has gone meanwhile.
+                let _ = link.send(&ToHost::Done(self.result()));
+            }
+            self.remove(session, hub);
+        }
+    }
+
+    /// Takes a host out. In mid-run what it came to is kept.
+    fn remove(&mut self, session: u64, hub: &Hub) {
+        let is_running = self.is_running();
+        let Some(member) = self.member(session) else { return };
+        member.counters.iter().for_each(|counter| counter.stop());
+        member.link.close();
+        if member.ending == Ending::Open {
+            member.ending = Ending::Gone;
+        }
+        let name = member.name.clone();
+        hub.forget(session);
+        if !self.ended.contains(&session) {
+            self.ended.push(session);
+            self.news.push(News::Left(name));
+        }
+        if !is_running {
+            self.members.retain(|member| member.session != session);
+        }
+        if self.members.is_empty() {
+            self.reset();
+        }
+    }
+
+    fn reset(&mut self) {
+        (self.terms, self.phase, self.repetition) = (None, Phase::Gathering, 0);
+    }
+
+    /// Does what the time demands.
+    pub(super) fn tick(&mut self, hub: &Hub) {
+        let now = self.clock.now();
+        let Some(terms) = self.terms else { return };
+        match self.phase {
+            Phase::Gathering if self.members.len() == usize::from(terms.hosts) => {
+                self.prepare(hub);
+            }
+            Phase::Gathering => {}
+            Phase::Preparing { until } => {
+                if self.members.iter().all(Member::is_prepared) {
+                    self.start(terms, hub);
+                } else if now >= until {
+                    let late = self.members.iter().filter(|member| !member.is_prepared());
+                    let late: Vec<u64> = late.map(|member| member.session).collect();
+                    late.into_iter().for_each(|session| self.remove(session, hub));
+                }
+            }
+            Phase::Running { until } => {
+                if now >= until || self.members.iter().all(|m| m.ending != Ending::Open) {
+                    self.phase = Phase::Reporting { until: now + REPORTING };
+                }
+            }
+            Phase::Reporting { until } => {
+                let is_told = |m: &Member| m.report.is_some() || m.ending != Ending::Open;
+                if now >= until || self.members.iter().all(is_told) {
+                    self.finish(terms, hub);
+                }
+            }
+            Phase::Resting { until } if now >= until => self.prepare(hub),
+            Phase::Resting { .. } => {}
+        }
+    }
+
+    /// Lets the hosts open their flows.
+    fn prepare(&mut self, hub: &Hub) {
+        self.phase = Phase::Preparing { until: self.clock.now() + PREPARATION };
+        let repetition = self.repetition;
+        for member in &mut self.members {
+            (member.ready, member.report) = (None, None);
+            member.streams.clear();
+            member.counters.clear();
+            if matches!(member.traffic.protocol, Protocol::Udp { .. }) {
+                hub.forget(member.session);
+                for flow in 0..member.flows() {
+                    let label = FlowLabel { session: member.session, repetition, flow };
+                    hub.expect(label, member.key.clone(), member.ip);
+                }
+            }
+        }
+        self.tell_all(&ToHost::Prepare { repetition });
+    }
+
+    fn start(&mut self, terms: Terms, hub: &Hub) {
+        let rtt = self.members.iter().filter_map(|m| m.ready).map(|(_, rtt)| rtt).max();
+        let lead = LEAD + Duration::from_nanos(rtt.unwrap_or(0).saturating_mul(4));
+        let lead = lead.min(Duration::from_secs(5));
+        let begin = self.clock.now() + lead;
+        let interval = Duration::from_nanos(terms.interval_ns);
+        let window = Window { clock: self.clock, begin, interval, bins: terms.bins() };
+        self.tell_all(&ToHost::Start { at_ns: begin.as_nanos() });
+        let repetition = self.repetition;
+        for member in &mut self.members {
+            member.counters = (0..member.flows())
+                .map(|flow| {
+                    let label = FlowLabel { session: member.session, repetition, flow };
+                    member.begin(label, window, hub)
+                })
+                .collect();
+        }
+        self.phase = Phase::Running { until: window.end() };
+        self.news.push(News::Started(repetition + 1));
+    }
+
+    /// What is known of this repetition.
+    fn result(&self) -> Repetition {
+        let stations = self.members.iter().map(Member::station).collect();
+        Repetition { number: self.repetition, stations }
+    }
+
+    fn finish(&mut self, terms: Terms, hub: &Hub) {
+        for member in self.members.iter_mut().filter(|m| m.ending == Ending::Open) {
+            member.ending = match (&member.report, member.budget.is_used_up()) {
+                (_, true) => Ending::UsedUp,
+                (Some(_), _) => Ending::Complete,
+                (None, _) => Ending::Gone,
+            };
+        }
+        let result = self.result();
+        self.tell_all(&ToHost::Done(result));
+        let stay = |member: &Member| member.ending == Ending::Complete;
+        let leaving: Vec<u64> =
+            self.members.iter().filter(|m| !stay(m)).map(|member| member.session).collect();
+        self.phase = Phase::Resting { until: self.clock.now() + REST };
+        self.repetition += 1;
+        let is_over = self.repetition >= terms.repetitions;
+        if is_over {
+            self.tell_all(&ToHost::Over);
+        }
+        for member in &mut self.members {
+            member.ending = Ending::Open;
+        }
+        let all = self.members.iter().map(|member| member.session);
+        let ends = if is_over { all.collect() } else { leaving };
+        for session in ends {
+            if is_over {
+                self.dismiss(session, hub);
+            } else {
+                self.remove(session, hub);
+            }
+        }
+        if is_over || self.members.is_empty() {
+            self.news.push(News::Over);
+            self.reset();
+        }
+    }
+
+    /// Lets a host go whose run is over. It closes the connection when it has read everything.
+    fn dismiss(&mut self, session: u64, hub: &Hub) {
+        hub.forget(session);
+        self.ended.push(session);
+        self.members.retain(|member| member.session != session);
+    }
+
+    /// Ends a run in its middle, as the server ends.
+    pub(super) fn cut_off(&mut self) {
+        if self.is_running() {
+            let result = self.result();
+            self.tell_all(&ToHost::Done(result));
+        }
+        for member in &self.members {
+            member.counters.iter().for_each(|counter| counter.stop());
+            member.link.close();
+        }
+    }
+
+    /// Who is not reached is seen to be gone by its reader.
+    fn tell_all(&self, message: &ToHost) {
+        self.members.iter().for_each(|member| member.tell(message));
+    }
+}
+
+impl Member {
+    fn tell(&self, message: &ToHost) {
+        if self.link.send(message).is_err() {
+            self.link.close();
+        }
+    }
+
+    /// Its flows: those up, then those down.
+    const fn flows(&self) -> u16 {
+        self.traffic.parallel * (self.traffic.up as u16 + self.traffic.down as u16)
+    }
+
+    const fn is_up(&self, flow: u16) -> bool {
+        self.traffic.up && flow < self.traffic.parallel
+    }
+
+    fn is_prepared(&self) -> bool {
+        let has_flows = match self.traffic.protocol {
+            Protocol::Tcp { .. } => self.streams.len() == usize::from(self.flows()),
+            // The host has heard answers to its greetings.
+            Protocol::Udp { .. } => true,
+        };
+        self.ready.is_some() && has_flows
+    }
+
+    /// Begins this end of a flow at the time of the window.
+    fn begin(&mut self, label: FlowLabel, window: Window, hub: &Hub) -> Arc<Counter> {
+        let is_up = self.is_up(label.flow);
+        let budget = Arc::clone(&self.budget);
+        match self.traffic.protocol {
+            Protocol::Tcp { .. } => {
+                let stream = self.streams.remove(&label.flow);
+                let opened = stream.and_then(|stream| {
+                    let law = prepare(&stream, &self.traffic.protocol, !is_up).ok()?;
+                    Some((stream, law))
+                });
+                let (stream, law) = opened.unzip();
+                let law = law.flatten();
+                let counter = Counter::new(window, (is_up, is_up), (false, law), budget);
+                let run = if is_up { receive } else { send };
+                spawn(&counter, stream, move |stream, counter| run(&stream, counter));
+                counter
+            }
+            Protocol::Udp { rate_bps } => {
+                let counter = Counter::new(window, (is_up, is_up), (true, None), budget);
+                if is_up {
+                    hub.count(label, Arc::clone(&counter));
+                } else {
+                    spawn(&counter, hub.sender(label), move |sender, counter| {
+                        send_datagrams(&sender, rate_bps, counter);
+                    });
+                }
+                counter
+            }
+        }
+    }
+
+    /// What is known of it in this repetition.
+    fn station(&self) -> Station {
+        let none = Report::default();
+        let report = self.report.as_ref().unwrap_or(&none);
+        let ours = self.counters.iter().map(|counter| counter.flow());
+        let (mut up, down): (Vec<Flow>, Vec<Flow>) = ours.partition(|flow| flow.is_up);
+        for (flow, law) in up.iter_mut().zip(&report.laws_up) {
+            flow.law = law.clone().filter(|law| is_name(law));
+        }
+        let fits = |theirs: &Flow, ours: &Flow| {
+            theirs.bytes.len() == ours.bytes.len() && !theirs.is_up && theirs.by_receiver
+        };
+        let told = down.into_iter().enumerate().map(|(number, ours)| {
+            match report.down.get(number).filter(|theirs| fits(theirs, &ours)) {
+                Some(theirs) => Flow { law: ours.law, ..theirs.clone() },
+                None => ours,
+            }
+        });
+        up.extend(told);
+        Station {
+            name: self.name.clone(),
+            address: self.ip,
+            traffic: self.traffic.clone(),
+            clock_error_ns: self.ready.map_or(0, |(error, _)| error),
+            late_ns: report.late_ns,
+            radio: report
+                .radio
+                .iter()
+                .take(up.first().map_or(0, |f| f.bytes.len()))
+                .copied()
+                .collect(),
+            flows: up,
+            ending: self.ending,
+        }
+    }
+}

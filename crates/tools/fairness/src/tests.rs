@@ -1,0 +1,271 @@
+//! Over loopback, IPv4 and IPv6: real sockets, real time, no claim about how long it takes.
+
+use super::*;
+use fairwave_wire::fairness::{FlowLabel, NONCE_LEN, Opening};
+use fairwave_wire::seal::Key;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+const TCP: Protocol = Protocol::Tcp { law: None, rate_bps: None, buffer_bytes: None };
+/// 71 datagrams in 200 ms.
+const UDP: Protocol = Protocol::Udp { rate_bps: 4_000_000 };
+const LIMITS: Limits = Limits { rate_bps: None, bytes: 1 << 40, time_ns: 60_000_000_000 };
+
+fn key() -> Key {
+    Key::new(b"a secret of these tests\n").unwrap()
+}
+
+fn terms(hosts: u16, repetitions: u16) -> Terms {
+    Terms { hosts, duration_ns: 200_000_000, interval_ns: 50_000_000, repetitions }
+}
+
+fn both(protocol: Protocol) -> Traffic {
+    Traffic { up: true, down: true, parallel: 2, protocol }
+}
+
+fn request(server: SocketAddr, name: &str, traffic: Traffic, terms: Terms) -> Request {
+    Request { server, key: key(), name: name.to_owned(), traffic, terms }
+}
+
+/// Does something beside a server, which ends afterwards; what it told, and how many connections
+/// it rejected.
+fn beside<T>(
+    listen: &str,
+    limits: Limits,
+    job: impl FnOnce(SocketAddr, &AtomicBool) -> T,
+) -> (T, Vec<News>, u64) {
+    let config = ServeConfig { listen: listen.parse().unwrap(), key: key(), limits };
+    let mut server = Server::open(config).unwrap();
+    let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let mut news = Vec::new();
+            server.run(|| stop.load(Ordering::Relaxed), |told| news.push(told)).unwrap();
+            (news, server.rejected())
+        });
+        let done = job(address, &stop);
+        stop.store(true, Ordering::Relaxed);
+        let (news, rejected) = served.join().unwrap();
+        (done, news, rejected)
+    })
+}
+
+fn run(request: &Request) -> (Measured, Option<Error>) {
+    measure(request, &AtomicBool::new(false), |_| {})
+}
+
+fn sum(flow: &Flow) -> u64 {
+    flow.bytes.iter().sum()
+}
+
+#[test]
+fn flows_of_both_directions_are_counted_by_their_receivers() {
+    for (listen, protocol) in [("127.0.0.1:0", TCP), ("[::1]:0", TCP), ("[::1]:0", UDP)] {
+        let traffic = both(protocol);
+        let job = |server, _: &_| run(&request(server, "one", traffic.clone(), terms(1, 2)));
+        let ((found, error), news, rejected) = beside(listen, LIMITS, job);
+        assert!(error.is_none(), "{listen}: {error:?}");
+        assert_eq!((found.repetitions.len(), rejected), (2, 0), "{news:?}");
+        for (repetition, number) in found.repetitions.iter().zip(0..) {
+            let [station] = &repetition.stations[..] else { panic!("{repetition:?}") };
+            assert_eq!((repetition.number, station.ending), (number, Ending::Complete));
+            let ways: Vec<bool> = station.flows.iter().map(|flow| flow.is_up).collect();
+            assert_eq!(ways, [true, true, false, false]);
+            for flow in &station.flows {
+                assert!(flow.by_receiver && !flow.is_broken && sum(flow) > 0, "{flow:?}");
+                assert_eq!((flow.bytes.len(), flow.law.is_some()), (4, traffic.protocol == TCP));
+            }
+        }
+        assert!(matches!(news.last(), Some(News::Over)), "{news:?}");
+    }
+}
+
+#[test]
+fn hosts_start_together_and_each_gets_the_results_of_all() {
+    let ((one, other), news, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
+        let start = |name: &'static str| {
+            let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
+            move || run(&request(server, name, traffic, terms(2, 1)))
+        };
+        thread::scope(|scope| {
+            let one = scope.spawn(start("one"));
+            let other = scope.spawn(start("other"));
+            (one.join().unwrap(), other.join().unwrap())
+        })
+    });
+    assert!(one.1.is_none() && other.1.is_none(), "{one:?} {other:?}");
+    assert_eq!(one.0, other.0);
+    let mut names: Vec<_> = one.0.repetitions[0].stations.iter().map(|s| &s.name).collect();
+    names.sort();
+    assert_eq!(names, ["one", "other"]);
+    let starts = news.iter().filter(|news| matches!(news, News::Started(1))).count();
+    assert_eq!(starts, 1, "{news:?}");
+}
+
+#[test]
+fn a_host_that_does_not_fit_is_told_why() {
+    let limits = Limits { time_ns: 300_000_000, ..LIMITS };
+    let (told, ..) = beside("127.0.0.1:0", limits, |server, _| {
+        let told =
+            |traffic, terms| run(&request(server, "one", traffic, terms)).1.unwrap().to_string();
+        let law = Some("nobodys".to_owned());
+        let strange = Protocol::Tcp { law, rate_bps: None, buffer_bytes: Some(64_000) };
+        let down = Traffic { up: false, ..both(strange.clone()) };
+        let uneven = Terms { interval_ns: 70_000_000, ..terms(1, 1) };
+        [
+            told(both(TCP), terms(1, 2)),
+            told(both(strange), terms(1, 1)),
+            told(down, terms(1, 1)),
+            told(both(TCP), uneven),
+            told(both(TCP), terms(33, 1)),
+        ]
+    });
+    let remedies = ["--max-time", "there are", "it has", "whole number", "between 1 and 32"];
+    for (told, remedy) in told.iter().zip(remedies) {
+        assert!(told.contains(remedy), "{told}");
+    }
+}
+
+#[test]
+fn the_caps_of_the_server_hold() {
+    let limits = Limits { bytes: 30_000, rate_bps: Some(8_000_000), ..LIMITS };
+    let job = |server, _: &_| run(&request(server, "one", both(TCP), terms(1, 2)));
+    let ((found, _), ..) = beside("127.0.0.1:0", limits, job);
+    let station = &found.repetitions[0].stations[0];
+    assert_eq!(station.ending, Ending::UsedUp);
+    assert_eq!(
+        station.traffic.protocol,
+        Protocol::Tcp { law: None, rate_bps: Some(4_000_000), buffer_bytes: None }
+    );
+    assert_eq!(found.repetitions.len(), 1, "nothing is left for the second");
+}
+
+#[test]
+fn another_key_gets_no_byte_and_is_told_what_to_do() {
+    let (told, news, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+        let stranger = Key::new(b"another secret of them").unwrap();
+        let request = Request { key: stranger, ..request(server, "one", both(TCP), terms(1, 1)) };
+        run(&request).1.unwrap().to_string()
+    });
+    assert!(told.contains("same --key or --pairing"), "{told}");
+    assert_eq!((news, rejected), (vec![], 1));
+}
+
+#[test]
+fn nobody_there_is_an_error_that_says_what_to_do() {
+    let unused = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let told = run(&request(unused, "one", both(TCP), terms(1, 1))).1.unwrap().to_string();
+    assert!(told.contains("fairwave fairness serve"), "{told}");
+}
+
+/// The server ends as soon as it hears that hosts have begun.
+#[test]
+fn a_server_that_ends_in_mid_run_leaves_what_was_counted() {
+    let config = ServeConfig { listen: "127.0.0.1:0".parse().unwrap(), key: key(), limits: LIMITS };
+    let mut server = Server::open(config).unwrap();
+    let address = server.address().unwrap();
+    let endless = Terms { duration_ns: 50_000_000_000, ..terms(1, 1) };
+    let (found, error) = thread::scope(|scope| {
+        scope.spawn(move || {
+            let has_begun = std::cell::Cell::new(false);
+            let news = |told| has_begun.set(matches!(told, News::Started(..)));
+            server.run(|| has_begun.get(), news).unwrap();
+        });
+        run(&request(address, "one", both(TCP), endless))
+    });
+    assert!(matches!(error, Some(Error::Gone { .. })), "{error:?}");
+    assert_eq!(found.repetitions[0].stations[0].ending, Ending::Open);
+}
+
+#[test]
+fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
+    let ((one, other), ..) = beside("127.0.0.1:0", LIMITS, |server, _| {
+        let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
+        let long = Terms { duration_ns: 1_000_000_000, ..terms(2, 1) };
+        let (stop, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
+        let on_start = |progress| {
+            stop.store(matches!(progress, Progress::Running(_)), Ordering::Relaxed);
+        };
+        let requests = ["one", "other"].map(|name| request(server, name, traffic.clone(), long));
+        thread::scope(|scope| {
+            let one = scope.spawn(|| measure(&requests[0], &stop, on_start));
+            let other = scope.spawn(|| measure(&requests[1], &go_on, |_| {}));
+            (one.join().unwrap(), other.join().unwrap())
+        })
+    });
+    assert!(matches!(one.1, Some(Error::Stopped)), "{one:?}");
+    fn station<'a>(found: &'a Measured, name: &str) -> &'a Station {
+        found.repetitions[0].stations.iter().find(|s| s.name == name).unwrap()
+    }
+    let ending = |found: &Measured, name| station(found, name).ending;
+    assert_eq!(ending(&one.0, "one"), Ending::Left);
+    assert!(other.1.is_none(), "{other:?}");
+    assert_eq!(
+        (ending(&other.0, "one"), ending(&other.0, "other")),
+        (Ending::Left, Ending::Complete)
+    );
+    // Means are over the intervals that were, not over those that were planned.
+    let intervals = |found: &Measured, name| station(found, name).flows[0].bytes.len();
+    assert!(intervals(&one.0, "one") < 20 && intervals(&other.0, "one") < 20, "{one:?}");
+    assert_eq!(intervals(&other.0, "other"), 20);
+}
+
+/// Connects and says nothing, noise, a whole opening again and again, and half of one.
+fn flood(server: SocketAddr) -> Vec<TcpStream> {
+    let label = FlowLabel { session: 1, repetition: 0, flow: 0 };
+    let recorded = Opening::Control([7; NONCE_LEN]).write(&key());
+    let unknown = Opening::Flow(label).write(&key());
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut held = Vec::new();
+    for _ in 0..10 {
+        for bytes in [&[][..], &[0xff; 200], &recorded, &recorded[..20], &unknown] {
+            let mut stream = TcpStream::connect(server).unwrap();
+            // The server may have closed it already.
+            let _ = stream.write_all(bytes);
+            let _ = udp.send_to(bytes, server);
+            held.push(stream);
+        }
+    }
+    held
+}
+
+/// Who has the key and says what it likes: a frame longer than any, one with a wrong seal, a
+/// message that is none, and a report before it has joined.
+fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
+    let open = || {
+        let stream = TcpStream::connect(server).unwrap();
+        let raw = stream.try_clone().unwrap();
+        (raw, link::greet(stream, &key(), fairwave_sockets::clock::Clock::start()).unwrap().0)
+    };
+    let held: Vec<_> = (0..4).map(|_| open()).collect();
+    (&held[0].0).write_all(&[0xff; 40]).unwrap();
+    (&held[1].0).write_all(&[0, 0, 0, 4, 0, 0, 0, 0]).unwrap();
+    (&held[1].0).write_all(&[7; 16]).unwrap();
+    held[2].1.send(&"no message").unwrap();
+    held[3].1.send(&message::ToServer::Report(message::Report::default())).unwrap();
+    held
+}
+
+#[test]
+fn hostile_clients_leave_the_run_of_another_whole() {
+    let ((found, error), news, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+        let held = flood(server);
+        // Each of them is shut out, and hears nothing more.
+        for (mut raw, _link) in misuse(server) {
+            // An end, or a reset where something was not read.
+            assert!(matches!(raw.read(&mut [0; 1]), Ok(0) | Err(_)));
+        }
+        let done = run(&request(server, "one", both(UDP), terms(1, 1)));
+        // A recorded opening gets a challenge, shorter than itself, and nothing that follows.
+        let mut replayed = &held[2];
+        let mut answer = [0; 100];
+        assert_eq!(replayed.read(&mut answer).unwrap(), fairwave_wire::fairness::CHALLENGE_LEN);
+        done
+    });
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found.repetitions[0].stations[0].ending, Ending::Complete);
+    assert!(matches!(news[0], News::Joined(..)), "{news:?}");
+    assert!(rejected > 0, "the noise is counted");
+}

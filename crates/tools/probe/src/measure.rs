@@ -1,0 +1,246 @@
+//! The measurement: greetings on an idle path, trains that double until one fills the buffer,
+//! trains of two sizes, trains the other way, and greetings beside long trains.
+
+use super::Error;
+use super::finding::{ENOUGH, Loaded, Measured, SHORT_MS};
+use super::leg;
+use super::session::{Line, Load, Session};
+use super::sizes::ip_bytes;
+use fairwave_probe::delay;
+use fairwave_probe::estimate;
+use fairwave_probe::{Account, Plan, Trial, Way};
+use fairwave_sockets::clock::Clock;
+use fairwave_units::{BitRate, Duration};
+use fairwave_wire::probe::Limits;
+use fairwave_wire::seal::Key;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+/// Payload of the large packets in bytes: with headers it fits links and tunnels of 1500.
+const LARGE: u32 = 1_400;
+/// Payload of the small ones.
+const SMALL: u32 = 400;
+/// Packets apart before each train, and the time between them.
+const SPACED: u32 = 20;
+const APART: Duration = Duration::from_millis(5);
+/// Silence after a trial.
+const REST: Duration = Duration::from_millis(50);
+/// The idle path is greeted for so long.
+const IDLE: Duration = Duration::from_secs(1);
+/// The first train, and the longest.
+const FIRST_TRAIN: u32 = 128;
+const LONGEST_TRAIN: u32 = 32_768;
+/// A train of so many packets that waits nowhere has met no bottleneck.
+const FREE_TRAIN: u32 = 2_048;
+/// A train of large packets is sent for at most so long.
+const LONGEST_SENDING: Duration = Duration::from_secs(4);
+/// No user waits for longer than this in one buffer.
+const LONGEST_WAIT_MS: f64 = 5_000.0;
+/// Trains of each size.
+const TRIALS: usize = 4;
+/// The path is loaded for so long, and for twice the wait in its buffer, with this many times what
+/// it drains: the buffer is full in the second half.
+const LOADED: Duration = Duration::from_secs(2);
+const LOAD: f64 = 2.0;
+/// What a session may come to, as far as this end is concerned.
+const MOST_PACKETS: u32 = 1 << 20;
+const LONGEST_SESSION: Duration = Duration::from_secs(120);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where `fairwave probe serve` runs.
+    pub server: SocketAddr,
+    /// The secret that both ends share.
+    pub key: Key,
+    /// The highest rate to send at, and to have the server send at, in bits of IP packets per
+    /// second.
+    pub rate: BitRate,
+    /// Whether the buffer is that on the way to the server or back.
+    pub way: Way,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The path is idle and greeted.
+    Idle,
+    /// A train of so many packets looks for a buffer.
+    Search(u32),
+    /// Trains of two sizes measure it.
+    Trains,
+    /// Trains the other way find what the path carries there.
+    OtherWay,
+    /// The path is loaded and greeted.
+    Load(Loaded),
+}
+
+/// Measures until done, or until `stop`. What is known when something goes wrong is kept.
+pub fn measure(
+    request: &Request,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(Progress),
+) -> (Measured, Option<Error>) {
+    let line = Line { server: request.server, key: &request.key, clock: Clock::start(), stop };
+    let found = Measured::new(request.way, request.server);
+    let mut run = Run { line, rate: request.rate, way: request.way, found };
+    let error = run.all(&mut tell).err();
+    (run.found, error)
+}
+
+struct Run<'a> {
+    line: Line<'a>,
+    rate: BitRate,
+    way: Way,
+    found: Measured,
+}
+
+impl Run<'_> {
+    fn all(&mut self, tell: &mut impl FnMut(Progress)) -> Result<(), Error> {
+        tell(Progress::Idle);
+        let pings = self.line.pings(IDLE, &AtomicBool::new(false))?;
+        self.found.take_idle(&pings);
+        let (train, has_filled) = self.search(self.way, tell)?;
+        tell(Progress::Trains);
+        self.trains(train, has_filled)?;
+        tell(Progress::OtherWay);
+        self.search(other(self.way), &mut |_| {})?;
+        Loaded::ALL.into_iter().try_for_each(|loaded| {
+            tell(Progress::Load(loaded));
+            self.load(loaded)
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { rate: self.rate, packets: MOST_PACKETS, duration: LONGEST_SESSION }
+    }
+
+    /// Notes what both ends allow, and gives the accounts.
+    fn keep(&mut self, session: &Session) {
+        self.found.blocked += session.blocked;
+        if let Some(granted) = session.granted {
+            self.rate = self.rate.min(granted.rate);
+            self.found.rate = Some(self.rate);
+        }
+    }
+
+    /// Packets that are sent within a time at the highest rate.
+    fn packets_in(&self, time: Duration, rate: BitRate) -> u32 {
+        let each = rate.time_for(ip_bytes(LARGE, self.line.server)).as_nanos().max(1);
+        u32::try_from(time.as_nanos() / each).unwrap_or(u32::MAX)
+    }
+
+    /// The first train of a doubling row that fills the buffer, or the longest; and whether it
+    /// filled it.
+    fn search(&mut self, way: Way, tell: &mut impl FnMut(Progress)) -> Result<(u32, bool), Error> {
+        let mut train = FIRST_TRAIN;
+        loop {
+            tell(Progress::Search(train));
+            let session = self.line.session(way, self.limits(), plan(&[trial(LARGE, train)]));
+            self.keep(&session);
+            self.found.take_trains(way, &session.accounts);
+            if let Some(error) = session.error {
+                return Err(error);
+            }
+            let Some(account) = session.accounts.first() else { return Ok((train, false)) };
+            if estimate::fill(account, 0.0).is_some() {
+                return Ok((train, true));
+            }
+            let most = self.packets_in(LONGEST_SENDING, self.rate).min(LONGEST_TRAIN);
+            if train >= most || is_pointless(account) {
+                return Ok((train, false));
+            }
+            train = (train * 2).min(most);
+        }
+    }
+
+    /// Trains of two sizes, interleaved so that a slow change of the path meets both alike.
+    fn trains(&mut self, train: u32, has_filled: bool) -> Result<(), Error> {
+        let lengths = |size| ip_bytes(size, self.line.server);
+        let ratio = lengths(LARGE) as f64 / lengths(SMALL) as f64;
+        // Half as long again as the one that just filled it.
+        let large = if has_filled { train + train / 2 } else { train };
+        let small = (f64::from(large) * ratio) as u32;
+        let pair = [trial(LARGE, large), trial(SMALL, small)];
+        let trials = if has_filled { TRIALS } else { 1 };
+        let session = self.line.session(self.way, self.limits(), plan(&pair.repeat(trials)));
+        self.keep(&session);
+        self.found.take_trains(self.way, &session.accounts);
+        session.error.map_or(Ok(()), Err)
+    }
+
+    fn load(&mut self, loaded: Loaded) -> Result<(), Error> {
+        let ways = loaded.ways();
+        let alone: Vec<_> = ways.iter().map(|way| self.found.leg(*way).carried_mbps).collect();
+        let beside = self.load_with(loaded, &alone)?;
+        // Ways that share a radio carry less beside each other than alone: where twice as much
+        // as alone let hardly a greeting through, twice as much as beside each other does.
+        if ways.len() > 1 && self.found.both.answered() < ENOUGH {
+            self.load_with(loaded, &beside)?;
+        }
+        Ok(())
+    }
+
+    /// Greets while each way is loaded, if it carries so many Mbps; returns what each carried then.
+    fn load_with(
+        &mut self,
+        loaded: Loaded,
+        carried_mbps: &[Option<f64>],
+    ) -> Result<Vec<Option<f64>>, Error> {
+        let ways = loaded.ways();
+        // All for as long as the slowest takes, so that they are under way together.
+        let wait_ms = ways.iter().map(|way| self.found.leg(*way).longest_ms).fold(0.0, f64::max);
+        let time = LOADED + Duration::from_secs_f64(2.0 * wait_ms / 1e3);
+        let of_way = |(way, mbps): (&Way, &Option<f64>)| self.load_of(*way, time, *mbps);
+        let loads: Vec<Load> = ways.iter().zip(carried_mbps).map(of_way).collect();
+        let (sessions, pings) = self.line.loaded(&loads);
+        self.found.blocked += sessions.iter().map(|session| session.blocked).sum::<u64>();
+        let accounts: Option<Vec<_>> =
+            sessions.iter().zip(&loads).map(|(s, l)| Some((l.way, s.accounts.first()?))).collect();
+        let pings = pings?;
+        let mut beside = vec![None; ways.len()];
+        if let Some(accounts) = accounts {
+            self.found.take_load(loaded, &accounts, &pings);
+            for ((way, train), (session, load)) in accounts.iter().zip(sessions.iter().zip(&loads))
+            {
+                let granted = session.granted.map_or(load.limits.rate, |granted| granted.rate);
+                self.found.take_speed(loaded, *way, train, granted.min(load.limits.rate));
+            }
+            let server = self.line.server;
+            beside =
+                accounts.iter().map(|(_, account)| leg::carried_mbps(account, server)).collect();
+        }
+        sessions.into_iter().find_map(|session| session.error).map_or(Ok(beside), Err)
+    }
+
+    /// More than the path carries that way, for a time in whose first half its buffer fills.
+    fn load_of(&self, way: Way, time: Duration, carried_mbps: Option<f64>) -> Load {
+        let drained = carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
+        let rate = drained.unwrap_or(self.rate).min(self.rate);
+        let trial = trial(LARGE, self.packets_in(time, rate));
+        Load { way, limits: Limits { rate, ..self.limits() }, trial }
+    }
+}
+
+const fn other(way: Way) -> Way {
+    match way {
+        Way::There => Way::Back,
+        Way::Back => Way::There,
+    }
+}
+
+/// Whether a longer train would find nothing else: nothing waits, or longer than anybody would.
+fn is_pointless(account: &Account) -> bool {
+    let delays = delay::delays(std::slice::from_ref(account));
+    let Some(delays) = delays.first() else { return true };
+    let is_free = delays.longest_ms < SHORT_MS && account.trial.train >= FREE_TRAIN;
+    is_free || delays.longest_ms > LONGEST_WAIT_MS
+}
+
+fn plan(trials: &[Trial]) -> Plan {
+    Plan { trials: trials.to_vec(), rest: REST }
+}
+
+fn trial(payload_bytes: u32, train: u32) -> Trial {
+    Trial { payload_bytes, spaced: SPACED, interval: APART, train }
+}

@@ -1,0 +1,222 @@
+//! One session with a server, and greetings beside it.
+
+use super::Error;
+use fairwave_probe::{
+    Account, Failure, Ping, Pinger, PingerConfig, PingerInput, Plan, Sender, SenderConfig,
+    SenderEvent, SenderInput, Trial, Way,
+};
+use fairwave_sockets::Driver;
+use fairwave_sockets::Udp;
+use fairwave_sockets::clock::Clock;
+use fairwave_sockets::random::random;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::probe::Limits;
+use fairwave_wire::seal::Key;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
+
+/// From one greeting to the next.
+const PACE: Duration = Duration::from_millis(20);
+/// From one look at whether to stop to the next.
+const LOOK: Duration = Duration::from_millis(100);
+/// Answers are waited for this long after the last greeting.
+const LINGER: Duration = Duration::from_millis(500);
+/// The end of no time at all.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Whom to speak with, and by which clock.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    pub(super) server: SocketAddr,
+    pub(super) key: &'a Key,
+    pub(super) clock: Clock,
+    /// The user broke it off.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// A trial that loads a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) way: Way,
+    pub(super) limits: Limits,
+    pub(super) trial: Trial,
+}
+
+/// What a session came to.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) accounts: Vec<Account>,
+    pub(super) granted: Option<Limits>,
+    /// Datagrams that waited for room in this host's own socket.
+    pub(super) blocked: u64,
+    pub(super) error: Option<Error>,
+}
+
+impl Line<'_> {
+    fn driver(&self) -> Result<Driver, Error> {
+        let address = self.server;
+        let udp = Udp::connect(address).map_err(|cause| Error::Socket { address, cause })?;
+        Ok(Driver::new(udp, self.clock))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sends a plan, or has it sent, and gives the accounts that came until it ended, well or not.
+    pub(super) fn session(&self, way: Way, limits: Limits, plan: Plan) -> Session {
+        let mut session = Session::default();
+        session.error = self.try_session(way, limits, plan, &mut session).err();
+        session
+    }
+
+    fn try_session(
+        &self,
+        way: Way,
+        limits: Limits,
+        plan: Plan,
+        kept: &mut Session,
+    ) -> Result<(), Error> {
+        let (mut driver, mut events) = (self.driver()?, Vec::new());
+        let mut sender = Sender::new(SenderConfig {
+            key: self.key.clone(),
+            receiver: self.server,
+            session: random()?,
+            nonce: random()?,
+            limits,
+            plan,
+            way,
+        });
+        driver.tell(&mut sender, SenderInput::Start, &mut events);
+        let mut cause = None;
+        loop {
+            for event in events.drain(..) {
+                match event {
+                    SenderEvent::Agreed(limits) => kept.granted = Some(limits),
+                    SenderEvent::Account(account) => kept.accounts.push(*account),
+                    SenderEvent::Finished(end) => {
+                        kept.blocked = driver.counts().blocked;
+                        let failed = |failure| self.error(failure, kept.granted.is_some(), cause);
+                        return end.map_err(failed);
+                    }
+                }
+            }
+            // Nobody listens any more: no need to ask eight times.
+            let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
+            if is_gone && !sender.is_over() {
+                return Err(self.error(Failure::Silent, kept.granted.is_some(), cause));
+            }
+            let until = driver.now() + LOOK;
+            driver.turn(&mut sender, until, &mut events)?;
+            let trouble = driver.take_trouble().map(|error| error.kind());
+            if trouble.is_some() {
+                self.has_stayed(&driver)?;
+            }
+            cause = trouble.or(cause);
+            if self.is_stopped() && !sender.is_over() {
+                driver.tell(&mut sender, SenderInput::Stop, &mut events);
+            }
+        }
+    }
+
+    /// A datagram that is not taken may be one from an address that is gone.
+    fn has_stayed(&self, driver: &Driver) -> Result<(), Error> {
+        let server = self.server;
+        let before = driver.socket().address()?.ip();
+        match Udp::source(server) {
+            Ok(now) if now != before => Err(Error::Moved { server, before, now }),
+            // Without a way there is nothing to compare with; it may come back.
+            _ => Ok(()),
+        }
+    }
+
+    fn error(&self, failure: Failure, had_begun: bool, cause: Option<io::ErrorKind>) -> Error {
+        let server = self.server;
+        match failure {
+            Failure::Silent if had_begun => Error::Gone { server, cause },
+            Failure::Silent => Error::Silent { server, cause },
+            Failure::Stopped => Error::Stopped,
+            failure => Error::Refused { server, failure },
+        }
+    }
+
+    /// Greets at an even pace for so long, or until `over`, and gives what became of it.
+    pub(super) fn pings(&self, most: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
+        let (mut driver, mut events) = (self.driver()?, Vec::new());
+        let mut pinger = Pinger::new(PingerConfig {
+            key: self.key.clone(),
+            receiver: self.server,
+            first: random()?,
+            nonce: random()?,
+            interval: PACE,
+        });
+        driver.tell(&mut pinger, PingerInput::Start, &mut events);
+        let mut end = driver.now() + most;
+        let mut is_last = false;
+        let mut cause = None;
+        loop {
+            let now = driver.now();
+            let done = over.load(Ordering::Relaxed) || self.is_stopped();
+            if !is_last && (now >= end || done) {
+                driver.tell(&mut pinger, PingerInput::Stop, &mut events);
+                (is_last, end) = (true, now + LINGER);
+            }
+            let missing = pinger.pings().iter().filter(|ping| ping.answered.is_none()).count();
+            cause = driver.take_trouble().map(|error| error.kind()).or(cause);
+            let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
+            if is_gone || is_last && (now >= end || missing == 0) {
+                break;
+            }
+            driver.turn(&mut pinger, end.min(now + LOOK), &mut events)?;
+            events.clear();
+        }
+        let heard = pinger.pings().iter().any(|ping| ping.answered.is_some());
+        match heard || self.is_stopped() {
+            true => Ok(pinger.pings().to_vec()),
+            false => Err(Error::Silent { server: self.server, cause }),
+        }
+    }
+
+    /// Greets while trials are under way, each in a session of its own and all at once; greetings
+    /// by this host's clock.
+    pub(super) fn loaded(&self, loads: &[Load]) -> (Vec<Session>, Result<Vec<Ping>, Error>) {
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let pings = scope.spawn(|| self.pings(NEVER, &over));
+            let spawned: Vec<_> = loads
+                .iter()
+                .map(|load| {
+                    let plan = Plan { trials: vec![load.trial], rest: Duration::ZERO };
+                    scope.spawn(|| self.session(load.way, load.limits, plan))
+                })
+                .collect();
+            let sessions = spawned.into_iter().map(joined).collect();
+            over.store(true, Ordering::Relaxed);
+            (sessions, joined(pings))
+        })
+    }
+}
+
+/// What a thread came to.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// When the train of an account was under way, by this host's clock: while it was sent, or while it
+/// arrived.
+pub(super) fn under_way(way: Way, account: &Account) -> Option<(Instant, Instant)> {
+    let spaced = account.trial.spaced;
+    match way {
+        Way::There => {
+            let train = account.sent.get(spaced as usize..)?;
+            Some((*train.first()?, *train.last()?))
+        }
+        Way::Back => {
+            let mut train = account.arrived.iter().filter(|record| record.number >= spaced);
+            let first = train.next()?;
+            Some((first.arrived, train.next_back().unwrap_or(first).arrived))
+        }
+    }
+}
