@@ -6,8 +6,8 @@
 
 mod worlds;
 
-use fairwave_emu::address;
-use fairwave_emu::drive::{Drive, End, Inbox, Offload, Options, Turn, Way};
+use fairwave_emulator::address;
+use fairwave_emulator::drive::{Drive, End, Inbox, Offload, Options, Turn, Way};
 use fairwave_sim::world::{Node, World};
 use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId};

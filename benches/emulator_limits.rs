@@ -31,7 +31,7 @@
 mod limits_load;
 mod limits_path;
 
-use fairwave_emu::meter::Lateness;
+use fairwave_emulator::meter::Lateness;
 use fairwave_netns::keeper;
 use fairwave_scenario::plan::Plan;
 use fairwave_sim::Spread;

@@ -1,10 +1,10 @@
 //! What carries packets from node to node: the emulator with a world, or a bare forwarder.
 
 use crate::limits_load::{LASTS, Load, Sent};
-use fairwave_emu::address;
-use fairwave_emu::drive::{self, Drive, End, Inbox, Options, Turn, Way};
-use fairwave_emu::log::{Keep, Reader, Record, Writer};
-use fairwave_emu::meter::Lateness;
+use fairwave_emulator::address;
+use fairwave_emulator::drive::{self, Drive, End, Inbox, Options, Turn, Way};
+use fairwave_emulator::log::{Keep, Reader, Record, Writer};
+use fairwave_emulator::meter::Lateness;
 use fairwave_netns::VNET_HEADER_LENGTH;
 use fairwave_netns::{Namespaces, NodePlan, Offload, OwnProcessor, Plan, Prefix, become_realtime};
 use fairwave_sim::Spread;

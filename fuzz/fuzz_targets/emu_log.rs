@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use fairwave_emu::log::{Reader, Record};
+use fairwave_emulator::log::{Reader, Record};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,8 +4,8 @@
 
 #![no_main]
 
-use fairwave_emu::offload::{Header, Joiner, Segments};
-use fairwave_emu::packet;
+use fairwave_emulator::offload::{Header, Joiner, Segments};
+use fairwave_emulator::packet;
 use libfuzzer_sys::fuzz_target;
 
 /// Enough for a segment of any shape; one of 64 KiB may be cut into as many pieces.

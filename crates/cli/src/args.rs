@@ -223,19 +223,19 @@ pub(crate) struct Emulate {
     /// Start a program in a node, at a time if wanted; may be repeated, and the node may be a
     /// pattern such as "sta*"
     #[arg(long, value_name = "NODE[@TIME]=COMMAND")]
-    pub(crate) exec: Vec<fairwave_emulate::Order>,
+    pub(crate) exec: Vec<fairwave_emulator::emulation::Order>,
     /// Let sockets of the kernel carry these flows of the scenario; may be repeated, and be a
     /// pattern such as "up*" [default: the scenario's emulate.kernel_flows]
     #[arg(long, value_name = "FLOW")]
     pub(crate) kernel_flows: Vec<String>,
     /// Give a node a way out by an interface of this machine (NAT; needs root)
     #[arg(long, value_name = "NODE=INTERFACE")]
-    pub(crate) uplink: Vec<fairwave_emulate::Uplink>,
+    pub(crate) uplink: Vec<fairwave_emulator::emulation::Uplink>,
     /// Put the cell between two interfaces of this machine, as a transparent link: frames of each
     /// come out of the other. The nodes are the scenario's two real ones, or those named (needs
     /// root)
     #[arg(long, value_name = "[NODE=]IF,[NODE=]IF", conflicts_with = "shell")]
-    pub(crate) between: Option<fairwave_emulate::Between>,
+    pub(crate) between: Option<fairwave_emulator::emulation::Between>,
     /// Also write every frame on the air, for Wireshark
     #[arg(long)]
     pub(crate) pcap: bool,

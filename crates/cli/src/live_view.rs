@@ -1,7 +1,7 @@
 //! The live view of an emulation: a screen of figures that changes while the run lasts.
 
 use crate::screen::{self, Screen};
-use fairwave_emulate::{Live, NodeState, State};
+use fairwave_emulator::emulation::{Live, NodeState, State};
 use fairwave_units::Duration;
 use std::io;
 use std::ops::ControlFlow;

@@ -102,7 +102,7 @@ pub(crate) struct MatrixOutput<'a> {
     /// `law`, `company` and those of the scenario's sweep.
     pub(crate) points: &'a [Point],
     /// Runs that were late twice and do not count.
-    pub(crate) left_out: &'a [fairwave_emulate::matrix::Left],
+    pub(crate) left_out: &'a [fairwave_emulator::emulation::matrix::Left],
     /// Number of runs that were late once and made a second time.
     pub(crate) repeated: usize,
     /// What whoever reads the results should know.

@@ -1,7 +1,7 @@
 //! An emulation beside the simulation of the same world.
 
 use crate::table::Table;
-use fairwave_emulate::{Agreement, Disagreement, Figures, Row, Tolerance};
+use fairwave_emulator::emulation::{Agreement, Disagreement, Figures, Row, Tolerance};
 use serde_json::{Value, json};
 
 /// Both for people, flow by flow.

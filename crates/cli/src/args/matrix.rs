@@ -2,7 +2,7 @@
 
 use super::assignment;
 use clap::Args;
-use fairwave_emulate::matrix::Company;
+use fairwave_emulator::emulation::matrix::Company;
 use fairwave_units::Duration;
 use std::path::PathBuf;
 

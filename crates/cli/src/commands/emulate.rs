@@ -7,7 +7,9 @@ use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::stop::{self, SIGNALS};
 use crate::{live_view, output, place, show, show_agreement, show_emulation};
-use fairwave_emulate::{Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, Windows};
+use fairwave_emulator::emulation::{
+    Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, Windows,
+};
 use fairwave_lab::doubts::doubts;
 use fairwave_lab::results::EmulationSummary;
 use fairwave_netns::Standing;
@@ -163,7 +165,11 @@ fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure
 /// Refuses to trace windows where that cannot be.
 fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failure> {
     let scenario = &plan.points[job.point].scenario;
-    let checked = fairwave_emulate::check_windows(scenario, &scenario.to_world(job.seed), standing);
+    let checked = fairwave_emulator::emulation::check_windows(
+        scenario,
+        &scenario.to_world(job.seed),
+        standing,
+    );
     checked.map_err(|lack| match lack {
         NoWindows::NoConnection => Failure::Usage(format!("--windows: {lack}")),
         _ => Failure::Run(format!("--windows: {lack}")),
@@ -252,7 +258,7 @@ fn execute(
     thread::scope(|scope| {
         let watch = || live_view::watch(&live, &stop, &over);
         let watching = emulate.live.then(|| scope.spawn(watch));
-        let emulated = fairwave_emulate::run(&request, &mut show);
+        let emulated = fairwave_emulator::emulation::run(&request, &mut show);
         over.store(true, Ordering::Relaxed);
         let watched = watching.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
         if let Err(error) = watched {

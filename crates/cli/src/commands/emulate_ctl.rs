@@ -9,9 +9,9 @@ use std::path::Path;
 /// Asks the run, and prints its answer.
 pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Result<(), Failure> {
     let line = line(command, settings)?;
-    let name = directory.join(fairwave_emulate::SOCKET);
+    let name = directory.join(fairwave_emulator::emulation::SOCKET);
     let name = name.display();
-    let answer = fairwave_emulate::ask(directory, &line)
+    let answer = fairwave_emulator::emulation::ask(directory, &line)
         .map_err(|error| Failure::Run(format!("{name}: {error}{}", remedy(&error))))?;
     match serde_json::from_str::<Value>(&answer) {
         Ok(answer) if answer.get("error").is_none() => Ok(output::print(&format!("{answer}\n"))?),

@@ -9,8 +9,10 @@ use crate::printed::MatrixOutput;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::{output, place, stop};
-use fairwave_emulate::matrix::{Asked, Company, Context, FIGURES, Fault, Findings, Grid, Running};
-use fairwave_emulate::{Manner, absent, available_laws, kernel_release, matrix};
+use fairwave_emulator::emulation::matrix::{
+    Asked, Company, Context, FIGURES, Fault, Findings, Grid, Running,
+};
+use fairwave_emulator::emulation::{Manner, absent, available_laws, kernel_release, matrix};
 use fairwave_lab::points::to_csv;
 use fairwave_lab::run::Before;
 use fairwave_scenario::plan::{LoadError, Override, Plan};

@@ -8,7 +8,7 @@ use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
-use fairwave_emulate::Manner;
+use fairwave_emulator::emulation::Manner;
 use fairwave_scenario::plan::Override;
 use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::beside::Beside;

@@ -102,9 +102,10 @@ fn perform(
         let before = Plan::load(&file(args), &[])?;
         let before = &before.points[0].scenario;
         let directory = Some(directory);
-        let replay = fairwave_emulate::Replay { plan, job, recorded, before, directory };
-        let repeated = fairwave_emulate::replay(&replay).map_err(Failure::run)?;
-        let fairwave_emulate::Repeated { run, on_sockets, doubts } = repeated;
+        let replay =
+            fairwave_emulator::emulation::Replay { plan, job, recorded, before, directory };
+        let repeated = fairwave_emulator::emulation::replay(&replay).map_err(Failure::run)?;
+        let fairwave_emulator::emulation::Repeated { run, on_sockets, doubts } = repeated;
         return Ok(Performed { run, on_sockets, doubts: Some(doubts) });
     }
     let _ = args;

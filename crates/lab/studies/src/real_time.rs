@@ -1,7 +1,7 @@
 //! A study in real time: its scenarios with the sockets of this machine's kernel, and in the
 //! simulator beside.
 
-use fairwave_emulate::{Manner, Timely, TimelyError, completed, late, timely};
+use fairwave_emulator::emulation::{Manner, Timely, TimelyError, completed, late, timely};
 use fairwave_lab::run::{self, Run, Watch};
 use fairwave_scenario::plan::{Job, Override};
 use fairwave_study::beside::{Beside, Judged, LeftOut};
@@ -101,7 +101,7 @@ impl Agenda {
         let (mut jobs, mut left_out) = (Vec::new(), Vec::<LeftOut>::new());
         for (number, planned) in plans.iter().enumerate() {
             for job in planned.plan.jobs() {
-                match fairwave_emulate::misfit(&planned.plan, job)? {
+                match fairwave_emulator::emulation::misfit(&planned.plan, job)? {
                     None => jobs.push((number, job)),
                     Some(why) => leave_out(&mut left_out, planned.experiment.name, why),
                 }
@@ -185,7 +185,7 @@ impl Agenda {
         Ok(Beside {
             simulator: judged(simulated)?,
             kernel: judged(runs)?,
-            release: fairwave_emulate::kernel_release(),
+            release: fairwave_emulator::emulation::kernel_release(),
             left_out: self.left_out,
             repeated,
             wall_s: None,

@@ -1,0 +1,35 @@
+//! Emulations: a scenario whose nodes are real, with programs in them and a run directory.
+//!
+//! [`run`] builds a namespace for each real node of a scenario, drives the scenario's world by the
+//! clock with the packets of those namespaces, starts and ends programs, and leaves a run directory
+//! as a simulation does, with what a simulation has not: how well real time was kept.
+
+mod bridge;
+mod control;
+mod drops;
+mod fit;
+mod flows;
+mod live;
+pub mod matrix;
+mod order;
+mod plan;
+mod programs;
+mod proxies;
+mod replay;
+mod run;
+mod summary;
+mod timely;
+mod windows;
+
+pub use crate::agreement::{Agreement, Difference, Disagreement, Figures, Row, Tolerance};
+pub use crate::drive::Turn;
+pub use bridge::Between;
+pub use control::{SOCKET, ask};
+pub use fit::{absent, available_laws, kernel_release, misfit};
+pub use live::{Live, Newest, NodeState, State};
+pub use order::{Order, Uplink};
+pub use programs::{LOGS, log_name};
+pub use replay::{Repeated, Replay, replay};
+pub use run::{Emulated, Error, RECORD, Request, run};
+pub use timely::{Manner, Timely, TimelyError, completed, late, timely};
+pub use windows::{NoWindows, Windows, check_windows};

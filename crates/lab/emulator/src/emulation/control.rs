@@ -1,0 +1,258 @@
+//! Control while a run lasts: a socket in its directory, JSON lines in and out.
+//!
+//! A client may be anybody who can open the socket, which is the user alone. It cannot hold up the
+//! loop: lines and clients are bounded, each client has a thread of its own, and what it asks for
+//! waits in a bounded queue.
+
+use crate::drive::Control;
+use crate::emulation::live::Live;
+use fairwave_scenario::Steering;
+use fairwave_sockets::clock::Clock;
+use serde_json::{Value, json};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Scope};
+use std::time::Duration;
+
+/// The socket in the run directory.
+pub const SOCKET: &str = "control.sock";
+/// Longest line in bytes.
+const LINE_MOST: usize = 16 << 10;
+/// Clients at the same time.
+const CLIENTS_MOST: usize = 16;
+/// Changes that may wait for the loop.
+const WAITING: usize = 64;
+/// How often new clients are looked for.
+const ACCEPT_EVERY: fairwave_units::Duration = fairwave_units::Duration::from_millis(20);
+/// How often threads look whether the run is over.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a client or the loop may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A socket that listens. Its file goes away with it.
+pub(crate) struct Listener {
+    socket: UnixListener,
+    path: PathBuf,
+}
+
+/// What all clients share.
+pub(crate) struct Desk<'a> {
+    pub(crate) clock: Clock,
+    pub(crate) live: &'a Live,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) over: &'a AtomicBool,
+    steering: Mutex<Steering>,
+    controls: SyncSender<Control>,
+    clients: AtomicUsize,
+}
+
+impl Listener {
+    /// Listens in `directory`, for this user alone from the beginning.
+    pub(crate) fn bind(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(SOCKET);
+        let private = directory.join(".control");
+        let here = |error| named(&private, &error);
+        match fs::remove_dir_all(&private) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(here(error)),
+            _ => DirBuilder::new().mode(0o700).create(&private).map_err(here)?,
+        }
+        let socket = through(&private, SOCKET, |path| UnixListener::bind(path)).map_err(here)?;
+        fs::set_permissions(private.join(SOCKET), Permissions::from_mode(0o600))?;
+        if let Err(error) = fs::rename(private.join(SOCKET), &path) {
+            // The reason that is left to tell is why the socket has no place.
+            let _ = fs::remove_dir_all(&private);
+            return Err(named(&path, &error));
+        }
+        fs::remove_dir(&private).map_err(here)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, path })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // That a file stays on which nobody listens is the worst that can happen here.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The error with the path that it is about.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Names of sockets have at most 107 bytes, paths of directories any number: the directory is
+/// named by a descriptor.
+fn through<T>(
+    directory: &Path,
+    name: &str,
+    open: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<T> {
+    let directory = File::open(directory)?;
+    let fd = directory.as_raw_fd();
+    open(Path::new(&format!("/proc/self/fd/{fd}/{name}")))
+}
+
+/// Asks the run that writes into `directory`, and gives its answer: a line of JSON.
+///
+/// # Errors
+/// Nobody listens there, or the run ends before it answers.
+pub fn ask(directory: &Path, line: &str) -> io::Result<String> {
+    let mut stream = through(directory, SOCKET, |path| UnixStream::connect(path))?;
+    stream.set_read_timeout(Some(2 * PATIENCE))?;
+    stream.write_all(format!("{}\n", line.replace('\n', " ")).as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    match answer.is_empty() {
+        true => Err(io::Error::other("the run ended without an answer")),
+        false => Ok(answer.trim_end().to_owned()),
+    }
+}
+
+impl<'a> Desk<'a> {
+    /// A desk, and what it hands to the loop.
+    pub(crate) fn new(
+        steering: Steering,
+        (clock, live): (Clock, &'a Live),
+        (stop, over): (Arc<AtomicBool>, &'a AtomicBool),
+    ) -> (Self, Receiver<Control>) {
+        let (controls, taken) = sync_channel(WAITING);
+        let (steering, clients) = (Mutex::new(steering), AtomicUsize::new(0));
+        (Self { clock, live, stop, over, steering, controls, clients }, taken)
+    }
+
+    /// Serves clients until the run is over.
+    pub(crate) fn attend<'scope>(
+        &'scope self,
+        listener: &Listener,
+        scope: &'scope Scope<'scope, '_>,
+    ) {
+        while !self.over.load(Ordering::Relaxed) {
+            match listener.socket.accept() {
+                Ok((stream, _)) => self.admit(stream, scope),
+                // Nobody is there, or there is no descriptor left for a client.
+                Err(_) => self.clock.sleep_until(self.clock.now() + ACCEPT_EVERY),
+            }
+        }
+    }
+
+    fn admit<'scope>(&'scope self, stream: UnixStream, scope: &'scope Scope<'scope, '_>) {
+        if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS_MOST {
+            self.clients.fetch_sub(1, Ordering::Relaxed);
+            let _ = stream.set_nonblocking(true);
+            let _ = (&stream).write_all(b"{\"error\":\"too many clients\"}\n");
+            return;
+        }
+        let serve = move || {
+            // A client that breaks off hurts itself alone.
+            let _ = self.serve(&stream);
+            self.clients.fetch_sub(1, Ordering::Relaxed);
+        };
+        let builder = thread::Builder::new().name("fairwave-control".to_owned());
+        if builder.spawn_scoped(scope, serve).is_err() {
+            self.clients.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Answers line by line.
+    fn serve(&self, mut stream: &UnixStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(LOOK))?;
+        let mut line = Vec::new();
+        let mut chunk = [0; 4096];
+        while !self.over.load(Ordering::Relaxed) {
+            let count = match stream.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if is_early(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for byte in &chunk[..count] {
+                if *byte == b'\n' {
+                    let answer = self.answer(&line);
+                    line.clear();
+                    self.tell(stream, &answer)?;
+                } else if line.len() < LINE_MOST {
+                    line.push(*byte);
+                } else {
+                    let said = json!({ "error": format!("a line has at most {LINE_MOST} bytes") });
+                    return self.tell(stream, &said);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes an answer. A client that does not read is given up after a while, and at the end of
+    /// the run at once: the run does not wait for it.
+    fn tell(&self, mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
+        let line = format!("{answer}\n");
+        let mut rest = line.as_bytes();
+        let mut waited = Duration::ZERO;
+        while !rest.is_empty() {
+            match stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if is_early(&error) && waited < PATIENCE => {
+                    if self.over.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                    waited += LOOK;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, line: &[u8]) -> Value {
+        let done = core::str::from_utf8(line).map_err(|_| "not UTF-8".to_owned());
+        done.and_then(|line| self.perform(line)).unwrap_or_else(|error| json!({ "error": error }))
+    }
+
+    fn perform(&self, line: &str) -> Result<Value, String> {
+        let word = match serde_json::from_str(line) {
+            Ok(Value::String(word)) => Some(word),
+            Ok(Value::Object(map)) if map.len() == 1 => map.keys().next().cloned(),
+            _ => None,
+        };
+        match word.as_deref() {
+            Some("status") => Ok(self.live.state().to_json()),
+            Some("stop") => {
+                self.stop.store(true, Ordering::Relaxed);
+                Ok(json!({ "ok": true, "at_ns": self.clock.now().as_nanos() }))
+            }
+            _ => self.change(line).map_err(|error| match word {
+                Some(word) if !Steering::WORDS.contains(&&*word) => {
+                    format!("{error}; beside changes there are status and stop")
+                }
+                _ => error,
+            }),
+        }
+    }
+
+    /// Changes the world: one client after the other, as one change may leave what another set.
+    fn change(&self, line: &str) -> Result<Value, String> {
+        let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
+        let (command, text) = steering.read(self.clock.now(), line)?;
+        let (done, heard) = sync_channel(1);
+        let control = Control { command, text: text.clone(), done };
+        let busy = |_| "the emulator is busy; nothing was changed".to_owned();
+        self.controls.try_send(control).map_err(busy)?;
+        let gone = |_| "the emulator did not answer; it may have ended".to_owned();
+        let at = heard.recv_timeout(PATIENCE).map_err(gone)??;
+        steering.note(at, &text);
+        Ok(json!({ "ok": true, "at_ns": at.as_nanos() }))
+    }
+}
+
+fn is_early(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}

@@ -1,0 +1,174 @@
+//! Whether the kernel can carry what a job asks of it, before anything is built.
+
+use crate::emulation::flows::spec_of;
+use crate::emulation::proxies;
+use crate::traffic::Load;
+use fairwave_scenario::plan::{Job, Plan};
+use std::fs;
+use std::io;
+
+pub use crate::traffic::available_laws;
+
+/// Why the kernel cannot carry the flows of `job` that are to run on its sockets, in half a
+/// sentence; nothing if it can.
+///
+/// # Errors
+/// When the kernel does not tell its congestion controls.
+pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
+    let scenario = plan.scenario(job);
+    let world = scenario.to_world(job.seed);
+    let laws = available_laws()?;
+    let own = scenario.kernel_laws();
+    let (flows, real) = (scenario.kernel_flows(), scenario.real_nodes());
+    if let Some(at) = proxies::nodes(&world, &flows).into_iter().find(|at| !real.contains(at)) {
+        let name = &world.nodes[at.0 as usize].name;
+        return Ok(Some(format!("the proxy's node {name} is simulated; add it to `nodes`")));
+    }
+    for id in flows {
+        let spec = match spec_of(&world, id, &own) {
+            Ok(spec) => spec,
+            Err(unfit) => return Ok(Some(unfit.to_string())),
+        };
+        let Load::Connection(connection) = spec.load else { continue };
+        let of_proxy = connection.through.as_ref().map(|through| &through.congestion_control);
+        let needed = [&connection.congestion_control].into_iter().chain(of_proxy);
+        if let Some(lacking) = needed.into_iter().find(|law| !laws.contains(law)) {
+            return Ok(Some(missing(lacking)));
+        }
+        if connection.is_multipath && !has_mptcp() {
+            return Ok(Some(NO_MPTCP.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// What is said where the kernel has no MPTCP, or has it switched off.
+const NO_MPTCP: &str = "the kernel has no MPTCP; one since 5.6 with CONFIG_MPTCP has it, where the \
+                        setting net.mptcp.enabled is 1";
+
+/// Whether the kernel opens sockets of MPTCP.
+fn has_mptcp() -> bool {
+    fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|text| text.trim() == "1")
+}
+
+/// The release of the kernel that runs here, such as `6.18.5`.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// What is to be said of each of `laws` that the kernel lacks, and of how it gets one.
+///
+/// # Errors
+/// When the kernel does not tell its congestion controls.
+pub fn absent(laws: &[String]) -> io::Result<Vec<String>> {
+    let known = available_laws()?;
+    Ok(laws.iter().filter(|law| !known.contains(law)).map(|law| missing(law)).collect())
+}
+
+/// What is said of a law that the kernel lacks. Its own are modules where they are not built in.
+fn missing(law: &str) -> String {
+    let remedy = match law.starts_with("fw_") {
+        true => format!("`fairwave cc load {law}` as root gives it one"),
+        false => format!("`modprobe tcp_{law}` as root may give it one"),
+    };
+    format!("the kernel has no congestion control {law}; {remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"# Does it fit?
+title = "One flow: for tests"
+duration = "1 s"
+cell.standard = "802.11a"
+node = [
+    { name = "ap", kind = "access-point", data_rate = "54 Mbps" },
+    { name = "sta", kind = "station", data_rate = "54 Mbps" },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["ap", "server"] }]
+flow = [{ name = "up", from = "sta", to = "server" }]
+emulate.kernel_flows = ["up"]
+"#;
+
+    fn of(set: &str) -> Option<String> {
+        let plan = Plan::parse("fit.toml", SCENARIO, &[set.to_owned()]).expect("a scenario");
+        misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+    }
+
+    #[test]
+    fn a_law_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
+        assert_eq!(of("tcp.congestion_control=reno"), None);
+        let said = of("tcp.congestion_control=vegas").expect("not in this kernel");
+        let remedy = "`modprobe tcp_vegas` as root may give it one";
+        assert_eq!(said, format!("the kernel has no congestion control vegas; {remedy}"));
+    }
+
+    #[test]
+    fn a_law_by_the_kernels_own_name_takes_the_place_of_the_scenarios() {
+        assert_eq!(of(r#"emulate.kernel_laws=["up=cubic"]"#), None);
+        let said = of(r#"emulate.kernel_laws=["up=fw_nobodys"]"#).expect("not in this kernel");
+        assert!(said.contains("no congestion control fw_nobodys; `fairwave cc load"), "{said}");
+    }
+
+    #[test]
+    fn a_law_of_the_papers_is_one_to_be_loaded() {
+        let said = missing("fw_ackloss_reno");
+        assert!(said.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
+    }
+
+    #[test]
+    fn a_proxy_is_at_a_real_node_and_its_law_is_the_kernels() {
+        let passed =
+            SCENARIO.replace("host\" },\n]", "host\" },\n{ name = \"proxy1\", kind = \"host\" }]");
+        let passed = passed
+            .replace(
+                r#"["ap", "server"] }"#,
+                r#"["ap", "proxy1"] }, { ends = ["proxy1", "server"] }"#,
+            )
+            .replace(r#"to = "server" }"#, r#"to = "server", proxy = { at = "proxy1" } }"#);
+        let of = |set: &str| {
+            let sets = [set.to_owned()];
+            let plan = Plan::parse("fit.toml", &passed, &sets).unwrap_or_else(|e| panic!("{e}"));
+            misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+        };
+        assert_eq!(of("flow.up.proxy.congestion_control=reno"), None);
+        let said = of("flow.up.proxy.congestion_control=westwood").expect("not in this kernel");
+        assert!(said.contains("no congestion control westwood"), "{said}");
+        let said = of(r#"emulate.nodes=["sta", "server"]"#).expect("its node is simulated");
+        assert!(said.contains("node proxy1 is simulated"), "{said}");
+    }
+
+    #[test]
+    fn mptcp_has_no_coupled_laws_and_no_paths_that_come_and_go() {
+        let of = |shake: &str| {
+            let paths = format!("{PATHS}{shake}");
+            let plan = Plan::parse("fit.toml", &paths, &[]).expect("a scenario");
+            misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
+        };
+        let alone = r#"paths = [{ via = "phone1" }]"#;
+        assert_eq!(of(alone), None, "it is TCP");
+        let said = of(&format!("{alone}\ngrowth = \"olia\"")).expect("no kernel couples");
+        assert!(said.contains("flow up cannot run on the kernel's sockets: the windows"), "{said}");
+        let said = of(r#"paths = [{ via = "phone1" }, { via = "phone2", join = "1 s" }]"#);
+        assert!(said.expect("it joins late").contains("its paths join or leave under way"));
+    }
+
+    const PATHS: &str = r#"# Does it fit?
+title = "Two paths: for tests"
+duration = "1 s"
+emulate = { kernel_flows = ["*"], mptcp = true }
+node = [
+    { name = "host", kind = "host" },
+    { name = "phone", kind = "host", count = 2 },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["host", "phone*"] }, { ends = ["phone*", "server"] }]
+[[flow]]
+name = "up"
+from = "host"
+to = "server"
+transport = "shake"
+"#;
+}

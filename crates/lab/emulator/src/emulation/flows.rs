@@ -1,0 +1,132 @@
+//! Flows of the scenario that sockets of the kernel carry.
+
+use crate::address;
+use crate::traffic::{Load, Prepared, Running, Spec, Timing, Within};
+use fairwave_netns::Namespaces;
+use fairwave_sim::FlowOutcome;
+use fairwave_sim::world::World;
+use fairwave_sockets::clock::Clock;
+use fairwave_trace::{FlowId, NodeId, Sample};
+use fairwave_units::{Duration, Instant};
+use std::io;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// Samples of flows that may wait for the loop.
+const WAITING: usize = 1 << 14;
+
+/// What flows on sockets saw, and when.
+pub(crate) type Samples = Receiver<(Instant, Sample)>;
+
+/// Flows whose sockets are open.
+pub(crate) struct KernelFlows {
+    prepared: Option<Prepared>,
+}
+
+/// Flows on sockets under way, if there are any.
+pub(crate) struct RunningFlows(Option<Running>);
+
+/// The namespaces of real nodes, by the nodes' numbers.
+struct Inside<'a> {
+    namespaces: &'a Namespaces,
+    real: &'a [NodeId],
+}
+
+impl Within for Inside<'_> {
+    fn within<T: Send + 'static>(
+        &self,
+        node: NodeId,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
+        let place = self.real.iter().position(|real| *real == node);
+        let place = place.ok_or_else(|| io::Error::other("this node is simulated"))?;
+        self.namespaces.within(place, job).map_err(io::Error::other)
+    }
+}
+
+/// Why flows cannot run on sockets.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The flow is of another kind.
+    #[error(transparent)]
+    Unfit(#[from] crate::traffic::Unfit),
+    /// The kernel refused something.
+    #[error(transparent)]
+    Sockets(#[from] crate::traffic::Error),
+}
+
+/// The world without the flows `ids`: there they never start.
+pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
+    let mut rest = world.clone();
+    let never = Instant::ZERO + world.duration + Duration::from_secs(1);
+    for id in ids {
+        rest.flows[id.0 as usize].start = never;
+    }
+    rest
+}
+
+/// The flow `id` of `world` on sockets, with its law among `laws`, if it is there, in the place of
+/// that which stands for the scenario's.
+///
+/// # Errors
+/// The flow is of another kind.
+pub(crate) fn spec_of(
+    world: &World,
+    id: FlowId,
+    laws: &[(FlowId, String)],
+) -> Result<Spec, crate::traffic::Unfit> {
+    let mut spec = Spec::of(world, id, |node| address::v4(node).into())?;
+    if let (Load::Connection(connection), Some((_, law))) =
+        (&mut spec.load, laws.iter().find(|(known, _)| *known == id))
+    {
+        connection.congestion_control.clone_from(law);
+    }
+    Ok(spec)
+}
+
+impl KernelFlows {
+    /// Opens the sockets of the flows `ids` of `world`, some of which have `laws` of the kernel.
+    ///
+    /// # Errors
+    /// [`Error`] names the flow.
+    pub(crate) fn open(
+        world: &World,
+        (ids, laws): (&[FlowId], &[(FlowId, String)]),
+        (namespaces, real): (&Namespaces, &[NodeId]),
+    ) -> Result<Self, Error> {
+        let spec = |id: &FlowId| spec_of(world, *id, laws);
+        let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;
+        let inside = Inside { namespaces, real };
+        let prepared = (!specs.is_empty()).then(|| Prepared::open(specs, &inside)).transpose()?;
+        Ok(Self { prepared })
+    }
+
+    /// Starts them by `clock`. Their samples come out of what is returned.
+    ///
+    /// # Errors
+    /// There is no thread for them.
+    pub(crate) fn start(
+        self,
+        clock: Clock,
+        world: &World,
+    ) -> Result<(RunningFlows, Option<Samples>), Error> {
+        let Some(prepared) = self.prepared else { return Ok((RunningFlows(None), None)) };
+        let (samples, taken) = sync_channel(WAITING);
+        let running = prepared.start(clock, Timing::of(world), samples)?;
+        Ok((RunningFlows(Some(running)), Some(taken)))
+    }
+}
+
+impl RunningFlows {
+    /// Ends them, at once or in their time, and puts what they came to in the place of what the
+    /// simulator says of them.
+    ///
+    /// # Errors
+    /// The thread that served them failed.
+    pub(crate) fn put_into(self, outcomes: &mut [FlowOutcome], at_once: bool) -> Result<(), Error> {
+        if let Some(running) = self.0 {
+            let report = if at_once { running.stop()? } else { running.finish()? };
+            report.put_into(outcomes);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Heat maps of a matrix: laws from the top, points of the scenario's sweep from the left.
+
+use super::findings::Findings;
+use super::grid::{Entry, Grid};
+use super::measure::FIGURES;
+use super::{COMPANY, HOST, KERNEL, LAW, SIMULATOR, distinct};
+use fairwave_lab::plot::{Content, Figure, Map};
+use fairwave_lab::points::Point;
+
+/// A drawing with what is to be said of it.
+#[derive(Clone, Debug)]
+pub(super) struct Exhibit {
+    /// Its name, as files have it.
+    pub(super) id: String,
+    /// The drawing.
+    pub(super) figure: Figure,
+    /// How to read it.
+    pub(super) help: &'static str,
+}
+
+/// A map for each company and each figure that was measured in it.
+pub(super) fn exhibits(grid: &Grid, findings: &Findings) -> Vec<Exhibit> {
+    let entries = &grid.kernel.entries;
+    let companies = distinct(entries.iter().map(|entry| entry.company.to_string()));
+    let (columns, x_label) = columns(entries);
+    let mut exhibits = Vec::new();
+    for company in &companies {
+        for figure in &FIGURES {
+            let (rows, cells) = cells(entries, findings, company, figure.name);
+            if cells.iter().flatten().all(Option::is_none) {
+                continue;
+            }
+            let names = columns.iter().map(|axes| name(axes)).collect();
+            let map = Map { columns: names, rows, cells, line: Vec::new() };
+            let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            let company_id: String = company.chars().map(plain).collect();
+            exhibits.push(Exhibit {
+                id: format!("{}-{company_id}", figure.name),
+                help: figure.help,
+                figure: Figure {
+                    title: format!("{}, {company}", figure.title),
+                    x_label: x_label.clone(),
+                    y_label: String::new(),
+                    y_range: figure.range,
+                    content: Content::Map(map),
+                },
+            });
+        }
+    }
+    exhibits
+}
+
+type Axes = [(String, String)];
+
+/// The combinations of the scenario's axes, and what tells them from each other.
+fn columns(entries: &[Entry]) -> (Vec<Vec<(String, String)>>, String) {
+    let columns = distinct(entries.iter().map(|entry| entry.axes.clone()));
+    let keys = columns.first().into_iter().flatten();
+    let last = |(key, _): &(String, String)| key.rsplit('.').next().unwrap_or(key).to_owned();
+    (columns.clone(), keys.map(last).collect::<Vec<_>>().join(", "))
+}
+
+fn name(axes: &Axes) -> String {
+    let values: Vec<&str> = axes.iter().map(|(_, value)| value.trim_matches('"')).collect();
+    if values.is_empty() { "the scenario".to_owned() } else { values.join(", ") }
+}
+
+/// The rows of a map, that of the simulator below that of the kernel, with their cells.
+fn cells(
+    entries: &[Entry],
+    findings: &Findings,
+    company: &str,
+    figure: &str,
+) -> (Vec<String>, Vec<Vec<Option<f64>>>) {
+    let laws = distinct(entries.iter().map(|entry| entry.law.clone()));
+    let columns = distinct(entries.iter().map(|entry| entry.axes.clone()));
+    let is_in = |point: &&Point, host: &str| of(point, HOST) == Some(host);
+    let hosts = [KERNEL, SIMULATOR];
+    let hosts = hosts.iter().filter(|host| findings.points.iter().any(|p| is_in(&p, host)));
+    let hosts: Vec<&str> = hosts.copied().collect();
+    let (mut rows, mut cells) = (Vec::new(), Vec::new());
+    for law in &laws {
+        for host in &hosts {
+            let row =
+                columns.iter().map(|axes| value(findings, [host, law, company], axes, figure));
+            let row: Vec<Option<f64>> = row.collect();
+            if *host == SIMULATOR && row.iter().all(Option::is_none) {
+                continue;
+            }
+            rows.push(if *host == KERNEL { law.clone() } else { format!("{law}, simulated") });
+            cells.push(row);
+        }
+    }
+    (rows, cells)
+}
+
+fn of<'p>(point: &'p Point, key: &str) -> Option<&'p str> {
+    point.axes.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+}
+
+fn value(findings: &Findings, place: [&str; 3], axes: &Axes, figure: &str) -> Option<f64> {
+    let is_there = |point: &&Point| {
+        [HOST, LAW, COMPANY].iter().zip(place).all(|(key, value)| of(point, key) == Some(value))
+            && axes.iter().all(|(key, value)| of(point, key) == Some(value.trim_matches('"')))
+    };
+    Some(findings.points.iter().find(is_there)?.metric(figure)?.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulation::matrix::{Company, Flows, Half};
+    use fairwave_lab::points::Digest;
+    use fairwave_scenario::plan::Plan;
+
+    fn grid() -> Grid {
+        let entry = |law: &str, delay: &str| Entry {
+            law: law.to_owned(),
+            company: Company::Beside("cubic".to_owned()),
+            axes: vec![("link.a-b.delay".to_owned(), format!("\"{delay}\""))],
+            flows: Flows::default(),
+        };
+        let places = [("reno", "5 ms"), ("reno", "40 ms"), ("bbr", "5 ms"), ("bbr", "40 ms")];
+        let half = |entries| Half { plan: Plan { points: Vec::new(), seeds: 1 }, entries };
+        let entries = places.map(|(law, delay)| entry(law, delay)).to_vec();
+        Grid { kernel: half(entries), simulator: half(Vec::new()) }
+    }
+
+    fn findings(runs: &[(&str, &str, &str, f64)]) -> Findings {
+        let digest = |&(host, law, delay, share): &(&str, &str, &str, f64)| {
+            let axes =
+                [(HOST, host), (LAW, law), (COMPANY, "beside cubic"), ("link.a-b.delay", delay)];
+            let axes = axes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+            Digest { axes, seed: 1, metrics: vec![("share_percent".to_owned(), share)] }
+        };
+        let digests: Vec<Digest> = runs.iter().map(digest).collect();
+        Findings { points: Point::all(&digests), ..Findings::default() }
+    }
+
+    #[test]
+    fn a_map_has_the_laws_of_both_hosts_over_the_sweep() {
+        let findings = findings(&[
+            (KERNEL, "reno", "5 ms", 40.0),
+            (KERNEL, "bbr", "5 ms", 70.0),
+            (KERNEL, "bbr", "40 ms", 20.0),
+            (SIMULATOR, "reno", "40 ms", 45.0),
+        ]);
+        let exhibits = exhibits(&grid(), &findings);
+        let [exhibit] = exhibits.as_slice() else { panic!("{exhibits:?}") };
+        assert_eq!(exhibit.id, "share_percent-beside-cubic");
+        let Content::Map(map) = &exhibit.figure.content else { panic!("{exhibit:?}") };
+        assert_eq!(map.columns, ["5 ms", "40 ms"]);
+        assert_eq!(map.rows, ["reno", "reno, simulated", "bbr"]);
+        let expected = [[Some(40.0), None], [None, Some(45.0)], [Some(70.0), Some(20.0)]];
+        assert_eq!(map.cells, expected);
+        assert_eq!(exhibit.figure.x_label, "delay");
+        assert!(exhibit.figure.to_svg().expect("it can be drawn").contains("reno, simulated"));
+    }
+
+    #[test]
+    fn what_nobody_measured_has_no_map() {
+        assert!(exhibits(&grid(), &findings(&[])).is_empty());
+    }
+}

@@ -1,0 +1,289 @@
+//! What a matrix runs: a plan for the kernel, and one for the simulator.
+
+use super::company::Company;
+use super::{COMPANY, LAW, distinct};
+use crate::traffic::simulated_law;
+use fairwave_scenario::plan::{Plan, Point};
+use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
+use fairwave_units::Duration;
+
+/// What a matrix is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The flow under test, as its table is called; without it, the first one of TCP.
+    pub flow: Option<String>,
+    /// Laws, by the kernel's names.
+    pub laws: Vec<String>,
+    /// Companies.
+    pub companies: Vec<Company>,
+}
+
+/// Why there is no grid.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scenario has no flow that could be tested.
+    #[error("the scenario has no flow of TCP; a matrix needs one")]
+    NoFlow,
+    /// It has no such flow.
+    #[error("the scenario has no flow of TCP called {name:?}; it has {known}")]
+    UnknownFlow {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// With the flows of the matrix the scenario is not valid any more.
+    #[error("{law}, {company}: {diagnostics}")]
+    Scenario {
+        /// The law.
+        law: String,
+        /// The company.
+        company: Company,
+        /// What is wrong.
+        diagnostics: Diagnostics,
+    },
+}
+
+/// Flows of a run by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flows {
+    /// Those of the law.
+    pub own: Vec<String>,
+    /// Those beside it.
+    pub others: Vec<String>,
+}
+
+/// What one point of a plan tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The law, by the kernel's name.
+    pub law: String,
+    /// Its company.
+    pub company: Company,
+    /// Where it is on the axes of the scenario's sweep.
+    pub axes: Vec<(String, String)>,
+    /// Its flows.
+    pub flows: Flows,
+}
+
+/// A plan, with what each of its points tests.
+#[derive(Clone, Debug)]
+pub struct Half {
+    /// The plan.
+    pub plan: Plan,
+    /// By the number of the point.
+    pub entries: Vec<Entry>,
+}
+
+/// What a matrix runs.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// On the kernel's sockets.
+    pub kernel: Half,
+    /// In the simulator: the same for those laws that it has.
+    pub simulator: Half,
+}
+
+impl Grid {
+    /// The grid of `asked` over the points of `base`, which was read from `file`.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn new(file: &str, base: &Plan, asked: &Asked) -> Result<Self, Error> {
+        let mut kernel = Half { plan: Plan { points: Vec::new(), ..*base }, entries: Vec::new() };
+        let mut simulator = kernel.clone();
+        // What is named twice is run once: its runs would share directories and seeds.
+        let (laws, companies) = (distinct(&asked.laws), distinct(&asked.companies));
+        for &law in &laws {
+            for &company in &companies {
+                for point in &base.points {
+                    let one = one(&point.scenario, asked.flow.as_deref(), law, company)?;
+                    check(file, &one.scenario).map_err(|diagnostics| {
+                        let (law, company) = (law.clone(), company.clone());
+                        Error::Scenario { law, company, diagnostics }
+                    })?;
+                    if one.is_simulated {
+                        simulator.add(&one, law, company, point);
+                    }
+                    kernel.add(&one, law, company, point);
+                }
+            }
+        }
+        Ok(Self { kernel, simulator })
+    }
+}
+
+impl Half {
+    fn add(&mut self, one: &One, law: &str, company: &Company, point: &Point) {
+        let own = [(LAW, law.to_owned()), (COMPANY, company.to_string())];
+        let own = own.map(|(key, value)| (key.to_owned(), value));
+        let axes = own.into_iter().chain(point.axes.iter().cloned()).collect();
+        let (index, scenario) = (self.plan.points.len(), one.scenario.clone());
+        self.plan.points.push(Point { index, axes, picks: Vec::new(), scenario });
+        let (law, company, axes) = (law.to_owned(), company.clone(), point.axes.clone());
+        self.entries.push(Entry { law, company, axes, flows: one.flows.clone() });
+    }
+
+    /// How long its runs last together.
+    pub fn lasts(&self) -> Duration {
+        let durations = self.plan.points.iter().map(|point| point.scenario.duration);
+        let once = durations.fold(Duration::ZERO, |sum, one| sum + one);
+        Duration::from_nanos(once.as_nanos().saturating_mul(self.plan.seeds))
+    }
+}
+
+/// A scenario with the flows of one point.
+struct One {
+    scenario: Scenario,
+    flows: Flows,
+    /// Whether the simulator has every law of these flows.
+    is_simulated: bool,
+}
+
+fn one(base: &Scenario, flow: Option<&str>, law: &str, company: &Company) -> Result<One, Error> {
+    let mut scenario = base.clone();
+    let table = tested(base, flow)?;
+    let mut is_simulated = simulate(&mut scenario.flow[table], law);
+    let first = scenario.flow[table].clone();
+    let copy = |suffix: &str| Flow { name: format!("{}-{suffix}", first.name), ..first.clone() };
+    let (own_copies, others) = match company {
+        Company::Alone => (Vec::new(), Vec::new()),
+        Company::Many(flows) => ((2..=*flows).map(|n| copy(&n.to_string())).collect(), Vec::new()),
+        Company::Beside(_) => (Vec::new(), vec![copy("beside")]),
+    };
+    let begin = scenario.flow.len();
+    scenario.flow.extend(own_copies);
+    let end = scenario.flow.len();
+    scenario.flow.extend(others);
+    if let Company::Beside(law) = company {
+        is_simulated &= simulate(&mut scenario.flow[end], law);
+    }
+    let names = |tables: &mut dyn Iterator<Item = usize>| -> Vec<String> {
+        tables.flat_map(|table| scenario.flows_of(table)).collect()
+    };
+    let own = names(&mut [table].into_iter().chain(begin..end));
+    let flows = Flows { own, others: names(&mut (end..scenario.flow.len())) };
+    let mut emulate = scenario.emulation();
+    let other_law = if let Company::Beside(law) = company { law } else { law };
+    for (names, law) in [(&flows.own, law), (&flows.others, other_law)] {
+        emulate.kernel_flows.extend(names.iter().cloned());
+        emulate.kernel_laws.extend(names.iter().map(|name| format!("{name}={law}")));
+    }
+    scenario.emulate = Some(emulate);
+    Ok(One { scenario, flows, is_simulated })
+}
+
+/// The table of the flow under test.
+fn tested(scenario: &Scenario, name: Option<&str>) -> Result<usize, Error> {
+    let is_tcp = |flow: &&Flow| matches!(flow.transport, Transport::Tcp(_));
+    let known: Vec<&str> =
+        scenario.flow.iter().filter(is_tcp).map(|flow| flow.name.as_str()).collect();
+    let Some(wanted) = name.or(known.first().copied()) else { return Err(Error::NoFlow) };
+    let is_wanted = |flow: &Flow| flow.name == wanted && is_tcp(&flow);
+    scenario.flow.iter().position(is_wanted).ok_or_else(|| Error::UnknownFlow {
+        name: wanted.to_owned(),
+        known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+    })
+}
+
+/// Gives a flow the simulator's law for the kernel's `law`, and says whether there is one. A law
+/// that needs a target has none here.
+fn simulate(flow: &mut Flow, law: &str) -> bool {
+    let ours = simulated_law(law);
+    let is_known = fairwave_cc::names().iter().any(|name| name == ours) && ours != "tcp-av";
+    if let (true, Transport::Tcp(tcp)) = (is_known, &mut flow.transport) {
+        ours.clone_into(&mut tcp.congestion_control);
+        // The target of the law that the scenario had.
+        tcp.av = None;
+    }
+    is_known
+}
+
+/// Whether the scenario, as it would be written, is valid.
+fn check(file: &str, scenario: &Scenario) -> Result<(), Diagnostics> {
+    Plan::parse(file, &scenario.to_toml(), &[]).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"# Who gets the wire?
+duration = "2 s"
+node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }]
+flow = [
+    { name = "call", from = "a", to = "b", transport = "udp", traffic = "voip" },
+    { name = "bulk", from = "a", to = "b" },
+]
+link = [{ ends = ["a", "b"] }]
+[sweep]
+"link.a-b.delay" = ["5 ms", "40 ms"]
+seeds = 3
+"#;
+
+    fn plan() -> Plan {
+        Plan::parse("grid.toml", SCENARIO, &[]).expect("a scenario")
+    }
+
+    fn asked(laws: &[&str], companies: &[&str]) -> Asked {
+        let laws = laws.iter().map(|law| (*law).to_owned()).collect();
+        let companies = companies.iter().map(|text| text.parse().expect("a company")).collect();
+        Asked { flow: None, laws, companies }
+    }
+
+    #[test]
+    fn a_grid_has_each_law_in_each_company_at_each_point() {
+        let grid = Grid::new("g", &plan(), &asked(&["reno", "bbr"], &["alone", "cubic"])).unwrap();
+        assert_eq!(grid.kernel.plan.points.len(), 2 * 2 * 2);
+        assert_eq!(grid.kernel.plan.jobs().len(), 24, "three seeds");
+        assert_eq!(grid.kernel.lasts(), Duration::from_secs(48));
+        let axes = &grid.kernel.plan.points[2].axes;
+        let expected = [("law", "reno"), ("company", "beside cubic"), ("link.a-b.delay", "5 ms")];
+        assert_eq!(*axes, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn flows_of_a_point_have_the_kernels_laws_and_the_simulators() {
+        let grid = Grid::new("g", &plan(), &asked(&["reno"], &["bbr", "3"])).unwrap();
+        let Entry { flows, .. } = &grid.kernel.entries[0];
+        assert_eq!(
+            (flows.own.join(" "), flows.others.join(" ")),
+            ("bulk".into(), "bulk-beside".into())
+        );
+        let scenario = &grid.kernel.plan.points[0].scenario;
+        assert_eq!(scenario.emulation().kernel_laws, ["bulk=reno", "bulk-beside=bbr"]);
+        let laws = scenario.flow.iter().filter_map(|flow| match &flow.transport {
+            Transport::Tcp(tcp) => Some(tcp.congestion_control.as_str()),
+            _ => None,
+        });
+        assert_eq!(laws.collect::<Vec<_>>(), ["newreno", "bbr"]);
+        let Entry { flows, .. } = &grid.kernel.entries[2];
+        assert_eq!(flows.own, ["bulk", "bulk-2", "bulk-3"]);
+    }
+
+    #[test]
+    fn the_simulator_gets_the_laws_that_it_has() {
+        let asked = asked(&["fw_ackloss_comp", "dctcp", "fw_tcp_av"], &["alone", "illinois"]);
+        let grid = Grid::new("g", &plan(), &asked).unwrap();
+        assert_eq!(grid.kernel.entries.len(), 12);
+        let simulated: Vec<&str> =
+            grid.simulator.entries.iter().map(|entry| entry.law.as_str()).collect();
+        assert_eq!(simulated, ["fw_ackloss_comp"; 2], "alone, at two points");
+        assert_eq!(grid.simulator.plan.points[1].index, 1);
+    }
+
+    #[test]
+    fn what_is_named_twice_is_run_once() {
+        let asked = asked(&["reno", "bbr", "reno"], &["alone", "1", "cubic", " cubic"]);
+        let grid = Grid::new("g", &plan(), &asked).unwrap();
+        assert_eq!(grid.kernel.plan.points.len(), 2 * 2 * 2);
+        assert_eq!(grid.simulator.entries, grid.kernel.entries);
+    }
+
+    #[test]
+    fn a_flow_that_is_not_there_is_refused_with_those_that_are() {
+        let asked = Asked { flow: Some("call".to_owned()), ..asked(&["reno"], &["alone"]) };
+        let error = Grid::new("g", &plan(), &asked).unwrap_err();
+        assert!(error.to_string().ends_with("called \"call\"; it has bulk"), "{error}");
+    }
+}

@@ -1,0 +1,140 @@
+//! From a scenario to namespaces and to the world that is driven.
+
+use crate::address;
+use crate::drive::Options;
+use crate::emulation::order::Uplink;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use fairwave_netns::{NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
+use fairwave_scenario::{Emulate, Scenario};
+use fairwave_sim::world::World;
+use fairwave_trace::NodeId;
+use fairwave_units::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The namespaces of a scenario's real nodes.
+pub(crate) fn namespaces(
+    scenario: &Scenario,
+    world: &World,
+    real: &[NodeId],
+    uplinks: &[Uplink],
+) -> Plan {
+    let emulate = scenario.emulation();
+    let sysctls: Vec<(String, String)> =
+        emulate.sysctls.iter().filter_map(|s| setting(s)).collect();
+    let leads_out = |id: &NodeId| {
+        let name = &world.nodes[id.0 as usize].name;
+        uplinks.first().is_some_and(|uplink| uplink.node != *name)
+    };
+    // Nodes without a way out of their own reach the rest of the world through one that has it.
+    let ways = uplinks.iter().map(|Uplink { node, interface }| {
+        let has_ipv6 = fairwave_netns::lack_of_ipv6(interface).is_none();
+        UplinkPlan { node: node.clone(), interface: interface.clone(), has_ipv6 }
+    });
+    let ways: Vec<UplinkPlan> = ways.collect();
+    let four = Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None };
+    let six = Route { to: Prefix::new(Ipv6Addr::UNSPECIFIED, 0), source: None };
+    let has_six = ways.first().is_some_and(|way| way.has_ipv6);
+    let out = || [four].into_iter().chain(has_six.then_some(six)).collect();
+    let Paths { mut aliases, mut endpoints } = Paths::of(scenario, world);
+    let mut node = |id: &NodeId| NodePlan {
+        aliases: aliases.remove(id).unwrap_or_default().into_iter().collect(),
+        endpoints: endpoints.remove(id).map(|all| all.into_iter().collect()),
+        addresses: vec![
+            Prefix::new(address::v4(*id), address::V4_PREFIX_LEN),
+            Prefix::new(address::v6(*id), address::V6_PREFIX_LEN),
+        ],
+        mtu: emulate.mtu,
+        routes: if leads_out(id) { out() } else { Vec::new() },
+        offload: if emulate.offload { Offload::On } else { Offload::Off },
+        sysctls: sysctls.clone(),
+        ..NodePlan::new(world.nodes[id.0 as usize].name.clone())
+    };
+    Plan { nodes: real.iter().map(&mut node).collect(), uplinks: ways, ..Plan::default() }
+}
+
+/// Addresses at the nodes where flows over paths of the scenario begin and end.
+#[derive(Debug, Default)]
+struct Paths {
+    /// One for each path of each flow.
+    aliases: BTreeMap<NodeId, BTreeSet<Ipv4Addr>>,
+    /// Those among them that MPTCP opens subflows from. Its other ends have none.
+    endpoints: BTreeMap<NodeId, BTreeSet<Ipv4Addr>>,
+}
+
+impl Paths {
+    /// Those of the flows of `scenario` that sockets of the kernel carry.
+    fn of(scenario: &Scenario, world: &World) -> Self {
+        let mut paths = Self::default();
+        for id in scenario.kernel_flows() {
+            let flow = &world.flows[id.0 as usize];
+            let vias = flow.traffic.vias();
+            let addresses = vias.iter().filter_map(|via| address::on_path(flow.source, *via));
+            paths.aliases.entry(flow.source).or_default().extend(addresses.clone());
+            if vias.len() > 1 {
+                paths.endpoints.entry(flow.source).or_default().extend(addresses);
+                paths.endpoints.entry(flow.sink).or_default();
+            }
+        }
+        paths
+    }
+}
+
+/// `KEY=VALUE`, which scenario files are checked for.
+fn setting(text: &str) -> Option<(String, String)> {
+    let (key, value) = text.split_once('=')?;
+    Some((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// How the world is driven.
+pub(crate) fn options(emulate: &Emulate) -> Options {
+    let mut options =
+        Options { busy_wait: emulate.busy_wait.unwrap_or(Duration::ZERO), ..Options::default() };
+    options.limits.lateness_p99 = emulate.lateness_limit;
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_scenario::plan::Plan as ScenarioPlan;
+
+    const SCENARIO: &str = r#"# Which addresses do paths have?
+title = "A flow over two paths and one over one: for tests"
+duration = "1 s"
+emulate = { kernel_flows = ["*"], mptcp = true }
+node = [
+    { name = "host", kind = "host" },
+    { name = "phone", kind = "host", count = 3 },
+    { name = "server", kind = "host" },
+]
+link = [{ ends = ["host", "phone*"] }, { ends = ["phone*", "server"] }]
+[[flow]]
+name = "both"
+from = "host"
+to = "server"
+transport = "shake"
+paths = [{ via = "phone1" }, { via = "phone2" }]
+[[flow]]
+name = "alone"
+from = "host"
+to = "server"
+transport = "shake"
+paths = [{ via = "phone3" }]
+"#;
+
+    /// The path of a single one is TCP's: MPTCP opens no subflow there.
+    #[test]
+    fn each_path_has_an_address_at_its_source() {
+        let plan = ScenarioPlan::parse("paths.toml", SCENARIO, &[]).expect("a scenario");
+        let job = plan.jobs()[0];
+        let scenario = plan.scenario(job);
+        let world = scenario.to_world(job.seed);
+        let built = namespaces(&scenario, &world, &scenario.real_nodes(), &[]);
+        let of = |name: &str| built.nodes.iter().find(|node| node.name == name).expect("it is");
+        let paths = [1, 2, 3].map(|via| Ipv4Addr::new(10, 128, 0, via));
+        assert_eq!(of("host").aliases, paths);
+        assert_eq!(of("host").endpoints.as_deref(), Some(&paths[..2]));
+        assert_eq!((of("server").aliases.len(), of("server").endpoints.clone()), (0, Some(vec![])));
+        assert_eq!((of("phone1").aliases.len(), of("phone1").endpoints.clone()), (0, None));
+    }
+}

@@ -1,0 +1,364 @@
+//! One emulation, from a plan to a run directory.
+
+use crate::agreement::{self, Agreement};
+use crate::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
+use crate::emulation::bridge::{self, Between};
+use crate::emulation::control::{Desk, Listener};
+use crate::emulation::drops::Attributing;
+use crate::emulation::flows::{self, KernelFlows};
+use crate::emulation::live::{Live, Publisher, Samples, Watching};
+use crate::emulation::order::Uplink;
+use crate::emulation::plan;
+use crate::emulation::programs::Programs;
+use crate::emulation::proxies;
+use crate::emulation::summary::summary;
+use crate::emulation::windows::{self, NoWindows, Tracing, Wanted, Windows};
+use crate::log;
+use core::cell::RefCell;
+use core::ops::ControlFlow;
+use fairwave_lab::results::ProgramSummary;
+use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
+use fairwave_netns::{Namespaces, OwnProcessor, become_realtime};
+use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::{Started, Steering};
+use fairwave_sim::world::World;
+use fairwave_sockets::clock::Clock;
+use fairwave_trace::{FlowId, NodeId, Sink};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// The file of the run directory that says what went into the world.
+pub const RECORD: &str = "packets.fwin";
+
+/// What is to be emulated.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The plan, with programs of the command line among those of its scenario.
+    pub plan: &'a Plan,
+    /// Which of its jobs.
+    pub job: Job,
+    /// The run's own directory, if one is written.
+    pub directory: Option<&'a Path>,
+    /// Ways out.
+    pub uplinks: &'a [Uplink],
+    /// Interfaces of this machine between which the cell is, and the nodes that stand there, as
+    /// [`Between::places`] found them.
+    pub between: Option<(&'a Between, [NodeId; 2])>,
+    /// Whether what goes in is recorded, to be replayed.
+    pub records: bool,
+    /// Whether windows at each ACK are written of flows that are connections of the kernel, where
+    /// there is a directory.
+    pub windows: bool,
+    /// Whether the same world is simulated afterwards, and both are compared.
+    pub beside_simulation: bool,
+    /// Ends the run when it becomes true.
+    pub stop: Arc<AtomicBool>,
+    /// The node whose shell has this process's terminal; the run ends with it.
+    pub shell: Option<&'a str>,
+    /// Whether the loop gets a real-time priority.
+    pub realtime: bool,
+    /// Fairwave's own program, which is the proxy of flows on sockets that pass one.
+    pub program: &'a Path,
+    /// Where the run shows its state.
+    pub live: &'a Live,
+}
+
+/// An emulation that came to its end.
+#[derive(Debug)]
+pub struct Emulated {
+    /// As of a simulation; its summary says how well real time was kept.
+    pub run: Run,
+    /// What cut it short, if something did: results are those until then.
+    pub broken: Option<drive::Error>,
+    /// What is to be said of the record, if that is not complete.
+    pub incomplete_record: Option<String>,
+    /// What the table of windows holds, if one was asked for.
+    pub windows: Option<Windows>,
+    /// Beside the simulation of the same world, if that was asked for and nobody ended either.
+    pub agreement: Option<Agreement>,
+    /// Why the loop had no real-time priority, if it was to have one.
+    pub no_realtime: Option<fairwave_netns::Error>,
+    /// Whether somebody ended it ([`Request::stop`]).
+    pub is_ended: bool,
+}
+
+/// Why there was no emulation.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The namespaces could not be built.
+    #[error(transparent)]
+    Namespaces(#[from] fairwave_netns::Error),
+    /// Running it failed.
+    #[error(transparent)]
+    Run(#[from] run::Error),
+}
+
+/// Emulates; `show` is called in each turn of the loop, and must not take long.
+///
+/// # Errors
+/// [`Error`]; a run that was cut short has results and is none.
+pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emulated, Error> {
+    let scenario = request.plan.scenario(request.job);
+    let world = scenario.to_world(request.job.seed);
+    let bridged: Vec<NodeId> = request.between.iter().flat_map(|(_, places)| *places).collect();
+    let mut real = scenario.real_nodes();
+    real.retain(|node| !bridged.contains(node));
+    let options = plan::options(&scenario.emulation());
+    // Before anything is started, which would otherwise run there too.
+    let own =
+        (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten();
+    let mut site = plan::namespaces(&scenario, &world, &real, request.uplinks);
+    // The loop has the world to see to, and a processor for nothing else.
+    site.receivers = own.as_ref().map(OwnProcessor::others);
+    let namespaces = Namespaces::build(&site)?;
+    let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
+    let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
+    let (kernel_flows, kernel_laws) = (scenario.kernel_flows(), scenario.kernel_laws());
+    let mut programs = proxies::of_flows(&world, (&kernel_flows, &kernel_laws), request.program);
+    programs.extend(scenario.programs());
+    let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
+    let emulation = Emulation {
+        request,
+        options,
+        namespaces: &namespaces,
+        programs: &programs,
+        real: &real,
+        kernel_flows,
+        kernel_laws,
+        steering: Steering::new(&scenario, &world),
+        names: real.iter().chain(&bridged).map(name).collect(),
+        bridge,
+    };
+    let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
+    let (mut agreement, mut seen_windows) = (None, None);
+    let (mut is_first, mut is_ended) = (true, false);
+    let mut host = |world: &World, sink: &mut dyn Sink| {
+        let steerable = world.clone().steerable();
+        let watch = &mut |turn: &Turn<'_>| {
+            if is_first && request.realtime {
+                no_realtime = become_realtime().err();
+                own.iter().for_each(OwnProcessor::take);
+            }
+            is_first = false;
+            show(turn);
+        };
+        let Driven { report, programs, windows } = emulation.drive(&steerable, sink, watch)?;
+        seen_windows = windows;
+        let is_stopped = || request.stop.load(Ordering::Relaxed);
+        is_ended = is_stopped();
+        // A run that was ended has less time in it than the simulation would have.
+        if request.beside_simulation && !is_ended {
+            let simulated = agreement::simulate(world, &mut |_| !is_stopped())?;
+            let of = |flows: Vec<_>| Agreement::of(world, &flows, &report.outcome.flows);
+            agreement = simulated.map(of);
+        }
+        let emulation = Some(summary(&report, &emulation.names, programs));
+        if let Stopped::Failed(error) = report.stopped {
+            broken = Some(error);
+        }
+        incomplete_record = report.recorded.as_ref().and_then(missing);
+        Ok(Hosted { outcome: report.outcome, emulation, untold: Vec::new() })
+    };
+    let output = request.directory.map_or(Output::Nothing, Output::Full);
+    let run = run::execute_on(request.plan, request.job, output, &mut host)?;
+    let windows = seen_windows;
+    Ok(Emulated { run, broken, incomplete_record, windows, agreement, no_realtime, is_ended })
+}
+
+/// What is to be said of a record that is not complete.
+fn missing(recorded: &log::Recorded) -> Option<String> {
+    let packets = recorded.missed;
+    match &recorded.error {
+        Some(error) => Some(format!("{RECORD}: {error}; {packets} packets are not in it")),
+        None if packets > 0 => {
+            Some(format!("{RECORD}: the disk was too slow; {packets} packets are not in it"))
+        }
+        None => None,
+    }
+}
+
+/// Packets that found the device of their node full are lost in the emulator.
+fn count_unread(
+    report: &mut Report,
+    unread: Vec<Result<u64, fairwave_netns::Error>>,
+) -> Result<(), fairwave_netns::Error> {
+    for (end, unread) in report.ends.iter_mut().zip(unread) {
+        let lost = unread?;
+        end.lost_at_read += lost;
+        report.fidelity.packets_lost += lost;
+        report.fidelity.packets_in += lost;
+    }
+    Ok(())
+}
+
+/// What an emulation is made of.
+struct Emulation<'a> {
+    request: &'a Request<'a>,
+    options: drive::Options,
+    namespaces: &'a Namespaces,
+    programs: &'a [Started],
+    real: &'a [NodeId],
+    /// Of all ends: those of real nodes, then those at interfaces.
+    names: Vec<String>,
+    /// Taken once.
+    bridge: RefCell<Vec<End>>,
+    kernel_flows: Vec<FlowId>,
+    kernel_laws: Vec<(FlowId, String)>,
+    steering: Steering,
+}
+
+/// What driving came to.
+struct Driven {
+    report: Report,
+    programs: Vec<ProgramSummary>,
+    windows: Option<Windows>,
+}
+
+impl Emulation<'_> {
+    /// Drives the world while programs and flows on sockets run.
+    fn drive(
+        &self,
+        whole: &World,
+        sink: &mut dyn Sink,
+        show: &mut dyn FnMut(&Turn<'_>),
+    ) -> Result<Driven, Cause> {
+        let Self { request, namespaces, .. } = self;
+        let mut programs = self.programs(whole).map_err(host_error)?;
+        let flows = self.open_flows(whole)?;
+        let world = flows::rest_of(whole, &self.kernel_flows);
+        let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
+        let (clock, windows) = self.start_clock(whole).map_err(host_error)?;
+        let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
+        let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
+        let watched = (clock, request.live);
+        let ends_by = (Arc::clone(&request.stop), &over);
+        let (desk, controls) = Desk::new(self.steering.clone(), watched, ends_by);
+        let samples_seen = Samples::default();
+        let mut publisher = Publisher::new(whole, &self.names, (request.live, &samples_seen));
+        let mut watching = Watching { sink, samples: &samples_seen };
+        let mut sink = Attributing::new(whole, &self.kernel_flows, &mut watching);
+        let drive = Drive {
+            clock,
+            world: &world,
+            ends,
+            options: self.options.clone(),
+            record,
+            stop: Some(Arc::clone(&request.stop)),
+            inbox: Inbox { samples, controls: Some(controls) },
+        };
+        // Where nothing but programs makes traffic, the run ends with the last of them.
+        let ends_with_programs =
+            (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
+        let mut unread = Vec::new();
+        // At once: programs go on sending until they are ended, and nobody reads.
+        let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
+        let mut on_turn = |turn: &Turn<'_>| {
+            publisher.show(turn);
+            show(turn);
+            match has_ended.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let mut report = thread::scope(|scope| -> Result<Report, Cause> {
+            let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
+            let attend = || {
+                let have_all = programs.attend(clock, &over, &request.live.programs);
+                let is_abandoned = namespaces.check_keeper().is_err();
+                has_ended.store(have_all && ends_with_programs || is_abandoned, Ordering::Relaxed);
+            };
+            let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
+            let listening = listener.as_ref().map(|listener| {
+                let desk = &desk;
+                named("control").spawn_scoped(scope, move || desk.attend(listener, scope))
+            });
+            let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
+            over.store(true, Ordering::Relaxed);
+            attending.join().expect("it does not panic");
+            listening.transpose().map_err(host_error)?;
+            Ok(report?)
+        })?;
+        let is_cut_short = self.settle(&mut report, unread).map_err(host_error)?;
+        running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
+        sink.put_into(&mut report.outcome.flows);
+        let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
+        Ok(Driven { report, programs: programs.end(clock), windows })
+    }
+
+    /// Adds to a report what the namespaces know: packets that nobody read, and whether they are
+    /// whole. Returns whether the run came before its end.
+    fn settle(
+        &self,
+        report: &mut Report,
+        unread: Vec<Result<u64, fairwave_netns::Error>>,
+    ) -> Result<bool, fairwave_netns::Error> {
+        if let Err(gone) = self.namespaces.check_keeper() {
+            report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
+        }
+        count_unread(report, unread)?;
+        Ok(!matches!(report.stopped, Stopped::End))
+    }
+
+    /// The programs of the scenario, and the shell.
+    fn programs(&self, whole: &World) -> io::Result<Programs<'_>> {
+        let Self { request, namespaces, .. } = self;
+        let name = |started: &Started| whole.nodes[started.node.0 as usize].name.clone();
+        let mut programs = Programs::new(namespaces, self.programs, name, request.directory)?;
+        request.shell.iter().for_each(|node| programs.add_shell(node));
+        Ok(programs)
+    }
+
+    /// Opens the sockets of the flows that the kernel carries.
+    fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
+        let flows = (&*self.kernel_flows, &*self.kernel_laws);
+        KernelFlows::open(whole, flows, (self.namespaces, self.real)).map_err(host_error)
+    }
+
+    /// Starts the run's time, and before that to trace windows, where they are wanted: the kernel
+    /// takes a while to check the program.
+    fn start_clock(&self, world: &World) -> Result<(Clock, Option<Box<dyn Tracing>>), NoWindows> {
+        let &Self { request, namespaces, real, .. } = self;
+        let wanted = Wanted { world, ids: &self.kernel_flows, namespaces, real };
+        let directory = request.directory.filter(|_| request.windows);
+        let trace = |directory| windows::trace(&wanted, directory);
+        let windows = directory.map(trace).transpose()?;
+        let clock = Clock::start();
+        windows.iter().for_each(|windows| windows.begin(clock));
+        Ok((clock, windows))
+    }
+
+    fn ends(&self) -> io::Result<Vec<End>> {
+        let gateway = self.request.uplinks.first();
+        let gateway = gateway.and_then(|uplink| {
+            let place = self.names.iter().position(|name| *name == uplink.node)?;
+            Some(self.real[place])
+        });
+        let end = |(place, node): (usize, &NodeId)| {
+            Ok(End {
+                node: *node,
+                fd: self.namespaces.tun_fd(place).try_clone_to_owned()?,
+                offload: drive::Offload::On,
+                way: Way::Addressed { gateway: gateway.filter(|gateway| gateway != node) },
+            })
+        };
+        let ends: io::Result<Vec<End>> = self.real.iter().enumerate().map(end).collect();
+        Ok(ends?.into_iter().chain(self.bridge.take()).collect())
+    }
+
+    fn record(&self) -> io::Result<Option<log::Writer>> {
+        let Some(directory) = self.request.directory.filter(|_| self.request.records) else {
+            return Ok(None);
+        };
+        let file = File::create(directory.join(RECORD))?;
+        log::Writer::new(file, log::Keep::Whole).map(Some)
+    }
+}
+
+fn host_error(error: impl std::error::Error + Send + Sync + 'static) -> Cause {
+    Cause::Host(Box::new(error))
+}
