@@ -1,5 +1,5 @@
-//! The conformance scripts of `crates/protocols/tcp` against our endpoint, in virtual time and behind
-//! a TUN device, and against the TCP of the kernel that runs here.
+//! The conformance scripts of `crates/protocols/tcp` against our endpoint, in virtual time and
+//! behind a TUN device, and against the TCP of the kernel that runs here.
 
 use crate::common::{ends_with, json, output, scratch};
 use crate::emulate::machine_can;

@@ -11,8 +11,8 @@
 //! [`traffic`] runs flows of a scenario on the kernel's own sockets, inside those nodes;
 //! [`agreement`] sets what they come to beside the simulator's.
 //!
-//! [`emulation`] makes a whole run of it: namespaces of a scenario's real nodes, programs in them, and
-//! a run directory.
+//! [`emulation`] makes a whole run of it: namespaces of a scenario's real nodes, programs in them,
+//! and a run directory.
 #![cfg(target_os = "linux")]
 
 pub mod address;
