@@ -34,8 +34,8 @@ fn is_repository(root: &Path) -> bool {
     ROOTS.iter().all(|name| directory(root, name).is_some()) && root.join(LOCK).is_file()
 }
 
-/// The directory `crates/FLOOR/NAME` of the crate `fairwave-NAME`. Two floors may have directories of
-/// one name, so the manifest decides.
+/// The directory `crates/FLOOR/NAME` of the crate `fairwave-NAME`. Two floors may have directories
+/// of one name, so the manifest decides.
 fn directory(root: &Path, name: &str) -> Option<PathBuf> {
     let line = format!("name = \"fairwave-{name}\"");
     let floors = fs::read_dir(root.join("crates")).ok()?;
