@@ -8,8 +8,8 @@ mod worlds;
 
 use fairwave_emulator::address;
 use fairwave_emulator::drive::{Drive, End, Inbox, Offload, Options, Turn, Way};
+use fairwave_linux::clock::Clock;
 use fairwave_sim::world::{Node, World};
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::Duration;
 use fairwave_wire::datagram::{Datagram, Transport};

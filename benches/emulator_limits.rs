@@ -32,10 +32,10 @@ mod limits_load;
 mod limits_path;
 
 use fairwave_emulator::meter::Lateness;
+use fairwave_linux::clock::Clock;
 use fairwave_netns::keeper;
 use fairwave_scenario::plan::Plan;
 use fairwave_sim::Spread;
-use fairwave_sockets::clock::Clock;
 use fairwave_units::Duration;
 use limits_load::{Load, Sent};
 use limits_path::{Path, Seen, stand_back, stand_out};

@@ -1,7 +1,7 @@
 //! What is sent from node to node to find out how much is carried.
 
+use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
-use fairwave_sockets::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};

@@ -5,11 +5,12 @@ use fairwave_emulator::address;
 use fairwave_emulator::drive::{self, Drive, End, Inbox, Options, Turn, Way};
 use fairwave_emulator::log::{Keep, Reader, Record, Writer};
 use fairwave_emulator::meter::Lateness;
+use fairwave_linux::clock::Clock;
+use fairwave_linux::{OwnProcessor, become_realtime};
 use fairwave_netns::VNET_HEADER_LENGTH;
-use fairwave_netns::{Namespaces, NodePlan, Offload, OwnProcessor, Plan, Prefix, become_realtime};
+use fairwave_netns::{Namespaces, NodePlan, Offload, Plan, Prefix};
 use fairwave_sim::Spread;
 use fairwave_sim::world::World;
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant};
 use rustix::event::epoll;
@@ -215,7 +216,7 @@ impl Path {
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
         let (mut ready, mut packet) = ([nothing; 2], vec![0; 1 << 16]);
         let began = clock.now();
-        let before = fairwave_sockets::clock::thread_cpu();
+        let before = fairwave_linux::clock::thread_cpu();
         let (mut lost_here, mut packets, mut turns) = (0, 0, 0);
         let (mut reads, mut writes) = (Spread::with_room(), Spread::with_room());
         while !stop.load(Ordering::Relaxed) {
@@ -237,7 +238,7 @@ impl Path {
                 }
             }
         }
-        let used = fairwave_sockets::clock::thread_cpu().saturating_sub(before).as_secs_f64();
+        let used = fairwave_linux::clock::thread_cpu().saturating_sub(before).as_secs_f64();
         let cpu_load = used / clock.now().since(began).as_secs_f64();
         let [reads, writes] = [reads, writes].map(|spread| Lateness::of(&spread).p99);
         let late = latest([("writing", writes), ("reading", reads)]);

@@ -53,7 +53,7 @@ const MODULES: [&str; 14] = [
 
 /// Boots the guest, and writes what it showed.
 pub(super) fn soc() -> Outcome {
-    run_aside(cargo(&["build", "-p", "fairwave-sockets", "--bin", "radio-run"]))?;
+    run_aside(cargo(&["build", "-p", "fairwave-linux", "--bin", "radio-run"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
     let agent = agent::build("x86_64-unknown-linux-musl")?;
     let [fairwave, radio] = ["debug/fairwave", "debug/radio-run"];

@@ -10,7 +10,7 @@ use crate::printed_dccp::{
 use crate::{output, stop};
 use fairwave_dccp::Ccid;
 use fairwave_dccp_tool::{Addressee, Error, Host, News, Over, Peer, Request, Told, Traffic};
-use fairwave_netns::become_ordinary_user;
+use fairwave_linux::become_ordinary_user;
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
 use std::collections::BTreeMap;

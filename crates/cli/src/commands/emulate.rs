@@ -205,7 +205,7 @@ fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
 
 /// What is said where `--realtime` was asked for and the user may not.
 pub(crate) fn no_realtime(realtime: bool) -> Option<String> {
-    let refused = realtime.then(fairwave_netns::may_become_realtime)?.err()?;
+    let refused = realtime.then(fairwave_linux::may_become_realtime)?.err()?;
     Some(usual_priority(&refused))
 }
 

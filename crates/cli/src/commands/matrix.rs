@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_priority_that_was_not_given_is_told() {
         assert_eq!(emulate::no_realtime(false), None);
-        let is_refused = fairwave_netns::may_become_realtime().is_err();
+        let is_refused = fairwave_linux::may_become_realtime().is_err();
         assert_eq!(emulate::no_realtime(true).is_some(), is_refused);
     }
 

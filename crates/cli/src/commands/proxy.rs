@@ -11,7 +11,7 @@ use crate::args::proxy::Proxy;
 use crate::outcome::Failure;
 use crate::printed_proxy::ProxyOutput;
 use crate::{output, stop};
-use fairwave_netns::{Capability, Interception, InterceptionPlan, become_ordinary_user};
+use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
 use fairwave_proxy::{Aim, Beyond, Config, Error, Limits, News, Relay, Report, Rule, Targets};
 use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

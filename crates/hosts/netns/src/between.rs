@@ -1,9 +1,9 @@
 //! Two real interfaces, for a bridge between them.
 
 use crate::Error;
-use crate::error::{Lack, Missing};
-use crate::kernel::packet_socket;
-use crate::netlink::Netlink;
+use fairwave_linux::error::{Lack, Missing};
+use fairwave_linux::kernel::packet_socket;
+use fairwave_linux::netlink::Netlink;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;

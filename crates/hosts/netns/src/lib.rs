@@ -35,48 +35,21 @@
 //! A user without privileges calls [`become_root_inside`] first. [`support`] says what is missing.
 #![cfg(target_os = "linux")]
 
-mod asked;
 pub mod between;
-mod classify;
-mod clsact;
-mod egress;
-mod error;
-mod ether;
 mod hosts;
-mod intercept;
-pub mod keeper;
-mod kernel;
-mod mounts;
 mod mptcp;
 mod namespaces;
-mod netlink;
 mod node;
 mod plan;
-mod privileges;
 mod program;
-mod realtime;
-mod replace;
-mod shaper;
 mod support;
-mod tc;
-mod terminal;
 mod tun;
-mod undo;
 mod uplink;
 
-pub use classify::Traffic;
-pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
-pub use error::{Error, Lack, Missing};
-pub use ether::{EtherSocket, link_address};
-pub use intercept::{Interception, InterceptionPlan};
-pub use keeper::Watchdog;
+pub use fairwave_linux::{Error, Lack, Missing, VNET_HEADER_LENGTH, keeper};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
-pub use privileges::{Capability, become_ordinary_user};
 pub use program::{Invocation, Program, ProgramPlan};
-pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
-pub use shaper::{Foreign, Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
 pub use support::{Standing, become_root_inside, support};
-pub use tc::Discipline;
-pub use tun::{DEVICE, Tun, VNET_HEADER_LENGTH};
+pub use tun::{DEVICE, Tun};
 pub use uplink::lack_of_ipv6;

@@ -1,11 +1,11 @@
 //! All namespaces of a run, and what is done in them.
 
-use crate::keeper::{Keeper, on_terminal};
 use crate::node::{Node, Site};
 use crate::program::Shared;
-use crate::terminal::Terminal;
 use crate::uplink::{self, Machine};
 use crate::{Error, Invocation, KeeperCommand, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
+use fairwave_linux::keeper::{Keeper, on_terminal};
+use fairwave_linux::terminal::Terminal;
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;

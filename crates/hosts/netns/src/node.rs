@@ -1,11 +1,12 @@
 //! One node: a thread that lives in the node's namespaces and does there what it is asked.
 
-use crate::keeper::{ProcessNamespace, showing_processes};
-use crate::kernel::{be_ordinary, unshare};
-use crate::netlink::Netlink;
-use crate::realtime::Processors;
 use crate::tun::DEVICE;
-use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mounts, mptcp};
+use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mptcp};
+use fairwave_linux::keeper::{ProcessNamespace, showing_processes};
+use fairwave_linux::kernel::{be_ordinary, unshare};
+use fairwave_linux::mounts;
+use fairwave_linux::netlink::Netlink;
+use fairwave_linux::realtime::Processors;
 use rustix::event::{Timespec, poll};
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};

@@ -1,12 +1,8 @@
 //! What is to be built: nodes, addresses, routes, settings.
 
-use crate::realtime::Processors;
-use std::ffi::OsString;
+use fairwave_linux::realtime::Processors;
+pub use fairwave_linux::{KeeperCommand, Prefix};
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
-
-/// The hidden subcommand of the door that calls [`keeper::main`](crate::keeper::main).
-pub const COMMAND: &str = "keep-namespaces";
 
 /// All namespaces of a run.
 #[derive(Debug, Clone, Default)]
@@ -21,23 +17,6 @@ pub struct Plan {
     pub receivers: Option<Processors>,
     /// How the keeper process is started.
     pub keeper: KeeperCommand,
-}
-
-/// The command that runs [`keeper::main`](crate::keeper::main): an executable and the arguments
-/// that lead there.
-#[derive(Debug, Clone)]
-pub struct KeeperCommand {
-    /// The executable.
-    pub program: PathBuf,
-    /// Arguments that make it call [`keeper::main`](crate::keeper::main).
-    pub arguments: Vec<OsString>,
-}
-
-impl Default for KeeperCommand {
-    /// This very executable with the hidden subcommand [`COMMAND`].
-    fn default() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec![OsString::from(COMMAND)] }
-    }
 }
 
 /// One node: a network namespace with a TUN device `fw0`.
@@ -85,22 +64,6 @@ impl NodePlan {
             sysctls: Vec::new(),
             nameservers: Vec::new(),
         }
-    }
-}
-
-/// An address and the length of its prefix in bits: `10.0.0.1/8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prefix {
-    /// The address.
-    pub address: IpAddr,
-    /// Bits of the prefix: at most 32 for IPv4, 128 for IPv6.
-    pub length: u8,
-}
-
-impl Prefix {
-    /// An address with the length of its prefix.
-    pub fn new(address: impl Into<IpAddr>, length: u8) -> Self {
-        Self { address: address.into(), length }
     }
 }
 

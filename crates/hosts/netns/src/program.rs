@@ -1,7 +1,7 @@
 //! Programs in namespaces: started, watched, ended.
 
 use crate::Error;
-use crate::terminal::Terminal;
+use fairwave_linux::terminal::Terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};

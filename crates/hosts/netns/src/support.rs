@@ -1,9 +1,9 @@
 //! What this machine lacks, and the user namespace of an unprivileged user.
 
-use crate::error::{Error, Lack, Missing};
-use crate::kernel::unshare;
-use crate::netlink::Netlink;
-use crate::tun::CLONE_DEVICE;
+use fairwave_linux::error::{Error, Lack, Missing};
+use fairwave_linux::kernel::unshare;
+use fairwave_linux::netlink::Netlink;
+use fairwave_linux::virtio::CLONE_DEVICE;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{getgid, getuid};

@@ -1,7 +1,8 @@
 //! The TUN device of a node: packets of IP, each with a virtio header before it.
 
-use crate::kernel::{TUN_F_CSUM, TUN_F_TSO, TUN_F_USO, create_tun, set_tun_offload};
 use crate::{Error, Offload};
+use fairwave_linux::kernel::{TUN_F_CSUM, TUN_F_TSO, TUN_F_USO, create_tun, set_tun_offload};
+use fairwave_linux::virtio::CLONE_DEVICE;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
@@ -9,23 +10,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Name of the device in each namespace.
 pub const DEVICE: &str = "fw0";
-
-/// Where TUN devices come from.
-pub(crate) const CLONE_DEVICE: &str = "/dev/net/tun";
-
-/// Bytes of the virtio header (`struct virtio_net_hdr`) before each packet that is read or written.
-///
-/// | offset | bytes | field |
-/// |---|---|---|
-/// | 0 | 1 | flags: 1 = the checksum is to be computed, 2 = it has been verified |
-/// | 1 | 1 | GSO type: 0 none, 1 TCP over IPv4, 4 TCP over IPv6, 5 UDP; 0x80 added with ECN |
-/// | 2 | 2 | length of all headers |
-/// | 4 | 2 | GSO size: payload of a segment |
-/// | 6 | 2 | where the checksum begins |
-/// | 8 | 2 | offset of the checksum field from there |
-///
-/// Numbers have the byte order of the machine. Source: `linux/virtio_net.h`.
-pub const VNET_HEADER_LENGTH: usize = 10;
 
 /// A TUN device, `fw0` in its namespace. Reads and writes do not block.
 #[derive(Debug)]

@@ -12,12 +12,12 @@
 //! forwarded packets (as Docker's does)
 //! remains in force.
 
-use crate::error::{Lack, Missing};
-use crate::keeper::Keeper;
-use crate::netlink::Netlink;
 use crate::node::{Node, set};
-use crate::undo::{Undo, nft};
 use crate::{Error, Prefix, UplinkPlan, hosts};
+use fairwave_linux::error::{Lack, Missing};
+use fairwave_linux::keeper::Keeper;
+use fairwave_linux::netlink::Netlink;
+use fairwave_linux::undo::{Undo, nft};
 use rustix::io::Errno;
 use std::fs;
 use std::io::{self, Write};

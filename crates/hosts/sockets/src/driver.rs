@@ -1,9 +1,9 @@
 //! The loop that runs a machine over a socket.
 
-use crate::arrival::arrival;
-use crate::clock::Clock;
 use crate::transport::{Left, Taken, Transport};
 use crate::udp::Udp;
+use fairwave_linux::arrival::arrival;
+use fairwave_linux::clock::Clock;
 use fairwave_machine::datagram::{Datagrams, Outgoing};
 use fairwave_units::{Duration, Instant};
 use std::io;

@@ -1,8 +1,8 @@
 //! A socket of the kernel, with the memory to take and hand over many datagrams in a call.
 
-use crate::clock::{self, timespec};
-use crate::kernel::{self, BATCH, Message, Slots, Told};
 use crate::transport::Left;
+use fairwave_linux::clock::{self, timespec};
+use fairwave_linux::kernel::datagrams::{self, BATCH, Message, Slots, Told};
 use fairwave_units::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -62,7 +62,7 @@ impl Port {
     ) -> io::Result<Left> {
         self.receives += 1;
         let Self { socket, slots, buffer, told, .. } = self;
-        match kernel::receive(socket.as_fd(), slots, buffer, MOST_BYTES, told) {
+        match datagrams::receive(socket.as_fd(), slots, buffer, MOST_BYTES, told) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Left::Nothing),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Left::Perhaps),
@@ -86,7 +86,7 @@ impl Port {
     /// Hands messages over in one call; how many the kernel took.
     pub(crate) fn send(&mut self, messages: &[Message<'_>]) -> io::Result<usize> {
         self.sends += 1;
-        kernel::send(self.socket.as_fd(), &mut self.slots, messages)
+        datagrams::send(self.socket.as_fd(), &mut self.slots, messages)
     }
 
     pub(crate) const fn calls(&self) -> (u64, u64) {

@@ -6,9 +6,9 @@
 //! answers the same packets. One that does not stays silent while a raw socket is open; else it
 //! answers with ICMP.
 
-use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};
 use crate::transport::{Left, Taken, Transport};
+use fairwave_linux::kernel::datagrams::{BATCH, Message};
 use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;

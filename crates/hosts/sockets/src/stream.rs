@@ -1,8 +1,8 @@
 //! A TCP connection of the kernel as a transport of datagrams, each behind its length in two
 //! octets, as RFC 4571 frames RTP.
 
-use crate::clock::timespec;
 use crate::transport::{Left, Taken, Transport};
+use fairwave_linux::clock::timespec;
 use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
@@ -216,7 +216,8 @@ impl Transport for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clock, Datagrams, Driver};
+    use crate::{Datagrams, Driver};
+    use fairwave_linux::Clock;
     use fairwave_machine::Machine;
     use fairwave_units::Instant;
     use proptest::prelude::*;

@@ -1,8 +1,8 @@
 //! UDP, over IPv4 and IPv6, as a transport of datagrams.
 
-use crate::kernel::{BATCH, Message};
 use crate::port::{self, Port};
 use crate::transport::{Left, Taken, Transport};
+use fairwave_linux::kernel::datagrams::{BATCH, Message};
 use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;

@@ -8,8 +8,8 @@ pub use lateness::Lateness;
 pub use reference::Reference;
 pub use verdict::{Fidelity, Limits, Verdict};
 
+use fairwave_linux::clock;
 use fairwave_sim::Spread;
-use fairwave_sockets::clock;
 use fairwave_units::{Duration, Instant};
 
 /// What a loop measures about itself.

@@ -34,7 +34,7 @@ use carrier::Carrier;
 use connection::ConnectionFlow;
 use core::fmt;
 use datagrams::DatagramFlow;
-use fairwave_sockets::clock::Clock;
+use fairwave_linux::clock::Clock;
 use fairwave_trace::Sample;
 use fairwave_units::Instant;
 use probe::ProbeSession;

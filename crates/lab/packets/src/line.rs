@@ -2,8 +2,8 @@
 //! kernel sends can be read there.
 
 use crate::world::Played;
+use fairwave_linux::clock::Clock;
 use fairwave_netns::{Namespaces, VNET_HEADER_LENGTH};
-use fairwave_sockets::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ipv4::{self, Ecn, PROTOCOL_TCP};
 use fairwave_wire::pseudo::Pseudo;

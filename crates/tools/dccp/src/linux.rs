@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZero;
 use std::os::fd::{AsFd, OwnedFd};
 
-use fairwave_sockets::clock::timespec;
+use fairwave_linux::clock::timespec;
 use fairwave_units::Duration;
 
 /// `SOCK_DCCP`, and the protocol's number.
@@ -76,12 +76,17 @@ impl LinuxSocket {
     }
 
     fn set(&self, name: c_int, value: &[u8]) -> io::Result<()> {
-        fairwave_sockets::set_option(self.socket.as_fd(), SOL_DCCP, name, value)
+        fairwave_linux::kernel::datagrams::set_option(self.socket.as_fd(), SOL_DCCP, name, value)
     }
 
     fn get<const N: usize>(&self, name: c_int) -> io::Result<[u8; N]> {
         let mut value = [0; N];
-        match fairwave_sockets::option(self.socket.as_fd(), SOL_DCCP, name, &mut value)? {
+        match fairwave_linux::kernel::datagrams::option(
+            self.socket.as_fd(),
+            SOL_DCCP,
+            name,
+            &mut value,
+        )? {
             len if len == N => Ok(value),
             len => Err(io::Error::other(format!("option {name} has {len} bytes, not {N}"))),
         }

@@ -1,7 +1,7 @@
 //! What one end of a flow counts, by interval.
 
 use super::message::Flow;
-use fairwave_sockets::clock::Clock;
+use fairwave_linux::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use portable_atomic::AtomicU64;
 use std::sync::atomic::{AtomicBool, Ordering};

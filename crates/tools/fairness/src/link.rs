@@ -1,7 +1,7 @@
 //! A control connection: sealed frames of JSON, after each end has proved that it has the key.
 
-use fairwave_sockets::clock::Clock;
-use fairwave_sockets::random::fill;
+use fairwave_linux::clock::Clock;
+use fairwave_linux::random::fill;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::{
     CHALLENGE_LEN, NONCE_LEN, Nonce, Opener, Opening, Sealer, Way, challenge, read_challenge,

@@ -1,7 +1,7 @@
 //! What the radio of this host says of its link (nl80211), where the way to the server has one.
 
 use super::message::RadioSample;
-use fairwave_sockets::radio;
+use fairwave_linux::radio;
 use nix::ifaddrs::getifaddrs;
 use std::net::IpAddr;
 

@@ -8,7 +8,7 @@ use super::message::{
     ToServer, Traffic, is_name,
 };
 use super::udp::Hub;
-use fairwave_sockets::clock::Clock;
+use fairwave_linux::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::FlowLabel;
 use fairwave_wire::seal::Key;

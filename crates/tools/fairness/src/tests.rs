@@ -237,7 +237,7 @@ fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
     let open = || {
         let stream = TcpStream::connect(server).unwrap();
         let raw = stream.try_clone().unwrap();
-        (raw, link::greet(stream, &key(), fairwave_sockets::clock::Clock::start()).unwrap().0)
+        (raw, link::greet(stream, &key(), fairwave_linux::clock::Clock::start()).unwrap().0)
     };
     let held: Vec<_> = (0..4).map(|_| open()).collect();
     (&held[0].0).write_all(&[0xff; 40]).unwrap();

@@ -21,7 +21,7 @@ pub use measure::{Progress, Request, measure};
 pub use serve::{News, ServeConfig, Server};
 pub use sizes::Percentiles;
 
-use fairwave_sockets::random::fill;
+use fairwave_linux::random::fill;
 use fairwave_wire::seal::{Key, LEAST_SECRET, ShortSecret};
 
 /// The port of `fairwave probe serve`, unless another is given. Nobody has it from IANA.

@@ -1,10 +1,10 @@
 //! The receiving end on a socket.
 
 use super::Error;
+use fairwave_linux::clock::Clock;
+use fairwave_linux::random::fill;
 use fairwave_probe::{Receiver, ReceiverConfig, ReceiverEvent};
 use fairwave_sockets::Udp;
-use fairwave_sockets::clock::Clock;
-use fairwave_sockets::random::fill;
 use fairwave_sockets::{Counts, Driver};
 use fairwave_units::Duration;
 use fairwave_wire::probe::Limits;

@@ -1,14 +1,14 @@
 //! One session with a server, and greetings beside it.
 
 use super::Error;
+use fairwave_linux::clock::Clock;
+use fairwave_linux::random::random;
 use fairwave_probe::{
     Account, Failure, Ping, Pinger, PingerConfig, PingerInput, Plan, Sender, SenderConfig,
     SenderEvent, SenderInput, Trial, Way,
 };
 use fairwave_sockets::Driver;
 use fairwave_sockets::Udp;
-use fairwave_sockets::clock::Clock;
-use fairwave_sockets::random::random;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;

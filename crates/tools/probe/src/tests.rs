@@ -2,12 +2,12 @@
 
 use super::session::Line;
 use super::*;
+use fairwave_linux::clock::Clock;
 use fairwave_probe::{Account, Plan, Trial};
 use fairwave_probe::{Pinger, PingerInput};
 use fairwave_sockets::Outgoing;
 use fairwave_sockets::Transport;
 use fairwave_sockets::Udp;
-use fairwave_sockets::clock::Clock;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::probe::{Limits, Record};
 use std::net::SocketAddr;

@@ -5,7 +5,8 @@ use crate::airtime::{Airtime, Watched, Weights};
 #[cfg(feature = "user-space")]
 use crate::plane::{Plane, PlanePlan};
 use crate::status::Frames;
-use fairwave_netns::{KeeperCommand, Shaper, ShaperPlan};
+use fairwave_linux::KeeperCommand;
+use fairwave_linux::{Shaper, ShaperPlan};
 use fairwave_soc::{Action, Reach, Weight};
 use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;

@@ -7,8 +7,9 @@
 //! more, when this process ends, and by the keeper if it is killed.
 
 use crate::Error;
-use fairwave_netns::{KeeperCommand, Watchdog};
-use fairwave_sockets::radio::Radio;
+use fairwave_linux::KeeperCommand;
+use fairwave_linux::Watchdog;
+use fairwave_linux::radio::Radio;
 use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;
 use std::io;

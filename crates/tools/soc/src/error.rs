@@ -10,7 +10,7 @@ pub enum Error {
     Usage(String),
     /// The kernel or the user lacks something, or an interface is not there.
     #[error(transparent)]
-    Kernel(#[from] fairwave_netns::Error),
+    Kernel(#[from] fairwave_linux::Error),
     /// A step failed.
     #[error("{step}: {cause}")]
     Step {

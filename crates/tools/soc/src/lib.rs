@@ -4,7 +4,7 @@
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` by the monotonic
 //! clock, over a packet socket, and over one of UDP for stations behind a router. What a radio
 //! tells comes in by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
-//! Linux's. Weights go to `fairwave_netns::Shaper`, to a driver that schedules [`airtime`], or
+//! Linux's. Weights go to `fairwave_linux::Shaper`, to a driver that schedules [`airtime`], or
 //! to a scheduler of our own (`plane`, with the feature `user-space`).
 #![cfg(target_os = "linux")]
 
@@ -29,7 +29,7 @@ pub use error::Error;
 pub use path::Listener;
 pub use radio::{AccessPointRadio, StationRadio};
 
-/// What a program does whose hidden subcommand is that of the keeper ([`fairwave_netns::keeper`]):
+/// What a program does whose hidden subcommand is that of the keeper ([`fairwave_linux::keeper`]):
 /// it keeps, or restores what a keeper was told of.
 pub fn keep(words: &[std::ffi::OsString]) -> std::process::ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -39,6 +39,6 @@ pub fn keep(words: &[std::ffi::OsString]) -> std::process::ExitCode {
             // The keeper says what it could not restore.
             Err(_) => std::process::ExitCode::FAILURE,
         },
-        _ => fairwave_netns::keeper::main(),
+        _ => fairwave_linux::keeper::main(),
     }
 }

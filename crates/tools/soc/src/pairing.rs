@@ -2,13 +2,13 @@
 
 use crate::Error;
 use crate::wait::wait_for;
+use fairwave_linux::Clock;
+use fairwave_linux::EtherSocket;
 use fairwave_machine::Machine;
-use fairwave_netns::EtherSocket;
 use fairwave_soc::KEY_LEN;
 use fairwave_soc::pairing::{
     Code, Ended, Joiner, JoinerEvent, Registrar, RegistrarEvent, RegistrarInput,
 };
-use fairwave_sockets::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::{self, Mac};
 use fairwave_wire::seal::Key;

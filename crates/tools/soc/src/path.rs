@@ -2,7 +2,7 @@
 //! in datagrams.
 
 use crate::Error;
-use fairwave_netns::{EtherSocket, link_address};
+use fairwave_linux::{EtherSocket, link_address};
 use fairwave_wire::ethernet::{self, Mac};
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};

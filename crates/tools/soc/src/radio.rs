@@ -6,8 +6,8 @@ pub use stations::AccessPointRadio;
 
 use crate::Error;
 use crate::source::{Level, SnrSource};
+use fairwave_linux::radio::{Radio, Station, Survey};
 use fairwave_soc::NOISE;
-use fairwave_sockets::radio::{Radio, Station, Survey};
 use fairwave_units::Dbm;
 use std::io;
 

@@ -1,7 +1,8 @@
 //! What a node is like inside, and what comes out of its TUN device.
 
 use crate::{await_end, build, can, output, plan, start};
-use fairwave_netns::{Error, Namespaces, Offload, OwnProcessor, Plan, Prefix, VNET_HEADER_LENGTH};
+use fairwave_linux::OwnProcessor;
+use fairwave_netns::{Error, Namespaces, Offload, Plan, Prefix, VNET_HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{

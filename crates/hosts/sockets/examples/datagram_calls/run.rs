@@ -7,9 +7,10 @@
 
 #![allow(clippy::print_stdout, reason = "a program of its own")]
 
+use fairwave_linux::Clock;
+use fairwave_linux::clock::thread_cpu;
 use fairwave_machine::Machine;
-use fairwave_sockets::clock::thread_cpu;
-use fairwave_sockets::{Clock, Datagrams, Driver, Incoming, Left, Outgoing, Taken, Transport, Udp};
+use fairwave_sockets::{Datagrams, Driver, Incoming, Left, Outgoing, Taken, Transport, Udp};
 use fairwave_units::{Duration, Instant};
 use std::io;
 use std::net::SocketAddr;

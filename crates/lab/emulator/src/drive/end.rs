@@ -2,8 +2,8 @@
 
 use crate::address;
 use crate::offload::{Gso, Header, Segments};
+use fairwave_linux::clock::timespec;
 use fairwave_sim::world::{Role, World};
-use fairwave_sockets::clock::timespec;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use rustix::event::{PollFd, PollFlags, poll};

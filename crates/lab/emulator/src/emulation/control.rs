@@ -6,8 +6,8 @@
 
 use crate::drive::Control;
 use crate::emulation::live::Live;
+use fairwave_linux::clock::Clock;
 use fairwave_scenario::Steering;
-use fairwave_sockets::clock::Clock;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -2,10 +2,10 @@
 
 use crate::address;
 use crate::traffic::{Load, Prepared, Running, Spec, Timing, Within};
+use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
 use fairwave_sim::FlowOutcome;
 use fairwave_sim::world::World;
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_units::{Duration, Instant};
 use std::io;

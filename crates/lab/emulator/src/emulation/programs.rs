@@ -4,9 +4,9 @@
 //! the world has none to give.
 
 use fairwave_lab::results::ProgramSummary;
+use fairwave_linux::clock::Clock;
 use fairwave_netns::{Invocation, Namespaces, Program, ProgramPlan};
 use fairwave_scenario::Started;
-use fairwave_sockets::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::fs::{self, File};

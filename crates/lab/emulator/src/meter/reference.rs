@@ -1,8 +1,8 @@
 //! A bare timer loop that measures the host meanwhile.
 
 use super::Lateness;
+use fairwave_linux::clock::Clock;
 use fairwave_sim::Spread;
-use fairwave_sockets::clock::Clock;
 use fairwave_units::Duration;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

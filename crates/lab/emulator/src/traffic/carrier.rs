@@ -3,9 +3,9 @@
 use super::error::Failure;
 use super::spec::Spec;
 use super::tcp_info::Version;
+use fairwave_linux::clock::Clock;
 use fairwave_probe::Account;
 use fairwave_sim::{Delivery, FlowOutcome, Spread};
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, FlowSample};
 use fairwave_units::{BitRate, Duration, Instant};
 use rustix::event::epoll;

@@ -3,9 +3,9 @@
 use fairwave_dot11::{Capabilities, Phy, Standard};
 use fairwave_emulator::address;
 use fairwave_emulator::drive::{Drive, End, Inbox, Offload, Options, Report, Turn, Way};
+use fairwave_linux::clock::Clock;
 use fairwave_queue::Limit;
 use fairwave_sim::world::{Cell, Link, Loss, Node, Radio, Role, Service, World};
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Discard, NodeId, Sink};
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};

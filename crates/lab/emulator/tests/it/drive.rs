@@ -5,7 +5,7 @@ use fairwave_emulator::address;
 use fairwave_emulator::drive::{Drive, Error, Inbox, Offload, Options, Stopped, Turn, Way};
 use fairwave_emulator::meter::{Limits, Verdict};
 use fairwave_emulator::offload::{Gso, HEADER_LEN, Header};
-use fairwave_sockets::clock::Clock;
+use fairwave_linux::clock::Clock;
 use fairwave_trace::{Discard, NodeId};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};

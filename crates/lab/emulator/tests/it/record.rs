@@ -4,10 +4,10 @@ use crate::common::{SERVER, STATION, cell, ends, options, receive, try_send, udp
 use fairwave_emulator::drive::{Drive, Inbox, Offload, Turn};
 use fairwave_emulator::log::{self, Keep, Writer};
 use fairwave_emulator::{Replayed, replay};
+use fairwave_linux::clock::Clock;
 use fairwave_queue::Limit;
 use fairwave_sim::Outcome;
 use fairwave_sim::world::World;
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};

@@ -8,10 +8,10 @@ use fairwave_emulator::traffic::{
     Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Probe, Report, Running,
     Spec, Timing, Writes,
 };
+use fairwave_linux::clock::Clock;
 use fairwave_sim::world::{
     Flow, Limits, Plan, ProbeFlow, SaturateFlow, TcpFlow, Traffic, Trial, World,
 };
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId, Sample};
 use fairwave_traffic::{Emission, OnOff, Period, Source, Trace};
 use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};

@@ -10,7 +10,7 @@ mod run {
 
     use fairwave_dccp_tool::SERVICE;
     use fairwave_dccp_tool::linux::LinuxSocket;
-    use fairwave_sockets::Clock;
+    use fairwave_linux::Clock;
     use fairwave_units::{Duration, Instant};
     use std::error::Error;
     use std::net::{IpAddr, SocketAddr};

@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 mod agent {
     use clap::{Args, Parser, Subcommand};
-    use fairwave_netns::keeper;
+    use fairwave_linux::keeper;
     use fairwave_soc_tool::Error;
     use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
     use fairwave_soc_tool::command::tasks::{self, Console, Told, status_told};

@@ -2,7 +2,7 @@
 
 use crate::command::options::{Actuator, Ap};
 use crate::{Error, airtime};
-use fairwave_netns::{Foreign, Shapeable, shapeable};
+use fairwave_linux::{Foreign, Shapeable, shapeable};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -163,10 +163,10 @@ impl Facts {
 /// Why our own scheduler cannot have an interface's frames.
 #[cfg(feature = "user-space")]
 fn lack_of_user_space(interface: &str) -> Result<Option<String>, Error> {
-    if let Some(obstacle) = fairwave_netns::egress_obstacle(interface)? {
+    if let Some(obstacle) = fairwave_linux::egress_obstacle(interface)? {
         return Ok(Some(obstacle));
     }
-    let lack = fairwave_netns::may_lead_egress().err();
+    let lack = fairwave_linux::may_lead_egress().err();
     Ok(lack.map(|lack| format!("the kernel lacks a TAP device, clsact, u32 or mirred ({lack})")))
 }
 

@@ -1,7 +1,7 @@
 //! Options of a station and an access point.
 
 use clap::{Args, ValueEnum};
-use fairwave_netns::{Discipline, Traffic};
+use fairwave_linux::{Discipline, Traffic};
 use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;

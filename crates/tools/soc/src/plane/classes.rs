@@ -5,7 +5,7 @@
 //! [`OTHERS`]: frames to unknown stations and to groups, and answers to reports and messages of the
 //! key exchange, whomever they are for, so that a station without weight stays associated.
 
-use fairwave_netns::Traffic;
+use fairwave_linux::Traffic;
 use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

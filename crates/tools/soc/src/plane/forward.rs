@@ -7,7 +7,7 @@ use super::bucket::Bucket;
 use super::classes::Classes;
 use super::pieces::on_the_wire;
 use crate::status::Frames;
-use fairwave_netns::Traffic;
+use fairwave_linux::Traffic;
 use fairwave_queue::{Discipline, FlowKey, HostConfig, Item, Limit, Segment, Weight, wf2q_plus};
 use fairwave_units::Instant;
 use fairwave_wire::ethernet::Mac;

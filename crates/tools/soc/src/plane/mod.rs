@@ -12,9 +12,10 @@ mod pieces;
 
 use crate::Error;
 use crate::status::Frames;
-use fairwave_netns::{Egress, KeeperCommand, Pieces, Traffic};
+use fairwave_linux::Clock;
+use fairwave_linux::KeeperCommand;
+use fairwave_linux::{Egress, Pieces, Traffic};
 use fairwave_soc::Weight;
-use fairwave_sockets::Clock;
 use fairwave_units::Instant;
 use fairwave_wire::ethernet::Mac;
 use forward::{Forwarder, Settings, Wire};

@@ -1,10 +1,10 @@
 //! How much a frame takes of a link that carries it in several packets.
 
 /// Bytes of the virtio header before a frame.
-pub(super) const HEAD: usize = fairwave_netns::VNET_HEADER_LENGTH;
+pub(super) const HEAD: usize = fairwave_linux::VNET_HEADER_LENGTH;
 
 /// Bytes of all packets into which a frame is cut behind, headers of Ethernet included; its own
-/// length if it is not cut. `head` is laid out as [`fairwave_netns::VNET_HEADER_LENGTH`] says.
+/// length if it is not cut. `head` is laid out as [`fairwave_linux::VNET_HEADER_LENGTH`] says.
 pub(super) fn on_the_wire(head: [u8; HEAD], frame: &[u8]) -> u32 {
     let half = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
     let (is_cut, payload) = (head[1] != 0, half(4));

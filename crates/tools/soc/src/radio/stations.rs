@@ -6,9 +6,9 @@
 use super::Door;
 use crate::Error;
 use crate::source::StationSource;
+use fairwave_linux::radio::hostapd::{self, Control};
+use fairwave_linux::radio::{self, Events, Station};
 use fairwave_soc::{ApInput, StationView};
-use fairwave_sockets::radio::hostapd::{self, Control};
-use fairwave_sockets::radio::{self, Events, Station};
 use fairwave_units::{BitRate, Dbm, Duration};
 use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeSet;

@@ -6,10 +6,11 @@
     reason = "a command of its own, which waits for the kernel"
 )]
 
+use fairwave_linux::{Discipline, Shaper, ShaperPlan};
 use fairwave_netns::between::{self, FrameSocket};
 use fairwave_netns::{
-    Discipline, Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program,
-    ProgramPlan, Route, Shaper, ShaperPlan, UplinkPlan,
+    Invocation, KeeperCommand, Namespaces, NodePlan, Plan, Prefix, Program, ProgramPlan, Route,
+    UplinkPlan,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::MountFlags;

@@ -4,7 +4,7 @@ use super::connections::Connections;
 use super::wanted::{NoWindows, Tracing, Windows};
 use fairwave_bpf::{Event, Tracer};
 use fairwave_lab::results::{TableWriter, WINDOWS, WindowRow};
-use fairwave_sockets::clock::Clock;
+use fairwave_linux::clock::Clock;
 use fairwave_units::Duration;
 use std::panic::resume_unwind;
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use crate::emulation::flows::spec_of;
 use crate::traffic::Load;
+use fairwave_linux::clock::Clock;
 use fairwave_netns::{Namespaces, Standing};
 use fairwave_scenario::Scenario;
 use fairwave_sim::world::World;
-use fairwave_sockets::clock::Clock;
 use fairwave_trace::{FlowId, NodeId};
 use std::io;
 

@@ -21,9 +21,10 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// `NLMSG_ERROR` and `NLMSG_DONE`.
-pub(crate) const ERROR: u16 = 2;
-pub(crate) const DONE: u16 = 3;
+/// Type of a message that acknowledges or refuses: `NLMSG_ERROR`.
+pub const ERROR: u16 = 2;
+/// Type of the message that ends a dump: `NLMSG_DONE`.
+pub const DONE: u16 = 3;
 /// Bytes of the header of a message.
 const HEADER: usize = 16;
 /// Bytes of one read; the kernel's dumps come in pieces of at most 32 KiB.
@@ -31,25 +32,29 @@ const READ: usize = 32 * 1024;
 
 /// A netlink socket. It belongs to the network namespace of the thread that opened it.
 #[derive(Debug)]
-pub(crate) struct Netlink {
+pub struct Netlink {
     socket: OwnedFd,
     sequence: u32,
 }
 
 impl Netlink {
-    pub(crate) fn open() -> io::Result<Self> {
+    /// Opens a socket of the route family.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn open() -> io::Result<Self> {
         // NETLINK_ROUTE is protocol 0, the default.
         let socket = socket_with(Family::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         Ok(Self { socket, sequence: 0 })
     }
 
     /// Index of the interface of that name.
-    pub(crate) fn index(&self, name: &str) -> io::Result<u32> {
+    pub fn index(&self, name: &str) -> io::Result<u32> {
         Ok(rustix::net::netdevice::name_to_index(&self.socket, name)?)
     }
 
     /// Sets an interface up.
-    pub(crate) fn up(&mut self, index: u32) -> io::Result<()> {
+    pub fn up(&mut self, index: u32) -> io::Result<()> {
         let mut link = link(index);
         link.header.flags = LinkFlags::Up;
         link.header.change_mask = LinkFlags::Up;
@@ -57,21 +62,21 @@ impl Netlink {
     }
 
     /// Sets the MTU in bytes and the length of the transmit queue in packets.
-    pub(crate) fn size(&mut self, index: u32, mtu: u32, txqueuelen: u32) -> io::Result<()> {
+    pub fn size(&mut self, index: u32, mtu: u32, txqueuelen: u32) -> io::Result<()> {
         let mut link = link(index);
         link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(txqueuelen)];
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     /// Sets the length of the transmit queue in packets.
-    pub(crate) fn length_of_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
+    pub fn length_of_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
         let mut link = link(index);
         link.attributes = vec![LinkAttribute::TxQueueLen(packets)];
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     /// Gives an interface an address, at once usable (no duplicate address detection).
-    pub(crate) fn address(&mut self, index: u32, prefix: Prefix) -> io::Result<()> {
+    pub fn address(&mut self, index: u32, prefix: Prefix) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = family(prefix.address);
         message.header.prefix_len = prefix.length;
@@ -88,7 +93,7 @@ impl Netlink {
     }
 
     /// Adds a route by an interface.
-    pub(crate) fn route(
+    pub fn route(
         &mut self,
         index: u32,
         to: Prefix,
@@ -115,12 +120,7 @@ impl Netlink {
     }
 
     /// Makes a pair of veth: `here` in this namespace, `there` in the one that is open.
-    pub(crate) fn veth(
-        &mut self,
-        here: &str,
-        there: &str,
-        namespace: BorrowedFd<'_>,
-    ) -> io::Result<()> {
+    pub fn veth(&mut self, here: &str, there: &str, namespace: BorrowedFd<'_>) -> io::Result<()> {
         let mut peer = LinkMessage::default();
         peer.attributes = vec![
             LinkAttribute::IfName(there.to_owned()),
@@ -138,12 +138,12 @@ impl Netlink {
     }
 
     /// Deletes an interface.
-    pub(crate) fn delete(&mut self, index: u32) -> io::Result<()> {
+    pub fn delete(&mut self, index: u32) -> io::Result<()> {
         self.ask(RouteNetlinkMessage::DelLink(link(index)), 0)
     }
 
     /// The link address of an interface, six bytes.
-    pub(crate) fn link_address(&mut self, index: u32) -> io::Result<[u8; 6]> {
+    pub fn link_address(&mut self, index: u32) -> io::Result<[u8; 6]> {
         let found = self.attribute(index, |attribute| match attribute {
             LinkAttribute::Address(bytes) => <[u8; 6]>::try_from(bytes).ok(),
             _ => None,
@@ -152,7 +152,7 @@ impl Netlink {
     }
 
     /// The MTU of an interface in bytes.
-    pub(crate) fn mtu(&mut self, index: u32) -> io::Result<u32> {
+    pub fn mtu(&mut self, index: u32) -> io::Result<u32> {
         let found = self.attribute(index, |attribute| match attribute {
             LinkAttribute::Mtu(mtu) => Some(mtu),
             _ => None,
@@ -180,7 +180,7 @@ impl Netlink {
     }
 
     /// Packets that an interface was to send and dropped.
-    pub(crate) fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
+    pub fn dropped_in_sending(&mut self, index: u32) -> io::Result<u64> {
         let found = self.attribute(index, |attribute| match attribute {
             LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
             _ => None,
@@ -190,7 +190,7 @@ impl Netlink {
 
     /// Whether packets to an address are taken here: the kernel takes them only some time after it
     /// has given an interface an IPv6 address.
-    pub(crate) fn takes(&mut self, address: IpAddr) -> io::Result<bool> {
+    pub fn takes(&mut self, address: IpAddr) -> io::Result<bool> {
         let mut message = RouteMessage::default();
         message.header.address_family = family(address);
         message.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
@@ -210,7 +210,7 @@ impl Netlink {
     }
 
     /// All addresses of this namespace.
-    pub(crate) fn addresses(&mut self) -> io::Result<Vec<Prefix>> {
+    pub fn addresses(&mut self) -> io::Result<Vec<Prefix>> {
         let question = RouteNetlinkMessage::GetAddress(AddressMessage::default());
         self.post(question, NLM_F_DUMP)?;
         let mut found = Vec::new();
@@ -231,7 +231,7 @@ impl Netlink {
     }
 
     /// Sends a request and waits until the kernel has done it.
-    pub(crate) fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    pub fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.post(message, flags | NLM_F_ACK)?;
         loop {
             for message in self.answers()? {
@@ -242,7 +242,11 @@ impl Netlink {
         }
     }
 
-    pub(crate) fn post(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    /// Sends a request without waiting for its answer.
+    ///
+    /// # Errors
+    /// If the kernel does not take the message.
+    pub fn post(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.sequence += 1;
         let mut message = NetlinkMessage::from(message);
         message.header.flags = NLM_F_REQUEST | flags;
@@ -255,14 +259,14 @@ impl Netlink {
     }
 
     /// One read: the messages in it that answer the last request.
-    pub(crate) fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
+    pub fn answers(&self) -> io::Result<Vec<NetlinkMessage<RouteNetlinkMessage>>> {
         let read = |message: Vec<u8>| NetlinkMessage::deserialize(&message);
         let all = self.read()?.into_iter().map(read);
         all.collect::<Result<_, _>>().map_err(io::Error::other)
     }
 
     /// The same, unread: the type of each message, and what follows its header.
-    pub(crate) fn raw_answers(&self) -> io::Result<Vec<(u16, Vec<u8>)>> {
+    pub fn raw_answers(&self) -> io::Result<Vec<(u16, Vec<u8>)>> {
         let split = |message: Vec<u8>| {
             let of_type = u16::from_ne_bytes([message[4], message[5]]);
             (of_type, message[HEADER..].to_vec())

@@ -21,7 +21,7 @@ use std::thread::{self, JoinHandle};
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Both ends of a pseudo-terminal.
-pub(crate) struct Terminal {
+pub struct Terminal {
     ours: OwnedFd,
     theirs: OwnedFd,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// A new one; `None` where this process has no terminal, so that the program can do as well
     /// with what this process has.
-    pub(crate) fn open() -> io::Result<Option<Self>> {
+    pub fn open() -> io::Result<Option<Self>> {
         if !(isatty(stdin()) && isatty(stdout())) {
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl Terminal {
     }
 
     /// Makes the program's end its standard input, output and errors.
-    pub(crate) fn give(&self, command: &mut Command) -> io::Result<()> {
+    pub fn give(&self, command: &mut Command) -> io::Result<()> {
         command.stdin(self.theirs.try_clone()?);
         command.stdout(self.theirs.try_clone()?).stderr(self.theirs.try_clone()?);
         Ok(())
@@ -51,7 +51,7 @@ impl Terminal {
 
     /// Carries bytes between both terminals on a thread of its own, until the program that
     /// `process`, its pidfd, stands for has ended.
-    pub(crate) fn serve(self, process: OwnedFd) -> io::Result<JoinHandle<io::Result<()>>> {
+    pub fn serve(self, process: OwnedFd) -> io::Result<JoinHandle<io::Result<()>>> {
         let Self { ours, theirs } = self;
         // Once the program has ended, nobody holds its end any more: then reads of ours fail.
         drop(theirs);
@@ -152,7 +152,7 @@ impl Drop for Raw {
 
 /// What the program's process does first: it makes its standard input the terminal of a session
 /// of its own. Returns only where that or the program's start fails.
-pub(crate) fn lead_session(mut command: Command) -> ExitCode {
+pub fn lead_session(mut command: Command) -> ExitCode {
     let led = rustix::process::setsid().and_then(|_| rustix::process::ioctl_tiocsctty(stdin()));
     let error = led.map_or_else(io::Error::from, |()| command.exec());
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{command:?}: {error}\n"));

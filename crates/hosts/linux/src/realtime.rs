@@ -34,7 +34,7 @@ pub struct Processors(CpuSet);
 impl Processors {
     /// As the kernel writes a set: hexadecimal words of 32 processors, those with the highest
     /// numbers first.
-    pub(crate) fn mask(&self) -> String {
+    pub fn mask(&self) -> String {
         let word = |first: usize| {
             let bits = (0..32).filter(|bit| self.0.is_set(first + bit)).map(|bit| 1 << bit);
             bits.sum::<u32>()

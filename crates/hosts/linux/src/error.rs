@@ -31,7 +31,7 @@ pub enum Error {
 
 impl Error {
     /// A refused step; for `map_err`.
-    pub(crate) fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
+    pub fn at<E: Into<io::Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
         let step = step.into();
         move |cause| Self::Kernel { step, cause: cause.into() }
     }

@@ -13,14 +13,14 @@ use std::path::Path;
 const STAGES: [&str; 3] = ["/tmp", "/run", "/mnt"];
 
 /// Keeps mounts of the calling thread's mount namespace to itself.
-pub(crate) fn keep_to_itself() -> io::Result<()> {
+pub fn keep_to_itself() -> io::Result<()> {
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", flags)?)
 }
 
 /// Puts a file with these contents in the place of `target`, for the calling thread's mount
 /// namespace alone. The file lives in memory and has no other name.
-pub(crate) fn replace(target: &str, contents: &str) -> io::Result<()> {
+pub fn replace(target: &str, contents: &str) -> io::Result<()> {
     let target = fs::canonicalize(target)?;
     let stage = STAGES.iter().find(|stage| Path::new(stage).is_dir() && !target.starts_with(stage));
     let stage = *stage.ok_or(io::ErrorKind::NotFound)?;
@@ -43,7 +43,7 @@ const BPFFS: &str = "/sys/fs/bpf";
 /// Shows the network namespace of the calling thread in `/sys/class/net`, where the machine
 /// allows (containers may not); else programs see the machine's interfaces there. The BPF file
 /// system stays where it is, so that programs find laws that are loaded.
-pub(crate) fn show_interfaces() {
+pub fn show_interfaces() {
     let cloned = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     // It would be hidden by the new file system.
     let pins = open_tree(CWD, BPFFS, cloned).ok();
@@ -56,7 +56,7 @@ pub(crate) fn show_interfaces() {
 }
 
 /// Shows the calling process's PID namespace in `/proc`.
-pub(crate) fn show_processes() -> io::Result<()> {
+pub fn show_processes() -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount("fairwave", "/proc", "proc", flags, None)?)
 }

@@ -14,8 +14,8 @@ use crate::kernel::{TUN_F_CSUM, TUN_F_TSO, create_tap, driver_socket, set_tun_of
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
 use crate::replace;
-use crate::tun::{CLONE_DEVICE, VNET_HEADER_LENGTH};
 use crate::undo::Undo;
+use crate::virtio::{CLONE_DEVICE, VNET_HEADER_LENGTH};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};

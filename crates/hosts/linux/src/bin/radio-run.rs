@@ -1,4 +1,4 @@
-//! What [`fairwave_sockets::radio`] reads of a real kernel, for the guest of `cargo xtask vm soc`.
+//! What [`fairwave_linux::radio`] reads of a real kernel, for the guest of `cargo xtask vm soc`.
 //! Not for users.
 //!
 //! `radio-run INTERFACE` prints stations, surveys and whether airtime is scheduled by weights.
@@ -9,8 +9,8 @@
 mod run {
     #![allow(clippy::print_stdout, reason = "a command of its own")]
 
-    use fairwave_sockets::radio::hostapd::Control;
-    use fairwave_sockets::radio::{Events, Radio, Station};
+    use fairwave_linux::radio::hostapd::Control;
+    use fairwave_linux::radio::{Events, Radio, Station};
     use fairwave_wire::ethernet::Mac;
     use rustix::event::{PollFd, PollFlags, poll};
     use std::error::Error;

@@ -5,6 +5,8 @@
     reason = "ioctls of TUN devices, options and rings of packet sockets, unshare"
 )]
 
+pub mod datagrams;
+
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::UnshareFlags;
@@ -25,11 +27,11 @@ const IFF_NO_PI: i16 = 0x1000;
 const IFF_VNET_HDR: i16 = 0x4000;
 
 /// What the reader of a TUN takes upon itself: checksums.
-pub(crate) const TUN_F_CSUM: usize = 0x01;
+pub const TUN_F_CSUM: usize = 0x01;
 /// Segmentation of TCP over IPv4 and IPv6.
-pub(crate) const TUN_F_TSO: usize = 0x02 | 0x04;
+pub const TUN_F_TSO: usize = 0x02 | 0x04;
 /// Segmentation of UDP over IPv4 and IPv6 (Linux 6.2), which go together.
-pub(crate) const TUN_F_USO: usize = 0x20 | 0x40;
+pub const TUN_F_USO: usize = 0x20 | 0x40;
 
 /// `struct ifreq` with flags.
 #[repr(C)]
@@ -40,7 +42,7 @@ struct InterfaceRequest {
 }
 
 /// Moves the calling thread (user namespaces: the process) into new namespaces.
-pub(crate) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     assert!(!flags.contains(UnshareFlags::FILES), "descriptors are shared by all threads");
     // SAFETY: all that this call can break is sharing of descriptors, which is excluded above.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
@@ -49,7 +51,7 @@ pub(crate) fn unshare(flags: UnshareFlags) -> io::Result<()> {
 /// Makes the calling thread, and what it will start, one among others for the scheduler: under
 /// `chrt --fifo` the emulator comes before all others, and two programs that never sleep would keep
 /// it and the whole machine waiting if they inherited that.
-pub(crate) fn be_ordinary() -> io::Result<()> {
+pub fn be_ordinary() -> io::Result<()> {
     // SAFETY: all bytes zero are a priority of zero, which ordinary threads have.
     let ordinary: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the call reads one `sched_param`; 0 means the calling thread.
@@ -60,13 +62,13 @@ pub(crate) fn be_ordinary() -> io::Result<()> {
 }
 
 /// Attaches an open `/dev/net/tun` to a new device in the thread's network namespace.
-pub(crate) fn create_tun(tun: impl AsFd, name: &str) -> io::Result<()> {
+pub fn create_tun(tun: impl AsFd, name: &str) -> io::Result<()> {
     attach(tun, name, IFF_TUN | IFF_NO_PI | IFF_VNET_HDR).map(drop)
 }
 
 /// The same for a device of whole frames, whose name has a number of the kernel's choice for `%d`;
 /// the name.
-pub(crate) fn create_tap(tap: impl AsFd, template: &str) -> io::Result<String> {
+pub fn create_tap(tap: impl AsFd, template: &str) -> io::Result<String> {
     attach(tap, template, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
 }
 
@@ -81,13 +83,13 @@ fn attach(tun: impl AsFd, name: &str, flags: i16) -> io::Result<String> {
 }
 
 /// Says what the kernel may leave to the reader of a TUN: a sum of `TUN_F_` flags.
-pub(crate) fn set_tun_offload(tun: impl AsFd, flags: usize) -> io::Result<()> {
+pub fn set_tun_offload(tun: impl AsFd, flags: usize) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes a number, no pointer.
     Ok(unsafe { ioctl(tun, IntegerSetter::<TUNSETOFFLOAD>::new_usize(flags)) }?)
 }
 
 /// A socket for all frames that arrive at an interface, with virtio headers, promiscuous.
-pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
+pub fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // With a protocol given here, frames of all interfaces would come until it is bound.
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
@@ -107,7 +109,7 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
 
 /// A socket that hands frames with virtio headers to an interface's driver, past its qdisc and
 /// whatever is asked before that (packet(7), `PACKET_QDISC_BYPASS`), and receives none.
-pub(crate) fn driver_socket(interface: u32) -> io::Result<OwnedFd> {
+pub fn driver_socket(interface: u32) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     set_option(&socket, libc::PACKET_VNET_HDR, &1_i32)?;
@@ -123,7 +125,7 @@ const PACKET_QDISC_BYPASS: c_int = 20;
 ///
 /// It asks for all types and has the kernel filter them: a socket for one type is not served where
 /// the interface is a port of a bridge.
-pub(crate) fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, FrameRing)> {
+pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, FrameRing)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     let interface = c_int::try_from(interface).map_err(io::Error::other)?;
@@ -168,7 +170,7 @@ const SLOTS: usize = BLOCKS * BLOCK / SLOT;
 /// call (packet(7), `PACKET_RX_RING` with `TPACKET_V2`). Frames over 190 bytes are cut. While 1024
 /// wait, more are lost.
 #[derive(Debug)]
-pub(crate) struct FrameRing {
+pub struct FrameRing {
     memory: NonNull<u8>,
     /// The slot that is read next.
     next: usize,
@@ -203,7 +205,7 @@ impl FrameRing {
     }
 
     /// Takes the next frame, cut to the buffer; returns its length there.
-    pub(crate) fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+    pub fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
         debug_assert!(self.next < SLOTS, "slot {}", self.next);
         // SAFETY: `next` is below SLOTS, and the mapping has that many slots.
         let slot = unsafe { self.memory.add(self.next * SLOT) };
@@ -265,7 +267,7 @@ fn set_option<T: Copy>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result
 
 /// Gives the calling thread a real-time priority, which threads and processes that it starts do
 /// not inherit.
-pub(crate) fn become_realtime(priority: c_int) -> io::Result<()> {
+pub fn become_realtime(priority: c_int) -> io::Result<()> {
     // SAFETY: it is integers alone, of which musl has more than glibc.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     parameters.sched_priority = priority;

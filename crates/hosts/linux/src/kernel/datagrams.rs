@@ -1,4 +1,4 @@
-//! System calls that no crate offers in a safe form: the only file with exempt code.
+//! Many datagrams a system call, each with its control messages, and socket options by number.
 
 #![allow(
     unsafe_code,
@@ -13,36 +13,41 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
 /// Most datagrams of a call.
-pub(crate) const BATCH: usize = 32;
+pub const BATCH: usize = 32;
 /// Room for the address of a datagram, and for what is told beside it.
 const NAME_BYTES: usize = size_of::<libc::sockaddr_in6>();
 const CONTROL_BYTES: usize = 192;
 
 /// What the kernel says of a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) len: usize,
-    pub(crate) from: Option<SocketAddr>,
+pub struct Told {
+    /// Length of its payload in bytes.
+    pub len: usize,
+    /// The sender, if its address is one of IP.
+    pub from: Option<SocketAddr>,
     /// The address that it was sent to.
-    pub(crate) to: Option<IpAddr>,
+    pub to: Option<IpAddr>,
     /// Its differentiated services and ECN byte.
-    pub(crate) class: Option<u8>,
+    pub class: Option<u8>,
     /// When it arrived, by the wall clock, in nanoseconds since 1970.
-    pub(crate) stamp_ns: Option<u64>,
+    pub stamp_ns: Option<u64>,
     /// Datagrams that found no room in the socket's buffer since the socket was opened.
-    pub(crate) dropped: Option<u32>,
+    pub dropped: Option<u32>,
 }
 
 /// A message to be sent: a datagram, or several of `segment` bytes that the kernel cuts (GSO).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message<'a> {
-    pub(crate) to: SocketAddr,
+pub struct Message<'a> {
+    /// The destination.
+    pub to: SocketAddr,
     /// The address to send from, if the kernel is not to choose.
-    pub(crate) from: Option<IpAddr>,
+    pub from: Option<IpAddr>,
     /// Differentiated services and ECN byte.
-    pub(crate) class: u8,
-    pub(crate) parts: &'a [IoSlice<'a>],
-    pub(crate) segment: Option<u16>,
+    pub class: u8,
+    /// The payload in pieces.
+    pub parts: &'a [IoSlice<'a>],
+    /// Bytes of each datagram that the kernel cuts from the payload (UDP GSO); `None` for one.
+    pub segment: Option<u16>,
 }
 
 /// Memory of a call.
@@ -57,7 +62,7 @@ struct Slot {
 
 /// Memory of all messages of a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots(Vec<Slot>);
+pub struct Slots(Vec<Slot>);
 
 impl Default for Slots {
     fn default() -> Self {
@@ -76,7 +81,7 @@ impl Default for Slots {
 ///
 /// # Errors
 /// `WouldBlock` if nothing has arrived; what became of an earlier datagram of this socket.
-pub(crate) fn receive(
+pub fn receive(
     socket: BorrowedFd<'_>,
     slots: &mut Slots,
     buffer: &mut [u8],
@@ -129,7 +134,7 @@ pub(crate) fn receive(
 ///
 /// # Errors
 /// Why it did not take the first one.
-pub(crate) fn send(
+pub fn send(
     socket: BorrowedFd<'_>,
     slots: &mut Slots,
     messages: &[Message<'_>],

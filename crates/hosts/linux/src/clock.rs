@@ -51,7 +51,7 @@ pub fn suspended() -> Duration {
 }
 
 /// The wall clock, in nanoseconds since 1970. The kernel stamps packets by it.
-pub(crate) fn wall_ns() -> u64 {
+pub fn wall_ns() -> u64 {
     read(ClockId::Realtime)
 }
 

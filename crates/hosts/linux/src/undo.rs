@@ -11,25 +11,50 @@ use std::process::{Command, Stdio};
 
 /// One change to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Undo {
+pub enum Undo {
     /// Write the value back that a setting had.
-    Setting { path: String, value: String },
+    Setting {
+        /// Path below `/proc/sys`.
+        path: String,
+        /// Content before the change.
+        value: String,
+    },
     /// Delete an interface that was made.
     Link(String),
     /// Delete a table of nftables that was made, of the family `ip`, `ip6` or `inet`.
-    Table { family: String, name: String },
+    Table {
+        /// `ip`, `ip6` or `inet`.
+        family: String,
+        /// Name of the table.
+        name: String,
+    },
     /// Delete a rule that has packets with a mark look up their way in a table of the same number,
     /// and the routes of that table; the family is `-4` or `-6`, as ip(8) has it.
-    Lookup { family: String, mark: u32 },
+    Lookup {
+        /// `-4` or `-6`.
+        family: String,
+        /// Mark of the packets, and number of the table.
+        mark: u32,
+    },
     /// Delete the root qdisc that was made at an interface.
     Qdisc(String),
     /// The same, and put the one back that was there.
-    Replaced { interface: String, root: Saved },
+    Replaced {
+        /// Name of the interface.
+        interface: String,
+        /// The qdisc to restore.
+        root: Saved,
+    },
     /// Take our filter away that leads frames leaving an interface elsewhere.
     Egress(String),
     /// Run this very program, behind the keeper's own subcommand, with these words; there is one
     /// for each key. Without words, nothing is to be done for the key any more.
-    Program { key: String, words: Vec<String> },
+    Program {
+        /// Name of the task; a later one of the same name replaces it.
+        key: String,
+        /// Arguments of the program; none cancels the task.
+        words: Vec<String>,
+    },
 }
 
 /// Between the words of a line to the keeper.
@@ -37,7 +62,7 @@ const SEPARATOR: char = '\t';
 
 impl Undo {
     /// A line for the keeper.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match self {
             Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
             Self::Link(name) => format!("link\t{name}\n"),
@@ -56,7 +81,7 @@ impl Undo {
     }
 
     /// Reads a line without its end.
-    pub(crate) fn parse(line: &str) -> Option<Self> {
+    pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(SEPARATOR).collect();
         match words[..] {
             ["setting", path, value] => {
@@ -84,7 +109,7 @@ impl Undo {
     }
 
     /// Takes the change back. What is gone already is no error.
-    pub(crate) fn run(&self) -> io::Result<()> {
+    pub fn run(&self) -> io::Result<()> {
         match self {
             Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),
             Self::Setting { path, value } => fs::write(path, value),
@@ -150,12 +175,12 @@ fn delete_lookup(family: &str, mark: u32) -> io::Result<()> {
 }
 
 /// The program nft.
-pub(crate) fn nft() -> Command {
+pub fn nft() -> Command {
     tool("nft")
 }
 
 /// The program ip.
-pub(crate) fn ip() -> Command {
+pub fn ip() -> Command {
     tool("ip")
 }
 

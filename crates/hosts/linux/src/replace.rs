@@ -31,7 +31,7 @@ const OF_FLOWS: [&str; 4] = ["cake", "fq_codel", "fq_pie", "sfq"];
 
 /// A root qdisc, as it is to be made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Saved {
+pub struct Saved {
     pub(crate) kind: String,
     /// Upper half of its handle; 0 for one that the kernel has put there by itself.
     pub(crate) major: u16,

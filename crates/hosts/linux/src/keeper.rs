@@ -121,7 +121,7 @@ fn take_lines(pending: &mut Vec<u8>, undos: &mut Vec<Undo>) -> io::Result<bool> 
 
 /// The keeper as the emulator sees it.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub struct Keeper {
     child: Child,
     answers: BufReader<ChildStdout>,
     undos: Vec<Undo>,
@@ -130,16 +130,16 @@ pub(crate) struct Keeper {
 
 /// The PID namespace of programs.
 #[derive(Debug)]
-pub(crate) struct ProcessNamespace(File);
+pub struct ProcessNamespace(File);
 
 impl Keeper {
     /// Starts the keeper as init of a new PID namespace.
-    pub(crate) fn start(command: &KeeperCommand) -> Result<Self, Error> {
+    pub fn start(command: &KeeperCommand) -> Result<Self, Error> {
         Self::of(spawn_as_init(command)?)
     }
 
     /// Starts a keeper that only restores: no programs are to be started beside it.
-    pub(crate) fn start_without_programs(command: &KeeperCommand) -> Result<Self, Error> {
+    pub fn start_without_programs(command: &KeeperCommand) -> Result<Self, Error> {
         let mut keeper = keeper_process(command);
         keeper.arg(WITHOUT_PROGRAMS);
         Self::of(keeper.spawn().map_err(Error::at("keeper process"))?)
@@ -156,12 +156,12 @@ impl Keeper {
     }
 
     /// The PID namespace whose init the keeper is.
-    pub(crate) fn programs(&self) -> Result<ProcessNamespace, Error> {
+    pub fn programs(&self) -> Result<ProcessNamespace, Error> {
         self.programs.try_clone().map(ProcessNamespace).map_err(Error::at("PID namespace"))
     }
 
     /// Has the keeper note what is to be restored. To be called before the change.
-    pub(crate) fn note(&mut self, undo: Undo) -> Result<(), Error> {
+    pub fn note(&mut self, undo: Undo) -> Result<(), Error> {
         let line = undo.line();
         learn(&mut self.undos, undo);
         let pipe = self.child.stdin.as_mut().ok_or_else(|| Error::Keeper("has no pipe".into()))?;
@@ -170,7 +170,7 @@ impl Keeper {
     }
 
     /// Whether the keeper still runs.
-    pub(crate) fn check(&mut self) -> Result<(), Error> {
+    pub fn check(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(Error::Keeper(format!("has ended ({status})"))),
@@ -238,13 +238,13 @@ impl Drop for Keeper {
 impl ProcessNamespace {
     /// From now on processes that the calling thread starts are in the namespace. It can start no
     /// threads any more.
-    pub(crate) fn enter(&self) -> io::Result<()> {
+    pub fn enter(&self) -> io::Result<()> {
         Ok(move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::ProcessID))?)
     }
 }
 
 /// What mounts `/proc` for a node, as a process of the PID namespace of programs.
-pub(crate) fn showing_processes(command: &KeeperCommand) -> Command {
+pub fn showing_processes(command: &KeeperCommand) -> Command {
     let mut shower = Command::new(&command.program);
     shower.args(&command.arguments).arg(SHOW_PROCESSES);
     shower.stdin(Stdio::null()).stdout(Stdio::null());
@@ -252,7 +252,7 @@ pub(crate) fn showing_processes(command: &KeeperCommand) -> Command {
 }
 
 /// The same command on a terminal, which is given to it.
-pub(crate) fn on_terminal(keeper: &KeeperCommand, command: &Command) -> Command {
+pub fn on_terminal(keeper: &KeeperCommand, command: &Command) -> Command {
     let mut starter = Command::new(&keeper.program);
     starter.args(&keeper.arguments).arg(ON_TERMINAL);
     starter.arg(command.get_program()).args(command.get_args());

@@ -1,0 +1,47 @@
+//! The door to the Linux kernel: system calls, netlink, traffic control, radios, privileges, clock.
+//!
+//! [`kernel`] has the system calls that no crate offers in a safe form. [`Shaper`] shares an
+//! interface by weights of HTB or HFSC classes, [`Egress`] leads what leaves an interface through
+//! this program, [`Interception`] leads connections to a transparent proxy. The [`keeper`], a
+//! process of its own that outlives this one, undoes what they change. [`radio`] asks nl80211 and
+//! hostapd, [`EtherSocket`] exchanges frames of one EtherType, [`clock`] reads the monotonic clock.
+#![cfg(target_os = "linux")]
+
+pub mod arrival;
+mod asked;
+mod classify;
+pub mod clock;
+mod clsact;
+mod egress;
+pub mod error;
+mod ether;
+mod intercept;
+pub mod keeper;
+pub mod kernel;
+pub mod mounts;
+pub mod netlink;
+mod plan;
+mod privileges;
+pub mod radio;
+pub mod random;
+pub mod realtime;
+mod replace;
+mod shaper;
+mod tc;
+pub mod terminal;
+pub mod undo;
+pub mod virtio;
+
+pub use classify::Traffic;
+pub use clock::Clock;
+pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
+pub use error::{Error, Lack, Missing};
+pub use ether::{EtherSocket, link_address};
+pub use intercept::{Interception, InterceptionPlan};
+pub use keeper::Watchdog;
+pub use plan::{COMMAND, KeeperCommand, Prefix};
+pub use privileges::{Capability, become_ordinary_user};
+pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
+pub use shaper::{Foreign, Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
+pub use tc::Discipline;
+pub use virtio::VNET_HEADER_LENGTH;
