@@ -13,7 +13,6 @@
 mod agent;
 mod agree;
 mod bench_studies;
-mod binaries;
 mod captures;
 mod changed;
 #[cfg(test)]
@@ -28,6 +27,7 @@ mod pages;
 mod probe_links;
 mod record;
 mod relay;
+mod runner;
 mod shared;
 mod shell;
 mod soc_cost;
@@ -58,6 +58,9 @@ struct Cli {
 enum Verb {
     /// Install what the tests need and run every one of them. This is what CI runs.
     Test {
+        /// Instead: the tests that measure in real time, one at a time. Leave the machine alone.
+        #[arg(long, conflicts_with_all = ["slow", "changed"])]
+        realtime: bool,
         /// Also: full property-test counts, theory in release, fuzzing, the full studies.
         #[arg(long, conflicts_with = "changed")]
         slow: bool,
@@ -144,6 +147,7 @@ enum Verb {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Test { changed: Some(base), .. } => suite::test(&Extent::Changed(base)),
+        Verb::Test { realtime: true, .. } => suite::realtime(),
         Verb::Test { slow: true, .. } => suite::test(&Extent::Slow),
         Verb::Test { .. } | Verb::Ci => suite::test(&Extent::Usual),
         Verb::Tidy => suite::tidy(),

@@ -6,10 +6,11 @@
 //! and takes what `[profile.dev]` says of the crates of the workspace: few optimisations, and
 //! assertions. `clippy-driver` compiles these crates, as `cargo clippy` has it do.
 
-use crate::shell::{cargo, root};
+use crate::runner::tool;
+use crate::shell::{cargo, command, root};
 use crate::workspace;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The profile whose directory the release build has, too.
@@ -47,11 +48,24 @@ impl Shared {
     pub(crate) fn test(&self, args: &[&str]) -> Command {
         let mut test = cargo(&["test", "--profile", PROFILE, "--config"]);
         test.arg(&self.config).args(args);
-        test.env("CARGO_TARGET_DIR", &self.target).env("CARGO_BUILD_BUILD_DIR", &self.build);
-        // As `cargo clippy -- -D warnings` calls it.
-        test.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
-        test.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+        self.surround(&mut test);
         test
+    }
+
+    /// `cargo nextest VERB` with the build of [`Shared::test`].
+    pub(crate) fn nextest(&self, verb: &str) -> Command {
+        let mut nextest = command(&tool("cargo-nextest").to_string_lossy(), &["nextest", verb]);
+        nextest.args(["--cargo-profile", PROFILE, "--config"]).arg(&self.config);
+        self.surround(&mut nextest);
+        nextest
+    }
+
+    /// Sets what builds as the suite builds: places, and `clippy-driver` as the compiler.
+    fn surround(&self, command: &mut Command) {
+        command.env("CARGO_TARGET_DIR", &self.target).env("CARGO_BUILD_BUILD_DIR", &self.build);
+        // As `cargo clippy -- -D warnings` calls it.
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     }
 
     /// Where the program of this name is, built with assertions.
@@ -79,11 +93,6 @@ fn level<'a>(manifest: &'a str, header: &str) -> Option<&'a str> {
     let mut lines = manifest.lines().skip_while(|line| *line != header).skip(1);
     let section = lines.by_ref().take_while(|line| !line.starts_with('['));
     section.filter_map(|line| line.strip_prefix("opt-level = ")).next()
-}
-
-/// Whether a directory of a crate holds benchmarks, which are linted with the tests and not run.
-pub(crate) fn is_benchmarks(directory: &Path) -> bool {
-    directory.ends_with("benches")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What `cargo xtask test` runs, in the order that finds a mistake soonest.
 
-use crate::binaries;
 use crate::changed::{self, Reach};
 use crate::compare;
+use crate::runner::{self, Tests, tool};
 use crate::shared::Shared;
 use crate::shell::{Outcome, Steps, WITH_LAWS, cargo, command, root, run, succeeds};
 use crate::system;
@@ -44,7 +44,7 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
         Extent::Usual | Extent::Slow => Selection::all(),
         Extent::Changed(base) => Selection::since(base)?,
     };
-    steps.step("install what the tests need", system::install)?;
+    steps.step("install what the tests need", install)?;
     let shared = Shared::new()?;
     format(&mut steps)?;
     rules(&mut steps, shared.test(&[]))?;
@@ -62,31 +62,79 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
 /// the tests that wait.
 fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection) -> Outcome {
     let packages = crates.arguments();
-    let mut binaries = Vec::new();
+    let mut compiled = None;
     steps.step("lints, and tests compile", || {
-        let mut build = shared.test(&["--no-run", "--all-targets"]);
-        build.args(&packages);
-        binaries = binaries::build(build)?;
+        compiled = Some(Tests::build(shared, &packages)?);
         Ok(())
     })?;
+    let compiled = compiled.expect("the step before has ended well");
     let slow = [("PROPTEST_CASES", SLOW_PROPERTY_CASES)];
     let environment: &[_] = if *extent == Extent::Slow { &slow } else { &[] };
     steps.step("unit, property and integration tests, beside the release build", || {
         let mut release = crates.has(COMMAND).then(|| release_build(true));
         let started = release.as_mut().map(Command::spawn).transpose();
-        let failed = binaries::run(binaries, environment);
+        let outcome = compiled.run(&[], environment);
         let built = started.map_err(|error| format!("cargo build: {error}"))?;
         if let Some(mut built) = built {
-            // A failure is told by the step that builds it with its messages on the terminal.
+            // The step "release build" repeats a build that failed, with its messages.
             built.wait().map_err(|error| format!("cargo build: {error}"))?;
         }
-        binaries::once_more(failed, environment)
+        outcome
     })?;
     steps.step("examples in documents", || {
         let mut examples = shared.test(&["--doc", "--quiet"]);
         examples.args(packages);
         run(examples)
     })
+}
+
+/// Packages of the system, and programs from PyPI.
+fn install() -> Outcome {
+    system::install()?;
+    runner::install()
+}
+
+/// Longest lateness of a timer, in milliseconds at the 99th percentile, of a machine that may
+/// measure in real time.
+const LATE_MS: f64 = 1.0;
+
+/// The tests that measure in real time. On a machine whose own timer is late they are skipped, and
+/// the last line says so: what they would measure is the machine.
+pub(crate) fn realtime() -> Outcome {
+    let mut steps = Steps::new();
+    steps.step("install what the tests need", install)?;
+    let shared = Shared::new()?;
+    let mut compiled = None;
+    steps.step("lints, and tests compile", || {
+        compiled = Some(Tests::build(&shared, &Selection::all().arguments())?);
+        Ok(())
+    })?;
+    let late_ms = timer_lateness_ms();
+    println!("a timer of 1 ms is {late_ms:.2} ms late at the 99th percentile");
+    if late_ms > LATE_MS {
+        println!("SKIPPED: the tests in real time; this machine's timer may be {LATE_MS} ms late");
+        return steps.finish();
+    }
+    let compiled = compiled.expect("the step before has ended well");
+    steps.step("tests in real time, one at a time", || {
+        compiled.run(&["--profile", "realtime", "--run-ignored", "all"], &[])
+    })?;
+    steps.finish()
+}
+
+/// Measures how late a sleeping thread wakes up.
+fn timer_lateness_ms() -> f64 {
+    const ROUNDS: usize = 1000;
+    let period = std::time::Duration::from_millis(1);
+    let mut late: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let begun = Instant::now();
+            thread::sleep(period);
+            (begun.elapsed() - period).as_secs_f64() * 1e3
+        })
+        .collect();
+    late.sort_by(f64::total_cmp);
+    late[ROUNDS * 99 / 100]
 }
 
 /// How the command is built as users have it.
@@ -153,6 +201,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
 /// Format, lints and the rules of the house.
 pub(crate) fn tidy() -> Outcome {
     let mut steps = Steps::new();
+    steps.step("install what the rules need", runner::install)?;
     format(&mut steps)?;
     rules(&mut steps, cargo(&["test"]))?;
     steps.step("lints", || {
@@ -171,7 +220,12 @@ fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
     // With all of the workspace, so that dependencies have the features that they have in the steps
     // behind and are compiled once.
     test.args(["--quiet", "--workspace", WITH_LAWS, "--bin", "xtask"]);
-    steps.step("rules of the house", || run(test))
+    steps.step("rules of the house", || run(test))?;
+    steps.step("dependencies: used, licensed, from crates.io", || {
+        run(command(&tool("cargo-shear").to_string_lossy(), &[]))?;
+        let checks = ["--offline", "--all-features", "check", "bans", "licenses", "sources"];
+        run(command(&tool("cargo-deny").to_string_lossy(), &checks))
+    })
 }
 
 /// The crates that a run of the suite is about.
