@@ -48,6 +48,9 @@ pub(crate) struct Reproduce {
     /// Exit with 3 when a claim of the paper holds nowhere or one of ours fails
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Print each claim's criterion and everything that was measured, too
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
