@@ -4,17 +4,20 @@ use super::{Finding, Source, demand};
 use crate::shell::root;
 
 /// The documents that a newcomer reads.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/README.md",
     "docs/json.md",
     "docs/limits.md",
     "docs/tutorials/home-network.md",
     "docs/validation.md",
+    "results/validation.md",
 ];
 /// How a path of this repository begins when it stands between backquotes.
-const TOPS: [&str; 6] = ["crates/", "xtask/", "docs/", "studies/", "scenarios/", "fuzz/"];
+const TOPS: [&str; 7] =
+    ["crates/", "xtask/", "docs/", "results/", "studies/", "scenarios/", "fuzz/"];
 
 /// Paths in a line: targets of links that lead to no other site, and quoted paths.
 fn paths(line: &str) -> Vec<&str> {
