@@ -78,8 +78,8 @@ enum Verb {
     /// Print a table of results/validation.md that compares cells with ns-3: runs ours, and ns-3
     /// if asked.
     CompareNs3(ns3::goodput::Options),
-    /// Print the table of results/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half an
-    /// hour.
+    /// Print the table of results/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half
+    /// an hour.
     Ns3Minstrel(ns3::minstrel::Options),
     /// Compile Linux's Minstrel-HT, have it choose rates beside ours, and print what both carry.
     CompareMinstrel,
@@ -116,7 +116,8 @@ enum Verb {
     /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
     /// write how often `fairwave probe` was right to results/probe-links.md.
     ProbeLinks(probe_links::Options),
-    /// Run studies in full, write their pages in results/studies, and count their verdicts in README.
+    /// Run studies in full, write their pages in results/studies, and count their verdicts in
+    /// README.
     Pages(pages::Options),
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.

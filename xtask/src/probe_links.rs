@@ -1,7 +1,7 @@
 //! `cargo xtask probe-links`: `fairwave probe` over links whose queues are known: this machine's
 //! queues between namespaces, those of Debian's kernel 6.1 in a virtual machine, and access points
-//! of the emulator. How often it was right is written to results/probe-links.md, with the rules that
-//! were changed after a run over these links.
+//! of the emulator. How often it was right is written to results/probe-links.md, with the rules
+//! that were changed after a run over these links.
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
 use crate::{vm, workspace};

@@ -1,5 +1,5 @@
-//! The tables of results/validation.md that hold ns-3's figures beside ours: one line of arguments of
-//! an ns-3 program for each row, of which ours follows (see [`super::cell`]).
+//! The tables of results/validation.md that hold ns-3's figures beside ours: one line of arguments
+//! of an ns-3 program for each row, of which ours follows (see [`super::cell`]).
 
 use clap::ValueEnum;
 

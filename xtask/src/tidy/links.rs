@@ -1,4 +1,4 @@
-//! The rules about documents: the paths in them exist, and the index links every page of the manual.
+//! The rules about documents: paths in them exist, and the index links every page of the manual.
 
 use super::{Finding, Source, demand};
 use crate::shell::root;
