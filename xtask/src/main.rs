@@ -78,11 +78,11 @@ enum Verb {
     Bench,
     /// Build ns-3's programs, run both simulators alternately, and print what each costs.
     BenchNs3(ns3::Options),
-    /// Print a table of docs/validation.md that compares cells with ns-3: runs ours, and ns-3
+    /// Print a table of results/validation.md that compares cells with ns-3: runs ours, and ns-3
     /// if asked.
     CompareNs3(ns3::goodput::Options),
-    /// Print the table of docs/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half an
-    /// hour.
+    /// Print the table of results/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half
+    /// an hour.
     Ns3Minstrel(ns3::minstrel::Options),
     /// Compile Linux's Minstrel-HT, have it choose rates beside ours, and print what both carry.
     CompareMinstrel,
@@ -107,7 +107,7 @@ enum Verb {
     /// the access point of 200 stations.
     BenchSoc(soc_cost::Options),
     /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
-    /// judge them, and write how often it was right to docs/trace-captures.md.
+    /// judge them, and write how often it was right to results/captures.md.
     Captures(captures::Options),
     /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the laws of `fairwave cc`
     /// there; or have an access point and stations there, and write a page of what is seen.
@@ -117,9 +117,10 @@ enum Verb {
         show: vm::Show,
     },
     /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
-    /// write how often `fairwave probe` was right to docs/probe-links.md.
+    /// write how often `fairwave probe` was right to results/probe-links.md.
     ProbeLinks(probe_links::Options),
-    /// Run studies in full, write their pages in docs/studies, and count their verdicts in README.
+    /// Run studies in full, write their pages in results/studies, and count their verdicts in
+    /// README.
     Pages(pages::Options),
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.

@@ -1,4 +1,5 @@
-//! The pages of studies, written by the full runs that they are about, and README's table of them.
+//! The results of studies, written by the full runs that they are about, and README's table of the
+//! manual's pages of them.
 
 use crate::shell::{Outcome, cargo, root, run};
 use crate::suite::{fairwave, studies};
@@ -46,13 +47,15 @@ fn page(name: &str) -> Outcome {
 
 /// Writes what a full run printed as the page of its study.
 pub(crate) fn write(name: &str, page: &str) -> Outcome {
-    let file = format!("docs/studies/{name}.md");
+    let file = format!("results/studies/{name}.md");
     fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
     let counted = counted(page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}"))?;
-    let text = with_counts(&text, &file, counted).ok_or(format!("README.md has no line of {file}"));
-    let text = with_total(&text?).ok_or("README.md has no row of all studies to count");
+    let short = format!("docs/studies/{name}.md");
+    let text = with_counts(&text, &short, counted);
+    let text = text.ok_or(format!("README.md has no line of {short}"))?;
+    let text = with_total(&text).ok_or("README.md has no row of all studies to count");
     fs::write(&readme, text?).map_err(|error| format!("README.md: {error}"))?;
     println!("{name}: {counted}");
     Ok(())

@@ -537,14 +537,14 @@ fn validate(name: &str, value: &Value) -> Outcome {
 /// Validates JSON values by their schemas, and prints what is wrong.
 const VALIDATOR: &str = include_str!("../../crates/cli/tests/it/schemas.py");
 
-/// Whether `docs/studies` has the page that the runs of [`study`] in full make.
+/// Whether `results/studies` has the page that the runs of [`study`] in full make.
 fn same_page(name: &str) -> Outcome {
     let runs = workspace::target().join(format!("study-{name}"));
     let runs = runs.to_string_lossy();
     let args = ["--out", &runs, "--force", "reproduce", name, "--full", "--from", &runs];
     let output = fairwave("release", &[&args[..], &["--markdown"]].concat()).output();
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
-    let file = root().join(format!("docs/studies/{name}.md"));
+    let file = root().join(format!("results/studies/{name}.md"));
     let kept = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     match output.status.success() && without_days(&output.stdout) == without_days(&kept) {
         true => Ok(()),

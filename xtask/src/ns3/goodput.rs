@@ -1,5 +1,5 @@
 //! `cargo xtask compare-ns3`: what cells carry here and in ns-3, table by table of
-//! docs/validation.md.
+//! results/validation.md.
 
 use super::cell::{Cell, Told};
 use super::recorded::{self, Row};
@@ -13,13 +13,13 @@ use clap::Args;
 /// What `compare-ns3` can be told.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The table of docs/validation.md.
+    /// The table of results/validation.md.
     #[arg(long, value_enum, default_value = "uplinks")]
     table: Table,
     /// Only rows whose title contains this, as "TCP" or "VHT80".
     #[arg(long, default_value = "")]
     only: String,
-    /// Seeds of ours. Default: those of the table in docs/validation.md.
+    /// Seeds of ours. Default: those of the table in results/validation.md.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: Option<u32>,
     /// Run ns-3 too, and print what it says instead of what `benches/runs` recorded of it. Not for
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     runs: u32,
 }
 
-/// Builds what is needed, runs it and prints a table of docs/validation.md.
+/// Builds what is needed, runs it and prints a table of results/validation.md.
 pub(crate) fn compare(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     if options.with_ns3 {

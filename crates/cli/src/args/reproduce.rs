@@ -54,7 +54,7 @@ pub(crate) struct Reproduce {
     /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
-    /// Print the page for docs/studies instead of the verdicts
+    /// Print the page for results/studies instead of the verdicts
     #[arg(long)]
     pub(crate) markdown: bool,
     /// Where the experiments run: with `emulate`, those that the kernel's sockets can carry run in

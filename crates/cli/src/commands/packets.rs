@@ -164,7 +164,7 @@ fn counts(rows: &[Row<'_>], sides: &[Side]) -> String {
     sides.iter().enumerate().map(side).collect::<Vec<_>>().join(" ")
 }
 
-/// The table of docs/validation.md: what the kernel does otherwise, and why.
+/// The table of results/validation.md: what the kernel does otherwise, and why.
 fn markdown(rows: &[Row<'_>], sides: &[Side]) -> String {
     let mut text =
         String::from("| script | what it demands | why Linux does otherwise |\n|---|---|---|\n");

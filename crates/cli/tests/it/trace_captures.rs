@@ -1,6 +1,6 @@
 //! Captures of real programs whose limit is known, made by `cargo xtask captures` with offloads on:
 //! both ends have to tell the truth, and both together what was lost between them. The whole set is
-//! judged in docs/trace-captures.md.
+//! judged in results/captures.md.
 
 use crate::common::{ends_with, json, scratch};
 use serde_json::Value;
