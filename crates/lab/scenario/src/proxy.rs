@@ -18,7 +18,7 @@ keys! {
         /// The node where it is, on the flow's way. Of a flow for each node of a group,
         /// `"proxy*"` puts the first's at the first node of that group, and so on.
         at: String = text().required("at = \"proxy1\"");
-        /// TCP stack of its two connections.
+        /// Stack that sets the defaults of its two connections.
         stack: String = stack().or(Profile::ALL[0].name.to_owned());
         /// The law of both, as usual with the stack.
         congestion_control: String = law().or(profile(&stack).congestion_control.to_owned());

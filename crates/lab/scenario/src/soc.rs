@@ -38,15 +38,15 @@ keys! {
         /// { voice = "gb3" }.
         by_category: Option<ByCategory> =
             table("write by_category = { voice = \"gb3\" }").optional();
-        /// Excess level needed to count on the way up.
+        /// Excess over a level that a rising SoC needs to reach it.
         hysteresis: Db = within(Db(0.0), Db(20.0)).or(Db(0.0));
         /// Share of the newest report in the weighted value, beside the one before.
         smoothing: f64 = real(0.0, 1.0).or(usual.smoothing);
-        /// Factor for the remainder after a missing report.
+        /// Factor by which a missing report multiplies what `decay` names.
         beta: f64 = real(0.0, 1.0).or(usual.beta);
-        /// Value that a missing report lowers.
+        /// Value that a missing report lowers by `beta`.
         decay: Decay = choice(DECAYS).or(usual.decay);
-        /// Limit of the decay, and the minimum that counts.
+        /// Value that the decay ends at, and the minimum that counts.
         floor: Db = within(Db(-50.0), Db(50.0)).or(usual.floor);
         /// Silence after which a station is not known any more.
         forget_after: Duration = within(SECOND, HOUR).or(usual.forget_after);
@@ -88,13 +88,13 @@ keys! {
 keys! {
     /// Policies of access categories, in place of the one for all.
     pub struct ByCategory |r| {
-        /// Weight of background traffic.
+        /// Policy of weights for background traffic.
         background: Option<Policy> = policy().optional();
-        /// Weight of most data.
+        /// Policy of weights for best-effort traffic.
         best_effort as "best-effort": Option<Policy> = policy().optional();
-        /// Weight of video.
+        /// Policy of weights for video.
         video: Option<Policy> = policy().optional();
-        /// Weight of voice.
+        /// Policy of weights for voice.
         voice: Option<Policy> = policy().optional();
     }
 }
