@@ -37,7 +37,7 @@ impl Format {
     }
 }
 
-/// Why a capture, or what follows in it, cannot be read.
+/// Reason for which a capture, or what follows in it, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// It does not begin as a capture does.
@@ -51,9 +51,9 @@ pub enum Error {
     Broken {
         /// Where the damaged record begins in the (uncompressed) file, in bytes.
         offset: u64,
-        /// How many packets came before it.
+        /// Number of packets that came before it.
         packets: u64,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
 }
@@ -81,7 +81,7 @@ pub struct Decoder {
     carried: u64,
     /// Where the record begins that was taken last.
     last: u64,
-    /// How many bytes were asked for last.
+    /// Number of bytes that were asked for last.
     needed: u64,
 }
 
@@ -100,17 +100,17 @@ impl Decoder {
         Self::default()
     }
 
-    /// How many bytes have been taken, which is where the next record begins.
+    /// Number of bytes that have been taken, which is where the next record begins.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// How many packets have been found.
+    /// Number of packets that have been found.
     pub const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// How many of them have a part of a second that is a second or more ([`Record::is_carried`]).
+    /// Number of them have a part of a second that is a second or more ([`Record::is_carried`]).
     pub const fn carried(&self) -> u64 {
         self.carried
     }

@@ -130,7 +130,7 @@ impl Datagram {
     }
 }
 
-/// Why bytes are no datagram for us, or one cannot be written.
+/// Reason for which bytes are no datagram for us, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The IPv4 header.
@@ -148,9 +148,9 @@ pub enum Error {
     /// Contents that are not those of the datagram.
     #[error("contents of {len} bytes in a datagram of {payload_len}")]
     Contents {
-        /// How long they are.
+        /// Its length.
         len: u32,
-        /// How long the payload is.
+        /// Time for which the payload is.
         payload_len: u32,
     },
     /// None of TCP, UDP and DCCP.

@@ -23,8 +23,8 @@ pub use vector::{Arrival, DropCode, Dropped, Runs};
 /// What [`parse`] and [`Header::write`] refuse beyond: data offset has eight bits and counts words.
 pub const HEADER_LEN_MAX: usize = 255 * 4;
 
-/// Why a connection was reset (RFC 4340 section 5.6, table 2). Every number is legal; those that
-/// have no meaning count as [`ResetCode::UNSPECIFIED`].
+/// Reason for which a connection was reset (RFC 4340 section 5.6, table 2). Every number is legal;
+/// those that have no meaning count as [`ResetCode::UNSPECIFIED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResetCode(pub u8);
 
@@ -235,8 +235,8 @@ impl Header {
         self.kind.fixed_len(self.short) + 4 * self.options_words as usize
     }
 
-    /// How many of `payload_len` bytes the checksum covers; `None` if it claims more than there
-    /// are (RFC 4340 section 9.2).
+    /// Number of `payload_len` bytes the checksum covers; `None` if it claims more than there are
+    /// (RFC 4340 section 9.2).
     pub const fn covered(&self, payload_len: usize) -> Option<usize> {
         match self.coverage {
             0 => Some(payload_len),

@@ -78,7 +78,7 @@ pub enum Direction {
 /// The header of a data frame of one MSDU (clause 9.3.2.1) with its LLC/SNAP type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// Retry bit.
     pub retry: bool,
@@ -171,7 +171,7 @@ pub enum Frame {
     BlockAckReq(BlockAckReq),
     /// An acknowledgement (clause 9.3.1.4).
     Ack {
-        /// Whom it answers.
+        /// The station that it answers.
         receiver: Mac,
         /// Duration field in microseconds, at most [`DURATION_MAX_US`].
         duration_us: u16,
@@ -187,7 +187,7 @@ pub enum Frame {
     },
     /// Clear to send (clause 9.3.1.3).
     Cts {
-        /// Whom it answers.
+        /// The station that it answers.
         receiver: Mac,
         /// Duration field in microseconds, at most [`DURATION_MAX_US`].
         duration_us: u16,
@@ -200,7 +200,7 @@ pub enum Frame {
     AssociationResponse(AssociationResponse),
 }
 
-/// Why bytes are no frame for us.
+/// Reason for which bytes are no frame for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.
@@ -209,7 +209,7 @@ pub enum Error {
     /// No room for a frame check sequence.
     #[error("truncated frame check sequence: needs 4 bytes, has {have}")]
     NoFcs {
-        /// How many bytes there are.
+        /// Number of bytes.
         have: usize,
     },
     /// The frame was damaged.

@@ -93,7 +93,7 @@ pub struct Header {
     pub ether_type: EtherType,
 }
 
-/// Why bytes are no Ethernet II frame.
+/// Reason for which bytes are no Ethernet II frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

@@ -75,7 +75,7 @@ impl Ecn {
     }
 }
 
-/// Why bytes are no datagram for us, or a header cannot be written.
+/// Reason for which bytes are no datagram for us, or a header cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

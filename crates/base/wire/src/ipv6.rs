@@ -41,7 +41,7 @@ pub struct Header {
     pub payload_len: u32,
 }
 
-/// Why bytes are no datagram for us, or a header cannot be written.
+/// Reason for which bytes are no datagram for us, or a header cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

@@ -6,8 +6,8 @@ use crate::reader::{Reader, Truncated};
 use crate::seal::Forged;
 use thiserror::Error;
 
-/// Why bytes are no message of a format, or a message of it cannot be written. A format need not
-/// have every case.
+/// Reason for which bytes are no message of a format, or a message of it cannot be written. A
+/// format need not have every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

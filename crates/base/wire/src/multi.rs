@@ -33,7 +33,7 @@ pub struct Preface {
     pub set: u64,
     /// Which connection of the set this is, counting from zero; below `connections`.
     pub connection: u8,
-    /// How many connections the set has.
+    /// Number of connections that the set has.
     pub connections: NonZeroU8,
     /// Bytes beyond what its application has read that the sender of this keeps, in order or not.
     pub buffer: u32,
@@ -56,7 +56,7 @@ pub enum Header {
     },
 }
 
-/// Why bytes are no preface or header, or one cannot be written.
+/// Reason for which bytes are no preface or header, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

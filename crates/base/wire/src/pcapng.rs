@@ -82,7 +82,7 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceId(u32);
 
-/// Why a capture cannot be written or read.
+/// Reason for which a capture cannot be written or read.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The sink failed.
@@ -117,7 +117,7 @@ pub enum Error {
         block: usize,
         /// Where it begins in the file, in bytes.
         offset: usize,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
 }

@@ -58,7 +58,7 @@ impl Channel {
 /// What is known of a frame; a field that is `None` is not in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// When the first bit arrived by the radio's clock, in microseconds.
+    /// Time at which the first bit arrived by the radio's clock, in microseconds.
     pub tsft_us: Option<u64>,
     /// Flags.
     pub flags: Option<Flags>,
@@ -78,7 +78,7 @@ pub struct Header {
     pub he: Option<He>,
 }
 
-/// Why bytes have no radiotap header.
+/// Reason for which bytes have no radiotap header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes, or the length that the header states, ended early.

@@ -10,7 +10,7 @@ pub struct Truncated {
     pub field: &'static str,
     /// Where it begins, in bytes from the start of what was parsed.
     pub offset: usize,
-    /// How many bytes it takes.
+    /// Number of bytes that it takes.
     pub need: usize,
     /// How many are there.
     pub have: usize,

@@ -21,7 +21,7 @@ pub const HEADER_LEN: usize = 20;
 /// Profile of one-byte header extensions (RFC 8285 section 4.2).
 const ONE_BYTE: u16 = 0xbede;
 
-/// Why bytes are not what they should be.
+/// Reason for which bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// They end too early.

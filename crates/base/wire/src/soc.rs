@@ -39,7 +39,7 @@ pub const SUBTYPE: u16 = 0x5343;
 pub const VERSION: u8 = 1;
 /// Length of a report in bytes, its tag included.
 pub const LEN: usize = 64;
-/// How many of them the tag covers: all before it.
+/// Number of them the tag covers: all before it.
 const COVERED: usize = LEN - TAG_LEN;
 /// What the tag is made for, so that it does not pass in another of Fairwave's formats.
 const LABEL: &str = "soc report";
@@ -73,16 +73,16 @@ pub struct Report {
     pub ipv6: Ipv6Addr,
     /// Grows with every report sealed with the same key, over restarts too.
     pub sequence: u64,
-    /// When it was made, by the station's clock in milliseconds, modulo 2^32. The clock's zero
-    /// means nothing; differences do.
+    /// Time at which it was made, by the station's clock in milliseconds, modulo 2^32. The clock's
+    /// zero means nothing; differences do.
     pub made_ms: u32,
-    /// When the next report is to be expected, in milliseconds after this one.
+    /// Time at which the next report is to be expected, in milliseconds after this one.
     pub interval_ms: NonZeroU16,
     /// The SoC.
     pub soc: CentiDb,
 }
 
-/// Why bytes are no report.
+/// Reason for which bytes are no report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

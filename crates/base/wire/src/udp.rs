@@ -17,7 +17,7 @@ pub struct Header {
     pub destination_port: u16,
 }
 
-/// Why bytes are no UDP datagram, or one cannot be written.
+/// Reason for which bytes are no UDP datagram, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

@@ -33,7 +33,7 @@ const REFERENCES: [(&str, &str, Option<&str>); 3] = [
 /// The kernel's own, for the throughput.
 const BUILT_IN: [(&str, &str); 2] =
     [("reno", "the kernel's Reno"), ("cubic", "the kernel's CUBIC")];
-/// How long the kernel may take to end the last connection, whose receiver has read all.
+/// Time for which the kernel may take to end the last connection, whose receiver has read all.
 const PATIENCE: Duration = Duration::from_secs(2);
 const SENDER: &str = "10.254.77.1/24";
 const RECEIVER: &str = "10.254.77.2/24";
@@ -41,7 +41,7 @@ const RECEIVER: &str = "10.254.77.2/24";
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// How long each connection lasts.
+    /// Time for which each connection lasts.
     pub lasts: Duration,
     /// How often each law has its turn.
     pub rounds: u32,
@@ -50,12 +50,12 @@ pub struct Plan {
     pub offload: bool,
 }
 
-/// What was measured of a law.
+/// Measurements of a law.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub summary: String,
     /// ACKs that its programs were called for; zero for what is no program.
     pub acks: u64,

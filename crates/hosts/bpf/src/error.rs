@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a law was not loaded, shown or unloaded.
+/// Reason for which a law was not loaded, shown or unloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No law has this name.

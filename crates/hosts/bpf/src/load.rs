@@ -12,7 +12,7 @@ use std::path::Path;
 /// The name of the map that is registered.
 const OPS: &str = "fw_ops";
 
-/// How long a law stays.
+/// Time for which a law stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// Until [`unload`]: its link is pinned.

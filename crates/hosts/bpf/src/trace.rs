@@ -29,7 +29,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// How many ports can be asked for.
+    /// Number of ports that can be asked for.
     pub const MOST_PORTS: usize = MOST_PORTS;
 
     /// As `struct fw_wanted`.
@@ -152,12 +152,12 @@ impl Tracer {
         Ok(Self { ring, arrived, link, object, begun_ns })
     }
 
-    /// When it began, by CLOCK_MONOTONIC in nanoseconds.
+    /// Time at which it began, by CLOCK_MONOTONIC in nanoseconds.
     pub fn begun_ns(&self) -> u64 {
         self.begun_ns
     }
 
-    /// How long it has been tracing.
+    /// Time for which it has been tracing.
     pub fn lasted(&self) -> Duration {
         Duration::from_nanos(kernel::now().saturating_sub(self.begun_ns))
     }

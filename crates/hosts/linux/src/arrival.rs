@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, AsRawFd};
 /// A datagram in the buffer of its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Who sent it; `None` if the kernel names no address of IP.
+    /// Its sender; `None` if the kernel names no address of IP.
     pub from: Option<SocketAddr>,
     /// Its length in bytes.
     pub len: usize,
-    /// How long it waited in the socket, by the wall clock: [`arrival`] bounds that.
+    /// Time for which it waited in the socket, by the wall clock: [`arrival`] bounds that.
     pub waited: Duration,
     /// Datagrams that found no room in the socket's buffer since the socket was opened; `None`
     /// without `SO_RXQ_OVFL`.
@@ -63,9 +63,9 @@ pub fn receive(
     Ok(Some(Taken { from, len: message.bytes, waited, dropped }))
 }
 
-/// When a datagram arrived that is taken at `now` and has `waited`. It cannot have been there
-/// before `not_before`, such as when its socket was empty or when it was sent: a wall clock that
-/// was set forward makes a wait too long.
+/// Time at which a datagram arrived that is taken at `now` and has `waited`. It cannot have been
+/// there before `not_before`, such as when its socket was empty or when it was sent: a wall clock
+/// that was set forward makes a wait too long.
 pub fn arrival(now: Instant, waited: Duration, not_before: Instant) -> Instant {
     Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos())).max(not_before)
 }

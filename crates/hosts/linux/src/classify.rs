@@ -264,7 +264,7 @@ impl Row<'_> {
     }
 }
 
-/// Most stations, by whether traffic is told apart.
+/// Maximum number of stations, by whether traffic is told apart.
 pub(crate) const fn most(traffic: &[Traffic]) -> usize {
     if traffic.is_empty() { 0xf00 } else { 0xff0 / ROW as usize }
 }

@@ -44,7 +44,7 @@ impl Clock {
     }
 }
 
-/// How long the machine has been suspended since it was booted.
+/// Time for which the machine has been suspended since it was booted.
 pub fn suspended() -> Duration {
     let (boot, monotonic) = (read(ClockId::Boottime), read(ClockId::Monotonic));
     Duration::from_nanos(boot.saturating_sub(monotonic))

@@ -73,7 +73,7 @@ pub struct Shapeable {
 pub struct Foreign {
     /// Its kind and its handle, as tc(8) writes them.
     pub name: String,
-    /// Why it could not be put back, if it were taken away.
+    /// Reason for which it could not be put back, if it were taken away.
     pub obstacle: Option<String>,
 }
 
@@ -86,7 +86,8 @@ impl Shapeable {
     }
 }
 
-/// Most stations that can be served, by the kinds of traffic that have classes of their own.
+/// Maximum number of stations that can be served, by the kinds of traffic that have classes of
+/// their own.
 pub const fn stations_most(traffic: &[Traffic]) -> usize {
     classify::most(traffic)
 }

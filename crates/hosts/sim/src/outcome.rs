@@ -77,7 +77,7 @@ pub struct ShakeOutcome {
     pub reinjections: u64,
     /// Segments that tried a path in doubt, or a shut window.
     pub probes: u64,
-    /// Why it was over before its end, at whichever end.
+    /// Reason for which it was over before its end, at whichever end.
     pub reset: Option<Reason>,
 }
 

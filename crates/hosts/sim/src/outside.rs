@@ -62,7 +62,7 @@ impl OutsidePacket {
 pub struct OutsideEvent {
     /// The packet's handle.
     pub handle: u64,
-    /// When it became so.
+    /// Time at which it became so.
     pub at: Instant,
     /// What became of it.
     pub fate: OutsideFate,
@@ -82,8 +82,8 @@ pub enum OutsideFate {
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     handle: u64,
-    /// When it entered. Place and time together are no other packet's: a place is used again only
-    /// after its packet has ended, and what has a copy left then has been on the air.
+    /// Time at which it entered. Place and time together are no other packet's: a place is used
+    /// again only after its packet has ended, and what has a copy left then has been on the air.
     entered: Instant,
     /// The node where it was seen last.
     at: NodeId,

@@ -67,8 +67,8 @@ struct Reporting {
     /// Its access point's place among the tables.
     table: usize,
     reporter: Reporter,
-    /// When it reads its card next, and what the access point had been on the air at the last
-    /// reading.
+    /// Time at which it reads its card next, and what the access point had been on the air at the
+    /// last reading.
     read_at: Instant,
     on_air: Duration,
     /// Reports under way, and the number of the newest.

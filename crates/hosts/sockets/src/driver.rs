@@ -50,7 +50,7 @@ pub struct Driver<T = Udp> {
     clock: Clock,
     /// The latest time that a machine was told.
     last: Instant,
-    /// When the socket was last seen empty.
+    /// Time at which the socket was last seen empty.
     emptied: Instant,
     counts: Counts,
     trouble: Option<io::Error>,

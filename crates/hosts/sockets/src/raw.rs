@@ -19,7 +19,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
 
-/// Least length of an IPv4 header.
+/// Minimum length of an IPv4 header.
 const IPV4_HEADER: usize = 20;
 
 /// A raw socket, or one of each family, that never blocks.

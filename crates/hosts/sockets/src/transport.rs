@@ -10,7 +10,7 @@ use std::io;
 pub struct Taken {
     /// The datagram.
     pub datagram: Incoming,
-    /// How long it waited in the socket, by the wall clock.
+    /// Time for which it waited in the socket, by the wall clock.
     pub waited: Duration,
 }
 

@@ -11,8 +11,8 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-/// Most datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before Linux 6.9),
-/// and the most bytes of such a message.
+/// Maximum number of datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before
+/// Linux 6.9), and the most bytes of such a message.
 const MOST_SEGMENTS: usize = 64;
 const MOST_TOGETHER: usize = 65_507;
 

@@ -95,7 +95,7 @@ pub struct Difference {
     pub delay_p99_s: Option<f64>,
 }
 
-/// Why a flow lies outside the tolerance.
+/// Reason for which a flow lies outside the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disagreement {
     /// Its goodput does.

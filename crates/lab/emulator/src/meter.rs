@@ -42,7 +42,7 @@ impl Meter {
         }
     }
 
-    /// How long the machine has been suspended since the beginning.
+    /// Time for which the machine has been suspended since the beginning.
     pub fn suspended(&self) -> Duration {
         let noise = Duration::from_millis(1);
         let slept = clock::suspended().saturating_sub(self.suspended_before);

@@ -34,7 +34,7 @@ pub struct Description {
     pub datagram: Datagram,
 }
 
-/// Why bytes are no packet for the world.
+/// Reason for which bytes are no packet for the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// They are no IP packet.
@@ -45,7 +45,7 @@ pub enum Error {
     Length {
         /// What the header says, in bytes.
         stated: u32,
-        /// How long the packet is, in bytes.
+        /// Time for which the packet is, in bytes.
         len: u32,
     },
 }

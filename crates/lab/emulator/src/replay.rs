@@ -9,7 +9,7 @@ use fairwave_trace::Sink;
 use fairwave_units::Instant;
 use std::io::Read;
 
-/// Why nothing could be replayed.
+/// Reason for which nothing could be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The record cannot be read from its beginning.
@@ -27,7 +27,7 @@ pub struct Replayed {
     pub outcome: Outcome,
     /// Packets that were given to the world.
     pub packets: u64,
-    /// When the run ended.
+    /// Time at which the run ended.
     pub end: Instant,
     /// Whether the record has everything that went in.
     pub is_complete: bool,

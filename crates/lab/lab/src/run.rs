@@ -25,7 +25,7 @@ use fairwave_wire::datagram::{Contents, Datagram};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Why a run failed; the message names the seed, unless all runs were ended together.
+/// Reason for which a run failed; the message names the seed, unless all runs were ended together.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", said(*.seed, .axes, .cause))]
 pub struct Error {

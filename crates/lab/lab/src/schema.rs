@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What it is.
+    /// Its kind.
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
     struct Sample {

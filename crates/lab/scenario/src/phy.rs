@@ -72,10 +72,9 @@ keys! {
         /// Bytes of an A-MSDU, or "off"; only from 802.11n on.
         amsdu_size: Option<Option<u32>> =
             size(1, MOST_AMSDU).or_word("off").or(None).when(is_later, LATER);
-        /// When the sender of an A-MPDU transmits a BlockAckReq: "after-missing" before it
-        /// retransmits what got no BlockAck, as ns-3 does; "on-drop" when it has given MPDUs up,
-        /// as Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n
-        /// on.
+        /// Time at which the sender of an A-MPDU transmits a BlockAckReq: "after-missing" before it
+        /// retransmits what got no BlockAck, as ns-3 does; "on-drop" when it has given MPDUs up, as
+        /// Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n on.
         block_ack_request: Option<BlockAckRequest> = choice(words::BLOCK_ACK_REQUESTS)
             .or(BlockAckRequest::OnDrop)
             .when(is_later, LATER);

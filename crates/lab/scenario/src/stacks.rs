@@ -25,7 +25,7 @@ pub(crate) fn aims(law: &str) -> bool {
     law.rsplit('+').next() == Some("tcp-av")
 }
 
-/// Why a law without a target has no table `av`.
+/// Reason for which a law without a target has no table `av`.
 pub(crate) fn aimless(law: &str) -> String {
     format!("the law is {law:?}, and \"tcp-av\" alone has a target")
 }

@@ -72,7 +72,7 @@ impl Verdict {
         }
     }
 
-    /// Why it does not hold or could not be decided; `None` if it holds.
+    /// Reason for which it does not hold or could not be decided; `None` if it holds.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Holds => None,
@@ -107,15 +107,15 @@ pub struct Claim {
     pub statement: &'static str,
     /// Whether the question is ours, and not a claim of the paper.
     pub is_ours: bool,
-    /// When it counts as holding: generated from the conditions that were applied.
+    /// Time at which it counts as holding: generated from the conditions that were applied.
     pub criterion: String,
     /// The verdict.
     pub verdict: Verdict,
     /// What it was judged by.
     pub conditions: Vec<Condition>,
-    /// What was measured.
+    /// Measurements.
     pub measured: Map<String, Value>,
-    /// Why it came out so, in numbers.
+    /// Reason for which it came out so, in numbers.
     pub note: String,
 }
 

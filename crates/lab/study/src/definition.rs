@@ -58,7 +58,7 @@ pub trait Study: std::fmt::Debug + Sync {
     }
 }
 
-/// Why a study could not be done.
+/// Reason for which a study could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A scenario is wrong.

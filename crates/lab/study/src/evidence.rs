@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// How the reason begins for which a claim is undecided of whose experiments nothing was run.
 pub(crate) const NO_RUN: &str = "no run of experiment";
 
-/// Why there is no number.
+/// Reason for which there is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// No run gives it, or one of the runs that it needs is missing.
@@ -185,7 +185,7 @@ impl Condition {
     }
 }
 
-/// What was measured for a claim, by name.
+/// Measurements for a claim, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     measured: Map<String, Value>,
@@ -272,7 +272,7 @@ impl Evidence {
 /// Evidence and the conditions on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
-    /// What was measured, by name.
+    /// Measurements, by name.
     pub measured: Map<String, Value>,
     /// What must be true of it.
     pub conditions: Vec<Condition>,

@@ -68,15 +68,15 @@ pub struct ClaimSummary {
     pub verdict: &'static str,
     /// Whether it holds; null where it is undecided.
     pub holds: Option<bool>,
-    /// Why it does not hold or could not be decided; null where it holds.
+    /// Reason for which it does not hold or could not be decided; null where it holds.
     pub reason: Option<String>,
     /// What is claimed.
     pub statement: &'static str,
-    /// What was measured, by the names of the criterion. A name ends in its unit where it has one.
+    /// Measurements, by the names of the criterion. A name ends in its unit where it has one.
     pub measured: Map<String, Value>,
-    /// When it counts as holding.
+    /// Time at which it counts as holding.
     pub criterion: String,
-    /// Why it came out so, in numbers.
+    /// Reason for which it came out so, in numbers.
     pub note: String,
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn verdict(claim: &Claim) -> Markup {
     html! { span.verdict.(class) { (text) } }
 }
 
-/// What was measured for a claim.
+/// Measurements for a claim.
 pub(crate) fn measured(claim: &Claim) -> Markup {
     html! {
         dl.measured { @for (key, text) in measurements(claim) { dt { (key) } dd { (text) } } }

@@ -38,7 +38,7 @@ impl Reproduction<'_> {
         joint::sets(&Grid::default(), &[(Vec::new(), here)])
     }
 
-    /// How many claims the paper makes.
+    /// Number of claims that the paper makes.
     pub fn papers_claims(&self) -> usize {
         self.findings.claims.iter().filter(|claim| !claim.is_ours).count()
     }

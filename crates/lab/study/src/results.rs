@@ -46,7 +46,7 @@ impl Results {
 /// What the runs of a study come to together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
     /// Their seeds.
     pub seeds: BTreeSet<u64>,

@@ -1,4 +1,4 @@
-//! Why a directory of runs cannot be judged.
+//! Reason for which a directory of runs cannot be judged.
 
 use std::path::PathBuf;
 

@@ -66,7 +66,7 @@ pub struct ClaimVerdict {
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
     #[schemars(extend("unit" = "1"))]
     pub share: Option<f64>,
-    /// How many set-ups there are of each kind.
+    /// Number of set-ups of each kind.
     pub setups: Tally,
     /// Why only the study's own set-up was tried; null where a grid was.
     pub only_setup: Option<String>,
@@ -76,16 +76,16 @@ pub struct ClaimVerdict {
     pub direction: Option<Direction>,
     /// Whether it holds in the study's own set-up; null where that is undecided.
     pub holds: Option<bool>,
-    /// Why it does not hold there or could not be decided; null where it holds.
+    /// Reason for which it does not hold there or could not be decided; null where it holds.
     pub reason: Option<String>,
     /// What is claimed.
     pub statement: &'static str,
-    /// What was measured in the study's own set-up, by the names of the criterion. A name ends in
-    /// its unit where it has one.
+    /// Measurements in the study's own set-up, by the names of the criterion. A name ends in its
+    /// unit where it has one.
     pub measured: Map<String, Value>,
-    /// When it counts as holding.
+    /// Time at which it counts as holding.
     pub criterion: String,
-    /// Why it came out so in the study's own set-up, in numbers.
+    /// Reason for which it came out so in the study's own set-up, in numbers.
     pub note: String,
     /// The day on which axes, weights, anchors and criterion were settled; null where no grid is
     /// declared.
@@ -250,8 +250,8 @@ pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -
     alone.map(of).collect()
 }
 
-/// How many claims have each word, and how many questions of ours, of all, are answered by yes:
-/// `1 robust, 2 conditional; ours: 1/2`. What there is none of is left out.
+/// Number of claims that have each word, and how many questions of ours, of all, are answered by
+/// yes: `1 robust, 2 conditional; ours: 1/2`. What there is none of is left out.
 pub fn words(claims: &[ClaimVerdict]) -> String {
     let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable];
     let count = |word: Word| {

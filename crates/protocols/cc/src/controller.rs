@@ -60,7 +60,7 @@ impl RateSample {
 /// An ACK that acknowledged new data, cumulatively or by SACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckEvent {
-    /// When it arrived.
+    /// Time at which it arrived.
     pub now: Instant,
     /// Bytes by which the cumulative acknowledgement advanced; zero for a pure SACK.
     pub acked: u32,
@@ -99,7 +99,7 @@ pub struct AckEvent {
 /// Loss found by duplicate ACKs or SACK: fast recovery begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossEvent {
-    /// When it was found.
+    /// Time at which it was found.
     pub now: Instant,
     /// FlightSize of RFC 5681 in bytes at that moment: sent and not cumulatively acknowledged. A
     /// stack may give the congestion window in its place (Linux).
@@ -111,7 +111,7 @@ pub struct LossEvent {
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoEvent {
-    /// When it expired.
+    /// Time at which it expired.
     pub now: Instant,
     /// FlightSize in bytes at that moment, less what SACK reports as received; or the congestion
     /// window, as in [`LossEvent::flight`].

@@ -28,7 +28,7 @@ pub struct Cubic {
     /// The memory before the last reduction (RFC 9438 section 4.9).
     undo: Option<Memory>,
     srtt: Option<Duration>,
-    /// When the last ACK arrived.
+    /// Time at which the last ACK arrived.
     heard: Option<Instant>,
 }
 

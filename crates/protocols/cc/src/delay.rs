@@ -19,9 +19,9 @@ pub(crate) struct Delay {
 pub(crate) struct Round {
     /// Samples taken in it.
     pub(crate) samples: u32,
-    /// The least of them; `base` where there was none.
+    /// The smallest of them; `base` where there was none.
     pub(crate) least: Duration,
-    /// The least sample so far: the delay without a queue (baseRTT).
+    /// The smallest sample so far: the delay without a queue (baseRTT).
     pub(crate) base: Duration,
 }
 

@@ -100,7 +100,7 @@ impl Controller for Vegas {
         self.reno.on_loss(loss);
     }
 
-    /// What was measured amid retransmissions tells nothing.
+    /// A measurement amid retransmissions tells nothing.
     fn on_recovery_end(&mut self, _now: Instant) {
         self.restart_round();
     }

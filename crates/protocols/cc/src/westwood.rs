@@ -26,7 +26,7 @@ pub struct Westwood {
     bandwidth: Option<u64>,
     /// The last b in bits per second.
     sample: u64,
-    /// When the sample under way began, and what was delivered by then.
+    /// Time at which the sample under way began, and what was delivered by then.
     since: Option<(Instant, u64)>,
 }
 

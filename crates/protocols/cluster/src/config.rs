@@ -14,7 +14,7 @@ pub(crate) const MOST_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Config {
     /// Its id, which no other member has.
     pub id: MemberId,
-    /// What people call it.
+    /// Its name.
     pub name: Name,
     /// Number of this start. It must be greater than that of every earlier start with the same
     /// id, as a counter in lasting memory or the date in seconds is.
@@ -26,11 +26,11 @@ pub struct Config {
     /// The first interval of either, doubled until it is the other; also the least time between
     /// two announcements.
     pub first_interval: Duration,
-    /// How many announcers are remembered.
+    /// Number of announcers that are remembered.
     pub most_members: usize,
-    /// How many members one IP address may stand for.
+    /// Number of members that one IP address may stand for.
     pub most_per_address: usize,
-    /// How many borrowers have a session at once.
+    /// Number of borrowers that have a session at once.
     pub most_sessions: usize,
     /// How many messages per second are sent to those who have not proven who they are.
     pub strangers_per_second: u32,
@@ -50,7 +50,7 @@ pub struct Config {
     pub least_battery: u8,
     /// Whether uplinks that cost by the byte are lent.
     pub lend_metered: bool,
-    /// When a day of the daily quotas begins; others begin each 24 h before and after.
+    /// Time at which a day of the daily quotas begins; others begin each 24 h before and after.
     pub midnight: Instant,
     /// The lowest path id that is given to a borrowed uplink. Those below are the host's own.
     pub first_path: u8,
@@ -64,7 +64,7 @@ pub enum ConfigError {
     Time {
         /// Which.
         name: &'static str,
-        /// What it is.
+        /// Its kind.
         found: Duration,
         /// Least.
         least: Duration,
@@ -167,7 +167,7 @@ impl Limits {
 pub struct Uplink {
     /// Its number at its owner.
     pub number: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Who pays for it.
     pub cost: Cost,

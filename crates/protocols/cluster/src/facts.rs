@@ -62,7 +62,7 @@ pub enum Way {
     Down,
 }
 
-/// Why a packet may not go over a lease.
+/// Reason for which a packet may not go over a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// There is no such lease, or it is over.
@@ -88,7 +88,7 @@ pub struct Over {
     pub rates: Rates,
 }
 
-/// Why a lease is over.
+/// Reason for which a lease is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     /// The borrower gave it back.
@@ -110,7 +110,7 @@ pub enum Event {
     Found {
         /// Who.
         member: MemberId,
-        /// What people call it.
+        /// Its name.
         name: Name,
         /// Where it is.
         address: SocketAddr,
@@ -186,7 +186,7 @@ pub struct Lent {
     pub rates: Rates,
     /// Bytes that went over it, both ways together.
     pub carried: u64,
-    /// When it ends without renewal.
+    /// Time at which it ends without renewal.
     pub ends: Instant,
     /// Whether it has been revoked, and is still usable for a while.
     pub is_revoked: bool,
@@ -199,7 +199,7 @@ pub struct Held {
     pub path: u8,
     /// What it goes over.
     pub over: Over,
-    /// When it ends without renewal.
+    /// Time at which it ends without renewal.
     pub ends: Instant,
 }
 
@@ -208,7 +208,7 @@ pub struct Held {
 pub struct Neighbour {
     /// Who.
     pub member: MemberId,
-    /// What people call it.
+    /// Its name.
     pub name: Name,
     /// Where it is.
     pub address: SocketAddr,

@@ -23,7 +23,7 @@ pub(crate) fn start_of(number: u64) -> u64 {
     number >> 32
 }
 
-/// When a message is sent again.
+/// Time at which a message is sent again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retry {
     tries: u32,
@@ -117,7 +117,7 @@ impl Session {
         false
     }
 
-    /// When it is over without a further message.
+    /// Time at which it is over without a further message.
     pub(crate) fn ends(&self, idle: Duration) -> Instant {
         self.leaving.map_or(self.heard + idle, |retry| retry.at.min(self.heard + idle))
     }
@@ -184,7 +184,7 @@ impl Cookies {
         self.used.len()
     }
 
-    /// When the oldest is no good any more.
+    /// Time at which the oldest is no good any more.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.used.front().map(|(until, _)| *until)
     }

@@ -59,13 +59,13 @@ pub struct Config {
     pub queue: QueueLimits,
     /// Datagrams received and not taken; more are dropped and reported so.
     pub receive_queue: usize,
-    /// How long a close waits for the send queue.
+    /// Time for which a close waits for the send queue.
     pub linger: Duration,
     /// First wait for a Response; doubles up to [`Config::retry_max`].
     pub retry_first: Duration,
     /// Longest wait between Requests, Closes and the like.
     pub retry_max: Duration,
-    /// When a client gives up (RFC 4340 section 8.1.1: three minutes, for example).
+    /// Time at which a client gives up (RFC 4340 section 8.1.1: three minutes, for example).
     pub give_up: Duration,
     /// Maximum segment lifetime: two minutes (RFC 4340 section 3.4).
     pub max_segment_lifetime: Duration,

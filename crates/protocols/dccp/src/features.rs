@@ -23,7 +23,7 @@ pub enum Feature {
     Ccid = 1,
     /// Whether its end may send short sequence numbers.
     AllowShortSeqnos = 2,
-    /// How many packets its end may have in flight.
+    /// Number of packets that its end may have in flight.
     SequenceWindow = 3,
     /// Whether its end cannot read ECN fields.
     EcnIncapable = 4,
@@ -149,7 +149,7 @@ struct Slot {
     owed: Owed,
 }
 
-/// Why a connection cannot go on.
+/// Reason for which a connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// An option that cannot be borne: Reset code 5.

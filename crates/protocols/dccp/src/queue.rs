@@ -17,7 +17,7 @@ pub enum WhenFull {
 /// How long data may wait, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Most datagrams that wait.
+    /// Maximum number of datagrams that wait.
     pub datagrams: usize,
     /// Who goes when there are as many.
     pub when_full: WhenFull,
@@ -106,7 +106,7 @@ impl<P: Payload> SendQueue<P> {
         self.bytes
     }
 
-    /// When the oldest becomes too old.
+    /// Time at which the oldest becomes too old.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let (since, _) = self.waiting.front()?;
         // An age reached exactly is still good.

@@ -61,7 +61,7 @@ impl Profile {
         }
     }
 
-    /// The least general discount factor, THRESHOLD of section 5.5 in either edition.
+    /// The smallest general discount factor, THRESHOLD of section 5.5 in either edition.
     pub const fn discount_threshold(self) -> f64 {
         match self {
             Self::Rfc5348 => 0.25,

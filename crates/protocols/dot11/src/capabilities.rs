@@ -40,7 +40,7 @@ impl Capabilities {
         }
     }
 
-    /// Why a frame in `mode` is too much, if it is.
+    /// Reason for which a frame in `mode` is too much, if it is.
     pub fn refuses(self, mode: Mode) -> Option<TooMuch> {
         if mode.format() < Format::Ht {
             return None;

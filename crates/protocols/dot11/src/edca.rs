@@ -87,8 +87,8 @@ pub struct Aggregation {
     pub retry_limit: Option<u32>,
 }
 
-/// When the sender of A-MPDUs transmits a BlockAckReq (802.11-2020 clause 10.25.6, which leaves
-/// the choice after a missing BlockAck to the sender).
+/// Time at which the sender of A-MPDUs transmits a BlockAckReq (802.11-2020 clause 10.25.6, which
+/// leaves the choice after a missing BlockAck to the sender).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockAckRequest {
     /// After a missing BlockAck, before the MPDUs are retransmitted, and after MPDUs were given

@@ -11,9 +11,9 @@ use crate::timeline::{self, Timeline};
 pub struct Delays {
     /// Length of the packets, as UDP payload.
     pub payload_bytes: u32,
-    /// How many packets, from the first, were sent apart.
+    /// Number of packets, from the first, were sent apart.
     pub spaced: usize,
-    /// When each packet was sent, in seconds since the first.
+    /// Time at which each packet was sent, in seconds since the first.
     pub sent_s: Vec<f64>,
     /// How much longer than the fastest packet of the trial it took one way, in milliseconds;
     /// `None` if it was lost.

@@ -26,10 +26,10 @@ pub enum Limit {
     Bytes,
 }
 
-/// When the buffer drops.
+/// Time at which the buffer drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// When it is full.
+    /// Time at which it is full.
     DropTail,
     /// Before.
     Aqm,

@@ -1,4 +1,4 @@
-//! How many packets a buffer holds: the paper's count, and ours that takes off what drained.
+//! Number of packets that a buffer holds: the paper's count, and ours that takes off what drained.
 //!
 //! The paper (Ando, Murase, Oguchi, section 3) takes the number just before the first gap, `N1`.
 //! While the train filled the buffer the radio drained it, so `N1` is too many: at a rate `lambda`

@@ -1,4 +1,4 @@
-//! When a sender may send, and how often it asks again.
+//! Time at which a sender may send, and how often it asks again.
 
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -63,7 +63,7 @@ impl Retries {
         Self { tries: 0, at: now }
     }
 
-    /// When the next try is due, or the last has been in vain.
+    /// Time at which the next try is due, or the last has been in vain.
     pub(crate) const fn next(&self) -> Instant {
         self.at
     }

@@ -43,7 +43,7 @@ pub enum PingerInput {
 /// A greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: Instant,
     /// When its answer arrived, if it did.
     pub answered: Option<Instant>,

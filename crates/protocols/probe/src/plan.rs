@@ -8,11 +8,11 @@ use fairwave_wire::probe::Record;
 pub struct Trial {
     /// Length of each packet, counted as UDP payload.
     pub payload_bytes: u32,
-    /// How many packets are sent apart.
+    /// Number of packets that are sent apart.
     pub spaced: u32,
     /// The time between them, and before the train.
     pub interval: Duration,
-    /// How many packets the train has.
+    /// Number of packets that the train has.
     pub train: u32,
 }
 
@@ -54,7 +54,8 @@ impl Plan {
 pub struct Account {
     /// What was planned. Fewer packets may have been sent.
     pub trial: Trial,
-    /// When each packet was sent, by the clock of the end that sent it; the spaced ones come first.
+    /// Time at which each packet was sent, by the clock of the end that sent it; the spaced ones
+    /// come first.
     pub sent: Vec<Instant>,
     /// What arrived, in order of arrival, by the other end's clock; no number twice, none that was
     /// not sent.

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// For how long a cookie is good, at least; at most for twice as long.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
-/// How many sessions that are over are remembered while their cookies may be good.
+/// Number of sessions that that are over are remembered while their cookies may be good.
 const MOST_ENDED: usize = 256;
 
 /// A session: whose, and its number.
@@ -31,7 +31,7 @@ pub struct ReceiverConfig {
     pub cookie_key: Key,
     /// What it grants at most.
     pub limits: Limits,
-    /// How many sessions it serves at once.
+    /// Number of sessions that it serves at once.
     pub sessions: usize,
     /// After how long a silence it forgets a session.
     pub idle: Duration,
@@ -68,7 +68,7 @@ impl Receiver {
         Self { config, sessions, ended, answers, events, rejected: 0, surplus: 0 }
     }
 
-    /// How many sessions it serves now.
+    /// Number of sessions that it serves now.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }

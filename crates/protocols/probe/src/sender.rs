@@ -49,7 +49,7 @@ pub enum SenderInput {
     Stop,
 }
 
-/// Why a session ended before its plan.
+/// Reason for which a session ended before its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// No answer after several tries.

@@ -17,9 +17,9 @@ pub(crate) const NEARLY_FULL: f64 = 0.7;
 /// A trial in order. Times are nanoseconds, as signed numbers: clocks may differ by any amount.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// When each packet was sent, by the receiver's clock less the least delay.
+    /// Time at which each packet was sent, by the receiver's clock less the least delay.
     pub(crate) sent: Vec<i64>,
-    /// When each packet arrived; `None` was lost.
+    /// Time at which each packet arrived; `None` was lost.
     pub(crate) arrived: Vec<Option<i64>>,
     /// Number and time of arrivals, in order of time.
     pub(crate) arrivals: Vec<(usize, i64)>,
@@ -27,7 +27,7 @@ pub(crate) struct Timeline {
     pub(crate) spaced: usize,
     /// Length of its packets, as UDP payload.
     pub(crate) payload_bytes: u32,
-    /// Least time between two arrivals of the train.
+    /// Minimum time between two arrivals of the train.
     pub(crate) least_gap: i64,
     /// How many packets of the trial, of those that arrived later, each packet found there.
     pub(crate) held: Vec<usize>,
@@ -37,7 +37,7 @@ pub(crate) struct Timeline {
     pub(crate) longest_wait: i64,
 }
 
-/// The least delay of an account, and when it was measured, by the sender's clock.
+/// The smallest delay of an account, and when it was measured, by the sender's clock.
 fn least_delay(account: &Account) -> Option<(i64, i64)> {
     let delay = |record: &fairwave_wire::probe::Record| {
         let sent = account.sent.get(record.number as usize)?.as_nanos() as i64;

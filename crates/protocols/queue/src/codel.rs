@@ -29,8 +29,8 @@ pub(crate) trait Backlog {
 /// CoDel's state of one queue, with the names of RFC 8289 section 5.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codel {
-    /// When the delay will have been above the target for an interval; zero while it is below
-    /// (RFC 8289 section 5.3).
+    /// Time at which the delay will have been above the target for an interval; zero while it is
+    /// below (RFC 8289 section 5.3).
     first_above_time: Instant,
     drop_next: Instant,
     count: u32,

@@ -38,7 +38,7 @@ impl Heap {
         Self { nodes: Vec::new(), places: Vec::new() }
     }
 
-    /// The least key and whose it is.
+    /// The smallest key and whose it is.
     pub(crate) fn first(&self) -> Option<(u64, u32)> {
         self.nodes.first().map(|node| (node.key(), node.id()))
     }

@@ -37,7 +37,7 @@ pub(crate) trait Order: Debug + Send {
     /// The link is free, and nothing waits that may be sent.
     fn idle(&mut self) {}
 
-    /// When a packet may be sent though none may now.
+    /// Time at which a packet may be sent though none may now.
     fn deadline(&self) -> Option<Instant> {
         None
     }

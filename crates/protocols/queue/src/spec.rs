@@ -49,7 +49,7 @@ pub enum Spec {
     Lifetime {
         /// Its bound.
         limit: Limit,
-        /// How long a packet may wait.
+        /// Time for which a packet may wait.
         lifetime: Duration,
     },
     /// [`FqCodel`].

@@ -36,7 +36,7 @@ impl SwitchingConfig {
 /// What has been seen of a host.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// When the window began; `None` before the first packet.
+    /// Time at which the window began; `None` before the first packet.
     since: Option<Instant>,
     tcp_bytes: u64,
     bytes: u64,

@@ -18,7 +18,7 @@ pub(crate) struct Waiting {
     pub(crate) marker: bool,
     /// Number of the packet among those of all frames.
     pub(crate) unit: u64,
-    /// When it began to wait.
+    /// Time at which it began to wait.
     pub(crate) since: Instant,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Pacer {
     free: Instant,
     /// The rate at which the packet before goes, until `free`.
     rate: BitRate,
-    /// The least rate at which every packet that waits goes in time.
+    /// The smallest rate at which every packet that waits goes in time.
     drain: BitRate,
     pub(crate) dropped: u64,
 }
@@ -91,7 +91,7 @@ impl Pacer {
         }
     }
 
-    /// When the next packet may go.
+    /// Time at which the next packet may go.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.queue.front().map(|_| self.free)
     }

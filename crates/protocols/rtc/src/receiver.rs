@@ -49,9 +49,9 @@ pub struct Receiver {
     arrivals: VecDeque<Option<u64>>,
     /// Transport-wide number of the first of them.
     first: u16,
-    /// How many of them, from the front, feedback has told of.
+    /// Number of them, from the front, feedback has told of.
     told: usize,
-    /// How many of them it has told of at least once.
+    /// Number of them it has told of at least once.
     seen: usize,
     media_ssrc: u32,
     due: Option<Instant>,

@@ -57,7 +57,7 @@ pub struct Packet {
     pub payload_bytes: u32,
     /// Which of all packets of all frames it carries, counting from zero.
     pub unit: u64,
-    /// When the encoder gave its frame.
+    /// Time at which the encoder gave its frame.
     pub made: Instant,
 }
 

@@ -9,7 +9,7 @@ use fairwave_wire::seal::{Forged, Key};
 use fairwave_wire::shake;
 use thiserror::Error;
 
-/// Why bytes are not for a connection.
+/// Reason for which bytes are not for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
     /// They are no message.

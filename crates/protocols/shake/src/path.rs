@@ -40,7 +40,7 @@ pub(crate) struct Path {
     window: CongestionWindow,
     losses: LossRate,
     pacer: Pacer,
-    /// When the retransmission timer expires. It runs while anything is in flight.
+    /// Time at which the retransmission timer expires. It runs while anything is in flight.
     timer: Option<Instant>,
     delivered: u64,
     timeouts: u64,
@@ -111,7 +111,7 @@ impl Path {
         self.timeouts
     }
 
-    /// When the retransmission timer expires.
+    /// Time at which the retransmission timer expires.
     pub(crate) fn timer(&self) -> Option<Instant> {
         self.timer
     }
@@ -359,7 +359,7 @@ impl Path {
         }
     }
 
-    /// When it wants to be woken.
+    /// Time at which it wants to be woken.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let life = [self.life.check_at(), self.life.retry_at()];
         [self.timer, self.loss_at()].into_iter().chain(life).flatten().min()

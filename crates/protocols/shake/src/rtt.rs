@@ -84,7 +84,7 @@ impl Rtt {
         self.srtt = Some(rested);
     }
 
-    /// The least sample; [`Duration::MAX`] before the first.
+    /// The smallest sample; [`Duration::MAX`] before the first.
     pub(crate) fn least(&self) -> Duration {
         self.least
     }
@@ -105,7 +105,7 @@ impl Rtt {
         (self.base_rto() * (1 << self.backoff.min(MOST_DOUBLINGS))).min(self.max)
     }
 
-    /// When a timer expires that is set now.
+    /// Time at which a timer expires that is set now.
     pub(crate) fn expiry(&self, now: Instant, timeout: Duration) -> Instant {
         (now + timeout).at_tick(self.tick)
     }

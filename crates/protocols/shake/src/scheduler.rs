@@ -22,7 +22,7 @@ pub struct PathView {
     pub in_slow_start: bool,
     /// Smoothed round-trip time; the initial timeout before the first sample.
     pub srtt: Duration,
-    /// The least measured, at most `srtt`.
+    /// The smallest measured, at most `srtt`.
     pub least_rtt: Duration,
     /// Its mean deviation.
     pub rttvar: Duration,
@@ -30,7 +30,7 @@ pub struct PathView {
     pub nominal: Option<BitRate>,
     /// Messages of data sent on it lately.
     pub sent: u32,
-    /// How many of these were lost.
+    /// Number of these were lost.
     pub lost: u32,
     /// Loss events among them: losses within a round-trip time are one (RFC 5348 section 5.2).
     pub loss_events: u32,

@@ -31,7 +31,7 @@ pub(crate) struct Sent {
     pub(crate) path: usize,
     /// Number of the latest copy on that path; zero before the first has left.
     pub(crate) number: u64,
-    /// When the latest copy left.
+    /// Time at which the latest copy left.
     pub(crate) at: Instant,
 }
 

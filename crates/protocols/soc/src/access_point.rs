@@ -65,14 +65,14 @@ pub struct AccessPoint {
     addresses: BTreeMap<IpAddr, Mac>,
     /// How the report came that the table is looking at.
     hearing: Reach,
-    /// When a station is looked at again: a change that waited, or a view that gets old.
+    /// Time at which a station is looked at again: a change that waited, or a view that gets old.
     alarms: BTreeSet<(Instant, Mac)>,
     actions: VecDeque<Action>,
     events: VecDeque<Decision>,
     counters: ApCounters,
     /// Room for what a station's weights should be, so that a report allocates nothing.
     wanted: Vec<Weight>,
-    /// When the next unknown station is expected at the earliest, at their pace.
+    /// Time at which the next unknown station is expected at the earliest, at their pace.
     strangers: Instant,
 }
 
@@ -99,7 +99,7 @@ impl AccessPoint {
         &self.counters
     }
 
-    /// How many reports were believed, and why others were not.
+    /// Number of reports that were believed, and why others were not.
     pub const fn table_counters(&self) -> &crate::table::Counters {
         self.table.counters()
     }

@@ -19,7 +19,7 @@ pub struct Contact<A> {
     is_direct: bool,
     /// The access point, and when it last answered.
     answered: Option<(A, Instant)>,
-    /// When the next report may go, and the time after it, while nobody answers.
+    /// Time at which the next report may go, and the time after it, while nobody answers.
     next: Instant,
     gap: Duration,
     /// The gap to begin with.

@@ -32,8 +32,8 @@ pub struct ReporterConfig {
     pub ipv6: Ipv6Addr,
     /// From one report to the next: the paper's T_soc, 200 ms there.
     pub interval: Duration,
-    /// How long a report waits for a data frame that takes it along, before it gets a frame of
-    /// its own. Fairwave's choice is a quarter of the interval: the paper says no more than that
+    /// Time for which a report waits for a data frame that takes it along, before it gets a frame
+    /// of its own. Fairwave's choice is a quarter of the interval: the paper says no more than that
     /// it may ride. Zero never waits.
     pub hold: Duration,
     /// From samples to SoC.
@@ -43,7 +43,7 @@ pub struct ReporterConfig {
     pub epoch: u32,
 }
 
-/// Why a reporter cannot be.
+/// Reason for which a reporter cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReporterConfigError {
     /// The access point would take the reports for a flood, or age the station out.
@@ -132,7 +132,7 @@ pub struct Reporter {
     key: Key,
     filter: Box<dyn Filter>,
     samples: u32,
-    /// When the interval ends.
+    /// Time at which the interval ends.
     end: Instant,
     waiting: Option<Waiting>,
     sequence: u32,

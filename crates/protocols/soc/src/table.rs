@@ -53,7 +53,7 @@ impl Table {
         &self.counters
     }
 
-    /// How many stations are registered.
+    /// Number of stations that are registered.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

@@ -3,7 +3,7 @@
 use fairwave_cc::TcpAvConfig;
 use fairwave_units::Duration;
 
-/// When the receiver acknowledges (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2).
+/// Time at which the receiver acknowledges (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
     /// Acknowledge at the latest with this many full-sized segments: 1 switches delaying off,
@@ -81,8 +81,8 @@ pub struct Config {
     pub frto: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
-    /// Most segments that are acknowledged at once before ACKs are delayed, at the start, after
-    /// idleness and around gaps (Linux: 16); zero delays from the first.
+    /// Maximum number of segments that are acknowledged at once before ACKs are delayed, at the
+    /// start, after idleness and around gaps (Linux: 16); zero delays from the first.
     pub quick_acks: u32,
     /// Send the ACK that is delayed when the application has read all, if a segment with PSH or a
     /// short one came, and this end does not answer with data (Linux, `__tcp_cleanup_rbuf`).

@@ -38,7 +38,7 @@ impl Side {
     }
 }
 
-/// When the client is answered.
+/// Time at which the client is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opening {
     /// Once the server has accepted: a refusal reaches the client as one, for a round trip more.
@@ -55,7 +55,7 @@ pub struct ProxyConfig {
     pub near: Config,
     /// The connection with the server. Its ports are the client's and the server's.
     pub far: Config,
-    /// When the client is answered.
+    /// Time at which the client is answered.
     pub opening: Opening,
 }
 

@@ -5,7 +5,7 @@ use fairwave_units::{Duration, Stream, math};
 /// Draws outside a truncated distribution before its nearer bound is taken.
 const MOST_REJECTIONS: u32 = 100;
 
-/// How long a period lasts.
+/// Time for which a period lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Period {
     /// Exponentially distributed.

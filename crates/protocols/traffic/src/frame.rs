@@ -18,7 +18,7 @@ pub struct Frame {
     pub number: u64,
     /// What it depends on.
     pub kind: FrameKind,
-    /// When it was captured, from the source's start.
+    /// Time at which it was captured, from the source's start.
     pub at: Duration,
     /// Its size in bytes; at least one.
     pub bytes: u64,

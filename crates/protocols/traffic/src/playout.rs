@@ -51,7 +51,7 @@ pub struct Config {
 /// A frame that has been made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// When it was captured; not before the frame made before.
+    /// Time at which it was captured; not before the frame made before.
     pub at: Instant,
     /// What it depends on.
     pub kind: FrameKind,
@@ -72,7 +72,7 @@ struct Record {
     missing: u64,
     complete: Option<Instant>,
     decodable: Option<Instant>,
-    /// When a later frame was there whole.
+    /// Time at which a later frame was there whole.
     overtaken: Option<Instant>,
 }
 
@@ -92,7 +92,7 @@ struct Slot {
     made: Instant,
 }
 
-/// How many units are in both.
+/// Number of units that are in both.
 fn shared(a: &Range<u64>, b: &Range<u64>) -> u64 {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
 }
@@ -200,7 +200,8 @@ impl Playout {
         self.advance(now);
     }
 
-    /// How long a frame took from its capture until it was there whole; one for each that came.
+    /// Time for which a frame took from its capture until it was there whole; one for each that
+    /// came.
     pub fn latency(&mut self) -> Option<Duration> {
         self.latencies.pop_front()
     }
@@ -239,7 +240,7 @@ impl Playout {
         (since < now).then_some(since)
     }
 
-    /// When the frame, the next one, is to be shown; `None` before a stream has begun.
+    /// Time at which the frame, the next one, is to be shown; `None` before a stream has begun.
     fn due(&self, frame: &Record) -> Option<Instant> {
         match self.config.policy {
             Policy::Skip => Some(frame.made.at + self.config.delay),

@@ -50,7 +50,7 @@ pub struct OnOff {
     pub payload_bytes: u32,
     /// Between datagrams of a period.
     pub interval: Duration,
-    /// How long a period lasts.
+    /// Time for which a period lasts.
     pub on: Period,
     /// How long silence lasts.
     pub off: Period,
@@ -166,7 +166,7 @@ enum State {
 pub struct Emissions {
     source: Source,
     random: Stream,
-    /// When the next step of the source happens.
+    /// Time at which the next step of the source happens.
     now: Duration,
     state: State,
 }

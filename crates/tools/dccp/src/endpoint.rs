@@ -86,9 +86,9 @@ pub enum News {
 /// What a connection came to so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Account {
-    /// When it was established.
+    /// Time at which it was established.
     pub established: Option<Instant>,
-    /// When the first and the last application data arrived.
+    /// Time at which the first and the last application data arrived.
     pub arrived: Option<(Instant, Instant)>,
     /// Packets of the other end that are missing between the first and the last that came, after
     /// the handshake.

@@ -39,7 +39,7 @@ pub enum Socket {
     Udp(Udp),
 }
 
-/// Why there is no connection.
+/// Reason for which there is no connection.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A raw socket takes a privilege.
@@ -124,7 +124,7 @@ pub struct Host {
     endpoint: Endpoint,
     /// The server, for a client.
     server: Option<SocketAddr>,
-    /// When it was told to stop.
+    /// Time at which it was told to stop.
     stopped: Option<Instant>,
 }
 

@@ -54,7 +54,7 @@ impl Source {
         }
     }
 
-    /// When the next datagram is due.
+    /// Time at which the next datagram is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pace.map(|(_, at)| at)
     }

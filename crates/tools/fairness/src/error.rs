@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
-/// Why a run or a server ended.
+/// Reason for which a run or a server ended.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel gives no socket at that address.

@@ -4,13 +4,13 @@
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// Most bytes of a name.
+/// Maximum number of bytes of a name.
 const LONGEST_NAME: usize = 32;
-/// Most hosts of a run.
+/// Maximum number of hosts of a run.
 pub(super) const MOST_HOSTS: u16 = 32;
-/// Most flows of a host in one direction.
+/// Maximum number of flows of a host in one direction.
 const MOST_PARALLEL: u16 = 64;
-/// Most intervals of a host in all repetitions and flows.
+/// Maximum number of intervals of a host in all repetitions and flows.
 const MOST_BINS: u64 = 200_000;
 /// Shortest interval: below it, a count says more about the scheduler than about the network.
 const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
@@ -132,7 +132,7 @@ pub(super) struct Join {
     pub(super) terms: Terms,
 }
 
-/// Why a server does not want a host.
+/// Reason for which a server does not want a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// A run is under way.

@@ -43,7 +43,8 @@ impl Beside {
     }
 }
 
-/// When each packet of the train that arrived left or came, in order, and how long it waited.
+/// Time at which each packet of the train that arrived left or came, in order, and how long it
+/// waited.
 fn packets(way: Way, train: &Account) -> Vec<(Instant, f64)> {
     let Some(delays) = delay::delays(std::slice::from_ref(train)).into_iter().next() else {
         return Vec::new();

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
-/// Why a measurement or a server ended.
+/// Reason for which a measurement or a server ended.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel gives no socket, or none to that address.

@@ -29,7 +29,7 @@ pub struct Leg {
     pub carried_mbps: Option<f64>,
     /// Packets that were sent apart.
     pub apart: usize,
-    /// How many of them were lost.
+    /// Number of lost ones.
     pub lost: usize,
     /// How long nine in ten packets of a train waited at most, in milliseconds; the longest of all
     /// trains.

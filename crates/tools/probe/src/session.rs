@@ -204,8 +204,8 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// When the train of an account was under way, by this host's clock: while it was sent, or while it
-/// arrived.
+/// Time at which the train of an account was under way, by this host's clock: while it was sent, or
+/// while it arrived.
 pub(super) fn under_way(way: Way, account: &Account) -> Option<(Instant, Instant)> {
     let spaced = account.trial.spaced;
     match way {

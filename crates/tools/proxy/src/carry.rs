@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 
 /// The most that is read at once, in bytes, and the most that a flow holds for one direction.
 pub const PIECE_BYTES: usize = 128 << 10;
-/// How many pieces a direction carries before others have their turn.
+/// Number of pieces that a direction carries before others have their turn.
 const PIECES_A_TURN: usize = 8;
 
 /// The place where all flows of the thread read to.

@@ -33,9 +33,9 @@ pub struct Limits {
     /// Flows at the same time, those that are being opened among them. Where `None`, as many as
     /// the process may have open files for, and at most 16,384.
     pub flows: Option<usize>,
-    /// How long a client may take to ask, and a server to accept.
+    /// Time for which a client may take to ask, and a server to accept.
     pub opening: Duration,
-    /// How long a flow may carry nothing before both legs are reset.
+    /// Time for which a flow may carry nothing before both legs are reset.
     pub idle: Duration,
     /// Length of the intervals in which targets are judged.
     pub bin: Duration,

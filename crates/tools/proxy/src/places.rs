@@ -1,4 +1,4 @@
-//! How many clients are served at once, of all and of one host.
+//! Number of clients that are served at once, of all and of one host.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};

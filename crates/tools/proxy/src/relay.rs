@@ -152,8 +152,8 @@ impl Relay {
     }
 }
 
-/// How many flows can be open at once. The process may open as many files as that takes from then
-/// on: as its hard limit allows, or more where it may raise that.
+/// Number of flows that can be open at once. The process may open as many files as that takes from
+/// then on: as its hard limit allows, or more where it may raise that.
 fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
     let wanted = asked.map_or(USUAL_FLOWS, |flows| flows as u64);
     let needed = wanted.saturating_mul(2).saturating_add(OTHER_FILES);

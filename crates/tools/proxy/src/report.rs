@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 /// What happened until now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// How long the proxy has run, in seconds.
+    /// Time for which the proxy has run, in seconds.
     pub lasted_s: f64,
     /// Flows that were relayed, those under way among them.
     pub opened: u64,

@@ -36,7 +36,7 @@ enum Asked<S> {
     Connect(S, Vec<u8>),
 }
 
-/// Why a request is not granted.
+/// Reason for which a request is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The proxy does not lead there.

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the radio is asked, and the longest wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long the loop waits after reports, so that those of a crowd are read at once: less than the
-/// shortest interval, so that a weight follows within two of them. Each wake-up costs as much as
-/// some twenty reports. A report that comes alone does not wait; none is taken for missing that is
-/// there, as reports are read before alarms ring.
+/// Time for which the loop waits after reports, so that those of a crowd are read at once: less
+/// than the shortest interval, so that a weight follows within two of them. Each wake-up costs as
+/// much as some twenty reports. A report that comes alone does not wait; none is taken for missing
+/// that is there, as reports are read before alarms ring.
 const GATHER: Duration = Duration::from_millis(15);
 /// Frames that are read before anything else has its turn.
 const BATCH: usize = 256;

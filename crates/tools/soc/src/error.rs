@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a station or an access point cannot run.
+/// Reason for which a station or an access point cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What was asked for cannot be meant.

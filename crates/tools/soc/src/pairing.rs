@@ -88,7 +88,7 @@ impl<'a> Frames<'a> {
         Error::at(format!("interface `{}`", self.interface))(error)
     }
 
-    /// Why there is no key.
+    /// Reason for which there is no key.
     fn ended(&self, why: Ended, window: Duration, nobody: &str) -> Error {
         let why = match why {
             Ended::TooLate => format!("{nobody} within {window}"),

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples in an interval.
 const SAMPLES: u64 = 4;
-/// How long a wait lasts at most, so that a request to stop is seen.
+/// Time for which a wait lasts at most, so that a request to stop is seen.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// What a station is to do.

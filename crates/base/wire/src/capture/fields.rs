@@ -5,7 +5,7 @@
 pub(super) enum Order {
     /// The most significant one.
     Big,
-    /// The least significant one.
+    /// The smallest significant one.
     Little,
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub const PACKET_LEN_MAX: u32 = 1 << 20;
 /// Longest block of pcapng that is looked into, in bytes: a packet with its options.
 pub const BLOCK_LEN_MAX: u32 = PACKET_LEN_MAX + (1 << 18);
-/// Most interfaces of one section of a pcapng file.
+/// Maximum number of interfaces of one section of a pcapng file.
 pub const INTERFACES_MAX: usize = 1 << 16;
 
 /// Where a packet lies.
@@ -20,14 +20,14 @@ pub struct Record {
     pub len: usize,
     /// Where the packet's own bytes are among those shown; perhaps cut by whoever captured it.
     pub data: Range<usize>,
-    /// How many bytes the packet had on the wire.
+    /// Number of bytes that the packet had on the wire.
     pub original_len: u32,
     /// What it begins with.
     pub link_type: LinkType,
     /// On which interface of its section it was seen, the first being 0.
     pub interface: u32,
-    /// When it was captured, from the epoch of the file; `None` where the file does not say
-    /// (simple packet blocks), or says a time before 1970 or after 2554.
+    /// Time at which it was captured, from the epoch of the file; `None` where the file does not
+    /// say (simple packet blocks), or says a time before 1970 or after 2554.
     pub at: Option<Instant>,
     /// Whether the part of a second beside its seconds is a second or more. It counts in full.
     pub is_carried: bool,
@@ -50,7 +50,7 @@ pub enum Fault {
     /// It ends within a record.
     #[error("the file ends {missing} bytes before the record does")]
     Truncated {
-        /// How many bytes are missing, as far as is known.
+        /// Number of bytes that are missing, as far as is known.
         missing: u64,
     },
     /// A packet that nobody can have captured.
@@ -94,7 +94,7 @@ pub enum Fault {
     Interface {
         /// The interface.
         interface: u32,
-        /// How many there are.
+        /// Their number.
         described: usize,
     },
     /// A section that describes too many interfaces.

@@ -82,13 +82,13 @@ pub enum Role {
 pub struct Message {
     /// Which cluster: [`cluster_id`] of its key.
     pub cluster: u64,
-    /// Who sent it.
+    /// Its sender.
     pub from: MemberId,
     /// To whom; `None` for everybody.
     pub to: Option<MemberId>,
     /// Grows with every message of this sender sealed with this key.
     pub number: NonZeroU64,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
@@ -189,7 +189,7 @@ pub enum Body {
 /// What a member lends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announce {
-    /// What people call it.
+    /// Its name.
     pub name: Name,
     /// Time to its next announcement, in tenths of a second.
     pub interval_ds: NonZeroU16,
@@ -204,7 +204,7 @@ pub struct Ask {
     pub lease: NonZeroU32,
     /// Of which uplink.
     pub uplink: u8,
-    /// When it was asked, by the borrower's clock in milliseconds, modulo 2^32.
+    /// Time at which it was asked, by the borrower's clock in milliseconds, modulo 2^32.
     pub at_ms: u32,
     /// Rates wanted.
     pub rates: Rates,
@@ -258,7 +258,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why there is no session.
+    /// Reason for which there is no session.
     Refusal {
         /// As many sessions as there may be.
         Busy = 1,
@@ -270,7 +270,7 @@ reasons! {
 }
 
 reasons! {
-    /// Why there is no lease.
+    /// Reason for which there is no lease.
     Denial {
         /// The uplink is not lent.
         NoUplink = 1,
@@ -286,7 +286,7 @@ reasons! {
 }
 
 reasons! {
-    /// Why a lease ends before its time.
+    /// Reason for which a lease ends before its time.
     Revocation {
         /// The uplink is not lent any more.
         Withdrawn = 1,

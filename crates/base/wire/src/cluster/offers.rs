@@ -6,9 +6,9 @@ use std::num::NonZeroU32;
 use std::ops::Deref;
 use thiserror::Error;
 
-/// Most uplinks of one announcement.
+/// Maximum number of uplinks of one announcement.
 pub const MOST_OFFERS: usize = 4;
-/// Most bytes of a name.
+/// Maximum number of bytes of a name.
 const MOST_NAME: usize = 32;
 
 /// What people call a member: up to 32 bytes of UTF-8 without control characters.
@@ -134,7 +134,7 @@ pub enum Cost {
 pub struct Offer {
     /// Its number at its owner.
     pub uplink: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Who pays for it.
     pub cost: Cost,

@@ -1,6 +1,6 @@
 //! Options of CCID 3 and 4 that have an inside (RFC 4342 section 8.6, RFC 5622 section 8).
 
-/// Most packets at the end of a Loss Intervals option that may still be on their way
+/// Maximum number of packets at the end of a Loss Intervals option that may still be on their way
 /// (RFC 4342 section 8.6.1).
 pub const SKIP_LENGTH_MAX: u8 = 3;
 
@@ -88,7 +88,7 @@ impl<'a> LossIntervals<'a> {
         self.0.as_flattened()
     }
 
-    /// How many there are.
+    /// Their number.
     pub const fn len(self) -> usize {
         self.0.len()
     }

@@ -6,7 +6,7 @@ use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
 
-/// Why bytes are no DCCP packet, or one cannot be written.
+/// Reason for which bytes are no DCCP packet, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

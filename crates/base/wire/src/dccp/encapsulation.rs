@@ -12,7 +12,7 @@ pub const UDP_PORT: u16 = 6511;
 /// Where the checksum of a UDP header stands.
 const UDP_CHECKSUM: usize = 6;
 
-/// Why bytes are no DCCP packet inside UDP, or one cannot be written.
+/// Reason for which bytes are no DCCP packet inside UDP, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UdpError {
     /// The UDP datagram.

@@ -107,7 +107,7 @@ pub enum Value<'a> {
     },
 }
 
-/// Why an option says nothing, or cannot be added.
+/// Reason for which an option says nothing, or cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OptionError {
     /// A type that is reserved.
@@ -210,7 +210,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// What it says.
+    /// Its content.
     ///
     /// # Errors
     /// [`OptionError::Unknown`] and [`OptionError::Data`]; both are to be ignored unless the

@@ -17,7 +17,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// The most packets that one byte speaks of.
+    /// Maximum number of packets that one byte speaks of.
     pub const RUN_MAX: u64 = 64;
 
     /// The byte of a run of `count` packets, 1 to [`Arrival::RUN_MAX`]; more are cut.
@@ -76,7 +76,7 @@ pub enum Dropped {
 }
 
 impl Dropped {
-    /// The most packets that one block speaks of.
+    /// Maximum number of packets that one block speaks of.
     pub const fn run_max(self) -> u64 {
         match self {
             Self::Normal => 128,

@@ -9,7 +9,7 @@ const SUPPORTED_RATES: u8 = 1;
 const DS_PARAMETER: u8 = 3;
 const EXTENDED_RATES: u8 = 50;
 
-/// How many rates the Supported Rates element holds; others go into Extended Supported Rates.
+/// Number of rates that the Supported Rates element holds; others go into Extended Supported Rates.
 const RATES_FIRST: usize = 8;
 
 /// A network's name: up to 32 bytes, by custom UTF-8 (clause 9.4.2.2).
@@ -79,7 +79,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// How many there can be.
+    /// Maximum number.
     pub const MAX: usize = 16;
 
     /// Adds a rate; false if there is no room.

@@ -80,7 +80,7 @@ impl Qos {
 /// and destination: each subframe has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amsdu {
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// Retry bit.
     pub retry: bool,
@@ -107,10 +107,10 @@ pub struct Subframe {
     pub ether_type: EtherType,
 }
 
-/// Most bytes of an A-MSDU (table 9-25).
+/// Maximum number of bytes of an A-MSDU (table 9-25).
 pub const AMSDU_MAX: usize = 11_454;
 
-/// Why an A-MSDU cannot be written.
+/// Reason for which an A-MSDU cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
 pub enum AmsduError {
     /// A datagram has no form on the wire.
@@ -119,7 +119,7 @@ pub enum AmsduError {
     /// More than [`AMSDU_MAX`].
     #[error("an A-MSDU of {len} bytes, above 11454")]
     Length {
-        /// How many bytes it would have.
+        /// Number of bytes that it would have.
         len: usize,
     },
 }
@@ -219,7 +219,7 @@ pub enum Bitmap {
 /// A compressed block acknowledgement (clause 9.3.1.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
-    /// Whom it answers.
+    /// The station that it answers.
     pub receiver: Mac,
     /// Who answers.
     pub transmitter: Mac,

@@ -36,7 +36,7 @@ pub struct Packet<'a> {
     pub len: u32,
     /// Which part of a datagram it is.
     pub part: Part,
-    /// What it carries.
+    /// Its payload.
     pub transport: Transport<'a>,
     /// The captured bytes of what it carries, transport header included.
     pub body: &'a [u8],
@@ -81,7 +81,7 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why bytes are no IP packet.
+/// Reason for which bytes are no IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The capture holds too little of it.

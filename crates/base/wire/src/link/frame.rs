@@ -54,7 +54,7 @@ pub struct Captured<'a> {
     pub wire_len: u32,
 }
 
-/// Why a frame has no IP packet to show.
+/// Reason for which a frame has no IP packet to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Closed {
     /// Cut before the IP header, or too short for its link.

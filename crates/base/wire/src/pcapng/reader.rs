@@ -12,11 +12,11 @@ use std::borrow::Cow;
 pub struct Packet<'a> {
     /// What it begins with.
     pub link_type: LinkType,
-    /// When it was captured, from the epoch of the file.
+    /// Time at which it was captured, from the epoch of the file.
     pub at: Instant,
     /// Its bytes, perhaps cut by the program that captured it.
     pub data: Cow<'a, [u8]>,
-    /// How many bytes it had on the wire.
+    /// Number of bytes that it had on the wire.
     pub original_len: u32,
     /// Its first comment.
     pub comment: Option<String>,

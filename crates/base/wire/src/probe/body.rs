@@ -204,7 +204,7 @@ fn read_report(reader: &mut Reader<'_>) -> Result<Chunk, Error> {
     Ok(Chunk { train, chunk, chunks, records })
 }
 
-/// How many of `records`, at least one if there is one, fit a [`Message::Report`] of
+/// Number of `records`, at least one if there is one, fit a [`Message::Report`] of
 /// [`MOST_REPORT_LEN`].
 pub fn records_that_fit(records: &[Record]) -> usize {
     let mut room = MOST_REPORT_LEN - HEAD_LEN - REPORT_HEAD_LEN - TAG_LEN;

@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format { name: "probe", magic: MAGIC, version:
 pub const HEAD_LEN: usize = 16;
 /// Length of [`Message::Challenge`]; a shorter [`Message::Hello`] gets no answer.
 pub const CHALLENGE_LEN: usize = HEAD_LEN + COOKIE_LEN + TAG_LEN;
-/// Least length of [`Message::Data`].
+/// Minimum length of [`Message::Data`].
 pub const LEAST_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
 /// Length that a [`Message::Report`] keeps to, so that it fits the path of any link.
 pub const MOST_REPORT_LEN: usize = 1_200;
@@ -23,7 +23,7 @@ pub const MOST_REPORT_LEN: usize = 1_200;
 pub const MOST_FETCHED_LEN: usize = 1_472;
 /// Length of a cookie in bytes.
 pub const COOKIE_LEN: usize = 16;
-/// Most bytes of a message: what UDP over IPv4 carries.
+/// Maximum number of bytes of a message: what UDP over IPv4 carries.
 pub const MOST_LEN: usize = 65_507;
 
 pub(super) const LABEL: &str = "fairwave probe 1";
@@ -36,7 +36,7 @@ pub type Cookie = [u8; COOKIE_LEN];
 pub struct Limits {
     /// Highest rate, in bits of IP packets per second.
     pub rate: BitRate,
-    /// Most packets of data.
+    /// Maximum number of packets of data.
     pub packets: u32,
     /// Longest time from the agreement on.
     pub duration: Duration,
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// Why a receiver does not agree.
+/// Reason for which a receiver does not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It serves as many sessions as it may.
@@ -68,8 +68,8 @@ pub enum Refusal {
 pub struct Record {
     /// Its number within the train.
     pub number: u32,
-    /// When it arrived, by the clock of the end that it arrived at. In the account of packets
-    /// that a receiver sent: when it sent them.
+    /// Time at which it arrived, by the clock of the end that it arrived at. In the account of
+    /// packets that a receiver sent: when it sent them.
     pub arrived: Instant,
 }
 
@@ -95,7 +95,7 @@ pub struct Order {
     pub payload_bytes: u16,
     /// How many packets in all.
     pub packets: u32,
-    /// How many of them, from the first, are sent apart.
+    /// Number of them, from the first, are sent apart.
     pub spaced: u32,
     /// The time between packets that are sent apart.
     pub interval: Duration,
@@ -141,14 +141,14 @@ pub enum Message {
         train: u16,
         /// Its number, from zero in each train.
         number: u32,
-        /// When it was sent, by the clock of the end that sent it.
+        /// Time at which it was sent, by the clock of the end that sent it.
         sent: Instant,
     },
     /// Sender: the train is over; this part of its account, please. Acknowledges the parts before.
     End {
         /// The train.
         train: u16,
-        /// How many packets it had.
+        /// Number of packets that it had.
         sent: u32,
         /// Which part.
         chunk: u16,
@@ -164,7 +164,7 @@ pub enum Message {
     Sent {
         /// The train.
         train: u16,
-        /// How many packets were sent.
+        /// Number of packets that were sent.
         packets: u32,
     },
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::ops::Deref;
 
-/// Most blocks of one acknowledgement. RFC 2018 has room for four, beside timestamps for three.
+/// Maximum number of blocks of one acknowledgement. RFC 2018 has room for four, beside timestamps
+/// for three.
 pub const MOST_BLOCKS: usize = 8;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
@@ -14,7 +15,7 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 pub struct Block {
     /// Where it begins, above the cumulative acknowledgement: there is a gap before it.
     pub offset: NonZeroU32,
-    /// How long it is.
+    /// Its length.
     pub len: NonZeroU32,
 }
 

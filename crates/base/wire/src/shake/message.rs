@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format { name: "SHAKE", magic: MAGIC, version:
 pub const HEAD_LEN: usize = 28;
 /// Bytes of a message of data beside its payload: head, sequence number and seal.
 pub const DATA_OVERHEAD: usize = HEAD_LEN + 8 + crate::seal::TAG_LEN;
-/// Most bytes of a message: what UDP over IPv4 carries.
+/// Maximum number of bytes of a message: what UDP over IPv4 carries.
 pub const MOST_LEN: usize = 65_507;
 /// Data sequence numbers and acknowledgements are below this, so that sums cannot overflow.
 pub const SEQ_LIMIT: u64 = 1 << 62;
@@ -54,15 +54,15 @@ impl Side {
 pub struct Header {
     /// The connection.
     pub connection: u64,
-    /// Who sent it.
+    /// Its sender.
     pub from: Side,
     /// The path on which it was sent.
     pub path: u8,
     /// Its number: grows with every message of this sender on this path, over joins too.
     pub number: NonZeroU64,
-    /// When it was sent, by the sender's clock in microseconds, modulo 2^32.
+    /// Time at which it was sent, by the sender's clock in microseconds, modulo 2^32.
     pub sent_us: u32,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
@@ -157,7 +157,7 @@ pub struct Leave {
     pub last: u64,
 }
 
-/// Why a connection was reset.
+/// Reason for which a connection was reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The application gave it up.

@@ -28,7 +28,7 @@ pub struct Answer {
     pub session: Session,
 }
 
-/// Why bytes are no answer to a station.
+/// Reason for which bytes are no answer to a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AnswerError {
     /// The bytes ended early.

@@ -69,11 +69,11 @@ pub enum Body {
 pub struct Message {
     /// The station's link address, never that of a group.
     pub station: Mac,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
-/// Why bytes are no message.
+/// Reason for which bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

@@ -66,7 +66,7 @@ pub struct Reply {
     pub session: Session,
 }
 
-/// Why bytes are no reply to a station.
+/// Reason for which bytes are no reply to a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReplyError {
     /// The bytes ended early.

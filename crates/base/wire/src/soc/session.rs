@@ -45,7 +45,7 @@ pub struct Greeting {
     pub sequence: u64,
 }
 
-/// Why bytes are no greeting.
+/// Reason for which bytes are no greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GreetingError {
     /// The bytes ended early.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 const FIXED_LEN: usize = 20;
 
-/// Why bytes are no TCP segment, or one cannot be written.
+/// Reason for which bytes are no TCP segment, or one cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// The bytes ended early.

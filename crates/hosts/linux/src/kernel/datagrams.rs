@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Most datagrams of a call.
+/// Maximum number of datagrams of a call.
 pub const BATCH: usize = 32;
 /// Room for the address of a datagram, and for what is told beside it.
 const NAME_BYTES: usize = size_of::<libc::sockaddr_in6>();
@@ -29,7 +29,7 @@ pub struct Told {
     pub to: Option<IpAddr>,
     /// Its differentiated services and ECN byte.
     pub class: Option<u8>,
-    /// When it arrived, by the wall clock, in nanoseconds since 1970.
+    /// Time at which it arrived, by the wall clock, in nanoseconds since 1970.
     pub stamp_ns: Option<u64>,
     /// Datagrams that found no room in the socket's buffer since the socket was opened.
     pub dropped: Option<u32>,

@@ -124,7 +124,7 @@ pub struct Survey {
     pub noise_dbm: Option<i8>,
     /// Whether the interface uses it now.
     pub is_in_use: bool,
-    /// How long the radio has been on it, in milliseconds.
+    /// Time for which the radio has been on it, in milliseconds.
     pub time_ms: Option<u64>,
     /// How much of this the channel was busy, in milliseconds.
     pub busy_ms: Option<u64>,

@@ -103,7 +103,7 @@ pub(crate) trait Transport: Debug {
     /// The application does what is due by [`Self::source_deadline`].
     fn step(&mut self, _host: &mut Host<'_>) {}
 
-    /// When the application, which has started, is to do something next.
+    /// Time at which the application, which has started, is to do something next.
     fn source_deadline(&self) -> Option<Instant> {
         None
     }

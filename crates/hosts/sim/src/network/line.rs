@@ -33,11 +33,11 @@ pub(crate) struct Line {
     bursts: BurstLink,
     pub(crate) queue: Metered,
     busy_until: Instant,
-    /// When the last transmission would have ended without a clock: the next begins there.
+    /// Time at which the last transmission would have ended without a clock: the next begins there.
     finish: Instant,
     /// The packet sent last, which may still be being sent; `None` if it was lost.
     newest: Option<Newest>,
-    /// When the packet sent last arrives, jitter apart: the next one does not before.
+    /// Time at which the packet sent last arrives, jitter apart: the next one does not before.
     order: Instant,
     /// Packets on their way, by time of arrival.
     flight: VecDeque<(Instant, Packet)>,

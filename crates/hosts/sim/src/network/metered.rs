@@ -159,7 +159,7 @@ impl Metered {
             .for_each(|queue| queue.set_service(Instant::ZERO, receiver, service));
     }
 
-    /// When one of the queues may give something though it gave nothing.
+    /// Time at which one of the queues may give something though it gave nothing.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.queues.iter().filter_map(|queue| queue.deadline()).min()
     }

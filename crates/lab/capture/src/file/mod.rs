@@ -19,7 +19,7 @@ pub use source::Compression;
 /// How much is read at a time at most, in bytes.
 const CHUNK: usize = 256 * 1024;
 
-/// Why a capture cannot be read at all.
+/// Reason for which a capture cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be opened, or its beginning cannot be read.
@@ -61,9 +61,9 @@ fn visible(path: &Path) -> String {
 pub struct Broken {
     /// The first byte, counted in the uncompressed capture, of the record that is damaged.
     pub offset: u64,
-    /// How many packets were read before it.
+    /// Number of packets that were read before it.
     pub packets: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -72,13 +72,13 @@ pub struct Broken {
 pub struct Packet<'a> {
     /// Its number in the capture, the first being 1.
     pub number: u64,
-    /// When it was captured, from the epoch of the file.
+    /// Time at which it was captured, from the epoch of the file.
     pub at: Option<Instant>,
     /// What it begins with.
     pub link_type: LinkType,
     /// On which interface of its section it was seen.
     pub interface: u32,
-    /// How many bytes it had on the wire.
+    /// Number of bytes that it had on the wire.
     pub original_len: u32,
     /// Its bytes, perhaps cut by whoever captured it.
     pub data: &'a [u8],

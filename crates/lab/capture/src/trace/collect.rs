@@ -5,7 +5,7 @@ use super::select::Selection;
 use fairwave_trace::analysis::{Kind, Point, Points, Stream, StreamId};
 use std::collections::BTreeMap;
 
-/// Most streams that are kept, of TCP and UDP together; others are counted only.
+/// Maximum number of streams that are kept, of TCP and UDP together; others are counted only.
 pub const KEPT_MAX: usize = 10_000;
 
 /// Keeps selected streams, and the events of those that were named.

@@ -17,7 +17,7 @@ pub struct Event {
     pub side: char,
     /// What: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
     pub what: &'static str,
-    /// How long it was; null of a timeout.
+    /// Time for which it was; null of a timeout.
     pub length_ns: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ pub struct Event {
 pub struct Events {
     /// The first of them.
     pub first: Vec<Event>,
-    /// How many more there were.
+    /// Number of more.
     pub more: u64,
 }
 

@@ -35,7 +35,7 @@ use crate::file::{Capture, Error};
 use events::letter;
 use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
 
-/// How many packets there are between two reports of progress.
+/// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
 /// What became of a capture's packets.

@@ -78,7 +78,7 @@ pub struct BrokenSummary {
     pub offset: u64,
     /// Packets before it.
     pub packets: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -161,9 +161,9 @@ pub struct Connection {
     pub start_ns: u64,
     /// From its first to its last packet.
     pub duration_ns: u64,
-    /// How long it was seen to be open: to the end of the capture, if it was open then.
+    /// Time for which it was seen to be open: to the end of the capture, if it was open then.
     pub watched_ns: u64,
-    /// Why it was over: `closed`, `reset`, `reused`, `evicted` or `capture`.
+    /// Reason for which it was over: `closed`, `reset`, `reused`, `evicted` or `capture`.
     pub end: &'static str,
     /// The end that sent more of the stream: `a` or `b`.
     pub sender: char,

@@ -82,7 +82,7 @@ pub struct TcpWaySummary {
     pub cwr: u64,
     /// Packets marked CE.
     pub ce: u64,
-    /// Most bytes outstanding.
+    /// Maximum number of bytes outstanding.
     pub flight_max: u64,
     /// Round-trip times of its data, seen from the capture.
     pub rtt: Option<TimesSummary>,
@@ -107,7 +107,7 @@ pub struct TcpWaySummary {
     pub window_limited_ns: u64,
     /// Longest time between two packets, whoever was to blame.
     pub gap_max_ns: u64,
-    /// When it began.
+    /// Time at which it began.
     pub gap_max_at_ns: Option<u64>,
     /// Segments that were not followed, there being too many.
     pub untracked: u64,
@@ -194,7 +194,7 @@ pub struct UdpWaySummary {
     pub rate_bps: u64,
     /// Longest time between two datagrams.
     pub gap_max_ns: u64,
-    /// When it began.
+    /// Time at which it began.
     pub gap_max_at_ns: Option<u64>,
     /// What the numbers in its datagrams tell; null where there are none.
     pub numbers: Option<NumbersSummary>,

@@ -7,7 +7,7 @@ use fairwave_units::{Duration, Instant};
 /// How a world is driven.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// When the run ends, if that is before the end of the world's duration.
+    /// Time at which the run ends, if that is before the end of the world's duration.
     pub end: Option<Instant>,
     /// The last part of each wait that is spent awake, and so long after a packet was read. Zero
     /// sleeps to the end, and wakes late by what the host's timers are late.

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 pub struct Turn<'a> {
     /// Time since the start.
     pub now: Instant,
-    /// What was measured so far.
+    /// Measurements so far.
     pub meter: &'a Meter,
     /// What passed each end.
     pub ends: &'a [EndCounts],
@@ -28,7 +28,7 @@ impl Turn<'_> {
     }
 }
 
-/// Why a run ended.
+/// Reason for which a run ended.
 #[derive(Debug)]
 pub enum Stopped {
     /// Its time was over.
@@ -39,7 +39,7 @@ pub enum Stopped {
     Failed(Error),
 }
 
-/// Why a run could not go on.
+/// Reason for which a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The interface of a node does not exist any more.
@@ -72,7 +72,7 @@ pub struct Report {
     pub limits: Limits,
     /// What passed each end, in the order in which the ends were given.
     pub ends: Vec<EndCounts>,
-    /// When it ended.
+    /// Time at which it ended.
     pub end: Instant,
     /// Why.
     pub stopped: Stopped,

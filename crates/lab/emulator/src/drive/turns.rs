@@ -48,7 +48,7 @@ pub(super) struct Turns<'w> {
     slab: Slab,
     entrance: Entrance,
     joined: Joined,
-    /// When a frame was read last.
+    /// Time at which a frame was read last.
     last_read: Option<Instant>,
     record: Option<log::Writer>,
     inbox: Inbox,
@@ -64,7 +64,7 @@ pub(super) struct Turns<'w> {
 struct Joined {
     joiner: Joiner,
     port: usize,
-    /// When each arrived.
+    /// Time at which each arrived.
     at: Vec<Instant>,
     bytes: u64,
 }

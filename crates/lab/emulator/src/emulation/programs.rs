@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Folder of the run directory with what programs wrote.
 pub const LOGS: &str = "programs";
-/// How long a program may take to end by itself when it is asked to.
+/// Time for which a program may take to end by itself when it is asked to.
 const GRACE: Duration = Duration::from_secs(1);
 /// How often programs are looked at.
 const LOOK: Duration = Duration::from_millis(5);

@@ -29,7 +29,7 @@ pub struct Replay<'a> {
     pub directory: Option<&'a Path>,
 }
 
-/// Why there is no replay.
+/// Reason for which there is no replay.
 #[derive(Debug, thiserror::Error)]
 enum Lack {
     #[error("{0}: there is no record of what went into this run; emulate with --record")]

@@ -87,7 +87,7 @@ pub struct Emulated {
     pub is_ended: bool,
 }
 
-/// Why there was no emulation.
+/// Reason for which there was no emulation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The namespaces could not be built.

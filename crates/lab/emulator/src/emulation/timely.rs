@@ -31,7 +31,7 @@ pub struct Timely {
     pub is_repeated: bool,
 }
 
-/// Why there is no run.
+/// Reason for which there is no run.
 #[derive(Debug, thiserror::Error)]
 pub enum TimelyError {
     /// It failed.
@@ -68,7 +68,7 @@ pub fn timely(
     Ok(Timely { run, is_repeated: true })
 }
 
-/// Why a run cannot be believed, if it cannot.
+/// Reason for which a run cannot be believed, if it cannot.
 pub fn late(run: &Run) -> Option<&str> {
     run.summary.emulation.as_ref()?.invalid_reason.as_deref()
 }

@@ -14,7 +14,7 @@ pub enum Record<'a> {
         at: Instant,
         /// Where it entered, and where it was to leave.
         ends: (NodeId, NodeId),
-        /// How long it was, in bytes.
+        /// Time for which it was, in bytes.
         len: u32,
         /// The packet, as far as it was kept.
         bytes: &'a [u8],
@@ -35,7 +35,7 @@ pub enum Record<'a> {
     },
 }
 
-/// Why a record cannot be read, or not beyond a certain entry.
+/// Reason for which a record cannot be read, or not beyond a certain entry.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file could not be read.
@@ -62,7 +62,7 @@ pub enum Error {
         records: u64,
         /// Time of the last of them.
         until: Instant,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
 }

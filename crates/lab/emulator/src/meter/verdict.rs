@@ -32,7 +32,7 @@ pub struct Fidelity {
     pub reference: Option<Lateness>,
     /// The part of the time that the loop was on a core, 0 to 1.
     pub cpu_load: f64,
-    /// How long the machine was suspended.
+    /// Time for which the machine was suspended.
     pub suspended: Duration,
     /// Packets read from all ends.
     pub packets_in: u64,

@@ -28,7 +28,7 @@ const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 const MORE_FRAGMENTS: u16 = 0x2000;
 
-/// Why a packet cannot be put on the wire.
+/// Reason for which a packet cannot be put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The unfinished checksum is not within the packet.
@@ -38,7 +38,7 @@ pub enum Error {
         start: u16,
         /// Where its field is, from there.
         offset: u16,
-        /// How long the packet is.
+        /// Time for which the packet is.
         len: usize,
     },
     /// The packet is not what its header says that it is to be cut into.
@@ -124,7 +124,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// How many packets are still to come.
+    /// Number of packets that are still to come.
     pub fn left(&self) -> usize {
         let rest = self.frame.len() - self.headers - self.done;
         if self.count == 0 { rest.div_ceil(self.size).max(1) } else { rest.div_ceil(self.size) }

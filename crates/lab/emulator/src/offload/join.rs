@@ -84,7 +84,7 @@ impl Joiner {
         self.count == 0
     }
 
-    /// How many packets are in it.
+    /// Number of packets that are in it.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -108,7 +108,7 @@ pub(super) trait Carrier: Send {
     /// What every flow has.
     fn common(&mut self) -> &mut Common;
 
-    /// When it wants to be woken.
+    /// Time at which it wants to be woken.
     fn deadline(&self) -> Option<Instant>;
 
     /// Its deadline has come.
@@ -163,7 +163,7 @@ pub struct KernelFlow {
     pub reordered: u64,
     /// Round trips of datagrams that the sink returned, after the warm-up.
     pub echoes: Option<fairwave_sim::Times>,
-    /// Why it ended before its time, if it did.
+    /// Reason for which it ended before its time, if it did.
     pub failure: Option<Failure>,
 }
 

@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 
 /// Calls of the kernel for one socket before others, and datagrams that are due, have their turn.
 const TURN: usize = 4;
-/// How long a connection waits for its proxy to listen, and how often it looks.
+/// Time for which a connection waits for its proxy to listen, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 /// Bytes of a proxy's answer at most.
@@ -96,12 +96,12 @@ pub(super) struct ConnectionFlow {
     is_multipath: bool,
     phase: Phase,
     backlog: Backlog,
-    /// When the backlog has more.
+    /// Time at which the backlog has more.
     next_frame: Option<Instant>,
     addresses: (SocketAddr, SocketAddr),
     /// Where the proxy listens that it passes.
     through: Option<SocketAddr>,
-    /// When it is asked again, which did not listen yet.
+    /// Time at which it is asked again, which did not listen yet.
     again: Option<Instant>,
     /// What the proxy has answered so far.
     answer: Vec<u8>,

@@ -50,7 +50,7 @@ struct Received {
 }
 
 impl Received {
-    /// When a datagram arrived that is taken at `now` and has `waited`.
+    /// Time at which a datagram arrived that is taken at `now` and has `waited`.
     fn arrival(&self, stamp: Stamp, now: Instant, waited: Duration) -> Instant {
         arrival(now, waited, self.emptied.max(stamp.sent))
     }
@@ -118,7 +118,7 @@ impl DatagramFlow {
         }
     }
 
-    /// When the next datagram is due.
+    /// Time at which the next datagram is due.
     fn due(&self) -> Option<Instant> {
         self.next.map(|emission| self.common.spec.start + emission.at)
     }

@@ -45,7 +45,7 @@ pub enum Error {
     Thread(#[from] io::Error),
 }
 
-/// Why a flow ended before its time.
+/// Reason for which a flow ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} failed at {at}: {what}: {cause}")]
 pub struct Failure {

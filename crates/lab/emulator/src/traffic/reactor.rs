@@ -33,7 +33,7 @@ const TIMER: u64 = u64::MAX - 1;
 /// When what is done beside the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// When the run ends.
+    /// Time at which the run ends.
     pub duration: Duration,
     /// Outcomes count from here on.
     pub warm_up: Duration,
@@ -65,7 +65,7 @@ impl Timing {
 pub struct Report {
     /// Each flow, in the order in which they were given.
     pub flows: Vec<KernelFlow>,
-    /// When the run ended.
+    /// Time at which the run ended.
     pub ended: Instant,
     /// How late datagrams were sent: after their source said that they are due. Their delays count
     /// from when they were sent.

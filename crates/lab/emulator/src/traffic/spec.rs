@@ -20,7 +20,7 @@ pub struct Spec {
     pub source: Place,
     /// Where its data goes. Its port may be 0, too.
     pub sink: Place,
-    /// When it starts.
+    /// Time at which it starts.
     pub start: Instant,
     /// When its application stops sending. What it has written by then is still delivered.
     pub stop: Option<Instant>,
@@ -99,7 +99,7 @@ pub enum Writes {
 /// Datagrams of a source.
 #[derive(Clone, Debug)]
 pub struct Datagrams {
-    /// When they are sent, and how long each is.
+    /// Time at which they are sent, and how long each is.
     pub source: Source,
     /// The random stream of the source.
     pub random: Stream,
@@ -118,7 +118,7 @@ pub struct Probe {
     pub watches: Option<FlowId>,
 }
 
-/// Why a flow of a world cannot run on sockets.
+/// Reason for which a flow of a world cannot run on sockets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} cannot run on the kernel's sockets: {why}")]
 pub struct Unfit {

@@ -11,7 +11,7 @@ pub(super) const LEN: usize = 12;
 pub(super) struct Stamp {
     /// Counting from zero and around.
     pub(super) sequence: u32,
-    /// When it was handed to the kernel.
+    /// Time at which it was handed to the kernel.
     pub(super) sent: Instant,
 }
 

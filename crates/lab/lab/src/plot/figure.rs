@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a figure could not be drawn.
+/// Reason for which a figure could not be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the figure {title:?} cannot be drawn: {why}")]
 pub struct Error {
@@ -94,7 +94,7 @@ pub struct Span {
     pub from: f64,
     /// The last x.
     pub to: f64,
-    /// The least y.
+    /// The smallest y.
     pub low: f64,
     /// The greatest y.
     pub high: f64,

@@ -4,7 +4,7 @@ use super::figure::{Error, Figure, Form, Span, SpanSeries};
 use super::frame;
 use plotters::prelude::*;
 
-/// Least height of what is drawn as a bar, as a part of the axis: about a pixel and a half.
+/// Minimum height of what is drawn as a bar, as a part of the axis: about a pixel and a half.
 const LEAST: f64 = 0.004;
 
 type Chart<'a, 'b> = ChartContext<

@@ -34,7 +34,7 @@ const LONGEST_FRAME: Duration = Duration::from_millis(600);
 /// One beacon time unit (802.11-2020 clause 3.1).
 const TIME_UNIT_US: u64 = 1024;
 
-/// Why a frame could not be written.
+/// Reason for which a frame could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file did not take it.

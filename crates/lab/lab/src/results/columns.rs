@@ -17,7 +17,7 @@ pub struct FlowRow {
     pub flow: Arc<str>,
     /// Its state.
     pub sample: FlowSample,
-    /// When the sample before was taken; the start of the run for the first.
+    /// Time at which the sample before was taken; the start of the run for the first.
     pub since: Instant,
     /// What had been delivered then.
     pub delivered_before: u64,

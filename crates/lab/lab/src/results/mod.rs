@@ -83,7 +83,7 @@ pub mod column {
 
 use std::path::{Path, PathBuf};
 
-/// Why a run directory could not be written or read.
+/// Reason for which a run directory could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system refused.

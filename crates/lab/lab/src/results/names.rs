@@ -93,7 +93,7 @@ impl Names {
         self.ap_queues[id.0 as usize]
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn flow_count(&self) -> usize {
         self.flows.len()
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct PairRow {
     /// When.
     pub at: Instant,
-    /// When the interval began.
+    /// Time at which the interval began.
     pub since: Instant,
     /// The transmitter's name.
     pub transmitter: Arc<str>,
@@ -29,7 +29,7 @@ pub struct PairRow {
 #[derive(Debug, Default)]
 pub(super) struct PairsBefore {
     sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
-    /// When the interval that is being sampled began, and when it ended.
+    /// Time at which the interval that is being sampled began, and when it ended.
     interval: (Instant, Instant),
 }
 

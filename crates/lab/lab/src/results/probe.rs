@@ -38,7 +38,7 @@ pub struct SizeSummary {
     pub naive: Option<IntervalSummary>,
     /// Packets that waited at the first drop of a full buffer.
     pub corrected: Option<IntervalSummary>,
-    /// The least of the trains.
+    /// The smallest of the trains.
     #[schemars(extend("unit" = "packets"))]
     pub corrected_least: Option<f64>,
     /// The most of the trains.
@@ -58,7 +58,7 @@ pub struct SizeSummary {
 /// Mean and 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalSummary {
-    /// How many trains.
+    /// Number of trains.
     pub n: u64,
     /// The mean.
     #[schemars(extend("unit" = "that of what it is the mean of"))]

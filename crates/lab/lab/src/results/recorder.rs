@@ -27,7 +27,7 @@ pub struct Recorder {
     capture: Option<Capture>,
     taps: Option<Taps>,
     contents: PacketContents,
-    /// When each flow was sampled last, and what had been delivered.
+    /// Time at which each flow was sampled last, and what had been delivered.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
 }

@@ -61,7 +61,7 @@ pub struct FlowSummary {
     pub name: String,
     /// Where its data goes, seen from the radio.
     pub direction: Direction,
-    /// When it starts, from the start of the run.
+    /// Time at which it starts, from the start of the run.
     pub start_ns: u64,
     /// Mean rate of delivery to the application.
     pub goodput_bps: u64,
@@ -90,7 +90,7 @@ pub struct FlowSummary {
     pub longest_silence_ns: u64,
     /// Longest time with a window of at most two segments, over the whole run.
     pub collapsed: Stretch,
-    /// When the last byte of a sized flow was delivered, from the start of the run.
+    /// Time at which the last byte of a sized flow was delivered, from the start of the run.
     pub completed_ns: Option<u64>,
     /// From a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,

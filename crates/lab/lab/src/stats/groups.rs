@@ -28,9 +28,9 @@ pub fn unfair(shares: &[f64]) -> bool {
 /// The best division of some values into a lower and an upper group of at least two each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
-    /// How many values there are.
+    /// Number of values.
     pub n: usize,
-    /// How many of them are in the lower group.
+    /// Number of terminals in the lower group.
     pub lower: usize,
     /// Mean of the lower group.
     pub low: f64,

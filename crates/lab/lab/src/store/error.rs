@@ -1,9 +1,9 @@
-//! Why a store cannot be used.
+//! Reason for which a store cannot be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a store could not be used.
+/// Reason for which a store could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("store of results {path}: {source}")]
 pub struct Error {

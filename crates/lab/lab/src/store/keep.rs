@@ -96,7 +96,7 @@ impl Store {
         &self.version
     }
 
-    /// How many runs were taken from it instead of being made.
+    /// Number of runs that were taken from it instead of being made.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }

@@ -26,7 +26,7 @@ pub struct Content {
 pub struct OfVersion {
     /// The version; `None` where the files are damaged or have another format.
     pub version: Option<Version>,
-    /// How many results, superseded ones included.
+    /// Number of results, superseded ones included.
     pub results: u64,
     /// What they take.
     pub size: Bytes,

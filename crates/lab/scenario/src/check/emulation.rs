@@ -133,8 +133,8 @@ impl Check<'_> {
         }
     }
 
-    /// Why a probe on sockets cannot watch another, if so: that one is simulated, and its arrivals
-    /// are not known here.
+    /// Reason for which a probe on sockets cannot watch another, if so: that one is simulated, and
+    /// its arrivals are not known here.
     fn apart(&self, name: &str, probe: &Probe, names: &[String]) -> Option<Refusal> {
         let watched = probe.watches.as_ref()?;
         let on_sockets = self.scenario.kernel_flows();

@@ -141,7 +141,8 @@ fn refused_ends(nodes: &[Expanded], link: &Link) -> Option<Refusal> {
     (pairs.is_empty() || pairs.iter().any(|(a, b)| a == b)).then(same)
 }
 
-/// Why a name or pattern that no node has is refused, of which there is a `what` for each node.
+/// Reason for which a name or pattern that no node has is refused, of which there is a `what` for
+/// each node.
 pub(super) fn refused_name(name: &str, names: &[&str], what: &str) -> Refusal {
     let unknown = || match name.strip_suffix('*') {
         None => Refusal::new(format!("there is no node called {name:?}")),

@@ -20,7 +20,7 @@ pub(super) struct Asked {
     pub(super) parts: Vec<Part>,
     /// Axes by their indices, with the labels of their values: runs are read by them.
     pub(super) labels: Vec<(usize, String)>,
-    /// How many seeds.
+    /// Number of seeds.
     pub(super) seeds: u64,
 }
 

@@ -26,7 +26,7 @@ pub struct Declared {
     /// The day on which grid, weights and anchors were settled, as 2026-11-23. Runs that confirm
     /// are later and have other seeds.
     pub declared: String,
-    /// How many seeds a set-up has.
+    /// Number of seeds that a set-up has.
     #[serde(default)]
     pub seeds: Seeds,
     /// What the quick form sets in every run, as `key=value`.
@@ -52,7 +52,7 @@ pub struct Declared {
     pub anchor: Vec<AnchorFile>,
 }
 
-/// How many seeds a set-up has, and which.
+/// Number of seeds that a set-up has, and which.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seeds {
@@ -329,7 +329,7 @@ impl Declared {
         runs.map(|claim| claim.id.clone()).collect()
     }
 
-    /// Why a claim has one set-up only, if that is declared.
+    /// Reason for which a claim has one set-up only, if that is declared.
     pub fn single(&self, claim: &str) -> Option<&str> {
         self.single.iter().find(|single| single.id == claim).map(|single| single.why.as_str())
     }

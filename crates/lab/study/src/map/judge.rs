@@ -41,7 +41,7 @@ impl Word {
     }
 }
 
-/// How many set-ups there are of each kind.
+/// Number of set-ups of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Set-ups of the grid.
@@ -60,7 +60,7 @@ impl Tally {
         self.admitted - self.undecided
     }
 
-    /// How many set-ups there are of each kind, in words. `share` is by weight.
+    /// Number of set-ups of each kind, in words. `share` is by weight.
     pub fn text(&self, share: Option<f64>) -> String {
         let (Self { tried, admitted, holding, undecided }, decided) = (*self, self.decided());
         let share = share.map_or(String::new(), |share| format!(" ({:.0} %)", 100.0 * share));
@@ -79,7 +79,7 @@ impl Tally {
 pub struct Judged {
     /// What it came to in each set-up, in the order of [`Grid::set_ups`].
     pub outcomes: Vec<(SetUp, Outcome)>,
-    /// How many there are of each kind.
+    /// Number of there that are of each kind.
     pub tally: Tally,
     /// By weight, the share of admitted and decided set-ups in which the claim holds; `None` if
     /// there are none.
@@ -130,7 +130,7 @@ impl Judged {
         }
     }
 
-    /// Why nothing can be said.
+    /// Reason for which nothing can be said.
     fn why_not(&self) -> String {
         let Tally { tried, admitted, .. } = self.tally;
         let left_out = self.outcomes.iter().filter_map(|(_, outcome)| match outcome {

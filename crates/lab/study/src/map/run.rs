@@ -144,8 +144,8 @@ impl Ask<'_> {
         if self.confirms && !self.quick { seeds.full } else { seeds.quick }
     }
 
-    /// The most seeds of a set-up. The quick form does not go on: its verdicts may stay open. What
-    /// a run explores, another one confirms, which has the last word.
+    /// Maximum number of seeds of a set-up. The quick form does not go on: its verdicts may stay
+    /// open. What a run explores, another one confirms, which has the last word.
     fn most(&self) -> u64 {
         let seeds = self.declared.seeds;
         match (self.quick, self.confirms) {

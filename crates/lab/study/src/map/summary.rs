@@ -70,17 +70,17 @@ pub struct ClaimMap {
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
     #[schemars(extend("unit" = "1"))]
     pub share: Option<f64>,
-    /// How many set-ups there are of each kind.
+    /// Number of set-ups of each kind.
     pub setups: Tally,
     /// The parameter that decides most; null where none does.
     pub decides: Option<Decides>,
     /// The same for the conditions on direction alone; null where none is about magnitude.
     pub direction: Option<Direction>,
-    /// What was measured in the set-up of the study's own scenario files.
+    /// Measurements in the set-up of the study's own scenario files.
     pub measured: Map<String, Value>,
-    /// When it counts as holding.
+    /// Time at which it counts as holding.
     pub criterion: String,
-    /// Why it came out so in that set-up, in numbers.
+    /// Reason for which it came out so in that set-up, in numbers.
     pub note: String,
     /// In how many set-ups it holds, by one value of one axis at a time.
     pub one_way: Vec<Row>,
@@ -137,7 +137,7 @@ pub struct PointOfMap {
     pub outcome: &'static str,
     /// The anchor that it contradicts; null unless it is left out.
     pub contradicts: Option<String>,
-    /// Why it does not hold or could not be decided.
+    /// Reason for which it does not hold or could not be decided.
     pub reason: Option<String>,
     /// Number of seeds that it took.
     pub seeds: u64,

@@ -14,7 +14,7 @@ const MOST: u64 = 1 << 40;
 #[derive(Clone, Debug)]
 pub(super) struct Severity {
     part: Duration,
-    /// When the counts last lost a part, and what was delivered by the last ACK.
+    /// Time at which the counts last lost a part, and what was delivered by the last ACK.
     since: Option<Instant>,
     delivered: Option<u64>,
     lost: u64,

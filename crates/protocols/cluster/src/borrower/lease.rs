@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 /// A lease is taken to be so much shorter.
 pub(super) const DRIFT: u64 = 4096;
 
-/// Most time to wait after a denial, so that a lender with a wrong clock is tried again.
+/// Maximum time to wait after a denial, so that a lender with a wrong clock is tried again.
 pub(super) const LONGEST_REST: Duration = Duration::from_secs(3_600);
 
 /// A renewal is asked for at least so often before the lease is over.

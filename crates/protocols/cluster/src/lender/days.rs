@@ -22,7 +22,7 @@ impl Days {
         Self { midnight, today: 0, totals: BTreeMap::new(), accounts: BTreeMap::new() }
     }
 
-    /// How long it is until the next midnight.
+    /// Time until the next midnight.
     pub(crate) fn rest(&self, now: Instant) -> Duration {
         let first = self.midnight.since(now);
         let since = Duration::from_nanos(now.since(self.midnight).as_nanos() % DAY.as_nanos());

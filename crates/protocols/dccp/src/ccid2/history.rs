@@ -36,7 +36,7 @@ pub(super) struct History {
 /// What is new about a packet with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub(super) at: Instant,
     /// Whether it had been given up before.
     pub(super) was_lost: bool,

@@ -31,7 +31,7 @@ struct Interval {
     dropped: u64,
     /// The general discount factor when it began.
     folded: f64,
-    /// How long it took to send, as far as that is known.
+    /// Time for which it took to send, as far as that is known.
     span: Option<Duration>,
 }
 

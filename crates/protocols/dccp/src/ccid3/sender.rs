@@ -20,7 +20,7 @@ use fairwave_wire::dccp::{DropCode, Dropped, Options, Runs, Seq48, Value};
 const NOMINAL_SEGMENT: f64 = 1460.0;
 /// Headers that TFRC-SP counts, in bytes: 20 of IPv4 and 16 of DCCP-Data (RFC 5622, section 5).
 const SMALL_PACKET_HEADERS: f64 = 36.0;
-/// The least time between packets of TFRC-SP (RFC 4828, section 4.3).
+/// The smallest time between packets of TFRC-SP (RFC 4828, section 4.3).
 const SMALL_PACKET_SPACING: Duration = Duration::from_millis(10);
 
 /// What the segment size s is (RFC 4342, section 5.3).

@@ -12,7 +12,7 @@ use fairwave_wire::dccp::{Header, Kind, Options, ResetCode, Seq48, Value};
 use fairwave_wire::seal::{TAG_LEN, Tag};
 
 const LABEL: &str = "dccp init cookie";
-/// How long a cookie is good: a client that comes later has given up before.
+/// Time for which a cookie is good: a client that comes later has given up before.
 const LIFETIME: Duration = Duration::from_secs(64);
 /// Bytes of options that fit a cookie: 253, less time, two numbers and the seal.
 const OPTIONS_MAX: usize = 253 - 8 - 8 - 8 - TAG_LEN;

@@ -203,7 +203,7 @@ pub struct Connection<P: Payload> {
     retry_after: Duration,
     /// What the retry timer repeats is to be sent now.
     retry: bool,
-    /// When the present state has lasted too long.
+    /// Time at which the present state has lasted too long.
     give_up_at: Option<Instant>,
     time_wait: Option<Instant>,
     /// The application closes: until when its data may go out.

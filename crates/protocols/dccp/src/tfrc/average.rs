@@ -21,7 +21,7 @@ pub struct Weighed {
 pub struct Method {
     /// The closed intervals that count, n, at most [`N`].
     pub n: usize,
-    /// The least general discount factor, THRESHOLD of section 5.5; `None` discounts nothing.
+    /// The smallest general discount factor, THRESHOLD of section 5.5; `None` discounts nothing.
     pub threshold: Option<f64>,
 }
 

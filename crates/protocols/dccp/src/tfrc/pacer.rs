@@ -1,4 +1,4 @@
-//! When the next packet may go (RFC 5348, sections 4.6 and 8.3).
+//! Time at which the next packet may go (RFC 5348, sections 4.6 and 8.3).
 
 use fairwave_units::{Duration, Instant};
 
@@ -9,7 +9,7 @@ pub struct Pacer {
     last: Option<Instant>,
     /// Granularity of the timers, t_gran.
     granularity: Duration,
-    /// The least time between packets; CCID 4 sets 10 ms.
+    /// The smallest time between packets; CCID 4 sets 10 ms.
     least: Duration,
     sent_at: Instant,
 }
@@ -21,7 +21,8 @@ impl Pacer {
         Self { last: None, granularity, least, sent_at: Instant::ZERO }
     }
 
-    /// When the next packet may go, early by t_delta at most, if packets are `t_ipi` apart.
+    /// Time at which the next packet may go, early by t_delta at most, if packets are `t_ipi`
+    /// apart.
     pub fn next(&self, t_ipi: Duration, rtt: Duration) -> Instant {
         let Some(last) = self.last else { return Instant::ZERO };
         let paced = last + t_ipi - self.t_delta(t_ipi, rtt);

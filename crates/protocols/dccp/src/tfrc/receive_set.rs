@@ -2,7 +2,7 @@
 
 use fairwave_units::{Duration, Instant};
 
-/// The most values kept, N of section 8.2.2.
+/// Maximum number of values kept, N of section 8.2.2.
 const N: usize = 3;
 
 /// Recent receive rates in bytes a second, each with the time it was reported.

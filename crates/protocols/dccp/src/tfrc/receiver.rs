@@ -42,7 +42,7 @@ pub struct Data {
     pub seq: u64,
     /// Its payload in bytes.
     pub bytes: u64,
-    /// When it was sent, ts_i.
+    /// Time at which it was sent, ts_i.
     pub sent: Instant,
     /// The sender's round-trip time R_i, if it has one.
     pub rtt: Option<Duration>,
@@ -53,7 +53,7 @@ pub struct Data {
 /// Feedback (RFC 5348, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
-    /// When the newest packet was sent, t_recvdata.
+    /// Time at which the newest packet was sent, t_recvdata.
     pub sent: Instant,
     /// How long ago that arrived, t_delay.
     pub delay: Duration,

@@ -18,13 +18,13 @@ use limited::DataLimited;
 const T_MBI: f64 = 64.0;
 /// The nofeedback timer before there is a round-trip time (RFC 5348, section 4.2).
 const FIRST_TIMER: Duration = Duration::from_secs(2);
-/// The least round-trip time to compute with: the equation has none for zero.
+/// The smallest round-trip time to compute with: the equation has none for zero.
 const LEAST_RTT: f64 = 1e-6;
 
 /// What feedback says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// When the newest packet it knows of was sent, t_recvdata.
+    /// Time at which the newest packet it knows of was sent, t_recvdata.
     pub sent: Instant,
     /// How long the receiver kept it, t_delay.
     pub delay: Duration,
@@ -154,7 +154,7 @@ impl Sender {
         }
     }
 
-    /// When the next packet may go.
+    /// Time at which the next packet may go.
     pub fn next_send(&self) -> Instant {
         self.pacer.next(self.t_ipi(), self.rtt().unwrap_or(Duration::ZERO))
     }

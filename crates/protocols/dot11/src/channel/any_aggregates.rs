@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-/// When each payload was done, and at whom it came when.
+/// Time at which each payload was done, and at whom it came when.
 #[derive(Default)]
 struct Told {
     done: BTreeMap<u32, (Instant, Fate)>,

@@ -292,7 +292,7 @@ impl Contention {
         contends.then(|| Instant::from_nanos(time()))
     }
 
-    /// When the next backoff ends, if all stays idle.
+    /// Time at which the next backoff ends, if all stays idle.
     pub(super) fn next_access(&self) -> Option<Instant> {
         let first = self.groups.iter().map(Group::next_access).min();
         first.filter(|time| *time != BUSY).map(Instant::from_nanos)

@@ -44,7 +44,7 @@ pub(super) struct Mac {
     /// End of the TXOP under way, and of its last exchange.
     pub(super) txop_end: Instant,
     pub(super) exchange_end: Instant,
-    /// When the last A-MPDU for this radio ended of which it decoded something.
+    /// Time at which the last A-MPDU for this radio ended of which it decoded something.
     pub(super) ampdu_end: Option<Instant>,
     /// How much airtime it takes over from its host; `None`: as many frames as fill a PPDU.
     pub(super) airtime_limits: Option<AirtimeLimits>,

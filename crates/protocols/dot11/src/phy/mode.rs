@@ -103,7 +103,7 @@ pub struct Mode {
     tail_bits: u32,
 }
 
-/// Why there is no such mode.
+/// Reason for which there is no such mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMode {
     /// The format's table ends before this index.
@@ -369,7 +369,7 @@ impl Mode {
         Duration::from_nanos(rounded)
     }
 
-    /// The most bytes whose data takes no more than `time`.
+    /// Maximum number of bytes whose data takes no more than `time`.
     pub(super) fn data_within(self, time: Duration) -> u32 {
         let bits = if self.format == Format::Dsss {
             time.as_nanos() / 1_000 * self.rate().0 / 1_000_000

@@ -31,7 +31,7 @@ const ENOUGH: u32 = 30;
 /// Attempts at each stage of the retry chain.
 const ATTEMPTS: u32 = 2;
 
-/// What was measured of a rate.
+/// Measurements of a rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     /// MPDUs of this interval.

@@ -12,7 +12,7 @@ const LEASE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Outgoing {
     order: Order,
-    /// When the next packet is due, the session's pace aside.
+    /// Time at which the next packet is due, the session's pace aside.
     next: Instant,
     lease: Instant,
 }

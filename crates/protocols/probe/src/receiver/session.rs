@@ -47,7 +47,7 @@ impl Session {
         }
     }
 
-    /// When it is over if nothing is heard.
+    /// Time at which it is over if nothing is heard.
     pub(super) fn ends(&self, idle: Duration) -> Instant {
         (self.heard + idle).min(self.began + self.granted.duration + idle)
     }
@@ -94,7 +94,7 @@ impl Session {
         self.next().is_none().then_some(self.records.len() as u32)
     }
 
-    /// When the next packet is to be sent, if any is.
+    /// Time at which the next packet is to be sent, if any is.
     pub(super) fn next(&self) -> Option<Instant> {
         let outgoing = self.outgoing.as_ref().filter(|_| self.chunks.is_empty())?;
         let until = self.began + self.granted.duration;

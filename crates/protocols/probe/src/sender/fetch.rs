@@ -65,7 +65,7 @@ impl Incoming {
         self.heard + self.order.interval + QUIET
     }
 
-    /// When an order is due, or the silence too long.
+    /// Time at which an order is due, or the silence too long.
     pub(super) fn next(&self) -> Instant {
         self.next.min(self.quiet())
     }

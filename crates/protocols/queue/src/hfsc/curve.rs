@@ -130,8 +130,8 @@ impl Shifted {
         (self.x + self.dx).saturating_add(curve.then.until(wanted - self.dy))
     }
 
-    /// When a class that has got `y` may be served ahead of time. Where the curve is convex, the
-    /// later, greater rate has to be prepared for: by the line of that rate.
+    /// Time at which a class that has got `y` may be served ahead of time. Where the curve is
+    /// convex, the later, greater rate has to be prepared for: by the line of that rate.
     pub(super) fn eligible_at(&self, curve: &Curve, y: u64) -> u64 {
         if curve.is_concave {
             return self.time_of(curve, y);

@@ -18,7 +18,7 @@ pub struct Delta {
     pub arrival_ms: f64,
     /// Between their last departures, in ms.
     pub departure_ms: f64,
-    /// When the later one had arrived, in ms of the receiver's clock.
+    /// Time at which the later one had arrived, in ms of the receiver's clock.
     pub at_ms: f64,
 }
 

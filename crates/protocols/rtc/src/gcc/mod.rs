@@ -38,9 +38,10 @@ pub struct Bounds {
 /// What feedback says of a packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: Instant,
-    /// When it arrived, in nanoseconds of the receiver's clock; `None`: not, as far as is known.
+    /// Time at which it arrived, in nanoseconds of the receiver's clock; `None`: not, as far as is
+    /// known.
     pub arrived: Option<i64>,
     /// Its length with headers.
     pub bytes: u32,

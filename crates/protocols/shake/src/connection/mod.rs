@@ -245,7 +245,7 @@ pub struct Connection<P: Payload> {
     duplicates: u32,
     /// When pacing lets a path send that could otherwise.
     pace_at: Option<Instant>,
-    /// When a segment that may hold the line up should have been acknowledged.
+    /// Time at which a segment that may hold the line up should have been acknowledged.
     overdue_at: Option<Instant>,
     persist_at: Option<Instant>,
     persist_backoff: u32,

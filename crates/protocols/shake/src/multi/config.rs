@@ -5,7 +5,7 @@ use fairwave_units::Seq32;
 use fairwave_wire::multi::HEADER_LEN;
 use thiserror::Error;
 
-/// Most connections of a set.
+/// Maximum number of connections of a set.
 pub const MOST_CONNECTIONS: usize = 32;
 /// Least block in bytes. Smaller ones would cost more to remember than they carry.
 pub const LEAST_BLOCK: u16 = 64;
@@ -74,7 +74,7 @@ pub struct Dial {
     pub law: BuildController,
 }
 
-/// Why there can be no such set.
+/// Reason for which there can be no such set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// Too few or too many connections.
@@ -83,7 +83,7 @@ pub enum ConfigError {
     /// Weights that do not match the connections.
     #[error("give each of the {connections} connections a weight of 1 to 1000000")]
     Weights {
-        /// How many connections there are.
+        /// Number of connections.
         connections: usize,
     },
     /// A block that is too small, or does not fit a buffer.

@@ -15,7 +15,7 @@ pub enum Mark {
     Header(Header),
 }
 
-/// Why there is no mark where one must be.
+/// Reason for which there is no mark where one must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MarkError {
     /// The bytes are none.

@@ -73,7 +73,7 @@ pub enum Event {
     Broken,
 }
 
-/// Why a connection failed.
+/// Reason for which a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The peer reset or refused it.

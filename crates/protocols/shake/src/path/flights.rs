@@ -17,7 +17,7 @@ pub(crate) struct Flight {
     pub(crate) seq: u64,
     /// Sequence numbers that the segment takes.
     pub(crate) len: u32,
-    /// When it left.
+    /// Time at which it left.
     pub(crate) at: Instant,
     /// It was echoed, is known to have arrived, or was declared lost.
     done: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Flight {
 pub(crate) struct Flights {
     /// From the first that is in flight on.
     messages: VecDeque<Flight>,
-    /// How many of these are in flight, and their bytes.
+    /// Number of these are in flight, and their bytes.
     count: usize,
     bytes: u32,
     /// The number taken last, whatever the message was.
@@ -36,7 +36,8 @@ pub(crate) struct Flights {
     highest_echo: u64,
     /// When messages are lost because a later one arrived some time ago.
     loss_at: Option<Instant>,
-    /// When the last message in flight was acknowledged; `None` if it was given up with all others.
+    /// Time at which the last message in flight was acknowledged; `None` if it was given up with
+    /// all others.
     quiet_since: Option<Instant>,
 }
 
@@ -76,7 +77,7 @@ impl Flights {
         self.loss_at
     }
 
-    /// When the last message that was in flight then was acknowledged; others may be now.
+    /// Time at which the last message that was in flight then was acknowledged; others may be now.
     pub(crate) fn quiet_since(&self) -> Option<Instant> {
         self.quiet_since
     }

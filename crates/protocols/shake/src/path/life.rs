@@ -166,7 +166,7 @@ impl Life {
         self.checks = 0;
     }
 
-    /// When the message that belongs to the state is repeated.
+    /// Time at which the message that belongs to the state is repeated.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match self.state {
             State::Joining { retry_at, .. } | State::Leaving { retry_at, .. } => Some(retry_at),

@@ -14,7 +14,7 @@ pub(super) struct LossRate {
     counts: Counts,
     /// Losses up to this number belong to the last loss event.
     event_until: u64,
-    /// When a message left last.
+    /// Time at which a message left last.
     launched_at: Instant,
 }
 

@@ -5,10 +5,10 @@ use fairwave_units::{Duration, Instant};
 /// Segments that a paced path sends at once after a pause: an initial window (RFC 6928).
 const BURST: u64 = 10;
 
-/// When a path may send.
+/// Time at which a path may send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
-    /// When the next segment may leave.
+    /// Time at which the next segment may leave.
     ready_at: Instant,
     /// Smoothed time until it is known that a message arrived, which another path's acknowledgement
     /// may tell before its own: the path sends a window in this time.
@@ -20,7 +20,7 @@ impl Pacer {
         Self { ready_at: Instant::ZERO, turn: None }
     }
 
-    /// When the next segment may leave.
+    /// Time at which the next segment may leave.
     pub(super) fn ready_at(&self) -> Instant {
         self.ready_at
     }

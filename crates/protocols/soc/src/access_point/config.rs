@@ -23,7 +23,7 @@ pub struct ApConfig {
     /// By how much a weight must change before it is set, as a share of a full weight. A change to
     /// or from 0 always counts.
     pub step: f64,
-    /// Least time between two changes of one station's weights.
+    /// Minimum time between two changes of one station's weights.
     pub pace: Duration,
     /// How long the access point's own view of a station counts after it was last told.
     pub view_lasts: Duration,

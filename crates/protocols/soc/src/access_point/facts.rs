@@ -166,7 +166,7 @@ impl Source {
     }
 }
 
-/// Why a weight is what it is.
+/// Reason for which a weight is what it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightReason {
     /// The station associated.

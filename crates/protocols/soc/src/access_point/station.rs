@@ -19,15 +19,15 @@ pub(super) struct Known {
     pub(super) is_associated: bool,
     /// How the last report that was believed came.
     pub(super) reach: Reach,
-    /// When a report of it was last believed.
+    /// Time at which a report of it was last believed.
     pub(super) heard: Option<Instant>,
     /// Apart, so that what each report looks at lies together.
     pub(super) view: Option<Box<Seen>>,
-    /// When it is looked at again.
+    /// Time at which it is looked at again.
     pub(super) alarm: Option<Instant>,
     /// What was last told of it.
     pub(super) reason: Option<WeightReason>,
-    /// When it was last answered.
+    /// Time at which it was last answered.
     pub(super) answered: Option<Instant>,
     /// Whether it has what its reports say: there is nothing to do until they say something else.
     pub(super) is_steady: bool,
@@ -53,7 +53,7 @@ struct Served {
 #[derive(Default)]
 pub(super) struct Change {
     pub(super) action: Option<Action>,
-    /// When the station is to be looked at again.
+    /// Time at which the station is to be looked at again.
     pub(super) again: Option<Instant>,
     /// Whether a change that matters is put off.
     pub(super) waits: bool,

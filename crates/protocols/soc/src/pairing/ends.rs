@@ -22,7 +22,7 @@ pub struct Joiner {
     own: Ephemeral,
     nonce: [u8; NONCE_LEN],
     state: Joining,
-    /// When the last message is sent again, and when all ends.
+    /// Time at which the last message is sent again, and when all ends.
     again: Instant,
     until: Instant,
     out: VecDeque<Message>,
@@ -61,7 +61,7 @@ pub enum JoinerEvent {
     Ended(Ended),
 }
 
-/// Why a pairing came to nothing.
+/// Reason for which a pairing came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Its time is over.

@@ -14,7 +14,7 @@ pub(super) struct Entry {
     pub(super) guard: Guard,
     /// Unknown until the first report, and after long silence.
     pub(super) level: Option<Level>,
-    /// When it was registered or last heard.
+    /// Time at which it was registered or last heard.
     pub(super) heard: Instant,
     /// What the scheduler was told, by class. Few are the classes: each report compares them, and
     /// they lie beside the rest.
@@ -33,7 +33,7 @@ pub(super) struct Level {
     factor: f64,
     pub(super) misses: u32,
     interval: Duration,
-    /// When the next report will have been missed.
+    /// Time at which the next report will have been missed.
     pub(super) due: Instant,
 }
 

@@ -113,7 +113,8 @@ pub enum Observation {
     },
 }
 
-/// Why a report, or a registration, is refused. In this order the reasons are looked for.
+/// Reason for which a report, or a registration, is refused. In this order the reasons are looked
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
     /// Too short for any format.

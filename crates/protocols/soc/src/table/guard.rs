@@ -17,7 +17,7 @@ const WINDOW: u64 = 64;
 pub(super) struct Guard {
     /// Highest sequence number so far, and below it, from the lowest bit, which were there.
     newest: Option<(u64, u64)>,
-    /// Least delay seen, by two clocks without a common zero, and since when it is slackened.
+    /// Minimum delay seen, by two clocks without a common zero, and since when it is slackened.
     least: Option<(u32, Instant)>,
     bucket: Bucket,
 }

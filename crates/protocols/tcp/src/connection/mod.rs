@@ -168,9 +168,9 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug, Default)]
 struct Syn {
     pending: bool,
-    /// When the first one left.
+    /// Time at which the first one left.
     first: Option<Instant>,
-    /// When the latest left.
+    /// Time at which the latest left.
     sent: Option<Instant>,
     retransmissions: u32,
 }

@@ -10,7 +10,7 @@ use crate::{Config, Payload, Store};
 #[derive(Debug)]
 pub(super) struct SendBuffer<P: Payload> {
     store: P::Store,
-    /// Most bytes to keep, and how far that limit may grow.
+    /// Maximum number of bytes to keep, and how far that limit may grow.
     capacity: u32,
     capacity_most: u32,
     /// SND.UNA, SND.NXT and the application's write position.

@@ -38,7 +38,7 @@ pub(crate) struct Ack<'a> {
     pub(crate) ece: bool,
 }
 
-/// When a segment was last sent, and its number among all transmissions of the connection.
+/// Time at which a segment was last sent, and its number among all transmissions of the connection.
 ///
 /// RFC 8985 orders segments by the time of transmission, then by end sequence, because a clock
 /// that ticks slower than segments leave cannot tell more. The simulated host sends any number

@@ -240,12 +240,12 @@ impl<P: Payload> Sender<P> {
         self.law.remove();
     }
 
-    /// When the retransmission timer expires.
+    /// Time at which the retransmission timer expires.
     pub(crate) fn timer(&self) -> Option<Instant> {
         self.timing.timer()
     }
 
-    /// When the first of all timers expires.
+    /// Time at which the first of all timers expires.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let Some(rack) = &self.rack else { return self.timing.timer() };
         [self.timing.timer(), rack.timer(), self.tail.timer()].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! When the law's rate lets segments leave.
+//! Time at which the law's rate lets segments leave.
 
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -7,7 +7,7 @@ use fairwave_units::{BitRate, Duration, Instant};
 pub(super) struct Pacer {
     /// A burst is what the rate gives in this time, at least one segment.
     quantum: Duration,
-    /// When the next burst may leave.
+    /// Time at which the next burst may leave.
     next: Instant,
     /// Bytes that may still join the burst that is leaving.
     left: u32,
@@ -18,7 +18,7 @@ impl Pacer {
         Self { quantum, next: Instant::ZERO, left: 0 }
     }
 
-    /// When the next segment may leave, if not now.
+    /// Time at which the next segment may leave, if not now.
     pub(super) fn holds(&self, now: Instant) -> Option<Instant> {
         (self.left == 0 && now < self.next).then_some(self.next)
     }

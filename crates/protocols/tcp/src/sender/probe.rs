@@ -7,7 +7,7 @@ use fairwave_units::Instant;
 /// State of RFC 8985 section 7.1.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailProbe {
-    /// When the probe timeout expires.
+    /// Time at which the probe timeout expires.
     timer: Option<Instant>,
     /// TLP.end_seq: SND.NXT after the probe that is not acknowledged yet.
     end: Option<u64>,
@@ -39,7 +39,7 @@ impl TailProbe {
         self.sent
     }
 
-    /// When the probe timeout expires.
+    /// Time at which the probe timeout expires.
     pub(super) fn timer(&self) -> Option<Instant> {
         self.timer
     }

@@ -62,7 +62,7 @@ pub(super) struct Rack {
     persist: u32,
     /// RACK.dsack_round.
     dsack_round: Option<u64>,
-    /// When the reordering timer expires.
+    /// Time at which the reordering timer expires.
     timer: Option<Instant>,
 }
 
@@ -117,7 +117,7 @@ impl Rack {
         }
     }
 
-    /// When the reordering timer expires.
+    /// Time at which the reordering timer expires.
     pub(super) fn timer(&self) -> Option<Instant> {
         self.timer
     }

@@ -7,7 +7,7 @@ use fairwave_units::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
-    /// The least sample so far.
+    /// The smallest sample so far.
     least: Option<Duration>,
     rttvar: Duration,
     /// RTO before back-off and bounds.
@@ -73,7 +73,7 @@ impl RttEstimator {
         }
     }
 
-    /// The least sample so far.
+    /// The smallest sample so far.
     pub(crate) fn least(&self) -> Option<Duration> {
         self.least
     }
@@ -90,7 +90,7 @@ impl RttEstimator {
         }
     }
 
-    /// When a timer expires that is set now to the timeout in force.
+    /// Time at which a timer expires that is set now to the timeout in force.
     pub(crate) fn expiry(&self, now: Instant) -> Instant {
         (now + self.rto()).at_tick(self.tick)
     }

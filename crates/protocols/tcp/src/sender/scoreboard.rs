@@ -16,7 +16,7 @@ pub(crate) struct Record {
     pub(crate) len: u32,
     /// Timestamp value that it left with last.
     timestamp: u32,
-    /// When it left last.
+    /// Time at which it left last.
     sent: Sent,
     /// What the rate sampler knew then.
     departure: Departure,
@@ -70,7 +70,7 @@ pub(crate) struct Left {
 pub(crate) struct Covered {
     /// Some of it was sent more than once.
     pub(crate) retransmission: bool,
-    /// When the last segment that is wholly covered left.
+    /// Time at which the last segment that is wholly covered left.
     pub(crate) last_sent: Option<Instant>,
     /// Bytes up to the first segment with the echoed timestamp, and when that one left.
     pub(crate) echoed: Option<(u32, Instant)>,

@@ -4,16 +4,16 @@ use super::rtt::RttEstimator;
 use crate::Config;
 use fairwave_units::{Duration, Instant};
 
-/// How long a sender waits at least before it believes that the peer has reneged.
+/// Time for which a sender waits at least before it believes that the peer has reneged.
 const LEAST_RENEGE_WAIT: Duration = Duration::from_millis(10);
 
 /// The round-trip time and what is timed by it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     rtt: RttEstimator,
-    /// When the retransmission timer expires.
+    /// Time at which the retransmission timer expires.
     timer: Option<Instant>,
-    /// When a segment with data left last.
+    /// Time at which a segment with data left last.
     last_sent: Option<Instant>,
     /// Expiries since the peer was last heard.
     silent_expiries: u32,
@@ -37,7 +37,7 @@ impl Timing {
         self.rtt.restart(floor);
     }
 
-    /// When the retransmission timer expires.
+    /// Time at which the retransmission timer expires.
     pub(super) fn timer(&self) -> Option<Instant> {
         self.timer
     }

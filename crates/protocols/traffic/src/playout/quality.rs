@@ -30,11 +30,11 @@ pub struct Quality {
     pub stalls: u64,
     /// How long, all together.
     pub stalled: Duration,
-    /// When a picture was shown last.
+    /// Time at which a picture was shown last.
     last_shown: Option<Instant>,
     /// Whether a frame has been passed over since.
     pub(super) passed_since_shown: bool,
-    /// When the last frame was judged, and when it had been made.
+    /// Time at which the last frame was judged, and when it had been made.
     pub(super) last_judged: Option<Instant>,
     last_made: Option<Instant>,
     /// For how much longer than usual no frame was made, of all since the picture was shown.

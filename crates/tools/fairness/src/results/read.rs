@@ -12,7 +12,7 @@ const FILE: &str = "fairness.json";
 /// Records whose intervals differ by no more than this share are of one length.
 const NEARLY: f64 = 0.01;
 
-/// Why there is no record.
+/// Reason for which there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file system refused.
@@ -28,7 +28,7 @@ pub enum Error {
     Other {
         /// The file or directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }

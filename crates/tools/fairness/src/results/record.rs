@@ -10,7 +10,7 @@ pub struct Record {
     /// Length of an interval.
     #[schemars(extend("unit" = "seconds"))]
     pub interval_s: f64,
-    /// When it began; null where that is not known.
+    /// Time at which it began; null where that is not known.
     #[schemars(extend("unit" = "seconds since 1970"))]
     pub begun_unix_s: Option<u64>,
     /// The rate that each station should have had; null for none.

@@ -12,7 +12,7 @@ use serde::Serialize;
 /// What a run comes to: means over repetitions with their 95 % confidence intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// How many repetitions there are.
+    /// Number of repetitions.
     pub repetitions: usize,
     /// Its stations, in the order in which they came.
     pub stations: Vec<StationSummary>,

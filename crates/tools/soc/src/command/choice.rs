@@ -34,7 +34,7 @@ impl Facts {
         Ok(Self { airtime, qdiscs, user_space })
     }
 
-    /// Why an actuator cannot be taken; `None` if it can.
+    /// Reason for which an actuator cannot be taken; `None` if it can.
     fn lack(&self, actuator: Actuator, ap: &Ap) -> Option<String> {
         match actuator {
             Actuator::Airtime if !self.airtime => {
@@ -176,7 +176,7 @@ fn lack_of_user_space(_: &str) -> Result<Option<String>, Error> {
     Ok(Some("this program was built without it".to_owned()))
 }
 
-/// Why a qdisc of somebody else is in the way of ours.
+/// Reason for which a qdisc of somebody else is in the way of ours.
 fn in_the_way(Foreign { name, obstacle }: &Foreign, ap: &Ap) -> Option<String> {
     let interface = &ap.interface;
     let what = format!("interface `{interface}` has the qdisc {name}, which somebody set");

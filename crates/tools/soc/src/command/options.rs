@@ -61,7 +61,7 @@ pub struct Ap {
     /// Change a weight only when it differs by this share of a full one
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub step: f64,
-    /// Least time between two changes of one station's weight
+    /// Minimum time between two changes of one station's weight
     #[arg(long, value_name = "DURATION", default_value = "100 ms")]
     pub pace: Duration,
     /// The control socket of hostapd; /run/hostapd/IF or /var/run/hostapd/IF if there is one

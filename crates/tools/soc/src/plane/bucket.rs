@@ -1,11 +1,11 @@
-//! When the next frame may leave, so that a rate is kept.
+//! Time at which the next frame may leave, so that a rate is kept.
 
 use fairwave_units::{Duration, Instant};
 
 /// Time for which a rate may catch up: how late a program may wake without loss of rate. A virtual
 /// machine whose host takes its processors away is late by 2 to 6 ms once in a thousand times.
 const SLACK: Duration = Duration::from_millis(10);
-/// The least that may be caught up with, in bytes: two long frames.
+/// The smallest that may be caught up with, in bytes: two long frames.
 const FRAMES: u128 = 2 * 1600;
 
 /// A byte in nanoseconds times bits a second.
@@ -41,7 +41,7 @@ impl Bucket {
         self.due = self.due.max(earliest) + u128::from(bytes) * BYTE;
     }
 
-    /// When the next may.
+    /// Time at which the next may.
     pub(super) fn due(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.due.div_ceil(self.rate)).unwrap_or(u64::MAX))
     }

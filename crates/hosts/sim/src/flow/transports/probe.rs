@@ -70,7 +70,8 @@ impl Description for ProbeFlow {
     }
 }
 
-/// How long the receiver waits for a sender that says nothing: longer than the plan is silent.
+/// Time for which the receiver waits for a sender that says nothing: longer than the plan is
+/// silent.
 fn patience(plan: &Plan) -> Duration {
     let silences = plan.trials.iter().map(|trial| trial.interval).chain([plan.rest]);
     Duration::from_secs(30) + silences.max().unwrap_or_default()

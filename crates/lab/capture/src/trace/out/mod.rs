@@ -30,10 +30,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tables::Streams;
 
-/// Most connections that are drawn without being asked for.
+/// Maximum number of connections that are drawn without being asked for.
 pub const DRAWN: usize = 3;
 
-/// Least number of intervals that a figure of a short capture has.
+/// Minimum number of intervals that a figure of a short capture has.
 const INTERVALS_LEAST: u64 = 20;
 
 /// The length of intervals that suits the figures of a capture of some length, where none was asked

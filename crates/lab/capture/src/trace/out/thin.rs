@@ -21,7 +21,7 @@ pub(super) struct Span {
 #[derive(Clone, Debug)]
 pub(super) struct Thinned {
     spans: Vec<Span>,
-    /// How many values a span takes.
+    /// Number of values that a span takes.
     stride: u64,
     /// How many the last one has.
     filled: u64,

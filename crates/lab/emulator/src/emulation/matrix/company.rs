@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// The most flows of one law: each has sockets of its own.
+/// Maximum number of flows of one law: each has sockets of its own.
 const MOST: u32 = 256;
 
 /// Which flows a flow under test shares its link with, apart from those that its scenario has.

@@ -17,7 +17,7 @@ pub struct Left {
     pub seed: u64,
     /// Its run directory.
     pub directory: String,
-    /// Why it does not count.
+    /// Reason for which it does not count.
     pub why: String,
 }
 

@@ -18,7 +18,7 @@ pub struct Asked {
     pub companies: Vec<Company>,
 }
 
-/// Why there is no grid.
+/// Reason for which there is no grid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The scenario has no flow that could be tested.
@@ -39,7 +39,7 @@ pub enum Error {
         law: String,
         /// The company.
         company: Company,
-        /// What is wrong.
+        /// The fault.
         diagnostics: Diagnostics,
     },
 }

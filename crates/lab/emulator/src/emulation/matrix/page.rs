@@ -23,7 +23,7 @@ pub struct Context {
     pub notes: Vec<String>,
 }
 
-/// Why a page was not written.
+/// Reason for which a page was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A drawing failed.

@@ -37,7 +37,7 @@ pub struct Running<'a> {
     pub manner: Manner,
 }
 
-/// Why a matrix was not run to its end.
+/// Reason for which a matrix was not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// A run in real time failed.

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
-/// How long the ring is not looked at while little arrives. It has room for some 80,000 events.
+/// Time for which the ring is not looked at while little arrives. It has room for some 80,000
+/// events.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Windows that a thread writes. Without [`Tracing::end`] the thread ends by itself.

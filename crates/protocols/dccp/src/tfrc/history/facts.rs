@@ -22,7 +22,7 @@ pub enum Rule {
 pub struct Arrival {
     /// Its sequence number, extended.
     pub seq: u64,
-    /// When it came.
+    /// Time at which it came.
     pub at: Instant,
     /// Its window counter, 0 to 15; [`Rule::Time`] does not look at it.
     pub counter: u8,

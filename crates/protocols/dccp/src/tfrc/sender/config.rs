@@ -31,7 +31,7 @@ pub struct SenderConfig {
     pub oscillation_q2: Option<f64>,
     /// The granularity of the host's timers, t_gran.
     pub granularity: Duration,
-    /// The least time between two packets; zero but for TFRC-SP.
+    /// The smallest time between two packets; zero but for TFRC-SP.
     pub least_spacing: Duration,
     /// Bytes of headers that the rate has to pay for besides the segment, for TFRC-SP (RFC 4828,
     /// section 4.2): of an allowed rate X the part s/(s + H) remains. `None` scales nothing.

@@ -24,7 +24,7 @@ pub(crate) enum Heard {
     },
 }
 
-/// When a slot is taken off a backoff, and when a frame may begin that needs none.
+/// Time at which a slot is taken off a backoff, and when a frame may begin that needs none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     /// DCF: a slot is taken off once it was idle to its end (clause 10.3.4.3), and a frame that

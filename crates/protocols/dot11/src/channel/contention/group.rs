@@ -70,7 +70,7 @@ pub(super) struct Group {
     away: Vec<u32>,
     /// Contenders whose backoff is [`Fresh`].
     pub(super) fresh: Vec<u32>,
-    /// How many of `states` there were before the present transmission ended.
+    /// Number of `states` there were before the present transmission ended.
     settled: usize,
     /// Per state, while backoffs are shifted.
     corrections: Vec<u64>,
@@ -97,7 +97,7 @@ impl Group {
         self.states[0].idle_from.saturating_add(self.queues[category].aifs)
     }
 
-    /// When a contender of `category` in `state` begins to count slots.
+    /// Time at which a contender of `category` in `state` begins to count slots.
     pub(super) fn start(&self, state: u32, category: usize) -> u64 {
         self.states[state as usize].idle_from.saturating_add(self.queues[category].aifs)
     }
@@ -114,12 +114,12 @@ impl Group {
         self.queues[category].reading.wrapping_add(ahead).wrapping_add(nanos)
     }
 
-    /// When a backoff that ends at `reading` does so, if all stays idle.
+    /// Time at which a backoff that ends at `reading` does so, if all stays idle.
     pub(super) fn time_of(&self, category: usize, reading: u64) -> u64 {
         self.origin(category).wrapping_add(reading.wrapping_sub(self.queues[category].reading))
     }
 
-    /// When the first backoff of the group ends, if all stays idle; [`BUSY`] if none does.
+    /// Time at which the first backoff of the group ends, if all stays idle; [`BUSY`] if none does.
     pub(super) fn next_access(&self) -> u64 {
         if self.heard > 0 {
             return BUSY;

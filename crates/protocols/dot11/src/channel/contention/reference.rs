@@ -97,8 +97,8 @@ impl Plain {
         }
     }
 
-    /// How many slots are taken off in an idle period in which slots begin at `start`, and which
-    /// ends `now`.
+    /// Number of slots that are taken off in an idle period in which slots begin at `start`, and
+    /// which ends `now`.
     fn boundaries(&self, start: u64, now: u64) -> u32 {
         let (mut boundary, mut slots) = (start, 0);
         if self.counting == Counting::WholeSlots {
@@ -213,7 +213,7 @@ impl Plain {
         self.pending[contender as usize] = false;
     }
 
-    /// When a backoff ends, if all stays idle; [`BUSY`] for one that does not contend.
+    /// Time at which a backoff ends, if all stays idle; [`BUSY`] for one that does not contend.
     fn access_time(&self, start: u64, slots: u32, wants: bool) -> u64 {
         if wants { start.saturating_add(u64::from(slots) * self.slot) } else { BUSY }
     }
@@ -230,7 +230,7 @@ impl Plain {
         (time != BUSY).then_some(Instant::from_nanos(time))
     }
 
-    /// When the next backoff ends, if all stays idle.
+    /// Time at which the next backoff ends, if all stays idle.
     pub(super) fn next_access(&self) -> Option<Instant> {
         self.access_times().min().filter(|t| *t != BUSY).map(Instant::from_nanos)
     }

@@ -1,4 +1,4 @@
-//! The least of many numbers, of which one changes at a time or all at once.
+//! The smallest of many numbers, of which one changes at a time or all at once.
 
 /// A binary tree over the leaves; each inner node is the lesser of its two children. `nodes[1]`
 /// is the root, the children of `i` are `2 i` and `2 i + 1`, and the leaves come last.
@@ -18,7 +18,7 @@ impl Tournament {
         Self { leaves, nodes: vec![OUT; 2 * leaves] }
     }
 
-    /// The least number, [`OUT`] if nobody takes part.
+    /// The smallest number, [`OUT`] if nobody takes part.
     pub(super) fn least(&self) -> u64 {
         self.nodes[1]
     }

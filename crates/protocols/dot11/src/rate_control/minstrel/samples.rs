@@ -16,7 +16,7 @@ const MOST: usize = 5;
 /// A slow rate that succeeds more often needs no sample.
 const PROVEN: f64 = 0.95;
 
-/// Why a rate is sampled.
+/// Reason for which a rate is sampled.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// The slowest of its group that is faster than the best.
