@@ -35,14 +35,14 @@ pub(crate) struct Soc {
     pub(crate) task: SocTask,
 }
 
-/// What can be done.
+/// Commands of `fairwave soc`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SocTask {
     /// Report this station's SoC to its access point, until interrupted
     Station(Station),
     /// Share an interface by the SoC of its stations, until interrupted
     Ap(Ap),
-    /// Say what access points on this machine know and do
+    /// Show the state of the access points on this machine
     Status(Watching),
     /// Print the key of one station, which speaks for no other
     Key(StationKey),
