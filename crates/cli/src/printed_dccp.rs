@@ -15,8 +15,8 @@ pub(crate) struct DccpOutput {
     pub(crate) over: String,
     /// The established connections, in the order in which they ended.
     pub(crate) connections: Vec<ConnectionOutput>,
-    /// Datagrams that were not answered: those that were no DCCP packets, were damaged, had another
-    /// port, or came from a new peer while there was no room for another connection.
+    /// Datagrams that were not answered: no DCCP packet, damaged, for another port, or from a new
+    /// peer while there was no room for another connection.
     pub(crate) ignored: u64,
     /// Datagrams that arrived while the socket's receive buffer of this host was full.
     pub(crate) dropped_here: u64,

@@ -54,8 +54,8 @@ pub(crate) struct Reproduce {
     /// Print the page for docs/studies instead of the verdicts
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Host of the experiments: with `emulate`, those that the kernel's sockets can carry run in
-    /// real time, one after the other, and are also simulated for comparison
+    /// Host of the experiments: with `emulate`, experiments that the kernel's sockets can carry run
+    /// in real time, one after the other, and are also simulated for comparison
     #[arg(long, value_enum, default_value_t = Host::Simulator)]
     pub(crate) host: Host,
     /// With `--host emulate`: give the emulator's loop a real-time priority

@@ -46,7 +46,7 @@ pub(crate) enum SocTask {
     Status(Watching),
     /// Print the key of one station, which speaks for no other
     Key(StationKey),
-    /// Give a station its key, once somebody has confirmed that both show the same code
+    /// Give a station its key, after the user has confirmed that both show the same code
     Pair(Pair),
     /// Ask an access point for this station's key, and write it into a file
     Join(Join),

@@ -68,8 +68,8 @@ fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
     Ok(laws)
 }
 
-/// Applies `act` to one algorithm after the other. If one fails, the error names those that were
-/// `done` before.
+/// Applies `act` to one algorithm after the other. If one fails, the error lists the algorithms
+/// `done` before it.
 fn in_turn(
     laws: &[&'static Law],
     done: &str,

@@ -30,7 +30,7 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         frames: run.summary.frames,
     };
     let mut warnings = match of_replay.is_some() {
-        // A replay sends the recorded packets, so the warnings of the sweep do not apply.
+        // A replay has its traffic from the record, so a scenario without flows needs no warning.
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
