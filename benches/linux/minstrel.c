@@ -3,9 +3,9 @@
 //
 //   minstrel STANDARD STREAMS WIDTH SEED
 //       STANDARD: 0 802.11n, 1 ac, 2 ax; WIDTH: 0 20 MHz, 1 40, 2 80, 3 160
-// choose US ATTEMPT    writes the rate of an attempt (from 0) at a frame:
+//   choose US ATTEMPT    writes the rate of an attempt (from 0) at a frame:
 //                        STREAMS WIDTH MCS SAMPLE
-// hear US SENT ACKED   reports the number of its MPDUs, and of the acknowledged ones
+//   hear US SENT ACKED   reports the number of its MPDUs, and of the acknowledged ones
 #include "kernel.h"
 
 unsigned long jiffies;
