@@ -1,9 +1,9 @@
-//! The rule about documents: what they point to is there.
+//! The rule about documents: the targets of their links exist.
 
 use super::{Finding, Source, demand};
 use crate::shell::root;
 
-/// The documents that a newcomer reads.
+/// The documents for newcomers.
 const DOCUMENTS: [&str; 7] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -13,10 +13,10 @@ const DOCUMENTS: [&str; 7] = [
     "docs/tutorials/home-network.md",
     "docs/validation.md",
 ];
-/// How a path of this repository begins when it stands between backquotes.
+/// Beginnings of paths of this repository between backquotes.
 const TOPS: [&str; 6] = ["crates/", "xtask/", "docs/", "studies/", "scenarios/", "fuzz/"];
 
-/// Paths in a line: targets of links that lead to no other site, and quoted paths.
+/// Paths in a line: targets of links within the repository, and quoted paths.
 fn paths(line: &str) -> Vec<&str> {
     let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let local = links.filter(|link| !link.contains("://") && !link.starts_with('#'));
