@@ -1,6 +1,5 @@
 //! Cost of a packet in each scheduler of hosts, in nanoseconds and instructions: the minimum of
-//! many short batches, since another program on the same core disturbs that the least.
-//!
+//! many short batches, which is hardly disturbed by other programs on the same core.
 //! `scheduler-turns` measures all schedulers, and fits a + b log2 n; with names of schedulers it
 //! only measures those. `scheduler-turns SCHEDULER HOSTS PACKETS TURNS` makes TURNS turns, for a
 //! profiler: the difference of two lengths gives the instructions per turn, without the set-up.

@@ -1,5 +1,5 @@
 //! Cost of a report for `soc::AccessPoint` while 200 stations report every 20 ms, in nanoseconds:
-//! the minimum of many rounds, since another program on the same core disturbs that the least, and
+//! the minimum of many rounds, which is hardly disturbed by other programs on the same core, and
 //! the median.
 //!
 //! `soc-reports ROUNDS` makes ROUNDS rounds, for a profiler: the difference of two lengths gives
