@@ -14,7 +14,7 @@
 //! - of reading: from the sending of a packet until it is read. The sender wakes every 200 us and
 //!   sends a burst of all packets that are due. Each datagram carries the time of its own turn in
 //!   the burst, so that only the reader's delay counts. Segments of TCP carry no time: they count
-//!   as sent when their device was most recently found to be empty.
+//!   as sent when their device was last found to be empty.
 //!
 //! The timer loop has a timer every 500 us, also after late ones. A pause of the host therefore
 //! makes all timers in it late, just as it delays all events and packets in it.
@@ -121,6 +121,7 @@ fn limit(path: &Path, case: &(Load, f64, f64), demand: Demand) -> Result<Limit, 
     let mut limit = Limit { timer: bare_timer(), carried: None, refused: None };
     let (mut low, mut high) = (least, most);
     while high / low > WITHIN {
+        // The geometric mean, since the search ends by the ratio of the bounds.
         let rate = (low * high).sqrt();
         match attempt(path, (load, rate), demand, &mut limit.timer)? {
             Ok((seen, sent)) => (low, limit.carried) = (rate, Some((rate, seen, sent))),
@@ -141,6 +142,7 @@ fn attempt(
 ) -> Result<Attempt, String> {
     let mut last = Err(String::new());
     for _ in 0..TRIES {
+        // Measured before each try, since the machine's own lateness changes.
         *timer = bare_timer();
         let (seen, sent) = path.carry(load, rate)?;
         last = judge(&seen, &sent, timer, demand).map(|()| (seen, sent));

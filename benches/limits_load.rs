@@ -102,6 +102,7 @@ impl Load {
             let mut elapsed = Duration::ZERO;
             while elapsed < LASTS {
                 let due = (rate * elapsed.as_secs_f64()) as u64;
+                // Writes may block, so the end of the load is checked within a burst too.
                 while units < due && clock.now().as_nanos() < LASTS.as_nanos() {
                     units += write();
                 }

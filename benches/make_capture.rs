@@ -81,6 +81,7 @@ impl Connection {
     fn next(&mut self, out: &mut Pcap) -> std::io::Result<()> {
         let number = self.sent;
         self.sent += 1;
+        // In the middle of each hundred, so that the handshake is followed by segments in order.
         if number % LOST == LOST / 2 {
             self.hole = Some(number);
             return Ok(());

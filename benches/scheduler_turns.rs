@@ -44,6 +44,7 @@ fn main() -> Result<(), String> {
 
 /// Nanoseconds of a turn in the fastest batch.
 fn least(loaded: &mut Loaded) -> f64 {
+    // Warms up the caches before the measurement.
     (0..100).for_each(|_| _ = batch(loaded));
     (0..BATCHES).map(|_| batch(loaded)).fold(f64::INFINITY, f64::min)
 }

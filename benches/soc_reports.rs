@@ -60,6 +60,7 @@ impl Crowd {
 
     /// Each station's report of a round, in an order that differs from that of the addresses.
     fn sealed(&self, round: u64) -> Vec<Heard> {
+        // 73 and the number of stations have no common factor, so each station has its turn.
         let order = (0..self.keys.len()).map(|index| index * 73 % self.keys.len());
         let seal = |index: usize| {
             let (station, key) = &self.keys[index];

@@ -83,6 +83,7 @@ impl Loaded {
     pub(crate) fn turn(&mut self) -> u32 {
         self.now += TICK;
         let Some(mut packet) = self.queue.pop(self.now) else { return 0 };
+        // A linear congruential generator: cheap enough not to disturb the measurement.
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         packet.bytes = 100 + (self.random >> 16) % 1400;
         self.queue.push(self.now, packet);

@@ -154,6 +154,7 @@ impl Pair {
                 self.ends[end].wake(self.now);
             }
             self.drain(end);
+            // A wake before the deadline must have no effect.
             if self.ends[end].deadline().is_none_or(|at| at > self.now) {
                 self.ends[end].wake(self.now);
                 assert!(self.ends[end].poll(self.now).is_none(), "an early wake said something");

@@ -447,6 +447,7 @@ pub(crate) fn studies() -> Result<Vec<String>, String> {
 /// the idle processors. Prints each study's result when it ends.
 fn quick_studies(names: &[String], extent: &Extent) -> Outcome {
     let waiting = Mutex::new(names.iter());
+    // The lock is released before the study runs: `next` returns only the name.
     let next = || waiting.lock().expect("nobody panics with it").next();
     let failed = Mutex::new(Vec::new());
     let work = || {

@@ -27,7 +27,8 @@ pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Re
         if over.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        // Rates are over the time between two screens.
+        // Rates need an interval, which has not passed on the first call. When the user has
+        // requested the end, the present screen stays until the run is over.
         if is_ended || std::mem::take(&mut is_first) {
             return ControlFlow::Continue(None);
         }

@@ -80,6 +80,7 @@ type Page = Rc<RefCell<dyn FnMut() -> Result<String, fmt::Error>>>;
 async fn accept(listener: &TcpListener, page: &Page) -> Result<(), Failure> {
     let places = Arc::new(Semaphore::new(MOST_CLIENTS));
     loop {
+        // The place comes before the connection, so that further clients stay in the backlog.
         let place = Arc::clone(&places).acquire_owned().await.map_err(Failure::run)?;
         match listener.accept().await {
             Ok((client, _)) => {
@@ -98,6 +99,7 @@ async fn attend(client: TcpStream, page: Page, place: OwnedSemaphorePermit) {
         service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &page))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        // An idle connection would occupy a place.
         .keep_alive(false)
         .max_buf_size(MOST_REQUEST)
         .serve_connection(TokioIo::new(client), service);

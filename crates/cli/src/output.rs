@@ -43,6 +43,7 @@ pub(crate) fn print_json_with<E: From<io::Error>>(
     mut next: impl FnMut() -> Option<Result<serde_json::Value, E>>,
 ) -> Result<(), E> {
     let text = serde_json::to_string_pretty(object).map_err(io::Error::from)?;
+    // The object is printed with an empty list, which is the place for the elements.
     let mark = format!("\n  \"{key}\": [");
     let (head, tail) = text.split_once(&format!("{mark}]")).unwrap_or((&text, ""));
     let mut out = io::BufWriter::new(io::stdout().lock());

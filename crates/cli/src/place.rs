@@ -117,6 +117,8 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // An error only leaves an empty file behind.
+        // Removed before the unlock: otherwise this could remove the file that the next owner has
+        // locked.
         let _ = fs::remove_file(self.path.join(LOCK));
         let _ = self.lock.unlock();
     }

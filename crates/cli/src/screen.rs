@@ -38,6 +38,7 @@ pub(crate) type Turn<'a> = ControlFlow<(), Option<Screen<'a>>>;
 /// The terminal cannot be drawn on.
 pub(crate) fn keep<'a>(every: Duration, mut next: impl FnMut(bool) -> Turn<'a>) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
+    // A closure, so that the terminal is also restored after an error.
     let kept = (|| {
         let mut is_over = false;
         while let ControlFlow::Continue(screen) = next(is_over) {

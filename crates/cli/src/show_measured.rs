@@ -100,6 +100,8 @@ fn consequence(found: &Measured) -> Option<String> {
     let waited =
         beside.ms.zip(found.idle.ms).map(|(beside, idle)| (beside.p50 - idle.p50).max(0.0));
     let ms = match found.kind {
+        // Without a full buffer there is no wait to report. Per-station queues and AQM keep a
+        // call's packets from waiting behind the train, so only the greetings' own wait counts.
         Some(Kind::NoneFound) => return None,
         Some(Kind::PerStation | Kind::Aqm) => waited?,
         _ => waited.or(found.buffer.map(|buffer| buffer.ms.value))?,

@@ -38,6 +38,8 @@ pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
         #[cfg(unix)]
+        // The order matters: at the first signal the shutdown finds the flag unset, and only then
+        // is it set.
         signal_hook::flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&stop)))
             .map_err(Failure::run)?;

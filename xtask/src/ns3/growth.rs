@@ -89,6 +89,7 @@ pub(crate) fn measure(rounds: u32) -> Result<Growth, String> {
     let directory = workspace::target().join("ns3");
     let mut found: Vec<Vec<Cost>> = vec![Vec::new(); LOADS.len()];
     for round in 1..=rounds {
+        // Loads alternate, so that a busy phase of the machine does not affect only one of them.
         for (load, costs) in LOADS.iter().zip(&mut found) {
             note(&format!("round {round}: {}", load.title));
             costs.push(cost(*load, &directory, round)?);

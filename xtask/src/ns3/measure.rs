@@ -31,6 +31,7 @@ pub(crate) fn round(
     round: u32,
     seconds: u32,
 ) -> Result<Round, String> {
+    // The difference of two lengths excludes ns-3's construction and the association of stations.
     let base = peer(pair, programs, round, BASE_S)?;
     let whole = peer(pair, programs, round, seconds)?;
     let out = workspace::target().join("ns3/out");

@@ -103,6 +103,7 @@ impl<'a> Graph<'a> {
 fn shortest(arrows: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<Module>> {
     let mut ways: Vec<Vec<Module>> = vec![Vec::new()];
     let mut seen = BTreeSet::new();
+    // A breadth-first search, so the first path found is a shortest one.
     while !ways.is_empty() {
         let mut longer = Vec::new();
         for way in ways {

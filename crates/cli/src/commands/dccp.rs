@@ -124,6 +124,7 @@ impl<'a> Session<'a> {
         is_once: bool,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
+        // Set by the reports below; the two closures cannot share a plain variable.
         let over = AtomicBool::new(false);
         let is_over = || stop.load(Ordering::Relaxed) || over.load(Ordering::Relaxed);
         let told = host.run(time, self.ends.interval, is_over, |told| {

@@ -249,6 +249,7 @@ fn execute(
     let over = AtomicBool::new(false);
     let mut show = |turn: &Turn<'_>| {
         let now = turn.now.as_nanos();
+        // The loop must not spend its time on drawing.
         if now >= shown + SHOW_EVERY_NS {
             shown = now;
             progress.set(now as f64 / whole_ns as f64);
@@ -259,6 +260,7 @@ fn execute(
         let watch = || live_view::watch(&live, &stop, &over);
         let watching = emulate.live.then(|| scope.spawn(watch));
         let emulated = fairwave_emulator::emulation::run(&request, &mut show);
+        // The view ends by this flag, so it must be set before the join.
         over.store(true, Ordering::Relaxed);
         let watched = watching.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
         if let Err(error) = watched {

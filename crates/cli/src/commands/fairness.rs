@@ -189,6 +189,7 @@ fn deliver(
         printed.warnings.iter().for_each(|warning| output::warn(warning));
     }
     match (printed.error, kept) {
+        // An error of the measurement takes precedence over one of the files.
         (Some(told), Err(Failure::Run(also))) => Err(Failure::Run(format!("{told}; {also}"))),
         (Some(told), _) => Err(Failure::Run(told)),
         (None, kept) => kept,

@@ -93,6 +93,7 @@ fn play(
             columns.push(scripts.iter().map(|s| Verdict::of_endpoint(simulate(s))).collect());
             continue;
         };
+        // Built once, and only if a side needs real time.
         if field.is_none() {
             field = Some(Field::build(places, KeeperCommand::default()).map_err(Failure::Run)?);
         }

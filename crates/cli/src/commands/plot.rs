@@ -62,6 +62,7 @@ fn names(directories: &[PathBuf]) -> Vec<String> {
     };
     let before = (0..least).take_while(|i| are_same(&|path| path[*i].clone())).count();
     let after =
+        // The parts that precede are excluded, so that equal paths are not counted from both ends.
         (0..least - before).take_while(|i| are_same(&|path| path[path.len() - 1 - i].clone()));
     let after = after.count();
     let name = |path: &Vec<String>| match &path[before..path.len() - after] {

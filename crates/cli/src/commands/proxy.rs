@@ -29,7 +29,9 @@ pub(crate) fn run(common: &Common, proxy: &Proxy) -> Result<(), Failure> {
     let aim = aim(proxy)?;
     let steered_by = aim.as_ref().map_or("pacing", |aim| aim.law()).to_owned();
     let relay = Relay::open(config, aim).map_err(failure)?;
+    // Rules and sockets need root, so they precede the drop of privileges.
     let leading = lead(proxy)?;
+    // Each new transparent socket towards a server needs CAP_NET_RAW.
     let kept: &[Capability] = if leading.is_some() { &[Capability::NetRaw] } else { &[] };
     become_ordinary_user(kept).map_err(Failure::run)?;
     greet(common, proxy, &words::greeting(&relay.addresses(), &proxy.transparent, &steered_by))?;

@@ -170,6 +170,7 @@ pub(crate) fn of_study(
         let ask = Ask { claims: &ids, confirms, alone: &alone, ..ask };
         let explored = explore(means, ask)?;
         let file = means.root.join(if confirms { CONFIRMED } else { EXPLORED });
+        // Runs that are read back keep the day on which they were made.
         let ran = if means.only_kept { day_of(&file) } else { None };
         let ran = ran.unwrap_or_else(clock::today);
         let summary = map::to_json(&ask, &explored, stopwatch.cost(), ran);

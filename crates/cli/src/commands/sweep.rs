@@ -48,6 +48,7 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     let stopwatch = Stopwatch::start();
     let before = if resume { Before::Resume } else { Before::Rerun };
     let lines = simulate(common, &plan, directory.path(), before)?;
+    // Runs read back cost nothing this time, so the speed is that of the new ones.
     let is_new = |at: usize| !kept.get(at).copied().unwrap_or(false);
     let made = || lines.iter().enumerate().filter(|(at, _)| is_new(*at)).map(|(_, line)| line);
     let speed = Speed {
@@ -140,6 +141,7 @@ fn simulate(
     directory: &Path,
     before: Before,
 ) -> Result<Vec<Line>, Failure> {
+    // Points may differ in length, so progress counts simulated time instead of runs.
     let durations = plan.jobs().into_iter().map(|job| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;

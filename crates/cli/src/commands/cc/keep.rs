@@ -29,6 +29,7 @@ pub(crate) fn start(
     let mut keeper = Command::new(own_program()?);
     keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos())]).args(names);
     keeper.args(pin.iter().flat_map(|pin| [Path::new("--pin"), pin]));
+    // Like a daemon, the keeper works in `/`, so that it keeps no mounted file system busy.
     keeper.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped());
     let mut keeper = keeper.stderr(Stdio::piped()).spawn().map_err(Failure::run)?;
     let mut said = String::new();
@@ -55,14 +56,15 @@ pub(crate) fn keep(
         laws.iter().map(|law| load(&store, law, Life::Held)).collect::<Result<Vec<_>, _>>()?;
     let mut out = std::io::stdout();
     writeln!(out, "{READY}").and_then(|()| out.flush())?;
-    // The parent has closed its end of the pipe; a later write would end this process by SIGPIPE.
+    // The parent reads no further output. Printing into the closed pipe would fail and end the
+    // process.
     let _ = rustix::stdio::dup2_stdout(std::fs::File::open("/dev/null").map_err(Failure::run)?);
     wait(lasts);
     drop(held);
     Ok(())
 }
 
-/// Sleeps for the time that the algorithms shall stay loaded.
+/// Sleeps for the time for which the algorithms stay loaded.
 fn wait(lasts: Duration) {
     let second = 1_000_000_000;
     let time = Timespec {
@@ -73,6 +75,7 @@ fn wait(lasts: Duration) {
     while let rustix::thread::NanosleepRelativeResult::Interrupted(rest) =
         rustix::thread::nanosleep(&left)
     {
+        // A signal that does not end the process must not shorten the time.
         left = rest;
     }
 }
