@@ -430,7 +430,7 @@ pub(crate) struct Trace {
     /// Only streams of this port; may be repeated
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<u16>,
-    /// With --out: length of the intervals that packets are counted in [default: 1 s]
+    /// With --out: length of the intervals in which packets are counted [default: 1 s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) interval: Option<Duration>,
 }

@@ -204,7 +204,7 @@ pub(crate) struct CcTarget {
 pub(crate) struct CcTraced {
     /// The table that was written.
     pub(crate) file: String,
-    /// Its rows: segments that reached traced connections.
+    /// Number of its rows: segments that reached traced connections.
     pub(crate) rows: u64,
     /// Rows that are missing since the buffer had no room for them.
     pub(crate) missed: u64,
@@ -219,24 +219,24 @@ pub(crate) struct CcTraced {
 #[serde(untagged)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
 pub(crate) enum CcOutput {
-    /// Of `list`.
+    /// Output of `list`.
     Laws(Vec<CcLaw>),
-    /// Of `status`.
+    /// Output of `status`.
     Connections(Vec<CcConnection>),
-    /// Of `status --watch`, a line for each, between those of `status`.
+    /// Output of `status --watch`: one line for each event, between those of `status`.
     Told(CcTold),
-    /// Of `bench`.
+    /// Output of `bench`.
     Costs(Vec<CcCost>),
-    /// Of `target`.
+    /// Output of `target`.
     Targets(Vec<CcTarget>),
-    /// Of `trace`.
+    /// Output of `trace`.
     Traced(CcTraced),
-    /// Of `load`: the algorithms that are now loaded.
+    /// Output of `load`: the algorithms that are now loaded.
     Loaded {
         /// Their names.
         loaded: Vec<String>,
     },
-    /// Of `unload`: the algorithms that were unloaded.
+    /// Output of `unload`: the algorithms that were unloaded.
     Unloaded {
         /// Their names.
         unloaded: Vec<String>,

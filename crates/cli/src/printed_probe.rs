@@ -24,7 +24,7 @@ pub(crate) struct ProbeOutput {
     /// IP packets that the narrowest link carries, in Mbps; null if it carries all that is sent.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) drain_mbps: Option<f64>,
-    /// The same for each direction.
+    /// IP packets that the narrowest link carries in each direction, in Mbps.
     pub(crate) carried_mbps: CarriedOutput,
     /// Round-trip times of small packets of another flow, by the load at the same time.
     pub(crate) latency_ms: LatencyOutput,
@@ -52,7 +52,7 @@ pub(crate) struct BufferOutput {
     /// that over trains, since it is unknown whether the limit counts the packet that is being
     /// sent.
     pub(crate) packets: IntervalOutput,
-    /// The same in bytes of IP packets.
+    /// Size in bytes of IP packets.
     pub(crate) bytes: IntervalOutput,
     /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, as
     /// a mean over the trains that filled the buffer.
@@ -76,23 +76,24 @@ pub(crate) struct IntervalOutput {
 /// Round-trip times in milliseconds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LatencyOutput {
-    /// While nothing else is sent; null if nothing came back.
+    /// Round-trip times while nothing else is sent; null if nothing came back.
     pub(crate) idle: Option<PercentilesOutput>,
-    /// While this host sends more than the narrowest link carries; null if nothing came back.
+    /// Round-trip times while this host sends more than the narrowest link carries; null if nothing
+    /// came back.
     pub(crate) up: Option<PercentilesOutput>,
-    /// While the server sends more than that; null if nothing came back.
+    /// Round-trip times while the server sends more than that; null if nothing came back.
     pub(crate) down: Option<PercentilesOutput>,
-    /// While both do; null if nothing came back.
+    /// Round-trip times while both do; null if nothing came back.
     pub(crate) both: Option<PercentilesOutput>,
 }
 
 /// Capacity of the narrowest link, by direction.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CarriedOutput {
-    /// To the server; null if all that is sent arrives.
+    /// Rate towards the server; null if all that is sent arrives.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) up: Option<f64>,
-    /// From the server; null if all that is sent arrives.
+    /// Rate from the server; null if all that is sent arrives.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) down: Option<f64>,
 }
@@ -100,9 +101,9 @@ pub(crate) struct CarriedOutput {
 /// One-way delays in milliseconds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct OneWayOutput {
-    /// To the server; null if nothing arrived.
+    /// Delays towards the server; null if nothing arrived.
     pub(crate) up: Option<PercentilesOutput>,
-    /// From the server; null if nothing arrived.
+    /// Delays from the server; null if nothing arrived.
     pub(crate) down: Option<PercentilesOutput>,
 }
 
@@ -120,13 +121,13 @@ pub(crate) struct PercentilesOutput {
 /// Shares of packets that were lost, from 0 to 1.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LossOutput {
-    /// On the way to the server; null if nothing was sent.
+    /// Share lost on the way to the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) up: Option<f64>,
-    /// On the way from the server; null if nothing was sent.
+    /// Share lost on the way from the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) down: Option<f64>,
-    /// There and back, on an idle path; null if nothing was sent.
+    /// Share lost in both directions together, on an idle path; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) round_trip: Option<f64>,
 }

@@ -31,7 +31,7 @@ pub(crate) struct ProxyOutput {
     /// Length of the intervals ("bins") for which it is determined whether targets were reached.
     #[schemars(extend("unit" = "seconds"))]
     pub(crate) bin_s: f64,
-    /// The bins of all targets.
+    /// Numbers of the bins of all targets.
     pub(crate) achieved: AchievedOutput,
     /// Targets still active at the end.
     pub(crate) targets: Vec<TargetOutput>,
@@ -77,7 +77,7 @@ pub(crate) struct TargetOutput {
     pub(crate) target_bps: u64,
     /// Rate acknowledged by the server in the last bin, in bits per second; null before the first.
     pub(crate) rate_bps: Option<u64>,
-    /// Its bins.
+    /// Numbers of its bins.
     pub(crate) achieved: AchievedOutput,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct StoreOutput {
     pub(crate) limit_bytes: u64,
     /// Present size of the store.
     pub(crate) bytes: u64,
-    /// Its results by versions of the code: this program's first, then the newest.
+    /// Results by version of the code: this program's first, then the newest.
     pub(crate) versions: Vec<StoreVersion>,
 }
 

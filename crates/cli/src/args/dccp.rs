@@ -6,7 +6,7 @@ use fairwave_wire::dccp::UDP_PORT;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave dccp serve                                    on one host, as root

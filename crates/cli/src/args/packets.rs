@@ -5,7 +5,7 @@ use fairwave_packets::Against;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave packets crates/protocols/tcp/tests/conformance

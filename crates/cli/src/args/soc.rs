@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
 use std::net::SocketAddr;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   (umask 077; head -c 32 /dev/urandom | base64 > net.key)     at the access point, once, and a key
