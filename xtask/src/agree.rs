@@ -23,7 +23,7 @@ pub(crate) struct Options {
 /// Exit code of `fairwave emulate` after a run that did not keep real time.
 pub(crate) const LATE: i32 = 4;
 
-/// Emulates and simulates each scenario, and prints the table of docs/validation.md.
+/// Emulates and simulates each scenario, and prints the table of results/validation.md.
 pub(crate) fn agree(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     println!("{HEAD}");

@@ -41,7 +41,7 @@ pub(crate) fn captures(options: &Options) -> Outcome {
     if cases.is_empty() {
         return Err(format!("{} holds no captures", place.display()));
     }
-    let page = root().join("docs/trace-captures.md");
+    let page = root().join("results/captures.md");
     fs::write(&page, page::page(&cases)).map_err(|error| format!("{}: {error}", page.display()))?;
     note(&format!("{} captures judged: {}", 2 * cases.len(), page.display()));
     Ok(())

@@ -71,7 +71,7 @@ fn reader(file: &str) -> Reader {
             "fairwave-capture",
             "fairwave-cli",
         ]),
-        "README.md" => Reader::Crates(&["fairwave-cli"]),
+        "README.md" | "results" => Reader::Crates(&["fairwave-cli"]),
         "benches" if file.starts_with("benches/runs/") => Reader::Crates(&["fairwave-studies"]),
         "fuzz" => Reader::Nobody,
         _ if file.ends_with(".md") => Reader::Nobody,

@@ -79,11 +79,11 @@ enum Verb {
     Bench,
     /// Build ns-3's programs, run both simulators alternately, and print the cost of each.
     BenchNs3(ns3::Options),
-    /// Print a table of docs/validation.md that compares cells with ns-3. Runs our side, and ns-3
-    /// if requested.
+    /// Print a table of results/validation.md that compares cells with ns-3. Runs our side, and
+    /// ns-3 if requested.
     CompareNs3(ns3::goodput::Options),
-    /// Print the table of docs/validation.md on ns-3's Minstrel-HT. Runs ns-3 only, for about half
-    /// an hour.
+    /// Print the table of results/validation.md on ns-3's Minstrel-HT. Runs ns-3 only, for about
+    /// half an hour.
     Ns3Minstrel(ns3::minstrel::Options),
     /// Compile Linux's Minstrel-HT, let it and ours choose rates, and print the goodput of both.
     CompareMinstrel,
@@ -108,7 +108,7 @@ enum Verb {
     /// and the access point of 200 stations.
     BenchSoc(soc_cost::Options),
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
-    /// them, and write its accuracy to docs/trace-captures.md.
+    /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
     /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the algorithms of `fairwave
     /// cc` there; or run an access point and stations there, and write the results to a page.
@@ -118,9 +118,10 @@ enum Verb {
         show: vm::Show,
     },
     /// Probe links with known queues on this machine, in a virtual machine and in the emulator, and
-    /// write the accuracy of `fairwave probe` to docs/probe-links.md.
+    /// write the accuracy of `fairwave probe` to results/probe-links.md.
     ProbeLinks(probe_links::Options),
-    /// Run studies in full, write their pages in docs/studies, and count their verdicts in README.
+    /// Run studies in full, write their pages in results/studies, and count their verdicts in
+    /// README.
     Pages(pages::Options),
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.

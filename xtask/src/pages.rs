@@ -46,13 +46,15 @@ fn page(name: &str) -> Outcome {
 
 /// Writes the output of a full run as the page of its study.
 pub(crate) fn write(name: &str, page: &str) -> Outcome {
-    let file = format!("docs/studies/{name}.md");
+    let file = format!("results/studies/{name}.md");
     fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
     let counted = counted(page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}"))?;
-    let text = with_counts(&text, &file, counted).ok_or(format!("README.md has no line of {file}"));
-    let text = with_total(&text?).ok_or("README.md has no row of all studies to count");
+    let short = format!("docs/studies/{name}.md");
+    let text = with_counts(&text, &short, counted);
+    let text = text.ok_or(format!("README.md has no line of {short}"))?;
+    let text = with_total(&text).ok_or("README.md has no row of all studies to count");
     fs::write(&readme, text?).map_err(|error| format!("README.md: {error}"))?;
     println!("{name}: {counted}");
     Ok(())

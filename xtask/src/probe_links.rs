@@ -1,6 +1,6 @@
 //! `cargo xtask probe-links`: `fairwave probe` over links with known queues. These are this
 //! machine's queues between namespaces, those of Debian's kernel 6.1 in a virtual machine, and
-//! access points of the emulator. The accuracy is written to docs/probe-links.md, with the rules
+//! access points of the emulator. The accuracy is written to results/probe-links.md, with the rules
 //! that were changed after a run over these links.
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
@@ -84,7 +84,7 @@ pub(crate) fn probe_links(options: &Options) -> Outcome {
         let links: Result<Vec<Link>, String> = text.lines().map(Link::read).collect();
         all.push((site, links?));
     }
-    let page = root().join("docs/probe-links.md");
+    let page = root().join("results/probe-links.md");
     fs::write(&page, page::page(&all)).map_err(|error| failed(&page, &error))?;
     note(&format!("{} links: {}", all.iter().map(|(_, l)| l.len()).sum::<usize>(), page.display()));
     Ok(())

@@ -540,14 +540,14 @@ fn validate(name: &str, value: &Value) -> Outcome {
 /// Script that validates JSON values against their schemas, and prints the errors.
 const VALIDATOR: &str = include_str!("../../crates/cli/tests/it/schemas.py");
 
-/// Checks that the page in `docs/studies` is the one that full runs of [`study`] give.
+/// Checks that the page in `results/studies` is the one that full runs of [`study`] give.
 fn same_page(name: &str) -> Outcome {
     let runs = workspace::target().join(format!("study-{name}"));
     let runs = runs.to_string_lossy();
     let args = ["--out", &runs, "--force", "reproduce", name, "--full", "--from", &runs];
     let output = fairwave("release", &[&args[..], &["--markdown"]].concat()).output();
     let output = output.map_err(|error| format!("fairwave reproduce: {error}"))?;
-    let file = root().join(format!("docs/studies/{name}.md"));
+    let file = root().join(format!("results/studies/{name}.md"));
     let kept = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     match output.status.success() && without_days(&output.stdout) == without_days(&kept) {
         true => Ok(()),

@@ -61,7 +61,7 @@ impl Cell {
         self.get("dir").unwrap_or("up")
     }
 
-    /// Title for the table: the arguments in the words of docs/validation.md.
+    /// Title for the table: the arguments in the words of results/validation.md.
     pub(super) fn title(&self) -> String {
         let width = self.number("width").unwrap_or(20);
         let mcs = self.get("mcs").unwrap_or("7");

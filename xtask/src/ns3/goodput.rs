@@ -1,5 +1,5 @@
 //! `cargo xtask compare-ns3`: goodput of cells here and in ns-3, table by table of
-//! docs/validation.md.
+//! results/validation.md.
 
 use super::cell::{Cell, Told};
 use super::recorded::{self, Row};
@@ -13,13 +13,13 @@ use clap::Args;
 /// Options of `compare-ns3`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The table of docs/validation.md.
+    /// The table of results/validation.md.
     #[arg(long, value_enum, default_value = "uplinks")]
     table: Table,
     /// Only rows whose title contains this, such as "TCP" or "VHT80".
     #[arg(long, default_value = "")]
     only: String,
-    /// Number of our seeds. Default: that of the table in docs/validation.md.
+    /// Number of our seeds. Default: that of the table in results/validation.md.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: Option<u32>,
     /// Run ns-3 too, and print its results instead of those recorded in `benches/runs`. Not for the
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     runs: u32,
 }
 
-/// Builds the necessary programs, runs them and prints a table of docs/validation.md.
+/// Builds the necessary programs, runs them and prints a table of results/validation.md.
 pub(crate) fn compare(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     if options.with_ns3 {

@@ -1,5 +1,5 @@
 //! `cargo xtask ns3-minstrel`: ns-3's Minstrel-HT beside its own best fixed MCS, the table of
-//! docs/validation.md.
+//! results/validation.md.
 
 use super::goodput::{number, output};
 use super::spread::aligned;
@@ -125,10 +125,10 @@ fn row(place: Place, runs: u32) -> Result<[String; 4], String> {
 mod tests {
     use super::*;
 
-    /// The table of docs/validation.md has exactly one row for each place.
+    /// The table of results/validation.md has exactly one row for each place.
     #[test]
     fn the_places_are_those_of_the_table() {
-        let page = std::fs::read_to_string(crate::shell::root().join("docs/validation.md"));
+        let page = std::fs::read_to_string(crate::shell::root().join("results/validation.md"));
         let page = page.expect("the page");
         let (_, after) = page.split_once("ns-3's Minstrel-HT").expect("the section");
         let rows = after.lines().filter(|line| line.starts_with("| 11"));

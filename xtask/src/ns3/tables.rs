@@ -1,9 +1,9 @@
-//! The tables of docs/validation.md that compare ns-3's figures with ours: one line of arguments of
-//! an ns-3 program for each row, from which our scenario follows (see [`super::cell`]).
+//! The tables of results/validation.md that compare ns-3's figures with ours: one line of arguments
+//! of an ns-3 program for each row, from which our scenario follows (see [`super::cell`]).
 
 use clap::ValueEnum;
 
-/// A table of docs/validation.md.
+/// A table of results/validation.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Table {
     /// Stations of 802.11a and b that always have a datagram to send.

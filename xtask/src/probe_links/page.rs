@@ -11,8 +11,8 @@ const SHARE: f64 = 0.02;
 const HEAD: &str = "# How `fairwave probe` judges links whose queues are known
 
 Made by `cargo xtask probe-links`. The thresholds of the diagnosis
-([models/probe.md](models/probe.md)) were set in the simulator. Three rules of 2026-11-25 are newer
-than the first run over these links:
+([docs/models/probe.md](../docs/models/probe.md)) were set in the simulator. Three rules of
+2026-11-25 are newer than the first run over these links:
 
 - A queue that drops only packets that find it full is `drop-tail`. The rule was added after the
   FIFO of 60 packets in the guest had been judged wrongly, so that link is no test of it. The FIFOs

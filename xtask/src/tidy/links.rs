@@ -2,19 +2,23 @@
 
 use super::{Finding, Source, demand};
 use crate::shell::root;
+use std::fs;
 
 /// The documents for newcomers.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/README.md",
     "docs/json.md",
     "docs/limits.md",
     "docs/tutorials/home-network.md",
     "docs/validation.md",
+    "results/validation.md",
 ];
 /// Beginnings of paths of this repository between backquotes.
-const TOPS: [&str; 6] = ["crates/", "xtask/", "docs/", "studies/", "scenarios/", "fuzz/"];
+const TOPS: [&str; 7] =
+    ["crates/", "xtask/", "docs/", "results/", "studies/", "scenarios/", "fuzz/"];
 
 /// Paths in a line: targets of links within the repository, and quoted paths.
 fn paths(line: &str) -> Vec<&str> {
@@ -32,6 +36,39 @@ fn broken(document: &Source, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     all.filter(|(_, path)| !exists(path))
         .map(|(at, path)| document.finding(at, format!("`{path}` is not there")))
         .collect()
+}
+
+/// The index of the manual.
+const INDEX: &str = "docs/README.md";
+
+/// Pages of the manual to which the index has no link.
+fn unlinked(index: &Source, pages: &[String]) -> Vec<Finding> {
+    let links: Vec<String> = index
+        .lines()
+        .flat_map(|(_, line)| paths(line))
+        .map(|path| format!("docs/{}", path.split('#').next().unwrap_or_default()))
+        .collect();
+    let lacking = pages.iter().filter(|page| *page != INDEX && !links.contains(page));
+    lacking.map(|page| index.finding(1, format!("no link to `{page}`"))).collect()
+}
+
+/// The pages in a directory and in those inside it, as paths from the root, sorted.
+fn pages_below(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(directory));
+    let entries = entries.unwrap_or_else(|error| panic!("{directory}: {error}"));
+    let mut pages: Vec<String> = entries
+        .map(|entry| entry.expect("it can be read"))
+        .flat_map(|entry| {
+            let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
+            match path.ends_with(".md") {
+                true => vec![path],
+                false if entry.path().is_dir() => pages_below(&path),
+                false => Vec::new(),
+            }
+        })
+        .collect();
+    pages.sort();
+    pages
 }
 
 /// Whether a path leads to a file, from the document's directory or from the root.
@@ -53,6 +90,24 @@ fn documents_point_to_what_is_there() {
         "correct the path, counted from the document's directory or the repository's root",
         &findings,
     );
+}
+
+#[test]
+fn the_index_links_every_page_of_the_manual() {
+    demand(
+        "docs/README.md links every page below docs",
+        "give the page a line in the index, or move it to results if a run wrote it",
+        &unlinked(&Source::read(INDEX), &pages_below("docs")),
+    );
+}
+
+#[test]
+fn a_page_without_a_link_is_found() {
+    let index = Source::new(INDEX, "[A](a.md), [B](models/b.md#top), [site](https://c.example)\n");
+    let pages = [INDEX, "docs/a.md", "docs/b.md", "docs/models/b.md"].map(str::to_owned);
+    let findings = unlinked(&index, &pages);
+    let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert_eq!(what, ["no link to `docs/b.md`"]);
 }
 
 #[test]

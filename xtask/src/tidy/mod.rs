@@ -6,6 +6,7 @@ mod layers;
 mod links;
 mod lists;
 mod paths;
+mod prose;
 mod reach;
 mod size;
 mod studies;
@@ -24,7 +25,7 @@ struct Source {
 }
 
 /// A line that breaks a rule.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Finding {
     path: String,
     line: usize,

@@ -6,13 +6,15 @@ use crate::pages::{COUNTED, counted, with_total};
 use crate::shell::root;
 use std::fs;
 
-/// Directory of the pages.
-const PAGES: &str = "docs/studies/";
+/// Directory of the pages that full runs write.
+const PAGES: &str = "results/studies/";
+/// Directory of the manual's pages of studies, to which README links.
+const MANUAL: &str = "docs/studies/";
 
 /// Pages that the README's table of studies lacks, and lines of it that differ from their pages or
 /// whose pages do not exist.
 fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
-    let table: Vec<(usize, &str, &str)> = readme
+    let table: Vec<(usize, &str, String)> = readme
         .lines()
         .skip_while(|(_, line)| *line != "## Studies")
         .skip(1)
@@ -38,11 +40,11 @@ fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The page of a study that a line links to.
-fn linked(line: &str) -> Option<&str> {
+/// The page of results of the study that a line links to.
+fn linked(line: &str) -> Option<String> {
     let (_, behind) = line.split_once("](")?;
     let (link, _) = behind.split_once(')')?;
-    link.starts_with(PAGES).then_some(link)
+    link.strip_prefix(MANUAL).map(|name| format!("{PAGES}{name}"))
 }
 
 /// Studies of a source without a page, or without a name where this rule reads it.
@@ -70,9 +72,9 @@ fn name<'a>(lines: &[(usize, &'a str)]) -> Option<&'a str> {
     body.nth(1)?.trim().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Every page of `docs/studies`, sorted by name.
+/// Every page of `results/studies`, sorted by name.
 fn pages() -> Vec<Source> {
-    let entries = fs::read_dir(root().join(PAGES)).expect("docs/studies is there");
+    let entries = fs::read_dir(root().join(PAGES)).expect("results/studies is there");
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
         .collect();
@@ -83,7 +85,7 @@ fn pages() -> Vec<Source> {
 #[test]
 fn the_readme_says_what_the_pages_of_studies_say() {
     demand(
-        "README's table of studies counts the verdicts of docs/studies",
+        "README's table of studies counts the verdicts of results/studies",
         "write both by `cargo xtask pages STUDY`",
         &disagreements(&Source::read("README.md"), &pages()),
     );
@@ -110,7 +112,7 @@ fn every_study_has_its_page() {
         sources().into_iter().filter(|source| source.path.starts_with("crates/lab/studies/"));
     let findings: Vec<Finding> = papers.flat_map(|source| pageless(&source, &pages)).collect();
     demand(
-        "every study has a page in docs/studies",
+        "every study has a page in results/studies",
         "give it a line in README, and write both by `cargo xtask pages STUDY`",
         &findings,
     );
@@ -124,12 +126,12 @@ fn a_study_can_lack_its_page() {
         format!("impl Study for {kind} {{\n{name}\n{paper}}}\n\n")
     };
     let text = [study("A", "\"a\""), study("B", "\"b\""), study("C", "NAME")].concat();
-    let pages = [Source::new("docs/studies/a.md", "")];
+    let pages = [Source::new("results/studies/a.md", "")];
     let findings = pageless(&Source::new("crates/lab/studies/src/x/mod.rs", &text), &pages);
     let found: Vec<(usize, &str)> =
         findings.iter().map(|finding| (finding.line, finding.what.as_str())).collect();
     let unread = "a study whose `fn name` is not a literal";
-    assert_eq!(found, [(11, "docs/studies/b.md is missing"), (21, unread)]);
+    assert_eq!(found, [(11, "results/studies/b.md is missing"), (21, unread)]);
 }
 
 #[test]
@@ -137,20 +139,20 @@ fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
     let said = "1 robust, 2 conditional; ours: 1/2";
     let page = |name: &str| {
         let text = format!("# Study {name}\n\nVerdicts: {said}.\n");
-        Source::new(&format!("docs/studies/{name}.md"), &text)
+        Source::new(&format!("results/studies/{name}.md"), &text)
     };
     let row =
         |name: &str, counts: &str| format!("| [{name}](docs/studies/{name}.md) | T | {counts} |\n");
     let rows = [row("a", said), row("b", "3 robust"), row("d", said)].concat();
     let readme = format!("## Studies\n\n{rows}");
-    let uncounted = Source::new("docs/studies/e.md", "# Study e\n");
+    let uncounted = Source::new("results/studies/e.md", "# Study e\n");
     let findings = disagreements(
         &Source::new("README.md", &readme),
         &[page("a"), page("b"), page("c"), uncounted],
     );
     let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
     let (wrong, missing) =
-        (format!("docs/studies/b.md says: {said}"), format!("README has no line: {said}"));
-    let expected = ["docs/studies/d.md is gone", &wrong, &missing, "no line \"Verdicts: \""];
+        (format!("results/studies/b.md says: {said}"), format!("README has no line: {said}"));
+    let expected = ["results/studies/d.md is gone", &wrong, &missing, "no line \"Verdicts: \""];
     assert_eq!(what, expected);
 }

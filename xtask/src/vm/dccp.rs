@@ -57,7 +57,7 @@ pub(super) fn dccp() -> Outcome {
         modules: MODULES.to_vec(),
     };
     let said = guest.boot()?;
-    let page = root().join("docs/dccp-guest.md");
+    let page = root().join("results/guests/dccp.md");
     fs::write(&page, text(&said)?).map_err(|e| format!("{}: {e}", page.display()))?;
     note(&format!("wrote {}", page.display()));
     Ok(())

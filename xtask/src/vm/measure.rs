@@ -16,9 +16,10 @@ const HEAD: &str = "# Measuring over radios, and while the clock steps, in a gue
 Made by `cargo xtask vm measure`, which boots Debian's kernel in QEMU without hardware's help. The
 radios are those of `mac80211_hwsim` with WPA2: there is no propagation, so a signal is what the
 sender's power makes it. The command fails if the signal that `fairwave fairness`
-([docs/fairness.md](fairness.md)) tells is not that of `iw`, if steps of the wall clock falsify it
-or `fairwave probe` ([docs/probe.md](probe.md)), or if `fairwave proxy` ([docs/proxy.md](proxy.md))
-does not carry so many connections, for which the guest's root may raise the limit of open files.
+([docs/fairness.md](../../docs/fairness.md)) tells is not that of `iw`, if steps of the wall clock
+falsify it or `fairwave probe` ([docs/probe.md](../../docs/probe.md)), or if `fairwave proxy`
+([docs/proxy.md](../../docs/proxy.md)) does not carry so many connections, for which the guest's
+root may raise the limit of open files.
 ";
 const PROGRAMS: [&str; 5] = ["ip", "hostapd", "wpa_supplicant", "iw", "tc"];
 const MODULES: [&str; 2] = ["net/sched/sch_tbf", "drivers/net/veth"];
@@ -49,5 +50,5 @@ pub(super) fn measure() -> Outcome {
         packages: &PACKAGES,
         modules: [&WITH_RADIOS[..], &MODULES].concat(),
     };
-    write_page(&guest, "docs/measure-guest.md", HEAD, MARK)
+    write_page(&guest, "results/guests/measure.md", HEAD, MARK)
 }

@@ -20,7 +20,7 @@ radios are those of `mac80211_hwsim`: there is no propagation, so a signal is wh
 power makes it, and is the same for all who hear it. Each station is in a network namespace of its
 own. The command fails if a state does not come, if signal does not follow power, if Fairwave reads
 other numbers than `iw` does (`fairwave_sockets::radio`), or if the loop of `fairwave soc`
-([docs/soc.md](soc.md)) does not do what stands above each part.
+([docs/soc.md](../../docs/soc.md)) does not do what stands above each part.
 ";
 /// Programs, and the packages of those that a Debian system lacks, with their libraries.
 const PROGRAMS: [&str; 8] =
@@ -66,7 +66,7 @@ pub(super) fn soc() -> Outcome {
         packages: &PACKAGES,
         modules: [&WITH_RADIOS[..], &MODULES].concat(),
     };
-    write_page(&guest, "docs/soc-guest.md", HEAD, MARK)
+    write_page(&guest, "results/guests/soc.md", HEAD, MARK)
 }
 
 /// Boots a guest, and writes a page into a file of the repository.

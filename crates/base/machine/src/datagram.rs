@@ -7,20 +7,20 @@ use std::net::{IpAddr, SocketAddr};
 /// A datagram that was taken from a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Who sent it. The port is zero where the socket knows none, as a raw one.
+    /// Its sender. The port is zero where the socket knows none, as a raw one.
     pub from: SocketAddr,
-    /// The address that it was sent to, where the socket tells.
+    /// The address that it was sent to, where the socket reports it.
     pub to: Option<IpAddr>,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// Its payload: what is behind the header of UDP, or behind that of IP.
+    /// Its payload: the bytes behind the header of UDP, or behind that of IP.
     pub bytes: Vec<u8>,
 }
 
 /// A datagram to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Where to. A raw socket ignores the port.
+    /// Its destination. A raw socket ignores the port.
     pub to: SocketAddr,
     /// The address to send from; `None` lets the kernel choose.
     pub from: Option<IpAddr>,

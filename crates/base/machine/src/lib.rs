@@ -1,9 +1,9 @@
 //! The five verbs of a sans-IO state machine.
 //!
-//! Every protocol, scheduler and radio of Fairwave is a [`Machine`]: it is told the time and
-//! facts, and gives back what to transmit, when it wants to be woken, and what it observed. It
-//! never knows a socket, a clock, a simulator or a file, so the same code runs in virtual time,
-//! in the emulator and on a live system.
+//! Every protocol, scheduler and radio of Fairwave is a [`Machine`]: it takes the time and facts as
+//! inputs, and returns its outputs, the time of its next wake-up and its observations. It never
+//! knows a socket, a clock, a simulator or a file, so the same code runs in virtual time, in the
+//! emulator and on a live system.
 //!
 //! # The drain rule
 //!
@@ -41,7 +41,8 @@ pub trait Machine {
     /// The next thing to transmit; `None` means drained.
     fn poll(&mut self, now: Instant) -> Option<Self::Output>;
 
-    /// When to [`Machine::wake`] if nothing happens before; never in the past once drained.
+    /// Returns the time of the next [`Machine::wake`] if nothing happens before; never in the past
+    /// once drained.
     fn deadline(&self) -> Option<Instant>;
 
     /// The next observation.

@@ -1,4 +1,4 @@
-//! A two-ended test line: what tests of transports put between two machines.
+//! A two-ended test line between two machines under test.
 //!
 //! Each direction has its own [`Wire`]: rate and drop-tail queue first, then loss, duplication and
 //! corruption, then delay and jitter. Jitter is drawn per item, so it reorders. The line is driven
@@ -41,7 +41,7 @@ impl End {
     }
 }
 
-/// What one direction of a [`Line`] does to the items it carries. The default does nothing.
+/// Treatment of the items in one direction of a [`Line`]. The default does nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wire {
     /// Propagation delay of every item.
@@ -56,12 +56,12 @@ pub struct Wire {
     pub corrupt: f64,
     /// Transmission rate; `None` transmits at once.
     pub rate: Option<BitRate>,
-    /// Most items that may wait or be in transmission, beyond which an arriving item is dropped.
-    /// `None` never drops; without a rate nothing ever waits.
+    /// Maximum number of items that wait or are in transmission, beyond which an arriving item is
+    /// dropped. `None` never drops; without a rate nothing ever waits.
     pub queue: Option<usize>,
 }
 
-/// What happened in one direction so far, in items.
+/// Counters of one direction so far, in items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Items given to [`Line::send`].
@@ -100,7 +100,7 @@ struct Way {
 }
 
 impl<T: Clone> Line<T> {
-    /// A line with `from_a` carrying what A sends and `from_b` what B sends.
+    /// Makes a line with `from_a` for the items that A sends and `from_b` for those that B sends.
     pub fn new(seed: Seed, from_a: Wire, from_b: Wire) -> Self {
         Self {
             from_a: Way::new(from_a, seed.stream("line/a")),
@@ -117,7 +117,7 @@ impl<T: Clone> Line<T> {
         Self::new(seed, wire, wire)
     }
 
-    /// Sets what corruption means; without it [`Wire::corrupt`] does nothing.
+    /// Sets the meaning of corruption; without it [`Wire::corrupt`] does nothing.
     #[must_use]
     pub fn with_corruption(
         mut self,
@@ -139,7 +139,7 @@ impl<T: Clone> Line<T> {
         }
     }
 
-    /// When the next item arrives at either end.
+    /// Returns the time at which the next item arrives at either end.
     pub fn next_arrival(&self) -> Option<Instant> {
         self.flying.first_key_value().map(|((at, _), _)| *at)
     }
@@ -150,12 +150,12 @@ impl<T: Clone> Line<T> {
         Some(entry.remove())
     }
 
-    /// Changes the settings of what `from` sends; items already under way are not touched.
+    /// Changes the settings of the direction from `from`; items in flight keep theirs.
     pub fn set_wire(&mut self, from: End, wire: Wire) {
         self.way(from).wire = wire;
     }
 
-    /// What happened so far to the items that `from` sent.
+    /// Returns the counters of the items that `from` sent so far.
     pub fn tally(&self, from: End) -> Tally {
         match from {
             End::A => self.from_a.tally,
@@ -208,7 +208,8 @@ impl Way {
         Self { wire, stream, departures: VecDeque::new(), tally: Tally::default() }
     }
 
-    /// When the item has left the transmitter, or `None` if the queue was full.
+    /// Returns the time at which the item has left the transmitter, or `None` if the queue was
+    /// full.
     fn transmit(&mut self, now: Instant, size_bytes: u64) -> Option<Instant> {
         self.tally.sent += 1;
         let Some(rate) = self.wire.rate else { return Some(now) };
@@ -225,7 +226,7 @@ impl Way {
         Some(end)
     }
 
-    /// How many copies of the next item arrive: 0, 1 or 2.
+    /// Returns the number of copies of the next item that arrive: 0, 1 or 2.
     fn copies(&mut self) -> u32 {
         if self.stream.chance(self.wire.loss) {
             self.tally.lost += 1;

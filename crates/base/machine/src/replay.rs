@@ -1,9 +1,8 @@
-//! Which numbers of messages have been there (RFC 4303 section 3.4.3).
+//! A window of message numbers already received (RFC 4303 section 3.4.3).
 
 use std::num::NonZeroU64;
 
-/// How many numbers below the highest are remembered one by one. The RFC asks for 64; paths over
-/// radio reorder more.
+/// Size of the window below the highest number. The RFC asks for 64; paths over radio reorder more.
 const MEMORY: u64 = 1024;
 const WORDS: usize = (MEMORY / 64) as usize;
 
@@ -16,7 +15,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Whether `number` is new; remembers it. What is older than the memory is not new.
+    /// Returns whether `number` is new, and remembers it. A number below the window is not new.
     pub fn admit(&mut self, number: NonZeroU64) -> bool {
         let number = number.get();
         if number > self.highest {

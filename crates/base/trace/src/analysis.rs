@@ -1,10 +1,9 @@
-//! Analysis of captures: what happened on TCP connections and on streams of UDP and DCCP, packet
-//! by packet.
+//! Analysis of captures: TCP connections and streams of UDP and DCCP, packet by packet.
 //!
-//! An [`Analyzer`] is fed frames in the order of a capture and keeps a bounded state for each
-//! live stream. What can be drawn goes at once to [`Points`], what a stream came to follows when
-//! it is over; the analyser itself keeps neither. `docs/models/trace.md` defines every figure,
-//! and says where and why they differ from tshark's.
+//! An [`Analyzer`] is fed frames in the order of a capture and keeps a bounded state for each live
+//! stream. Drawable points go at once to [`Points`], the result of a stream follows when it is
+//! over; the analyser itself keeps neither. `docs/models/trace.md` defines every figure, and
+//! explains where and why they differ from tshark's.
 
 use fairwave_units::Instant;
 use fairwave_wire::ip;
@@ -41,20 +40,20 @@ pub use stream::{
 /// A frame as a capture holds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
-    /// When, from the epoch of the capture.
+    /// Capture time, from the epoch of the capture.
     pub at: Instant,
-    /// What it begins with.
+    /// The captured bytes.
     pub link: LinkType,
     /// Its bytes, perhaps cut.
     pub bytes: &'a [u8],
-    /// How many there were on the wire.
+    /// Length on the wire in bytes.
     pub original_len: u32,
 }
 
-/// What became of the frames and packets of a capture; every one is in exactly one count.
+/// Counts of the frames and packets of a capture; every one is in exactly one count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Frames, by what was in them.
+    /// Frames by content.
     pub frames: Frames,
     /// IP packets in them.
     pub packets: Packets,
@@ -64,7 +63,7 @@ pub struct Totals {
     pub udp_streams: u64,
     /// Streams of DCCP.
     pub dccp_streams: u64,
-    /// Streams told of while they were open, for lack of room ([`Config::streams_max`]).
+    /// Streams reported while they were open, for lack of room ([`Config::streams_max`]).
     pub evicted: u64,
     /// Earliest and latest time of a frame.
     pub span: Option<(Instant, Instant)>,
@@ -173,12 +172,12 @@ impl Analyzer {
         }
     }
 
-    /// What became of everything so far.
+    /// Returns the counts of all frames so far.
     pub const fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Tells of all streams that are left, in the order of their numbers, and of the whole.
+    /// Reports all streams that are left, in the order of their numbers, and the totals.
     pub fn finish(mut self, to: &mut impl Points) -> Totals {
         let end = self.totals.span.map_or(Instant::ZERO, |(_, last)| last);
         self.streams.finish(end, to);

@@ -1,8 +1,8 @@
 //! The vocabulary of observation.
 //!
-//! Whatever Fairwave sees becomes a [`Sample`] and goes to a [`Sink`]; nobody prints. Counters
-//! are cumulative from the start of the run, so that any interval can be formed afterwards. A
-//! sink says beforehand which [`Kind`]s it wants, and what nobody wants is never made.
+//! Every observation becomes a [`Sample`] and goes to a [`Sink`]; no library prints. Counters are
+//! cumulative from the start of the run, so that any interval can be formed afterwards. A sink
+//! states beforehand which [`Kind`]s it wants, and no other sample is made.
 
 pub mod analysis;
 
@@ -26,7 +26,7 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);
 
-/// Why a packet ended before its destination.
+/// Reason for which a packet ended before its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
     /// The queue was full.
@@ -39,7 +39,7 @@ pub enum DropCause {
     NoRoute,
     /// Active queue management: it had waited too long.
     Aqm,
-    /// A later acknowledgement in the same queue said all that it did.
+    /// A later acknowledgement in the same queue had all its information.
     AckFiltered,
 }
 
@@ -67,7 +67,7 @@ impl DropCause {
     }
 }
 
-/// Which samples a sink wants.
+/// The samples that a sink wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// [`Sample::Flow`].
@@ -120,16 +120,16 @@ pub struct FlowSample {
     /// Pure ACKs of this flow that were dropped on their way, cumulative (ground truth).
     pub acks_dropped: u64,
     /// Pure ACKs of this flow that gave way to later ones in a queue, cumulative. They are not
-    /// among the dropped: what they said has not been lost.
+    /// among the dropped: their information has not been lost.
     pub acks_filtered: u64,
-    /// Lost ACKs that the sender inferred, cumulative (zero where nobody watches).
+    /// Lost ACKs that the sender inferred, cumulative (zero where it does not infer them).
     pub acks_lost_inferred: u64,
-    /// A kernel's TCP carries the flow. Nobody knows its entries into fast recovery, nor which lost
-    /// ACKs it inferred: these counters are zero.
+    /// A kernel's TCP carries the flow. Its entries into fast recovery and its inferred lost ACKs
+    /// are unknown: these counters are zero.
     pub is_of_kernel: bool,
     /// The proxy that it passes, if it does; then the fields above are those of the sender.
     pub proxy: Option<ProxySample>,
-    /// What its viewer saw, if it has one.
+    /// Playback of its viewer, if it has one.
     pub video: Option<VideoSample>,
     /// The rate that its congestion control allows, where that decides by rates.
     pub rate: Option<RateSample>,
@@ -154,18 +154,18 @@ pub struct PathSample {
     pub delivered_bytes: u64,
     /// Segments of data sent on it, cumulative.
     pub sent_packets: u64,
-    /// Of them those that repeat what was sent before, on whatever path, cumulative.
+    /// Retransmissions among them, on whatever path, cumulative.
     pub retransmissions: u64,
     /// Expiries of its retransmission timer, cumulative.
     pub timeouts: u64,
 }
 
-/// What a viewer has seen since the warm-up, or the start before that.
+/// Playback of a viewer since the warm-up, or the start before that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VideoSample {
     /// Frames shown.
     pub shown: u64,
-    /// Frames that were there, but not those that they depend on.
+    /// Frames that were received, but not the frames that they depend on.
     pub undecodable: u64,
     /// Frames that came after their time.
     pub late: u64,
@@ -179,12 +179,12 @@ pub struct VideoSample {
     pub stalled: Duration,
 }
 
-/// What a congestion control that decides by rates has come to.
+/// State of a rate-based congestion control.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// The rate that it allows.
     pub allowed: BitRate,
-    /// Loss event rate, of loss events to packets, where it is what counts; zero if nothing was
+    /// Loss event rate, of loss events to packets, where the algorithm uses it; zero if nothing was
     /// lost so far.
     pub loss_event_rate: Option<f64>,
     /// Mean loss interval in packets, once there was a loss.
@@ -254,7 +254,7 @@ pub struct StationSample {
     pub peer_snr: Option<Db>,
 }
 
-/// What a radio has sent to one receiver. All but `last` is cumulative. Sums over PPDUs are there
+/// Transmissions of a radio to one receiver. All but `last` is cumulative. Sums over PPDUs serve
 /// for means: divided by `ppdus`, of the whole run or of any interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairSample {
@@ -282,11 +282,11 @@ pub struct PairSample {
     /// Time spent transmitting ACK, BlockAck and CTS to the receiver, and CTS to itself ahead of
     /// data for it.
     pub control_airtime: Duration,
-    /// How the last data PPDU was sent, and its bit rate.
+    /// Mode of the last data PPDU, and its bit rate.
     pub last: Option<(Ppdu, BitRate)>,
 }
 
-/// What many durations came to. Quantiles are off by at most 0.4 % of their value.
+/// Summary of many durations. Quantiles are off by at most 0.4 % of their value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// How many.
@@ -312,15 +312,15 @@ pub struct Times {
 /// One bin of the distribution of durations. It is no wider than 1 % of where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
-    /// The least duration that belongs to it.
+    /// The smallest duration that belongs to it.
     pub from: Duration,
-    /// The least duration beyond it.
+    /// The smallest duration beyond it.
     pub to: Duration,
-    /// How many belong to it.
+    /// Number of durations that belong to it.
     pub count: u64,
 }
 
-/// What a station's Strength of Connection is, is reported and is taken for.
+/// A station's Strength of Connection: true, reported and estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SocSample {
     /// Mean level over noise of its access point's frames at the station: the truth, without
@@ -328,11 +328,11 @@ pub struct SocSample {
     pub channel: Db,
     /// The station's last reading, fading included.
     pub read: Option<Db>,
-    /// What its last interval came to.
+    /// Value of its last interval.
     pub reported: Option<Db>,
-    /// What the access point takes it for.
+    /// Estimate of the access point.
     pub soc: Option<Db>,
-    /// What the station weighs for that, 0 to 1.
+    /// The station's weight for that estimate, 0 to 1.
     pub weight: f64,
     /// Reports sent in frames of their own, cumulative.
     pub alone: u64,
@@ -359,7 +359,7 @@ pub struct DropSample {
     pub datagram: Datagram,
 }
 
-/// What a frame on the air carries.
+/// Content of a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FrameBody {
     /// A data frame.
@@ -380,7 +380,7 @@ pub enum FrameBody {
     Beacon,
 }
 
-/// What a BlockAck says of its receiver's MPDUs.
+/// Content of a BlockAck on its receiver's MPDUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
     /// Sequence number that the first bit stands for: of the oldest MPDU that its sender is not
@@ -388,11 +388,11 @@ pub struct Scoreboard {
     pub start: u16,
     /// A bit for each MPDU from there on that arrived, the first in the lowest bit.
     pub arrived: [u64; 4],
-    /// Whether it tells of 256 MPDUs, and not of 64.
+    /// Whether its bitmap covers 256 MPDUs, and not 64.
     pub is_long: bool,
 }
 
-/// Where a data frame belongs within its PPDU.
+/// Place of a data frame within its PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Number of the PPDU among those of its channel.
@@ -424,7 +424,7 @@ pub enum PpduFormat {
     He,
 }
 
-/// How a frame was sent.
+/// Transmission mode of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ppdu {
     /// Format.
@@ -448,12 +448,12 @@ pub struct FrameSample {
     pub transmitter: NodeId,
     /// The receiver; `None` for broadcast.
     pub receiver: Option<NodeId>,
-    /// Where a data frame comes from and goes to, beyond the radio hop; if it is to pass a certain
-    /// node first, that node.
+    /// Source and destination of a data frame beyond the radio hop; if it is to pass a certain node
+    /// first, that node.
     pub ends: Option<(NodeId, NodeId)>,
     /// Its rate.
     pub rate: BitRate,
-    /// How it was sent.
+    /// Its transmission mode.
     pub ppdu: Ppdu,
     /// Traffic identifier of a QoS data frame, of its BlockAck and of a BlockAckReq, 0..8.
     pub tid: Option<u8>,
@@ -469,7 +469,7 @@ pub struct FrameSample {
     pub sequence: u16,
     /// Retry bit.
     pub retry: bool,
-    /// What it carries.
+    /// Its content.
     pub body: FrameBody,
     /// A report of a Strength of Connection ([`fairwave_wire::soc`]) in front of that.
     pub report: Option<[u8; soc::LEN]>,
@@ -488,7 +488,7 @@ pub enum Sample {
     Station(NodeId, StationSample),
     /// A packet was dropped.
     Drop(DropSample),
-    /// A frame went on the air; recorded when it ends, `at` being its start.
+    /// A frame was on the air; recorded when it ends, `at` being its start.
     Frame(FrameSample),
     /// A station's association changed: its access point from now on, or none.
     Association(NodeId, Option<NodeId>),
@@ -496,9 +496,9 @@ pub enum Sample {
     Soc(NodeId, SocSample),
     /// State of a path of a flow, by its number.
     Path(FlowId, u8, PathSample),
-    /// What a radio has sent to a receiver; `None` is everybody.
+    /// Transmissions of a radio to a receiver; `None` is broadcast.
     Pair(NodeId, Option<NodeId>, PairSample),
-    /// One-way delays of what a flow delivered since its last sample; `None` if that was nothing.
+    /// One-way delays of a flow's deliveries since its last sample; `None` without any.
     Delay(FlowId, Option<Times>),
     /// A bin of a flow's delays in the measured span; recorded at the end of the run.
     DelayBin(FlowId, DelayBin),
@@ -511,7 +511,7 @@ pub enum Sample {
 pub struct PacketSample {
     /// The node.
     pub node: NodeId,
-    /// Where the packet comes from and goes to; if it is to pass a certain node first, that node.
+    /// Source and destination of the packet; if it is to pass a certain node first, that node.
     pub ends: (NodeId, NodeId),
     /// The packet.
     pub datagram: Datagram,
@@ -523,7 +523,7 @@ pub trait Sink {
     fn wants(&self, kind: Kind) -> bool;
     /// Takes one sample.
     fn record(&mut self, at: Instant, sample: &Sample);
-    /// Takes what a packet carries that has just been made, which its datagrams in later samples
+    /// Takes the contents of a packet that has just been made, which its datagrams in later samples
     /// leave out. Called for a sink that wants [`Sample::Frame`]s or taps a node.
     fn note_contents(&mut self, _: &Datagram, _: Contents) {}
     /// Whether [`Sample::Packet`]s of this node should be made; asked once, before the run.

@@ -2,7 +2,7 @@
 
 use core::fmt::Display;
 
-/// A number with what it counts: `1 run`, `2 runs`. For nouns whose plural ends in `s`.
+/// A number with its noun: `1 run`, `2 runs`. For nouns whose plural ends in `s`.
 pub fn several<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     let s = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{s}")

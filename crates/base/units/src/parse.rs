@@ -8,7 +8,7 @@ pub(crate) struct Unit {
     pub(crate) factor: u64,
 }
 
-/// Why a text is not the quantity asked for. The message names the remedy.
+/// Reason for which a text is not the quantity asked for. The message names the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {what}: {why}")]
 pub struct ParseQuantityError {
@@ -30,7 +30,7 @@ fn names(units: &[Unit]) -> String {
     units.iter().map(|u| u.name).collect::<Vec<_>>().join(", ")
 }
 
-/// An unsigned integer number of base units: refuses what would have to be rounded.
+/// An unsigned integer number of base units: refuses a value that would have to be rounded.
 pub(crate) fn integer(
     text: &str,
     what: &'static str,

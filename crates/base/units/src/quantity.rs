@@ -47,7 +47,7 @@ impl BitRate {
         Self(mbps * 1_000_000)
     }
 
-    /// How long `bytes` take at this rate, rounded up to a whole nanosecond.
+    /// Returns the time that `bytes` take at this rate, rounded up to a whole nanosecond.
     ///
     /// A rate of zero never sends: the answer is [`Duration::MAX`].
     pub fn time_for(self, bytes: u64) -> Duration {

@@ -17,7 +17,7 @@ impl Seq32 {
         other.before(self)
     }
 
-    /// How far `self` lies after `earlier`, modulo 2^32.
+    /// Returns the distance of `self` after `earlier`, modulo 2^32.
     pub const fn distance(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }

@@ -14,7 +14,7 @@ pub const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054_2;
 /// Mean, spread and confidence interval of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// How many values.
+    /// Number of values.
     pub n: usize,
     /// Their arithmetic mean.
     pub mean: f64,

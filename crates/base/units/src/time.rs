@@ -184,7 +184,7 @@ impl Div<u64> for Duration {
 
 impl Div for Duration {
     type Output = u64;
-    /// How many whole times `d` fits.
+    /// Returns the number of whole times that `d` fits.
     fn div(self, d: Self) -> u64 {
         self.0 / d.0
     }

@@ -48,10 +48,13 @@ pub(crate) struct Reproduce {
     /// Exit with 3 if a claim of the paper holds nowhere or one of ours fails
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Also print each claim's criterion and everything that was measured
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Evaluate the runs that an earlier `--out DIR` left, in the same form, without simulating
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
-    /// Print the page for docs/studies instead of the verdicts
+    /// Print the page for results/studies instead of the verdicts
     #[arg(long)]
     pub(crate) markdown: bool,
     /// Host of the experiments: with `emulate`, experiments that the kernel's sockets can carry run

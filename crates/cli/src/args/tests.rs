@@ -69,7 +69,7 @@ fn examples_of_the_help_parse() {
 
 #[test]
 fn examples_of_the_documents_parse() {
-    for (name, least) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("docs/validation.md", 0)] {
+    for (name, least) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("results/validation.md", 0)] {
         let text = std::fs::read_to_string(format!("{ROOT}{name}")).expect(name);
         let fenced = text.split("```").skip(1).step_by(2).collect::<String>();
         let count = parse_examples(name, &fenced);

@@ -165,7 +165,7 @@ fn counts(rows: &[Row<'_>], sides: &[Side]) -> String {
     sides.iter().enumerate().map(side).collect::<Vec<_>>().join(" ")
 }
 
-/// The table of docs/validation.md: differences of the kernel, with the reasons.
+/// The table of results/validation.md: differences of the kernel, with the reasons.
 fn markdown(rows: &[Row<'_>], sides: &[Side]) -> String {
     let mut text =
         String::from("| script | what it demands | why Linux does otherwise |\n|---|---|---|\n");

@@ -1,11 +1,11 @@
 //! `fairwave reproduce`: a paper's experiment, claim by claim, over parameters that the paper does
 //! not give.
 
-use super::reproduce_map::{self, Means, word};
+use super::reproduce_map::{self, Means};
 use crate::args::{Common, Host, Reproduce};
 use crate::clock::Stopwatch;
 use crate::outcome::{CLAIM_FAILS, Failure};
-use crate::output::{self, HEADING, styled};
+use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use crate::progress::Progress;
 use crate::{place, stop, store};
 use fairwave_lab::run::{self, Watch};
@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     } else if args.markdown {
         output::print_raw(markdown::page(&reproduction, &command).as_bytes())?;
     } else {
-        output::print(&text(study, &verdicts, &summary))?;
+        output::print(&text(study, &verdicts, &summary, args.verbose))?;
         output::print(&store::taken(store.as_ref()))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
@@ -146,57 +146,93 @@ pub(crate) fn command_line(study: &dyn Study, quick: bool) -> String {
     format!("fairwave reproduce {}{full}", study.name())
 }
 
-/// Every claim of the paper, then every question of ours, then the cost.
-fn text(study: &dyn Study, verdicts: &[ClaimVerdict], summary: &Value) -> String {
+/// The claims of the paper, then questions of ours, then the cost of the runs. With `is_verbose`
+/// each claim has its criterion and all that was measured.
+fn text(study: &dyn Study, verdicts: &[ClaimVerdict], summary: &Value, is_verbose: bool) -> String {
     let (ours, papers): (Vec<&ClaimVerdict>, Vec<&ClaimVerdict>) =
         verdicts.iter().partition(|claim| claim.ours);
-    let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
-    text.extend(papers.into_iter().map(claim));
+    let show =
+        |claim: &ClaimVerdict| brief(claim) + &if is_verbose { all(claim) } else { "\n".into() };
+    let mut text = wrapped(study.paper(), "") + "\n";
+    text.extend(papers.into_iter().map(show));
     if !ours.is_empty() {
         text.push_str(&format!("{}\n\n", styled(HEADING, "Questions of ours")));
     }
-    text.extend(ours.into_iter().map(claim));
-    text.push_str(&format!("{}.\n", study::words(verdicts)));
+    text.extend(ours.into_iter().map(show));
     for set in summary["joint"].as_array().into_iter().flatten() {
         let ids = set["claims"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let (ids, count) = (ids.collect::<Vec<_>>(), set["setups"].as_u64().unwrap_or(0));
         if ids.len() > 1 {
             let together = ids.join(", ");
-            text.push_str(&format!("Together hold {together} in {}\n", several(count, "set-up")));
+            text.push_str(&format!("Together {together} hold in {}.\n", several(count, "set-up")));
         }
     }
     if summary["quick"] == true {
-        let fewer = "fewer seeds, points and set-ups";
-        text.push_str(&format!("This was the quick form, with {fewer}; --full runs all.\n"));
+        let full = command_line(study, false);
+        let quick = "This was the quick form, with fewer seeds, points and set-ups";
+        text.push_str(&wrapped(&format!("{quick}; `{full}` runs all."), ""));
+    }
+    if !is_verbose {
+        text.push_str("--verbose adds criteria and everything that was measured.\n");
     }
     text.push_str(&format!("{}\n", effort(summary)));
     text
 }
 
-fn claim(claim: &ClaimVerdict) -> String {
-    let here = match claim.holds {
-        Some(true) => "holds",
-        Some(false) => "does not hold",
-        None => "undecided",
+/// Maximum width of the printed text, in columns.
+const COLUMNS: usize = 100;
+
+/// A text in lines of at most [`COLUMNS`], each behind `indent`.
+fn wrapped(text: &str, indent: &str) -> String {
+    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
+    textwrap::fill(text, options) + "\n"
+}
+
+/// A claim: its verdict in words, the claim, and the figures that decide it.
+fn brief(claim: &ClaimVerdict) -> String {
+    const INDENT: &str = "         ";
+    let colour = match claim.verdict {
+        "nowhere" => BAD,
+        "not judgeable" => WORTH_A_LOOK,
+        _ if claim.setups.holding < claim.setups.admitted => WORTH_A_LOOK,
+        _ => GOOD,
     };
-    let because = claim.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let verdict = wrapped(&claim.in_words(), INDENT);
+    let verdict = styled(colour, verdict.trim_start().trim_end());
+    let mut text = format!("{} {verdict}\n", styled(HEADING, &format!("{:<8}", claim.id)));
+    text.push_str(&wrapped(claim.statement, INDENT));
+    let here = match claim.holds {
+        _ if claim.setups.tried == 1 => "measured: ",
+        Some(true) => "own set-up, holds: ",
+        Some(false) => "own set-up, does not hold: ",
+        None => "own set-up, not decided: ",
+    };
+    let figures = claim.figures();
+    let figures = match claim.holds {
+        None => claim.reason.clone().unwrap_or_default(),
+        _ => figures.join("; "),
+    };
+    if !figures.is_empty() {
+        text.push_str(&wrapped(&format!("{here}{figures}"), INDENT));
+    }
+    text
+}
+
+/// Everything else that is known of a claim.
+fn all(claim: &ClaimVerdict) -> String {
     let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
-    let mut text = format!("{}  {}\n", styled(HEADING, claim.id), word(claim.verdict));
     let rows = [
-        ("claim", claim.statement.to_owned()),
         ("where", claim.condition.clone()),
         ("set-ups", claim.counted()),
         ("beside", claim.beside()),
-        ("own set-up", format!("{here}{because}")),
         ("measured", measured.collect::<Vec<_>>().join(", ")),
         ("criterion", claim.criterion.clone()),
         ("note", claim.note.clone()),
     ];
-    for (name, row) in rows.into_iter().filter(|(_, row)| !row.is_empty()) {
-        text.push_str(&format!("  {name:<10} {row}\n"));
-    }
-    text.push('\n');
-    text
+    let rows = rows.iter().filter(|(_, row)| !row.is_empty());
+    rows.map(|(name, row)| wrapped(&format!("{name}: {row}"), "         "))
+        .chain(["\n".to_owned()])
+        .collect()
 }
 
 /// Cost of the study, from the figures that `--json` prints.

@@ -45,15 +45,15 @@ fn slow_scripts_are_followed_too() {
     assert_eq!(count(&told, "endpoint", "-"), 0, "{told:#}");
 }
 
-/// Every divergence is in docs/validation.md with the text of its script.
+/// Every divergence is in results/validation.md with the text of its script.
 #[test]
 fn divergences_are_listed_in_the_documents() {
     let args = ["packets", SCRIPTS, "--against", "simulator", "--markdown"];
     let (table, _) = ends_with(0, &root(), &args);
-    let page = fs::read_to_string(root().join("docs/validation.md")).expect("a page");
+    let page = fs::read_to_string(root().join("results/validation.md")).expect("a page");
     let missing: Vec<&str> =
         table.lines().filter(|row| row.starts_with("| `") && !page.contains(row)).collect();
-    assert!(missing.is_empty(), "not in docs/validation.md:\n{}", missing.join("\n"));
+    assert!(missing.is_empty(), "not in results/validation.md:\n{}", missing.join("\n"));
     let row = |line: &&str| line.starts_with("| `") && root().join(script(line)).exists();
     let listed = page.lines().filter(row).count();
     assert_eq!(listed, table.lines().filter(|line| line.starts_with("| `")).count());

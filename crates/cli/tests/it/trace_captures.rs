@@ -1,6 +1,6 @@
 //! Captures of real programs with a known limit, made by `cargo xtask captures` with offloads on.
 //! The verdict at both ends must be correct, and the comparison of both must find the losses
-//! between them. The results for the whole set are in docs/trace-captures.md.
+//! between them. The results for the whole set are in results/captures.md.
 
 use crate::common::{ends_with, json, scratch};
 use serde_json::Value;

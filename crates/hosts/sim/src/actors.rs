@@ -1,10 +1,10 @@
-//! Who may have a deadline, and under which number.
+//! Actors that may have a deadline, and their numbers.
 //!
 //! Numbers are given out once, when a world is built: each part enlists what it has and keeps the
 //! numbers, and one table leads back from a number to its actor. A new kind of actor is a variant
 //! of [`Actor`], a call of [`Actors::enlist`] and an arm where the simulation dispatches.
 
-/// What has a deadline; the index is the place in the list of the part that owns it.
+/// Owner of a deadline; the index is the place in the list of the part that owns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     /// A radio cell.
@@ -70,7 +70,7 @@ impl Actors {
         self.0.len()
     }
 
-    /// Whose number it is.
+    /// The actor with this number.
     pub(crate) fn of(&self, id: u32) -> Actor {
         self.0[id as usize]
     }

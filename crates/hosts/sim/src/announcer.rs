@@ -1,4 +1,4 @@
-//! Access points that announce their load, and what a station makes of that.
+//! Access points that announce their load, and the estimate that a station makes from it.
 //!
 //! Nothing of it is the simulator's knowledge: access points announce their load as 802.11-2020
 //! clause 9.4.2.27 has it (BSS Load element), stations read the announcement, and estimate the
@@ -13,7 +13,7 @@ use fairwave_dot11::{ACK_BYTES, Phy};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// What an access point announces of its load.
+/// Load announced by an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Load {
     /// Stations that are associated with it.
@@ -25,7 +25,7 @@ struct Load {
 /// Beacon intervals over which an access point measures (dot11ChannelUtilizationBeaconIntervals).
 const MEASURED_INTERVALS: u64 = 50;
 
-/// What an exchange of one frame takes of the medium when nobody contends.
+/// Airtime of an exchange of one frame without contention.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Exchange {
     /// Data frame, SIFS and ACK.
@@ -50,7 +50,7 @@ impl Load {
 }
 
 impl Exchange {
-    /// That of an IP packet of so many bytes, sent by `port`.
+    /// The exchange of an IP packet of this length in bytes, sent by `port`.
     fn of(port: &Port, phy: Phy, ip_bytes: u32) -> Self {
         let ack = phy.tx_time(phy.response_mode(port.mode), ACK_BYTES);
         let backoff = Duration::from_nanos(phy.slot().as_nanos() * u64::from(phy.cw_min()) / 2);
@@ -67,7 +67,7 @@ struct Announcer {
     every: Duration,
     /// Time on the air of all on its channel when it measured last.
     airtime: Duration,
-    /// What its beacons say.
+    /// Content of its beacons.
     load: Option<Load>,
 }
 

@@ -1,4 +1,4 @@
-//! What a world must satisfy to be simulated.
+//! Conditions that a world must satisfy to be simulated.
 
 use crate::command::{Command, Place};
 use crate::error::Error;
@@ -11,10 +11,10 @@ use fairwave_queue::Spec;
 use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
 
-/// Most that a UDP datagram over IPv4 carries (RFC 791: 65 535 bytes with both headers).
+/// Maximum payload of a UDP datagram over IPv4 (RFC 791: 65 535 bytes with both headers).
 const MOST_PAYLOAD_BYTES: u32 = 65_507;
 
-/// Refuses a world that refers to what it does not have, or whose flows have no way.
+/// Refuses a world with references to missing parts, or with flows that have no route.
 pub(crate) fn world(world: &World) -> Result<(), Error> {
     // Random streams bear these names: two of a name would draw the same numbers.
     distinct("node", world.nodes.iter().map(|node| &*node.name))?;
@@ -166,7 +166,7 @@ fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), 
         .map_err(|why| Error::Invalid(format!("flow {}: {why}", flow.name)))
 }
 
-/// Why a flow of `world` cannot send so, if it cannot.
+/// Reason for which a flow of `world` cannot use this transport, if there is one.
 fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String> {
     let unsound = traffic.source().and_then(Source::unsound);
     unsound.map_or(Ok(()), |why| Err(why.to_owned()))?;

@@ -1,4 +1,4 @@
-//! What a host may change of a world under way.
+//! Changes that a host may make to a running world.
 
 use crate::world::{Change, World};
 use fairwave_dot11::Path;
@@ -21,17 +21,17 @@ pub enum Command {
     Link {
         /// Its index among [`World::links`].
         link: usize,
-        /// What it becomes.
+        /// Its new state.
         change: Change,
     },
-    /// Another queue takes the place of one, with what waits there.
+    /// Replaces a queue by another one, which takes over the waiting packets.
     Queue {
         /// Which.
         queue: Place,
-        /// What it becomes.
+        /// The new queue.
         spec: Spec,
     },
-    /// What a station weighs in the queue of its access point from now on.
+    /// New weight of a station in the queue of its access point.
     Weight {
         /// Whose queue.
         ap: NodeId,
@@ -42,7 +42,7 @@ pub enum Command {
     },
 }
 
-/// Where a queue is.
+/// Place of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Before the radio of a node.

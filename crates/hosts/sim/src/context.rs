@@ -1,4 +1,4 @@
-//! What the parts of a simulation share while one of them acts.
+//! Resources that the parts of a simulation share while one of them acts.
 
 use crate::actors::Ids;
 use crate::deadlines::Deadlines;

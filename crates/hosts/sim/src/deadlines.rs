@@ -26,7 +26,7 @@ impl Entry {
 #[derive(Debug)]
 pub struct Deadlines {
     heap: Vec<Entry>,
-    /// Where each machine's entry is in the heap.
+    /// Place of each machine's entry in the heap.
     place: Vec<u32>,
     order: u64,
 }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list searched for its least element.
+        /// Comparison with a plain list searched for its smallest element.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in prop::collection::vec((0u32..20, prop::option::of(0u64..50)), 1..300)

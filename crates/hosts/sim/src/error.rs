@@ -1,6 +1,6 @@
-//! Why a world cannot be simulated.
+//! Errors of a world that cannot be simulated.
 
-/// Why a world cannot be simulated.
+/// Reason for which a world cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A value in the world is not usable; the text says which and why.

@@ -1,4 +1,4 @@
-//! What channels report of their frames, as samples.
+//! Reports of channels about their frames, as samples.
 
 use crate::context::Context;
 use crate::network::radios::Radios;

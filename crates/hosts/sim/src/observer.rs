@@ -1,4 +1,4 @@
-//! Where observations go, and which are asked for.
+//! Destination of observations, and the kinds that it asks for.
 
 use crate::packet::Packet;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What a run came to: totals per flow, queue and station, before any aggregation.
+//! Results of a run: totals per flow, queue and station, before any aggregation.
 
 use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
 use fairwave_probe::estimate::{self, SizeEstimate};
@@ -47,7 +47,7 @@ pub struct FlowOutcome {
     /// Longest time between two deliveries to the application after the warm-up (to the ends of
     /// the measured span too).
     pub longest_silence: Duration,
-    /// When the last byte of a sized flow was delivered.
+    /// Time at which the last byte of a sized flow was delivered.
     pub completed: Option<Duration>,
     /// One-way delays of what was delivered after the warm-up. Of datagrams: from the application
     /// that made each to the one that got it. Of TCP and SHAKE: from when a segment's bytes first

@@ -1,4 +1,4 @@
-//! Whose packets travel: the flows of the world, and a host that gives it packets from outside.
+//! Owners of packets: the flows of the world, and a host that gives it packets from outside.
 //!
 //! The network tells the owner of a packet what becomes of it, and knows neither transports nor
 //! hosts.

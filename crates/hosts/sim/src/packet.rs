@@ -1,4 +1,4 @@
-//! What travels through the simulated network.
+//! Packets of the simulated network.
 
 use fairwave_dot11::AccessCategory;
 use fairwave_queue::{FlowKey, Item, Segment};
@@ -16,9 +16,9 @@ pub(crate) struct Packet {
     pub(crate) destination: NodeId,
     /// The node that it goes to first; its destination, if there is none or it was there.
     pub(crate) via: NodeId,
-    /// Which of its sender's it is, counting from zero and around.
+    /// Number among its sender's packets, counting from zero and wrapping.
     pub(crate) number: u32,
-    /// When its sender made it.
+    /// Time at which its sender made it.
     pub(crate) sent: Instant,
     pub(crate) datagram: Datagram,
     /// Number of the report that it carries from a station to its access point; 0 for none.

@@ -4,7 +4,7 @@ use crate::world::{Flow, Role, World};
 use fairwave_trace::NodeId;
 use std::collections::VecDeque;
 
-/// Where a packet goes next.
+/// Next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// Along a link: index of the line, which is twice the link's index, plus one from its
@@ -83,7 +83,7 @@ pub(crate) fn passes_by(
     [(a, b), (b, a)].into_iter().all(between)
 }
 
-/// Why packets of a flow cannot go by way of a node.
+/// Reason for which packets of a flow cannot go by way of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Astray {
     /// The node is one of the flow's ends.

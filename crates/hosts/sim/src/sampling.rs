@@ -50,7 +50,7 @@ fn flow_sample(flow: usize, relays: &Relays, cx: &Context<'_>) -> FlowSample {
     FlowSample { proxy: relays.sample(flow), ..cx.owners.flows[flow].sample(cx.now) }
 }
 
-/// When what is sampled, and what was when the warm-up was over.
+/// Sampling times, and the counters at the end of the warm-up.
 #[derive(Debug)]
 pub(crate) struct Sampling<'w> {
     world: &'w World,

@@ -73,7 +73,7 @@ use fairwave_wire::datagram::Contents;
 #[derive(Debug)]
 pub struct Simulation<'w> {
     world: &'w World,
-    /// When the run ends.
+    /// End of the run.
     end: Instant,
     actors: Actors,
     cx: Context<'w>,
@@ -82,7 +82,7 @@ pub struct Simulation<'w> {
     watches: Watches,
     announcers: Announcers,
     sampling: Sampling<'w>,
-    /// When something happened last.
+    /// Time of the last event.
     last: Instant,
     events: u64,
 }
@@ -151,7 +151,7 @@ impl<'w> Simulation<'w> {
         self.cx.now
     }
 
-    /// Whether the run has come to its end.
+    /// Whether the run has ended.
     pub fn is_over(&self) -> bool {
         self.cx.now >= self.end && self.next_deadline().is_none()
     }

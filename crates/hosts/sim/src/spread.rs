@@ -59,7 +59,7 @@ impl Spread {
         })
     }
 
-    /// What the durations came to; `None` without any.
+    /// Summary of the durations; `None` without any.
     pub fn times(&self) -> Option<Times> {
         if self.count == 0 {
             return None;
@@ -111,7 +111,7 @@ fn bucket(ns: u64) -> usize {
     (u64::from(power) * PARTS + (ns >> power)) as usize
 }
 
-/// Least value of a bucket, and how many values it has.
+/// Smallest value of a bucket, and its number of values.
 fn bounds(index: usize) -> (u64, u64) {
     let index = index as u64;
     if index < PARTS {

@@ -22,11 +22,11 @@ use fairwave_units::{BitRate, Db, Dbm, Duration, Instant, Metres, Seed};
 pub struct World {
     /// The master seed.
     pub seed: Seed,
-    /// When the run ends.
+    /// End of the run.
     pub duration: Duration,
     /// Statistics of [`crate::Outcome`] count from here on.
     pub warm_up: Duration,
-    /// How often flows, queues and stations are sampled, if the sink wants them.
+    /// Sampling interval of flows, queues and stations, if the sink wants samples.
     pub sample_every: Duration,
     /// Deliveries are counted in bins of this length from the start on; `None` does not.
     pub bins: Option<Duration>,
@@ -49,11 +49,11 @@ pub struct World {
 pub struct LinkMonitor {
     /// The access point.
     pub ap: NodeId,
-    /// How it tells good from bad.
+    /// Rule that distinguishes good from bad.
     pub monitor: Monitor,
 }
 
-/// How good links are told from bad ones.
+/// Rule that distinguishes good links from bad ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Monitor {
     /// By the level over noise at the station, fading included, which nobody knows without being
@@ -61,7 +61,7 @@ pub enum Monitor {
     Level {
         /// The threshold.
         threshold: Db,
-        /// How often it is looked at.
+        /// Interval at which it is examined.
         every: Duration,
     },
     /// By frames that were given up: bad for some time after each.
@@ -79,14 +79,14 @@ pub struct Soc {
     pub ap: NodeId,
     /// From one report of a station to the next.
     pub interval: Duration,
-    /// How long a report waits for a data frame to ride on. Zero: it always goes alone.
+    /// Maximum wait of a report for a data frame to ride on. Zero: it always goes alone.
     pub hold: Duration,
-    /// How often a station reads its card, if the access point has been on the air meanwhile.
+    /// Interval at which a station reads its card, if the access point was on the air meanwhile.
     pub read_every: Duration,
-    /// From readings to what is reported.
+    /// Mapping from readings to reports.
     pub filter: FilterSpec,
-    /// What the access point makes of reports. With several curves, each is for the traffic of
-    /// an access category, the least urgent first.
+    /// Mapping from reports to weights. With several curves, each is for the traffic of an
+    /// access category, the least urgent first.
     pub table: TableConfig,
 }
 
@@ -104,23 +104,23 @@ pub struct Node {
 pub struct Radio {
     /// Index into [`World::cells`].
     pub cell: usize,
-    /// What it is in its cell.
+    /// Role in its cell.
     pub role: Role,
-    /// Where it stands, in metres.
+    /// Position, in metres.
     pub position: (Metres, Metres),
-    /// Where it goes, instead.
+    /// Movement, instead of a position.
     pub path: Option<Path>,
     /// SNR between it, a station, and access points, instead of what follows from places.
     pub snr_trace: Option<SnrTrace>,
-    /// How it chooses rates; `None` sends everything in `mode`.
+    /// Rate control; `None` sends everything in `mode`.
     pub rates: Option<RateChoice>,
-    /// What it can send and receive; a pair of radios uses what both can.
+    /// Capabilities to send and receive; a pair of radios uses those that both have.
     pub capabilities: Capabilities,
-    /// How it, a station, changes its access point; `None`: it stays.
+    /// Handovers of a station; `None`: it keeps its access point.
     pub roaming: Option<Roaming>,
     /// Transmit power.
     pub power: Dbm,
-    /// How it sends data frames; must be one of its PHY's modes.
+    /// Mode of data frames; must be one of its PHY's modes.
     pub mode: Mode,
     /// Its transmit queue. The frame at the MAC is not counted.
     pub queue: Spec,
@@ -128,7 +128,7 @@ pub struct Radio {
     pub service: Service,
 }
 
-/// What a radio is in its cell.
+/// Role of a radio in its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An access point: sends beacons, relays for its stations.
@@ -140,7 +140,7 @@ pub enum Role {
     },
 }
 
-/// How a station changes its access point.
+/// Handovers of a station.
 #[derive(Clone, Debug, Default)]
 pub struct Roaming {
     /// Access points that it may use, on whatever channels; the one of its role among them.
@@ -153,7 +153,7 @@ pub struct Roaming {
     pub by_signal: Option<BySignal>,
     /// Packets that its last access point keeps for it while it is away; the oldest stay.
     pub hold: u32,
-    /// What it drops of its own waiting packets for having been away.
+    /// Waiting packets that it drops because of its absence.
     pub discard: Option<Discard>,
     /// Whether its MAC goes on sending to its last access point while it is away, instead of
     /// waiting: frames are given up at the retry limit, one after the other.
@@ -166,29 +166,29 @@ pub struct Roaming {
 pub enum Discard {
     /// Those made longer ago than this, while it is away and when it is associated again.
     Older(Duration),
-    /// So many, the oldest, when it is associated again.
+    /// This number of the oldest, when it is associated again.
     Oldest(u32),
 }
 
 /// A handover at a set time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// When the station leaves its access point.
+    /// Time at which the station leaves its access point.
     pub at: Instant,
-    /// Where it goes; one of the candidates.
+    /// The new access point; one of the candidates.
     pub to: NodeId,
-    /// How long it has no association.
+    /// Time without association.
     pub disconnection: Duration,
 }
 
-/// When a station goes to a stronger access point, by mean levels every 100 ms.
+/// Handovers to a stronger access point, decided by mean levels every 100 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BySignal {
     /// By how much the other must be stronger.
     pub hysteresis: Db,
     /// For how long without a break.
     pub dwell: Duration,
-    /// How long the station has no association then.
+    /// Time without association at such a handover.
     pub disconnection: Duration,
 }
 
@@ -205,17 +205,17 @@ pub struct Link {
     pub tick: Option<Duration>,
     /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
     pub jitter: Duration,
-    /// How it loses packets from its first end, and from its second.
+    /// Packet losses from its first end, and from its second.
     pub loss: [Loss; 2],
     /// Queue. The packet being sent is not counted.
     pub queue: Spec,
     /// Rate, delay and queue from the second end to the first; `None`: as from the first end.
     pub back: Option<Back>,
-    /// What becomes of it, in order of time. It is up at first.
+    /// Changes, in order of time. It is up at first.
     pub changes: Vec<Change>,
 }
 
-/// What a link is from its second end to its first.
+/// Properties of a link from its second end to its first.
 #[derive(Clone, Debug)]
 pub struct Back {
     /// As in [`Link::rate`], and as in [`Link::delay`].
@@ -224,7 +224,7 @@ pub struct Back {
     pub queue: Spec,
 }
 
-/// How fast packets pass one direction of a link.
+/// Rate at which packets pass one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// As in [`Link::rate`].
@@ -252,7 +252,7 @@ impl Link {
     }
 }
 
-/// How one direction of a link loses packets.
+/// Packet losses of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Each with this probability.
@@ -271,7 +271,7 @@ impl Loss {
     }
 }
 
-/// What holds of a link from a time on.
+/// State of a link from a time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// When.
@@ -301,17 +301,17 @@ impl Change {
 pub struct Flow {
     /// Its name, unique.
     pub name: String,
-    /// Where its data comes from.
+    /// Source node of its data.
     pub source: NodeId,
-    /// Where its data goes.
+    /// Destination node of its data.
     pub sink: NodeId,
-    /// When it starts.
+    /// Start time.
     pub start: Instant,
-    /// When its application stops sending.
+    /// Time at which its application stops sending.
     pub stop: Option<Instant>,
-    /// How urgent its packets are where a cell has EDCA, in both directions.
+    /// Access category of its packets where a cell has EDCA, in both directions.
     pub category: AccessCategory,
-    /// How it sends.
+    /// Transport.
     pub traffic: Traffic,
     /// The proxy that splits its connection on the way.
     pub proxy: Option<Proxy>,
@@ -322,7 +322,7 @@ pub struct Flow {
 /// A proxy that a TCP flow passes. It has the addresses of the flow's ends.
 #[derive(Clone, Debug)]
 pub struct Proxy {
-    /// Where it is: on the way of the flow both ways, and not at its ends.
+    /// Node of the proxy: on the way of the flow both ways, and not at its ends.
     pub at: NodeId,
     /// Its connection with the flow's source. Ports are overwritten.
     pub near: tcp::Config,
@@ -330,6 +330,6 @@ pub struct Proxy {
     pub far: tcp::Config,
     /// The law of both, as in [`TcpFlow::congestion_control`].
     pub congestion_control: String,
-    /// When the source is answered.
+    /// Time at which the source is answered.
     pub opening: Opening,
 }

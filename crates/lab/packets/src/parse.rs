@@ -29,7 +29,7 @@ pub(crate) enum Line {
     At(When, Act),
 }
 
-/// What a script says beforehand of the kernel.
+/// Settings of the kernel at the head of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// It is known to do something else, for this reason.
@@ -47,7 +47,7 @@ impl Remark {
     }
 }
 
-/// When a line happens.
+/// Time of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum When {
     Time(Instant),
@@ -75,7 +75,7 @@ pub(crate) struct Shape {
     pub(crate) ecn: Option<Ecn>,
     pub(crate) flags: Flags,
     pub(crate) seq: u32,
-    /// How many segments in a row, and the payload of each.
+    /// Number of segments in a row, and the payload of each.
     pub(crate) run: u32,
     pub(crate) len: u32,
     pub(crate) ack: Option<u32>,

@@ -14,13 +14,13 @@ const FIRST_WINDOW: u16 = 60_000;
 /// A script under way.
 struct Player<'w, W> {
     world: &'w mut W,
-    /// What left, and no line has expected yet.
+    /// Segments that left, and that no line has expected yet.
     sent: VecDeque<Seen>,
     /// The window that the peer wrote last.
     window: u16,
 }
 
-/// Plays `script` in `world`. The first difference is told after name and line.
+/// Plays `script` in `world`. The first difference is reported after name and line.
 pub(crate) fn play(script: &Script, world: &mut impl World) -> Played<()> {
     let at = |line: usize, what: &str| format!("{}:{line}: {what}", script.name());
     let mut player = Player { world, sent: VecDeque::new(), window: FIRST_WINDOW };

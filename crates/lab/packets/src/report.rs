@@ -1,4 +1,4 @@
-//! What a script can ask an end about itself.
+//! Reports of an end about itself, for scripts.
 
 use fairwave_tcp::{Connection, Event, Payload, State};
 

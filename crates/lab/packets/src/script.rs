@@ -30,7 +30,7 @@ impl Script {
     /// Reads the script `text`, which is called `name` in messages.
     ///
     /// # Errors
-    /// What is wrong, after name and line.
+    /// Description of the error, after name and line.
     pub fn read(name: &str, text: &str) -> Result<Self, String> {
         let at = |line: usize, what: &str| format!("{name}:{line}: {what}");
         let cites = text.strip_prefix("# ").filter(|rest| {
@@ -90,17 +90,17 @@ impl Script {
         })
     }
 
-    /// How long it takes in real time.
+    /// Duration in real time.
     pub fn length(&self) -> Duration {
         self.end().since(Instant::ZERO)
     }
 
-    /// What it is called.
+    /// Name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it holds an endpoint to: the source and the rule.
+    /// Requirement on an endpoint: the source and the rule.
     pub fn about(&self) -> &str {
         &self.about
     }

@@ -75,7 +75,7 @@ impl Numbers {
     }
 }
 
-/// How exactly a world is compared with its script.
+/// Precision of the comparison of a world with its script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exactness {
     /// To the bit.
@@ -85,7 +85,7 @@ pub(crate) enum Exactness {
     Wire,
 }
 
-/// What differs between the segment of `shape`, at `seq`, and the one that left.
+/// Differences between the segment of `shape`, at `seq`, and the one that left.
 pub(crate) fn compare(shape: &Shape, seq: u32, seen: &Seen, how: Exactness) -> Result<(), String> {
     let whole = how == Exactness::Whole;
     let mut flags = shape.flags;

@@ -1,4 +1,4 @@
-//! What a script may configure.
+//! Settings of a script.
 
 use crate::parse::number;
 use fairwave_tcp::{Config, Profile, ReductionBound};
@@ -7,7 +7,7 @@ use fairwave_units::Duration;
 /// Ports of the end under test and of the peer.
 pub(crate) const PORTS: (u16, u16) = (1, 2);
 
-/// How both ends are set up.
+/// Settings of both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// That of our endpoint; a kernel follows as far as it can.

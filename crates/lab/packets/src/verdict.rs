@@ -1,9 +1,9 @@
-//! What a world made of a script, beside what the script says of it.
+//! Result of a script in a world, compared with the result that the script expects.
 
 use crate::parse::Remark;
 use crate::script::Script;
 
-/// How a script ended in one world.
+/// Result of a script in one world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything was as the script says.
@@ -14,7 +14,7 @@ pub enum Verdict {
     Known {
         /// The first difference.
         difference: String,
-        /// Why the kernel does so.
+        /// Reason for the kernel's behaviour.
         reason: String,
     },
     /// The script says that the kernel differs, and it did not.

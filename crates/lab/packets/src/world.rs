@@ -1,4 +1,4 @@
-//! Where a script is played: virtual time, or a real device and a clock.
+//! World in which a script is played: virtual time, or a real device and a clock.
 
 use crate::parse::Shape;
 use crate::segment::{Exactness, Seen};
@@ -6,7 +6,7 @@ use fairwave_units::{Duration, Instant};
 
 pub(crate) type Played<T> = Result<T, String>;
 
-/// What the application does.
+/// Actions of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Open,
@@ -40,13 +40,13 @@ pub(crate) trait World {
     /// A segment of the peer arrives.
     fn arrive(&mut self, shape: &Shape) -> Played<()>;
 
-    /// What the end tells of itself.
+    /// Report of the end about itself.
     fn tell(&mut self, key: &str) -> Played<Told>;
 
     /// A segment with the timestamp `actual` was that which the script expects at `nominal`.
     fn note_stamp(&mut self, nominal: u32, actual: u32);
 
-    /// How exactly it can be compared.
+    /// Precision with which it can be compared.
     fn exactness(&self) -> Exactness;
 
     /// How much earlier, and how much later, something may happen than a script says, that has

@@ -1,12 +1,12 @@
-//! What the keys of a flow depend on beside the flow.
+//! Inputs of a flow's keys beside the flow itself.
 
 use crate::value::Table;
 use std::path::PathBuf;
 
-/// What there is beside a flow.
+/// Surroundings of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Around {
-    /// Where files that it names are sought.
+    /// Directory in which files named by the flow are sought.
     pub(crate) base: PathBuf,
     /// The table `[tcp]` of defaults.
     pub(crate) tcp: Table,

@@ -9,11 +9,11 @@ use fairwave_units::{BitRate, Duration};
 /// Parts of one in which numbers become fractions.
 const PARTS: u32 = 1_000_000;
 
-/// How a target may be written.
+/// Forms in which a target may be written.
 pub(crate) const HELP: &str = "write av = { target = \"5 Mbps\" }";
 
 keys! {
-    /// What the law `tcp-av` aims at, and how.
+    /// Target of the congestion control algorithm `tcp-av`.
     pub struct Av |r| {
         let times = || within(MILLISECOND, HOUR);
         /// Rate of acknowledged payload to reach.
@@ -53,7 +53,7 @@ impl Av {
     }
 }
 
-/// What a connection aims at; nothing without a table.
+/// Target of a connection; `None` without a table.
 pub(crate) fn aim(av: Option<&Av>) -> TcpAvConfig {
     av.map_or(TcpAvConfig::DEFAULT, Av::config)
 }

@@ -1,4 +1,4 @@
-//! What every transport can do.
+//! Operations common to all transports.
 
 use fairwave_sim::world;
 use fairwave_trace::NodeId;

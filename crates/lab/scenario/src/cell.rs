@@ -30,7 +30,7 @@ keys! {
         /// `acknowledgements` and `beacon_interval` default to. "ns-2" is its `Mac/802_11`,
         /// "ns-2-ext" its `Mac/802_11Ext`, "wavelan" the cards before 802.11.
         mac: Mac = choice(MACS).or(Mac::Standard);
-        /// What it uses of the standard.
+        /// Features of the standard in use.
         generation: Generation = Flat(known);
         /// Centre frequency. Cells on one frequency share its medium.
         frequency: Hertz = within(Hertz(100_000_000), Hertz(100_000_000_000))
@@ -48,7 +48,7 @@ keys! {
         /// received either. With 16 dBm, an exponent of 3 and nothing in the way, links at 5180 MHz
         /// end at 51 m for this reason, whatever their rate.
         carrier_sense: Dbm = level().or(Dbm(-82.0));
-        /// Least SINR at which a preamble is detected, or "off".
+        /// Minimum SINR at which a preamble is detected, or "off".
         preamble_detection: Option<Db> =
             within(Db(0.0), Db(50.0)).or_word("off").or(layer.preamble_detection());
         /// A frame stronger by this takes over the receiver, or "off".
@@ -56,16 +56,16 @@ keys! {
             within(Db(0.0), Db(100.0)).or_word("off").or(layer.capture());
         /// Frame errors besides collisions.
         errors: Errors = errors().or(Errors::Snr);
-        /// How levels vary from frame to frame, or "off".
+        /// Variation of levels from frame to frame, or "off".
         fading: Option<Fading> =
             table("write fading = { doppler_hz = 12 }").or_word("off").or(None);
-        /// How path losses of pairs differ, or "off".
+        /// Variation of path losses between pairs, or "off".
         shadowing: Option<Shadowing> =
             table("write shadowing = { sigma = \"6 dB\" }").or_word("off").or(None);
-        /// What stations report of their channels, by which they are weighed, or "off".
+        /// Channel reports of stations, by which stations are weighted, or "off".
         soc: Option<Soc> = table("write soc = { policy = \"pw\" }").or_word("off").or(None);
-        /// How access points tell good links from bad ones, for queues that pass over bad ones, or
-        /// "off".
+        /// Rule by which access points distinguish good links from bad ones, for queues that pass
+        /// over bad ones, or "off".
         link_monitor: Option<LinkMonitor> = link_monitor().or_word("off").or(None);
         /// Data frames of this MPDU size and above use RTS/CTS, or "off".
         rts_threshold: Option<u32> = size(0, 65_536).or_word("off").or(layer.rts_threshold());
@@ -127,7 +127,7 @@ impl Cell {
         self.generation.acknowledgements
     }
 
-    /// What the simulator is told.
+    /// The simulator's inputs.
     pub(crate) fn to_world(&self) -> world::Cell {
         let mut cell = world::Cell {
             phy: self.phy(),

@@ -1,4 +1,4 @@
-//! What only the whole scenario can tell: names, references, routes, bounds.
+//! Checks that need the whole scenario: names, references, routes, bounds.
 
 mod capabilities;
 mod emulation;
@@ -193,7 +193,7 @@ impl Check<'_> {
         }
     }
 
-    /// A `[tcp]` table that nobody reads, and timers out of order.
+    /// A `[tcp]` table without a flow that reads it, and timers out of order.
     fn tcp(&mut self) {
         let (mut used, mut aims) = (false, false);
         for (i, flow) in self.scenario.flow.iter().enumerate() {
@@ -239,7 +239,7 @@ impl Check<'_> {
         self.problems.is_empty()
     }
 
-    /// When a flow starts and stops.
+    /// Checks the start and stop times of a flow.
     fn times_of(&mut self, i: usize, flow: &Flow) {
         let at = ("flow", i);
         if flow.start + flow.start_spread >= self.scenario.duration {
@@ -324,7 +324,7 @@ fn roams(scenario: &Scenario, nodes: &[Expanded], node: usize) -> bool {
     station.is_some_and(|station| station.roaming.is_some())
 }
 
-/// Why a flow is none, although both of its ends exist: a node has no flow to itself.
+/// The error for a flow from a node to itself.
 fn no_pair(flow: &Flow) -> Refusal {
     let (pattern, end) = match flow.from.ends_with('*') {
         true => (&flow.from, &flow.to),

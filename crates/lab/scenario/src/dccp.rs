@@ -1,4 +1,4 @@
-//! DCCP flows: their keys, and from those to what the simulator runs.
+//! DCCP flows: their keys, and the conversion to the simulator's inputs.
 
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
@@ -35,8 +35,8 @@ keys! {
             .or(None)
             .terse()
             .only_if(ccid != 2, "CCID 2 is not TFRC", None);
-        /// Datagrams that wait in the connection; those that find no room are lost. The default is
-        /// that of Linux.
+        /// Capacity for datagrams that wait in the connection; datagrams beyond it are lost. The
+        /// default is that of Linux.
         send_queue: u32 = counted("packets", 1, MOST_WAITING).or(5);
         /// Datagrams that have waited longer are not sent any more, or "never".
         send_within: Option<Duration> = within(MILLISECOND, HOUR).or_word("never").or(None);
@@ -49,12 +49,12 @@ keys! {
         /// the new for a while, "restart" begins anew. Not for CCID 2.
         remedies: Vec<Remedy> =
             remedies().or(Vec::new()).terse().only_if(ccid != 2, "CCID 2 is not TFRC", Vec::new());
-        /// Where its datagrams come from.
+        /// Source of its datagrams.
         source: Udp = Flat(base.clone());
     }
 }
 
-/// What a congestion control does about handovers.
+/// Reaction of a congestion control to handovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A of Otsuka, Tamura and Ishihara.

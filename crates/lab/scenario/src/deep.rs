@@ -7,7 +7,7 @@ use crate::limits::MOST_PARTS;
 /// Tables within tables that the TOML reader follows.
 const READERS_LIMIT: usize = 80;
 
-/// What is wrong and where, if `said`, the reader's message, is about its limit of nesting.
+/// The error and its place, if the reader's message `said` is about its limit of nesting.
 pub(crate) fn too_deep(text: &str, said: &str, place: Option<Span>) -> Option<(Span, Refusal)> {
     if !said.contains("recurs") {
         return None;
@@ -50,7 +50,7 @@ fn longest_key(text: &str) -> Option<(Span, usize)> {
     (dotted.parts >= READERS_LIMIT).then_some((dotted.start..dotted.end, dotted.parts))
 }
 
-/// What has been read of a dotted key.
+/// The part of a dotted key read so far.
 #[derive(Default)]
 struct Dotted {
     start: usize,
@@ -73,7 +73,7 @@ impl Dotted {
     }
 }
 
-/// How many bytes the text in quotes has that `text` begins with.
+/// Length in bytes of the quoted text that `text` begins with.
 fn quoted(text: &str, quote: char) -> usize {
     let [long, empty] = [3, 2].map(|times| quote.to_string().repeat(times));
     let mark = match text {

@@ -1,4 +1,4 @@
-//! What is said of the keys of a table: its JSON schema.
+//! Description of the keys of a table: its JSON schema.
 
 use core::cell::RefCell;
 use serde_json::{Map, Value as Json, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 /// Definitions of tables that a schema refers to, by name.
 pub(crate) type Definitions = RefCell<Map<String, Json>>;
 
-/// What is described of a table so far.
+/// Description of a table so far.
 pub(crate) struct Described<'a> {
     parts: RefCell<Parts>,
     /// Tables that it refers to.

@@ -1,4 +1,4 @@
-//! What is wrong in a scenario, and where: one value for people and programs.
+//! An error in a scenario with its place: one value for people and programs.
 
 use crate::nearest::nearest;
 use core::fmt;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Where something stands in [`Sources`], in bytes.
+/// Place in [`Sources`], in bytes.
 pub(crate) type Span = Range<usize>;
 
 /// Reports beyond this many are not made: the first ones have the cause.
@@ -30,19 +30,19 @@ pub struct Diagnostic {
     pub column: usize,
     /// The key it is about, dotted: `node.sta.count`.
     pub key: String,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What would be accepted in this place, where that can be listed.
+    /// Values accepted in this place, where they can be listed.
     pub accepted: Vec<String>,
-    /// The accepted word nearest to what was written.
+    /// The accepted word nearest to the written one.
     pub nearest: Option<String>,
-    /// What to do about it.
+    /// Advice for a fix.
     pub help: Option<String>,
     /// The line as written; of a long one the part around the place.
     pub source_line: String,
     /// Characters of `source_line` before the place.
     pub indent: usize,
-    /// How many characters of the line it is about.
+    /// Number of characters of the line that the error covers.
     pub width: usize,
 }
 
@@ -114,7 +114,7 @@ impl Problem {
     }
 }
 
-/// Why a value is refused.
+/// Reason for which a value is refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
@@ -127,7 +127,7 @@ pub(crate) struct More {
     accepted: Vec<String>,
     nearest: Option<String>,
     pub(crate) help: Option<String>,
-    /// Where in the value, if not all of it: place and key.
+    /// Place in the value, if the error is not about all of it: place and key.
     pub(crate) inside: Option<(Span, String)>,
 }
 
@@ -136,7 +136,7 @@ impl Refusal {
         Self { message: message.into(), more: Box::default() }
     }
 
-    /// Adds what is accepted, and which of it `written` may have meant.
+    /// Adds the accepted words, and the one that `written` may have meant.
     pub(crate) fn among<S: AsRef<str>>(mut self, written: &str, accepted: &[S]) -> Self {
         self.more.accepted = accepted.iter().map(|s| s.as_ref().to_owned()).collect();
         self.more.nearest = nearest(written, &self.more.accepted);
@@ -165,7 +165,7 @@ impl Sources {
         Self(vec![Source { name: name.to_owned(), base: 0, text: text.to_owned() }])
     }
 
-    /// Where the scenario file is.
+    /// Path of the scenario file.
     pub(crate) fn directory(&self) -> PathBuf {
         let file = self.0.first().map_or("", |source| &source.name);
         Path::new(file).parent().map_or_else(PathBuf::new, Path::to_owned)
@@ -214,7 +214,7 @@ impl Sources {
     }
 }
 
-/// What is shown of a line.
+/// The displayed part of a line.
 struct Excerpt {
     line: String,
     /// Its characters before the place.
@@ -236,7 +236,7 @@ impl Excerpt {
     }
 }
 
-/// A text of which only the beginning is said if it is very long.
+/// A text, shortened to its beginning if it is very long.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(MOST_TEXT) {
         None => text.to_owned(),
@@ -244,7 +244,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A text that a terminal only shows: what would command it is a blank.
+/// A text that is safe on a terminal: control characters become blanks.
 fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }

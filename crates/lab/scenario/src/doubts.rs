@@ -1,4 +1,4 @@
-//! What a scenario may say and hardly mean: it would give zeros without an error.
+//! Valid settings that are hardly meant: they would give zeros without an error.
 
 use crate::flow::Flow;
 use crate::model::Scenario;
@@ -12,7 +12,7 @@ const LEAST_MEASURED: f64 = 0.1;
 const MOST_NAMED: usize = 5;
 
 impl Scenario {
-    /// What is valid, and likely to give results that mean nothing: a warm-up that leaves little to
+    /// Valid settings that are likely to give meaningless results: a warm-up that leaves little to
     /// measure, flows that end within it, stations out of reach of their access point.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -68,7 +68,7 @@ fn out_of_reach(world: &World) -> Vec<String> {
     doubts
 }
 
-/// The level of `from` at `to` and the least that is received, if it is less.
+/// The level of `from` at `to` and the minimum for reception, if the level is below it.
 fn level_below(cell: &Cell, from: &Radio, to: &Radio) -> Option<String> {
     let ((x, y), (u, v)) = (from.position, to.position);
     let distance = Metres(fairwave_units::math::hypot(x.0 - u.0, y.0 - v.0));

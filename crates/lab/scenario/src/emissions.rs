@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Datagrams of a trace: the resolved scenario, which lists them, must stay readable.
 const MOST: usize = 30_000;
-/// A file of so many datagrams is not longer.
+/// Maximum number of datagrams in a file.
 const MOST_FILE_BYTES: u64 = 4 << 20;
 /// Largest payload, as for every other source.
 const MOST_PAYLOAD_BYTES: u64 = 2268;

@@ -1,4 +1,4 @@
-//! What the emulator needs to know beside what is simulated: the tables `[emulate]` and
+//! Inputs of the emulator beside the simulated scenario: the tables `[emulate]` and
 //! `[[program]]`.
 
 use crate::diagnostic::Refusal;
@@ -10,12 +10,12 @@ use crate::value::{Data, Value};
 use fairwave_units::Duration;
 use serde_json::json;
 
-/// The most characters of a congestion control's name in the kernel (`TCP_CA_NAME_MAX` less its
+/// The maximum length of a congestion control's name in the kernel (`TCP_CA_NAME_MAX` less its
 /// final zero).
 const MOST_LAW: usize = 15;
 
 keys! {
-    /// How `fairwave emulate` runs the scenario. Nothing here changes a simulation.
+    /// Settings of `fairwave emulate`. Nothing here changes a simulation.
     pub struct Emulate [Eq] |r| {
         /// Nodes that become network namespaces, whose packets are those of real programs;
         /// patterns such as `"sta*"` may be among them. `"*"` stands for all stations and hosts.
@@ -55,11 +55,11 @@ keys! {
     pub struct Program [Eq] |r| {
         /// The node, or a pattern such as `"sta*"`: then each of them has one.
         node: String = pattern().required("node = \"sta1\"");
-        /// What a shell there is given. Names of nodes resolve to their addresses.
+        /// Command for a shell there. Names of nodes resolve to their addresses.
         command: String = text().required("command = \"iperf3 -c server\"");
-        /// When it starts.
+        /// Start time.
         start: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
-        /// When it is ended, or "never": then it ends with the run.
+        /// Time at which it is ended, or "never": then it ends with the run.
         stop: Option<Duration> = within(NANOSECOND, DAY).or_word("never").or(None);
     }
     check Self::check;

@@ -1,4 +1,4 @@
-//! How frames get lost besides collisions: `cell.errors`.
+//! Frame losses besides collisions: `cell.errors`.
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, written};
@@ -8,7 +8,7 @@ use fairwave_sim::world;
 use fairwave_units::Db;
 use serde_json::{Value as Json, json};
 
-/// How frames get lost besides collisions.
+/// Frame losses besides collisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
     /// By signal to interference and noise.
@@ -90,7 +90,7 @@ fn json_of(errors: &Errors) -> Json {
 }
 
 impl Errors {
-    /// What the simulator is told.
+    /// The simulator's inputs.
     pub(crate) fn to_world(&self) -> world::ErrorModel {
         match *self {
             Self::Snr => world::ErrorModel::Snr,

@@ -94,7 +94,7 @@ pub(super) fn links(scenario: &Scenario, nodes: &[Expanded]) -> Vec<(usize, (usi
     links.flat_map(|(i, link)| wires(nodes, link).into_iter().map(move |ends| (i, ends))).collect()
 }
 
-/// For each node, the least node that it can reach: equal for nodes with a route.
+/// For each node, the smallest node that it can reach: equal for nodes with a route.
 pub(super) fn islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
     let wires = links(scenario, nodes).into_iter().map(|(_, ends)| ends);
     let radio = nodes.iter().enumerate().flat_map(|(i, node)| {
@@ -103,7 +103,7 @@ pub(super) fn islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
     joined(nodes.len(), wires.chain(radio))
 }
 
-/// For each node, the least node that it can reach by wire.
+/// For each node, the smallest node that it can reach by wire.
 pub(super) fn wired_islands(scenario: &Scenario, nodes: &[Expanded]) -> Vec<usize> {
     joined(nodes.len(), links(scenario, nodes).into_iter().map(|(_, ends)| ends))
 }
@@ -129,7 +129,7 @@ fn joined(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<usiz
     root
 }
 
-/// Where a station stands: where it says, or on its circle around `centre`. Stations placed by
+/// Position of a station: the written one, or on its circle around `centre`. Stations placed by
 /// distance around one access point share the circle's angles equally.
 pub(super) fn position(
     scenario: &Scenario,

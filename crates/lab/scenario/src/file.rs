@@ -8,7 +8,7 @@ use crate::{check, value};
 use std::path::Path;
 
 impl Scenario {
-    /// Reads a scenario without a sweep from `text`; `file` is what messages call it.
+    /// Reads a scenario without a sweep from `text`; `file` is its name in messages.
     ///
     /// # Errors
     /// Everything that was found wrong.

@@ -21,18 +21,18 @@ keys! {
         from: String = text().required("from = \"sta*\"");
         /// The node that the data goes to; may be a pattern instead of `from`.
         to: String = text().required("to = \"server\"");
-        /// When it starts.
+        /// Start time.
         start: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
         /// Each flow starts up to this much later, uniformly, from a random stream of its own.
         start_spread: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
-        /// When its application stops sending, or "never".
+        /// Time at which its application stops sending, or "never".
         stop: Option<Duration> = within(NANOSECOND, DAY).or_word("never").or(None);
         /// Access category of its packets in both directions, where a cell has EDCA.
         category: AccessCategory = choice(CATEGORIES).or(AccessCategory::BestEffort);
-        /// Who watches what arrives: a table. It needs a source of datagrams or `video`.
+        /// Playback at the receiver: a table. It needs a source of datagrams or `video`.
         playout: Option<Playout> =
             table("write playout = {} for its defaults").optional();
-        /// How it sends.
+        /// Transport of the flow.
         transport: Transport = Flat(around.clone());
     }
     check Self::check;

@@ -13,8 +13,8 @@ const WIDE: &[u64] = &[
     149, 153, 157, 161, 165,
 ];
 
-/// The centre frequency of a cell: by `channel`, by `frequency`, or `default`, which also tells
-/// the band.
+/// The centre frequency of a cell: by `channel`, by `frequency`, or `default`, which also
+/// determines the band.
 pub(crate) fn frequency(r: &Reader<'_>, default: Hertz) -> Hertz {
     let five_ghz = default.0 > 5_000_000_000;
     let channel = r.optional("channel", |value| channel(value, five_ghz));

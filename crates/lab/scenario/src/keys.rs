@@ -15,7 +15,7 @@ type ReadBy<T> = Box<dyn Fn(&Value) -> Read<T>>;
 type WriteBy<T, W> = Box<dyn Fn(&T) -> W>;
 type DescribeBy = Box<dyn Fn(&Definitions) -> Json>;
 
-/// What values of a key look like: how they are read, written and described.
+/// Form of a key's values: how they are read, written and described.
 pub(crate) struct Kind<T> {
     read: ReadBy<T>,
     write: WriteBy<T, Json>,
@@ -135,17 +135,17 @@ fn either(word: &Json, other: &Json) -> Json {
     both
 }
 
-/// A key of a table: its values, and what holds where it is not written.
+/// A key of a table: its values, and its default.
 pub(crate) struct Entry<T> {
     read: ReadBy<T>,
     write: WriteBy<T, Option<Json>>,
     schema: DescribeBy,
     absent: T,
-    /// How it may be written, where it must be.
+    /// Forms in which it may be written, where it must be written.
     example: Option<String>,
-    /// What its default is, in words.
+    /// Its default, in words.
     phrase: Option<&'static str>,
-    /// Why it means nothing here, and what stands for it then.
+    /// Reason for which it has no meaning here, and its substitute.
     refused: Option<(String, T)>,
     /// Whether there are conditions under which it means nothing.
     is_conditional: bool,
@@ -220,7 +220,7 @@ impl<T: Clone + 'static> Entry<T> {
     }
 }
 
-/// What stands for a field in [`keys!`].
+/// Substitute for a field in [`keys!`].
 pub(crate) trait Part<T> {
     /// Reads, writes or describes it as key `name` of what `r` goes through.
     fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T;
@@ -331,11 +331,11 @@ impl<T: Keyed> Part<T> for Flat<T> {
 
 /// A table with keys.
 pub(crate) trait Keyed: Clone + 'static {
-    /// What it is called in the schema.
+    /// Name in the schema.
     const NAME: &'static str;
-    /// What it is, in a sentence.
+    /// Description in a sentence.
     const ABOUT: &'static str;
-    /// What its defaults depend on beside its own keys.
+    /// Inputs of its defaults beside its own keys.
     type Context: 'static;
 
     /// The context of the defaults in the documentation.

@@ -39,7 +39,7 @@ where
     Kind::new(reader::quantity, |value: &T| json!(value.to_string()), schema)
 }
 
-/// The units of a quantity, as its parser names them to those who write none.
+/// The units of a quantity, as its parser names them if none is written.
 fn units<T: FromStr<Err: Display>>() -> String {
     let refusal = "1".parse::<T>().err().map(|error| error.to_string()).unwrap_or_default();
     let named = refusal.split_once("one of ").map_or("", |(_, named)| named);
@@ -104,7 +104,7 @@ pub(crate) fn text() -> Kind<String> {
     Kind::new(reader::text, |text| json!(text), json!({ "type": "string" }))
 }
 
-/// A name of at most so many characters.
+/// A name of at most this number of characters.
 pub(crate) fn name(most: usize) -> Kind<String> {
     Kind::new(reader::name_up_to(most), |text| json!(text), json!({ "type": "string" }))
 }

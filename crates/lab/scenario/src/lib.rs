@@ -1,6 +1,6 @@
 //! Scenario files: TOML in, [`Scenario`] out, and [`Diagnostics`] where that cannot be.
 //!
-//! A key acts or is an error; a quantity has a written unit; what is left out has a documented
+//! A key acts or is an error; a quantity has a written unit; an omitted key has a documented
 //! default, which [`Scenario::to_toml`] writes out. The fields of [`Scenario`] are the keys.
 //!
 //! ```toml

@@ -1,4 +1,4 @@
-//! Limits that bound what a scenario takes.
+//! Limits of a scenario's size.
 
 use fairwave_units::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) const GIB: u32 = 1 << 30;
 
 /// Stations or hosts of a group.
 pub(crate) const MOST_STATIONS: u32 = 1000;
-/// Nodes of a scenario: a full group, and what it talks to.
+/// Nodes of a scenario: a full group, and its peers.
 pub(crate) const MOST_NODES: usize = 1100;
 /// Flows of a scenario, each pattern's counted.
 pub(crate) const MOST_FLOWS: usize = 5000;
@@ -24,7 +24,7 @@ pub(crate) const MOST_TABLES: usize = 1000;
 pub(crate) const MOST_QUEUE_BYTES: u64 = 32 << 30;
 /// Samples in the time series of one flow.
 pub(crate) const MOST_SAMPLES: u64 = 1_000_000;
-/// The most jobs of a plan.
+/// Maximum number of jobs of a plan.
 pub const MOST_JOBS: usize = 100_000;
 /// The most parts of a dotted key. No key has as many; tables within tables without end would
 /// exhaust the stack of whoever goes through them.

@@ -49,7 +49,7 @@ keys! {
         queue: Queue = queue(Place::Link).or(Queue(Place::Link.usual().into()));
         /// The queue at the second end.
         queue_back: Queue = self::queue(Place::Link).or(queue).phrase("as `queue`");
-        /// What becomes of the link, in order of time.
+        /// Changes of the link, in order of time.
         changes: Vec<Change> = changes(Change {
             at: Duration::ZERO,
             rate,
@@ -65,7 +65,7 @@ keys! {
     check Self::check;
 }
 
-/// How a link loses packets in one direction.
+/// Packet losses of a link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Each packet with this probability, whatever becomes of others.
@@ -85,9 +85,9 @@ keys! {
 }
 
 keys! {
-    /// What holds of a link from a time on.
+    /// State of a link from a time on.
     pub struct Change [Copy] |r| (before: Change = Change::FIRST) {
-        /// When; the changes of a link follow each other.
+        /// Time of the change; the changes of a link follow each other.
         at: Duration = within(Duration::ZERO, DAY).required("at = \"10 s\"");
         /// As the link's.
         rate: Option<BitRate> = rates().or(before.rate).phrase(AS_BEFORE);
@@ -107,8 +107,8 @@ keys! {
         loss_back: Loss = losses()
             .or(if r.has("loss") { loss } else { before.loss_back })
             .phrase("as `loss` if that is written here, else as before");
-        /// Whether the link carries anything: what is sent on it while it does not is lost, as is
-        /// what was being sent.
+        /// Whether the link carries anything. Packets sent while it does not are lost, as is a
+        /// packet in transmission.
         up: bool = boolean().or(before.up).phrase("as before; at first it is up");
     }
 }
@@ -156,7 +156,7 @@ fn changes(at_first: Change) -> Kind<Vec<Change>> {
 }
 
 impl Change {
-    /// What holds of a link for which nothing is written.
+    /// Defaults of a link.
     const FIRST: Self = Self {
         at: Duration::ZERO,
         rate: None,
@@ -177,7 +177,7 @@ impl Link {
         }
     }
 
-    /// What holds of it before its first change.
+    /// State of the link before its first change.
     pub(crate) fn at_first(&self) -> Change {
         let &Self { rate, rate_back, delay, delay_back, loss, loss_back, .. } = self;
         let at = Duration::ZERO;

@@ -38,12 +38,12 @@ impl Mac {
         }
     }
 
-    /// Least SINR at which a preamble is detected.
+    /// Minimum SINR at which a preamble is detected.
     pub(crate) fn preamble_detection(self) -> Option<Db> {
         (self != Mac::Ns2).then_some(Db(4.0))
     }
 
-    /// How much stronger a later frame is that takes over the receiver.
+    /// Excess level at which a later frame takes over the receiver.
     pub(crate) fn capture(self) -> Option<Db> {
         matches!(self, Mac::Standard | Mac::WaveLan).then_some(Db(10.0))
     }

@@ -1,4 +1,4 @@
-//! Which cells share a channel.
+//! Cells that share a channel.
 //!
 //! Cells on the same frequency are one medium: their stations hear each other as far as positions
 //! and levels let them, which is what overlapping cells (OBSS) are. Cells on different

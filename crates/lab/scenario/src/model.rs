@@ -1,4 +1,4 @@
-//! The scenario: what a file resolves to.
+//! The scenario that a file resolves to.
 
 use crate::around::Around;
 use crate::cell::Cell;
@@ -29,7 +29,7 @@ keys! {
         warm_up: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
         /// Master seed of every random stream.
         seed: u64 = integer(0, i64::MAX as u64).or(1);
-        /// What is recorded.
+        /// Recorded outputs.
         record: Record = Section;
         /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
         cell: Vec<Cell> = Tables(());
@@ -39,14 +39,14 @@ keys! {
         link: Vec<Link> = Tables(());
         /// Flows, and groups of flows.
         flow: Vec<Flow> = Tables(around(r, base));
-        /// How `fairwave emulate` runs it.
+        /// Settings of `fairwave emulate`.
         emulate: Option<Emulate> = table("write [emulate]").optional();
         /// Programs that `fairwave emulate` starts.
         program: Vec<Program> = Few(());
     }
 }
 
-/// What flows inherit: the table `[tcp]`, and where files that they name are sought.
+/// Settings that flows inherit: the table `[tcp]`, and the directory of files that they name.
 fn around(r: &Reader<'_>, base: &Path) -> Around {
     if r.is_reading() {
         let empty = Table::default();

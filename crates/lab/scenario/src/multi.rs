@@ -1,4 +1,4 @@
-//! Flows of multi-connection SHAKE: their keys, and from those to what the simulator runs.
+//! Flows of multi-connection SHAKE: their keys, and the conversion to the simulator's inputs.
 
 use crate::around::Around;
 use crate::carrier::Carrier;
@@ -15,7 +15,7 @@ use fairwave_sim::world::Split;
 use fairwave_trace::NodeId;
 use fairwave_wire::multi::HEADER_LEN;
 
-/// What the timestamps option takes of each segment (RFC 7323 appendix A).
+/// Bytes of each segment for the timestamps option (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
 
 keys! {
@@ -26,10 +26,10 @@ keys! {
         let own = Tcp::quietly(r, defaults);
         /// The paths of its connections: a list of tables.
         paths: Vec<WeightedPath> = paths(split).required(EXAMPLE);
-        /// Which connection gets the next block: each in turn ("equal"), each as often as its
-        /// weight says ("weighted"), or that which would deliver it first ("adaptive").
+        /// Connection for the next block: each in turn ("equal"), each as often as its weight says
+        /// ("weighted"), or the one that would deliver it first ("adaptive").
         split: Split = choice(SPLITS).or(Split::Weighted);
-        /// What goes to a connection as a whole.
+        /// Size of the block that a connection gets as a whole.
         block: u32 = size(LEAST_BLOCK.into(), u16::MAX.into())
             .or(usual_block(&own))
             .phrase("what makes a segment with its header of 12 bytes");
@@ -55,7 +55,7 @@ keys! {
         /// The node that its packets go to first, in both directions, and from there on to the
         /// other end.
         via: String = text().required("via = \"phone1\"");
-        /// How often it gets a block, where the split is "weighted".
+        /// Relative number of its blocks, where the split is "weighted".
         weight: Option<u32> = count(1, 1_000_000)
             .or(1)
             .when(*split == Split::Weighted, format!("the split is {:?}", split.name()));

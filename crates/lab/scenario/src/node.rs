@@ -1,4 +1,4 @@
-//! Nodes: what there is on the air and on the wire.
+//! Nodes on the air and on the wire.
 
 use crate::air::{self, Roaming, SnrTrace, WayPoint};
 use crate::cell::Cell;
@@ -20,13 +20,13 @@ keys! {
     pub struct Node |r| (names: Names = Names::default()) {
         /// Its name, unique among nodes.
         name: String = name(40).required("name = \"sta\"");
-        /// What it is.
+        /// Kind of the node.
         kind: Kind = Flat(names.clone());
     }
 }
 
 variants! {
-    /// What a node is.
+    /// Kind of a node.
     pub enum Kind by "kind", Usual::Example("kind = \"station\""), |r|
     (names: Names = Names::default()) {
         /// An access point.
@@ -42,7 +42,7 @@ variants! {
 }
 
 impl Kind {
-    /// What is a station to its access point.
+    /// A station of an access point.
     pub(super) fn station(&self) -> Option<&Station> {
         match self {
             Self::Station(station) | Self::Converter(station) => Some(station),
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// How many nodes it stands for.
+    /// Number of nodes that it stands for.
     pub(super) fn count(&self) -> u32 {
         match self {
             Self::AccessPoint(_) => 1,
@@ -63,7 +63,7 @@ impl Kind {
 keys! {
     /// A node without a radio, or a group of them.
     pub struct Host [Eq] |r| {
-        /// How many. A single one has the name without a number.
+        /// Number of nodes. A single one has the name without a number.
         count: u32 = count(1, MOST_STATIONS).or(1);
     }
 }
@@ -73,7 +73,7 @@ keys! {
     pub struct AccessPoint |r| (names: Names = Names::default()) {
         /// Its cell.
         cell: String = reference(r, "cell", "cell", names.cells());
-        /// Where it stands.
+        /// Position.
         position: [Metres; 2] = position().or([Metres(0.0); 2]);
         /// Its radio.
         radio: Radio = Flat(names.air(&cell));
@@ -81,11 +81,11 @@ keys! {
 }
 
 keys! {
-    /// What is a station to its access point, or a group of such.
+    /// A station of an access point, or a group of stations.
     pub struct Station |r| (names: Names = Names::default()) {
         let has_path = r.has("path");
         let has_position = r.peek("position", reader::position).is_some();
-        /// How many. A single one has the name without a number.
+        /// Number of stations. A single one has the name without a number.
         count: u32 = count(1, MOST_STATIONS).or(1);
         /// Its access point.
         ap: String = reference(r, "ap", "access point", names.aps());
@@ -94,21 +94,21 @@ keys! {
         distance: Option<Metres> = within(Metres(0.0), Metres(100_000.0))
             .or(Metres(4.0))
             .when(!has_path && !has_position, if has_path { HAS_PATH } else { HAS_POSITION });
-        /// Where a single station goes, on straight lines between way-points, instead of
+        /// Movement of a single station on straight lines between way-points, instead of
         /// `distance`. Before the first and after the last it stands still.
         path: Vec<WayPoint> = air::path()
             .or(Vec::new())
             .terse()
             .only_if(count == 1, "several stations do not walk in one place", Vec::new());
-        /// SNR between it and access points, instead of what follows from places, power and
+        /// SNR between it and access points, instead of the SNR computed from places, power and
         /// shadowing.
         snr_trace: Option<SnrTrace> =
             table_in(names.base.clone(), "write snr_trace = { file = \"walk.csv\" }").optional();
-        /// How it changes its access point. Without this table it keeps it.
+        /// Handovers between access points. Without this table it keeps its access point.
         roaming: Option<Roaming> = table_in((ap.clone(), names.aps()), "").optional();
-        /// How the queues of its access points serve it, else as every station.
+        /// Service by the queues of its access points; without it, as for every station.
         service: Option<Service> = table("write service = { weight = 2 }").optional();
-        /// Where a single station stands, instead of `distance`.
+        /// Position of a single station, instead of `distance`.
         position: Option<[Metres; 2]> = position()
             .optional()
             .only_if(!has_path && count == 1, if has_path { HAS_PATH } else { IN_ONE_PLACE }, None);
@@ -122,11 +122,11 @@ const HAS_POSITION: &str = "the station has a position";
 const IN_ONE_PLACE: &str = "several stations do not stand in one place; use distance";
 
 keys! {
-    /// What access points and stations have in common.
+    /// Properties common to access points and stations.
     pub struct Radio |r| (air: Air = Air::UNKNOWN) {
         /// Transmit power.
         power: Dbm = level().or(Dbm(16.0));
-        /// How it sends data frames.
+        /// Transmission of data frames.
         rate: Rate = Flat(air.phy);
         /// How it chooses its rates or MCS, beginning with the one set, among those that both ends
         /// can use. "constant" without a rate or an MCS takes the highest of these.
@@ -141,7 +141,7 @@ keys! {
     }
 }
 
-/// What a radio's defaults depend on in its cell.
+/// Inputs of a radio's defaults from its cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Air {
     /// `None` if the cell could not be read.
@@ -154,13 +154,13 @@ impl Air {
     const UNKNOWN: Air = Air { phy: None, acknowledges: true };
 }
 
-/// What tables are called, for references between them.
+/// Names of tables, for references between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     cells: Vec<(String, Air)>,
     /// Access points with the cell each names.
     aps: Vec<(String, Option<String>)>,
-    /// Where files that nodes name are sought.
+    /// Directory in which files named by nodes are sought.
     base: PathBuf,
 }
 
@@ -195,7 +195,7 @@ impl Names {
         known.map_or(Air::UNKNOWN, |(_, air)| *air)
     }
 
-    /// What the cell of the access point called `ap` decides.
+    /// Properties set by the cell of the access point `ap`.
     fn air_of_ap(&self, ap: &str) -> Air {
         let named = self.aps.iter().find(|(name, _)| name == ap);
         let first = || self.cells.first().map(|(name, _)| name);

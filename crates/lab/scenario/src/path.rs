@@ -8,7 +8,7 @@ use super::value::{Data, Span, Table, Value};
 /// Tables that are lists, whose elements are addressed by name.
 const LISTS: [&str; 4] = ["cell", "node", "link", "flow"];
 
-/// Sets what `path` addresses. Whether the key exists is found out by reading the result.
+/// Sets the value that `path` addresses. Reading the result shows whether the key exists.
 pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Result<(), Problem> {
     let fail = |refusal: Refusal| Problem { span: at.clone(), key: path.to_owned(), refusal };
     let segments: Vec<&str> = path.split('.').map(str::trim).collect();
@@ -47,7 +47,7 @@ pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Resul
     Ok(())
 }
 
-/// Enters the element that a path into a list begins with; returns what of the path is left.
+/// Enters the element that a path into a list begins with; returns the rest of the path.
 fn descend<'t, 's>(
     root: &'t mut Table,
     segments: &'s [&'s str],

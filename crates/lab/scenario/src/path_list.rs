@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 /// Paths of a flow.
 const MOST_PATHS: usize = 16;
 
-/// How paths may be written.
+/// Forms in which paths may be written.
 pub(crate) const EXAMPLE: &str = "paths = [{ via = \"phone1\" }, { via = \"phone2\" }]";
 
 /// A path, which has a key `via`.
@@ -17,7 +17,7 @@ pub(crate) trait Via: Keyed {
     /// The node that it passes.
     fn via(&self) -> &str;
 
-    /// What is wrong with it.
+    /// Description of the error.
     fn refused(&self) -> Option<Refusal> {
         None
     }

@@ -15,7 +15,7 @@ use fairwave_units::BitRate;
 use serde_json::json;
 
 keys! {
-    /// What a cell uses of its standard.
+    /// Features of its standard that a cell uses.
     pub struct Generation |r| (standard: Option<Standard> = None) {
         let standard = *standard;
         let layer = r.peek("mac", reader::choice(MACS)).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Generation {
         }
     }
 
-    /// Sets what of `cell` these keys decide.
+    /// Sets the properties of `cell` that these keys decide.
     pub(super) fn apply(&self, cell: &mut world::Cell) {
         let phy = cell.phy;
         cell.edca = self.edca.then(|| Edca::defaults(phy));
@@ -156,7 +156,7 @@ fn dsss_rates() -> Kind<BitRate> {
 }
 
 keys! {
-    /// How a radio sends its data frames, and what it can send and receive.
+    /// Transmission of data frames by a radio, and its capabilities.
     pub struct Rate |r| (phy: Option<Phy> = None) {
         let phy = *phy;
         let streams_read = r.peek("streams", reader::count(1, 4)).unwrap_or(1) as u8;
@@ -292,7 +292,7 @@ fn of_mcs<T: Clone + 'static>(
 }
 
 impl Rate {
-    /// What the radio can send and receive.
+    /// Capabilities of the radio to send and receive.
     pub(super) fn capabilities(&self, phy: Phy) -> Capabilities {
         Capabilities {
             streams: self.streams.unwrap_or(1),

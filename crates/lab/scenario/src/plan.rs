@@ -11,14 +11,14 @@ use std::io::Read;
 use std::path::Path;
 
 pub use crate::limits::MOST_JOBS;
-/// The most points of a plan.
+/// Maximum number of points of a plan.
 pub const MOST_POINTS: usize = 10_000;
 /// The largest scenario file in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
-/// The most bytes that all points may take as text: bounds the plan's memory.
+/// Maximum size in bytes of all points as text: bounds the plan's memory.
 const MOST_POINT_BYTES: usize = 64 << 20;
 
-/// What is to be run.
+/// The runs to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The combinations of the sweep, the last axis fastest; one without a sweep.
@@ -32,9 +32,9 @@ pub struct Plan {
 pub struct Point {
     /// Its index in [`Plan::points`].
     pub index: usize,
-    /// What distinguishes it: dotted keys with their values, in the order of the file.
+    /// Distinguishing dotted keys with their values, in the order of the file.
     pub axes: Vec<(String, String)>,
-    /// What `--set` takes to leave this point alone, one for each axis.
+    /// Arguments of `--set` that select this point alone, one for each axis.
     pub picks: Vec<String>,
     /// Its scenario, whose seed is the first of its runs'.
     pub scenario: Scenario,
@@ -54,7 +54,7 @@ pub struct Job {
 pub struct Override {
     /// `key=value`, as [`Plan::parse`] takes it.
     pub setting: String,
-    /// What messages call it: the option as it was written, such as `--for '10 s'`.
+    /// Name in messages: the option as it was written, such as `--for '10 s'`.
     pub name: String,
 }
 
@@ -65,7 +65,7 @@ impl Override {
     }
 }
 
-/// Why a plan could not be had.
+/// Error of making a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file could not be read.
@@ -109,7 +109,7 @@ impl Plan {
         Self::parse(file, value::decode_utf8(file, bytes)?, sets)
     }
 
-    /// Reads a scenario with its sweep from `text`; `file` is what messages call it.
+    /// Reads a scenario with its sweep from `text`; `file` is its name in messages.
     ///
     /// Each of `overrides` is `key=value` with a dotted key, as in `node.sta.count=8`. The value
     /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
@@ -140,7 +140,7 @@ impl Plan {
         self.points.iter().flat_map(runs).collect()
     }
 
-    /// What is valid at some point, and likely to give results that mean nothing.
+    /// Valid settings of some point that are likely to give meaningless results.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<(String, usize)> = Vec::new();
         let of = |point: &Point| [point.scenario.idle(), point.scenario.warnings()].concat();
@@ -158,7 +158,7 @@ impl Plan {
         warnings.into_iter().map(say).collect()
     }
 
-    /// The scenario of one run, its seed written in: what a run directory keeps.
+    /// The scenario of one run with its seed, for the run directory.
     pub fn scenario(&self, job: Job) -> Scenario {
         Scenario { seed: job.seed, ..self.points[job.point].scenario.clone() }
     }
@@ -330,7 +330,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Refuses what would be too much to run or to hold; returns the runs of each point.
+    /// Refuses a plan that is too large to run or to hold; returns the runs of each point.
     fn check_size(&self, text_bytes: usize) -> Result<u64, Problem> {
         let seeds = self.seeds.as_ref().map_or(1, |(n, _)| *n);
         let multiply = |n: usize, a: &Axis| n.checked_mul(a.steps.len());

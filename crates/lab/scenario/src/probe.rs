@@ -1,4 +1,4 @@
-//! Flows of the buffer probe: their keys, and from those to what the simulator runs.
+//! Flows of the buffer probe: their keys, and the conversion to the simulator's inputs.
 
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
@@ -12,21 +12,21 @@ use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Bytes, Duration};
 use serde_json::json;
 
-/// The least that a packet of the probe can carry: head, number, time and seal.
+/// Minimum payload of a packet of the probe: head, number, time and seal.
 const LEAST_PAYLOAD: u32 = 46;
 const MOST_PAYLOAD: u32 = 2268;
 const MOST_SIZES: usize = 16;
 
 keys! {
-    /// A flow of the buffer probe: its sender at `from`, its receiver at `to`. What it found is in
-    /// the flow's summary.
+    /// A flow of the buffer probe: its sender at `from`, its receiver at `to`. Its findings are
+    /// in the flow's summary.
     pub struct Probe |r| {
         /// Highest rate of the trains, in bits of IP packets per second: a little less than the
         /// wire's.
         rate: BitRate =
             within(BitRate(1_000), BitRate::mbps(100_000)).required("rate = \"95 Mbps\"");
-        /// UDP payload of the packets, or up to 16 of them in a list: several tell a limit in
-        /// packets from one in bytes.
+        /// UDP payload of the packets, or up to 16 of them in a list: several sizes distinguish a
+        /// limit in packets from one in bytes.
         payload: Vec<u32> = payloads().or(vec![1472]);
         /// Packets of a train; with none the flow only watches.
         train: u32 = count(0, 100_000).or(10_000);

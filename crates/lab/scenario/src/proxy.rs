@@ -18,7 +18,7 @@ keys! {
         /// The node where it is, on the flow's way. Of a flow for each node of a group,
         /// `"proxy*"` puts the first's at the first node of that group, and so on.
         at: String = text().required("at = \"proxy1\"");
-        /// Whose choices its two connections make.
+        /// Stack that sets the defaults of its two connections.
         stack: String = stack().or(Profile::ALL[0].name.to_owned());
         /// The law of both, as usual with the stack.
         congestion_control: String = law().or(profile(&stack).congestion_control.to_owned());
@@ -26,7 +26,7 @@ keys! {
         buffer: u32 = size(2304, GIB).or(64 << 10);
         /// Whether `from` is accepted once `to` has accepted, or at once.
         opening: Opening = choice(OPENINGS).or(Opening::AfterFar);
-        /// What it aims at, where its law is `tcp-av`.
+        /// Its target, where its congestion control algorithm is `tcp-av`.
         av: Option<Av> = table(av::HELP)
             .optional()
             .only_if(aims(&congestion_control), aimless(&congestion_control), None);

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue(pub Spec);
 
-/// Where the queue is.
+/// Place of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Radio,
@@ -133,7 +133,7 @@ impl Keyed for Spec {
     }
 }
 
-/// What a discipline is, as a sentence.
+/// Description of a discipline, as a sentence.
 fn about(kind: &Kind) -> String {
     let (first, rest) = kind.summary.split_at(1);
     format!("{}{rest}.", first.to_uppercase())
@@ -320,7 +320,7 @@ keys! {
     for HfscConfig |r| (usual: HfscConfig = HfscConfig::of(Place::Radio.usual())) {
         /// The stations.
         hosts: HostConfig = Flat(usual.hosts);
-        /// What their datagrams are promised.
+        /// Service guaranteed to their datagrams.
         realtime: Option<ServiceCurve> = Promised;
         ..*usual
     }
@@ -378,7 +378,7 @@ keys! {
     for SwitchingConfig |r| (usual: SwitchingConfig = SwitchingConfig::of(Place::Radio.usual())) {
         /// The scheduler that shares by the weights.
         over: SocpsConfig = Flat(usual.over);
-        /// Time over which it is counted what a station is sent.
+        /// Time over which the data sent to a station is counted.
         window as "traffic_window": Duration =
             within(Duration::from_millis(10), SECOND * 60).or(usual.window);
         /// Share of TCP in a window, in percent, from which on a station counts as one that is

@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 /// The outcome of reading one value.
 pub(super) type Read<T> = Result<T, Refusal>;
 
-/// Where problems are collected.
+/// Collected problems.
 pub(super) type Problems = RefCell<Vec<Problem>>;
 
 /// A table being read, or written, or described.
@@ -28,12 +28,12 @@ pub(super) struct Reader<'a> {
     mode: Mode<'a>,
 }
 
-/// What going through the keys of a table is for.
+/// Purpose of a pass over the keys of a table.
 #[derive(Clone, Copy)]
 pub(super) enum Mode<'a> {
     /// To read it.
     Read,
-    /// To write what it holds.
+    /// To write the values that it holds.
     Write(&'a RefCell<Map<String, Json>>),
     /// To describe the keys. There are no values: those that others depend on are the defaults.
     Describe(&'a Described<'a>),
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         Some(Reader::new(element_path(key, index, table), table, value.span.clone(), self.problems))
     }
 
-    /// Reports every key that nobody asked for and that [`Self::meaningless`] did not refuse.
+    /// Reports every key that was neither read nor refused by [`Self::meaningless`].
     pub(super) fn finish(&self) {
         let known = self.known.borrow();
         for entry in &self.table.0 {
@@ -274,7 +274,7 @@ pub(super) fn text(value: &Value) -> Read<String> {
     Ok(text.to_owned())
 }
 
-/// A name of at most so many characters: it appears in paths of the sweep and in file names.
+/// A name of limited length: it appears in paths of the sweep and in file names.
 pub(super) fn name_up_to(most: usize) -> impl Fn(&Value) -> Read<String> {
     move |value| {
         let name = as_text(value, "a name in quotes")?;
@@ -365,7 +365,7 @@ pub(super) fn size(min: u32, max: u32) -> impl Fn(&Value) -> Read<u32> {
     move |value| read(value).map(|b| u32::try_from(b.0).unwrap_or(max))
 }
 
-/// `word`, or what `read` takes.
+/// `word`, or the value that `read` takes.
 pub(super) fn or_word<T>(
     word: &'static str,
     read: impl Fn(&Value) -> Read<T>,

@@ -1,4 +1,4 @@
-//! What of a scenario an emulation makes real.
+//! The parts of a scenario that an emulation makes real.
 
 use crate::emulate::{Emulate, Program};
 use crate::expand::{self, Expanded};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A program at one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// Where it runs.
+    /// Place in which it runs.
     pub node: NodeId,
     /// What runs.
     pub program: Program,

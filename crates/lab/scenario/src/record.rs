@@ -1,4 +1,4 @@
-//! What is recorded: the table `[record]`.
+//! Recorded outputs: the table `[record]`.
 
 use crate::keys::keys;
 use crate::kinds::{boolean, nodes, size, within};
@@ -6,7 +6,7 @@ use crate::limits::{DAY, MILLISECOND, NANOSECOND};
 use fairwave_units::Duration;
 
 keys! {
-    /// What is recorded in the run directory.
+    /// Outputs recorded in the run directory.
     pub struct Record [Eq] |r| {
         /// Interval of the time series; at most 1,000,000 in a run.
         sample_every: Duration = within(NANOSECOND, DAY).or(Duration::from_millis(100));

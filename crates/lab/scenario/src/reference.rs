@@ -1,4 +1,4 @@
-//! What is known of each key, for people: the reference page and `fairwave explain`. Both come
+//! Descriptions of all keys, for people: the reference page and `fairwave explain`. Both come
 //! from the schema, which comes from the keys.
 
 use crate::keys::inline;
@@ -14,9 +14,9 @@ use std::fmt::Write;
 pub struct TableHelp {
     /// Its dotted key, empty for the top level: `flow.video`.
     pub key: String,
-    /// Where it has the keys: conditions on other keys, as in `transport = "udp"`.
+    /// Conditions on other keys under which it has the keys, as in `transport = "udp"`.
     pub conditions: Vec<String>,
-    /// What it is.
+    /// Description of the table.
     pub about: String,
     /// Its keys.
     pub keys: Vec<KeyHelp>,
@@ -27,9 +27,9 @@ pub struct TableHelp {
 pub struct KeyHelp {
     /// Its dotted key: `flow.congestion_control`.
     pub key: String,
-    /// Where it is allowed, beside the table: as in [`TableHelp::conditions`].
+    /// Conditions for the key beside the table's: as in [`TableHelp::conditions`].
     pub conditions: Vec<String>,
-    /// What it is, with its range and default.
+    /// Description with its range and default.
     pub about: String,
     /// The units that its values may have.
     pub unit: Option<String>,
@@ -54,8 +54,8 @@ pub fn tables() -> Vec<TableHelp> {
     collector.told_apart()
 }
 
-/// What is known of the keys that `path` may mean: as messages write it, `flow.up.size`, or without
-/// names, `flow.size`. A table means its keys.
+/// Descriptions of the keys that `path` may mean: as messages write it, `flow.up.size`, or
+/// without names, `flow.size`. A table means its keys.
 ///
 /// # Errors
 /// The dotted keys that are nearest to one that does not exist.

@@ -1,4 +1,4 @@
-//! Flows of real-time media: their keys, and from those to what the simulator runs.
+//! Flows of real-time media: their keys, and the conversion to the simulator's inputs.
 
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
@@ -15,14 +15,14 @@ use serde_json::json;
 keys! {
     /// A video over RTP whose rate follows Google's congestion control, as in browsers.
     pub struct Rtc |r| {
-        /// Whether the encoder follows the congestion control; else it has a `rate` of its own,
-        /// and what is too much waits at the sender.
+        /// Whether the encoder follows the congestion control. Otherwise it has a `rate` of its
+        /// own, and excess data waits at the sender.
         adaptive: bool = boolean().or(true);
         /// Mean rate of the encoder, where it does not adapt.
         rate: Option<BitRate> = rates()
             .required("rate = \"1 Mbps\"")
             .when(!adaptive, "the encoder follows the congestion control");
-        /// Least rate that the congestion control asks for, with all headers.
+        /// Minimum rate that the congestion control asks for, with all headers.
         min_rate: BitRate = rates().or(LEAST);
         /// Rate that the congestion control begins with, between `min_rate` and `max_rate`.
         start_rate: BitRate = rates().or(within_bounds(r, min_rate));
@@ -32,15 +32,15 @@ keys! {
         feedback_interval: Duration =
             within(Duration::from_millis(10), Duration::from_secs(1))
                 .or(Duration::from_millis(100));
-        /// How fast the threshold adapts that delays are compared with: as in the "draft", or as
-        /// in "libwebrtc".
+        /// Adaptation speed of the threshold for delays: as in the "draft", or as in
+        /// "libwebrtc".
         threshold: world::Threshold = choice(THRESHOLDS).or(world::Threshold::Draft);
         /// Largest part of a frame in a packet.
         payload: u32 = size(1, 2248).or(1200);
         /// Its frames, which encoders of calls keep even.
         frames: Frames = Flat(Frames { intra_ratio: 1.0, spread: 0.1, ..Frames::STREAM });
-        /// What the congestion control does about handovers of the station `from`: "leave-out"
-        /// ignores what was observed before and meanwhile.
+        /// Reaction of the congestion control to handovers of the station `from`: "leave-out"
+        /// ignores observations from before and during the handover.
         remedies: LeaveOut = remedies().or(LeaveOut(false));
     }
     check Self::check;

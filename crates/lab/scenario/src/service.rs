@@ -1,4 +1,4 @@
-//! What an access point has agreed with a station: `service` of a station.
+//! Service agreed between an access point and a station: `service` of a station.
 
 use crate::keys::{Entry, Flat, Kind, keys};
 use crate::kinds::{real, within};
@@ -8,13 +8,13 @@ use fairwave_sim::world;
 use fairwave_units::{BitRate, Duration};
 
 keys! {
-    /// How the queues of its access points serve a station, if they are schedulers of hosts. A
-    /// curve is a rate, and perhaps another one at the beginning of a backlog; `h-fsc` and `socps`
-    /// over it know curves.
+    /// Service of a station by the queues of its access points, if they are schedulers of
+    /// hosts. A curve is a rate, and perhaps another one at the beginning of a backlog; `h-fsc`
+    /// and `socps` over it support curves.
     pub struct Service |r| {
         /// Its weight beside others'; weights by its channel are multiplied by it.
         weight: f64 = real(0.001, 1000.0).or(1.0);
-        /// What its datagrams are promised.
+        /// Service guaranteed to its datagrams.
         promise: Promise = Flat(());
         /// Its share of what is not promised, in proportion to the others', else 100 Mbps.
         share_rate: Option<BitRate> = curve_rates().optional();
@@ -23,7 +23,7 @@ keys! {
         /// For how long.
         share_first_for: Option<Duration> =
             first_for(["share_rate", "share_first_rate"], share_rate, share_first_rate);
-        /// What it gets at most; without it there is no limit.
+        /// Maximum rate; without it there is no limit.
         upper_rate: Option<BitRate> = curve_rates().optional();
         /// The same at first, else `upper_rate`.
         upper_first_rate: Option<BitRate> = first_rate("upper_rate", upper_rate);
@@ -33,7 +33,7 @@ keys! {
     }
 }
 
-/// How long the rate at the beginning of a backlog holds.
+/// Duration of the rate at the beginning of a backlog.
 const FIRST_FOR: Duration = Duration::from_millis(10);
 
 /// Rates of links and curves.
@@ -62,13 +62,13 @@ fn first_for(
 }
 
 keys! {
-    /// What a station's datagrams are promised: by a scheduler to each of its stations, or agreed
-    /// with one station.
+    /// Service guaranteed to a station's datagrams: by a scheduler to each of its stations, or
+    /// agreed with one station.
     pub struct Promise |r| {
-        /// What a station's datagrams are promised in the long run. Without it the queue makes no
-        /// promise, and a station has that of its queue.
+        /// Long-term guaranteed rate of a station's datagrams. Without it the queue guarantees
+        /// nothing, and a station has the guarantee of its queue.
         realtime_rate: Option<BitRate> = curve_rates().optional();
-        /// What they are promised at the beginning of a backlog, else `realtime_rate`.
+        /// Guaranteed rate at the beginning of a backlog, else `realtime_rate`.
         realtime_first_rate: Option<BitRate> = first_rate("realtime_rate", realtime_rate);
         /// For how long.
         realtime_first_for: Option<Duration> =
@@ -112,7 +112,7 @@ impl Service {
         self.promise.curve().is_some() || self.share_rate.is_some() || self.upper_rate.is_some()
     }
 
-    /// What the simulator is told.
+    /// The simulator's inputs.
     pub(super) fn to_world(&self) -> world::Service {
         world::Service {
             weight: Weight((self.weight * f64::from(Weight::ONE.0)).round() as u32),

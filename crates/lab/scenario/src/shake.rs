@@ -1,4 +1,4 @@
-//! SHAKE flows: their keys, and from those to what the simulator runs.
+//! SHAKE flows: their keys, and the conversion to the simulator's inputs.
 
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
@@ -16,22 +16,22 @@ use fairwave_units::{BitRate, Bytes, Duration};
 
 keys! {
     /// One connection opened by `from` over several paths, inside UDP (TCP SHAKE). Defaults are
-    /// those of the profile; those that are told are of "modern".
+    /// those of the profile; the stated ones are those of "modern".
     pub struct Shake |r| {
         let profile = r.peek("profile", reader::choice(PROFILES)).unwrap_or(Profile::Modern);
         let (config, rules) = (profile.config(), profile.rules());
         let ssthresh = Some(config.initial_ssthresh).filter(|bytes| *bytes < u32::MAX);
-        /// How much to send, or "unlimited".
+        /// Amount of data to send, or "unlimited".
         size: Option<Bytes> = within(Bytes(1), Bytes(1 << 50)).or_word("unlimited").or(None);
         /// Its paths, numbered from 0: a list of tables.
         paths: Vec<SharedPath> = paths(()).required(EXAMPLE);
-        /// Whose choices the other keys default to: those of the "paper", or "modern" ones.
+        /// Profile that sets the defaults of the other keys: "paper", or "modern".
         profile: Profile = choice(PROFILES).or(Profile::Modern);
-        /// Which path carries new data.
+        /// Path for new data.
         scheduler: String = part(SCHEDULERS).or(rules.scheduler.name().to_owned());
-        /// How windows grow: each path for itself, or coupled.
+        /// Growth of windows: each path for itself, or coupled.
         growth: String = part(GROWTHS).or(rules.growth.name().to_owned());
-        /// Which path retransmits what was lost.
+        /// Path for retransmissions.
         retransmission: RetransmissionPath = retransmissions().or(config.retransmission);
         /// Acknowledge selectively.
         sack: bool = boolean().or(config.sack_blocks > 0);
@@ -61,11 +61,11 @@ keys! {
         /// exactly.
         timer_tick: Option<Duration> =
             ticks().or(Some(config.tick).filter(|tick| !tick.is_zero()));
-        /// Retransmit what was lost on the next best path while the chosen one's window is full.
+        /// Retransmit lost data on the next best path while the chosen one's window is full.
         spills: bool = boolean().or(config.retransmission_spills);
         /// Spread a path's segments over its round-trip time.
         pacing: bool = boolean().or(config.pacing);
-        /// Repeat what another path holds back on one that could send.
+        /// Repeat data held back by another path on one that could send.
         opportunistic: bool = boolean().or(config.opportunistic);
     }
 }
@@ -76,12 +76,12 @@ keys! {
         /// The node that its packets go to first, in both directions, and from there on to the
         /// other end: a neighbour, an access point, a gateway.
         via: String = text().required("via = \"phone1\"");
-        /// Its bandwidth as `from` was told, or "unknown".
+        /// Its bandwidth as configured at `from`, or "unknown".
         bandwidth: Option<BitRate> =
             within(BitRate(1_000), BitRate::mbps(1_000_000)).or_word("unknown").or(None);
-        /// When `from` joins it, counted from the flow's start.
+        /// Time at which `from` joins it, counted from the flow's start.
         join: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
-        /// When `from` leaves it, counted from the flow's start, or "never".
+        /// Time at which `from` leaves it, counted from the flow's start, or "never".
         leave: Option<Duration> = within(Duration::ZERO, DAY).or_word("never").or(None);
     }
 }

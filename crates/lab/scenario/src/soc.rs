@@ -16,38 +16,37 @@ use fairwave_units::{Db, Duration};
 use serde_json::{Value as Json, json};
 
 keys! {
-    /// What stations report of their channels and what access points make of it
-    /// (`docs/models/soc.md`). Whether weights act is up to the access point's queue: `wfq` and its
-    /// kin serve by them.
+    /// Channel reports of stations, and their use by access points (`docs/models/soc.md`). The
+    /// access point's queue decides whether weights act: `wfq` and its kin serve by them.
     pub struct Soc |r| {
         let usual = TableConfig::new(Policies::per_host(Curve::Equal));
         /// From one report of a station to the next.
         interval: Duration =
             within(fairwave_soc::INTERVAL_LEAST, SECOND).or(Duration::from_millis(200));
-        /// How long a report waits for a data frame to ride on, less than the interval; "0 s"
+        /// Maximum wait of a report for a data frame to ride on, less than the interval; "0 s"
         /// never waits.
         hold: Duration =
             within(Duration::ZERO, SECOND).or(interval / 4).phrase("a quarter of the interval");
-        /// How often a station reads its card.
+        /// Interval at which a station reads its card.
         read_every: Duration = within(MILLISECOND, SECOND).or(Duration::from_millis(10));
-        /// From readings to what is reported.
+        /// Mapping from readings to reports.
         filter: String = filter().or("mean".to_owned());
-        /// From what is reported to weights: a name, { threshold = "5 dB" }, or
+        /// Mapping from reports to weights: a name, { threshold = "5 dB" }, or
         /// { knots = [["0 dB", 0.0], ["10 dB", 1.0]], rule = "linear" }.
         policy: Policy = policy().or(Policy::Named("pw".to_owned()));
         /// Policies of access categories that have another one, where the cell has EDCA:
         /// { voice = "gb3" }.
         by_category: Option<ByCategory> =
             table("write by_category = { voice = \"gb3\" }").optional();
-        /// How much higher a level must be to count on the way up.
+        /// Excess over a level that a rising SoC needs to reach it.
         hysteresis: Db = within(Db(0.0), Db(20.0)).or(Db(0.0));
-        /// Share of the newest report in what is weighed, beside the one before.
+        /// Share of the newest report in the weighted value, beside the one before.
         smoothing: f64 = real(0.0, 1.0).or(usual.smoothing);
-        /// What is left after a report that does not come.
+        /// Factor by which a missing report multiplies what `decay` names.
         beta: f64 = real(0.0, 1.0).or(usual.beta);
-        /// What that lowers.
+        /// Value that a missing report lowers by `beta`.
         decay: Decay = choice(DECAYS).or(usual.decay);
-        /// What it decays to, and the least that counts.
+        /// Value that the decay ends at, and the minimum that counts.
         floor: Db = within(Db(-50.0), Db(50.0)).or(usual.floor);
         /// Silence after which a station is not known any more.
         forget_after: Duration = within(SECOND, HOUR).or(usual.forget_after);
@@ -62,7 +61,7 @@ pub enum Policy {
     Named(String),
     /// 1 above a threshold, else 0.
     GoodOrBad(GoodOrBad),
-    /// Knots, and what is between them.
+    /// Knots, and the interpolation between them.
     Knots(Knots),
 }
 
@@ -76,7 +75,7 @@ keys! {
 }
 
 keys! {
-    /// Knots, and what is between them.
+    /// Knots, and the interpolation between them.
     pub struct Knots |r| {
         /// Levels, rising, and weights, 0 to 1.
         knots: Vec<(Db, f64)> =
@@ -89,18 +88,18 @@ keys! {
 keys! {
     /// Policies of access categories, in place of the one for all.
     pub struct ByCategory |r| {
-        /// What weighs background traffic.
+        /// Policy of weights for background traffic.
         background: Option<Policy> = policy().optional();
-        /// What weighs most data.
+        /// Policy of weights for best-effort traffic.
         best_effort as "best-effort": Option<Policy> = policy().optional();
-        /// What weighs video.
+        /// Policy of weights for video.
         video: Option<Policy> = policy().optional();
-        /// What weighs voice.
+        /// Policy of weights for voice.
         voice: Option<Policy> = policy().optional();
     }
 }
 
-/// How good links are told from bad ones: by a threshold, or by frames that were given up.
+/// Rule for good and bad links: by a threshold, or by frames dropped at the retry limit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkMonitor {
     /// By the true level at the station.
@@ -110,11 +109,11 @@ pub enum LinkMonitor {
 }
 
 keys! {
-    /// By the true level at the station, fading included: what schedulers of papers know.
+    /// By the true level at the station, fading included: the knowledge that papers assume.
     pub struct LevelMonitor |r| {
         /// A link is good above this.
         threshold: Db = levels().required("threshold = \"5 dB\"");
-        /// How often levels are looked at.
+        /// Interval at which levels are examined.
         every: Duration = within(MILLISECOND, SECOND).or(Duration::from_millis(10));
     }
 }
@@ -123,7 +122,7 @@ keys! {
     /// By frames that were given up.
     pub struct FailureMonitor |r| {
         let () = r.meaningless(&["threshold", "every"], "failures are looked at, not levels");
-        /// How long a link is bad after one.
+        /// Time for which a link is bad after one.
         back_off: Duration =
             within(MILLISECOND, Duration::from_secs(10)).required("back_off = \"100 ms\"");
     }
@@ -271,7 +270,7 @@ impl LinkMonitor {
 }
 
 impl Soc {
-    /// What the simulator is told for the access point `ap`.
+    /// The simulator's inputs for the access point `ap`.
     pub(super) fn to_world(&self, ap: NodeId) -> world::Soc {
         let filter = FILTERS.iter().find(|kind| kind.name == self.filter);
         let policies = match &self.by_category {

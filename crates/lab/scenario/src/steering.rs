@@ -18,11 +18,11 @@ use fairwave_units::{Instant, Metres};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
-/// Where radios are that were removed: nobody hears them there, nor each other.
+/// Position of removed radios: out of range of all others, and of each other.
 const FAR: f64 = 100_000.0;
-/// How far from each other they are.
+/// Distance between them.
 const APART: f64 = 10_000.0;
-/// How many of them are in a row.
+/// Number of them in a row.
 const IN_A_ROW: u32 = 21;
 
 keys! {
@@ -30,7 +30,7 @@ keys! {
     struct Move |r| {
         /// The node.
         node: String = nodes().required("\"node\": \"sta1\"");
-        /// Where it is from now on.
+        /// Its position from now on.
         to: [Metres; 2] = position().required("\"to\": [\"10 m\", \"0 m\"]");
     }
 }
@@ -44,7 +44,7 @@ keys! {
 }
 
 keys! {
-    /// What a station weighs in the queue of its access point.
+    /// Weight of a station in the queue of its access point.
     struct Weigh |r| {
         /// The station.
         station: String = nodes().required("\"station\": \"sta1\"");
@@ -63,13 +63,13 @@ pub struct Steering {
     world: World,
     /// The changes of each link, at its beginning and scheduled, in order of time.
     scheduled: Vec<Vec<Change>>,
-    /// What each link is called beside its ends.
+    /// Names of links beside their ends.
     link_names: Vec<String>,
-    /// What was said of links last, and when.
+    /// Most recent changes of links, with their times.
     links: BTreeMap<usize, (Instant, Change)>,
-    /// Where radios were put last.
+    /// Most recent positions of radios.
     places: BTreeMap<NodeId, [Metres; 2]>,
-    /// Where radios were before they were removed.
+    /// Positions of radios before their removal.
     removed: BTreeMap<NodeId, [Metres; 2]>,
 }
 
@@ -99,7 +99,7 @@ impl Steering {
     /// all that this one leaves out: [`Self::replayed`] needs nothing else.
     ///
     /// # Errors
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub fn read(&self, now: Instant, text: &str) -> Result<(Command, String), String> {
         let (word, table) = split(text)?;
         let read = self.whole(now, &word, table).and_then(|(word, whole)| {
@@ -276,7 +276,7 @@ impl Steering {
 
     // What holds now.
 
-    /// What holds of a link at `now`, by the scenario or by what was said since.
+    /// State of a link at `now`, by the scenario or by later changes.
     fn current(&self, link: usize, now: Instant) -> Change {
         let due = |change: &&Change| Instant::ZERO + change.at <= now;
         let scheduled = self.scheduled[link].iter().rev().find(due);
@@ -287,7 +287,7 @@ impl Steering {
         }
     }
 
-    /// Where a radio is at `now`.
+    /// Position of a radio at `now`.
     fn position(&self, node: NodeId, now: Instant) -> Read<[Metres; 2]> {
         let radio = self.world.nodes[node.0 as usize].radio.as_ref();
         let radio = radio.ok_or_else(|| Refusal::new("this node has no radio"))?;
@@ -300,7 +300,7 @@ impl Steering {
     }
 }
 
-/// Where a removed radio is: far from all others.
+/// Position of a removed radio: far from all others.
 fn far(node: NodeId) -> [Metres; 2] {
     let row = node.0 / IN_A_ROW % 2;
     let x = if row == 0 { FAR } else { -FAR };
@@ -322,7 +322,7 @@ fn unknown(key: &str, what: &str, name: &str, known: &[impl AsRef<str>]) -> Refu
     Refusal::new(format!("{key}: there is no {what} called {name:?}")).among(name, known)
 }
 
-/// The word of a change, and what is said of it.
+/// The word of a change, and its value.
 fn split(text: &str) -> Result<(String, Value), String> {
     let example = "write one object with one key, such as {\"link\": {\"name\": \"ap-server\", \
                    \"up\": false}}";

@@ -1,4 +1,4 @@
-//! TCP flows. What a flow does not say the table `[tcp]` says, and else the stack.
+//! TCP flows. Keys missing from a flow come from the table `[tcp]`, else from the stack.
 
 use crate::around::Around;
 use crate::av::{self, Av};
@@ -21,19 +21,19 @@ use serde_json::{Value as Json, json};
 
 keys! {
     /// A TCP flow. Every key but `size`, `web`, `video` and `proxy` may also stand in the table
-    /// `[tcp]`, as a default for all; defaults that are told are those of the stack "default".
+    /// `[tcp]`, as a default for all flows; the stated defaults are those of the stack "default".
     pub struct Tcp |r| (defaults: Defaults = Defaults::default()) {
         let d = defaults.of(r);
         let is_table = defaults.place == Place::Table;
         let is_flow = defaults.place == Place::Flow;
         let buffers = || kinds::size(2304, GIB);
         let timers = || within(MILLISECOND, HOUR);
-        /// How much to send, or "unlimited".
+        /// Amount of data to send, or "unlimited".
         size: Option<Bytes> = within(Bytes(1), Bytes(1 << 50))
             .or_word("unlimited")
             .or(None)
             .hidden_if(is_table);
-        /// The flow is a user at `to` who fetches pages from `from`: a table. Not in `[tcp]`.
+        /// A user at `to` that fetches pages from `from`: a table. Not in `[tcp]`.
         web: Option<Box<Web>> =
             table("write web = {} for its defaults").boxed().optional().hidden_if(!is_flow);
         /// What the application sends, frame by frame, instead of as much as fits: a table. Not in
@@ -42,7 +42,7 @@ keys! {
             .boxed()
             .optional()
             .hidden_if(!is_flow);
-        /// Whose choices the other keys default to, for both ends.
+        /// Stack that sets the defaults of the other keys, for both ends.
         stack: String = stacks::stack().or(d.stack.clone());
         /// The receiving end's stack, if it is another: then the keys beside it are the sender's
         /// alone.
@@ -50,7 +50,7 @@ keys! {
             stacks::stack().or_word("same").or(d.receiver_stack.clone());
         /// The law, possibly with the remedy around it: "ack-loss+reno".
         congestion_control: String = law().or(d.congestion_control.clone());
-        /// What the law `tcp-av` aims at: a table. Without it, it is NewReno.
+        /// Target of the algorithm `tcp-av`: a table. Without it, it is NewReno.
         av: Option<Box<Av>> = table(av::HELP)
             .boxed()
             .optional()
@@ -80,8 +80,8 @@ keys! {
         sack: bool = boolean().or(d.sack);
         /// Report data that arrived twice (RFC 2883), with `sack`.
         dsack: bool = boolean().or(d.dsack);
-        /// With SACK, keep what was reported when the retransmission timer expires, unless the
-        /// receiver has dropped it (RFC 6675 section 5.1); else forget it (RFC 2018 section 8).
+        /// With SACK, keep the reported ranges when the retransmission timer expires, unless the
+        /// receiver dropped them (RFC 6675 section 5.1); else discard them (RFC 2018 section 8).
         keep_sacks: bool = boolean().or(d.keep_sacks);
         /// Offer explicit congestion notification (RFC 3168).
         ecn: bool = boolean().or(d.ecn);
@@ -117,7 +117,7 @@ keys! {
         /// Congestion avoidance counts acknowledged bytes (RFC 3465) rather than ACKs (RFC 5681
         /// equation 3).
         byte_counting: bool = boolean().or(d.byte_counting);
-        /// What one ACK adds at most in slow start (L of RFC 3465), or "unlimited": all that it
+        /// Maximum growth by one ACK in slow start (L of RFC 3465), or "unlimited": all that it
         /// acknowledges.
         slow_start_limit: Option<u32> =
             counted("segments", 1, 1000).or_word("unlimited").or(d.slow_start_limit);
@@ -140,13 +140,13 @@ keys! {
         timer_tick: Option<Duration> = ticks().or(d.timer_tick);
         /// Expiries in a row before the connection is given up.
         max_retries: u32 = count(1, 255).or(d.max_retries);
-        /// How long TIME-WAIT lasts.
+        /// Duration of TIME-WAIT.
         time_wait: Duration = within(Duration::ZERO, HOUR).or(d.time_wait);
     }
     check Self::check;
 }
 
-/// When the receiver acknowledges (RFC 9293 section 3.8.6.3).
+/// Rule by which the receiver acknowledges (RFC 9293 section 3.8.6.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DelayedAck {
     /// At once, every segment.
@@ -156,7 +156,7 @@ pub enum DelayedAck {
 }
 
 keys! {
-    /// How acknowledgements are delayed.
+    /// Rule for delayed acknowledgements.
     pub struct AckDelay [Eq] |r| {
         /// At the latest with this many segments.
         every: u32 = count(2, 64).or(Self::USUAL.every);
@@ -200,7 +200,7 @@ enum Place {
     Table,
 }
 
-/// What the keys of a TCP flow default to.
+/// Defaults of the keys of a TCP flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     /// The table `[tcp]`, over a stack.

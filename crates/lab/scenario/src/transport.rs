@@ -15,15 +15,15 @@ use fairwave_sim::world;
 use fairwave_trace::NodeId;
 
 variants! {
-    /// What carries a flow.
+    /// Transport of a flow.
     pub enum Transport by "transport", Usual::Word("tcp"), |r|
     (around: Around = Around::default()) {
         /// TCP: one connection opened by `from`, or those of a user of the web.
         Tcp(Tcp) = "tcp", "the flow is TCP", Defaults::of_flow(around);
         /// UDP datagrams.
         Udp(Udp) = "udp", "the flow is UDP", around.base;
-        /// The buffer probe: numbered trains from `from` to `to`, and what they say of the queue
-        /// between.
+        /// The buffer probe: numbered trains from `from` to `to`, which measure the queue between
+        /// them.
         Probe(Probe) = "probe", "the flow is a probe", ();
         /// A DCCP connection opened by `from`.
         Dccp(Dccp) = "dccp", "the flow is DCCP", around.base;
@@ -59,12 +59,12 @@ impl Transport {
         self.inner().fills_links()
     }
 
-    /// Whether it sends what a viewer can see.
+    /// Whether it sends frames that a viewer can show.
     pub(crate) fn has_frames(&self) -> bool {
         self.to_world(&|_| NodeId(0)).source().is_some()
     }
 
-    /// What its TCP connections are like, if it has some.
+    /// Settings of its TCP connections, if it has some.
     pub(crate) const fn connections(&self) -> Option<&Tcp> {
         match self {
             Self::Tcp(tcp) => Some(tcp),

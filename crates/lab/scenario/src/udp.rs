@@ -1,4 +1,4 @@
-//! Flows of datagrams: the keys of their sources, and from those to what the simulator runs.
+//! Flows of datagrams: the keys of their sources, and the conversion to the simulator's inputs.
 
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
@@ -26,7 +26,7 @@ keys! {
         /// 20 ms of G.711 and an RTP header where nothing is written, 172 B.
         payload: Option<u32> =
             size(1, 2268).or(usual).when(word != "trace", "\"trace\" does not use it");
-        /// How datagrams are made.
+        /// Source of datagrams.
         traffic: Traffic = Flat((payload.unwrap_or_default(), base.clone()));
     }
 }
@@ -35,7 +35,7 @@ keys! {
 const G711_PAYLOAD: u32 = 172;
 
 variants! {
-    /// How datagrams are made.
+    /// Source of datagrams.
     pub enum Traffic by "traffic", Usual::Example("traffic = \"saturate\""), |r|
     (given: (u32, PathBuf) = (1472, PathBuf::new())) {
         /// At a constant rate.
@@ -147,7 +147,7 @@ fn above_one(shape: f64) -> reader::Read<f64> {
     Err(Refusal::new("with a shape of 1 there is no mean").help("write more than 1"))
 }
 
-/// The interval between datagrams, or what the rate makes of it.
+/// The interval between datagrams, or the one that results from the rate.
 fn interval(r: &Reader<'_>, payload: u32) -> Duration {
     let interval = r.optional("interval", reader::within(MICROSECOND, HOUR));
     let rate = r.optional("rate", |value| {
@@ -167,7 +167,7 @@ fn interval(r: &Reader<'_>, payload: u32) -> Duration {
     interval.or(rate).unwrap_or_default()
 }
 
-/// The list of a trace, or what a file has.
+/// The list of a trace, or the content of a file.
 fn listed(r: &Reader<'_>, base: &Path) -> Arc<[Emission]> {
     let list = if r.has("emissions") {
         r.meaningless(&["file"], "the flow lists its datagrams");

@@ -14,7 +14,7 @@ pub(crate) struct Value {
     pub(crate) data: Data,
 }
 
-/// What a value is.
+/// Content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     Text(String),
@@ -23,7 +23,7 @@ pub(crate) enum Data {
     Boolean(bool),
     List(Vec<Value>),
     Table(Table),
-    /// What no key takes: a date, or an integer beyond 64 bits.
+    /// A value that no key takes: a date, or an integer beyond 64 bits.
     Alien(&'static str),
 }
 
@@ -74,7 +74,7 @@ impl Table {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Kind of the value, for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match &self.data {
             Data::Text(_) => "a text",

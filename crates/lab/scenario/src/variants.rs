@@ -1,4 +1,4 @@
-//! Tables of which one key tells which of several sets of keys they have.
+//! Tables of which one key selects one of several sets of keys.
 
 use crate::described::Described;
 use crate::reader::{self, Read, Reader};
@@ -48,7 +48,7 @@ pub(crate) fn others(sets: &[Vec<&'static str>], own: Option<usize>) -> Vec<&'st
     sets.iter().flatten().copied().filter(|key| !own.contains(key)).collect()
 }
 
-/// Declares a table of which one key, the tag, tells which of several sets of keys it has.
+/// Declares a table of which one key, the tag, selects one of several sets of keys.
 ///
 /// A line is a sort of table: its sentence, the set of keys, its word, why the keys of the others
 /// are refused, and the context of its keys.
@@ -145,7 +145,7 @@ macro_rules! variants {
     (@inner [] $($rest:ident)+) => {};
     (@inner [$Trait:path] $table:ident $($variant:ident)+) => {
         impl $table {
-            /// What all sorts can do.
+            /// Operations common to all sorts.
             fn inner(&self) -> &dyn $Trait {
                 match self { $(Self::$variant(keys) => keys,)+ }
             }

@@ -1,4 +1,4 @@
-//! Keys of flows that somebody watches: `flow.playout`, and `flow.video` of streams.
+//! Keys of flows with a viewer: `flow.playout`, and `flow.video` of streams.
 
 use crate::keys::{Flat, keys};
 use crate::kinds::{choice, count, real, within};
@@ -10,15 +10,15 @@ const POLICIES: &[(&str, world::Policy)] =
     &[("skip", world::Policy::Skip), ("stall", world::Policy::Stall)];
 
 keys! {
-    /// The viewer at `to` (`docs/models/video.md`). What it saw is in the flow's summary. Frames
-    /// are those of a video; of every other source each datagram is one.
+    /// The viewer at `to` (`docs/models/video.md`). Its results are in the flow's summary.
+    /// Frames are those of a video; of every other source each datagram is one.
     pub struct Playout [Copy, Eq] |r| {
         /// From a frame's capture to its showing, for "skip"; for "stall" what is buffered before
         /// the first frame is shown.
         delay: Duration =
             within(Duration::ZERO, Duration::from_secs(60)).or(Duration::from_millis(200));
-        /// What to do about a frame that is not there in time: "skip" it, as a call does, or
-        /// "stall" until it is there, as a stream does.
+        /// Treatment of a frame that is late: "skip" it, as a call does, or "stall" until it
+        /// arrives, as a stream does.
         policy: world::Policy = choice(POLICIES).or(world::Policy::Skip);
     }
 }
@@ -56,7 +56,7 @@ impl Playout {
 }
 
 impl Frames {
-    /// What encoders of streams make.
+    /// Output of encoders of streams.
     pub(super) const STREAM: Self =
         Self { interval: Duration::from_millis(40), group: 12, intra_ratio: 4.0, spread: 0.25 };
 

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 /// A terabyte.
 const MOST_OBJECT: Bytes = Bytes(1_000_000_000_000);
-/// Where objects are cut off.
+/// Limit at which object sizes are cut off.
 const USUAL_MOST: Bytes = Bytes(2_000_000);
 
 keys! {
@@ -39,10 +39,10 @@ keys! {
     }
 }
 
-/// How many embedded objects a page has.
+/// Number of embedded objects of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Objects {
-    /// Always so many.
+    /// A fixed number.
     Constant(u32),
     /// A Pareto number.
     Pareto(ParetoObjects),
@@ -51,7 +51,7 @@ pub enum Objects {
 keys! {
     /// A Pareto number up to `most`, less `least`.
     pub struct ParetoObjects [Copy] |r| {
-        /// Least value before it is taken off.
+        /// Minimum value before it is taken off.
         least: u32 = count(1, 1000).or(Self::USUAL.least);
         /// The exponent.
         shape: f64 = real(0.1, 10.0).or(Self::USUAL.shape);
@@ -123,9 +123,9 @@ keys! {
         let () = r.meaningless(&["mean", "deviation"], "with a shape the size is Pareto");
         /// The exponent.
         shape: f64 = real(0.1, 10.0).required("shape = 1.2");
-        /// Where the distribution begins.
+        /// Lower end of the distribution.
         least: Bytes = bytes().required("least = \"1 KB\"");
-        /// Where it is cut off.
+        /// Limit at which it is cut off.
         most: Bytes = bytes().or(USUAL_MOST);
     }
     check |this, r| check_most(r, &this.least, &this.most);

@@ -1,4 +1,4 @@
-//! From a scenario to what the simulator runs.
+//! Conversion of a scenario to the simulator's inputs.
 
 use super::air::{SnrTrace, WayPoint};
 use super::cell::Cell;
@@ -169,7 +169,7 @@ impl Radio {
         }
     }
 
-    /// How it chooses rates; `None` if it sends everything in one mode.
+    /// Rate control; `None` if it sends everything in one mode.
     fn rates(&self, phy: Phy) -> Option<world::RateChoice> {
         let algorithm = *rate_control::find(&self.rate_control)?;
         let initial = self.rate.named(phy);

@@ -15,10 +15,10 @@ const SIMULATOR: &str = "simulator";
 /// Directory of the runs on the kernel's sockets.
 const KERNEL: &str = "kernel";
 
-/// How the reason begins for which late runs are left out.
+/// Beginning of the reason for which late runs are left out.
 pub const LATE: &str = "late twice";
 
-/// Why a study could not be run so.
+/// Reason for which a study could not run on this host.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Nothing of the study can run on a kernel's sockets.
@@ -32,25 +32,25 @@ pub enum Error {
     /// The study has no such experiment that runs with a kernel.
     #[error("{name:?} is no experiment that {study} runs with a kernel; there are: {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The study.
         study: &'static str,
-        /// Those that there are.
+        /// The existing names.
         known: String,
     },
-    /// The kernel does not say what it can.
+    /// The kernel does not list its congestion control algorithms.
     #[error("the kernel's congestion controls: {0}")]
     Laws(#[from] std::io::Error),
     /// The study could not be simulated or judged.
     #[error(transparent)]
     Study(#[from] fairwave_study::Error),
-    /// A run on the kernel's sockets failed, or somebody ended it.
+    /// A run on the kernel's sockets failed or was interrupted.
     #[error(transparent)]
     Emulation(#[from] TimelyError),
 }
 
-/// How far a study is.
+/// Progress of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Runs on the kernel's sockets that are done.
@@ -61,19 +61,19 @@ pub struct Progress {
     pub left: Duration,
 }
 
-/// How the runs of both hosts are made.
+/// Settings of the runs on both hosts.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Threads of the simulator.
     pub workers: usize,
-    /// How those on the kernel's sockets are made. What ends one of them ends the study, its
-    /// simulation too.
+    /// Settings of the runs on the kernel's sockets. An error of one ends the study, its simulation
+    /// too.
     pub manner: Manner,
     /// Whether runs that are complete in the directory are taken as they are.
     pub resume: bool,
 }
 
-/// What is to be done: a study's experiments with the kernel's sockets, and what that cannot carry.
+/// Work to do: a study's experiments with the kernel's sockets, and those that it cannot carry.
 #[derive(Debug)]
 pub struct Agenda {
     study: &'static dyn Study,
@@ -85,11 +85,11 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// What of `study` this machine's kernel can carry, of the experiment `only` if one is named,
-    /// with `more` settings.
+    /// Selects the runs of `study` that this machine's kernel can carry, of the experiment `only`
+    /// if one is named, with `more` settings.
     ///
     /// # Errors
-    /// When a scenario or a setting is wrong, there is no such experiment, or nothing can be run.
+    /// If a scenario or a setting is wrong, the experiment is unknown, or nothing can run.
     pub fn of(
         study: &'static dyn Study,
         quick: bool,
@@ -122,13 +122,13 @@ impl Agenda {
         self.jobs[first..].iter().map(lasts).fold(Duration::ZERO, |sum, one| sum + one)
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> usize {
         self.jobs.len()
     }
 
-    /// A complete run under `root` that this study would replace where it goes on with one: of
-    /// other values or seeds, or by another version of Fairwave.
+    /// A complete run under `root` that this study would replace if it resumed: one of other values
+    /// or seeds, or of another version of Fairwave.
     pub fn replaced(&self, root: &Path) -> Option<PathBuf> {
         let place = |host: &str, planned: &Planned| root.join(host).join(planned.experiment.name);
         self.plans.iter().find_map(|planned| {
@@ -208,7 +208,7 @@ fn chosen(
     Ok(plans.into_iter().filter(|planned| planned.experiment.name == name).collect())
 }
 
-/// Keeps of the simulated runs those that the kernel made too: both are judged by the same.
+/// Keeps the simulated runs that the kernel made too: both are judged by the same.
 fn keep_counterparts(
     simulated: &mut BTreeMap<String, Vec<Run>>,
     made: &BTreeMap<String, Vec<Run>>,
@@ -219,8 +219,8 @@ fn keep_counterparts(
     }
 }
 
-/// Puts a run to those that are left out for the same reason. How late each was differs; what
-/// is said is that of the first.
+/// Adds a run to the runs left out for the same reason. Their lateness differs; the text is that of
+/// the first.
 fn leave_out(left_out: &mut Vec<LeftOut>, experiment: &str, why: String) {
     let is_like = |left: &str| left == why || left.starts_with(LATE) && why.starts_with(LATE);
     let same = |left: &&mut LeftOut| left.experiment == experiment && is_like(&left.why);

@@ -17,6 +17,7 @@ pub mod markdown;
 mod md;
 pub mod measure;
 mod page;
+mod plain;
 pub mod report;
 mod reproduction;
 mod results;

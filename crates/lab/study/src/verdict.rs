@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::claim::Claim;
+use crate::evidence::Condition;
 use crate::map::file::Declared;
 use crate::map::joint::Alone;
 use crate::map::{ClaimMap, Decides, Direction, MapSummary, Tally, Word};
@@ -93,6 +94,9 @@ pub struct ClaimVerdict {
     pub confirmed: Option<String>,
     /// What the exploring run said; null where the verdict is that run's own.
     pub explored: Option<Explored>,
+    /// Conditions of the claim with their values in the study's own set-up.
+    #[serde(skip)]
+    pub conditions: Vec<Condition>,
 }
 
 /// What an exploring run said of a claim.
@@ -146,6 +150,7 @@ impl ClaimVerdict {
             declared: None,
             confirmed: None,
             explored: None,
+            conditions: claim.conditions.clone(),
         }
     }
 

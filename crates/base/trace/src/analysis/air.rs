@@ -5,8 +5,8 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::link::Mpdu;
 
-/// Most counters followed at once: 9 MB. Where more are needed, the one that was quiet for longest
-/// goes. It loses nothing unless all others had a frame within [`SILENCE`].
+/// Maximum number of counters: 9 MB. Where more are needed, the counter idle for longest is
+/// dropped. This loses nothing unless all others had a frame within [`SILENCE`].
 const COUNTERS_MAX: usize = 16_384;
 /// Sequence numbers (802.11-2020 clause 9.2.4.4.2).
 const NUMBERS: u16 = 4_096;
@@ -35,7 +35,7 @@ struct Counter {
     whose: Whose,
     newest: u16,
     last: Instant,
-    /// Which of the newest half of all numbers were seen.
+    /// Bitmap of the newest half of all numbers that were seen.
     seen: [u64; WORDS],
 }
 
@@ -60,7 +60,7 @@ impl Air {
         counter.repeats(mpdu)
     }
 
-    /// A counter for a transmitter that has none: a further one, or that which was quiet for
+    /// Returns a counter for a transmitter that has none: a further one, or the one idle for
     /// longest.
     fn begin(&mut self, whose: Whose, of: u64, at: Instant, sequence: u16) -> u32 {
         let counter = Counter::begin(whose, at, sequence);

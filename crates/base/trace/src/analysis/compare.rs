@@ -1,13 +1,13 @@
-//! The same traffic captured at two points: what happened to it between them.
+//! The same traffic captured at two points: losses, delays and reordering between them.
 //!
-//! Both captures are read side by side, in bounded memory. A packet is known again by its flow,
-//! its IP identification and what its headers say (of UDP also by how its payload begins), so
-//! nothing on the way may rewrite addresses, ports or sequence numbers. TCP segments that a card
-//! has yet to cut, or has joined, are cut into those of the wire first.
+//! Both captures are read side by side, in bounded memory. A packet is matched by its flow, its IP
+//! identification and its header fields (for UDP also by the beginning of its payload), so nothing
+//! on the way may rewrite addresses, ports or sequence numbers. TCP segments that a card has yet to
+//! cut, or has joined, are cut into those of the wire first.
 //!
-//! The clocks may differ by any constant. A *shift* is the time at the second point less that at
-//! the first: delay and clock offset together for packets that pass the first point first, and
-//! offset less delay for those that come the other way.
+//! The clocks may differ by any constant. A *shift* is the time at the second point less the time
+//! at the first: delay and clock offset together for packets that pass the first point first, and
+//! offset less delay for packets in the other direction.
 
 use super::Captured;
 use super::air::Air;
@@ -56,19 +56,19 @@ impl Place {
     }
 }
 
-/// How to compare.
+/// Settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The second clock less the first, in nanoseconds, where it is known. Otherwise the captures
     /// are laid side by side by their clocks if these are within an hour of each other, and from
     /// their first packets on if not.
     pub offset_ns: Option<i64>,
-    /// How long a packet of one capture is looked for in the other: longer than any delay. It
-    /// counts once the offset of the clocks is known, if only from the first packet known again.
+    /// Time for which a packet of one capture is looked for in the other: longer than any delay. It
+    /// counts once the offset of the clocks is known, if only from the first matched packet.
     pub patience: Duration,
-    /// Most packets of one capture that are remembered.
+    /// Maximum number of packets of one capture that are remembered.
     pub window: usize,
-    /// Most flows told apart; packets of others are counted together.
+    /// Maximum number of separate flows; packets of others are counted together.
     pub flows_max: usize,
 }
 
@@ -83,14 +83,14 @@ impl Default for Config {
     }
 }
 
-/// What is known of one packet in the end.
+/// Final knowledge of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Index of its flow in [`Report::flows`].
     pub flow: usize,
-    /// Which end of the flow sent it: index into [`Flow::ends`].
+    /// The end of the flow that sent it: index into [`Flow::ends`].
     pub from: usize,
-    /// When it passed each point, by the clock of that point, if it did.
+    /// Time at which it passed each point, by the clock of that point, if it did.
     pub at: [Option<Instant>; 2],
     /// That since the first frame of the first capture: of a packet that only the second shows,
     /// as far as the offset of the clocks is known.
@@ -112,12 +112,13 @@ impl Fates for () {
     fn fate(&mut self, _: &Fate) {}
 }
 
-/// Clocks further apart than this were set by nobody: [`Config::offset_ns`].
+/// Largest plausible offset of two clocks: [`Config::offset_ns`].
 const CLOCKS_APART_NS: i64 = 3_600_000_000_000;
 
 /// Compares two captures that are read side by side.
 ///
-/// Ask [`Self::wants`] which to read next, and [`Self::push`] or [`Self::ended`] what was read.
+/// [`Self::wants`] names the capture to read next; [`Self::push`] and [`Self::ended`] take the
+/// result.
 #[derive(Debug)]
 pub struct Comparison {
     config: Config,
@@ -188,7 +189,7 @@ impl Comparison {
         self.ended[place.index()] = true;
     }
 
-    /// What it came to: packets that wait for the other capture did not pass there.
+    /// Returns the result: packets that wait for the other capture did not pass there.
     pub fn finish(mut self, to: &mut impl Fates) -> Report {
         for place in Place::ALL {
             while let Some(entry) = self.pending[place.index()].pop() {
@@ -248,7 +249,7 @@ impl Comparison {
         self.config.offset_ns.or(self.shift_ns).unwrap_or_else(guess)
     }
 
-    /// Notes the time of a capture, and gives up what the other has waited for long enough.
+    /// Records the time of a capture, and expires packets that waited for it too long.
     fn clock(&mut self, place: Place, at: Instant, to: &mut impl Fates) {
         let times = &mut self.times[place.index()];
         *times = Some(times.map_or((at, at), |(first, last)| (first, last.max(at))));
@@ -406,7 +407,7 @@ fn is_pure_ack(packet: &ip::Packet<'_>) -> bool {
 /// Bytes of a payload by which a datagram is known: as many as a short snap length leaves.
 const KNOWN_BY: usize = 32;
 
-/// What a packet is known by.
+/// The fields by which a packet is matched.
 fn signature(packet: &ip::Packet<'_>, piece: Piece, flow: usize, from: usize) -> u64 {
     let start = mix((flow as u64) << 1 | from as u64);
     let start = mix(start ^ u64::from(piece.id) ^ u64::from(piece.len) << 32);

@@ -1,16 +1,16 @@
-//! How captures are analysed.
+//! Settings of the analysis of captures.
 
 use fairwave_units::Duration;
 
-/// How to analyse.
+/// Settings of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Length of the intervals in which packets are counted; zero counts none.
     pub interval: Duration,
-    /// Most streams watched at once. Where more are open, the closed one that was quiet for
-    /// longest is told of and forgotten, and if none is closed, the open one.
+    /// Maximum number of streams watched at once. Where more are open, the closed one idle for
+    /// longest is reported and dropped, and if none is closed, the open one.
     pub streams_max: usize,
-    /// Most outstanding segments remembered of one end of a connection.
+    /// Maximum number of outstanding segments remembered of one end of a connection.
     pub segments_max: usize,
     /// Whether transport checksums are verified (and counted, no more).
     pub checksums: bool,
@@ -22,7 +22,7 @@ pub struct Config {
     pub starvation_rtts: u32,
     /// A time without packets, nothing being outstanding, from which on a stream was idle.
     pub idle: Duration,
-    /// Least retransmission timeout to expect: Linux has 200 ms, RFC 6298 a second.
+    /// Minimum retransmission timeout to expect: Linux has 200 ms, RFC 6298 a second.
     pub rto_min: Duration,
 }
 

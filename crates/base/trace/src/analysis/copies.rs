@@ -2,15 +2,15 @@
 //! and where they went out.
 //!
 //! A copy has the IP identification of the packet, and all that its sender wrote. A retransmission
-//! has another identification. Numbers repeat after 65536 packets, so that only what is known to
-//! have copies is looked at: a stream whose SYN, or of whose first packets three, came twice.
+//! has another identification. Numbers repeat after 65536 packets, so only streams known to have
+//! copies are examined: a stream whose SYN, or of whose first packets three, came twice.
 
 use super::stream::Side;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip::{self, Transport};
 
 /// Packets that are remembered of each direction once copies are known. More may wait in a router
-/// between both places; what is forgotten counts as a packet of its own.
+/// between both places; a forgotten one counts as a packet of its own.
 const REMEMBERED: usize = 512;
 /// Packets of a direction in which copies are looked for, and how many of them there must be.
 const LOOKED_AT: u8 = 8;
@@ -18,7 +18,7 @@ const COPIES: u8 = 3;
 /// A SYN without identification that comes again after so long is sent again: no timer is shorter.
 const SYN_TIMER: Duration = Duration::from_millis(200);
 
-/// What tells one packet of a direction from another.
+/// The fields that distinguish one packet of a direction from another.
 type Mark = u64;
 
 /// Finds copies in one stream.
@@ -76,7 +76,7 @@ impl Copies {
         is_copy && self.known.is_some()
     }
 
-    /// Copies are known from now on, and so is what was seen before.
+    /// Copies are known from now on, and so are the packets seen before.
     fn know(&mut self) {
         let mut known = Box::new([[0; REMEMBERED]; 2]);
         for (way, marks) in self.ways.iter().zip(known.iter_mut()) {

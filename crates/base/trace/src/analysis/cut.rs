@@ -1,4 +1,4 @@
-//! How many segments of the wire a packet stands for, where a card cuts or joins them.
+//! The number of segments of the wire that a packet stands for, where a card cuts or joins them.
 //!
 //! With segmentation offloads a capture has packets that never were on the wire: the sender's
 //! card cuts them later (TSO, GSO), the receiver's has joined them before (LRO, GRO). All pieces
@@ -10,10 +10,10 @@ use fairwave_wire::tcp::Header;
 /// connections whose SYNs were not captured.
 const ASSUMED: [u32; 2] = [1_460, 1_440];
 
-/// What is known of the segment size of a connection.
+/// Segment size of a connection, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mss {
-    /// The least that its SYNs announce, in bytes.
+    /// The smallest MSS that its SYNs announce, in bytes.
     announced: Option<u16>,
 }
 

@@ -7,10 +7,10 @@ use fairwave_units::{Duration, Instant};
 const CLOCKS: [u32; 8] = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000, 90_000];
 /// By how much of itself a clock may seem to be off, in parts of a hundred.
 const OFF_PERCENT: f64 = 5.0;
-/// The least time over which an unknown clock is compared with that of the capture, in seconds.
+/// Minimum time over which an unknown clock is compared with that of the capture, in seconds.
 const LEAST_S: f64 = 0.2;
 
-/// How much the times between packets differ from those between their sending.
+/// Difference between the times between packets and those between their sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     /// The clock of the times in the packets, in Hz.
@@ -65,7 +65,7 @@ impl Meter {
         }
     }
 
-    /// What it came to; `None` of less than two packets, and where no clock fits.
+    /// Returns the result; `None` for less than two packets, and where no clock fits.
     pub(super) fn jitter(&self) -> Option<Jitter> {
         let (clock_hz, estimate) = self.clock()?;
         let nanos = |value: f64| Duration::from_nanos(value.round() as u64);

@@ -1,6 +1,6 @@
-//! What a TCP packet is, every one exactly one.
+//! The kind of a TCP packet, exactly one for each.
 
-/// What a TCP packet is within its connection. The tests are made in an order that
+/// The kind of a TCP packet within its connection. The tests are made in an order that
 /// `docs/models/trace.md` gives, so that the counts of a direction add up to its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -17,14 +17,14 @@ pub enum Kind {
     Timeout,
     /// The last segment, retransmitted after a silence too short for the retransmission timer.
     TailProbe,
-    /// Retransmitted because SACK blocks (RFC 2018) tell of data beyond it.
+    /// Retransmitted because SACK blocks (RFC 2018) report data beyond it.
     SackRetransmission,
     /// Retransmitted in another way: later in a recovery without SACK, or going back after a
     /// timeout.
     Retransmission,
     /// Retransmitted although an ACK for all of it had passed before.
     Spurious,
-    /// Older than what was seen before it, and not seen yet: reordered before the capture.
+    /// Older than the packets seen before it, and not seen yet: reordered before the capture.
     OutOfOrder,
     /// At most a byte, just below the next sequence number.
     KeepAlive,
@@ -92,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is what tshark calls `tcp.analysis.retransmission`: all six ways.
+    /// Returns whether tshark would call it `tcp.analysis.retransmission`: all six kinds.
     pub const fn is_retransmission(self) -> bool {
         matches!(
             self,

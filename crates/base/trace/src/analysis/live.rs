@@ -27,7 +27,7 @@ pub(super) struct Streams {
     udp: u32,
     dccp: u32,
     evicted: u64,
-    /// When the first packet was captured: intervals are counted from there.
+    /// Capture time of the first packet: intervals are counted from there.
     origin: Option<Instant>,
 }
 
@@ -180,7 +180,7 @@ impl Streams {
         id(*count - 1)
     }
 
-    /// Tells of the stream that was quiet for longest, a closed one if there is any.
+    /// Reports the stream idle for longest, a closed one if there is any.
     fn make_room(&mut self, to: &mut impl Points) {
         if let Some(number) = self.closed.oldest() {
             self.end(number, None, None, to);
@@ -190,8 +190,8 @@ impl Streams {
         }
     }
 
-    /// Tells of a stream and forgets it. `now` is how long it was watched, where that is longer
-    /// than to its last packet.
+    /// Reports a stream and drops it. `now` is the time for which it was watched, where that is
+    /// longer than to its last packet.
     fn end(&mut self, number: u32, why: Option<End>, now: Option<Instant>, to: &mut impl Points) {
         let Some(slot) = self.slots[number as usize].take() else { return };
         self.index.remove(slot.key.hash(), number);
@@ -201,7 +201,7 @@ impl Streams {
         slot.live.end(&self.config, why, now, to);
     }
 
-    /// Tells of all that are left, in the order of their numbers; the capture ended at `now`.
+    /// Reports all that are left, in the order of their numbers; the capture ended at `now`.
     pub(super) fn finish(&mut self, now: Instant, to: &mut impl Points) {
         let slots = self.slots.iter().enumerate();
         let mut left: Vec<(StreamId, u32)> = slots

@@ -1,4 +1,5 @@
-//! What is drawn: points of a time-sequence graph, intervals and spells, told as they happen.
+//! Drawable results: points of a time-sequence graph, intervals and spells, reported as they
+//! happen.
 
 use super::{Kind, Side, Stream, StreamId};
 use fairwave_units::{Duration, Instant};
@@ -11,13 +12,13 @@ pub struct Point {
     pub at: Instant,
     /// Of which stream.
     pub stream: StreamId,
-    /// Which end sent the packet, or has the data that a spell is about.
+    /// The end that sent the packet, or whose data the spell is about.
     pub side: Side,
     /// What.
     pub mark: Mark,
 }
 
-/// What a [`Point`] says.
+/// Content of a [`Point`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
     /// A packet with sequence numbers: data, SYN, FIN or RST, the range being `start..end` (a
@@ -27,7 +28,7 @@ pub enum Mark {
         start: i64,
         /// The one behind the last.
         end: i64,
-        /// What it was.
+        /// Kind of the packet.
         kind: Kind,
         /// Whether it has a FIN.
         fin: bool,
@@ -36,7 +37,7 @@ pub enum Mark {
     Ack {
         /// Next sequence number expected.
         ack: i64,
-        /// Right edge of the window: what may be sent up to.
+        /// Right edge of the window: the limit of sending.
         edge: i64,
         /// Whether it repeats the last one for lack of a segment ([`Kind::DuplicateAck`]).
         duplicate: bool,
@@ -47,7 +48,7 @@ pub enum Mark {
         left: i64,
         /// The one behind the last.
         right: i64,
-        /// Whether it tells of a duplicate (RFC 2883).
+        /// Whether it reports a duplicate (RFC 2883).
         is_duplicate: bool,
     },
     /// A round-trip time, of data that `side` sent.
@@ -57,14 +58,14 @@ pub enum Mark {
     Interval(Interval),
     /// A spell is over; [`Point::at`] is where it began.
     Spell {
-        /// Of what kind.
+        /// Kind of the spell.
         kind: SpellKind,
-        /// How long it was.
+        /// Duration of the spell.
         length: Duration,
     },
 }
 
-/// What one side sent in an interval.
+/// Data of one side in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
     /// Packets.
@@ -79,7 +80,7 @@ pub struct Interval {
     pub pure_acks: u32,
 }
 
-/// What a spell is a spell of.
+/// Kinds of spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SpellKind {
     /// No packet with an ACK came for the side's outstanding data.
@@ -93,9 +94,9 @@ pub enum SpellKind {
     ZeroWindow,
 }
 
-/// Takes what an analysis finds.
+/// Receiver of the results of an analysis.
 pub trait Points {
-    /// Takes what a stream came to, once for each stream, when it is over and has no more points.
+    /// Takes the result of a stream, once for each stream, when it is over and has no more points.
     fn stream(&mut self, stream: Stream);
 
     /// Takes a point. Those of a stream come in the order of the capture, intervals and spells
@@ -103,7 +104,7 @@ pub trait Points {
     fn point(&mut self, _point: &Point) {}
 }
 
-/// Keeps what streams came to, in the order in which they were over, and no points.
+/// Keeps the results of streams, in the order in which they were over, and no points.
 impl Points for Vec<Stream> {
     fn stream(&mut self, stream: Stream) {
         self.push(stream);
@@ -120,7 +121,7 @@ impl<P: Points + ?Sized> Points for &mut P {
     }
 }
 
-/// Both hear everything.
+/// Two receivers, each of which gets everything.
 impl<A: Points, B: Points> Points for (A, B) {
     fn stream(&mut self, stream: Stream) {
         self.0.stream(stream.clone());

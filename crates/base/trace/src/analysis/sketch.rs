@@ -10,7 +10,7 @@ const LOWEST_BITS: u32 = 10;
 const HIGHEST_BITS: u32 = 37;
 const BUCKETS: usize = ((HIGHEST_BITS - LOWEST_BITS) as u64 * PER_OCTAVE) as usize + 2;
 
-/// A distribution of times: count, least, mean and greatest are exact, quantiles within a
+/// A distribution of times: count, minimum, mean and maximum are exact, quantiles within a
 /// sixteenth of their value (a thirty-second to either side).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantiles {
@@ -36,7 +36,7 @@ impl Quantiles {
         *bucket = bucket.saturating_add(1);
     }
 
-    /// How many samples there were.
+    /// Number of samples.
     pub const fn count(&self) -> u64 {
         self.count
     }

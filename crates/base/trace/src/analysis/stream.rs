@@ -1,4 +1,4 @@
-//! What is known of a stream in the end.
+//! The result of a stream.
 
 use super::{Jitter, Kind, Quantiles};
 use core::net::SocketAddr;
@@ -37,13 +37,13 @@ impl Side {
         }
     }
 
-    /// Index of what belongs to it.
+    /// Index of its parts.
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// Why a stream is told of.
+/// Reason for which a stream is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Both FINs were acknowledged.
@@ -69,15 +69,15 @@ pub struct Stream {
     pub first: Instant,
     /// Its last packet.
     pub last: Instant,
-    /// Why it is told of.
+    /// Reason for which it is reported.
     pub end: End,
     /// Times without any packet and with nothing outstanding, above the threshold.
     pub idle: Spells,
-    /// What each end sent.
+    /// Data of each end.
     pub ways: [Way; 2],
 }
 
-/// What one end sent. Of UDP only [`Self::volume`] and [`Self::numbers`] say something.
+/// Data of one end. For UDP only [`Self::volume`] and [`Self::numbers`] are set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
     /// How much.
@@ -86,13 +86,13 @@ pub struct Way {
     pub span: Option<(Instant, Instant)>,
     /// Longest time between two packets of this way, and when it began.
     pub gap_max: Option<(Instant, Duration)>,
-    /// What TCP says of it; all zero for UDP.
+    /// TCP's part; all zero for UDP.
     pub tcp: TcpWay,
-    /// What numbers in datagrams tell, where they were found.
+    /// Results from numbers in datagrams, where they were found.
     pub numbers: Option<Numbers>,
 }
 
-/// How much was sent.
+/// Amount of data sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// Packets.
@@ -107,7 +107,7 @@ pub struct Volume {
     pub ce: u64,
 }
 
-/// What one end of a TCP connection did.
+/// Actions of one end of a TCP connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpWay {
     /// Packets of each kind, in the order of [`Kind::ALL`]; their sum is all packets.
@@ -133,7 +133,7 @@ pub struct TcpWay {
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
-    /// MSS that it announced: what it can take.
+    /// MSS that it announced: the largest segment that it accepts.
     pub mss: Option<u16>,
     /// Window scale that it announced.
     pub window_scale: Option<u8>,
@@ -164,7 +164,7 @@ pub struct TcpWay {
     pub ece: u64,
     /// Packets with CWR.
     pub cwr: u64,
-    /// Most bytes outstanding: sent and not acknowledged here.
+    /// Maximum number of bytes outstanding: sent and not acknowledged here.
     pub flight_max: u64,
     /// Round-trip times of data that this end sent, as seen from the capture.
     pub rtt: Quantiles,
@@ -178,9 +178,9 @@ pub struct TcpWay {
     /// Time in which it sent nothing new because the other end's window was full.
     pub window_limited: Duration,
     /// ACKs **for** this end's data that were lost before the capture; none where neither IP
-    /// identifications nor a stride tell.
+    /// identifications nor a stride show them.
     pub acks_lost: Option<AcksLost>,
-    /// How many segments one of them covers, where that was learnt.
+    /// Number of segments that one of them covers, where that was learnt.
     pub ack_stride: Option<u32>,
     /// Times without an ACK while data of this end was outstanding, above the threshold.
     pub ack_gaps: Spells,
@@ -200,16 +200,16 @@ pub struct TcpWay {
 pub struct AcksLost {
     /// How many.
     pub count: u64,
-    /// What tells of them.
+    /// Evidence of them.
     pub by: Evidence,
 }
 
-/// What tells of lost ACKs.
+/// Evidence of lost ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// Gaps in the IP identifications of the end that sent them.
     Identification,
-    /// How many segments they acknowledge: [`TcpWay::ack_stride`].
+    /// Number of segments that they acknowledge: [`TcpWay::ack_stride`].
     Stride,
 }
 
@@ -260,12 +260,12 @@ impl Spells {
     }
 }
 
-/// Where datagrams carry numbers.
+/// Places of numbers in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
     /// iperf 2's: 32 bits at the start.
     Leading,
-    /// Those of Fairwave's buffer probe (docs/models/probe.md), from 0 on in each train.
+    /// Numbers of Fairwave's buffer probe (docs/models/probe.md), from 0 on in each train.
     Probe,
     /// iperf 3's: 32 bits behind a time of eight bytes.
     Iperf3,
@@ -273,17 +273,17 @@ pub enum Numbering {
     Iperf3Long,
     /// RTP's 16 bits (RFC 3550 section 5.1).
     Rtp,
-    /// Those of Fairwave's SHAKE (docs/models/shake.md), from 1 on for each path.
+    /// Numbers of Fairwave's SHAKE (docs/models/shake.md), from 1 on for each path.
     Shake,
     /// DCCP's 48 or 24 bits (RFC 4340 section 5.1), which all its packets have, within UDP too
     /// (RFC 6773).
     Dccp,
 }
 
-/// What the numbers of a way's datagrams tell, at the capture.
+/// Results from the numbers of a direction's datagrams, at the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
-    /// Where they were found.
+    /// Place at which they were found.
     pub numbering: Numbering,
     /// Numbers that never came.
     pub lost: u64,

@@ -34,8 +34,8 @@ pub(super) const fn mix(mut z: u64) -> u64 {
 
 const NONE: u32 = u32::MAX;
 
-/// Open addressing with linear probing from a hash to a number, which the owner tells apart.
-/// It doubles at half load; removal shifts back, so nothing is left behind.
+/// Open addressing with linear probing from a hash to a number, whose owner resolves collisions. It
+/// doubles at half load; removal shifts back, so nothing is left behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     /// Upper half of the hash, and the number.
@@ -111,7 +111,7 @@ impl Index {
     }
 }
 
-/// Both the home cell and what is compared first; tables have at most 2^32 cells.
+/// The home cell and the first key to compare; tables have at most 2^32 cells.
 const fn tag_of(hash: u64) -> u32 {
     (hash >> 32) as u32
 }

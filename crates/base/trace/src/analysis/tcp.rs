@@ -1,7 +1,7 @@
 //! One TCP connection, packet by packet.
 //!
-//! Each end is a [`Half`]: what it sent, and what it said of the other end's data. A packet is
-//! first set against what both halves know ([`classify`]), and then taken in.
+//! Each end is a [`Half`]: its own data, and its reports on the other end's data. A packet is first
+//! compared with the knowledge of both halves ([`classify`]), and then taken in.
 
 use super::cut::{Mss, segments};
 use super::{AcksLost, Config, End, Evidence, Kind, Mark, Points, Side, StreamId, TcpWay, Way};
@@ -45,7 +45,8 @@ impl Connection {
         self.halves.iter().any(Half::is_busy)
     }
 
-    /// Takes in a packet of `side`; says what it was and how it ended the connection, if it did.
+    /// Takes in a packet of `side`; returns its kind and the way in which it ended the connection,
+    /// if it did.
     pub(super) fn packet<P: Points>(
         &mut self,
         config: &Config,
@@ -117,7 +118,7 @@ impl Connection {
         self.halves.iter().all(Half::is_finished).then_some(End::Closed)
     }
 
-    /// Ends what is under way when nothing more will come: `now` is the last time known.
+    /// Closes open intervals when nothing more will come: `now` is the last time known.
     pub(super) fn finish<P: Points>(
         &mut self,
         config: &Config,
@@ -143,7 +144,7 @@ impl Connection {
     }
 
     /// ACKs of `side` that were lost before the capture, by its IP identifications. Where it sends
-    /// data, too, what is missing may be that.
+    /// data, too, the missing packets may be data.
     fn missing_acks(&self, sent: &Way, side: Side) -> Option<u64> {
         let acks = Kind::ALL.iter().filter(|kind| kind.is_acknowledgement());
         let acks: u64 = acks.map(|&kind| sent.tcp.count(kind)).sum();
@@ -171,7 +172,7 @@ fn handshake(syn_at: &mut Option<Instant>, took: &mut Option<Duration>, packet: 
     }
 }
 
-/// Counts a packet; what its halves know is as before it.
+/// Counts a packet; the state of its halves is the one before it.
 fn count(tcp: &mut TcpWay, packet: &Packet<'_>, kind: Kind, mine: &Half, theirs: &Half) {
     let header = &packet.segment.header;
     let flags = header.flags;

@@ -10,12 +10,13 @@ use fairwave_wire::{ip, probe, shake};
 const TRIAL: u32 = 8;
 /// Largest step between numbers while they are on trial.
 const STEP_MAX: u64 = 64;
-/// How far back a late datagram is told from a doubled one.
+/// Range below the highest number in which a late datagram is distinguished from a duplicate.
 const WINDOW: u64 = 1_024;
-/// Most sources, of RTP (SSRC) or paths of SHAKE, that are followed in one direction of a stream.
+/// Maximum number of sources, of RTP (SSRC) or paths of SHAKE, that are followed in one direction
+/// of a stream.
 const SOURCES_MAX: usize = 16;
 
-/// Looks for numbers at each known place, and follows those that behave.
+/// Looks for numbers at each known place, and follows the places whose numbers behave.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
     trials: [Trial; Numbering::TRIED.len()],
@@ -36,7 +37,7 @@ struct Source {
     meter: Meter,
 }
 
-/// What one of its datagrams says.
+/// Fields of one of its datagrams.
 #[derive(Clone, Copy, Debug)]
 struct Stamped {
     of: (Numbering, u64),
@@ -60,7 +61,7 @@ fn probe_data(payload: &[u8]) -> Option<(u16, u32)> {
 /// Numbers at one place, before they are believed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
-    /// Those that came, the late ones among them.
+    /// Datagrams that came, the late ones among them.
     came: [u64; 2 * TRIAL as usize],
     len: usize,
     /// The highest.
@@ -69,7 +70,7 @@ struct Trial {
 }
 
 impl Numbering {
-    /// Those that must behave before they are believed, the rarer layout first: iperf 3's time in
+    /// Layouts that must behave before they are believed, the rarer first: iperf 3's time in
     /// seconds looks like a number where there is a datagram a second.
     const TRIED: [Self; 3] = [Self::Iperf3, Self::Iperf3Long, Self::Leading];
 
@@ -101,7 +102,7 @@ impl Numbering {
     }
 }
 
-/// What a datagram of RTP or of SHAKE says.
+/// Fields of a datagram of RTP or of SHAKE.
 fn stamped(payload: &[u8]) -> Option<Stamped> {
     shake(payload).or_else(|| rtp(payload))
 }
@@ -242,7 +243,7 @@ impl Finder {
         self.train = train;
     }
 
-    /// What was found; of several sources all together.
+    /// Returns the findings; of several sources all together.
     pub(super) fn numbers(&self) -> Option<Numbers> {
         let told = self.sources.iter().filter_map(Source::numbers).reduce(Numbers::with);
         let found = self.found.as_ref();
@@ -290,7 +291,7 @@ impl Trial {
 }
 
 impl Numbers {
-    /// Those of two sources together, with the jitter of the worse.
+    /// Sums of two sources, with the jitter of the worse.
     fn with(self, other: Self) -> Self {
         let jitter = self.jitter.into_iter().chain(other.jitter);
         Self {
@@ -311,7 +312,7 @@ struct Sequence {
     /// Behind the highest since the last restart.
     next: u64,
     highest: u64,
-    /// Which of the [`WINDOW`] numbers below `next` came, by their remainder.
+    /// Bitmap of the [`WINDOW`] numbers below `next` that came, by their remainder.
     came: [u64; (WINDOW / 64) as usize],
     lost: u64,
     reordered: u64,
@@ -325,7 +326,7 @@ impl Sequence {
         Self { first, next: first, highest: first, came, lost: 0, reordered: 0, duplicates: 0 }
     }
 
-    /// From 0 on again: what is behind is not looked for any more.
+    /// Starts from 0 again: earlier numbers are not expected any more.
     fn restart(&mut self) {
         self.next = 0;
         self.came.fill(!0);

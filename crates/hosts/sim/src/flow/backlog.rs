@@ -1,4 +1,4 @@
-//! What an application that writes as much as fits still has to write.
+//! Data still to be written by an application that writes as much as fits.
 
 use fairwave_units::Bytes;
 
@@ -22,7 +22,7 @@ impl Backlog {
         self.left == Some(0)
     }
 
-    /// There is more to write, by so many bytes.
+    /// Adds this number of bytes to the data to write.
     pub(super) fn add(&mut self, bytes: u64) {
         self.left = self.left.map(|left| left + bytes);
     }

@@ -1,4 +1,4 @@
-//! What the packets of one end carry beside their lengths, while they are under way.
+//! Contents of the packets of one end beside their lengths, while they are in flight.
 //!
 //! The simulated network carries lengths. What a machine needs of a packet when it arrives waits
 //! here, by the number of the datagram, until that arrives or is dropped. So the store is as large
@@ -17,13 +17,13 @@ const MOST_IN_DOUBT: usize = 1_024;
 #[derive(Debug)]
 struct Entry<T> {
     number: u32,
-    /// Where it was seen last.
+    /// Place at which it was seen last.
     at: NodeId,
     in_doubt: bool,
     item: T,
 }
 
-/// What is under way from one end, by the number of its datagram.
+/// Contents in flight from one end, by the number of the datagram.
 #[derive(Debug)]
 pub(super) struct Carried<T> {
     /// In the order of their numbers, which may go around.
@@ -48,12 +48,12 @@ impl<T> Carried<T> {
         self.entries.push_back(Entry { number, at: node, in_doubt: false, item });
     }
 
-    /// What the datagram that was pushed last carries, if it is under way.
+    /// Contents of the datagram that was pushed last, if it is in flight.
     pub(super) fn newest(&self) -> Option<&T> {
         self.entries.back().map(|entry| &entry.item)
     }
 
-    /// What the datagram carries, which has come.
+    /// Contents of the datagram, which has arrived.
     pub(super) fn take(&mut self, number: u32) -> Option<T> {
         let place = self.place(number)?;
         self.entries.remove(place).map(|entry| entry.item)
@@ -71,9 +71,9 @@ impl<T> Carried<T> {
     }
 }
 
-/// What the network tells of a datagram under way.
+/// Reports of the network about a datagram in flight.
 pub(crate) trait UnderWay {
-    /// It is at `node`, and goes on from there.
+    /// It is at `node`, and is forwarded from there.
     fn passes(&mut self, number: u32, node: NodeId);
 
     /// It will not come.

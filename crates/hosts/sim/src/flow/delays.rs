@@ -1,10 +1,10 @@
-//! One-way delays of what a flow delivers.
+//! One-way delays of the data that a flow delivers.
 
 use crate::spread::Spread;
 use fairwave_trace::{DelayBin, Times};
 use fairwave_units::Duration;
 
-/// The delays of the measured span and, where somebody records them, of the sample interval.
+/// The delays of the measured span and, if they are recorded, of the sample interval.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
     measured: Spread,
@@ -12,7 +12,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Somebody will ask for [`Self::end_interval`].
+    /// Enables the delays of sample intervals, for [`Self::end_interval`].
     pub fn keep_intervals(&mut self) {
         self.interval = Some(Box::default());
     }
@@ -38,7 +38,7 @@ impl Delays {
         self.measured.restart();
     }
 
-    /// What the delays of the measured span came to; `None` without any.
+    /// Summary of the delays of the measured span; `None` without any.
     pub fn times(&self) -> Option<Times> {
         self.measured.times()
     }

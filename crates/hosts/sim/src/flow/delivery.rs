@@ -1,20 +1,20 @@
-//! What the receiving application of a flow gets, and when.
+//! Deliveries to the receiving application of a flow, with their times.
 
 use super::delays::Delays;
 use fairwave_units::{Bytes, Duration, Instant};
 
-/// Delivery to the receiving application, as it went on.
+/// Progress of delivery to the receiving application.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     /// Bytes delivered so far.
     pub bytes: u64,
-    /// When the last were, or when statistics began.
+    /// Time of the most recent delivery, or of the start of statistics.
     pub last: Instant,
     /// Longest time between two deliveries since statistics began.
     pub longest_silence: Duration,
-    /// When a flow with a size was delivered whole.
+    /// Time at which a flow with a size was delivered whole.
     pub completed: Option<Instant>,
-    /// How long what was delivered has taken.
+    /// Delays of the delivered data.
     pub delays: Delays,
     /// Bytes of each bin that is over.
     pub bins: Vec<u64>,

@@ -1,4 +1,4 @@
-//! When the bytes of a stream first left their source, until they are delivered.
+//! Times at which the bytes of a stream first left their source, until they are delivered.
 
 use super::delays::Delays;
 use fairwave_tcp::{Segment, Virtual};
@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 pub(super) struct Departures {
     /// Sequence number of the stream's first byte, once the SYN has left.
     first: Option<Seq32>,
-    /// End of what has left at least once, in bytes from the start of the stream.
+    /// End of the data sent at least once, in bytes from the start of the stream.
     left: u64,
-    /// End of what was delivered.
+    /// End of the delivered data.
     delivered: u64,
     /// Ends of segments that brought new bytes, and when they left; the oldest first.
     under_way: VecDeque<(u64, Instant)>,

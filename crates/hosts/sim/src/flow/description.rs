@@ -7,22 +7,22 @@ use fairwave_trace::{FlowId, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{Instant, Seed, Stream};
 
-/// What a transport is built from beside its description.
+/// Inputs of a transport beside its description.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup<'a> {
     /// The flow.
     pub(super) id: FlowId,
     /// Its name, which its random streams bear.
     pub(super) name: &'a str,
-    /// Where its data comes from.
+    /// Source node of its data.
     pub(super) source: NodeId,
-    /// Where its data goes.
+    /// Destination node of its data.
     pub(super) sink: NodeId,
-    /// When its application starts.
+    /// Start time of its application.
     pub(super) start: Instant,
-    /// Whether a viewer wants to hear of the source's frames.
+    /// Whether a viewer needs reports of the source's frames.
     pub(super) is_watched: bool,
-    /// What a saturating source sends instead, where its interface is no radio.
+    /// Source that replaces a saturating one where its interface is no radio.
     pub(super) paced: Option<&'a Source>,
     /// The master seed.
     pub(super) seed: Seed,
@@ -45,12 +45,12 @@ impl Setup<'_> {
     }
 }
 
-/// How a flow sends: builds its transport, and tells of it what must be known before that.
+/// Transport of a flow: builds its state, and gives the properties needed before that.
 pub(crate) trait Description {
     /// The transport, not yet started, of a description that has been checked.
     fn build(&self, setup: &Setup<'_>) -> Box<dyn Transport>;
 
-    /// Why it cannot be simulated, if it cannot. Its source and its paths are checked without it.
+    /// Reason for which it cannot be simulated, if any. Its source and paths are checked elsewhere.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -63,7 +63,7 @@ pub(crate) trait Description {
         Some(self.payload_bytes())
     }
 
-    /// Where its frames come from, if it has any.
+    /// Source of its frames, if it has any.
     fn source(&self) -> Option<&Source> {
         None
     }
@@ -78,7 +78,7 @@ pub(crate) trait Description {
         Vec::new()
     }
 
-    /// Whether it wants to hear of handovers of the stations at its ends.
+    /// Whether it needs reports of handovers of the stations at its ends.
     fn asks_for_handovers(&self) -> bool {
         false
     }

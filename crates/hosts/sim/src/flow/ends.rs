@@ -7,12 +7,12 @@ use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
 
-/// Which end of a flow.
+/// End of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Where the data comes from.
+    /// The data's source.
     Source,
-    /// Where the data goes.
+    /// The data's destination.
     Sink,
 }
 
@@ -53,7 +53,7 @@ impl<T> IndexMut<End> for Both<T> {
     }
 }
 
-/// Where the two ends of a flow are, and how many datagrams each has made.
+/// Nodes of the two ends of a flow, and the number of datagrams that each has made.
 #[derive(Debug)]
 pub(crate) struct Ends {
     flow: FlowId,

@@ -27,7 +27,7 @@ impl Feed {
         Self { start, frames, next, payload_bytes, left: 0, given: 0 }
     }
 
-    /// When there is something to send.
+    /// Time at which the next data is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.next.map(|frame| self.start + frame.at)
     }
@@ -44,8 +44,8 @@ impl Feed {
         self.frames.set_rate(rate);
     }
 
-    /// The next frame, if it is due, for a transport that cuts it into datagrams. The screen hears
-    /// of it; its units are those datagrams, numbered from zero.
+    /// The next frame, if it is due, for a transport that cuts it into datagrams. The screen is
+    /// notified; its units are those datagrams, numbered from zero.
     pub(super) fn next_cut(&mut self, now: Instant, screen: Option<&mut Screen>) -> Option<Frame> {
         let (frame, at) = self.next_frame(now)?;
         let units = self.given..self.given + frame.datagrams(self.payload_bytes);
@@ -77,7 +77,7 @@ impl Feed {
         Some(bytes as u32)
     }
 
-    /// Bytes of the next frame, if it is due. The screen hears of it; its units are bytes of the
+    /// Bytes of the next frame, if it is due. The screen is notified; its units are bytes of the
     /// stream.
     pub(super) fn next_bytes(&mut self, now: Instant, screen: Option<&mut Screen>) -> Option<u64> {
         let (frame, at) = self.next_frame(now)?;

@@ -1,5 +1,5 @@
-//! What a receiver of datagrams that knows their numbers and times sees: jitter and loss, and the
-//! delays that it notes with the flow's.
+//! Observations of a receiver of datagrams with known numbers and times: jitter and loss, and
+//! the delays that it notes with the flow's.
 
 use super::delays::Delays;
 use crate::outcome::DatagramOutcome;
@@ -11,7 +11,7 @@ pub struct Reception {
     received: u64,
     /// The highest sequence number so far plus one, extended beyond 32 bits.
     next: u64,
-    /// What `next` was when counting began.
+    /// Value of `next` when counting began.
     began: u64,
     last_delay: Option<Duration>,
     /// Smoothed jitter in sixteenths of a nanosecond (RFC 3550 appendix A.8).
@@ -34,13 +34,13 @@ impl Reception {
         delays.add(delay);
     }
 
-    /// Counts from here on; the jitter goes on.
+    /// Restarts the counters; the jitter estimate continues.
     pub fn restart(&mut self) {
         self.received = 0;
         self.began = self.next;
     }
 
-    /// What it saw since the restart.
+    /// Observations since the restart.
     pub fn outcome(&self) -> DatagramOutcome {
         let expected = self.next - self.began;
         DatagramOutcome {

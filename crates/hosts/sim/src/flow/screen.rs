@@ -10,9 +10,9 @@ use fairwave_units::{Duration, Instant};
 /// A viewer at a flow's sink ([`fairwave_traffic::playout`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playout {
-    /// From capture to showing, or what a stream buffers first.
+    /// Time from capture to showing, or the initial buffer of a stream.
     pub delay: Duration,
-    /// What to do about late frames.
+    /// Treatment of late frames.
     pub policy: Policy,
 }
 

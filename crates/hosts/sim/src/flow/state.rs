@@ -1,4 +1,4 @@
-//! A flow under way: its application's phase, its transport, and what both share with the engine.
+//! A running flow: its application's phase, its transport, and the state shared with the engine.
 
 use super::carried::UnderWay;
 use super::delivery::Delivery;
@@ -16,7 +16,7 @@ use fairwave_traffic::Source;
 use fairwave_units::{Instant, Seed};
 use fairwave_wire::datagram::Contents;
 
-/// Where a flow's application is in its life.
+/// Phase of a flow's application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -40,7 +40,7 @@ pub(crate) struct FlowState {
     pub(crate) acks_dropped: u64,
     /// Pure ACKs that gave way to later ones.
     pub(crate) acks_filtered: u64,
-    /// Who looks at what arrives, if its quality as a video is wanted.
+    /// Viewer of the arriving data, if its quality as a video is wanted.
     screen: Option<Box<Screen>>,
 }
 
@@ -73,7 +73,7 @@ impl FlowState {
         }
     }
 
-    /// The transport, and what it is lent for a call.
+    /// The transport, and the state lent to it for a call.
     fn parts(&mut self, now: Instant) -> (&mut dyn Transport, Host<'_>) {
         let (ends, delivery) = (&mut self.ends, &mut self.delivery);
         let host = Host { now, ends, delivery, screen: self.screen.as_deref_mut() };
@@ -139,7 +139,7 @@ impl FlowState {
         };
     }
 
-    /// When [`Self::wake_source`] is due.
+    /// Time at which [`Self::wake_source`] is due.
     pub(crate) fn source_deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Waiting => Some(self.start),
@@ -148,7 +148,7 @@ impl FlowState {
         }
     }
 
-    /// Whether what one end hears may let the other end send at the same instant.
+    /// Whether a packet received at one end may let the other end send at the same instant.
     pub(crate) fn is_entangled(&self) -> bool {
         self.screen.is_some() || self.transport.is_entangled()
     }
@@ -173,7 +173,7 @@ impl FlowState {
         transport.into_iter().chain(screen.and_then(|screen| screen.deadline())).min()
     }
 
-    /// Tells `end`, if its transport asked, of a handover of its station.
+    /// Reports a handover of its station to `end`, if its transport asked for such reports.
     pub(crate) fn notice(&mut self, end: End, notice: Notice, now: Instant) {
         let (transport, mut host) = self.parts(now);
         transport.notice(end, notice, &mut host);
@@ -184,7 +184,7 @@ impl FlowState {
         self.transport.usual_bytes()
     }
 
-    /// Somebody will ask for [`Self::last_contents`].
+    /// Enables [`Self::last_contents`].
     pub(crate) fn show_contents(&mut self) {
         self.transport.show_contents();
     }
@@ -239,7 +239,7 @@ impl FlowState {
         self.transport.under_way(self.ends.at(packet.source))
     }
 
-    /// A packet of this flow goes on from `node`.
+    /// A packet of this flow is forwarded from `node`.
     pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) {
         if let Some(under_way) = self.under_way(packet) {
             under_way.passes(packet.number, node);

@@ -42,16 +42,16 @@ pub(crate) struct Line {
     /// Packets on their way, by time of arrival.
     flight: VecDeque<(Instant, Packet)>,
     lost: VecDeque<(Packet, DropCause)>,
-    /// What is still to come.
+    /// Changes still to come.
     changes: VecDeque<Change>,
 }
 
 /// What a change needs to know of the packet sent last.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    /// When it arrives: the last of that time in `flight`.
+    /// Time of its arrival: the last of that time in `flight`.
     arrival: Instant,
-    /// What `order` was before it.
+    /// Value of `order` before it.
     order_before: Instant,
     jitter: Duration,
 }

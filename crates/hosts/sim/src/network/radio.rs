@@ -30,7 +30,7 @@ pub(crate) struct Port {
     /// The radio's time on the air when a frame was last charged to its receiver; `None` where
     /// the queue does not care.
     charged: Option<Duration>,
-    /// What a frame adds to an IP packet, in bytes.
+    /// Bytes that a frame adds to an IP packet.
     overhead: u32,
     pub(crate) is_station: bool,
     /// MPDUs that it sends together, at most.

@@ -15,7 +15,7 @@ use fairwave_units::{Db, Duration, Instant};
 /// A transmitter, a receiver or everybody, and what the one has sent to the other.
 pub(crate) type PairState = (NodeId, Option<NodeId>, PairSample);
 
-/// Where a pair stands in their order.
+/// Place of a pair in their order.
 pub(crate) const fn pair_key(pair: &PairState) -> (NodeId, bool, Option<NodeId>) {
     (pair.0, pair.1.is_none(), pair.1)
 }

@@ -18,10 +18,10 @@ use fairwave_trace::{NodeId, StationSample};
 use fairwave_units::{Dbm, Duration, Instant};
 use std::collections::VecDeque;
 
-/// How often a station compares levels: about the usual beacon interval.
+/// Interval at which a station compares levels: about the usual beacon interval.
 const COMPARE_EVERY: Duration = Duration::from_millis(100);
 
-/// How long to wait for the end of a frame exchange that keeps a station from leaving.
+/// Wait for the end of a frame exchange that keeps a station from leaving.
 const EXCHANGE: Duration = Duration::from_millis(1);
 
 /// A station's place on the channel of an access point.
@@ -32,7 +32,7 @@ pub(super) struct Seat {
     pub(super) radio: RadioId,
 }
 
-/// Where a roaming station stands.
+/// State of a roaming station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Associated,
@@ -354,7 +354,7 @@ impl<'w> Roamers<'w> {
         self.of(node).map_or(receiver, |roamer| roamer.here().ap.0)
     }
 
-    /// Where each is, or was last.
+    /// Present or most recent access point of each.
     pub(super) fn access_points(&self) -> Vec<(NodeId, NodeId)> {
         self.all.iter().map(|roamer| (roamer.node, roamer.here().ap)).collect()
     }

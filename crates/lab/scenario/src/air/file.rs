@@ -11,7 +11,7 @@ const MOST_FILE_BYTES: u64 = 4 << 20;
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// The trace at `path`. A first line of names, empty lines and lines that begin with `#` are
-/// passed over; what is wrong is refused with its line.
+/// ignored; any other invalid line is refused with its number.
 pub(super) fn read(path: &Path) -> Read<Vec<(Duration, Db)>> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| Refusal::new(format!("{shown}: {error}"));

@@ -1,4 +1,4 @@
-//! Keys of a varying channel and of stations that move: what [`super::Scenario`] holds of them.
+//! Keys of a varying channel and of stations that move, for [`super::Scenario`].
 
 mod file;
 mod world;
@@ -61,7 +61,7 @@ keys! {
             let read = |value: &Value| file::read(&base.join(reader::text(value)?));
             r.required("file", FILE, read).unwrap_or_default()
         });
-        /// What holds between two points: "linear" or "step".
+        /// Interpolation between two points: "linear" or "step".
         interpolation: Interpolation = choice(INTERPOLATIONS).or(Interpolation::Linear);
     }
 }
@@ -70,7 +70,7 @@ keys! {
 pub(crate) type Reach = (String, Vec<String>);
 
 keys! {
-    /// How a station changes its access point.
+    /// Rule by which a station changes its access point.
     pub struct Roaming |r| (reach: Reach = Reach::default()) {
         /// Access points that it may use, on whatever channels; its `ap` is always one.
         aps: Vec<String> = known_aps(reach.clone())
@@ -95,12 +95,12 @@ keys! {
     }
 }
 
-/// What a station drops of its own waiting packets because it was away.
+/// Rule by which a station discards waiting packets because of its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discard {
-    /// What was made longer ago.
+    /// Packets older than this age.
     Older(Duration),
-    /// So many of the oldest.
+    /// This number of the oldest packets.
     Oldest(u32),
 }
 
@@ -116,23 +116,23 @@ impl fmt::Display for Discard {
 keys! {
     /// A handover at a set time.
     pub struct Handover [Eq] |r| (aps: Vec<String> = Vec::new()) {
-        /// When the station leaves its access point.
+        /// Time at which the station leaves its access point.
         at: Duration = within(Duration::ZERO, DAY).required("at = \"20 s\"");
         /// The access point that it goes to.
         to: String = known_ap(aps.clone()).required("to = \"ap2\"");
-        /// How long it has none.
+        /// Time without an access point.
         disconnection: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(50));
     }
 }
 
 keys! {
-    /// When a station goes to a stronger access point, by mean levels every 100 ms.
+    /// Handovers to a stronger access point, decided by mean levels every 100 ms.
     pub struct BySignal |r| {
         /// By how much the other must be stronger.
         hysteresis: Db = within(Db(0.0), Db(60.0)).or(Db(6.0));
         /// For how long without a break.
         dwell: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(500));
-        /// How long the station has no access point then.
+        /// Time without an access point at such a handover.
         disconnection: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(50));
     }
 }
@@ -165,7 +165,7 @@ fn entries(value: &Value) -> Read<&[Value]> {
     }
 }
 
-/// What is wrong with points of which one is not later than the one before.
+/// The error for points of which one is not later than the one before.
 fn in_order<T>(points: &[T], at: impl Fn(&T) -> Duration) -> Option<Refusal> {
     let early = points.windows(2).find(|pair| at(&pair[1]) <= at(&pair[0]))?;
     let (before, early) = (at(&early[0]), at(&early[1]));

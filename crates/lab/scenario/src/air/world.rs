@@ -1,4 +1,4 @@
-//! From the keys of a varying channel to what the simulator runs.
+//! Conversion of the keys of a varying channel to the simulator's inputs.
 
 use super::{BySignal, Discard, Fading, Handover, Roaming, Shadowing, SnrTrace, WayPoint};
 use fairwave_sim::world;

@@ -1,4 +1,4 @@
-//! Whether radios can receive what is sent to them in a set mode.
+//! Checks that radios can receive the frames sent to them in a set mode.
 
 use super::report::Check;
 use crate::diagnostic::Refusal;
@@ -43,7 +43,7 @@ impl Check<'_> {
     }
 }
 
-/// What is wrong with what `from` sends to `to`.
+/// The error in the modes that `from` uses towards `to`.
 fn refused((_, _, from): End<'_>, (_, name, to): End<'_>, phy: Phy) -> Option<Refusal> {
     let why = to.rate.capabilities(phy).refuses(from.fixed(phy)?)?;
     let help = format!("leave out mcs, so that the two agree, or give {name:?} the same");

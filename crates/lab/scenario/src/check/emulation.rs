@@ -1,4 +1,4 @@
-//! What the emulator cannot make real.
+//! Checks for features that the emulator does not support.
 
 use super::report::Check;
 use super::wiring::refused_name;
@@ -58,7 +58,7 @@ impl Check<'_> {
         }
     }
 
-    /// Why no node of `pattern` can be a namespace, if so.
+    /// The reason for which no node of `pattern` can be a namespace, if there is one.
     fn unreal(&self, nodes: &[Expanded], pattern: &str, what: &str) -> Option<Refusal> {
         let matching = expand::matching(nodes, pattern);
         if matching.is_empty() {

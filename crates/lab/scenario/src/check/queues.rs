@@ -1,4 +1,4 @@
-//! Whether what waits in queues fits into memory.
+//! Checks that full queues fit into memory.
 
 use super::report::Check;
 use crate::diagnostic::Refusal;

@@ -1,4 +1,4 @@
-//! What is being checked, and what was found wrong.
+//! The scenario under check, and the errors found.
 
 use crate::diagnostic::{Problem, Refusal, Span};
 use crate::model::Scenario;

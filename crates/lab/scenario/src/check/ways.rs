@@ -6,7 +6,7 @@ use crate::model::Scenario;
 use fairwave_sim::{Astray, world};
 use fairwave_trace::NodeId;
 
-/// What is wrong with the places of proxies, by flow.
+/// Errors in the places of proxies, by flow.
 pub(super) fn misplaced(scenario: &Scenario, nodes: &[Expanded]) -> Vec<(usize, Refusal)> {
     let mut problems = Vec::new();
     for (i, flow) in scenario.flow.iter().enumerate() {
@@ -48,7 +48,7 @@ fn off_the_way(scenario: &Scenario) -> Vec<(usize, Refusal)> {
     problems
 }
 
-/// What is wrong with the ways of paths, by flow.
+/// Errors in the ways of paths, by flow.
 pub(super) fn astray(scenario: &Scenario, nodes: &[Expanded]) -> Vec<(usize, Refusal)> {
     let names: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
     let mut problems = Vec::new();

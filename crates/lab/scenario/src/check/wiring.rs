@@ -65,7 +65,7 @@ impl Check<'_> {
         }
     }
 
-    /// Which end of a flow is a converter: its key, and the node's name.
+    /// The end of a flow that is a converter: its key, and the node's name.
     pub(super) fn bridge_among<'n>(
         &self,
         nodes: &'n [Expanded],
@@ -124,7 +124,7 @@ impl Check<'_> {
     }
 }
 
-/// What is wrong with the ends of a link.
+/// Errors in the ends of a link.
 fn refused_ends(nodes: &[Expanded], link: &Link) -> Option<Refusal> {
     let names: Vec<_> = nodes.iter().map(|n| n.name.as_str()).collect();
     let [a, b] = link.ends.each_ref().map(|end| (end, expand::matching(nodes, end).len()));

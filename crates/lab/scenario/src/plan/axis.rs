@@ -18,9 +18,9 @@ pub(super) struct Axis {
 
 /// One value of an axis.
 pub(super) struct Step {
-    /// What tells it from the others: keys with their values, as text.
+    /// Distinguishing keys with their values, as text.
     pub(super) labels: Vec<(String, String)>,
-    /// What it sets.
+    /// Settings that it makes.
     pub(super) sets: Vec<(String, Value)>,
 }
 
@@ -56,7 +56,7 @@ impl Axis {
         self.name == keys_of(name).join(", ")
     }
 
-    /// How `--set` names a step: a key with its value, several with a list of them, or the variant.
+    /// Form of a step in `--set`: a key with its value, several with a list, or the variant.
     pub(super) fn pick(&self, step: &Step) -> String {
         let name = &self.name;
         if name == VARIANT {
@@ -99,7 +99,7 @@ impl Axis {
         Ok(())
     }
 
-    /// Why a part of it cannot be set alone.
+    /// Reason for which a part of it cannot be set alone.
     pub(super) fn is_joint(&self) -> Refusal {
         if self.name == VARIANT {
             let help = "pick a variant by its name, or write the scenario without them";

@@ -120,7 +120,7 @@ fn ack_2(results: &Results) -> Claim {
     )
 }
 
-/// What the remedy changes behind the fairness: loss of ACKs, timeouts, total.
+/// Changes by the remedy other than in fairness: loss of ACKs, timeouts, total.
 fn contrast(without: &[&Run], with: &[&Run]) -> String {
     let line = |value: fn(&Run) -> f64, digits| {
         format!(
@@ -200,7 +200,7 @@ fn fairness(mut measured: Evidence, runs: &[&Run]) -> Tested {
     ])
 }
 
-/// The least packet error rate of an experiment from which on Compound without the remedy is
+/// The smallest packet error rate of an experiment from which on Compound without the remedy is
 /// fair at every rate.
 fn fair_from(results: &Results, experiment: &str) -> Option<String> {
     let is_fair = |errors: &String| {
@@ -244,7 +244,7 @@ fn ack_4(results: &Results) -> Claim {
     )
 }
 
-/// How Compound without the remedy fares at each packet error rate of an experiment.
+/// Fairness of Compound without the remedy at each packet error rate of an experiment.
 fn by_error_rate(results: &Results, experiment: &str) -> String {
     let points = results.axis(experiment, ERRORS).into_iter().map(|errors| {
         let runs = results.select(experiment, &[(ERRORS, &errors), (LAW, "compound")]);
@@ -285,7 +285,7 @@ pub(super) fn explanations(results: &Results) -> Vec<String> {
     ]
 }
 
-/// Why a high packet error rate does or does not cure the unfairness.
+/// The reason for which a high packet error rate does or does not cure the unfairness.
 fn packet_errors(results: &Results) -> String {
     let line = |experiment: &str, errors: &str| {
         let runs = results.select(experiment, &[(ERRORS, errors), (LAW, "compound")]);

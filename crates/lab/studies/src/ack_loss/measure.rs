@@ -1,4 +1,4 @@
-//! What is measured of the runs of one point.
+//! Measures over the runs of one point.
 
 use fairwave_lab::results::{Direction, FlowSummary, QueueSummary, Stretch};
 use fairwave_lab::run::Run;
@@ -22,7 +22,7 @@ pub(super) fn log_ratio(run: &Run) -> f64 {
     math::ln((totals.up_bps as f64 + FLOOR_BPS) / (totals.down_bps as f64 + FLOOR_BPS))
 }
 
-/// Packets dropped at the access point's full queue, as a share of those that arrived there.
+/// Packets dropped at the access point's full queue, as a share of all that arrived there.
 pub(super) fn overflow_share(run: &Run) -> f64 {
     let (mut dropped, mut arrived) = (0, 0);
     for queue in run.summary.ap_queues() {
@@ -32,8 +32,8 @@ pub(super) fn overflow_share(run: &Run) -> f64 {
     ratio(dropped, arrived)
 }
 
-/// Packets given up by the MAC at its retry limit, as a share of those that any queue took: what
-/// of the radio's losses TCP gets to see.
+/// Packets dropped by the MAC at its retry limit, as a share of all that any queue accepted: the
+/// part of the radio's losses that TCP sees.
 pub(super) fn unrepaired_share(run: &Run) -> f64 {
     let queues = &run.summary.queues;
     let lost = queues.iter().map(|queue| queue.drops_retry_limit).sum();
@@ -45,8 +45,8 @@ pub(super) fn ack_filtered_share(run: &Run) -> f64 {
     share_of_acks(run, |flow| flow.acks_filtered)
 }
 
-/// Packets dropped by the access point's queue because they had waited too long, as a share of
-/// those that entered it.
+/// Packets dropped by the access point's queue after too long a wait, as a share of all that
+/// entered it.
 pub(super) fn aqm_share(run: &Run) -> f64 {
     let sum = |field: fn(&QueueSummary) -> u64| run.summary.ap_queues().map(field).sum::<u64>();
     ratio(sum(|q| q.drops_aqm), sum(|q| q.enqueued))

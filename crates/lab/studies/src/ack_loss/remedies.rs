@@ -15,7 +15,7 @@ const LIMIT: &str = "node.ap.queue.limit";
 const PAPERS_LIMIT: &str = "100 packets";
 /// By how much Jain's index may be below the paper's remedy's for "as fair".
 const AS_FAIR: f64 = -0.02;
-/// Which share of the total without a remedy counts as "without losing throughput".
+/// Share of the total without a remedy that counts as "without losing throughput".
 const KEPT: f64 = 0.98;
 
 /// A queue of the access point with a law of the senders.
@@ -61,7 +61,7 @@ fn remedies(results: &Results, experiment: &str) -> Vec<Remedy> {
     all
 }
 
-/// How a remedy does in one experiment.
+/// Results of a remedy in one experiment.
 struct Balance {
     jain: Option<Estimate>,
     /// Jain's index less the paper's remedy's, of runs with the same seed.
@@ -87,7 +87,8 @@ impl Balance {
         self.jain_change.is_some_and(|e| e.half_width.is_some() && e.low() > AS_FAIR)
     }
 
-    /// The fair before the others; of the fair who keeps most, of the others who is fairest.
+    // Fair remedies come before others: of the fair ones the largest total first, of the others the
+    // fairest.
     fn rank(&self) -> (bool, f64) {
         let change = self.jain_change.map_or(f64::NEG_INFINITY, |estimate| estimate.mean);
         if self.is_fair() { (true, self.kept) } else { (false, change) }

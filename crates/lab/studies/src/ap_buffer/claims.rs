@@ -31,7 +31,7 @@ fn bias(run: &Run) -> f64 {
     measure::naive(run) - measure::configured(run)
 }
 
-/// How far the paper's count is off, as a part of the buffer.
+/// Error of the paper's count, as a part of the buffer.
 fn off(point: &Point<'_>) -> Reading {
     let count = point.over(measure::naive).zip(point.over(measure::configured));
     count.map(|(count, buffer)| (count.mean - buffer.mean).abs() / buffer.mean).into()

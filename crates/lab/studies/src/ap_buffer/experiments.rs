@@ -1,4 +1,4 @@
-//! What is run for this study, and what the axes of its sweeps are called.
+//! Experiments of this study, and the names of the axes of their sweeps.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;
@@ -26,7 +26,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!("ap-buffer", KINDS, "kinds", &["sweep.seeds=2"], false),
 ];
 
-/// With the sockets of a kernel: both ends of each probe, and what runs beside it.
+/// With the sockets of a kernel: both ends of each probe, and the traffic beside it.
 pub(super) const EMULATED: &[Experiment] = &[
     experiment!("ap-buffer", IDLE, "emulated-idle", EMULATED_QUICK, false),
     experiment!("ap-buffer", BESIDE, "emulated-beside", EMULATED_QUICK, false),

@@ -1,4 +1,4 @@
-//! Estimates beside what was configured, and how often each finding is right.
+//! Estimates beside the configured buffers, and the share of right findings.
 
 use super::experiments::{BESIDE, IDLE};
 use super::measure::{self, Point, answers, points};
@@ -68,8 +68,8 @@ pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
     ]
 }
 
-/// What the drain lets expect of the naive count: the buffer and the frame that the radio holds,
-/// over what is left of each packet.
+/// The naive count that the drain predicts: the buffer and the frame that the radio holds, divided
+/// by the share of each packet that is not drained.
 fn expected(run: &Run) -> f64 {
     (measure::configured(run) + 1.0) / (1.0 - measure::load(run))
 }

@@ -1,4 +1,4 @@
-//! What is measured of a run, and what should have been found.
+//! Measures of a run, and the truth that the probe should have found.
 
 use super::experiments::{BESIDE, ERRORS, IDLE, KINDS, QUEUE, STANDARD, VARIANT};
 use fairwave_lab::results::{ProbeSummary, SizeSummary};
@@ -7,12 +7,12 @@ use fairwave_lab::stats::Estimate;
 use fairwave_study::Results;
 use fairwave_study::measure::over;
 
-/// What the probe of a run found.
+/// Findings of the probe of a run.
 pub(super) fn probe(run: &Run) -> Option<&ProbeSummary> {
     run.summary.flows.iter().find(|flow| flow.name == "probe")?.probe.as_ref()
 }
 
-/// What it found with its only or first size.
+/// Findings with its only or first size.
 pub(super) fn size(run: &Run) -> Option<&SizeSummary> {
     probe(run)?.sizes.first()
 }
@@ -33,7 +33,7 @@ pub(super) fn naive(run: &Run) -> f64 {
     size(run).and_then(|size| size.naive).map_or(f64::NAN, |found| found.mean)
 }
 
-/// What the rates make of the paper's count: `N1 (1 - mu / lambda)`.
+/// The paper's count corrected by the rates: `N1 (1 - mu / lambda)`.
 pub(super) fn by_rates(run: &Run) -> f64 {
     size(run).and_then(|size| size.by_rates).unwrap_or(f64::NAN)
 }
@@ -44,7 +44,7 @@ pub(super) fn load(run: &Run) -> f64 {
     rates.map_or(f64::NAN, |(drained, sent)| drained / sent)
 }
 
-/// How far the corrected estimate is off, in units of what the claim allows: one packet, or 2 %
+/// Error of the corrected estimate, in units of the error that the claim allows: one packet, or 2 %
 /// of the buffer if that is more.
 pub(super) fn misses(run: &Run) -> f64 {
     let buffer = configured(run);
@@ -76,13 +76,13 @@ pub(super) fn points<'a>(results: &'a Results, experiment: &str) -> Vec<Point<'a
     points
 }
 
-/// How often a question had this answer, and how often each verdict was given.
+/// Number of times that a question had this answer, and that each verdict was given.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answers {
     pub(super) question: &'static str,
-    /// What is so; `None` where it cannot be told from what the probe sees.
+    /// The truth; `None` where the probe cannot observe it.
     pub(super) truth: Option<&'static str>,
-    /// Verdicts and their number; `None` is "cannot tell".
+    /// Verdicts and their number; `None` is "undecided".
     pub(super) told: Vec<(Option<String>, u64)>,
 }
 
@@ -101,7 +101,7 @@ impl Answers {
     }
 }
 
-/// What is so of the probed queue of a run, question by question.
+/// The truth about the probed queue of a run, question by question.
 fn truths(experiment: &str, run: &Run) -> Vec<(&'static str, Option<&'static str>)> {
     if experiment != KINDS {
         let company = if experiment == IDLE { "alone" } else { "beside" };
@@ -120,7 +120,7 @@ fn truths(experiment: &str, run: &Run) -> Vec<(&'static str, Option<&'static str
     [("limit", limit)].into_iter().chain(rest).collect()
 }
 
-/// The verdict on a question; the sharing of queues is told by the flow that watches.
+/// The verdict on a question; the flow that watches decides on the sharing of queues.
 fn verdict<'a>(run: &'a Run, question: &str) -> Option<&'a str> {
     let probes = run.summary.flows.iter().filter_map(|flow| flow.probe.as_ref());
     let mut found = probes.filter(|probe| (question == "sharing") == probe.sharing.is_some());

@@ -95,7 +95,7 @@ fn buf_2(results: &Results) -> Claim {
     )
 }
 
-/// Which parts of a claim do not hold.
+/// The parts of a claim that do not hold.
 fn parts(conditions: &[Condition]) -> String {
     let list = |met: Option<bool>| {
         let names = conditions.iter().filter(|condition| condition.is_met() == met);

@@ -7,15 +7,15 @@ use fairwave_lab::run::Run;
 use fairwave_study::measure::{ack_drop_share, jain, over, show, show_share};
 use fairwave_study::{Claim, Criterion, Evidence, Reading, Results};
 
-/// What a reading of 255 packets at 100 Mbps leaves when the 29.8 Mbps that the radio carried
-/// away meanwhile are taken off.
+/// The buffer in packets after a reading of 255 packets at 100 Mbps is corrected by the 29.8 Mbps
+/// that the radio carried away meanwhile.
 const BUFFER: &str = "179 packets";
 
 fn at<'r>(results: &'r Results, queue: &str, counts: RangeInclusive<usize>) -> Vec<&'r Run> {
     with_terminals(results, CORRECTED, &[(QUEUE, queue)], counts)
 }
 
-/// The least number of terminals that drop more than [`OVERFLOWS`] of the ACKs.
+/// The smallest number of terminals that drop more than [`OVERFLOWS`] of the ACKs.
 fn first_overflow(results: &Results, queue: &str) -> Option<usize> {
     let overflows = |n: &usize| {
         over(&at(results, queue, *n..=*n), ack_drop_share).is_some_and(|e| e.mean > OVERFLOWS)

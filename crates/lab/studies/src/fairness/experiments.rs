@@ -1,4 +1,4 @@
-//! What is run for this study, and what the axes of its sweeps are called.
+//! Experiments of this study, and the names of the axes of their sweeps.
 
 use super::converter::experiments as converter;
 use crate::declare::experiment;

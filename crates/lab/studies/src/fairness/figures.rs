@@ -9,8 +9,8 @@ use fairwave_study::measure::{
 };
 use fairwave_study::{Exhibit, ResultTable, Results};
 
-/// A figure of the paper: its number, the buffer, how many terminals of each stack, and what it
-/// shows.
+/// A figure of the paper: its number, the buffer, the number of terminals of each stack, and its
+/// content.
 type Shown = (u32, &'static str, [&'static str; 2], &'static str);
 
 const SHOWN: [Shown; 8] = [

@@ -1,4 +1,4 @@
-//! What is measured of a run.
+//! Measures of a run.
 
 use super::experiments::{ACKS, LINUX, MIXES, QUEUE, XP};
 use fairwave_lab::results::FlowSummary;
@@ -56,17 +56,17 @@ pub(super) fn is_split(run: &Run) -> bool {
     Split::of(&run.summary.goodputs()).is_some_and(|split| split.is_sharp())
 }
 
-/// How many of the runs are unfair.
+/// Number of unfair runs.
 pub(super) fn unfair(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_unfair(run))
 }
 
-/// How many of the runs are split without being unfair: "though not as far as unfairness".
+/// Number of runs that are split without being unfair: "though not as far as unfairness".
 pub(super) fn polarized(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_split(run) && !is_unfair(run))
 }
 
-/// How many of the runs are split.
+/// Number of runs that are split.
 pub(super) fn split(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_split(run))
 }
@@ -117,7 +117,7 @@ pub(super) fn terminal(flow: &FlowSummary) -> &str {
     flow.name.split('-').next_back().unwrap_or_default()
 }
 
-/// How many terminals of each stack a run has, in words.
+/// Numbers of terminals of each stack of a run, in words.
 pub(super) fn mix(run: &Run) -> String {
     format!("{} Linux, {} XP", run.axis(LINUX), run.axis(XP))
 }

@@ -14,8 +14,8 @@ const SEGMENT: f64 = 1460.0;
 /// Upper ends of the classes of windows, in segments.
 const CLASSES: [f64; 5] = [2.0, 4.0, 8.0, 16.0, f64::INFINITY];
 const CLASS_NAMES: [&str; 5] = ["up to 2", "3-4", "5-8", "9-16", "above 16"];
-/// A window of at most so many segments counts as recovering: two ACKs of a host that
-/// acknowledges every second segment.
+/// Largest window in segments that counts as recovering: two ACKs of a host that acknowledges every
+/// second segment.
 const RECOVERING: f64 = 4.0;
 /// Every how many samples a curve has a point.
 const THIN: usize = 5;
@@ -73,7 +73,7 @@ impl Terminal {
     }
 }
 
-/// What all terminals did with windows of one class.
+/// Counts of all terminals with windows of one class.
 #[derive(Clone, Copy, Default)]
 struct Class {
     samples: f64,
@@ -81,7 +81,7 @@ struct Class {
     bytes: f64,
 }
 
-/// What the terminals of some runs did, together.
+/// Counts of the terminals of some runs, together.
 pub(super) struct Spells {
     every_segment: bool,
     classes: [Class; 5],

@@ -11,7 +11,7 @@ use fairwave_study::{Claim, Criterion, Evidence, ResultTable, Results};
 
 const VARIANT: &str = "variant";
 const BASE: &str = "as the paper's";
-/// How variants of the one with an ACK for every segment begin.
+/// Beginning of the names of variants of the one with an ACK for every segment.
 const THE_SAME: &str = "the same, ";
 const EVERY_SEGMENT: &str = "an ACK for every segment";
 const TEN_MINUTES: &str = "ten minutes";
@@ -25,7 +25,7 @@ fn of<'r>(results: &'r Results, variant: &str) -> Vec<&'r Run> {
     results.select(SPLIT, &[(VARIANT, variant)])
 }
 
-/// How many of the runs are split or unfair: in either, some are far below the others.
+/// Number of runs that are split or unfair: in either, some terminals are far below the others.
 fn apart(runs: &[&Run]) -> Option<Proportion> {
     Proportion::among(runs, |run| is_split(run) || is_unfair(run))
 }
@@ -82,7 +82,7 @@ pub(super) fn claim(results: &Results) -> Claim {
     .ours()
 }
 
-/// Which switches change Jain's index beyond chance, of those from `base`.
+/// Switches that change Jain's index beyond chance, of all that differ from `base`.
 fn effects(results: &Results, base: &str, names: &[String]) -> String {
     let before = of(results, base);
     let (mut fairer, mut less, mut neither) = (Vec::new(), Vec::new(), Vec::new());
@@ -108,7 +108,7 @@ fn effects(results: &Results, base: &str, names: &[String]) -> String {
     )
 }
 
-/// What each switch does, in words.
+/// The effect of each switch, in words.
 pub(super) fn in_words(results: &Results) -> Vec<String> {
     let base = of(results, BASE);
     if base.is_empty() {

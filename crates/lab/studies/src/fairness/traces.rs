@@ -1,4 +1,4 @@
-//! What captures at a starved and at a fast terminal show: Figs. 14 to 17 of the paper.
+//! Captures at a starved and at a fast terminal: Figs. 14 to 17 of the paper.
 
 use super::experiments::DETAIL;
 use super::measure::{terminal, worst_share};
@@ -18,12 +18,12 @@ use fairwave_units::{Duration, Instant};
 const WAITING: Duration = Duration::from_millis(200);
 /// Length of the piece that the time-sequence graphs show.
 const PIECE_S: f64 = 30.0;
-/// How much of it comes before the starved terminal's longest wait.
+/// Time shown before the starved terminal's longest wait.
 const BEFORE: f64 = 0.8;
-/// Most dots of a curve: what comes thicker is thinned.
+/// Maximum number of dots of a curve: more are thinned.
 const DOTS: usize = 1000;
 
-/// What a terminal's capture shows of its upload.
+/// An upload as the capture of its terminal shows it.
 #[derive(Default)]
 pub(super) struct Trace {
     /// Ends of new segments: time in seconds, sequence number.
@@ -34,7 +34,7 @@ pub(super) struct Trace {
     /// Packets in each second.
     packets: Vec<(f64, f64)>,
     stream: Option<Stream>,
-    /// How long the run was: a capture ends with its last packet.
+    /// Length of the run: a capture ends with its last packet.
     length: Duration,
 }
 
@@ -108,13 +108,13 @@ pub(super) struct Pair<'r> {
     fast: (&'r FlowSummary, Trace),
 }
 
-/// The captured run whose slowest terminal gets least of the equal share.
+/// The captured run whose slowest terminal has the smallest part of the equal share.
 fn most_unfair(results: &Results) -> Option<&Run> {
     let runs = results.select(DETAIL, &[]).into_iter();
     runs.min_by(|a, b| worst_share(a).total_cmp(&worst_share(b)))
 }
 
-/// What that terminal gets of the equal share.
+/// That terminal's part of the equal share.
 pub(super) fn least_share(results: &Results) -> Option<f64> {
     most_unfair(results).map(worst_share)
 }

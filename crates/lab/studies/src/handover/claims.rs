@@ -17,7 +17,7 @@ fn papers(plain: &Editions) -> &[Point] {
     plain.get(PAPERS).map_or(&[][..], Vec::as_slice)
 }
 
-/// When the mobile had caught up; a curve that never does counts with its length.
+/// Time at which the mobile had caught up; a curve that never does counts with its length.
 fn caught(points: &[Point], seconds: f64) -> Option<f64> {
     let point = at(points, seconds)?;
     Some(point.caught_up.unwrap_or(point.length))
@@ -76,7 +76,7 @@ fn ho_1(plain: &Editions) -> Claim {
     )
 }
 
-/// By how much the least recovery time after gaps below 3 s exceeds the greatest after others.
+/// Excess of the smallest recovery time after gaps below 3 s over the largest after others.
 fn recovery_gap(points: &[Point]) -> Option<f64> {
     let of = |is_short: bool, pick: fn(f64, f64) -> f64| {
         let side = points.iter().filter(move |point| (point.disconnection < 3.0) == is_short);
@@ -85,7 +85,7 @@ fn recovery_gap(points: &[Point]) -> Option<f64> {
     Some(of(true, f64::min)? - of(false, f64::max)?)
 }
 
-/// What the gap does to the rate.
+/// The effect of the gap on the rate.
 fn halvings(points: &[Point]) -> String {
     let of = |seconds: f64| {
         let point = at(points, seconds)?;
@@ -212,7 +212,7 @@ pub(super) fn explanations(results: &Results, plain: &Editions) -> Result<Vec<St
     Ok([steady(results)?, plateau(plain), wires(results)?].into_iter().flatten().collect())
 }
 
-/// How far apart the rates are without a handover, where the paper saw 81 kbps at most.
+/// Spread of the rates without a handover, where the paper saw at most 81 kbps.
 fn steady(results: &Results) -> Result<Option<String>, Error> {
     let mut texts = Vec::new();
     for profile in results.axis(STEADY, PROFILE) {
@@ -235,7 +235,7 @@ fn steady(results: &Results) -> Result<Option<String>, Error> {
     }))
 }
 
-/// What the loss interval does instead of a plateau.
+/// The course of the loss interval where it has no plateau.
 fn plateau(plain: &Editions) -> Option<String> {
     let points = papers(plain);
     let (first, last) = (points.first()?, points.last()?);

@@ -1,4 +1,4 @@
-//! What is run for this study, its axes, and the paper's constants.
+//! Experiments of this study, their axes, and the paper's constants.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;
@@ -25,11 +25,11 @@ pub(super) const MOBILE: &str = "mobile";
 /// The edition of TFRC that the paper simulated.
 pub(super) const PAPERS: &str = "rfc3448";
 
-/// When the mobile leaves its access point, in seconds.
+/// Time at which the mobile leaves its access point, in seconds.
 pub(super) const HANDOVER_S: f64 = 20.0;
 /// Interval of the series, in seconds.
 pub(super) const STEP_S: f64 = 0.1;
-/// What the source makes: 629 bytes every 10 ms.
+/// Rate of the source: 629 bytes every 10 ms.
 pub(super) const SOURCE_KBPS: f64 = 503.2;
 /// The paper's steady state: a standard deviation of the ten sending rates below this.
 pub(super) const LIMIT_KBPS: f64 = 85.0;

@@ -11,7 +11,7 @@ const LOSS: &str = "link.bottleneck.loss";
 /// Bins of half a second that are over when the warm-up of 10 s is.
 const WARM_UP_BINS: usize = 20;
 
-/// What one point came to, the mean over seeds.
+/// Result of one point, the mean over seeds.
 struct Point {
     delay: String,
     loss: String,

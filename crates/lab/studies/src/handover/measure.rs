@@ -1,4 +1,4 @@
-//! What a run shows of its ten flows over time.
+//! The ten flows of a run over time.
 
 use super::experiments::{DISCONNECTION, HANDOVER_S, MOBILE, SOURCE_KBPS, STEP_S};
 use fairwave_lab::results::{FLOWS, Series};
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// One flow, sampled every [`STEP_S`]; the first sample is one step after the run's beginning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Course {
-    /// The rate at which it sends: what its congestion control allows, but not more than the source
-    /// makes; of a control without rates, what arrived in the last half second. In kbps.
+    /// Sending rate in kbps: the rate that congestion control allows, but not more than the source
+    /// makes; for an algorithm without rates, the goodput of the last half second.
     pub(super) rate: Vec<f64>,
     /// Mean loss interval in packets; `None` before the first loss.
     pub(super) interval: Vec<Option<f64>>,
@@ -82,7 +82,7 @@ fn course(series: &Series, rows: &[usize]) -> Result<Course, Error> {
     })
 }
 
-/// What arrived in the half second that ends with step `k`.
+/// Goodput of the half second that ends with step `k`.
 fn arrived_kbps(delivered: &[f64], k: usize) -> f64 {
     let steps = (0.5 / STEP_S).round() as usize;
     let before = k.checked_sub(steps).map_or(0.0, |k| delivered[k]);
@@ -100,7 +100,7 @@ impl Courses {
         mean(self.residents.iter().map(|course| course.rate[k])).unwrap_or(0.0)
     }
 
-    /// Some value of all residents at a step, averaged over those that have it.
+    /// A value averaged over the residents that have it at a step.
     pub(super) fn residents_mean(
         &self,
         k: usize,
@@ -114,8 +114,8 @@ impl Courses {
         self.deviation_over(k, 1).unwrap_or(f64::NAN)
     }
 
-    /// The same of rates that are averaged over so many steps from `k` on; `None` beyond the end.
-    /// The divisor is the number of rates: the ten are no sample of others.
+    /// The same of rates that are averaged over this number of steps from `k` on; `None` beyond the
+    /// end. The divisor is the number of rates: the ten are no sample of others.
     pub(super) fn deviation_over(&self, k: usize, steps: usize) -> Option<f64> {
         let all = self.residents.iter().chain([&self.mobile]);
         let rates: Option<Vec<f64>> =
@@ -174,8 +174,8 @@ pub(super) fn known_over_runs(
     (0..steps).filter_map(|k| Some((k as f64 * STEP_S, at(k)?))).collect()
 }
 
-/// How long after the handover the mobile's mean rate first comes to at least `share` of the
-/// residents', in seconds; `None`: not before the runs end.
+/// Time from the handover until the mobile's mean rate first reaches `share` of the residents', in
+/// seconds; `None`: not before the runs end.
 pub(super) fn caught_up(runs: &[Courses], share: f64) -> Option<f64> {
     let (mobile, residents) = rates(runs);
     let there = mobile.iter().zip(&residents).position(|(m, r)| *m >= share * r);
@@ -194,8 +194,8 @@ pub(super) fn stays_below(runs: &[Courses]) -> Option<f64> {
     (0..mobile.len()).find(there).map(|k| k as f64 * STEP_S)
 }
 
-/// How long after the handover the mobile's mean rate is first within `share` of the residents',
-/// above or below, and stays there for the `steady` seconds that follow on average over them.
+/// Time from the handover until the mobile's mean rate is within `share` of the residents', above
+/// or below, and stays there on average for the following `steady` seconds.
 pub(super) fn within(runs: &[Courses], share: f64, steady: f64) -> Option<f64> {
     let (mobile, residents) = rates(runs);
     let near = |m: f64, r: f64| (m - r).abs() <= share * r;

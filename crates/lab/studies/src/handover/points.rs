@@ -1,4 +1,4 @@
-//! What the runs of one point of a sweep come to together.
+//! Results of one point of a sweep over its runs.
 
 use super::experiments::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
 use super::measure::{self, Courses, courses, known_over_runs, mean, over_runs};
@@ -17,11 +17,11 @@ pub(super) struct Point {
     pub(super) disconnection: f64,
     /// The paper's recovery time; a run that does not recover counts with its whole length.
     pub(super) recovery: Option<Estimate>,
-    /// When the mean rate first comes to nine tenths of the residents'.
+    /// Time at which the mean rate first reaches nine tenths of the residents'.
     pub(super) caught_up: Option<f64>,
     /// Until when it stays below the residents'.
     pub(super) below: Option<f64>,
-    /// When it is first within a fifth of the residents', and stays.
+    /// Time at which it is first within a fifth of the residents', and stays.
     pub(super) within: Option<f64>,
     /// Seconds of the curves.
     pub(super) length: f64,
@@ -150,7 +150,7 @@ fn axis_or_all(results: &Results, experiment: &str, axis: &str) -> Vec<String> {
     if values.is_empty() { vec![String::new()] } else { values }
 }
 
-/// What these runs of one point come to.
+/// Results of these runs of one point.
 pub(super) fn point(runs: &[&Run]) -> Result<Option<Point>, Error> {
     let read: Result<Vec<_>, Error> = runs.iter().map(|run| courses(run)).collect();
     let read: Vec<Courses> = read?.into_iter().flatten().collect();

@@ -1,4 +1,4 @@
-//! HO-4: what each remedy does, alone and with others.
+//! HO-4: the effect of each remedy, alone and with others.
 
 use super::experiments::{AMOUNT, DISCARD, JOIN, NEAR, REMEDIES, VARIANT};
 use super::points::{Point, point, points};
@@ -7,10 +7,10 @@ use fairwave_study::measure::show;
 use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 use std::collections::BTreeMap;
 
-/// How soon HO-4 wants the mobile back, in seconds.
+/// Time within which HO-4 wants the mobile back, in seconds.
 const BACK_S: f64 = 1.0;
 
-/// Points of every combination of remedies, what a new station does, and how much is dropped.
+/// Points of every combination of remedies, goodput of a new station, and the amount of drops.
 pub(super) struct Remedies {
     /// By combination, in the order of the plan.
     combinations: Vec<(String, Vec<Point>)>,
@@ -36,7 +36,8 @@ impl Remedies {
         points.iter().map(|p| p.within.unwrap_or(p.length)).fold(0.0, f64::max)
     }
 
-    /// Least and most goodput of the mobile over the residents' from 1 s on, over disconnections.
+    /// Smallest and largest goodput of the mobile over the residents' from 1 s on, by
+    /// disconnection.
     fn goodput(points: &[Point]) -> Option<(f64, f64)> {
         let shares: Option<Vec<f64>> = points.iter().map(|p| p.from_1_s).collect();
         shares?
@@ -45,7 +46,7 @@ impl Remedies {
             .reduce(|(least, most), (share, _)| (least.min(share), most.max(share)))
     }
 
-    /// How far a combination is from what HO-4 asks of the mobile: the worst time over 1 s or the
+    /// Distance of a combination from HO-4's demand on the mobile: the worst time over 1 s or the
     /// worst distance of its goodput over a fifth, whichever is more.
     fn shortfall(points: &[Point]) -> f64 {
         let off = Self::goodput(points)
@@ -53,8 +54,8 @@ impl Remedies {
         (Self::worst(points) / BACK_S).max(off / NEAR)
     }
 
-    /// The combination that falls short least; of equals the one with the fewest remedies. One that
-    /// lacks a disconnection is none.
+    /// The combination with the smallest distance; of equals the one with the fewest remedies. A
+    /// combination that lacks a disconnection is left out.
     fn recommended(&self) -> Option<&(String, Vec<Point>)> {
         let most = self.combinations.iter().map(|(_, points)| points.len()).max()?;
         let tried = self.combinations.iter();
@@ -64,7 +65,7 @@ impl Remedies {
         })
     }
 
-    /// What residents keep at a point, of what they have beside a new station.
+    /// Goodput of residents at a point, as a share of their goodput beside a new station.
     fn residents(&self, point: &Point) -> Option<f64> {
         Some(point.residents_goodput?.mean / self.join.as_ref()?.residents_goodput?.mean)
     }

@@ -57,8 +57,8 @@ fn change(results: &Results, acks: Acks, (a, b): (usize, usize)) -> Option<Estim
     Estimate::of(&means)
 }
 
-/// How far both of two ratios are from one, on the same side: the smaller distance of the ends that
-/// are nearer to one, and negative where one of them is on the other side.
+/// Distance of two ratios from one, both on the same side: the smaller distance of the interval
+/// ends that are nearer to one, and negative where one of them is on the other side.
 fn both_away(below: [Reading; 2], above: [Reading; 2]) -> Option<f64> {
     let greatest = Reading::extreme(below, f64::max).value()?;
     let least = Reading::extreme(above, f64::min).value()?;
@@ -116,7 +116,7 @@ pub(super) fn claim(results: &Results) -> Claim {
     judge(criterion, measure, winners(results))
 }
 
-/// Which scenarios won, which the paper's text and table tell differently.
+/// The faster scenarios, on which the paper's text and table differ.
 fn winners(results: &Results) -> String {
     let texts = results.axis(BURSTS, BURST).into_iter().filter_map(|length| {
         let time = |s: &str| Some(over(&at(results, s, &length), seconds)?.mean);

@@ -16,10 +16,10 @@ use fairwave_lab::stats::{self, Estimate};
 use fairwave_study::measure::{over, paired_ratio, show};
 use fairwave_study::{Claim, Criterion, Evidence, Exhibit, Quantity, ResultTable, Results};
 
-/// When path 1 changes, and when it is as before again, in seconds; bins have one.
+/// Times at which path 1 changes and is as before again, in seconds; bins have one.
 const CHANGE_S: usize = 60;
 const BACK_S: usize = 150;
-/// How long a transport may take to find out.
+/// Time that a transport may take to adapt.
 const GRACE_S: usize = 20;
 
 /// Name, variant, from, to, and the variant that knew.
@@ -32,7 +32,7 @@ const SPANS: [Span; 3] = [
     ("revived", "dead", BACK_S + GRACE_S, usize::MAX, "steady"),
 ];
 
-/// What carries the transfer.
+/// Transport of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Means {
     Paper,
@@ -81,7 +81,7 @@ fn kbps(run: &Run, from: usize, to: usize) -> f64 {
     stats::mean(&rates).unwrap_or(f64::NAN)
 }
 
-/// What is carried in a span, over what is carried by the same means that knew.
+/// Goodput in a span, over that of the same transport with knowledge of the change.
 fn adapts(results: &Results, means: Means, span: usize) -> Option<Estimate> {
     let (_, event, from, to, known) = SPANS[span];
     let (runs, knew) = (means.runs(results, event), means.runs(results, known));
@@ -97,7 +97,7 @@ const MEANING: &str = "Goodput from 20 s after path 1 has fallen to a quarter (s
                        same means in the same time where the paths are that way from the start \
                        and weights or bandwidths say so; means over seeds";
 
-/// What each means carries in a span, over what is carried by the same that knew.
+/// Goodput of each transport in a span, over that of the same with knowledge of the change.
 fn put(measured: &mut Evidence, results: &Results, span: usize) -> [Quantity; Means::ALL.len()] {
     Means::ALL.map(|means| {
         let key = format!("{}_{}", means.key(), SPANS[span].0);

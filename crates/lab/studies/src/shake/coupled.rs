@@ -66,7 +66,7 @@ pub(super) fn claim(results: &Results) -> Claim {
     .ours()
 }
 
-/// Who gets what in the shared bottleneck.
+/// Shares of the bottleneck.
 fn shares(results: &Results) -> String {
     let text = |growth: &str, paths: &str, name: &str| {
         let runs = at(results, SHARED, growth, paths);

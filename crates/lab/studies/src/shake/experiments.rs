@@ -1,4 +1,4 @@
-//! What is run for this study, and what the axes of its sweeps are called.
+//! Experiments of this study, and the names of the axes of their sweeps.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;

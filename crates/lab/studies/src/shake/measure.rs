@@ -1,4 +1,4 @@
-//! What a transfer came to, and how a claim is judged with and without lost acknowledgements.
+//! Results of transfers, and verdicts with and without lost acknowledgements.
 
 use super::experiments::{TRANSFER, VARIANT};
 use fairwave_lab::results::FlowSummary;
@@ -12,14 +12,14 @@ use fairwave_study::{Claim, Condition, Criterion, Evidence, Results, Tested};
 pub(super) enum Acks {
     /// A path loses packets both ways.
     Lost,
-    /// It loses what goes to the server only.
+    /// It loses data towards the server only.
     Kept,
 }
 
 impl Acks {
     pub(super) const ALL: [Self; 2] = [Self::Lost, Self::Kept];
 
-    /// What the variant is called under these circumstances.
+    /// Name of the variant under these circumstances.
     pub(super) fn of(self, variant: &str) -> String {
         match self {
             Self::Lost => variant.to_owned(),
@@ -38,14 +38,14 @@ pub(super) fn transfer(run: &Run) -> Option<&FlowSummary> {
     run.summary.flows.iter().find(|flow| flow.name == TRANSFER)
 }
 
-/// Seconds from the start of the transfer to its last byte. One that did not end counts with the
-/// run's length, and is told by [`unfinished`].
+/// Seconds from the start of the transfer to its last byte. A transfer that did not end counts with
+/// the run's length; [`unfinished`] counts these.
 pub(super) fn seconds(run: &Run) -> f64 {
     let ended = transfer(run).and_then(|flow| flow.completion_ns);
     ended.unwrap_or(run.summary.simulated_ns) as f64 / 1e9
 }
 
-/// How many of the runs did not end their transfer.
+/// Number of runs whose transfer did not end.
 pub(super) fn unfinished(runs: &[&Run]) -> usize {
     let open = |run: &&&Run| transfer(run).is_none_or(|flow| flow.completion_ns.is_none());
     runs.iter().filter(open).count()
@@ -60,8 +60,8 @@ pub(super) fn mean(estimate: Option<Estimate>) -> Option<f64> {
     estimate.map(|estimate| estimate.mean)
 }
 
-/// Judges a claim where acknowledgements are lost too; what the same conditions make of runs that
-/// keep them is written beside it.
+/// Judges a claim where acknowledgements are lost too; the verdict without such losses is written
+/// beside it.
 pub(super) fn judge(
     criterion: Criterion<'_>,
     measure: impl Fn(Acks) -> Tested,

@@ -23,7 +23,7 @@ use fairwave_study::{Claim, Condition, Criterion, Error, Evidence, Exhibit, Resu
 /// From here on `rcv_nxt` stands still, in seconds.
 const STANDS_S: f64 = 2.0;
 
-/// How one transfer grew.
+/// Growth of one transfer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Course {
     pub(super) variant: String,
@@ -142,7 +142,7 @@ fn shk_1(results: &Results, all: &[Course]) -> Claim {
     judge(criterion, measure, note)
 }
 
-/// What was repeated and how often timers expired.
+/// Retransmissions, and numbers of timeouts.
 fn repairs(results: &Results) -> String {
     let texts = [WIDEST, SAME, NO_SACK].map(|variant| {
         let runs = of(results, REPETITION, variant);
@@ -188,7 +188,7 @@ fn shk_2(results: &Results, all: &[Course]) -> Claim {
     judge(criterion, measure, repairs(results))
 }
 
-/// Switched copies: what times come to without what is taken for the cause.
+/// Switched copies: times without the suspected cause.
 pub(super) fn explanation(results: &Results) -> Option<String> {
     let copies = [
         WIDEST,

@@ -24,7 +24,7 @@ const LTE: Path = ("lte", 20.0, 100.0);
 const NR: Path = ("nr", 100.0, 60.0);
 const SINGLE: [&[Path]; 3] = [&[WIFI], &[LTE], &[NR]];
 const SETS: [&[Path]; 4] = [&[WIFI, LTE], &[WIFI, NR], &[LTE, NR], &[WIFI, LTE, NR]];
-/// Circumstances: what variants are called, and the file.
+/// Circumstances: names of variants, and the file.
 type Circumstance = (&'static str, &'static str);
 const CLEAN: &str = "";
 const HALF: &str = "half";
@@ -40,7 +40,7 @@ const PAYLOAD: f64 = 1400.0 / 1480.0;
 const BLEST: &str = "blest";
 const UNCOUPLED: &str = "uncoupled";
 
-/// What some paths came to together.
+/// Results of some paths together.
 #[derive(Clone, Debug, PartialEq)]
 struct Point {
     paths: String,
@@ -50,7 +50,7 @@ struct Point {
     goodput: Estimate,
     /// Over capacities less heads.
     of_capacity: f64,
-    /// Over the sum of what each carries alone, and over the best alone.
+    /// Goodput over the sum of the single paths, and over the best of them.
     of_alone: f64,
     of_best: f64,
 }
@@ -176,7 +176,7 @@ fn grid<'r>(
     results.select(file, &[(VARIANT, circumstance), (SCHEDULER, of.0), (GROWTH, of.1)])
 }
 
-/// What three paths may come to: a circumstance of the grid, and what each path carries alone.
+/// Capacity of three paths: a circumstance of the grid, and the goodput of each path alone.
 const GRID: [(Circumstance, Circumstance); 4] = [
     (("clean", TODAY), (CLEAN, TODAY_PATHS)),
     (("bloated", TODAY), ("bloated", TODAY_PATHS)),
@@ -184,7 +184,7 @@ const GRID: [(Circumstance, Circumstance); 4] = [
     (("lossy 5G", TODAY_LOSSY), ("lossy 5G", TODAY_PATHS_LOSSY)),
 ];
 
-/// The sum of what paths carry alone, and the best of them.
+/// The sum of the goodputs of single paths, and the best of them.
 fn alone(results: &Results, circumstance: Circumstance) -> Option<(f64, f64)> {
     let each = SINGLE.map(|single| mean(carried(results, single, circumstance)));
     let each: Option<Vec<f64>> = each.into_iter().collect();

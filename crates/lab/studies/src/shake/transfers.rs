@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// Losses of the three paths in Table 3, in per cent, without the bit errors.
 const SCENARIOS: [&str; 3] = ["4/4/4", "1/4/4", "1/4/2"];
-/// How transfers are made in Fig. 11, and the paper's names for it.
+/// Kinds of transfers in Fig. 11, and the paper's names for them.
 const SHAKE: &str = "shake";
 const EQUAL: &str = "equal";
 const WEIGHTED: &str = "weighted";
@@ -32,12 +32,12 @@ fn at<'r>(results: &'r Results, experiment: &str, variant: &str, size: &str) -> 
     results.select(experiment, &[(VARIANT, variant), (SIZE, size)])
 }
 
-/// Which connections SHK-6 is judged by: a label that the map gives all runs, as the paper does not
-/// say whether they have SACK. Without it they have.
+/// Label of the connections that decide SHK-6, which the map gives all runs, as the paper does not
+/// say whether they have SACK. Without the label they have.
 const CONNECTIONS: &str = "connections";
 const NO_SACK: &str = "no SACK";
 
-/// The variant of this name whose connections are those that are judged.
+/// The variant of this name whose connections decide.
 fn judged(results: &Results, name: &str) -> String {
     let bare = results.axis(CONNECTIONS_TCP, CONNECTIONS).iter().any(|label| label == NO_SACK);
     if bare && name != SHAKE { format!("{name}, {NO_SACK}") } else { name.to_owned() }
@@ -110,7 +110,7 @@ fn apart(times: [Option<f64>; 3]) -> Option<f64> {
     Some(times.iter().copied().reduce(f64::max)? / least - 1.0)
 }
 
-/// What a transfer of the largest size lost and repeated under each scenario.
+/// Losses and retransmissions of a transfer of the largest size under each scenario.
 fn shares(results: &Results) -> String {
     let Some(size) = results.axis(LOSSES, SIZE).pop() else { return String::new() };
     let texts = SCENARIOS.map(|scenario| {

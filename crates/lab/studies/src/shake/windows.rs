@@ -16,7 +16,7 @@ use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Reading, Result
 
 /// Payload of a segment.
 const MSS: f64 = 1460.0;
-/// When the first slow start is over, in seconds.
+/// End of the first slow start, in seconds.
 const SETTLED_S: f64 = 10.0;
 /// The neighbours, the widest path first.
 const PHONES: [&str; 3] = ["phone1", "phone2", "phone3"];

@@ -1,4 +1,4 @@
-//! SOC-X1: what the paper leaves to later work, choosing by traffic who is weighed.
+//! SOC-X1, which the paper leaves to later work: weights for some kinds of traffic only.
 //!
 //! The criterion, set before the first run, for the groups of section 5.1 (C1, which is bad, hears
 //! voice) and for those of section 5.3.3 (C1 uses TCP): with `socps-traffic` over PW the hosts

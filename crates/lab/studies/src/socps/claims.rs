@@ -1,4 +1,4 @@
-//! SOC-1 to SOC-6: totals and deviations in a cell where nobody moves.
+//! SOC-1 to SOC-6: totals and deviations in a cell of stations that stand still.
 //!
 //! The criteria, set before the first run but where another day stands. "The same" is within 5 %,
 //! "visibly more" 1.5 times.
@@ -135,7 +135,7 @@ fn soc_3(results: &Results) -> Claim {
     judge(criterion, measure, mechanics(results, GOOD_VOIP, &[FIFO, "pw"]))
 }
 
-/// What SOC-4 asks: that some schemes carry more than FIFO, GB3 as much, and GB1 more than GB3.
+/// SOC-4's conditions: some schemes carry more than FIFO, GB3 as much, and GB1 more than GB3.
 pub(super) fn beside_fifo<'r>(
     mut evidence: Evidence,
     runs: impl Fn(&str) -> Vec<&'r Run>,
@@ -170,7 +170,7 @@ fn soc_4(results: &Results) -> Claim {
     judge(criterion, measure, mechanics(results, BAD_VOIP, &[FIFO, "gb1", "pw"]))
 }
 
-/// The runs of a scheme with so many others beside C1.
+/// The runs of a scheme with this number of others beside C1.
 pub(super) fn with_others<'r>(
     results: &'r Results,
     scheme: &str,
@@ -236,7 +236,7 @@ fn soc_5(results: &Results) -> Claim {
     judge(criterion, measure, notes.collect::<Vec<_>>().join(" "))
 }
 
-/// Who hears voice in Tr_tv.
+/// Receivers of voice in Tr_tv.
 pub(super) fn is_voice(host: u32) -> bool {
     host <= 4
 }
@@ -286,7 +286,7 @@ fn soc_6(results: &Results) -> Claim {
     judge(criterion, measure, notes.join(" "))
 }
 
-/// Where the air and the packets went, scheme by scheme, on both profiles.
+/// Airtime and losses, scheme by scheme, on both profiles.
 fn mechanics(results: &Results, experiment: &str, schemes: &[&str]) -> String {
     let mut parts = Vec::new();
     for profile in Profile::ALL {
@@ -312,7 +312,7 @@ fn mechanics(results: &Results, experiment: &str, schemes: &[&str]) -> String {
     parts.join(" ")
 }
 
-/// Why claims come out as they do, in numbers.
+/// Numbers that explain the verdicts.
 pub(super) fn explanations(results: &Results) -> Vec<String> {
     vec![
         even_tcp(results),

@@ -1,4 +1,4 @@
-//! SOC-8: what scheduling adds to the forwarding of a packet, from a recorded measurement.
+//! SOC-8: the cost of scheduling in the forwarding of a packet, from a recorded measurement.
 //!
 //! A simulator's queues take no time, and a run must not depend on the machine, so this is measured
 //! apart, by `cargo xtask bench-forwarding --record`: queues alone, without driver, bus and
@@ -15,21 +15,21 @@ use fairwave_study::{Claim, Criterion, Evidence, ResultTable};
 use serde::Deserialize;
 
 const RECORDED: &str = include_str!("../../../../../benches/runs/2026-11-22-forwarding.json");
-/// Where it is in the repository.
+/// Path of the record in the repository.
 const FILE: &str = "benches/runs/2026-11-22-forwarding.json";
 
 /// Table 4: mean forwarding time under FIFO.
 const PAPER_NS: f64 = 2_629_000.0;
-/// What PW and GB add there.
+/// Additions of PW and GB there.
 const PW_NS: f64 = 8_000.0;
 const GB_NS: f64 = 9_000.0;
-/// What a computer of today may take to forward a packet: a million each second on one core. A
-/// round number of Fairwave's to compare with.
+/// Time in which a computer of today forwards a packet: a million each second on one core. A round
+/// number of Fairwave's to compare with.
 const TODAY_NS: f64 = 1_000.0;
 /// Eight hosts report five times a second each, and get a packet each 30 ms.
 const REPORTS_PER_PACKET: f64 = 5.0 * 0.03;
 
-/// What one queue, or a report, costs.
+/// Cost of one queue, or of a report.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Cost {
     pub(super) name: String,
@@ -57,7 +57,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// What is said of a record made while the computer had something else to do.
+    /// Remark on a record made while the computer was busy with other work.
     fn loaded(&self) -> String {
         match &self.load_before {
             Some(load) => format!(" Load of the computer before the measurement: {load}."),

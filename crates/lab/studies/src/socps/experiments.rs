@@ -1,4 +1,4 @@
-//! What is run for this study, its axes, and the schemes that are compared.
+//! Experiments of this study, their axes, and the compared schemes.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;
@@ -33,7 +33,7 @@ pub(super) const VOICE_EVERY_MS: f64 = 30.0;
 pub(super) const FIFO: &str = "fifo";
 /// The paper's schedulers by weight.
 pub(super) const WEIGHTED: [&str; 4] = ["gb1", "gb2", "gb3", "pw"];
-/// What others compare with, and ours: the paper compares with FIFO alone.
+/// Schemes for comparison, of others and ours: the paper compares with FIFO alone.
 pub(super) const BESIDE: [&str; 9] = [
     "pw-h-fsc",
     "pw-traffic",
@@ -47,15 +47,16 @@ pub(super) const BESIDE: [&str; 9] = [
 ];
 /// Hosts in queues of their own that are served alike, though they report.
 pub(super) const EQUAL: &str = "wfq-equal";
-/// What tells weights from queues, and queues from room: run in some settings only.
+/// Schemes that separate the effect of weights from that of queues, and of queues from that of
+/// room: run in some settings only.
 pub(super) const CONTROLS: [&str; 2] = [EQUAL, "fifo-400"];
 /// Added to the name of a scheme whose stations report ten times as often.
 pub(super) const FAST: &str = "-20ms";
 
 pub(super) const QUICK: &[&str] = &["sweep.seeds=3", "duration=120 s"];
 
-/// The schemes that claims on a setting with TCP are judged by. What others carry beside them, the
-/// settings with voice and CBR show in the quick form, too.
+/// The schemes that decide claims on a setting with TCP. The settings with voice and CBR show the
+/// others beside them in the quick form, too.
 const JUDGED: &str = "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'pw-traffic']";
 const QUICK_JUDGED: &[&str] = &["sweep.seeds=3", "duration=120 s", JUDGED];
 

@@ -277,7 +277,7 @@ fn in_setting<'r>(
     }
 }
 
-/// Who carries most in each setting, beside FIFO and PW.
+/// The scheme with the largest total in each setting, beside FIFO and PW.
 pub(super) fn best(results: &Results) -> String {
     let mut parts = Vec::new();
     for profile in Profile::ALL {
@@ -305,7 +305,7 @@ pub(super) fn best(results: &Results) -> String {
     )
 }
 
-/// By how much goodput goes up and down where all hear TCP well: who makes it even?
+/// Range of goodput over time where all links are good for TCP, by scheme.
 pub(super) fn evenness(results: &Results) -> ResultTable {
     let row = |scheme: &str| {
         let cells = Profile::ALL.map(|profile| {

@@ -1,4 +1,4 @@
-//! SOC-X2: which filter tells a walker's channel best, and what it brings.
+//! SOC-X2: the filter that estimates a walker's channel best, and its gain.
 //!
 //! The criterion, set before the runs were judged: at `T_soc` = 200 ms under Rayleigh fading one
 //! of EWMA, median and Kalman's filter, the same at each walking speed, has an error of at most
@@ -23,7 +23,7 @@ const MEAN: &str = "mean";
 const RAYLEIGH: &str = "none";
 const WALK: &str = "1.5 m/s";
 
-/// How a run's access point knew its walker.
+/// Estimate of the walker by a run's access point.
 #[derive(Clone, Debug)]
 pub(super) struct Followed {
     pub(super) filter: String,
@@ -35,7 +35,7 @@ pub(super) struct Followed {
     pub(super) walker_mbps: f64,
 }
 
-/// What the access point took the walker for, and the mean over fading there.
+/// The access point's estimate, and the mean over fading at that place.
 pub(super) fn read(results: &Results) -> Result<Vec<Followed>, Error> {
     let mut all = Vec::new();
     for run in results.runs.get(FILTERS_RUN).into_iter().flatten() {
@@ -71,7 +71,7 @@ fn followed(run: &Run, seen: Evaluation) -> Followed {
     }
 }
 
-/// Which runs: filter, interval, speed, fading. An empty text is any.
+/// Selected runs: filter, interval, speed, fading. An empty text is any.
 #[derive(Clone, Copy)]
 struct Which<'a>(&'a str, &'a str, &'a str, &'a str);
 
@@ -126,7 +126,7 @@ fn error_ratio(all: &[Followed], filter: &str, speed: &str) -> f64 {
     of(filter) / of(MEAN)
 }
 
-/// The filter, other than the mean, whose worst error ratio over the speeds is least.
+/// The filter, other than the mean, with the smallest worst error ratio over the speeds.
 fn best(all: &[Followed]) -> Option<&'static str> {
     let speeds = speeds(all);
     let worst = |filter: &str| {
@@ -173,7 +173,7 @@ pub(super) fn claim(all: &[Followed]) -> Claim {
     .ours()
 }
 
-/// Error, bias, noise and lag of each filter at the usual interval, and what it carries.
+/// Error, bias, noise and lag of each filter at the usual interval, and its goodput.
 fn explain(all: &[Followed]) -> String {
     let one = |filter: &str| {
         let at = |value| mean_of(all, Which(filter, USUAL, WALK, RAYLEIGH), value);

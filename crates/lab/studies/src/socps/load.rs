@@ -1,6 +1,6 @@
-//! From which load on FIFO is uneven between hosts that all hear voice well: what SOC-3 would
-//! need; and from which load on weights raise the total where one hears badly: what SOC-4 would
-//! need. No claims of the paper's.
+//! The load from which FIFO is uneven between hosts with good links for voice (SOC-3 would need
+//! it), and the load from which weights raise the total beside a host with a bad link (SOC-4 would
+//! need it). No claims of the paper's.
 
 use super::claims::beside_fifo;
 use super::experiments::{
@@ -25,7 +25,7 @@ fn runs<'r>(
     results.select(LOAD, &axes)
 }
 
-/// What is offered when every host gets a packet each `period`, in Mbps.
+/// Offered load when every host gets a packet each `period`, in Mbps.
 fn offered(period: &str) -> f64 {
     let millis: f64 = period.trim_end_matches(" ms").parse().unwrap_or(f64::NAN);
     8.0 * VOICE_BITS / millis / 1e3
@@ -100,7 +100,7 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
     }
 }
 
-/// Where SOC-3's picture is to be found.
+/// Place of SOC-3's picture.
 pub(super) fn explanation(results: &Results) -> String {
     let one = |period: &String| {
         let of = |scheme| over(&runs(results, scheme, period, "0 s", Profile::WaveLan), spread);
@@ -166,7 +166,7 @@ pub(super) fn bad_table(results: &Results) -> ResultTable {
     }
 }
 
-/// Where SOC-4's picture is to be found.
+/// Place of SOC-4's picture.
 pub(super) fn bad_explanation(results: &Results) -> String {
     let one = |profile: Profile| {
         let periods = results.axis(BAD_LOAD, PERIOD);

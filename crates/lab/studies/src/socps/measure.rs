@@ -1,4 +1,4 @@
-//! What is measured of a run of the testbed, and how a claim is judged on both profiles.
+//! Measures of a run of the testbed, and verdicts on both profiles.
 
 use super::experiments::{ARQ, VARIANT};
 use fairwave_lab::run::Run;
@@ -45,7 +45,7 @@ pub(super) fn of<'r>(
     results.select(experiment, &[(VARIANT, scheme), (ARQ, profile.key())])
 }
 
-/// Whose flow it is: C1 to C8.
+/// Host of a flow: C1 to C8.
 pub(super) fn host(name: &str) -> u32 {
     name.trim_start_matches('c').parse().unwrap_or(0)
 }
@@ -96,7 +96,7 @@ pub(super) fn off(estimate: Option<Estimate>) -> Reading {
     estimate.map(|estimate| (estimate.mean - 1.0).abs()).into()
 }
 
-/// Judges a claim without ARQ; what 802.11b makes of the same conditions is written beside it.
+/// Judges a claim without ARQ; the verdict of the same conditions on 802.11b is written beside it.
 pub(super) fn judge(
     criterion: Criterion<'_>,
     measure: impl Fn(Profile) -> Tested,

@@ -4,7 +4,7 @@
 //! before anything was run. Each is judged without link-layer ARQ, as the paper's WaveLAN was, and
 //! beside that with the acknowledgements of 802.11b. Where a criterion was changed after runs, its
 //! module says so: those of SOC-4, SOC-5, SOC-7, SOC-8 and SOC-9 on 2026-11-25, by what the paper
-//! says; `docs/maps.md` and the map's file tell what became looser and what stricter.
+//! says; `results/verdicts.md` and the map's file tell what became looser and what stricter.
 
 mod beyond;
 mod claims;

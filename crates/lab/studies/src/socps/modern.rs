@@ -64,7 +64,7 @@ fn voice_loss(run: &Run) -> f64 {
     100.0 * fairwave_study::measure::ratio(lost, all)
 }
 
-/// What stations weigh on average under the schemes by reports: (standard, scheme, station).
+/// Mean weights of stations under the schemes by reports: (standard, scheme, station).
 #[derive(Clone, Debug)]
 pub(super) struct Weighed {
     standard: String,
@@ -125,7 +125,7 @@ pub(super) fn claim(results: &Results, weighed: &[Weighed]) -> Claim {
     .ours()
 }
 
-/// Weights beside what the stations' rates were in proportion.
+/// Weights beside the proportions of the stations' rates.
 fn note(results: &Results, weighed: &[Weighed]) -> String {
     let mut parts = Vec::new();
     for (standard, _) in STANDARDS {

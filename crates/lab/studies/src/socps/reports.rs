@@ -1,4 +1,4 @@
-//! What becomes of reports, and what missing ones do to weights. No claim of the paper's.
+//! Losses of reports, and their effect on weights. No claim of the paper's.
 
 use super::experiments::{ARQ, MOVING, VARIANT, WEIGHTED};
 use super::measure::Profile;
@@ -13,12 +13,12 @@ use fairwave_units::Db;
 /// PW by its interval: the interval in words, and the scheme.
 const INTERVALS: [(&str, &str); 2] = [("200 ms", "pw"), ("20 ms", "pw-20ms")];
 
-/// Reports of C2 to C8, who hear well, in a run.
+/// Reports of C2 to C8, which have good links, in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reported {
     scheme: String,
     profile: Profile,
-    /// Reports sent in a second, and those that the access point did not believe or hear.
+    /// Reports sent in a second, and those refused or not received by the access point.
     sent: f64,
     lost: f64,
     /// Reports in a second that the access point waited for in vain.
@@ -107,7 +107,7 @@ pub(super) fn table(all: &[Reported]) -> ResultTable {
     }
 }
 
-/// Why short intervals cost more than the air that they take.
+/// The reason for which short intervals cost more than the airtime of their frames.
 pub(super) fn explanation(all: &[Reported]) -> String {
     let mut parts = Vec::new();
     for profile in Profile::ALL {
@@ -133,7 +133,7 @@ pub(super) fn explanation(all: &[Reported]) -> String {
     )
 }
 
-/// Fig. 4 as Fairwave reads it: what reports that do not come make of 20 dB, and of the weights.
+/// Fig. 4 as Fairwave reads it: the effect of missing reports on 20 dB, and on the weights.
 pub(super) fn damping() -> ResultTable {
     let config = TableConfig::new(Policies::per_host(Curve::Equal));
     let curves = WEIGHTED.map(|name| {

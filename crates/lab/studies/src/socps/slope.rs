@@ -22,19 +22,19 @@ use fairwave_lab::stats;
 use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
 use std::collections::BTreeMap;
 
-/// What was offered: 1472 bytes of payload each 12 ms.
+/// Offered load: 1472 bytes of payload each 12 ms.
 const OFFERED_MBPS: f64 = 1472.0 * 8.0 / 12_000.0;
 
 /// The middle of the range of 0 to 10 dB that the paper gives weights to (section 4.3).
 const MIDDLE_DB: f64 = 5.0;
 
-/// What despreading by Barker's code of eleven chips gains, which a level before it lacks.
+/// Gain of despreading by Barker's code of eleven chips, which a level before it lacks.
 const DESPREADING_DB: f64 = 10.4;
 
 /// The model that the claim is judged by.
 const JUDGED: &str = "rayleigh";
 
-/// Models of loss, and what the figures call them.
+/// Models of loss, and their names in the figures.
 const MODELS: [(&str, &str); 4] = [
     ("dqpsk", "DQPSK, no fading"),
     (JUDGED, "DQPSK, Rayleigh fading"),
@@ -68,13 +68,14 @@ impl Slope {
         stats::mean(self.delivery.get(&soc)?)
     }
 
-    /// What is added to the model's decibels so that half arrives in the middle of the paper's
-    /// range.
+    /// Addition to the model's decibels for which half of the packets arrive in the middle of the
+    /// paper's range.
     fn offset(&self) -> Option<f64> {
         Some(MIDDLE_DB - self.crossing(0.5)?)
     }
 
-    /// The share that arrives at so many of the paper's decibels: between the two classes around.
+    /// The share that arrives at this level of the paper's decibels: between the two classes around
+    /// it.
     fn at_paper(&self, db: f64) -> Option<f64> {
         let db = db - self.offset()?;
         let (low, part) = (db.floor(), db - db.floor());
@@ -88,7 +89,7 @@ impl Slope {
     }
 }
 
-/// What every run of the experiment saw, pooled over seeds.
+/// Observations of every run of the experiment, pooled over seeds.
 pub(super) fn read(results: &Results) -> Result<Vec<Slope>, Error> {
     let mut slopes: Vec<Slope> = Vec::new();
     for run in results.runs.get(SLOPE).into_iter().flatten() {

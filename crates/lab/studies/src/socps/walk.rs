@@ -29,7 +29,7 @@ pub(super) struct Walk {
     pub(super) scheme: String,
     pub(super) profile: Profile,
     pub(super) seed: u64,
-    /// What C1 reported, mean over the bin in dB; `None` where it had nothing to report.
+    /// Reports of C1, mean over the bin in dB; `None` without a report.
     pub(super) soc: Vec<Option<f64>>,
     /// Its goodput in Mbps.
     pub(super) goodput: Vec<f64>,
@@ -66,7 +66,7 @@ pub(super) fn by_bin(points: &[(f64, f64)], bins: usize) -> Vec<Option<f64>> {
     all.iter().map(|values| stats::mean(values)).collect()
 }
 
-/// What C1 of a run reported, bin by bin from the start; nothing without a run directory.
+/// Reports of C1 in a run, bin by bin from the start; empty without a run directory.
 pub(super) fn reported(run: &Run) -> Result<Option<Vec<Option<f64>>>, Error> {
     let Some(directory) = &run.directory else { return Ok(None) };
     let series = Series::read(directory, "soc.parquet", &["t_ns", "station", "reported_mdb"])?;
@@ -110,7 +110,7 @@ fn above_equal(walks: &[Walk], profile: Profile) -> Option<Estimate> {
     Estimate::of(&pairs.collect::<Vec<f64>>())
 }
 
-/// FIFO's deviation over a SoCPS scheme's, the least of four; returned is the lower end.
+/// FIFO's deviation over a SoCPS scheme's, the smallest of four; returned is the lower end.
 fn put_deviation<'r>(
     map: &mut Evidence,
     key: &str,
@@ -189,7 +189,7 @@ fn silence(run: &Run) -> f64 {
     c1.map_or(f64::NAN, |flow| flow.longest_silence_ns as f64 / 1e9)
 }
 
-/// What more frequent reports take.
+/// Cost of more frequent reports.
 pub(super) fn explanation(results: &Results) -> String {
     let mut parts = Vec::new();
     for profile in Profile::ALL {

@@ -1,4 +1,4 @@
-//! What is run for this study, and what the axes of its sweeps are called.
+//! Experiments of this study, and the names of the axes of their sweeps.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;
@@ -25,11 +25,11 @@ pub(super) const COUNT: &str = "node.sta.count";
 pub(super) const RATE: &str = "flow.background.rate";
 /// The paper's access point.
 pub(super) const LARGE: &str = "255 packets";
-/// Buffers of the proxy: what Linux 2.4 makes of 64 KB, and one that does not bind.
+/// Buffers of the proxy: Linux 2.4's for 64 KB, and one that does not bind.
 pub(super) const NEAR: &str = "96 KiB";
 pub(super) const WIDE: &str = "256 KiB";
 
-/// Half of what the paper's figures show.
+/// Half of the duration in the paper's figures.
 const SHORT: &str = "duration=60 s";
 
 pub(super) const ONE_TARGET: &str = "sweep.flow.first.proxy.av.target=['6.25 Mbps']";
@@ -96,7 +96,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     ),
 ];
 
-/// What runs with the sockets of a kernel, through `fairwave proxy`.
+/// Experiments with the sockets of a kernel, through `fairwave proxy`.
 pub(super) const EMULATED: &[Experiment] = &[
     experiment!("tcp-av", "effective", "emulated-effective", &["duration=30 s"], false),
     experiment!("tcp-av", "targets", "emulated-targets", &[], false),

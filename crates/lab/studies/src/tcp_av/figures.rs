@@ -206,7 +206,7 @@ fn by_load(results: &Results) -> ResultTable {
     }
 }
 
-/// Three flows with the same target: what the admission test says, and what they get.
+/// Three flows with the same target: the answer of the admission test, and their goodput.
 fn by_number(results: &Results) -> ResultTable {
     let effective = measure::effective(results, Some("2.5 ms")).unwrap_or_default();
     let verdict = |goal: BitRate| match target::admits(&[goal; 3], 1.05, effective) {

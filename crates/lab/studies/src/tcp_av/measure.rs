@@ -1,4 +1,4 @@
-//! What is measured of the runs: effective bandwidth, targets and how often they were reached.
+//! Measures of the runs: effective bandwidth, targets, and the share of intervals that reach them.
 
 use super::experiments::{BUFFER, DELAY, EFFECTIVE, FIRST, QUEUE, TARGET};
 use fairwave_lab::results::FlowSummary;
@@ -10,8 +10,8 @@ use fairwave_units::BitRate;
 
 pub(super) use fairwave_study::measure::{ack_drop_share, over, show};
 
-/// EB: the most that a flow alone got, over all runs of that experiment with this delay, or with
-/// any.
+/// EB: the largest goodput of a flow alone, over all runs of that experiment with this delay, or
+/// with any.
 pub(super) fn effective(results: &Results, delay: Option<&str>) -> Option<BitRate> {
     let axes: Vec<_> = delay.map(|delay| (DELAY, delay)).into_iter().collect();
     let runs = results.select(EFFECTIVE, &axes);
@@ -52,7 +52,7 @@ pub(super) fn least_bin(run: &Run) -> f64 {
     bins.iter().min().map_or(0.0, |bps| *bps as f64 / 1e6)
 }
 
-/// What a value of the axis of targets says.
+/// Meaning of a value of the axis of targets.
 pub(super) fn rate(text: &str) -> BitRate {
     text.parse().unwrap_or_default()
 }

@@ -242,11 +242,11 @@ fn slow_algorithms_keep_up_over_the_whole_grid() {
     grid(None).for_each(|place| place.compare(SETTLED, USUAL).check(&place));
 }
 
-/// The table of `docs/validation.md` between its two marks.
+/// The table of `results/validation.md` between its two marks.
 #[test]
-#[ignore = "rewrites the table; see docs/validation.md"]
+#[ignore = "rewrites the table; see results/validation.md"]
 fn write_the_table() {
-    const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/validation.md");
+    const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../results/validation.md");
     const MARKS: [&str; 2] = ["<!-- table of rates -->\n", "<!-- end of table -->"];
     let text = fs::read_to_string(DOCUMENT).expect("the document is part of the source");
     let (before, rest) = text.split_once(MARKS[0]).expect("the table has a beginning");

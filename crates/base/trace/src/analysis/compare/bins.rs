@@ -3,21 +3,21 @@
 use super::{Fate, Fates, nanos_between};
 use fairwave_units::Duration;
 
-/// Most bins of a way; where they do not reach, two are joined into one.
+/// Maximum number of bins of a direction; beyond it, two are joined into one.
 const BINS: u64 = 4_096;
-/// Most bins of all ways together, likewise: about 20 MB.
+/// Maximum number of bins of all directions together, likewise: about 20 MB.
 const BINS_IN_ALL: usize = 1 << 18;
 
-/// What happened in one bin of time.
+/// Counts of one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Packets that crossed.
     pub crossed: u64,
     /// Packets seen at one place only: at the first, at the second.
     pub alone: [u64; 2],
-    /// Sum of the shifts of those that crossed, in nanoseconds.
+    /// Sum of the shifts of the packets that crossed, in nanoseconds.
     pub shift_total_ns: i128,
-    /// Least and greatest shift in nanoseconds.
+    /// Smallest and largest shift in nanoseconds.
     pub shift_ns: Option<(i64, i64)>,
 }
 
@@ -27,7 +27,7 @@ pub struct Bins {
     length: Duration,
     /// By flow, and by which end sent: bins in which something happened, with their numbers.
     ways: Vec<[Vec<(u32, Bin)>; 2]>,
-    /// How many there are in all.
+    /// Number of bins in all.
     held: usize,
 }
 
@@ -50,7 +50,7 @@ impl Bins {
         self.ways.get(flow).and_then(|ways| ways.get(from)).map_or(&[], Vec::as_slice)
     }
 
-    /// How many there may be: at least two for each way, or doubling would not end.
+    /// Maximum number of bins: at least two for each direction, or doubling would not end.
     fn room(&self) -> usize {
         BINS_IN_ALL.max(4 * self.ways.len())
     }

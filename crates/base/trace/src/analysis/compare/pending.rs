@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// A packet that is remembered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// What it is known by.
+    /// The fields by which it is matched.
     pub(super) mark: u64,
     pub(super) at: Instant,
     pub(super) flow: u32,
@@ -21,12 +21,12 @@ pub(super) struct Entry {
     pub(super) order: u64,
 }
 
-/// The last packets of a capture, in its order; those that were known again stay for a while, so
-/// that a second copy is told from a new packet.
+/// The last packets of a capture, in its order; matched ones stay for a while, so that a second
+/// copy is distinguished from a new packet.
 #[derive(Debug)]
 pub(super) struct Pending {
     entries: VecDeque<Entry>,
-    /// How many were taken out: the number of the oldest entry.
+    /// Number of packets taken out: the number of the oldest entry.
     gone: u32,
     index: Index,
     window: usize,

@@ -9,7 +9,7 @@ pub(super) struct Piece {
     pub(super) id: u32,
     /// Its length from the IP header on, in bytes.
     pub(super) len: u32,
-    /// Where its payload begins within that of the packet.
+    /// Offset of its payload within that of the packet.
     pub(super) offset: u32,
     /// Whether it is the last, which alone has a FIN.
     pub(super) is_last: bool,
@@ -34,7 +34,7 @@ impl Pieces {
         Self { id, headers: len, payload: 0, piece: 1, next: 0, count: 1 }
     }
 
-    /// A packet whose payload was sent, or came, in pieces of so many bytes.
+    /// A packet whose payload was sent, or came, in pieces of this number of bytes.
     pub(super) fn of(packet: &ip::Packet<'_>, payload: u32, piece: u32) -> Self {
         let headers = packet.len.saturating_sub(payload);
         let (piece, id) = (piece.max(1), packet.id);

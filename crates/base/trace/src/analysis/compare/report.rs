@@ -1,22 +1,22 @@
-//! What a comparison comes to.
+//! The result of a comparison.
 
 use super::pending::Entry;
 use super::{Place, Spread, nanos_between};
 use core::net::SocketAddr;
 
-/// What two captures of the same traffic say together.
+/// The result of two captures of the same traffic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Flows in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// What was read of each capture.
+    /// Counts of each capture.
     pub seen: [Seen; 2],
     /// Packets that were forgotten for lack of room before the other capture could show them
     /// ([`super::Config::window`]); they count as not seen there.
     pub forgotten: u64,
 }
 
-/// What was read of a capture.
+/// Counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Frames.
@@ -34,19 +34,20 @@ pub struct Flow {
     pub ends: [SocketAddr; 2],
     /// The number of its protocol: TCP, UDP or DCCP.
     pub protocol: u8,
-    /// What each end sent.
+    /// Packets of each end.
     pub ways: [Way; 2],
 }
 
-/// What became of the packets of one end. A packet that both captures show has *crossed*.
+/// Outcomes of the packets of one end. A packet that both captures show has *crossed*.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Way {
-    /// Packets at each place, duplicates included; those that a card cuts or joins by the segments
-    /// of the wire.
+    /// Packets at each place, duplicates included; a packet that a card cuts or joins counts by the
+    /// segments of the wire.
     pub packets: [u64; 2],
     /// Captured packets that stood for several segments of the wire, at each place.
     pub cut: [u64; 2],
-    /// Whether some were cut by an MSS that no SYN stated: what was lost is then not known.
+    /// Whether some were cut by an MSS that no SYN stated: the number of lost packets is then
+    /// unknown.
     pub guessed: bool,
     /// All packets but duplicates.
     pub all: Count,
@@ -56,13 +57,13 @@ pub struct Way {
     pub duplicates: [u64; 2],
     /// Packets that overtook another one between the places.
     pub reordered: u64,
-    /// Shifts of those that crossed: time at the second place less that at the first.
+    /// Shifts of the packets that crossed: time at the second place less that at the first.
     pub shift: Spread,
-    /// Highest numbers at both places of those that crossed.
+    /// Highest numbers at both places of the packets that crossed.
     highest: [u64; 2],
 }
 
-/// Where packets were seen.
+/// The places at which packets were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// At both places.
@@ -72,7 +73,7 @@ pub struct Count {
     /// At one place only, while the other was watched: at the first, at the second.
     pub alone: [u64; 2],
     /// At one place only, before the first or after the last frame of the other capture: at the
-    /// first, at the second. Whether they crossed nobody can say.
+    /// first, at the second. It is unknown whether they crossed.
     pub outside: [u64; 2],
 }
 
@@ -102,7 +103,7 @@ impl Flow {
 }
 
 impl Count {
-    /// Share of packets seen at `place` that the other did not show, of those that it could have
+    /// Share of the packets seen at `place` that the other did not show, of all that it could have
     /// shown.
     pub fn lost_from(&self, place: Place) -> Option<f64> {
         let alone = self.alone[place.index()];

@@ -3,14 +3,14 @@
 /// Buckets of equal width.
 const BUCKETS: usize = 2_048;
 
-/// A distribution of signed nanoseconds: count, least, mean and greatest are exact, quantiles
-/// within about a thousandth of the distance from least to greatest, or a microsecond.
+/// A distribution of signed nanoseconds: count, minimum, mean and maximum are exact, quantiles
+/// within about a thousandth of the distance from minimum to maximum, or a microsecond.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spread {
     count: u64,
     total: i128,
     range: Option<(i64, i64)>,
-    /// Where the first bucket begins.
+    /// Lower bound of the first bucket.
     start: i128,
     /// Width of a bucket, in powers of two.
     bits: u32,
@@ -60,12 +60,12 @@ impl Spread {
         self.bits += 1;
     }
 
-    /// How many samples there were.
+    /// Number of samples.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least and the greatest in nanoseconds.
+    /// Minimum and maximum in nanoseconds.
     pub const fn range_ns(&self) -> Option<(i64, i64)> {
         self.range
     }

@@ -1,4 +1,4 @@
-//! What a packet is. The order of the tests is that of `docs/models/trace.md`.
+//! Classification of a packet. The order of the tests is that of `docs/models/trace.md`.
 
 use super::echoes::is_later;
 use super::half::Half;
@@ -13,17 +13,17 @@ const AT_ONCE: Duration = Duration::from_millis(20);
 /// handshake is not known (tshark's bound).
 const REORDERED: Duration = Duration::from_millis(3);
 
-/// What a packet is judged by, beside both halves.
+/// Inputs of the classification beside both halves.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) config: &'a Config,
     /// Round-trip time of the handshake.
     pub(super) handshake: Option<Duration>,
-    /// What is known of its range.
+    /// State of its range.
     pub(super) before: Before,
 }
 
-/// What the packet of `mine` is; both halves are as before it.
+/// Returns the kind of the packet of `mine`; both halves are as before it.
 pub(super) fn kind(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) -> Kind {
     let flags = packet.segment.header.flags;
     if flags.rst {

@@ -3,7 +3,7 @@
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Most timestamps that wait for their echo.
+/// Maximum number of timestamps that wait for their echo.
 const WAITING_MAX: usize = 1_024;
 
 /// Timestamp values of one end that the other has not echoed yet, with the time when each was

@@ -1,4 +1,4 @@
-//! One end of a connection: what it sent, and what it said.
+//! One end of a connection: its data, and its acknowledgements.
 
 use super::echoes::Echoes;
 use super::edges::Edges;
@@ -13,8 +13,8 @@ use fairwave_wire::tcp::Header;
 
 mod spells;
 
-/// What a queue may add to a round trip that cannot be measured: as long as the least RTO of Linux,
-/// which a path with a longer queue would set off.
+/// Allowance for queueing in a round trip that cannot be measured: the minimum RTO of Linux, which
+/// a path with a longer queue would set off.
 const QUEUED: Duration = Duration::from_millis(200);
 
 /// One end of a connection. All sequence numbers are relative to [`Self::base`].
@@ -26,17 +26,17 @@ pub(super) struct Half {
     pub(super) seen: bool,
     /// Behind the highest number that it sent.
     pub(super) next: i64,
-    /// When that was sent.
+    /// Time at which that was sent.
     pub(super) next_at: Instant,
     /// Highest number of its own that was acknowledged; its first one before that.
     pub(super) una: Option<i64>,
-    /// When that moved last.
+    /// Time at which that moved last.
     pub(super) progress_at: Instant,
-    /// Up to where acknowledgements are expected: what was seen without a hole.
+    /// Limit of expected acknowledgements: the end of the data seen without a hole.
     whole: i64,
-    /// When the data that is outstanding began to be so.
+    /// Time since which data is outstanding.
     busy_since: Instant,
-    /// When an ACK for it came last; none came while `None`.
+    /// Time of the last ACK for it; `None` if none came.
     heard_at: Option<Instant>,
     pub(super) srtt: Option<Duration>,
     rttvar: Duration,
@@ -57,16 +57,16 @@ pub(super) struct Half {
     pub(super) timed_out_to: i64,
     timeouts_in_row: u32,
     fin_end: Option<i64>,
-    /// What it said of the other half.
+    /// Its last report on the other half.
     pub(super) said: Said,
 }
 
-/// What an end said last.
+/// The last report of an end.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// What it acknowledged, in the numbers of the other half.
+    /// Its acknowledgement, in the numbers of the other half.
     pub(super) ack: Option<i64>,
-    /// When it last sent a packet with an ACK.
+    /// Time at which it last sent a packet with an ACK.
     pub(super) at: Instant,
     /// Its window as it stood there.
     pub(super) window: Option<u16>,
@@ -128,7 +128,7 @@ impl Half {
         self.fin_end.is_some_and(|end| self.was_acknowledged(end))
     }
 
-    /// Whether a packet of it leaves a hole behind what it sent before.
+    /// Returns whether a packet of it leaves a hole behind the data that it sent before.
     pub(super) fn leaves_hole(&self, packet: &Packet<'_>) -> bool {
         self.seen && packet.start > self.next && !packet.segment.header.flags.rst
     }
@@ -146,7 +146,7 @@ impl Half {
         Duration::from_nanos(estimate).max(rto_min)
     }
 
-    /// What is known of the range of a packet of its own.
+    /// Returns the state of the range of a packet of its own.
     pub(super) fn before(&self, packet: &Packet<'_>) -> Before {
         // What was acknowledged was sent, even if nobody saw it.
         let from = self.una.map_or(packet.start, |una| una.max(packet.start));
@@ -229,9 +229,9 @@ impl Half {
         ack.zip(self.una).map_or(0, |(ack, una)| (ack - una).max(0) as u64)
     }
 
-    /// How long it takes from here to this end and back: by its timestamps, with four deviations
-    /// as a timer has them. Without these the least time, which is that of the whole path (the
-    /// handshake took it) less that from here to the other end (its data takes that).
+    /// Returns the round-trip time from here to this end: by its timestamps, with four deviations
+    /// as a timer has them. Without these, the minimum for the whole path (the handshake took it)
+    /// less that from here to the other end (its data takes that).
     pub(super) fn far(&self, handshake: Option<Duration>, tcp: &TcpWay) -> Duration {
         if let Some((smoothed, deviation)) = self.far {
             return smoothed + deviation * 4;
@@ -240,18 +240,18 @@ impl Half {
         Duration::from_nanos(whole.as_nanos().saturating_sub(near.as_nanos()))
     }
 
-    /// How long a pause here can be while data or what acknowledges it is under way beyond here,
-    /// where `far` is how long that takes. Without timestamps `far` is the least that it takes:
-    /// what a queue there adds does not show, and a burst out of it is followed by a pause
-    /// whatever the sender has to send.
+    /// Returns the longest pause here while data or its acknowledgement is in flight beyond here,
+    /// where `far` is the time that this takes. Without timestamps `far` is the minimum: the delay
+    /// of a queue there does not show, and a burst out of it is followed by a pause whatever the
+    /// sender has to send.
     pub(super) fn unseen(&self, far: Duration, tcp: &TcpWay) -> Duration {
         let near = tcp.rtt.min().unwrap_or(far);
         let is_near = far * 4 <= near || far < Duration::from_millis(1);
         if self.far.is_some() || is_near { far } else { far.max(QUEUED) }
     }
 
-    /// Notes what it does, as far as that says what it waits for. Both halves are as before the
-    /// packet, and its sender has what the other half said `far` ago.
+    /// Records its action, as far as it shows the reason for waiting. Both halves are as before the
+    /// packet, and its sender has the other half's reports of `far` ago.
     pub(super) fn wait(
         &mut self,
         packet: &Packet<'_>,
@@ -284,7 +284,7 @@ impl Half {
         }
     }
 
-    /// Takes in what a packet of the other half, which was `complaining` before, says of this
+    /// Takes in the report of a packet of the other half, which was `complaining` before, on this
     /// one's data.
     pub(super) fn hear<P: Points>(
         &mut self,
@@ -354,7 +354,7 @@ impl Half {
         (ack - una - syn - fin).max(0) as u64
     }
 
-    /// How many segments an advance spans, rounded.
+    /// Returns the number of segments that an advance spans, rounded.
     fn segments(&self, advance: u64, tcp: &TcpWay) -> u64 {
         let segment = u64::from(tcp.payload_max.min(self.piece).max(1));
         (advance + segment / 2) / segment
@@ -367,8 +367,8 @@ impl Half {
         self.rttvar = both.map_or(Duration::ZERO, |(_, rttvar)| rttvar);
     }
 
-    /// Takes in what a packet of its own says of the other half's data.
-    /// `far` is the round-trip time between here and the other half.
+    /// Takes in the report of a packet of its own on the other half's data. `far` is the round-trip
+    /// time between here and the other half.
     pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay, far: Duration) {
         let header = &packet.segment.header;
         let said = &mut self.said;
@@ -396,7 +396,7 @@ impl Half {
         }
     }
 
-    /// Tells what a packet of its own, taken in, said.
+    /// Reports the contents of a packet of its own after it was taken in.
     pub(super) fn tell<P: Points>(
         &self,
         packet: &Packet<'_>,
@@ -437,8 +437,8 @@ fn smooth(both: &mut Option<(Duration, Duration)>, rtt: Duration) {
     });
 }
 
-/// Whether the first SACK block tells of a duplicate: it lies below the ACK or within the second
-/// (RFC 2883 section 4).
+/// Returns whether the first SACK block reports a duplicate: it lies below the ACK or within the
+/// second (RFC 2883 section 4).
 fn is_duplicate(
     ack: i64,
     (left, right): (i64, i64),

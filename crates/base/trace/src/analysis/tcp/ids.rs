@@ -1,9 +1,9 @@
-//! What IP identifications tell: how many packets of an end never came here.
+//! Packets of an end that were lost before the capture, from gaps of its IP identifications.
 //!
 //! Linux and most small devices number the packets of a connection one by one, a packet that the
-//! card cuts taking a number for each piece. A number that is missing is a packet that was lost
-//! before the capture, ACKs among them, whatever the receiver's habit of acknowledging is. Others
-//! (Windows) number all packets of a host together, or write zero (RFC 6864 allows both).
+//! card cuts taking a number for each piece. A missing number is a packet that was lost before the
+//! capture, ACKs among them, whatever the receiver's habit of acknowledging is. Others (Windows)
+//! number all packets of a host together, or write zero (RFC 6864 allows both).
 
 /// Gaps beyond this are no losses, but a counter that is not this connection's.
 const GAP_MAX: u16 = 512;
@@ -12,10 +12,10 @@ const ENOUGH: u64 = 4;
 /// Gaps from which on the advances behind them must be greater.
 const GAPS_WEIGHED: u64 = 4;
 
-/// The identifications of what one end sent, in the order of the capture.
+/// The identifications of the packets of one end, in the order of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ids {
-    /// What the next packet should have.
+    /// Identification expected of the next packet.
     expected: Option<u16>,
     in_order: Steps,
     behind_gaps: Steps,
@@ -39,9 +39,9 @@ impl Steps {
 }
 
 impl Ids {
-    /// Takes a packet that stands for so many `segments` and whose ACK advances by so many bytes;
-    /// says whether packets before it are missing. What a host sends for a connection without a
-    /// socket (SYN-ACKs, the last ACKs) has no number.
+    /// Takes a packet that stands for `segments` segments and whose ACK advances by the given
+    /// bytes; returns whether packets before it are missing. Packets that a host sends for a
+    /// connection without a socket (SYN-ACKs, the last ACKs) have no number.
     pub(super) fn packet(&mut self, id: u16, segments: u32, advance: u64) -> bool {
         if id == 0 && self.expected != Some(0) {
             return false;
@@ -69,8 +69,9 @@ impl Ids {
         is_gap
     }
 
-    /// How many packets are missing, if the numbers are the connection's own. If other traffic of
-    /// the host used the missing ones, the ACKs behind a gap say no more than those behind none.
+    /// Returns the number of missing packets, if the numbers are the connection's own. If other
+    /// traffic of the host used the missing ones, the ACKs behind a gap carry no more information
+    /// than others.
     pub(super) fn missing(&self) -> Option<u64> {
         let Self { in_order, behind_gaps, missing, strange, .. } = *self;
         let steps = in_order.packets + behind_gaps.packets;

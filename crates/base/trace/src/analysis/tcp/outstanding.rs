@@ -1,4 +1,4 @@
-//! What one end has sent and the other has not acknowledged.
+//! Data that one end has sent and the other has not acknowledged.
 
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 struct Segment {
     start: i64,
     end: i64,
-    /// When it was sent first, and that packet's timestamp value.
+    /// Time of its first transmission, and that packet's timestamp value.
     first: (Instant, Option<u32>),
-    /// When it was sent last.
+    /// Time of its last transmission.
     sent: Instant,
     /// Timestamp value of that.
     stamp: Option<u32>,
@@ -26,21 +26,21 @@ pub(super) struct Outstanding {
     segments: VecDeque<Segment>,
 }
 
-/// What is known of a packet's range before it is taken in.
+/// State of a packet's range before the packet is taken in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Before {
     /// Bytes of it that were not outstanding.
     pub(super) fresh: u64,
-    /// When the first segment that it touches was sent last.
+    /// Time of the last transmission of the first segment that it touches.
     pub(super) sent: Option<Instant>,
     /// Whether that was not the first time.
     pub(super) again: bool,
-    /// When the segment behind its range was sent first, and its timestamp value: since then a
-    /// range that was not outstanding is a hole.
+    /// Time of the first transmission of the segment behind its range, and its timestamp value:
+    /// since then a range that was not outstanding is a hole.
     pub(super) beyond: Option<(Instant, Option<u32>)>,
 }
 
-/// What an acknowledgement said of the segments that it covers.
+/// The information in an acknowledgement on the segments that it covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Acked {
     /// A round-trip time.
@@ -50,7 +50,7 @@ pub(super) struct Acked {
 }
 
 impl Outstanding {
-    /// What is known of `start..end`.
+    /// Returns the state of `start..end`.
     pub(super) fn before(&self, start: i64, end: i64) -> Before {
         if self.segments.back().is_none_or(|last| last.end <= start) {
             return Before { fresh: (end - start) as u64, ..Before::default() };
@@ -124,11 +124,11 @@ impl Outstanding {
         true
     }
 
-    /// Takes out what lies below `ack`, which came at `at` and echoes the timestamp `echo`.
+    /// Removes the data below `ack`, which came at `at` and echoes the timestamp `echo`.
     ///
-    /// A round-trip time is told by the last segment that is covered, if none of them was sent
-    /// twice (Karn and Partridge 1987), and by the first one if its timestamp is the one echoed
-    /// and stood on no earlier transmission (RFC 7323 section 4.1).
+    /// The last covered segment gives a round-trip time, if none of them was sent twice (Karn and
+    /// Partridge 1987), and the first one if its timestamp is the one echoed and stood on no
+    /// earlier transmission (RFC 7323 section 4.1).
     pub(super) fn ack(&mut self, ack: i64, at: Instant, echo: Option<u32>) -> Acked {
         let mut acked = Acked::default();
         let (mut first, mut last) = (None, None);

@@ -1,10 +1,10 @@
-//! A packet of a connection, and whom its half tells what it means.
+//! A packet of a connection, and the receiver of its half's points.
 
 use crate::analysis::{Mark, Point, Points, Side, StreamId};
 use fairwave_units::Instant;
 use fairwave_wire::ip;
 
-/// What a packet says, its numbers being relative to the start of each half.
+/// Fields of a packet, its numbers being relative to the start of each half.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
     pub(super) at: Instant,
@@ -38,7 +38,7 @@ impl Packet<'_> {
     }
 }
 
-/// Tells points of one side of a stream.
+/// Sends points of one side of a stream.
 pub(super) struct Teller<'a, P> {
     pub(super) id: StreamId,
     pub(super) side: Side,

@@ -1,4 +1,4 @@
-//! How many segments a receiver acknowledges with one ACK, and which ACKs are missing.
+//! The number of segments that a receiver acknowledges with one ACK, and missing ACKs.
 
 /// Longest advance weighed, in segments; longer ones teach nothing.
 const LONGEST: usize = 64;
@@ -7,18 +7,18 @@ const BLOCK: u32 = 1_024;
 /// Advances below which no stride is believed, as in the remedy for lost ACKs
 /// (docs/models/ack-loss.md): a receiver in quick-ACK mode begins with some sixteen ones.
 const ENOUGH: u32 = 64;
-/// Advances of which one in so many may be without a believed stride.
+/// One advance in this number may be without a believed stride.
 const UNSURE: u64 = 10;
 
 /// Collects advances of the cumulative acknowledgement and judges them block by block.
 ///
 /// The stride of a block is its most frequent advance: whatever share of ACKs is lost, an advance
-/// of one stride stays the most frequent. At heavy loss the first multiples are almost as
-/// frequent, so the least advance at least three quarters as frequent as the most frequent one
-/// counts. No stride is believed, and then nothing is said, if less than three quarters of the
-/// advances are multiples of it, or if longer multiples are more frequent than losses one by one
-/// would make them: a receiver that joins segments (GRO) acknowledges many of them at once, and
-/// none of its ACKs was lost.
+/// of one stride stays the most frequent. At heavy loss the first multiples are almost as frequent,
+/// so the smallest advance at least three quarters as frequent as the most frequent one counts. No
+/// stride is believed, and no loss is inferred, if less than three quarters of the advances are
+/// multiples of it, or if longer multiples are more frequent than losses one by one would make
+/// them: a receiver that joins segments (GRO) acknowledges many of them at once, and none of its
+/// ACKs was lost.
 #[derive(Clone, Debug)]
 pub(super) struct Stride {
     /// By advance in segments, from one.
@@ -27,7 +27,7 @@ pub(super) struct Stride {
     told: Told,
 }
 
-/// What the blocks so far came to.
+/// Sums over the blocks so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Told {
     stride: Option<u32>,
@@ -37,7 +37,7 @@ struct Told {
     unsure: u64,
 }
 
-/// What all advances came to.
+/// Result of all advances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Judged {
     /// Segments that an ACK covers.
@@ -65,7 +65,7 @@ impl Stride {
         }
     }
 
-    /// What all advances came to, if strides are believed.
+    /// Returns the result of all advances, if strides are believed.
     pub(super) fn finish(&mut self) -> Option<Judged> {
         self.judge();
         let Told { stride, lost, believed, unsure } = self.told;
@@ -73,7 +73,7 @@ impl Stride {
         Some(Judged { stride: stride.filter(|_| sure)?, lost })
     }
 
-    /// Judges what there is and begins a new block. A short one has the stride of those before.
+    /// Judges the current block and begins a new one. A short one has the stride of those before.
     fn judge(&mut self) {
         let (told, seen) = (self.told, u64::from(self.seen));
         let stride = match self.seen < ENOUGH {
@@ -100,7 +100,7 @@ impl Stride {
         (multiples * 4 >= self.seen * 3).then_some(mode)
     }
 
-    /// How often each multiple of a stride occurred.
+    /// Number of occurrences of each multiple of a stride.
     fn multiples(&self, stride: usize) -> impl Iterator<Item = (u32, u32)> {
         let counts = self.counts.iter().skip(stride - 1).step_by(stride);
         counts.zip(1..).map(|(&count, multiple)| (multiple, u32::from(count)))

@@ -1,17 +1,17 @@
-//! What an end waits for between two packets of new data.
+//! The reason for which an end waits between two packets of new data.
 //!
-//! The idea is that of T-RAT (Zhang, Breslau, Paxson, Shenker 2002): what a sender did last says
-//! why it does not send. A segment that is not full was all that the application had given; one
-//! that reaches the edge of the window must wait for the receiver; and who has nothing in flight
+//! The idea is that of T-RAT (Zhang, Breslau, Paxson, Shenker 2002): a sender's last action shows
+//! why it does not send. A segment that is not full was all the data of the application; one that
+//! reaches the edge of the window must wait for the receiver; and a sender with nothing in flight
 //! for longer than a round trip has nothing to send.
 
 use crate::analysis::TcpWay;
 use fairwave_units::{Duration, Instant};
 
-/// Why nothing new is sent.
+/// Reason for which nothing new is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Its congestion window, its pacing, its buffer: a capture cannot tell.
+    /// Its congestion window, its pacing, its buffer: a capture does not distinguish them.
     Sender,
     /// The other end's window is full.
     Window,

@@ -21,7 +21,7 @@ pub(super) struct Datagrams {
     schedule: Schedule,
 }
 
-/// Who says when the next one is sent.
+/// Source of send times.
 #[derive(Debug)]
 enum Schedule {
     /// The interface, whenever there is room.

@@ -38,9 +38,9 @@ pub struct DccpFlow {
     pub profile: TfrcProfile,
     /// What TFRC's interval before the first loss stands for, if it is not what the edition says.
     pub first_interval: Option<FirstInterval>,
-    /// What its congestion control does about handovers.
+    /// Reaction of its congestion control to handovers.
     pub remedies: Remedies,
-    /// Where its datagrams come from; `None`: there are always some waiting.
+    /// Source of its datagrams; `None`: there are always some waiting.
     pub source: Option<Source>,
     /// Payload of each datagram in bytes, where there are always some.
     pub payload_bytes: u32,
@@ -63,7 +63,7 @@ impl DccpFlow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Made {
     bytes: u32,
-    /// Which of the source's it is, counting from zero.
+    /// Number among the source's datagrams, counting from zero.
     number: u64,
     at: Instant,
 }
@@ -74,7 +74,7 @@ impl Payload for Made {
     }
 }
 
-/// When datagrams are made.
+/// Times at which datagrams are made.
 #[derive(Debug)]
 enum Schedule {
     /// Whenever there is room for one.
@@ -85,7 +85,7 @@ enum Schedule {
     Stopped,
 }
 
-/// The two ends, and what is between them.
+/// The two ends, and the state between them.
 #[derive(Debug)]
 struct Dccp {
     connections: Both<Connection<Made>>,
@@ -166,7 +166,7 @@ impl Dccp {
         }
     }
 
-    /// The application at `end` reads what has come.
+    /// The application at `end` reads the received data.
     fn run_application(&mut self, end: End, host: &mut Host<'_>) {
         while let Some(event) = self.connections[end].event() {
             if let Event::Data { payload, .. } = event {

@@ -21,14 +21,14 @@ macro_rules! transports {
     ($($(#[$doc:meta])* $module:ident: $name:ident($flow:ty),)*) => {
         $(pub use $module::*;)*
 
-        /// How a flow sends.
+        /// Transport of a flow.
         #[derive(Clone, Debug)]
         pub enum Traffic {
             $($(#[$doc])* $name($flow),)*
         }
 
         impl Traffic {
-            /// What it says of itself.
+            /// Its description.
             pub(crate) fn description(&self) -> &dyn Description {
                 match self {
                     $(Self::$name(flow) => flow,)*
@@ -45,7 +45,7 @@ transports! {
     datagrams: Datagrams(Source),
     /// UDP datagrams as fast as the source's interface takes them: its queue is never empty.
     saturate: Saturate(SaturateFlow),
-    /// A user at the flow's sink who fetches pages from its source, over TCP connections that the
+    /// A user at the flow's sink that fetches pages from its source, over TCP connections that the
     /// sink opens.
     web: Web(WebFlow),
     /// The buffer probe: its sender at the source, its receiver at the sink.
@@ -61,7 +61,7 @@ transports! {
 }
 
 impl Traffic {
-    /// Where its frames come from, if it has any.
+    /// Source of its frames, if it has any.
     pub fn source(&self) -> Option<&Source> {
         self.description().source()
     }

@@ -27,9 +27,9 @@ use std::ops::Range;
 pub struct MultiTcpFlow {
     /// The connections, all alike; `source` is not used.
     pub tcp: TcpFlow,
-    /// Where each connection leads.
+    /// Path of each connection.
     pub paths: Vec<MultiTcpPath>,
-    /// How blocks are spread.
+    /// Rule by which blocks are spread.
     pub split: Split,
     /// Bytes of a block.
     pub block: u16,
@@ -43,7 +43,7 @@ pub struct MultiTcpFlow {
 pub struct MultiTcpPath {
     /// The node that its packets go to first, in both directions.
     pub via: NodeId,
-    /// How often it gets a block, with [`Split::Weighted`].
+    /// Relative number of its blocks, with [`Split::Weighted`].
     pub weight: u32,
 }
 
@@ -297,7 +297,7 @@ struct MarkedStream {
     first: Option<Seq32>,
     /// Marks by their place, from one on that is not all acknowledged.
     marks: VecDeque<(u64, Mark)>,
-    /// Where the next mark will be.
+    /// Place of the next mark.
     end: u64,
 }
 
@@ -343,7 +343,7 @@ impl MarkedStream {
     }
 }
 
-/// Where the block behind a mark at `at` is.
+/// Place of the block behind a mark at `at`.
 fn behind(at: u64, mark: &Mark) -> Range<u64> {
     let start = at + u64::from(mark.wire_len());
     let len = match mark {

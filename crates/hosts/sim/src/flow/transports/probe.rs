@@ -29,7 +29,7 @@ const MOST_CARRIED: usize = 16_384;
 /// A flow of the buffer probe.
 #[derive(Clone, Debug)]
 pub struct ProbeFlow {
-    /// What is sent.
+    /// Trains to send.
     pub plan: Plan,
     /// What either end allows.
     pub limits: Limits,
@@ -38,7 +38,7 @@ pub struct ProbeFlow {
     pub watches: Option<String>,
 }
 
-/// The two ends, and what is between them.
+/// The two ends, and the state between them.
 #[derive(Debug)]
 struct Probe {
     ports: (u16, u16),

@@ -36,7 +36,7 @@ pub struct RtcFlow {
     pub adapts: bool,
     /// Between which rates the congestion control stays, headers included.
     pub bounds: RtcBounds,
-    /// How fast the threshold of its delays adapts.
+    /// Adaptation speed of the threshold of its delays.
     pub threshold: Threshold,
     /// From the first packet that is not told of to the feedback that tells of it.
     pub feedback_interval: Duration,
@@ -51,11 +51,11 @@ struct Media {
     header: Header,
     payload_bytes: u32,
     unit: u64,
-    /// When its frame was made.
+    /// Time at which its frame was made.
     made: Instant,
 }
 
-/// The two ends, and what is between them.
+/// The two ends, and the state between them.
 #[derive(Debug)]
 struct Rtc {
     ports: (u16, u16),

@@ -28,11 +28,11 @@ use std::collections::VecDeque;
 pub struct ShakeFlow {
     /// Settings of both ends.
     pub config: ShakeConfig,
-    /// Which path carries new data, by its name in [`fairwave_shake::SCHEDULERS`].
+    /// Scheduler of new data, by its name in [`fairwave_shake::SCHEDULERS`].
     pub scheduler: String,
-    /// How windows grow, by its name in [`fairwave_shake::GROWTHS`].
+    /// Growth of windows, by its name in [`fairwave_shake::GROWTHS`].
     pub growth: String,
-    /// How much to send; `None` sends until the flow stops.
+    /// Amount of data to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
     /// Its paths, numbered in this order.
     pub paths: Vec<ShakePath>,
@@ -43,11 +43,11 @@ pub struct ShakeFlow {
 pub struct ShakePath {
     /// The node that its packets pass, both ways.
     pub via: NodeId,
-    /// Its bandwidth as the source was told.
+    /// Its bandwidth as configured at the source.
     pub nominal: Option<BitRate>,
-    /// When the source joins it.
+    /// Time at which the source joins it.
     pub join: Duration,
-    /// When the source leaves it.
+    /// Time at which the source leaves it.
     pub leave: Option<Duration>,
 }
 
@@ -66,7 +66,7 @@ struct Tally {
     repeated: u64,
 }
 
-/// The two ends, and what is between them.
+/// The two ends, and the state between them.
 #[derive(Debug)]
 struct Shake {
     ports: (u16, u16),
@@ -232,7 +232,7 @@ impl Transport for Shake {
         self.change_paths(host.now);
     }
 
-    /// When the next path joins or leaves.
+    /// Time at which the next path joins or leaves.
     fn source_deadline(&self) -> Option<Instant> {
         let next = self.steps.front().map(|(at, ..)| *at);
         next.filter(|_| !self.connections.source.is_over())

@@ -23,7 +23,7 @@ pub struct TcpFlow {
     pub receiver: Config,
     /// The law, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
     pub congestion_control: String,
-    /// How much to send; `None` sends until the flow stops.
+    /// Amount of data to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
     /// What it sends and when, instead of as much as fits; then `size` is not used.
     pub source: Option<Source>,
@@ -36,7 +36,7 @@ struct Tcp {
     connections: Both<Connection<Virtual>>,
     backlog: Backlog,
     departures: Departures,
-    /// Where more comes from.
+    /// Source of more data.
     feed: Option<Box<Feed>>,
     size: Option<Bytes>,
     connected: bool,

@@ -1,4 +1,4 @@
-//! A user at a flow's sink who fetches pages from its source.
+//! A user at a flow's sink that fetches pages from its source.
 //!
 //! The user's connections are opened by the sink, page by page. Their number is bounded by the
 //! browser's: when a page begins, its connections take the places of the last page's, whose
@@ -25,7 +25,7 @@ use fairwave_units::{Instant, Stream};
 pub struct WebFlow {
     /// The connections: `sender` is the server's end, `receiver` the user's; `size` is not used.
     pub tcp: TcpFlow,
-    /// What the pages are like.
+    /// Model of the pages.
     pub page: Page,
 }
 
@@ -262,7 +262,7 @@ impl Transport for Web {
         self.follow_browser(host.now);
     }
 
-    /// When the user does something unasked.
+    /// Time of the user's next action of its own.
     fn source_deadline(&self) -> Option<Instant> {
         self.browser.deadline()
     }

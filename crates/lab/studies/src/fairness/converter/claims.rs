@@ -1,4 +1,4 @@
-//! The claim on the converter, and what lies behind its part on UDP.
+//! The claim on the converter, and the measurements behind its part on UDP.
 
 use super::passages::Way;
 use super::shown::{Load, Point, Shown};
@@ -9,21 +9,21 @@ use fairwave_units::Duration;
 
 /// The interval of the paper's packet counts is not stated; Wireshark's graphs offer 100 ms.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
-/// A load counts as an overload from here on, as a multiple of what passes.
+/// Smallest multiple of the capacity that counts as an overload.
 const OVERLOADS: f64 = 1.1;
 
 pub(super) fn all(shown: &Shown<'_>) -> Vec<Claim> {
     vec![buf_5(shown), behind(shown)]
 }
 
-/// What is measured of both directions: the worse of the two.
+/// Measure of both directions: the worse of the two.
 fn worst(point: &Point<'_>, of: impl Fn(&Way) -> Option<f64>) -> Option<f64> {
     let ways = point.passages.iter().flat_map(|passages| [&passages.data, &passages.acks]);
     let values: Option<Vec<f64>> = ways.map(of).collect();
     values?.into_iter().reduce(f64::max)
 }
 
-/// How much longer data are under way behind the converter than from a station, in milliseconds.
+/// Excess delay behind the converter over that from a station, in milliseconds.
 fn added_ms(shown: &Shown<'_>) -> Option<f64> {
     let [wired, radio] = &shown.tcp;
     let delay = |point: &Point<'_>| point.over(|passages| passages.data.delay_ms());
@@ -111,7 +111,7 @@ fn in_words_udp(shown: &Shown<'_>) -> String {
     )
 }
 
-/// By how much a load's share is off what the capacity leaves of it, at most.
+/// The largest deviation of a load's share from the one that the capacity leaves of it.
 fn worst_error(shown: &Shown<'_>) -> Option<f64> {
     let capacity = shown.capacity_mbps()?;
     let error = |load: &&Load| (load.share.mean * load.offered_mbps / capacity - 1.0).abs();
@@ -128,7 +128,7 @@ fn half_mbps(shown: &Shown<'_>) -> Option<f64> {
     (above >= 0.5).then(|| pair[0].offered_mbps + part * step)
 }
 
-/// Of what the captures miss at the server, the share that the converter's full queue dropped.
+/// Share of the packets missing at the server that the converter's full queue dropped.
 fn dropped_at_converter(shown: &Shown<'_>) -> Option<f64> {
     let runs = shown.udp[0].runs.iter().map(|run| &run.summary);
     let (mut here, mut all) = (0, 0);

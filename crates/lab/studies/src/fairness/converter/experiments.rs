@@ -1,4 +1,4 @@
-//! What is run for section 5 of the paper.
+//! Experiments for section 5 of the paper.
 
 use crate::declare::experiment;
 use fairwave_study::Experiment;

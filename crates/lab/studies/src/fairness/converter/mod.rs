@@ -1,4 +1,4 @@
-//! What an Ethernet converter does to the packets of one sender: section 5 of the paper.
+//! Effect of an Ethernet converter on the packets of one sender: section 5 of the paper.
 //!
 //! As the paper does, captures at the terminal and at the wired host are laid side by side.
 //! Beside each run through a converter stands one of a station that has the radio itself.

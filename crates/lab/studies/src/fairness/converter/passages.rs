@@ -1,4 +1,4 @@
-//! Which packets passed sender and server, and when: two captures laid side by side.
+//! Packets that passed sender and server, with their times: two captures laid side by side.
 
 use fairwave_capture::file::{Capture, Error};
 use fairwave_trace::analysis::Captured;
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Packets in one direction that were seen where they were sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Way {
-    /// When each was sent and when it arrived, in the order of sending.
+    /// Times of sending and of arrival, in the order of sending.
     pub(super) packets: Vec<(Instant, Option<Instant>)>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Passages {
     pub(super) acks: Way,
 }
 
-/// What is sent last may be under way when the captures end.
+/// Time before the end of the captures in which a packet may still be in flight.
 const MARGIN: Duration = Duration::from_millis(200);
 
 impl Passages {
@@ -69,7 +69,7 @@ impl Fates for Passages {
 }
 
 impl Way {
-    /// Those that were not under way when the capture ended.
+    /// Packets that were not in flight when the capture ended.
     fn settled(&self) -> &[(Instant, Option<Instant>)] {
         let last = self.packets.last().map_or(Instant::ZERO, |(sent, _)| *sent);
         let settled = self.packets.partition_point(|(sent, _)| *sent + MARGIN <= last);
@@ -83,7 +83,7 @@ impl Way {
         (!settled.is_empty()).then(|| lost as f64 / settled.len() as f64)
     }
 
-    /// Mean time between the places in milliseconds, of those that arrived.
+    /// Mean time between the places in milliseconds, of the packets that arrived.
     pub(super) fn delay_ms(&self) -> Option<f64> {
         let delay = |(sent, arrived): &(Instant, Option<Instant>)| {
             arrived.map(|arrived| arrived.since(*sent).as_secs_f64() * 1e3)
@@ -118,7 +118,7 @@ impl Way {
         (sent > 0).then(|| f64::from(apart) / f64::from(sent))
     }
 
-    /// How many had been sent, or had arrived, at each time up to `until`.
+    /// Number of packets that had been sent, or had arrived, at each time up to `until`.
     pub(super) fn so_far(&self, arrived: bool, until: Instant) -> Vec<(f64, f64)> {
         let time = |(sent, there): &(Instant, Option<Instant>)| match arrived {
             true => *there,

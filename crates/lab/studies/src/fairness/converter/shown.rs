@@ -1,4 +1,4 @@
-//! What the captures and summaries of the converter's experiments show.
+//! Figures and tables from the captures and summaries of the converter's experiments.
 
 use super::experiments::{BLOCKING, FROM, LOAD, RADIO, RATE, TCP, UDP, WIRED};
 use super::passages::Passages;
@@ -59,7 +59,7 @@ impl<'r> Shown<'r> {
         })
     }
 
-    /// What a station that has the radio itself sends in Mbps, its interface never empty.
+    /// Rate in Mbps of a station that has the radio itself, its interface never empty.
     pub(super) fn capacity_mbps(&self) -> Option<f64> {
         self.blocking[1].map(|(_, mbps)| mbps)
     }

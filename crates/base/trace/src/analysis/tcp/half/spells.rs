@@ -40,8 +40,8 @@ impl Half {
         }
     }
 
-    /// A packet comes, and packets before it are missing. If nothing that was seen is outstanding,
-    /// what is missing was sent and lost since the last one: a pause was no lack of data.
+    /// Handles a packet before which others are missing. If nothing that was seen is outstanding,
+    /// the missing data was sent and lost since the last packet: a pause was no lack of data.
     pub(in crate::analysis::tcp) fn end_outage<P: Points>(
         &mut self,
         config: &Config,
@@ -96,7 +96,7 @@ impl Half {
         }
     }
 
-    /// Ends what is under way when nothing more will come.
+    /// Closes open spells when nothing more will come.
     pub(in crate::analysis::tcp) fn finish<P: Points>(
         &mut self,
         config: &Config,
