@@ -1,4 +1,4 @@
-//! What a packet of a capture costs to analyse.
+//! Cost of analysing a packet of a capture.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fairwave_machine::line::Wire;
@@ -16,7 +16,7 @@ use common::{Shot, Transfer};
 /// Connections in the capture, half of them with loss.
 const CONNECTIONS: u64 = 64;
 
-/// Uploads side by side, captured at their sender: about 45,000 packets.
+/// Interleaved uploads, captured at their sender: about 45,000 packets.
 fn mixed() -> Vec<Shot> {
     let mut mixed = Vec::new();
     for number in 0..CONNECTIONS {
@@ -34,7 +34,7 @@ fn mixed() -> Vec<Shot> {
     mixed
 }
 
-/// The packet of another pair of hosts.
+/// The same packet with the addresses of another pair of hosts.
 fn apart(mut shot: Shot, number: u8) -> Shot {
     (shot.bytes[14], shot.bytes[18]) = (number, number);
     shot

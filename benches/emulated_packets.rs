@@ -1,8 +1,9 @@
-//! Real packets through the emulator's loop, for a profiler: `emulated-packets wire 10000` sends
-//! 10 000 packets of 1200 bytes over a wire without delay, `emulated-packets tcp 1000` so many
-//! segments of 10 000 bytes, which are cut and joined again, and `emulated-packets cell 1000`
-//! packets over a cell of 802.11a. Ends are socket pairs. Prints the packets written, so that two
-//! lengths give what a packet costs, construction aside.
+//! Real packets through the emulator's loop, for a profiler. `emulated-packets wire 10000` sends 10
+//! 000 packets of 1200 bytes over a wire without delay. `emulated-packets tcp 1000` sends 1000
+//! segments of 10 000 bytes, which are split and coalesced again. `emulated-packets cell 1000`
+//! sends 1000 packets over a cell of 802.11a. The nodes' ends are socket pairs. Prints the number
+//! of packets written: the difference of two lengths gives the cost of a packet, without the
+//! construction.
 
 mod worlds;
 
@@ -19,9 +20,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ops::ControlFlow;
 
 const USAGE: &str = "usage: emulated-packets wire|tcp|cell PACKETS";
-/// Longest run.
+/// Maximum length of a run.
 const HOUR: Duration = Duration::from_secs(3600);
-/// Frames that are sent before one is taken out.
+/// Frames that are sent before the first is taken out.
 const UNDER_WAY: u64 = 8;
 
 fn main() -> Result<(), String> {
@@ -70,7 +71,7 @@ fn datagram(payload_len: u32, is_tcp: bool) -> Vec<u8> {
     bytes
 }
 
-/// 10 000 bytes that a kernel would have cut at 1448.
+/// A segment of 10 000 bytes for which a kernel's offload header requests splitting at 1448 bytes.
 fn segment() -> Vec<u8> {
     let mut frame = vec![1, 1];
     for word in [40u16, 1448, 20, 16] {
@@ -109,7 +110,7 @@ fn run(world: &World, offload: Offload, frame: &[u8], frames: u64) -> Result<u64
     Ok(report.ends[1].packets_out)
 }
 
-/// An end of a node, and the other side of it.
+/// An end of a node, and the other side of its socket pair.
 fn end(node: NodeId, offload: Offload) -> Result<(End, OwnedFd), String> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);

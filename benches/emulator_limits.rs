@@ -1,27 +1,27 @@
-//! How much the emulator carries: `emulator-limits NAME=FILE...` finds the highest rate of small
+//! Capacity of the emulator. `emulator-limits NAME=FILE...` finds the highest rate of small
 //! packets, of packets of 1500 bytes and of one TCP connection from node `a` to node `b` of each
 //! scenario file, and of a bare forwarder between two TUN devices. `cargo xtask bench-emulate`
-//! writes what it prints, which are lines of JSON.
+//! records its output, which are lines of JSON.
 //!
 //! A rate is carried if in one of [`TRIES`] tries nothing is lost, all that was offered arrives,
-//! and everything is in time: at p99 no lateness is above [`LATE`] times that of a bare timer loop
-//! of the same priority immediately before. These are the latenesses, for the emulator and for
-//! the forwarder, for which rates without that condition are looked for, too:
+//! and everything is in time. In time means that no lateness at p99 is above [`LATE`] times that of
+//! a bare timer loop of the same priority immediately before. Limits without that condition are
+//! determined as well. The latenesses of the emulator and of the forwarder are:
 //!
-//! - of events of the world, from their time to their handling; the forwarder has none;
-//! - of writing, from a packet's time of arrival in the world until it is written, of the
-//!   forwarder from reading until then;
-//! - of reading, from when a packet was sent until it was read. The sender wakes every 200 us and
-//!   sends what is due, but each datagram says when its turn came, so that a packet does not count
-//!   as late for those before it in a burst, but only for what the reader did meanwhile. Segments
-//!   of TCP say nothing: they count as sent when their device was last found to be empty.
+//! - of events of the world: from their time to their handling; the forwarder has none;
+//! - of writing: from a packet's time of arrival in the world until it is written; for the
+//!   forwarder, from reading it;
+//! - of reading: from the sending of a packet until it is read. The sender wakes every 200 us and
+//!   sends a burst of all packets that are due. Each datagram carries the time of its own turn in
+//!   the burst, so that only the reader's delay counts. Segments of TCP carry no time: they count
+//!   as sent when their device was last found to be empty.
 //!
-//! A timer loop has a timer every 500 us, whether it was late for those before or not: a pause of
-//! the host makes all timers in it late, as it does all events and packets in it.
+//! The timer loop has a timer every 500 us, also after late ones. A pause of the host therefore
+//! makes all timers in it late, just as it delays all events and packets in it.
 //!
-//! What arrives at a node beside the emulator is taken on the other processors (receive packet
-//! steering), so that the loop writes and does no receiver's work. The bare forwarder does it; the
-//! rows "forwarder, steered" are of one whose nodes are as the emulator's.
+//! The kernel receives packets at a node of the emulator on the other processors (receive packet
+//! steering), so that the loop only writes and does no receiver's work. The bare forwarder does
+//! this work itself. In the rows "forwarder, steered" its nodes are configured as the emulator's.
 //!
 //! Rates are bisected to within [`WITHIN`]. The emulator stays awake for 500 us
 //! (`emulate.busy_wait`) and has real-time priority where that is permitted, as with `--realtime`.
@@ -41,16 +41,16 @@ use limits_load::{Load, Sent};
 use limits_path::{Path, Seen, stand_back, stand_out};
 use std::process::ExitCode;
 
-/// Times that a rate is tried at most.
+/// Maximum number of tries of a rate.
 const TRIES: u32 = 2;
-/// Lateness that is allowed, in that of a bare timer.
+/// Maximum lateness, as a multiple of a bare timer's.
 const LATE: f64 = 1.5;
-/// Ratio of two rates between which nothing is looked for.
+/// Ratio of two rates at which the bisection ends.
 const WITHIN: f64 = 1.15;
-/// The part of what is offered that must arrive while the load lasts.
+/// Share of the offered load that must arrive while the load lasts.
 const ARRIVES: f64 = 0.98;
 
-/// The loads, and between which rates the limit is looked for, in units of the load a second.
+/// The loads, and the bounds for the search of each limit, in units of the load per second.
 const LOADS: [(Load, f64, f64); 3] = [
     (Load::Datagrams { payload: 64 }, 5_000.0, 400_000.0),
     (Load::Datagrams { payload: 1472 }, 5_000.0, 400_000.0),
@@ -92,16 +92,16 @@ fn all(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What is asked of a path.
+/// Condition for a rate to be carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
-    /// That everything arrives.
+    /// Everything arrives.
     Throughput,
-    /// That everything arrives, and in time.
+    /// Everything arrives, and in time.
     InTime,
 }
 
-/// Prints the limit of each load, a line of JSON each.
+/// Prints the limit of each load, one line of JSON each.
 fn limits(name: &str, path: &Path, demand: &Demand) -> Result<(), String> {
     LOADS.iter().try_for_each(|case| {
         print(&row(name, &case.0, &limit(path, case, *demand)?));
@@ -109,7 +109,7 @@ fn limits(name: &str, path: &Path, demand: &Demand) -> Result<(), String> {
     })
 }
 
-/// The highest rate that was carried, and why the next was not.
+/// The highest rate that was carried, and the reason why the next one was not.
 struct Limit {
     timer: Lateness,
     carried: Option<(f64, Seen, Sent)>,
@@ -121,6 +121,7 @@ fn limit(path: &Path, case: &(Load, f64, f64), demand: Demand) -> Result<Limit, 
     let mut limit = Limit { timer: bare_timer(), carried: None, refused: None };
     let (mut low, mut high) = (least, most);
     while high / low > WITHIN {
+        // The geometric mean, since the search ends by the ratio of the bounds.
         let rate = (low * high).sqrt();
         match attempt(path, (load, rate), demand, &mut limit.timer)? {
             Ok((seen, sent)) => (low, limit.carried) = (rate, Some((rate, seen, sent))),
@@ -130,7 +131,7 @@ fn limit(path: &Path, case: &(Load, f64, f64), demand: Demand) -> Result<Limit, 
     Ok(limit)
 }
 
-/// Whether a rate is carried; if not, why.
+/// Figures of a carried rate, or the reason why it was not carried.
 type Attempt = Result<(Seen, Sent), String>;
 
 fn attempt(
@@ -141,6 +142,7 @@ fn attempt(
 ) -> Result<Attempt, String> {
     let mut last = Err(String::new());
     for _ in 0..TRIES {
+        // Measured before each try, since the machine's own lateness changes.
         *timer = bare_timer();
         let (seen, sent) = path.carry(load, rate)?;
         last = judge(&seen, &sent, timer, demand).map(|()| (seen, sent));
@@ -151,7 +153,11 @@ fn attempt(
     Ok(last)
 }
 
-/// Whether what was seen is good enough; if not, what is wrong with it.
+/// Checks a try against the demand.
+///
+/// # Errors
+///
+/// The first condition that is not met.
 fn judge(seen: &Seen, sent: &Sent, timer: &Lateness, demand: Demand) -> Result<(), String> {
     let most = LATE * timer.p99.as_nanos() as f64 / 1e3;
     let (what, late) = (seen.late.0, seen.late.1.as_nanos() as f64 / 1e3);
@@ -173,7 +179,7 @@ fn judge(seen: &Seen, sent: &Sent, timer: &Lateness, demand: Demand) -> Result<(
     Ok(())
 }
 
-/// How late a loop is that only sleeps, in a thread with the priority of the emulator's.
+/// Lateness of a loop that only sleeps, in a thread with the priority of the emulator's.
 fn bare_timer() -> Lateness {
     const PERIOD: Duration = Duration::from_micros(500);
     let measure = || {

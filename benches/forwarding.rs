@@ -1,7 +1,8 @@
-//! What forwarding a packet costs in each queue, as in Table 4 of Aida, Tobe and Tokuda 2003: eight
-//! hosts are sent voice of 350 bytes, and a packet comes in and one goes out, a hundred repetitions
-//! of ten thousand; then what a report costs an access point that takes it and weighs anew. Prints
-//! JSON; `cargo xtask bench-forwarding` records it for the study `socps`.
+//! Cost of forwarding a packet in each queue, as in Table 4 of Aida, Tobe and Tokuda 2003. Voice
+//! packets of 350 bytes are sent to eight hosts; one packet arrives and one leaves, in a hundred
+//! repetitions of ten thousand. Then the cost of a report for an access point that verifies it and
+//! updates the weight. Prints JSON; `cargo xtask bench-forwarding` records it for the study
+//! `socps`.
 
 use fairwave_machine::Machine;
 use fairwave_queue::{Discipline, FlowKey, HfscConfig, Item, Limit, Segment, SocpsConfig, Spec};
@@ -21,9 +22,9 @@ const BYTES: u32 = 350;
 const REPETITIONS: usize = 100;
 const PACKETS: u32 = 10_000;
 const REPORTS: u32 = 1_000;
-/// Packets that wait for each host while one comes and one goes.
+/// Packets that wait for each host while one arrives and one leaves.
 const BACKLOG: u32 = 4;
-/// A voice packet on the air of 2 Mbps.
+/// Time of a voice packet on the air at 2 Mbps.
 const TICK: Duration = Duration::from_micros(2354);
 
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +86,7 @@ impl Loaded {
         self.next = (self.next + 1) % HOSTS;
     }
 
-    /// A packet comes in, and one goes out.
+    /// Enqueues one packet and dequeues one.
     fn forward(&mut self) -> Option<Voice> {
         self.now += TICK;
         self.arrive();
@@ -105,7 +106,7 @@ fn nanos(count: u32, mut work: impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(count)
 }
 
-/// What repetitions came to: least, median, mean and most.
+/// Statistics of the repetitions: minimum, median, mean and maximum.
 fn told(name: &str, mut all: Vec<f64>) -> String {
     all.sort_by(f64::total_cmp);
     let mean = all.iter().sum::<f64>() / all.len() as f64;
@@ -123,7 +124,7 @@ fn forwarding(name: &str, spec: &Spec) -> String {
     told(name, (0..REPETITIONS).map(|_| repetition()).collect())
 }
 
-/// Sealed reports of one station each 200 ms, with the times at which they leave.
+/// Sealed reports of one station every 200 ms, with their sending times.
 fn reports(key: Key, count: usize) -> Vec<(Instant, [u8; fairwave_wire::soc::LEN])> {
     let config = ReporterConfig::new(Mac::local(1), Ipv4Addr::new(10, 0, 0, 1));
     let mut reporter = Reporter::new(config, key, Instant::ZERO).expect("the usual configuration");
@@ -140,7 +141,7 @@ fn reports(key: Key, count: usize) -> Vec<(Instant, [u8; fairwave_wire::soc::LEN
     reports
 }
 
-/// A report is checked, believed, and the host's weight in the queue set anew.
+/// Verifies and accepts a report, and updates the host's weight in the queue.
 fn reporting(name: &str, spec: &Spec) -> String {
     let key = Key::new(b"what a report costs").expect("it is long enough");
     let own = || key.derive("soc station", &[b"1"]);

@@ -1,4 +1,4 @@
-//! What is sent from node to node to find out how much is carried.
+//! Loads from node to node for measuring the capacity.
 
 use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
@@ -8,9 +8,9 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// How long is sent.
+/// Length of a load.
 pub(crate) const LASTS: Duration = Duration::from_millis(500);
-/// How often the sender looks what is due: bursts are what is due in such a time.
+/// Interval between the sender's bursts: each has the packets that became due in such an interval.
 const TICK: Duration = Duration::from_micros(200);
 /// Port of the receiver.
 const PORT: u16 = 5001;
@@ -18,9 +18,9 @@ const PORT: u16 = 5001;
 const HEADERS: usize = 28;
 /// Payload of a full segment with timestamps.
 const SEGMENT: f64 = 1448.0;
-/// Bytes that a TCP sender writes at once.
+/// Bytes in each write of a TCP sender.
 const WRITE: usize = 16 << 10;
-/// Room for what a receiver has not read yet.
+/// Size of the receive buffer for data that the receiver has not read yet.
 const RECEIVE_BUFFER: usize = 32 << 20;
 
 /// A load. Its unit is a datagram, or a byte of a stream.
@@ -30,11 +30,11 @@ pub(crate) enum Load {
     Stream,
 }
 
-/// What was sent, in units.
+/// Units that were offered, sent and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) seconds: f64,
-    /// What the rate asked for.
+    /// Units that the rate requires.
     pub(crate) asked: f64,
     pub(crate) units: f64,
     pub(crate) arrived: f64,
@@ -48,7 +48,7 @@ impl Load {
         }
     }
 
-    /// Packets of so many units.
+    /// Converts units to packets.
     pub(crate) fn packets(self, units: f64) -> f64 {
         match self {
             Self::Datagrams { .. } => units,
@@ -56,7 +56,7 @@ impl Load {
         }
     }
 
-    /// Megabits a second of IP packets, or of a stream, for so many units a second.
+    /// Converts units per second to megabits per second of IP packets, or of a stream.
     pub(crate) fn mbps(self, units: f64) -> f64 {
         match self {
             Self::Datagrams { payload } => units * 8e-6 * (payload + HEADERS) as f64,
@@ -64,11 +64,12 @@ impl Load {
         }
     }
 
-    /// When a packet of this load was sent, by [`Clock::now`] of the sender's clock; `None` for a
-    /// stream, and for packets of others.
+    /// Sending time of a packet of this load, by [`Clock::now`] of the sender's clock; `None` for a
+    /// stream, and for packets that do not belong to the load.
     pub(crate) fn stamp(self, packet: &[u8]) -> Option<Instant> {
         let Self::Datagrams { payload } = self else { return None };
-        // ICMPv6 of the devices and the like are packets, too. Records may have the head alone.
+        // Devices also send packets such as ICMPv6. The record of a packet may contain only its
+        // head.
         let is_ours = packet.first() == Some(&0x45) && packet.get(9) == Some(&17);
         let total = u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]);
         if !is_ours || usize::from(total) != payload + HEADERS {
@@ -78,9 +79,9 @@ impl Load {
         Some(Instant::from_nanos(u64::from_le_bytes(*stamp)))
     }
 
-    /// Sends so many units a second from the first node to the second, whose address is `to`. What
-    /// arrives until shortly after the last was sent counts. Datagrams say when they were sent, by
-    /// `stamps`.
+    /// Sends `rate` units a second from the first node to the second, whose address is `to`. Units
+    /// that arrive until 20 ms after the end count. Datagrams carry their sending times by the
+    /// clock `stamps`.
     pub(crate) fn send(
         self,
         namespaces: &Namespaces,
@@ -101,6 +102,7 @@ impl Load {
             let mut elapsed = Duration::ZERO;
             while elapsed < LASTS {
                 let due = (rate * elapsed.as_secs_f64()) as u64;
+                // Writes may block, so the end of the load is checked within a burst too.
                 while units < due && clock.now().as_nanos() < LASTS.as_nanos() {
                     units += write();
                 }
@@ -108,7 +110,8 @@ impl Load {
                 elapsed = Duration::from_nanos(clock.now().as_nanos());
             }
             let seconds = elapsed.as_secs_f64();
-            // What is under way: a queue of a tenth of a second would be a rate not carried.
+            // Time for packets in flight. It is short, so that a queue of a tenth of a second
+            // counts as loss.
             clock.sleep_until(clock.now() + Duration::from_millis(20));
             let arrived = arrived.load(Ordering::Relaxed) as f64;
             over.store(true, Ordering::Relaxed);
@@ -116,7 +119,7 @@ impl Load {
         })
     }
 
-    /// What sends, and what receives; each says how many units it did.
+    /// The functions that send and receive; each returns the number of units that it handled.
     fn connect(
         self,
         namespaces: &Namespaces,
@@ -133,7 +136,7 @@ impl Load {
 
 type Work = Box<dyn FnMut() -> u64 + Send>;
 
-/// How long a reader waits before it looks whether all is over.
+/// Timeout of a reader's wait, after which it checks whether the load is over.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 
 fn datagrams(

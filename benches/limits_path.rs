@@ -1,4 +1,4 @@
-//! What carries packets from node to node: the emulator with a world, or a bare forwarder.
+//! Carriers of packets from node to node: the emulator with a world, or a bare forwarder.
 
 use crate::limits_load::{LASTS, Load, Sent};
 use fairwave_emulator::address;
@@ -22,25 +22,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// How long the emulator stays awake before events and after packets: longer than the sender's
-/// pauses, so that it never has to be woken under load (`emulate.busy_wait`).
+/// Time that the emulator stays awake before events and after packets. It is longer than the
+/// sender's pauses, so that the emulator never has to be woken under load (`emulate.busy_wait`).
 const AWAKE: Duration = Duration::from_micros(500);
 
-/// Gives the calling thread the last processor to itself, and a real-time priority. Without
-/// permission it has the usual one, as all others have.
+/// Reserves the last processor for the calling thread, and gives it a real-time priority. Without
+/// permission the thread keeps the usual priority, as all others have.
 pub(crate) fn stand_out() {
     own_processor().iter().for_each(OwnProcessor::take);
     let _ = become_realtime();
 }
 
-/// Leaves the last processor to who [stands out](stand_out): for the caller, and for all threads
-/// that it will start. A thread of usual priority that waits behind a real-time one that stays awake
-/// is seen to by the kernel only after milliseconds, which would be a measure of its load balancing.
+/// Leaves the last processor to the thread that [stands out](stand_out); applies to the caller and
+/// to all threads that it will start. If a thread of usual priority waited there behind a real-time
+/// thread that stays awake, the kernel would move it only after milliseconds. The benchmark would
+/// then measure the kernel's load balancing.
 pub(crate) fn stand_back() {
     own_processor();
 }
 
-/// Reserved once, by the thread that starts all others.
+/// The processor, reserved once by the thread that starts all others.
 fn own_processor() -> &'static Option<OwnProcessor> {
     static OWN: OnceLock<Option<OwnProcessor>> = OnceLock::new();
     OWN.get_or_init(OwnProcessor::reserve)
@@ -53,36 +54,37 @@ pub(crate) struct Path {
     nodes: [NodeId; 2],
 }
 
-/// What the carrier saw.
+/// Figures of the carrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// Packets that a device did not take or that waited too long to be read.
+    /// Packets that a device refused or that waited too long to be read.
     pub(crate) lost_here: u64,
-    /// Packets that ended in the world.
+    /// Packets that were lost in the world.
     pub(crate) lost_in_world: u64,
-    /// What was latest at p99, and how late.
+    /// The largest lateness at p99, and its name.
     pub(crate) late: (&'static str, Duration),
-    /// The part of a processor that it used.
+    /// Share of a processor that it used.
     pub(crate) cpu_load: f64,
     packets: u64,
     turns: u64,
 }
 
-/// The latest of several at p99, with their names.
+/// The largest of several latenesses at p99, with its name.
 fn latest<const N: usize>(all: [(&'static str, Duration); N]) -> (&'static str, Duration) {
     all.into_iter().max_by_key(|(_, late)| *late).unwrap_or_default()
 }
 
 impl Seen {
-    /// How often it went through its loop for each packet.
+    /// Number of turns of its loop per packet.
     pub(crate) fn wakes_per_packet(&self) -> f64 {
         self.turns as f64 / self.packets.max(1) as f64
     }
 }
 
 impl Path {
-    /// Two namespaces without a world between them, and without offloads. Bare, the forwarder does
-    /// the receiver's work, too, up to its socket; else others do, as beside the emulator.
+    /// Two namespaces without a world between them, and without offloads. If `is_bare`, the
+    /// forwarder also does the receiver's work up to its socket. Otherwise other processors do it,
+    /// as for the emulator.
     pub(crate) fn forwarder(is_bare: bool) -> Result<Self, String> {
         Self::new(None, [NodeId(0), NodeId(1)], (Offload::Off, !is_bare))
     }
@@ -116,7 +118,7 @@ impl Path {
         Ok(Self { namespaces, world, nodes })
     }
 
-    /// Carries a load at a rate, and says what came of it.
+    /// Carries a load at a rate, and returns the figures of both sides.
     pub(crate) fn carry(&self, load: Load, rate: f64) -> Result<(Seen, Sent), String> {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = Clock::start();
@@ -140,7 +142,7 @@ impl Path {
         Ok((seen, sent?))
     }
 
-    /// Packets that the kernel dropped as nobody had read those before them.
+    /// Packets that the kernel dropped since earlier ones had not been read.
     fn dropped(&self) -> Result<u64, String> {
         let unread = |node| self.namespaces.unread(node).map_err(|error| error.to_string());
         Ok(unread(0)? + unread(1)?)
@@ -202,7 +204,7 @@ impl Path {
         })
     }
 
-    /// The least that carries packets: one thread that waits, reads and writes.
+    /// The minimum that carries packets: one thread that waits, reads and writes.
     fn forward(&self, load: Load, clock: Clock, stop: &AtomicBool) -> Result<Seen, String> {
         let fault = |error: rustix::io::Errno| error.to_string();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(fault)?;
@@ -246,13 +248,13 @@ impl Path {
     }
 }
 
-/// A record in memory: what it says of when packets were read, and packets of when they were sent,
-/// is how long they waited to be read.
+/// A record in memory. From its times of reading and the packets' own sending times follows how
+/// long packets waited to be read.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    /// How long packets of a load waited; `None` if they do not say when they were sent.
+    /// Waiting times of a load's packets; `None` if they do not carry their sending times.
     fn waits(&self, load: Load) -> Result<Option<Lateness>, String> {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = Reader::new(&bytes[..]).map_err(|error| error.to_string())?;

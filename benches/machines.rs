@@ -1,4 +1,4 @@
-//! The parts that every simulated packet passes.
+//! State machines through which every simulated packet passes.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fairwave_machine::Machine;
@@ -35,8 +35,8 @@ impl Pair {
         pair
     }
 
-    /// Fills the send buffer and carries everything both have to send; how many segments went
-    /// one way and the other.
+    /// Fills the send buffer and carries everything that both ends have to send. Returns the number
+    /// of segments in each direction.
     fn round(&mut self) {
         self.now += Duration::from_millis(1);
         self.sender.handle(self.now, Input::Write(Virtual(self.sender.send_space())));
@@ -77,7 +77,7 @@ fn tcp(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The earliest deadline moves to a random later time: what every event does once or twice.
+/// Moves the earliest deadline to a random later time, as every event does once or twice.
 fn deadlines(criterion: &mut Criterion) {
     let mut random = Seed(1).stream("deadlines");
     let mut deadlines = Deadlines::new(MACHINES as usize);

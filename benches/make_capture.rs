@@ -1,9 +1,9 @@
 //! A capture of any length for `cargo xtask bench-trace`: `make-capture FILE BYTES`.
 //!
-//! Sixteen TCP connections between hosts of two Ethernets, full segments one way and an ACK for
-//! each two the other way, by turns. Of each hundred segments one is missing and comes again 40
-//! segments later, behind duplicate ACKs with the SACK block that it makes. Classic pcap with
-//! microseconds, which the oldest of the peers reads.
+//! Sixteen TCP connections between hosts of two Ethernets take turns. Full segments go one way, and
+//! an ACK for every two of them the other way. Of each hundred segments one is missing. It is
+//! retransmitted 40 segments later, after duplicate ACKs with the corresponding SACK block. The
+//! format is classic pcap with microseconds, which the oldest of the compared programs reads.
 
 use fairwave_units::Seq32;
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -14,9 +14,9 @@ use std::net::Ipv4Addr;
 
 const CONNECTIONS: u32 = 16;
 const SEGMENT: u32 = 1448;
-/// Of so many segments one is lost.
+/// Number of segments of which one is lost.
 const LOST: u32 = 100;
-/// So many segments later it comes again.
+/// Number of segments after which the lost one is retransmitted.
 const LATER: u32 = 40;
 
 fn main() -> Result<(), String> {
@@ -45,20 +45,20 @@ fn write(path: &str, bytes: u64) -> std::io::Result<()> {
 /// A connection whose data goes from the first host to the second.
 struct Connection {
     number: u32,
-    /// Segments sent so far; each has its number.
+    /// Number of segments sent so far; segments are numbered from zero.
     sent: u32,
-    /// The segment that is missing.
+    /// The missing segment.
     hole: Option<u32>,
     ids: [u16; 2],
 }
 
-/// What a packet of a connection says.
+/// Header fields of a packet of a connection.
 #[derive(Clone, Copy)]
 struct Said {
     flags: Flags,
     seq: u32,
     ack: u32,
-    /// The SACK block, as segments.
+    /// The SACK block, in segments.
     sack: Option<(u32, u32)>,
     payload_len: u32,
 }
@@ -77,10 +77,11 @@ impl Connection {
         self.say(0, self.acking(self.seq(0), 1, None, 0), out)
     }
 
-    /// The next segment, and what is said to it.
+    /// Writes the next segment, and the ACK for it.
     fn next(&mut self, out: &mut Pcap) -> std::io::Result<()> {
         let number = self.sent;
         self.sent += 1;
+        // In the middle of each hundred, so that the handshake is followed by segments in order.
         if number % LOST == LOST / 2 {
             self.hole = Some(number);
             return Ok(());
@@ -113,7 +114,7 @@ impl Connection {
         (self.number << 24).wrapping_add(segment.wrapping_mul(SEGMENT)).wrapping_add(1)
     }
 
-    /// Writes what one of the two hosts says.
+    /// Writes a packet from one of the two hosts.
     fn say(&mut self, host: usize, said: Said, out: &mut Pcap) -> std::io::Result<()> {
         let addresses = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 2, 2)];
         let ports = [40_000 + self.number as u16, 5_001];

@@ -1,7 +1,8 @@
-//! One run of a scenario file with as much observation as asked for, whose cost `cargo xtask
-//! bench-ns3` takes: `measured-run FILE none|off|DIRECTORY`. `none` runs the simulator alone, `off`
-//! what a sweep without recording runs (a summary, no files); a directory records everything that
-//! the scenario asks for. Prints what was simulated and how much memory that took, as JSON.
+//! One run of a scenario file with the requested amount of observation, whose cost `cargo xtask
+//! bench-ns3` measures: `measured-run FILE none|off|DIRECTORY`. `none` runs the simulator alone.
+//! `off` does the same as a sweep without recording (a summary, no files). With a directory,
+//! everything is recorded that the scenario requests. Prints the amount simulated and the memory
+//! used, as JSON.
 
 use fairwave_lab::run::{self, Output};
 use fairwave_scenario::plan::{Job, Plan};
@@ -41,7 +42,7 @@ fn observed(plan: &Plan, job: Job, output: Output<'_>) -> Result<[u64; 3], Strin
     Ok([run.summary.simulated_ns, run.summary.frames, run.summary.events])
 }
 
-/// The most memory that this process had resident so far, in KiB, where the system tells.
+/// Peak resident memory of this process, in KiB, if the system reports it.
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,7 +1,7 @@
-//! One run of a timed world, for a profiler: `one-run udp 1000` simulates 1000 ms of fifty
-//! saturated stations, `one-run tcp 10000` ten seconds of sixteen uploads; a third argument is
-//! another number of stations. Prints the frames put on the air, so that two lengths give the
-//! instructions a frame takes, construction aside.
+//! One run of a timed world, for a profiler. `one-run udp 1000` simulates 1000 ms of fifty
+//! saturated stations, `one-run tcp 10000` ten seconds of sixteen uploads; a third argument
+//! replaces the number of stations. Prints the number of frames on the air: the difference of two
+//! lengths gives the instructions per frame, without the construction.
 
 mod worlds;
 

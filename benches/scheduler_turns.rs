@@ -1,9 +1,8 @@
-//! What a packet costs in each scheduler of hosts, in nanoseconds and instructions: the least of
-//! many short batches, which another program on the same core disturbs least.
-//!
-//! `scheduler-turns` measures all, and fits a + b log2 n; names of schedulers measure those.
-//! `scheduler-turns SCHEDULER HOSTS PACKETS TURNS` makes so many turns, for a profiler: two
-//! lengths give the instructions that a turn takes, without what comes before.
+//! Cost of a packet in each scheduler of hosts, in nanoseconds and instructions: the minimum of
+//! many short batches, which is hardly disturbed by other programs on the same core.
+//! `scheduler-turns` measures all schedulers, and fits a + b log2 n; with names of schedulers it
+//! only measures those. `scheduler-turns SCHEDULER HOSTS PACKETS TURNS` makes TURNS turns, for a
+//! profiler: the difference of two lengths gives the instructions per turn, without the set-up.
 
 mod turns;
 
@@ -43,13 +42,14 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds of a turn in the least batch.
+/// Nanoseconds of a turn in the fastest batch.
 fn least(loaded: &mut Loaded) -> f64 {
+    // Warms up the caches before the measurement.
     (0..100).for_each(|_| _ = batch(loaded));
     (0..BATCHES).map(|_| batch(loaded)).fold(f64::INFINITY, f64::min)
 }
 
-/// Nanoseconds of a turn, over a batch of them.
+/// Nanoseconds of a turn, as a mean over a batch.
 #[expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -61,7 +61,7 @@ fn batch(loaded: &mut Loaded) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(TURNS)
 }
 
-/// The line through the points (log2 hosts, ns) by least squares: where it begins, and its slope.
+/// Fits a line to the points (log2 hosts, ns) by least squares. Returns its intercept and slope.
 fn fit(ns: [f64; HOSTS.len()]) -> (f64, f64) {
     let x = HOSTS.map(|hosts| math::ln(f64::from(hosts)) / core::f64::consts::LN_2);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

@@ -1,5 +1,5 @@
-//! What a packet costs in each scheduler of hosts, one into the queue and one out of it, as hosts
-//! are added.
+//! Cost of a packet in each scheduler of hosts, one enqueued and one dequeued, for growing numbers
+//! of hosts.
 
 mod turns;
 

@@ -1,4 +1,4 @@
-//! What a segment costs with two, three and eight paths, both ends and the acknowledgement counted.
+//! Cost of a segment with two, three and eight paths, including both ends and the acknowledgement.
 
 mod shake_pair;
 

@@ -1,4 +1,5 @@
-//! Two SHAKE connections joined by paths without delay or loss, for what measures a segment.
+//! Two SHAKE connections joined by paths without delay or loss, for measuring the cost of a
+//! segment.
 
 use fairwave_machine::Machine;
 use fairwave_shake::{Config, Connection, Input, Profile};
@@ -10,7 +11,7 @@ use fairwave_wire::shake::Side;
 pub(crate) struct Pair {
     ends: [Connection<Virtual>; 2],
     now: Instant,
-    /// Messages of the opener so far.
+    /// Number of messages that the opener has sent.
     pub(crate) sent: u64,
 }
 
@@ -39,7 +40,7 @@ impl Pair {
         }
     }
 
-    /// Fills the send buffer and carries what both have to send.
+    /// Fills the send buffer and carries everything that both ends have to send.
     pub(crate) fn round(&mut self) {
         self.now += Duration::from_millis(1);
         let space = self.ends[0].send_space();

@@ -1,6 +1,6 @@
-//! `shake-segments PATHS ROUNDS` sends over so many paths for so many milliseconds, for a profiler,
-//! and prints the segments sent: two lengths give the instructions that a segment takes with both
-//! ends and its acknowledgement, without what comes before.
+//! `shake-segments PATHS ROUNDS` sends over PATHS paths for ROUNDS milliseconds, for a profiler,
+//! and prints the number of segments sent. The difference of two lengths gives the instructions per
+//! segment with both ends and its acknowledgement, without the set-up.
 
 mod shake_pair;
 

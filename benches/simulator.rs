@@ -1,4 +1,4 @@
-//! Whole simulations, in frames put on the air.
+//! Speed of whole simulations, in frames on the air.
 
 mod worlds;
 
@@ -26,7 +26,7 @@ fn udp(criterion: &mut Criterion) {
     time(criterion, "50 saturated stations, 100 ms", &world);
 }
 
-/// Ten seconds, so that slow start weighs little.
+/// Ten seconds, so that slow start has little influence.
 fn tcp(criterion: &mut Criterion) {
     time(criterion, "16 TCP uploads, 10 s", &worlds::tcp_uploads(16, Duration::from_secs(10)));
 }

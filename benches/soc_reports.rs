@@ -1,8 +1,9 @@
-//! What a report costs `soc::AccessPoint` while 200 stations report each 20 ms, in nanoseconds: the
-//! least of many rounds, which another program on the same core disturbs least, and the median.
+//! Cost of a report for `soc::AccessPoint` while 200 stations report every 20 ms, in nanoseconds:
+//! the minimum of many rounds, which is hardly disturbed by other programs on the same core, and
+//! the median.
 //!
-//! `soc-reports ROUNDS` takes so many rounds, for a profiler: two lengths give the instructions
-//! that a report takes, without what comes before.
+//! `soc-reports ROUNDS` makes ROUNDS rounds, for a profiler: the difference of two lengths gives
+//! the instructions per report, without the set-up.
 
 use fairwave_machine::Machine;
 use fairwave_soc::{
@@ -18,7 +19,7 @@ use std::num::NonZeroU16;
 
 const STATIONS: u32 = 200;
 const INTERVAL_MS: u64 = 20;
-/// Reports are gathered for so long, which is a little less than `fairwave soc ap` does.
+/// Time for which reports are gathered, slightly shorter than in `fairwave soc ap`.
 const GATHER_MS: u64 = 10;
 const ROUNDS: u64 = 500;
 const SESSION: Session = Session([5; SESSION_LEN]);
@@ -51,14 +52,15 @@ impl Crowd {
         let keys = stations.map(|station| (station, SESSION.key(&own(station)))).collect();
         let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
         let table = TableConfig::new(Policies::per_host((pw.curve)()));
-        // The first reports come together, where a real crowd's do not.
+        // All first reports arrive together, unlike those of a real crowd: do not pace them.
         let strangers_pace = Duration::ZERO;
         let config = ApConfig { strangers_pace, ..ApConfig::new(table, network, SESSION) };
         Self { ap: AccessPoint::new(config), keys }
     }
 
-    /// Each station's report of a round, in another order than that of addresses.
+    /// Each station's report of a round, in an order that differs from that of the addresses.
     fn sealed(&self, round: u64) -> Vec<Heard> {
+        // 73 and the number of stations have no common factor, so each station has its turn.
         let order = (0..self.keys.len()).map(|index| index * 73 % self.keys.len());
         let seal = |index: usize| {
             let (station, key) = &self.keys[index];
@@ -77,7 +79,7 @@ impl Crowd {
         order.map(seal).collect()
     }
 
-    /// Takes a round's reports; nanoseconds for each.
+    /// Handles a round's reports. Returns the nanoseconds per report.
     #[expect(
         clippy::disallowed_types,
         clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Schedulers of hosts under load, for what measures them.
+//! Schedulers of hosts under load, for measurements.
 
 use fairwave_queue::{
     Discipline, FlowKey, HfscConfig, HostConfig, Item, Kind, Limit, Segment, ServiceCurve,
@@ -6,11 +6,11 @@ use fairwave_queue::{
 };
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// Numbers of hosts that are measured.
+/// Numbers of hosts for the measurement.
 pub(crate) const HOSTS: [u32; 4] = [8, 100, 1000, 10_000];
-/// Packets of every host, and what that is called.
+/// Packets of every host, and the name of that load.
 pub(crate) const LOADS: [(u32, &str); 2] = [(8, "backlogged"), (1, "one packet each")];
-/// What a packet takes on a link of 1 Gbps.
+/// Time of a packet on a link of 1 Gbps.
 const TICK: Duration = Duration::from_micros(8);
 const UNBOUNDED: Limit = Limit::Packets(u32::MAX);
 
@@ -44,7 +44,7 @@ impl Item for Packet {
     }
 }
 
-/// What is measured: first in, first out beside every scheduler of hosts.
+/// Measured queues: first in, first out and every scheduler of hosts.
 pub(crate) fn specs() -> Vec<(&'static str, Spec)> {
     let hosts = HostConfig { host_limit: UNBOUNDED, ..HostConfig::of(UNBOUNDED) };
     let promised = Some(ServiceCurve::linear(BitRate(10_000)));
@@ -79,10 +79,11 @@ impl Loaded {
         Self { queue, now: Instant::ZERO, random: 1 }
     }
 
-    /// One packet out, and one for the same host in: all stay backlogged.
+    /// Dequeues one packet and enqueues one for the same host, so that all hosts stay backlogged.
     pub(crate) fn turn(&mut self) -> u32 {
         self.now += TICK;
         let Some(mut packet) = self.queue.pop(self.now) else { return 0 };
+        // A linear congruential generator: cheap enough not to disturb the measurement.
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         packet.bytes = 100 + (self.random >> 16) % 1400;
         self.queue.push(self.now, packet);

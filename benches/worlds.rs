@@ -1,4 +1,4 @@
-//! The worlds that are timed: one 802.11a cell, an AP, and a server behind a wired link.
+//! Worlds for timing: one 802.11a cell, an AP, and a server behind a wired link.
 
 use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
@@ -19,8 +19,8 @@ pub(crate) fn saturated_uplink(stations: u32, duration: Duration) -> World {
     world
 }
 
-/// `stations` stations that upload to the server by NewReno, an ACK for two segments, starting
-/// one after another within the first 100 ms.
+/// `stations` stations that upload to the server by NewReno, with an ACK for every two segments.
+/// They start one after another within the first 100 ms.
 pub(crate) fn tcp_uploads(stations: u32, duration: Duration) -> World {
     let delayed_ack = DelayedAck { every: 2, ..Config::default().delayed_ack };
     let tcp = TcpFlow {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What rc80211_minstrel_ht.c uses of the kernel.
+// The parts of the kernel that rc80211_minstrel_ht.c uses.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,7 +107,7 @@ struct ieee80211_tx_rate { s8 idx; u16 count, flags; };
 struct ieee80211_tx_info {
     u32 flags;
     struct { u32 flags; } control;
-    // The kernel has bytes for the lengths; 802.11ax has A-MPDUs of 256 MPDUs.
+// The kernel uses bytes for the lengths, but 802.11ax has A-MPDUs of 256 MPDUs.
     struct {
         struct ieee80211_tx_rate rates[IEEE80211_TX_MAX_RATES];
         u16 ampdu_ack_len, ampdu_len;
@@ -196,7 +196,7 @@ static inline u8 ieee80211_rate_get_vht_nss(const struct ieee80211_tx_rate *rate
     return (rate->idx >> 4) + 1;
 }
 
-// Microseconds of a frame of 802.11a (clause 17.4.3) after SIFS; the rate in 100 kbps.
+// Duration in microseconds of a frame of 802.11a (clause 17.4.3) after SIFS; the rate in 100 kbps.
 static inline int ieee80211_frame_duration(int band, size_t bytes, int rate, int erp,
                                            int short_preamble, int shift)
 {

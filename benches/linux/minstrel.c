@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Linux's Minstrel-HT as a program: reads what becomes of attempts, writes the rates to send at.
+// Linux's Minstrel-HT as a program: reads results of attempts, writes the rates for sending.
 //
 //   minstrel STANDARD STREAMS WIDTH SEED
 //       STANDARD: 0 802.11n, 1 ac, 2 ax; WIDTH: 0 20 MHz, 1 40, 2 80, 3 160
-//   choose US ATTEMPT    which rate the attempt (from 0) at a frame goes at:
+//   choose US ATTEMPT    writes the rate of an attempt (from 0) at a frame:
 //                        STREAMS WIDTH MCS SAMPLE
-//   hear US SENT ACKED   its MPDUs, and how many were acknowledged
+//   hear US SENT ACKED   reports the number of its MPDUs, and of the acknowledged ones
 #include "kernel.h"
 
 unsigned long jiffies;
@@ -25,7 +25,7 @@ static struct sta_info station;
 static struct minstrel_priv *minstrel;
 static struct minstrel_ht_sta *state;
 
-// The frame under way: its chain, attempts at each stage, and the last attempt.
+// The frame in progress: its chain, attempts at each stage, and the most recent attempt.
 static struct ieee80211_tx_rate chain[STAGES];
 static int tries[STAGES], stage = STAGES, last_stage, sent, acked;
 static bool is_sample, is_open;
@@ -37,7 +37,7 @@ void rate_control_set_rates(struct ieee80211_hw *own, struct ieee80211_sta *sta,
     table = rates;
 }
 
-// 802.11ax at a guard interval of 800 ns: in place of the groups of 802.11ac.
+// Replaces the groups of 802.11ac by those of 802.11ax with a guard interval of 800 ns.
 static void use_he(int streams, int width)
 {
     static const int tones[] = {234, 468, 980, 1960};
@@ -73,7 +73,7 @@ static void associate(int standard, int streams, int width)
     for (int i = 0; i < streams; i++)
         sta->deflink.ht_cap.mcs.rx_mask[i] = 0xff;
     sta->deflink.vht_cap.vht_supported = standard > 0;
-    // Two bits a number of streams: 2 is MCS 9, 3 none.
+// Two bits for each number of streams: 2 means up to MCS 9, 3 not supported.
     for (int i = 0; i < 8; i++)
         sta->deflink.vht_cap.vht_mcs.tx_mcs_map |= (i < streams ? 2 : 3) << 2 * i;
     minstrel = minstrel_ht_alloc(&hw);
@@ -88,7 +88,7 @@ static bool is_over(void)
     return stage >= STAGES || chain[stage].idx < 0;
 }
 
-// Reports the frame under way, as a driver does when its hardware is done with it.
+// Reports the frame in progress, as a driver does when its hardware has finished it.
 static void report(void)
 {
     struct ieee80211_tx_info info = {0};

@@ -1,5 +1,5 @@
-//! Captures of any kind, compressed or not: the reader ends, with little memory, and what it says
-//! of a damaged capture is true.
+//! Captures of any kind, compressed or not: the reader ends, with little memory, and its report of
+//! a damaged capture is correct.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// Uncompressed bytes that are enough of a bomb.
+/// Uncompressed bytes after which a decompression bomb has been read far enough.
 const ENOUGH: u64 = 8 << 20;
 
 fuzz_target!(|bytes: Vec<u8>| {

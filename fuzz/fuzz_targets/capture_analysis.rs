@@ -1,7 +1,7 @@
 //! Captures of any packets, analysed and compared with themselves.
 //!
-//! Each packet is one of TCP or UDP between few ports, so that connections have a past; its header
-//! is as the fuzzer says.
+//! Each packet is one of TCP or UDP between few ports, so that connections have several packets.
+//! Its header comes from the fuzzer.
 #![no_main]
 
 use fairwave_trace::analysis::compare::{self, Comparison};
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 /// Time to the next packet in microseconds, ports and protocol, header and options.
 type Packet<'a> = (i32, u8, [u8; 16], &'a [u8]);
 
-/// IPv4 around what the fuzzer says.
+/// Puts an IPv4 header in front of the fuzzer's bytes.
 fn bytes((_, ends, header, rest): &Packet<'_>) -> Vec<u8> {
     let options = &rest[..rest.len().min(200)];
     let mut bytes = vec![0x45, 0, 0, 0, header[0], ends >> 4, 0, 0, 64, 0, 0, 0];

@@ -5,7 +5,7 @@ use fairwave_wire::pcapng::LinkType;
 use fairwave_wire::{ip, link};
 use libfuzzer_sys::fuzz_target;
 
-/// Every link type that is opened, and one that is not.
+/// Every supported link type, and one that is not supported.
 const LINKS: [u16; 13] = [0, 1, 12, 14, 101, 105, 108, 113, 127, 228, 229, 276, 147];
 
 fuzz_target!(|input: (u8, u32, &[u8])| {

@@ -1,4 +1,4 @@
-//! Records of emulated runs: any bytes end in entries and at most one error.
+//! Records of emulated runs: any bytes yield entries and at most one error.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a kernel hands over, whatever it is: cut, described, changed and joined again.
+//! Any frame from a kernel: it is split, described, changed and coalesced again.
 //!
 //! The first bytes are the header that a TUN device puts in front of a frame.
 
@@ -8,7 +8,7 @@ use fairwave_emulator::offload::{Header, Joiner, Segments};
 use fairwave_emulator::packet;
 use libfuzzer_sys::fuzz_target;
 
-/// Enough for a segment of any shape; one of 64 KiB may be cut into as many pieces.
+/// Enough pieces for a segment of any shape; one of 64 KiB may be split into 65,536 pieces.
 const PIECES: usize = 64;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,5 +1,5 @@
-//! A member of a cluster, whatever outsiders and insiders say and its host does: it comes to rest,
-//! never wakes in the past, and keeps no more than it may.
+//! A member of a cluster, with any messages of outsiders and insiders and any action of its host.
+//! Its output ends, it never wakes in the past, and its state stays bounded.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fn id(number: u64) -> MemberId {
     MemberId(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
 }
 
-/// Takes what the fuzzer has; zeros when it has no more.
+/// The fuzzer's bytes; zeros after their end.
 struct Tape<'a>(&'a [u8]);
 
 impl Tape<'_> {
@@ -52,7 +52,8 @@ struct Stage {
     now: Instant,
     number: u64,
     cluster: Key,
-    /// Sessions with the victim: the one that was opened to borrow, and the one to lend.
+    /// Sessions with the victim: the first in which it lends to the insider, the second in which it
+    /// borrows from the insider.
     sessions: [Option<Key>; 2],
 }
 
@@ -67,7 +68,7 @@ impl Stage {
         Self { member, now: Instant::ZERO, number: 1 << 32, cluster, sessions: [None, None] }
     }
 
-    /// Takes all outputs. The insider answers as one who wants a session and leases.
+    /// Takes all outputs. The insider answers as if it wanted a session and leases.
     fn drain(&mut self, insider: u64) {
         let mut outputs = 0;
         while let Some(output) = self.member.poll(self.now) {
@@ -105,7 +106,7 @@ impl Stage {
         assert!(census.lenders <= 64 && census.resting <= 256 && census.lent <= 16 * 4);
     }
 
-    /// A message of an insider, which the format allows.
+    /// Sends a well-formed message of an insider.
     fn say(&mut self, insider: u64, body: Body, key: Option<&Key>) {
         self.number += 1;
         let number = NonZeroU64::new(self.number).expect("it begins above zero");
@@ -148,7 +149,7 @@ impl Stage {
         self.say(insider, Body::Ask(ask), key.as_ref());
     }
 
-    /// Bytes of an insider, sealed with the cluster's key or a session's.
+    /// Delivers bytes of an insider, sealed with the cluster's key or a session's.
     fn hear(&mut self, insider: u64, kind: u8, body: &[u8], key: Option<&Key>) {
         self.number += 1;
         let mut bytes = [&b"FWcl"[..], &[1, kind, 0, 0]].concat();
@@ -157,7 +158,8 @@ impl Stage {
             bytes.extend(word.to_be_bytes());
         }
         bytes.extend(body);
-        // Zeros where the format wants them, so that the fuzzer need not find their number.
+        // Pad with zeros to the length that the format requires, so that the fuzzer need not find
+        // it.
         let len = if matches!(kind, 1 | 2) { ANNOUNCE_LEN } else { HELLO_LEN };
         if matches!(kind, 1 | 2 | 4) && bytes.len() + TAG_LEN < len {
             bytes.resize(len - TAG_LEN, 0);

@@ -1,8 +1,8 @@
-//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and adds to: nobody
-//! panics, drains end, deadlines are not in the past, and a listener keeps a bounded number of
+//! DCCP between two endpoints whose packets a fuzzer changes, drops, repeats and injects. Nothing
+//! panics, each drain ends, and no deadline lies in the past. A listener keeps a bounded number of
 //! connections and answers each datagram with a bounded number of its own.
 //!
-//! The packets are inside UDP, where no checksum has to be guessed.
+//! The packets are inside UDP, where no checksum has to be correct.
 
 #![no_main]
 
@@ -19,9 +19,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 7);
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 9);
-/// Datagrams that one fact may cause: those of a window of CCID 2, and acknowledgements.
+/// Maximum number of datagrams caused by one input: those of a window of CCID 2, and
+/// acknowledgements.
 const MOST_OUTPUTS: usize = 5_000;
-/// Datagrams under way; more are lost.
+/// Maximum number of datagrams in flight; more are lost.
 const UNDER_WAY: usize = 64;
 
 struct Line {
@@ -77,13 +78,13 @@ impl Line {
         assert!(self.ends[end].accounts().count() <= 16, "connections are not bounded");
     }
 
-    /// Whose deadline is the first, and when.
+    /// The earliest deadline, and the endpoint that it belongs to.
     fn first(&self) -> Option<(Instant, usize)> {
         let next = |end: usize| self.ends[end].deadline().map(|at| (at, end));
         [next(0), next(1)].into_iter().flatten().min()
     }
 
-    /// Wakes whoever is first.
+    /// Wakes the endpoint with the earliest deadline.
     fn wake(&mut self) {
         let Some((at, end)) = self.first() else { return };
         self.now = at.max(self.now);
@@ -91,7 +92,7 @@ impl Line {
         self.drain(end);
     }
 
-    /// Lets time pass: nobody's deadline is passed over.
+    /// Advances the time, and wakes each endpoint at its deadlines.
     fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         let mut wakes = 0;

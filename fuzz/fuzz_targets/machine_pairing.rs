@@ -1,5 +1,5 @@
-//! Both ends of a pairing, with somebody in between who drops, repeats, changes and makes up what
-//! they say: no key is given unless both show the same code, and then it is the station's.
+//! Both ends of a pairing, and an attacker between them who drops, repeats, changes and forges
+//! messages. No key is given unless both ends show the same code, and then it is the station's key.
 
 #![no_main]
 
@@ -15,15 +15,16 @@ use libfuzzer_sys::fuzz_target;
 const STATION: Mac = Mac::local(7);
 const ACCESS_POINT: Mac = Mac::local(1);
 const LASTS: Duration = Duration::from_secs(20);
-/// Bytes of a step: what, on which message, when, where a byte changes, and by what.
+/// Bytes of a step: the action, the message, the time, the position of a changed byte, and the
+/// change.
 const STEP: usize = 5;
 
 struct Between {
     station: Joiner,
     access_point: Registrar,
-    /// All that was said, and whether by the station.
+    /// All messages so far, and whether the station sent them.
     said: Vec<(bool, Message)>,
-    /// What the station shows.
+    /// The code that the station shows.
     shown: Option<Code>,
     is_confirmed: bool,
 }
@@ -112,7 +113,7 @@ fuzz_target!(|bytes: &[u8]| {
         changed[at] ^= by;
         match kind % 4 {
             0 | 1 => between.deliver(now, by_station, message),
-            // To the one who said it.
+            // Reflected to its sender.
             2 => between.deliver(now, !by_station, message),
             _ => {
                 if let Ok(message) = Message::parse(&changed) {

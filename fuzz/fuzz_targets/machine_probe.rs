@@ -1,9 +1,9 @@
-//! The receiving end of a probe, whatever outsiders and owners of the key send: no answer is longer
-//! than what it answers, packets that were ordered stay within what was granted and go to the
-//! session's address alone, sessions stay few, and no deadline lies in the past.
+//! The receiving end of a probe, with any messages of outsiders and owners of the key. Answers are
+//! never longer than the message that they answer. Requested packets stay within the granted number
+//! and only go to the session's address. Sessions stay few, and no deadline lies in the past.
 //!
-//! A fuzzer does not guess seals: each message is tried as it is, with the seal of the shared key,
-//! or with that of the session that the receiver has agreed to.
+//! A fuzzer cannot guess seals. Each message is therefore delivered as it is, with the seal of the
+//! shared key, or with that of the session to which the receiver has agreed.
 
 #![no_main]
 
@@ -26,13 +26,13 @@ fn limits() -> Limits {
     Limits { rate: BitRate::mbps(10), packets: 200, duration: Duration::from_secs(20) }
 }
 
-/// Kind of the packets that are sent to order.
+/// Kind of the packets that are sent on request.
 const DATA: u8 = 5;
-/// The port that sessions are agreed with: the fuzzer cannot answer challenges.
+/// The port of all sessions: the fuzzer cannot answer challenges from other ports.
 const PORT: u16 = 1;
 
-/// What the receiver sends now; the last of its answers. At most one packet to order is due at a
-/// time, as the session keeps a pace; it adds to `ordered`.
+/// Takes the receiver's output, and returns the last of its answers. At most one requested packet
+/// is due at a time, since the session is paced; it is added to `ordered`.
 fn drain(
     receiver: &mut Receiver,
     now: Instant,
@@ -59,7 +59,7 @@ fn drain(
     last
 }
 
-/// What the receiver answers; the last of it.
+/// Delivers a message, and returns the receiver's last answer.
 fn say(
     receiver: &mut Receiver,
     now: Instant,
@@ -72,7 +72,7 @@ fn say(
     drain(receiver, now, asked, ordered)
 }
 
-/// Opens a session as its protocol has it, and gives its key.
+/// Opens a session by the protocol. Returns its key.
 fn open(receiver: &mut Receiver) -> Key {
     let mut hello = Vec::new();
     let greeting = Message::Hello { nonce: 1 };

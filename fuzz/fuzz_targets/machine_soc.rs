@@ -1,6 +1,6 @@
-//! The access point's loop, whatever the owner of one station's key and strangers send, and
-//! whatever the radio tells: no other station's weight rises, an address is only of who received a
-//! token there, stations stay few, and no deadline lies in the past.
+//! The access point's loop, with any messages of strangers and of the owner of one station's key,
+//! and any report of the radio. No other station's weight rises. An address is only assigned to a
+//! station that received a token there. Stations stay few, and no deadline lies in the past.
 
 #![no_main]
 
@@ -18,12 +18,13 @@ use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU16;
 
-/// Who has a key, and who must not notice; others are strangers.
+/// The station whose key the attacker has, and the victim, which must not be affected. All other
+/// stations are strangers.
 const OWNER: Mac = Mac::local(1);
 const VICTIM: Mac = Mac::local(2);
 const STATIONS: usize = 8;
 const SESSION: Session = Session([5; SESSION_LEN]);
-/// Bytes of a step: what, when, and 14 that it is made of.
+/// Bytes of a step: the kind of input, the time, and 14 for its content.
 const STEP: usize = 16;
 
 fn network() -> Key {
@@ -34,12 +35,12 @@ fn key_of(station: Mac) -> Key {
     Key::new(&station_secret(&network(), station)).expect("long enough")
 }
 
-/// What seals reports in this session.
+/// The key that seals a station's reports in this session.
 fn session_key_of(station: Mac) -> Key {
     SESSION.key(&key_of(station))
 }
 
-/// What the victim sent before its first report, and somebody recorded.
+/// The victim's greeting before its first report, as an attacker might have recorded it.
 fn greeting_of_victim() -> [u8; soc::LEN] {
     Greeting { station: VICTIM, sequence: 1 }.seal(&key_of(VICTIM))
 }
@@ -67,7 +68,7 @@ fn report(station: Mac, sequence: u64, made_ms: u32, interval_ms: u16, soc: i16)
     }
 }
 
-/// The last token that the owner received at each of two addresses.
+/// The most recent token that the owner received at each of two addresses.
 #[derive(Default)]
 struct Owner {
     tokens: [Option<Token>; 2],
@@ -86,7 +87,7 @@ fn drain(ap: &mut AccessPoint, now: Instant, owner: &mut Owner) {
                     let at = usize::from(address.octets()[3]);
                     assert!(station == OWNER && at < 2 && owner.tokens[at].is_some());
                 }
-                // It reported 4 dB, which is 0.2 by pw, and is not heard again.
+                // It reported 4 dB, which pw maps to 0.2, and sends no further reports.
                 assert!(station != VICTIM || weights[0].fraction() < 0.201);
             }
             Action::Reply { station, to, payload } => {
@@ -112,7 +113,7 @@ fn drain(ap: &mut AccessPoint, now: Instant, owner: &mut Owner) {
     assert!(ap.stations(now).len() <= STATIONS);
 }
 
-/// What the bytes of a step tell.
+/// The input that the bytes of a step encode.
 fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput {
     let [kind, _, a, b, c, d, e, ..] = *step;
     let millis = (now.as_nanos() / 1_000_000) as u32;
@@ -123,7 +124,7 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
     let stranger = Mac::local(3 + u32::from(a));
     match kind % 12 {
         0 => ApInput::Report(Heard::new(OWNER, &own)),
-        // What the owner can say in the name of others.
+        // A report in another station's name, sealed with the owner's key.
         1 => {
             let forged = report(VICTIM, sequence, made, u16::from(b), soc);
             let forged = forged.seal(&session_key_of(OWNER));
@@ -133,7 +134,7 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
         3 | 4 => {
             let token = owner.tokens[usize::from(b & 1)].unwrap_or_default();
             let from = place(a % 4);
-            // Beyond the second, nothing comes back to the owner.
+            // The owner only receives replies at the first two addresses.
             ApInput::Datagram(Routed::new(from, &routed::datagram(&own, token)))
         }
         5 => ApInput::Datagram(Routed::new(place(a), &own[..usize::from(b).min(own.len())])),
@@ -148,7 +149,8 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
             ApInput::Datagram(Routed::new(place(a % 4), &greeting))
         }
         9 => {
-            // What an earlier start was told, in the same words.
+            // A report of an earlier session, sealed with the station's own key, in the same
+            // format.
             let old = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
             ApInput::Report(Heard::new(OWNER, &old))
         }
@@ -181,7 +183,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(ap.deadline().is_none_or(|deadline| deadline > now), "it does not wake");
         }
         now = end;
-        // What is not known any more has the first weight again, which is no business of others.
+        // A victim that has expired has the initial weight again; no attack is needed for that.
         if victim(&ap, now).is_none() {
             return;
         }

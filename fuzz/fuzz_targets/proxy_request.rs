@@ -1,8 +1,8 @@
-//! Requests of the proxy's clients, SOCKS5 and HTTP CONNECT: in whatever pieces they come, the same
-//! server is asked for, and no byte behind the request is lost.
+//! Requests of the proxy's clients, SOCKS5 and HTTP CONNECT: for any division into pieces, the same
+//! server is requested, and no byte behind the request is lost.
 //!
-//! A fuzzer finds requests of SOCKS5 by itself, and none of HTTP: the bytes are tried as they are,
-//! and then as the target of a CONNECT.
+//! A fuzzer finds requests of SOCKS5 by itself, but none of HTTP. The bytes are therefore tried as
+//! they are, and then as the target of a CONNECT.
 
 #![no_main]
 
@@ -15,12 +15,12 @@ use tokio::io::{AsyncReadExt, join};
 
 /// The proxy's own address towards servers.
 const FAR: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 40_000);
-/// The longest head of HTTP that is read.
+/// Maximum length of an HTTP head.
 const HEAD_BYTES: usize = 8192;
-/// The longest request of SOCKS5: 257 bytes to negotiate, and 262 with the longest name.
+/// Maximum length of a SOCKS5 request: 257 bytes to negotiate, and 262 with the longest name.
 const SOCKS_BYTES: usize = 519;
 
-/// What a future comes to whose input never has to be waited for.
+/// Result of a future whose input is always available.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -28,7 +28,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// The server that these bytes ask for, and what follows the request; `None` where it is none.
+/// The server that these bytes request, and the bytes after the request; `None` if they are no
+/// valid request.
 fn asked(bytes: &[u8], cut: usize) -> Option<(Server, Vec<u8>)> {
     let (first, second) = bytes.split_at(cut);
     let mut told = Vec::new();
@@ -46,7 +47,7 @@ fn asked(bytes: &[u8], cut: usize) -> Option<(Server, Vec<u8>)> {
     Some(found)
 }
 
-/// The same request in the words of HTTP.
+/// The same request in HTTP.
 fn in_http(server: &Server) -> Vec<u8> {
     let host = match server {
         Server::At(address) => SocketAddr::to_string(address),
@@ -64,7 +65,8 @@ fn judge(bytes: &[u8]) {
     assert!(bytes.ends_with(&behind), "what follows is the client's");
     let most = if *first == 5 { SOCKS_BYTES } else { HEAD_BYTES };
     assert!(bytes.len() - behind.len() <= most, "{most} bytes are the longest request");
-    // A name of SOCKS5 may hold what no name of HTTP does; what came by HTTP can go by HTTP.
+    // A name in SOCKS5 may contain characters that no name in HTTP may. Only requests by HTTP can
+    // therefore be repeated by HTTP.
     if *first != 5 {
         let again = in_http(&server);
         assert_eq!(asked(&again, again.len()), Some((server, Vec::new())));

@@ -1,4 +1,4 @@
-//! Any text is a plan or a list of errors, and what is resolved reads back equal.
+//! Any text is a plan or a list of errors, and a resolved scenario reads back equal.
 #![no_main]
 
 use fairwave_scenario::Scenario;

@@ -1,6 +1,6 @@
-//! Two ends of a SHAKE connection, whatever befalls messages, clocks and paths, and somebody with
-//! the key who lies: nothing panics, what is kept is bounded, and without lies what is read is what
-//! was written.
+//! Two ends of a SHAKE connection, with any fate of messages, clocks and paths, and an attacker who
+//! has the key. Nothing panics, and the state stays bounded. Without forged messages, each end
+//! reads exactly the bytes that the other wrote.
 
 #![no_main]
 
@@ -18,12 +18,12 @@ use std::num::{NonZeroU32, NonZeroU64};
 const ID: u64 = 7;
 const BUFFER: u32 = 20_000;
 const MOST_PATHS: usize = 6;
-/// Messages on their way; more are lost.
+/// Maximum number of messages in flight; more are lost.
 const MOST_FLYING: usize = 256;
-/// Messages and events that one fact may call forth.
+/// Maximum number of messages and events that one input may cause.
 const MOST_SAID: usize = 10_000;
 
-/// What happens, read from the fuzzer's bytes; zeros behind their end.
+/// Events, read from the fuzzer's bytes; zeros after their end.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
@@ -37,7 +37,7 @@ impl Script<'_> {
         u64::from(self.byte()) << 8 | u64::from(self.byte())
     }
 
-    /// Mostly small, at times up to 62 bits.
+    /// A number that is mostly small, but sometimes has up to 62 bits.
     fn number(&mut self) -> u64 {
         match self.byte() {
             255 => (0..8).fold(0, |n, _| n << 8 | u64::from(self.byte())) >> 2,
@@ -55,7 +55,7 @@ struct Pair {
     has_lied: bool,
 }
 
-/// The byte at an offset of the stream of an end.
+/// The byte at an offset of an end's stream.
 fn written_at(end: usize, offset: u64) -> u8 {
     (offset.wrapping_mul(31) ^ (offset >> 8)) as u8 ^ end as u8
 }
@@ -154,6 +154,7 @@ impl Pair {
                 self.ends[end].wake(self.now);
             }
             self.drain(end);
+            // A wake before the deadline must have no effect.
             if self.ends[end].deadline().is_none_or(|at| at > self.now) {
                 self.ends[end].wake(self.now);
                 assert!(self.ends[end].poll(self.now).is_none(), "an early wake said something");
@@ -161,7 +162,7 @@ impl Pair {
         }
     }
 
-    /// One of the messages under way, which stays if `keeps`.
+    /// One of the messages in flight, which stays there if `keeps`.
     fn message(&mut self, index: usize, keeps: bool) -> Option<(usize, Segment<Bytes>)> {
         let index = index % self.flying.len().max(1);
         if keeps { self.flying.get(index).cloned() } else { self.flying.remove(index) }
@@ -201,7 +202,7 @@ impl Pair {
                 let index = usize::from(script.byte());
                 self.arrive(index, true);
             }
-            // Most arrives, in order.
+            // Most messages arrive, in order.
             more => (11..=more).for_each(|_| self.arrive(0, false)),
         }
     }
@@ -221,7 +222,7 @@ impl Pair {
         }
     }
 
-    /// A message that its seeming sender never sent.
+    /// Delivers a forged message in the name of the other end.
     fn lie(&mut self, end: usize, script: &mut Script<'_>) {
         self.has_lied = true;
         let from = if end == 0 { Side::Acceptor } else { Side::Opener };

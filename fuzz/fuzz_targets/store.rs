@@ -1,4 +1,4 @@
-//! Segments of the store of results: any bytes end in a head, records and an end.
+//! Segments of the store of results: any bytes yield a head, records and an end.
 
 #![no_main]
 
@@ -19,6 +19,6 @@ fuzz_target!(|bytes: &[u8]| {
         record::content(&mut file, &found).expect("a slice can be read");
     }
     assert_eq!(next, end);
-    // What a checksum keeps away from it elsewhere.
+    // Elsewhere a checksum prevents damaged content from reaching this function.
     record::unpacked(bytes);
 });

@@ -1,5 +1,5 @@
-//! pcap and pcapng: the decoder ends, shown the file whole or in pieces it says the same, and of a
-//! file that another library reads it says what that library says.
+//! pcap and pcapng: the decoder ends, and gives the same result for the whole file as for pieces.
+//! If another library can read the file, the decoder finds every packet that the library finds.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use fairwave_wire::capture::{Decoder, Error, Record, Step};
 use fairwave_wire::pcapng::{Packet, Reader};
 use libfuzzer_sys::fuzz_target;
 
-/// The packets of a capture shown in pieces, and how it ends.
+/// The packets of a capture that is decoded in pieces, and the result at its end.
 fn read(bytes: &[u8], piece: usize) -> (Vec<Record>, Result<(), Error>) {
     let (mut decoder, mut records, mut shown) = (Decoder::new(), Vec::new(), 0usize);
     let end = loop {

@@ -1,4 +1,5 @@
-//! Cluster messages: what parses is legal and, written again, reads the same; nobody forges a seal.
+//! Cluster messages: any parsed message is legal and, written again, parses to the same. Nothing
+//! opens with a forged seal.
 
 #![no_main]
 

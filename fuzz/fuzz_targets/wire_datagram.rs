@@ -1,6 +1,6 @@
-//! IPv4 with TCP or UDP: what parses can be written and then parses to the same value.
+//! IPv4 with TCP or UDP: any parsed datagram can be written and then parses to the same value.
 //!
-//! A fuzzer does not guess checksums, so they are mended before the parse.
+//! A fuzzer cannot guess checksums, so they are corrected before the parse.
 
 #![no_main]
 
@@ -20,8 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(read, value);
             assert_eq!(read.first_mismatch(payload), None);
         }
-        // Options that came packed more tightly than our layout may not fit by it, and a segment
-        // of the largest size may become too long.
+        // Options that were packed more tightly than in our layout may not fit into it, and a
+        // segment of the maximum size may become too long.
         Err(datagram::Error::Tcp(tcp::Error::OptionsLength { .. })) => {
             assert!(out.is_empty());
         }
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Makes the checksums right, as far as there are any.
+/// Corrects the checksums, if there are any.
 fn mend(bytes: &mut [u8]) {
     let Some(&first) = bytes.first() else { return };
     let header_len = usize::from(first & 0xf) * 4;

@@ -1,7 +1,7 @@
-//! DCCP packets, bare and inside UDP: what parses can be written and then parses to the same value;
-//! an option that says something can be added again and then says the same.
+//! DCCP packets, bare and inside UDP: any parsed packet can be written and then parses to the same
+//! value. An option with a known meaning can be written again and then has the same meaning.
 //!
-//! A fuzzer does not guess checksums, so they are mended before the parse.
+//! A fuzzer cannot guess checksums, so they are corrected before the parse.
 
 #![no_main]
 
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// Every option that says something says it again.
+/// Writes every option with a known meaning, and checks that it parses to the same.
 fn options(bytes: &[u8]) {
     for item in Items::new(bytes) {
         let Ok(value) = item.value() else { continue };
@@ -48,7 +48,7 @@ fn options(bytes: &[u8]) {
     }
 }
 
-/// Makes the checksum right for what the coverage field says, as far as that is possible.
+/// Corrects the checksum for the coverage field's value, as far as possible.
 fn mend(bytes: &mut [u8]) {
     if bytes.len() < 12 || bytes.len() > 65_515 {
         return;

@@ -1,4 +1,4 @@
-//! 802.11: what parses is written, with a correct check sequence, to something equal.
+//! 802.11: any parsed frame is written, with a correct check sequence, to an equal one.
 
 #![no_main]
 

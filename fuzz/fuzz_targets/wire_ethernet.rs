@@ -1,4 +1,4 @@
-//! Ethernet with whatever it carries: what parses is written back to the same bytes.
+//! Ethernet with any payload: a parsed frame is written back to the same bytes.
 
 #![no_main]
 

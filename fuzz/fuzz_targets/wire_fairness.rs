@@ -1,5 +1,5 @@
-//! Openings and frames of fairness runs: what is read can be written, frames of an owner of the key
-//! come out of any pieces as they went in, and nobody else's come out.
+//! Openings and frames of fairness runs: any parsed one can be written. Frames of an owner of the
+//! key are read unchanged for any division into pieces, and no others are accepted.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! IPv6 datagrams with extension headers: what a receiver reads is what an analyst reads, and can
-//! be written again.
+//! IPv6 datagrams with extension headers: the receiver's parser and the analyser's give the same
+//! result, and it can be written again.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut out = Vec::new();
     header.write(&mut out).expect("what was read is legal");
     out.extend(payload);
-    // Another header that is skipped may follow where the extensions were left out.
+    // Without the extensions, the next header may again be one that the parser skips.
     if !matches!(header.protocol, 0 | 43 | 44 | 60) {
         assert_eq!(ipv6::parse(&out), Ok((header, payload)));
     }

@@ -1,4 +1,4 @@
-//! Prefaces and block headers: what parses can be written and is then the same bytes.
+//! Prefaces and block headers: any parsed one is written to the same bytes.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Capture files: the reader ends, and what it yields can be written and read again.
+//! Capture files: the reader ends, and the packets that it yields can be written and read again.
 
 #![no_main]
 

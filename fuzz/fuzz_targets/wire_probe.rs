@@ -1,7 +1,7 @@
-//! Probe messages: what opens can be written and then opens to the same value.
+//! Probe messages: any opened message can be written and then opens to the same value.
 //!
-//! A fuzzer does not guess seals: the bytes are tried as they are, and then with the seal that an
-//! owner of the key would set.
+//! A fuzzer cannot guess seals. The bytes are therefore tried as they are, and then with the seal
+//! that an owner of the key would set.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Radiotap: what parses is written to something equal, with the same frame behind it.
+//! Radiotap: any parsed header is written to an equal one, with the same frame behind it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! RTP and its feedback: what is read can be written, and then reads the same.
+//! RTP and its feedback: any parsed packet can be written, and then parses to the same.
 
 #![no_main]
 

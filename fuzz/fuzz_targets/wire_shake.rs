@@ -1,4 +1,5 @@
-//! SHAKE messages: what parses is legal and, written again, reads the same; nobody forges a seal.
+//! SHAKE messages: any parsed message is legal and, written again, parses to the same. Nothing
+//! opens with a forged seal.
 
 #![no_main]
 

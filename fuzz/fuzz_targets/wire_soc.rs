@@ -1,5 +1,5 @@
-//! SoC reports and greetings, alone and in datagrams, what answers them, and messages of pairing:
-//! what parses is legal and, written again, reads the same; nobody forges a tag.
+//! SoC reports and greetings, alone and in datagrams, the answers to them, and messages of pairing:
+//! any parsed one is legal and, written again, parses to the same. Nothing opens with a forged tag.
 
 #![no_main]
 

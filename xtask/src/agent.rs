@@ -1,26 +1,27 @@
 //! `cargo xtask agent`: `fairwave-agent` for routers, static, for each processor of a list.
 //!
-//! One way for all of them: Rust's library is compiled for size from its source, and Zig, which has
-//! musl for every target, links. Both come from package registries, into the target directory.
+//! All targets are built in the same way. Rust's library is compiled from source, optimised for
+//! size. Zig, which contains musl for every target, links. Both come from package registries and
+//! are installed in the target directory.
 
 use crate::shell::{Outcome, cargo, command, note, run_aside, succeeds};
 use crate::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Processors, and the emulators that run their programs here.
+/// Targets, and the emulators that run their programs on this machine.
 const TARGETS: [(&str, &str); 4] = [
     ("x86_64-unknown-linux-musl", ""),
     ("aarch64-unknown-linux-musl", "qemu-aarch64-static"),
     ("armv7-unknown-linux-musleabihf", "qemu-arm-static"),
     ("mipsel-unknown-linux-musl", "qemu-mipsel-static"),
 ];
-/// What has to fit into a router's flash memory, in bytes.
+/// Maximum size of the program, which has to fit into a router's flash memory, in bytes.
 const MOST: u64 = 2 << 20;
-/// What pip installs.
+/// Packages that pip installs.
 const TOOLS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
-/// Builds it for every target, or for those that are named.
+/// Builds the program for every target, or only for those named.
 pub(crate) fn agent(named: &[String]) -> Outcome {
     let all = TARGETS.iter().filter(|(target, _)| {
         named.is_empty() || named.iter().any(|name| target.starts_with(name.as_str()))
@@ -42,7 +43,7 @@ pub(crate) fn agent(named: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Builds it for one target; where it lies.
+/// Builds the program for one target. Returns its path.
 pub(crate) fn build(target: &str) -> Result<PathBuf, String> {
     let tools = tools()?;
     if !succeeds(command("rustup", &["component", "add", "rust-src"])) {
@@ -52,10 +53,10 @@ pub(crate) fn build(target: &str) -> Result<PathBuf, String> {
     let library = ["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
     let mut building = cargo(&["zigbuild", "--target", target]);
     building.args(package).args(library);
-    // `cargo zigbuild` and the Python that has Zig.
+    // For `cargo zigbuild`, and the Python that has Zig.
     let path = std::env::var("PATH").unwrap_or_default();
     building.env("PATH", format!("{}:{path}", tools.display()));
-    // To compile the library is no stable feature of cargo.
+    // Compiling the library is an unstable feature of cargo.
     building.env("RUSTC_BOOTSTRAP", "1");
     let flags = "-C link-self-contained=no -C target-feature=+crt-static -Z location-detail=none";
     building.env("RUSTFLAGS", flags);
@@ -63,7 +64,7 @@ pub(crate) fn build(target: &str) -> Result<PathBuf, String> {
     Ok(workspace::target().join(target).join("agent/fairwave-agent"))
 }
 
-/// The directory of programs that pip installed.
+/// The directory of the programs that pip installed.
 fn tools() -> Result<PathBuf, String> {
     let place = workspace::target().join("agent-tools");
     let programs = place.join("bin");
@@ -80,7 +81,8 @@ fn tools() -> Result<PathBuf, String> {
     Ok(programs)
 }
 
-/// Whether the program makes the key of a station here, by an emulator of its processor.
+/// Checks that the program derives a station's key on this machine, in an emulator of its processor
+/// if necessary.
 fn runs(program: &Path, emulator: &str) -> Result<&'static str, String> {
     let program_name = program.to_string_lossy();
     let is_native = emulator.is_empty();

@@ -1,5 +1,5 @@
-//! `cargo xtask agree`: what flows carry in the simulator and, on sockets of the kernel, in the
-//! emulator, for each scenario of a folder.
+//! `cargo xtask agree`: goodput of flows in the simulator and, on sockets of the kernel, in the
+//! emulator, for each scenario of a directory.
 
 use crate::shell::{Outcome, cargo, note, root, run_aside, shown, succeeds};
 use crate::workspace;
@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `agree` can be told.
+/// Options of `agree`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The scenarios; all flows of theirs should be the kernel's (`emulate.kernel_flows`).
+    /// The scenarios; all of their flows should be the kernel's (`emulate.kernel_flows`).
     #[arg(long, default_value = "studies/emulator/agreement")]
     scenarios: PathBuf,
-    /// How often a run that did not keep real time is repeated.
+    /// Number of times that a run is repeated if it did not keep real time.
     #[arg(long, default_value_t = 2)]
     repeat: u32,
 }
@@ -50,7 +50,7 @@ fn scenarios(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// What `fairwave emulate --beside-simulation` says of a scenario, of the first valid run.
+/// Output of `fairwave emulate --beside-simulation` for a scenario, from the first valid run.
 fn emulate(file: &Path, repeat: u32) -> Result<Value, String> {
     let mut tries = 0..=repeat;
     loop {
@@ -72,7 +72,8 @@ fn emulate(file: &Path, repeat: u32) -> Result<Value, String> {
     }
 }
 
-/// The program, before all others where that is permitted: they shall not make the emulator late.
+/// The command, with a real-time priority if permitted, so that other programs do not delay the
+/// emulator.
 pub(crate) fn with_priority() -> Command {
     const REAL_TIME: [&str; 2] = ["-f", "50"];
     let program = workspace::target().join("release/fairwave");
@@ -86,8 +87,8 @@ pub(crate) fn with_priority() -> Command {
     command
 }
 
-/// A row of the table, and whether both agree. Flows of TCP that compete share by chance, so that
-/// their sum is judged; of datagrams, each flow.
+/// A row of the table, and whether both agree. Competing flows of TCP divide the capacity by
+/// chance, so only their sum is judged. Flows of datagrams are judged one by one.
 fn row(told: &Value) -> (String, bool) {
     let agreement = &told["agreement"];
     let flows = agreement["flows"].as_array().map_or(&[][..], Vec::as_slice);
@@ -124,7 +125,7 @@ fn row(told: &Value) -> (String, bool) {
     (format!("| {} |", cells.join(" | ")), agrees && is_valid)
 }
 
-/// How far a flow's delays are from the simulator's at the 99th percentile.
+/// Difference of a flow's delays from the simulator's at the 99th percentile, in seconds.
 fn late(flow: &Value) -> f64 {
     flow["delay_p99_difference_s"].as_f64().map_or(0.0, f64::abs)
 }

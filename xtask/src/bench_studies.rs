@@ -1,4 +1,5 @@
-//! `cargo xtask bench-studies`: what the studies take, from an empty store of results and again.
+//! `cargo xtask bench-studies`: cost of the studies, from an empty store of results and from a full
+//! one.
 
 use crate::ns3::{load, processor, words};
 use crate::pages;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// What `bench-studies` can be told.
+/// Options of `bench-studies`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// The quick forms: the default.
@@ -19,7 +20,7 @@ pub(crate) struct Options {
     /// The full forms, which take an hour or two.
     #[arg(long)]
     full: bool,
-    /// Only these studies; all of them without one.
+    /// Only these studies; all if none is named.
     studies: Vec<String>,
     /// Write the page of each study, and count its verdicts in README, as `cargo xtask pages` does.
     #[arg(long, requires = "full")]
@@ -29,7 +30,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// Runs a command with what it prints in a file, and prints what it took as JSON.
+/// Runs a command with its output in a file, and prints its cost as JSON.
 const TIMED: &str = "\
 import json, resource, subprocess, sys, time
 started = time.monotonic()
@@ -41,7 +42,7 @@ print(json.dumps({'code': code, 'wall_s': wall, 'cpu_s': used.ru_utime + used.ru
                   'peak_kib': used.ru_maxrss}))
 ";
 
-/// What a command took.
+/// Cost of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cost {
     wall_s: f64,
@@ -49,7 +50,7 @@ struct Cost {
     peak_mib: f64,
 }
 
-/// A study: from an empty store, and again from the full one.
+/// A study: its cost from an empty store, and again from the full one.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     name: String,
@@ -77,7 +78,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
                 note(row(&found).trim_end());
                 rows.push(found);
             }
-            // What was measured until then took its time and is kept.
+            // Earlier measurements took long, so they are kept in spite of the error.
             Err(error) => {
                 end = Err(error);
                 break;
@@ -144,7 +145,7 @@ fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Re
     }
 }
 
-/// What `fairwave store --json` says.
+/// Output of `fairwave store --json`.
 fn kept(store: &Path) -> Result<Value, String> {
     let args = ["--json", "store", "--store", &store.display().to_string()];
     let output = crate::suite::fairwave("release", &args).output();

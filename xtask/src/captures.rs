@@ -1,8 +1,8 @@
-//! `cargo xtask captures`: real programs over paths whose limit is known, captured at both ends,
-//! and how often `fairwave trace` finds that limit.
+//! `cargo xtask captures`: captures of real programs over paths with a known limit, made at both
+//! ends, and the number of cases in which `fairwave trace` finds that limit.
 //!
-//! `captures/make.py` makes them, in namespaces of its own that it removes again. What it says of
-//! the path (what was dropped, what the program itself counted) is the truth here.
+//! `captures/make.py` makes them in its own namespaces, which it removes afterwards. Its record of
+//! the path (packets dropped, and the programs' own counters) is the reference.
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside};
 use crate::{system, workspace};
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 mod case;
 mod page;
 
-/// What `captures` can be told.
+/// Options of `captures`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Where the captures are kept (default: `captures` in the target directory).
+    /// Directory of the captures (default: `captures` in the target directory).
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// Judge the captures that are there, without making any.
+    /// Judge existing captures, without making any.
     #[arg(long)]
     judge: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) fn captures(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// Names of the cases in a directory: each has a file with its truth.
+/// Names of the cases in a directory: each has a file with its reference.
 fn names(place: &Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(place).map_err(|error| format!("{}: {error}", place.display()))?;
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

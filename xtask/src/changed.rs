@@ -1,21 +1,21 @@
-//! What a change can affect: the crates that it touches, and those that are built from them.
+//! The crates that a change can affect: those that it touches, and those that depend on them.
 
 use crate::shell::command;
 use crate::workspace::Member;
 use std::collections::BTreeSet;
 
-/// What there is to do after a change.
+/// Extent of the tests after a change.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Reach {
-    /// Nothing that a test looks at.
+    /// The change affects no test.
     Nothing,
-    /// Crates whose build or tests the change is part of.
+    /// Crates whose build or tests the change affects.
     Crates(BTreeSet<String>),
-    /// Everything: the change is to what all crates are built with.
+    /// The change affects files that all crates are built with.
     Everything,
 }
 
-/// Files that differ from `base`, with those that git does not know and does not ignore.
+/// Files that differ from `base`, including untracked ones that git does not ignore.
 pub(crate) fn files(base: &str) -> Result<Vec<String>, String> {
     let mut files = lines(&["diff", "--name-only", "--no-renames", base])?;
     files.extend(lines(&["ls-files", "--others", "--exclude-standard"])?);
@@ -31,7 +31,7 @@ fn lines(arguments: &[&str]) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// What a change of `files` reaches.
+/// The extent of the tests for a change of `files`.
 pub(crate) fn reach(files: &[String], members: &[Member]) -> Reach {
     let mut reached = BTreeSet::new();
     for file in files {
@@ -51,7 +51,7 @@ pub(crate) fn reach(files: &[String], members: &[Member]) -> Reach {
     if reached.is_empty() { Reach::Nothing } else { Reach::Crates(closure(reached, members)) }
 }
 
-/// Who reads a file beside the crate that it lies in.
+/// The crates that read a file, besides the crate that contains it.
 enum Reader {
     Nobody,
     Crates(&'static [&'static str]),
@@ -59,7 +59,7 @@ enum Reader {
 }
 
 /// Scenario files are built into studies and checked by the command; a record of benchmarks is
-/// built into a study. Documents are compared with code by the rules of the house, which always
+/// built into a study. Documents are compared with code by the repository's rules, which always
 /// run, and by tests of these crates.
 fn reader(file: &str) -> Reader {
     let top = file.split('/').next().unwrap_or_default();
@@ -79,10 +79,10 @@ fn reader(file: &str) -> Reader {
     }
 }
 
-/// The crates, and all that are built from them, tests included.
+/// Adds all crates that are built from these, including tests.
 fn closure(mut reached: BTreeSet<String>, members: &[Member]) -> BTreeSet<String> {
-    // A test that links a changed crate may fail, but nothing is built from a test: what links the
-    // crate of that test is not reached by it.
+    // A test that links a changed crate may fail, but nothing links a test. So a crate reached only
+    // by its tests' dependencies does not pass the change on.
     loop {
         let links = |member: &&Member| !member.links.is_disjoint(&reached);
         let new: Vec<String> = members.iter().filter(links).map(|one| one.name.clone()).collect();
@@ -102,7 +102,7 @@ fn closure(mut reached: BTreeSet<String>, members: &[Member]) -> BTreeSet<String
 mod tests {
     use super::*;
 
-    /// `tcp` is linked by `sim`, which `cli` links; `cc` links neither, but its tests link `tcp`.
+    /// `cli` links `sim`, which links `tcp`; `cc` links neither, but its tests link `tcp`.
     fn members() -> Vec<Member> {
         let member = |name: &str, links: &[&str], tests_link: &[&str]| Member {
             name: name.to_owned(),

@@ -1,25 +1,25 @@
-//! The chart of the README: what a simulated second costs in ns-3 and here, from the newest record
-//! of `cargo xtask bench-ns3`.
+//! The chart of the README: cost of a simulated second in ns-3 and in Fairwave, from the newest
+//! record of `cargo xtask bench-ns3`.
 
 use crate::shell::root;
 use std::fmt::Write;
 use std::fs;
 
-/// Where the chart lies.
+/// Path of the chart.
 const CHART: &str = "docs/speed.svg";
-/// How the records' files end.
+/// Ending of the records' file names.
 const RECORDS: &str = "-ns3.md";
 /// Width of the whole drawing, of the names of cases, and of a decade, in pixels.
 const WIDTH: f64 = 770.0;
 const NAMES: f64 = 310.0;
 const DECADE: f64 = 92.0;
-/// The least value of the axis in CPU seconds per simulated second, and its decades.
+/// Minimum of the axis in CPU seconds per simulated second, and its number of decades.
 const LEAST: f64 = 0.001;
 const DECADES: i32 = 4;
 /// Height of a case and of a bar.
 const ROW: f64 = 46.0;
 const BAR: f64 = 16.0;
-/// Height of what stands over the first case.
+/// Height of the text above the first case.
 const HEAD: f64 = 34.0;
 
 /// A case of the record.
@@ -85,7 +85,7 @@ fn draw(cases: &[Case], record: &str) -> String {
     svg
 }
 
-/// A case's name and its two bars, ns-3's over ours.
+/// A case's name and its two bars, ns-3's above ours.
 fn row(svg: &mut String, top: f64, case: &Case) {
     let _ = writeln!(svg, "<text x=\"8\" y=\"{}\">{}</text>", top + 20.0, case.name);
     let ours = format!("Fairwave {} ({} times faster)", case.ours_s, case.ratio);
@@ -103,7 +103,7 @@ fn row(svg: &mut String, top: f64, case: &Case) {
     }
 }
 
-/// How long the bar of so many CPU seconds is.
+/// Length of a bar for a number of CPU seconds.
 fn length(seconds: f64) -> f64 {
     DECADE * (seconds.max(LEAST) / LEAST).log10()
 }

@@ -1,4 +1,4 @@
-//! Whether two run directories hold the same bytes.
+//! Comparison of two run directories byte by byte.
 
 use crate::shell::Outcome;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) fn same(left: &Path, right: &Path) -> Outcome {
     Ok(())
 }
 
-/// Where two byte strings part, if they do.
+/// Position of the first difference between two byte strings, if there is one.
 fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
     let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     (common < a.len().max(b.len())).then_some(common)

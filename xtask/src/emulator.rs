@@ -1,4 +1,4 @@
-//! `cargo xtask bench-emulate`: how much the emulator carries, beside a bare forwarder.
+//! `cargo xtask bench-emulate`: capacity of the emulator, beside a bare forwarder.
 
 use crate::ns3::{load, processor, words};
 use crate::record;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// What `bench-emulate` can be told.
+/// Options of `bench-emulate`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Add the figures to `benches/runs/DATE-emulate.md`.
@@ -17,13 +17,13 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// The part of the forwarder's rate that is aimed at.
+/// Share of the forwarder's rate that is the goal.
 const GOAL: f64 = 0.8;
 
-/// What is measured beside the forwarder.
+/// Scenarios that are measured beside the forwarder.
 const WORLDS: [&str; 2] = ["wired", "ax"];
 
-/// Measures for some two minutes, and says or records what that came to.
+/// Measures for some two minutes, and prints or records the results.
 pub(crate) fn bench(options: &Options) -> Outcome {
     let build = ["build", "--release", "-p", "fairwave-benches", "--example", "emulator-limits"];
     run_aside(cargo(&build))?;
@@ -44,7 +44,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// What the program says, line by line.
+/// The program's output, line by line.
 fn measure() -> Result<Vec<Value>, String> {
     let program = workspace::target().join("release/examples/emulator-limits");
     let mut command = Command::new(&program);
@@ -89,7 +89,7 @@ fn number(entry: &Value, key: &str) -> f64 {
     entry[key].as_f64().unwrap_or(0.0)
 }
 
-/// The part of what another path carries under the same load, in Mbps.
+/// Rate as a share of another path's rate under the same load, both in Mbps.
 fn share(entry: &Value, all: &[Value], path: &str) -> String {
     let is_other = |other: &&Value| other["path"] == path && other["load"] == entry["load"];
     let bare = all.iter().find(is_other).map_or(0.0, |bare| number(bare, "mbps"));

@@ -1,5 +1,5 @@
-//! `cargo xtask bench-forwarding`: what a packet costs in each queue of an access point. The study
-//! `socps` compares Table 4 of its paper with what this records.
+//! `cargo xtask bench-forwarding`: cost of a packet in each queue of an access point. The study
+//! `socps` compares Table 4 of its paper with these records.
 
 use crate::ns3::{load, processor, words};
 use crate::shell::{Outcome, cargo, note, root, run_aside, succeeds};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
-/// What `bench-forwarding` can be told.
+/// Options of `bench-forwarding`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The core that it is kept on, where `taskset` is there.
+    /// The core to which it is pinned, if `taskset` is installed.
     #[arg(long, default_value_t = 1)]
     core: u32,
     /// Write the figures to `benches/runs/DATE-forwarding.json` and `.md`. The study embeds the
@@ -21,7 +21,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// Measures, and says or records what that came to.
+/// Measures, and prints or records the results.
 pub(crate) fn bench(options: &Options) -> Outcome {
     let build = ["build", "--release", "-p", "fairwave-benches", "--example", "forwarding"];
     run_aside(cargo(&build))?;

@@ -1,4 +1,5 @@
-//! `cargo xtask lost-acks`: ACKs that the kernel's law found lost beside those that were dropped.
+//! `cargo xtask lost-acks`: ACKs that the kernel's congestion control algorithm detected as lost,
+//! beside the number dropped.
 
 use crate::agree::{LATE, with_priority};
 use crate::record;
@@ -8,10 +9,10 @@ use clap::Args;
 use serde_json::Value;
 use std::process::Command;
 
-/// What `lost-acks` can be told.
+/// Options of `lost-acks`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often a run that did not keep real time is repeated.
+    /// Number of times that a run is repeated if it did not keep real time.
     #[arg(long, default_value_t = 2)]
     repeat: u32,
     /// Add the tables to `benches/runs/DATE-cc.md`.
@@ -21,7 +22,7 @@ pub(crate) struct Options {
 
 const LAW: &str = "fw_ackloss_reno";
 const SCENARIO: &str = "studies/emulator/lost-acks/wire.toml";
-/// Probabilities with which the way back drops a packet, and how often each is run.
+/// Probabilities with which the reverse path drops a packet, and the number of runs for each.
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.1, 0.25];
 const SEEDS: u32 = 3;
 
@@ -36,7 +37,7 @@ pub(crate) fn lost_acks(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// Fairwave's answer as JSON. A run that was late has one, too.
+/// Output of a `fairwave` command as JSON, also if its run was late.
 fn told(mut command: Command) -> Result<(Value, bool), String> {
     note(&format!("$ {}", shown(&command)));
     let output = command.output().map_err(|error| error.to_string())?;
@@ -54,7 +55,7 @@ fn cc(args: &[&str]) -> Result<Value, String> {
     told(command).map(|(answer, _)| answer)
 }
 
-/// Laws over a pair of veth devices with offloads, where nothing is dropped.
+/// Algorithms over a pair of veth devices with offloads, where nothing is dropped.
 fn veth() -> Result<String, String> {
     let all = cc(&["bench", "--offload", "--rounds", "5", "--seconds-each", "500ms"])?;
     let rows = all.as_array().ok_or("bench tells no laws")?;
@@ -65,7 +66,7 @@ fn veth() -> Result<String, String> {
 const VETH: &str = "\
     | law | Gbps | calls for ACKs | ACKs found lost |\n|---|---:|---:|---:|\n";
 
-/// A row of a law that carries something by itself; none for those that only call the kernel's.
+/// A row for an algorithm with arithmetic of its own; none for those that only call the kernel's.
 fn veth_row(law: &Value) -> String {
     let name = law["law"].as_str().unwrap_or("?");
     if name.starts_with("fw_b_") {
@@ -77,7 +78,7 @@ fn veth_row(law: &Value) -> String {
     format!("| `{name}` | {gbps:.1} | {} | {} |\n", count("acks"), count("acks_lost"))
 }
 
-/// The law, loaded as long as this lives.
+/// The algorithm, loaded while this value lives.
 struct Loaded;
 
 impl Loaded {
@@ -85,12 +86,13 @@ impl Loaded {
         cc(&["load", LAW]).map(|_| Self)
     }
 
-    /// ACKs found lost, and answers to them, of connections that have ended.
+    /// ACKs detected as lost, and reactions to them, of the closed connections.
     fn totals() -> Result<[u64; 2], String> {
         let laws = cc(&["list"])?;
         let law = laws.as_array().and_then(|laws| laws.iter().find(|law| law["name"] == LAW));
         let totals = law.map(|law| &law["totals"]).ok_or("the law is not listed")?;
         let count = |key: &str| totals[key].as_u64().ok_or(format!("no {key}"));
+        // Open connections are not in these totals, so the difference of two totals would be wrong.
         if count("opened")? != count("closed")? {
             return Err("somebody else has connections with the law".to_owned());
         }
@@ -106,7 +108,7 @@ impl Drop for Loaded {
     }
 }
 
-/// What the runs of a probability came to.
+/// Sums over the runs of a probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sum {
     sent: u64,
@@ -117,7 +119,7 @@ struct Sum {
     late: u64,
 }
 
-/// ACKs dropped with a probability, and what the law finds of them.
+/// ACKs dropped with a probability, and the number of them that the algorithm detects.
 fn dropped(repeat: u32) -> Result<String, String> {
     let _loaded = Loaded::load()?;
     let mut text = DROPPED.to_owned();

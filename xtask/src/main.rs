@@ -1,7 +1,7 @@
-//! One door for developers: `cargo xtask <verb>`.
+//! Developer tasks: `cargo xtask <verb>`.
 //!
-//! `test` is what CI runs, so a green run here is a green run there. The rules of the house that
-//! no compiler checks stand in `tidy`, as ordinary tests.
+//! `test` is the command that CI runs, so both have the same result. The repository's rules that no
+//! compiler checks are in `tidy`, as ordinary tests.
 
 #![expect(clippy::print_stdout, reason = "a developer's tool speaks to a terminal")]
 #![expect(
@@ -53,71 +53,72 @@ struct Cli {
     verb: Verb,
 }
 
-/// What to do.
+/// The tasks.
 #[derive(Subcommand)]
 enum Verb {
-    /// Install what the tests need and run every one of them. This is what CI runs.
+    /// Install the packages for the tests and run all tests. This is the command that CI runs.
     Test {
-        /// Instead: the tests that measure in real time, one at a time. Leave the machine alone.
+        /// Instead: the tests that measure in real time, one at a time, on an otherwise idle
+        /// machine.
         #[arg(long, conflicts_with_all = ["slow", "changed"])]
         realtime: bool,
         /// Also: full property-test counts, theory in release, fuzzing, the full studies.
         #[arg(long, conflicts_with = "changed")]
         slow: bool,
-        /// Only what the change since this commit can affect, files not committed included.
+        /// Only tests that changes since this commit can affect, uncommitted files included.
         #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "HEAD")]
         changed: Option<String>,
     },
     /// The same as `test`.
     Ci,
-    /// Only format, lints and the rules of the house: a minute, before each commit.
+    /// Only format, lints and the repository's rules: a minute, before each commit.
     Tidy,
-    /// Bless every golden file: rewrites them from what the code does now. Read the diff.
+    /// Rewrite every golden file from the code's present output. Read the diff.
     Golden,
     /// Run the benchmarks.
     Bench,
-    /// Build ns-3's programs, run both simulators alternately, and print what each costs.
+    /// Build ns-3's programs, run both simulators alternately, and print the cost of each.
     BenchNs3(ns3::Options),
-    /// Print a table of results/validation.md that compares cells with ns-3: runs ours, and ns-3
-    /// if asked.
+    /// Print a table of results/validation.md that compares cells with ns-3. Runs our side, and
+    /// ns-3 if requested.
     CompareNs3(ns3::goodput::Options),
-    /// Print the table of results/validation.md on ns-3's Minstrel-HT: runs ns-3 alone, about half
-    /// an hour.
+    /// Print the table of results/validation.md on ns-3's Minstrel-HT. Runs ns-3 only, for about
+    /// half an hour.
     Ns3Minstrel(ns3::minstrel::Options),
-    /// Compile Linux's Minstrel-HT, have it choose rates beside ours, and print what both carry.
+    /// Compile Linux's Minstrel-HT, let it and ours choose rates, and print the goodput of both.
     CompareMinstrel,
     /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
-    /// emulator; print both and what differs.
+    /// emulator; print both and the differences.
     Agree(agree::Options),
-    /// Drop ACKs on purpose and print how many the kernel's law found lost, and that it found none
-    /// where none was dropped.
+    /// Drop ACKs on purpose and print how many the kernel's algorithm detected as lost, and that it
+    /// detected none if none was dropped.
     LostAcks(lost_acks::Options),
-    /// Make large captures, have them read here and by other programs, and print what that costs.
+    /// Make large captures, read them here and with other programs, and print the cost of each.
     BenchTrace(trace::Options),
-    /// Find the highest rates that the emulator carries in time, a bare forwarder beside it.
+    /// Find the highest rates that the emulator carries in time, beside a bare forwarder.
     BenchEmulate(emulator::Options),
-    /// Measure what forwarding a packet costs in each queue, and record it for the study `socps`.
+    /// Measure the cost of forwarding a packet in each queue, and record it for the study `socps`.
     BenchForwarding(forwarding::Options),
-    /// Measure what the proxy carries, and what it adds to round trips; directly beside.
+    /// Measure the proxy's capacity and its effect on round-trip times, beside direct connections.
     BenchProxy(relay::Options),
-    /// Run every study from an empty store of results, and again from the full one, and print
-    /// seconds and memory.
+    /// Run every study from an empty store of results, then from the full one, and print seconds
+    /// and memory.
     BenchStudies(bench_studies::Options),
-    /// Measure, as root, what sharing an interface by SoC costs: time a packet beside a FIFO, and
-    /// the access point of 200 stations.
+    /// Measure, as root, the cost of sharing an interface by SoC: time per packet beside a FIFO,
+    /// and the access point of 200 stations.
     BenchSoc(soc_cost::Options),
-    /// Make captures with real programs over paths whose limit is known, have `fairwave trace`
-    /// judge them, and write how often it was right to results/captures.md.
+    /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
+    /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
-    /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the laws of `fairwave cc`
-    /// there; or have an access point and stations there, and write a page of what is seen.
+    /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the algorithms of `fairwave
+    /// cc` there; or run an access point and stations there, and write the results to a page.
     Vm {
-        /// What runs in it.
+        /// The programs that run in it.
         #[arg(value_enum, default_value = "cc")]
         show: vm::Show,
     },
-    /// Probe links whose queues are known, here, in a virtual machine and in the emulator, and
-    /// write how often `fairwave probe` was right to results/probe-links.md.
+    /// Probe links with known queues on this machine, in a virtual machine and in the emulator, and
+    /// write the accuracy of `fairwave probe` to results/probe-links.md.
     ProbeLinks(probe_links::Options),
     /// Run studies in full, write their pages in results/studies, and count their verdicts in
     /// README.
@@ -125,17 +126,17 @@ enum Verb {
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.
     Agent {
-        /// What the names of targets begin with; all of them without one.
+        /// Prefixes of the targets' names; all targets if none is given.
         targets: Vec<String>,
     },
-    /// Say whether two directories of runs hold the same bytes.
+    /// Check that two directories of runs contain the same bytes.
     Same {
         /// One of them.
         left: PathBuf,
         /// The other.
         right: PathBuf,
     },
-    /// Fuzz every target for so many seconds each.
+    /// Fuzz every target for a number of seconds.
     Fuzz {
         /// Seconds for each target.
         #[arg(long, default_value_t = 60)]
@@ -184,7 +185,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Golden files are written by tests named `bless`, which are ignored otherwise.
+/// Runs the tests named `bless`, which write golden files and are otherwise ignored.
 fn golden() -> Outcome {
     run(cargo(&["test", "--workspace", shell::WITH_LAWS, "--", "--ignored", "bless"]))?;
     run(shell::command("git", &["diff", "--stat"]))

@@ -1,5 +1,5 @@
-//! `cargo xtask compare-minstrel`: our Minstrel beside Linux's own, which is compiled from Debian's
-//! source of Linux and chooses the rates of our radio.
+//! `cargo xtask compare-minstrel`: our Minstrel beside Linux's own. The latter is compiled from
+//! Debian's source of Linux and chooses the rates of our radio.
 //!
 //! Linux's side is a program under its licence (`benches/linux`), run as a process.
 
@@ -8,20 +8,20 @@ use crate::system;
 use std::fs;
 use std::path::Path;
 
-/// Where Debian's package puts Linux's source.
+/// Linux's source, as installed by Debian's package.
 const ARCHIVE: &str = "/usr/src/linux-source-6.1.tar.xz";
-/// The directory of the files in it.
+/// The directory of the files in the archive.
 const INSIDE: &str = "linux-source-6.1/net/mac80211";
 
-/// A file of Linux, what it is called here, and what is replaced in it.
+/// A file of Linux, its name here, and the replacements in it.
 struct Source {
     name: &'static str,
     here: &'static str,
     edits: &'static [(&'static str, &'static str)],
 }
 
-/// The edits make room for 802.11ax: twelve rates a group, a fourth width, groups that the program
-/// fills in. Nothing of the algorithm changes.
+/// The edits make room for 802.11ax: twelve rates in a group, a fourth width, and groups that the
+/// program fills in. The algorithm is not changed.
 const SOURCES: [Source; 2] = [
     Source {
         name: "rc80211_minstrel_ht.h",
@@ -42,10 +42,11 @@ const SOURCES: [Source; 2] = [
     },
 ];
 
-/// Builds Linux's side, has both choose rates at each place of the grid, and prints the table.
+/// Builds Linux's side, lets both choose rates at each place of the grid, and prints the table.
 pub(crate) fn compare() -> Outcome {
     system::install_minstrel()?;
-    // The test in crates/protocols/dot11 looks for the program here, wherever cargo builds.
+    // The test in crates/protocols/dot11 expects the program here, for any target directory of
+    // cargo.
     let place = root().join("target/minstrel");
     build(&place)?;
     let test = ["test", "--release", "-p", "fairwave-dot11", "--test", "it"];
@@ -70,7 +71,7 @@ fn build(place: &Path) -> Outcome {
     }
     let program = place.join("minstrel");
     let include = format!("-I{directory}");
-    // Linux's code is compiled as it is: its warnings are not ours to mend.
+    // Linux's code is compiled unchanged, so its warnings are suppressed.
     let options = ["-O2", "-w", "-Ibenches/linux", &include, "benches/linux/minstrel.c", "-o"];
     let mut compiler = command("cc", &options);
     compiler.arg(program);

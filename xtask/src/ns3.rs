@@ -1,6 +1,6 @@
-//! `cargo xtask bench-ns3`: what a simulated second costs here and in ns-3, on the same machine.
+//! `cargo xtask bench-ns3`: cost of a simulated second here and in ns-3, on the same machine.
 //!
-//! ns-3's side are separate programs under its licence (`benches/ns3`), run as processes.
+//! ns-3's side consists of separate programs under its licence (`benches/ns3`), run as processes.
 
 mod cell;
 pub(crate) mod goodput;
@@ -24,7 +24,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What `bench-ns3` can be told.
+/// Options of `bench-ns3`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Rounds; figures are medians over them.
@@ -63,7 +63,7 @@ const LIBRARIES: [&str; 15] = [
     "core",
 ];
 
-/// Builds both sides, runs them alternately and says what they cost, whatever the ratio.
+/// Builds both sides, runs them alternately and reports their costs, for any ratio.
 pub(crate) fn bench(options: &Options) -> Outcome {
     system::install_ns3()?;
     let version = words("dpkg-query", &["-W", "-f", "${Version}", "libns3-dev"])?;
@@ -98,7 +98,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     }
 }
 
-/// Compiles one of ns-3's programs, unless that was done after its sources last changed.
+/// Compiles one of ns-3's programs, unless it is newer than its sources.
 fn build(peer: &str, programs: &Path, version: &str) -> Outcome {
     let sources = root().join("benches/ns3");
     let source = sources.join(format!("{peer}.cpp"));
@@ -117,7 +117,7 @@ fn build(peer: &str, programs: &Path, version: &str) -> Outcome {
     run_aside(compiler)
 }
 
-/// Whether the file is there and changed after all of the others.
+/// Whether the file exists and is newer than all of the others.
 fn is_newer(file: &Path, others: &[&Path]) -> bool {
     let changed = |path: &Path| -> Option<SystemTime> { path.metadata().ok()?.modified().ok() };
     changed(file).is_some_and(|made| {
@@ -125,7 +125,7 @@ fn is_newer(file: &Path, others: &[&Path]) -> bool {
     })
 }
 
-/// What the figures depend on besides the programs.
+/// Conditions on which the figures depend besides the programs.
 fn conditions(options: &Options, ns3: String, loads: [String; 2]) -> Conditions {
     let [load_before, load_after] = loads;
     let unknown = || "unknown".to_owned();
@@ -150,13 +150,13 @@ pub(crate) fn processor() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The mean number of processes that wanted a core in the last minute, as the system prints it.
+/// Load average of the last minute, as the system prints it.
 pub(crate) fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().filter(|word| !word.is_empty()).unwrap_or("unknown").to_owned()
 }
 
-/// What a program prints.
+/// Output of a program.
 pub(crate) fn words(program: &str, args: &[&str]) -> Result<String, String> {
     let output = command(program, args).output().map_err(|error| format!("{program}: {error}"))?;
     if !output.status.success() {

@@ -1,5 +1,4 @@
-//! The results of studies, written by the full runs that they are about, and README's table of the
-//! manual's pages of them.
+//! Pages of the studies, written by the full runs that they describe, and README's table of them.
 
 use crate::shell::{Outcome, cargo, root, run};
 use crate::suite::{fairwave, studies};
@@ -9,13 +8,13 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Instant;
 
-/// The line of a page on which the program counted its verdicts.
+/// Beginning of a page's line with the numbers of verdicts.
 pub(crate) const COUNTED: &str = "Verdicts: ";
 
-/// What `cargo xtask pages` is asked for.
+/// Options of `cargo xtask pages`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Studies; all of them without one.
+    /// Studies; all if none is named.
     studies: Vec<String>,
 }
 
@@ -31,8 +30,8 @@ pub(crate) fn pages(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// The page of one study. The line in README follows at once, so that an interruption leaves both
-/// alike.
+/// Writes the page of one study. The line in README is updated at once, so that both agree after an
+/// interruption.
 fn page(name: &str) -> Outcome {
     let out = workspace::target().join("pages").join(name);
     let out = out.to_string_lossy();
@@ -45,7 +44,7 @@ fn page(name: &str) -> Outcome {
     write(name, &String::from_utf8_lossy(&made.stdout))
 }
 
-/// Writes what a full run printed as the page of its study.
+/// Writes the output of a full run as the page of its study.
 pub(crate) fn write(name: &str, page: &str) -> Outcome {
     let file = format!("results/studies/{name}.md");
     fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
@@ -61,14 +60,14 @@ pub(crate) fn write(name: &str, page: &str) -> Outcome {
     Ok(())
 }
 
-/// What a page says of its verdicts: `1 robust, 3 conditional; ours: 1/2`.
+/// The verdicts' numbers on a page, such as `1 robust, 3 conditional; ours: 1/2`.
 pub(crate) fn counted(page: &str) -> Option<&str> {
     let line = page.lines().find_map(|line| line.strip_prefix(COUNTED))?;
     Some(line.trim_end_matches('.'))
 }
 
-/// The text with these counts in the last cell of the row that links to `file`; `None` without such
-/// a row.
+/// The text with these counts in the last cell of the row that links to `file`; `None` if there is
+/// no such row.
 fn with_counts(readme: &str, file: &str, counts: &str) -> Option<String> {
     let link = format!("]({file})");
     let mut is_there = false;
@@ -88,13 +87,13 @@ fn with_counts(readme: &str, file: &str, counts: &str) -> Option<String> {
     is_there.then_some(text)
 }
 
-/// How the row of README begins in which all studies are counted together.
+/// Beginning of README's row with the sum over all studies.
 const TOGETHER: &str = "| together | | ";
-/// The words for a claim of a paper, in the order in which they are told.
+/// The words for a claim of a paper, in the order of the counts.
 const VERDICTS: [&str; 4] = ["robust", "conditional", "nowhere", "not judgeable"];
 
-/// The text with the sum of the studies' counts in the row [`TOGETHER`]; `None` without that row,
-/// or with a count that is none.
+/// The text with the sum of the studies' counts in the row [`TOGETHER`]; `None` if that row is
+/// missing, or a count cannot be parsed.
 pub(crate) fn with_total(readme: &str) -> Option<String> {
     let rows =
         readme.lines().filter(|line| line.starts_with("| [") && line.contains("(docs/studies/"));

@@ -1,6 +1,6 @@
-//! `cargo xtask probe-links`: `fairwave probe` over links whose queues are known: this machine's
-//! queues between namespaces, those of Debian's kernel 6.1 in a virtual machine, and access points
-//! of the emulator. How often it was right is written to results/probe-links.md, with the rules
+//! `cargo xtask probe-links`: `fairwave probe` over links with known queues. These are this
+//! machine's queues between namespaces, those of Debian's kernel 6.1 in a virtual machine, and
+//! access points of the emulator. The accuracy is written to results/probe-links.md, with the rules
 //! that were changed after a run over these links.
 
 use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
@@ -14,17 +14,17 @@ use std::process::Command;
 mod link;
 mod page;
 
-/// What `probe-links` can be told.
+/// Options of `probe-links`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Probe only the links here; what was found elsewhere before is taken as it is
+    /// Probe only the links of this site; earlier results of the other sites are kept
     #[arg(long)]
     only: Option<Site>,
-    /// Probe only the links whose name contains this; the others' results are taken as they are. A
+    /// Probe only the links whose name contains this; earlier results of the others are kept. A
     /// guest is switched off after 500 s, which is too short for all of its links beside other work
     #[arg(long, value_name = "TEXT")]
     link: Option<String>,
-    /// Probe nothing, and write the page from what was found before
+    /// Probe nothing, and write the page from the earlier results
     #[arg(long)]
     judge: bool,
 }
@@ -32,10 +32,10 @@ pub(crate) struct Options {
 /// Links of the two kernels, for `probe-links.sh`.
 const HOST_LINKS: &str = include_str!("probe_links/host.links");
 const GUEST_LINKS: &str = include_str!("probe_links/guest.links");
-/// Highest rates of the probes. The guest's processor is emulated.
+/// Maximum rates of the probes. The guest's processor is emulated, and therefore slow.
 const HOST_RATE: &str = "100 Mbps";
 const GUEST_RATE: &str = "12 Mbps";
-/// What runs in the guest.
+/// The guest's script.
 const GUEST: &str = include_str!("probe_links/guest.sh");
 /// The modules that its queues need, without `.ko`. FQ-CoDel is part of the kernel itself.
 const MODULES: [&str; 6] = [
@@ -46,12 +46,12 @@ const MODULES: [&str; 6] = [
     "net/sched/sch_cake",
     "net/sched/sch_sfq",
 ];
-/// The access point that is emulated, and the buffers of the paper's six.
+/// The emulated access point, and the buffer sizes of the paper's six.
 const ACCESS_POINT: &str = include_str!("probe_links/access-point.toml");
 const BUFFERS: [u32; 6] = [255, 149, 172, 135, 49, 31];
-/// What the emulated probes send at most: an Ethernet of 100 Mbps carries it.
+/// Maximum sending rate of the emulated probes; an Ethernet of 100 Mbps carries it.
 const EMULATED_RATE: &str = "60 Mbps";
-/// The key of both ends; nobody else is there.
+/// The key of both ends. It need not be secret, since no other host is in the namespaces.
 const CODE: &str = "sixteenlettersok";
 
 /// Probes the links, and writes the page.
@@ -59,7 +59,7 @@ pub(crate) fn probe_links(options: &Options) -> Outcome {
     let place = workspace::target().join("probe-links");
     fs::create_dir_all(&place).map_err(|error| failed(&place, &error))?;
     if !options.judge {
-        // Real time asks for a fast one.
+        // Real-time measurements need a release build.
         run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     }
     let mut all = Vec::new();
@@ -103,7 +103,7 @@ fn scripts() -> PathBuf {
     root().join("crates/cli/tests/data")
 }
 
-/// What a program prints, if it ends well.
+/// Output of a program that succeeds.
 fn printed(mut program: Command) -> Result<String, String> {
     note(&shown(&program));
     let output = program.output().map_err(|error| format!("{}: {error}", shown(&program)))?;
@@ -112,7 +112,7 @@ fn printed(mut program: Command) -> Result<String, String> {
     output.status.success().then_some(text).ok_or_else(|| format!("{}: {errors}", shown(&program)))
 }
 
-/// The lines that scripts print of links.
+/// The result lines in the scripts' output.
 fn lines(said: &str) -> String {
     let line = |line: &str| Some(format!("{}\n", line.split_once("LINK ")?.1.trim_end()));
     said.lines().filter_map(line).collect()
@@ -128,7 +128,7 @@ fn name(line: &str) -> &str {
     line.split('|').next().unwrap_or_default()
 }
 
-/// What was found before, with `now` in the place of older lines of the same links.
+/// The earlier results, in which `now` replaces older lines of the same links.
 fn merged(before: &str, now: &str) -> String {
     let is_older = |line: &&str| now.lines().all(|newer| name(newer) != name(line));
     let kept = before.lines().filter(is_older).chain(now.lines());
@@ -168,7 +168,7 @@ fn guest(links: String) -> Result<String, String> {
     Ok(lines(&guest.boot()?))
 }
 
-/// One access point after the other, in real time.
+/// Probes one access point after the other, in real time.
 fn emulator(place: &Path, wanted: &str) -> Result<String, String> {
     let file = place.join("access-point.toml");
     fs::write(&file, ACCESS_POINT).map_err(|error| failed(&file, &error))?;
@@ -186,7 +186,7 @@ fn emulator(place: &Path, wanted: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// What a probe in the emulator found. A run that was late is made once more.
+/// Result of a probe in the emulator. A late run is repeated once.
 fn emulated(place: &Path, file: &Path) -> Result<String, String> {
     let (fairwave, out) = (fairwave(), place.join("emulated"));
     let [program, out_name] = [&fairwave, &out].map(|path| path.to_string_lossy());
@@ -195,7 +195,7 @@ fn emulated(place: &Path, file: &Path) -> Result<String, String> {
         "server@1s={program} probe laptop --pairing {CODE} --rate '{EMULATED_RATE}' --json"
     );
     let file = file.to_string_lossy();
-    // What the programs share with others would make the emulator late.
+    // A real-time priority, since other programs on this machine would delay the emulator.
     let punctual = ["-f", "50", &program, "emulate", &file, "--force", "--quiet", "--out"];
     let programs = [&out_name, "--exec", &serve, "--exec", &probe];
     let told = || printed(command("chrt", &[&punctual[..], &programs].concat()));

@@ -4,8 +4,8 @@ use crate::ns3::words;
 use crate::shell::{Outcome, note, root};
 use std::fs;
 
-/// Adds a measurement to the record of the day, which begins with `title`. What was recorded before
-/// on the same day is what it is compared with.
+/// Adds a measurement to the record of the day, which begins with `title`. Earlier measurements of
+/// the same day stay, for comparison.
 pub(crate) fn add(name: &str, title: &str, text: &str) -> Outcome {
     let date = words("date", &["+%F"])?;
     let file = root().join("benches/runs").join(format!("{date}-{name}.md"));

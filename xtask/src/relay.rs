@@ -1,4 +1,4 @@
-//! `cargo xtask bench-proxy`: connections through `fairwave proxy`, and directly beside.
+//! `cargo xtask bench-proxy`: connections through `fairwave proxy`, beside direct ones.
 
 use crate::ns3::{load, processor, words};
 use crate::record;
@@ -7,7 +7,7 @@ use crate::workspace;
 use clap::Args;
 use serde_json::Value;
 
-/// What `bench-proxy` can be told.
+/// Options of `bench-proxy`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Add the figures to `benches/runs/DATE-proxy.md`.
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// Measures for about a minute, and says or records what that came to.
+/// Measures for about a minute, and prints or records the results.
 pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_LAWS]))?;
     let before = load();
@@ -35,7 +35,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// What a task of the test's script finds, in namespaces of its own.
+/// Result of a task of the test's script, in its own namespaces.
 fn measured(task: &str) -> Result<Value, String> {
     let script = root().join("crates/cli/tests/it/proxy.py").display().to_string();
     let fairwave = workspace::target().join("release/fairwave").display().to_string();

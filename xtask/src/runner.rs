@@ -1,4 +1,4 @@
-//! The test runner: cargo-nextest, which runs each test in a process of its own and none twice.
+//! The test runner: cargo-nextest, which runs each test in its own process and exactly once.
 
 use crate::shared::Shared;
 use crate::shell::{Outcome, cargo, command, run, run_aside, shown, succeeds};

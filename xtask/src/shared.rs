@@ -1,10 +1,10 @@
-//! How the suite builds tests: with the very dependencies of the release build, and with lints in
-//! the pass that compiles.
+//! Build of the suite's tests: with the same dependencies as the release build, and with lints in
+//! the same pass as the compilation.
 //!
-//! `[profile.bench]` lies in the directory of `[profile.release]` and inherits it, so whatever the
-//! two make alike cargo compiles once. Here it keeps what the release build says of dependencies,
-//! and takes what `[profile.dev]` says of the crates of the workspace: few optimisations, and
-//! assertions. `clippy-driver` compiles these crates, as `cargo clippy` has it do.
+//! `[profile.bench]` uses the directory of `[profile.release]` and inherits from it, so cargo
+//! compiles only once whatever the two have in common. Here dependencies keep the settings of the
+//! release build. The crates of the workspace get those of `[profile.dev]`: few optimisations, and
+//! assertions. `clippy-driver` compiles these crates, as in `cargo clippy`.
 
 use crate::runner::tool;
 use crate::shell::{cargo, command, root};
@@ -13,22 +13,22 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The profile whose directory the release build has, too.
+/// The profile that shares its directory with the release build.
 const PROFILE: &str = "bench";
 
-/// Where and how the suite builds.
+/// Directories and configuration of the suite's build.
 pub(crate) struct Shared {
-    /// What `[profile.bench]` is here.
+    /// Configuration file that defines `[profile.bench]`.
     config: PathBuf,
-    /// Where finished programs go: another place than those of the release build, which have the
-    /// same names.
+    /// Directory for finished programs. It differs from that of the release build, whose programs
+    /// have the same names.
     target: PathBuf,
-    /// Where everything else goes: the place of the release build.
+    /// Directory for everything else, shared with the release build.
     build: PathBuf,
 }
 
 impl Shared {
-    /// Writes the profile for crates of the workspace as they are now.
+    /// Writes the profile for the present crates of the workspace.
     pub(crate) fn new() -> Result<Self, String> {
         let build = workspace::target();
         let target = build.join("suite");
@@ -60,21 +60,23 @@ impl Shared {
         nextest
     }
 
-    /// Sets what builds as the suite builds: places, and `clippy-driver` as the compiler.
+    /// Sets the environment of a build of the suite: directories, and `clippy-driver` as the
+    /// compiler.
     fn surround(&self, command: &mut Command) {
         command.env("CARGO_TARGET_DIR", &self.target).env("CARGO_BUILD_BUILD_DIR", &self.build);
-        // As `cargo clippy -- -D warnings` calls it.
+        // The same variables that `cargo clippy -- -D warnings` sets.
         command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
         command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     }
 
-    /// Where the program of this name is, built with assertions.
+    /// Path of the program of this name, built with assertions.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.target.join("release").join(name)
     }
 }
 
-/// The profile: each crate of the workspace as the manifest's `[profile.dev]` has it.
+/// The profile, with the settings of the manifest's `[profile.dev]` for each crate of the
+/// workspace.
 fn profile(manifest: &str, members: &[String]) -> Result<String, String> {
     let base =
         level(manifest, "[profile.dev]").ok_or("Cargo.toml: [profile.dev] states no opt-level")?;
@@ -88,7 +90,7 @@ fn profile(manifest: &str, members: &[String]) -> Result<String, String> {
     Ok(members.iter().map(section).collect::<Vec<_>>().join("\n"))
 }
 
-/// What the section of this header states as its level of optimisation.
+/// The optimisation level in the section with this header.
 fn level<'a>(manifest: &'a str, header: &str) -> Option<&'a str> {
     let mut lines = manifest.lines().skip_while(|line| *line != header).skip(1);
     let section = lines.by_ref().take_while(|line| !line.starts_with('['));

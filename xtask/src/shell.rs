@@ -1,14 +1,14 @@
-//! Running other programs, and a row of timed steps.
+//! Running other programs, and sequences of timed steps.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The command with `fairwave cc`, whose loader needs headers that tests install.
+/// Feature of the command with `fairwave cc`, whose loader needs headers that tests install.
 pub(crate) const WITH_LAWS: &str = "--features=fairwave-cli/kernel-laws";
 
-/// What a step comes to; the text says what failed.
+/// Result of a step; the error is a message for the terminal.
 pub(crate) type Outcome = Result<(), String>;
 
 /// The workspace's root.
@@ -29,21 +29,21 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command("cargo", args)
 }
 
-/// Runs it with its output on the terminal.
+/// Runs a command with its output on the terminal.
 pub(crate) fn run(mut command: Command) -> Outcome {
     let line = shown(&command);
     println!("$ {line}");
     ended(&line, &mut command)
 }
 
-/// The same, all of it on standard error: standard output is for the answer.
+/// The same with all output on standard error, since standard output is reserved for the result.
 pub(crate) fn run_aside(mut command: Command) -> Outcome {
     let line = shown(&command);
     note(&format!("$ {line}"));
     ended(&line, command.stdout(io::stderr()))
 }
 
-/// A line on standard error. Nobody may be listening, which is no reason to stop.
+/// Prints a line to standard error. An error is ignored: the reader may be gone.
 pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -56,26 +56,26 @@ fn ended(line: &str, command: &mut Command) -> Outcome {
     }
 }
 
-/// Whether it runs and succeeds; its output is thrown away.
+/// Whether a command runs and succeeds; its output is discarded.
 pub(crate) fn succeeds(mut command: Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The command as one would type it.
+/// The command as a user would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Steps one after the other, each with a header and its time. The first failure ends the row.
+/// Steps one after the other, each with a header and its time. The first failure ends the sequence.
 pub(crate) struct Steps {
     started: Instant,
     passed: Vec<(String, f64)>,
 }
 
 impl Steps {
-    /// No step yet.
+    /// An empty sequence.
     pub(crate) fn new() -> Self {
         Self { started: Instant::now(), passed: Vec::new() }
     }
@@ -101,7 +101,7 @@ impl Steps {
         }
     }
 
-    /// The seconds of each step, and a last line in the words of cargo's own.
+    /// Prints the seconds of each step, and a last line in the style of cargo.
     pub(crate) fn finish(self) -> Outcome {
         let seconds = self.started.elapsed().as_secs_f64();
         println!();

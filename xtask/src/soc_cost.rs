@@ -1,4 +1,5 @@
-//! `cargo xtask bench-soc`: what sharing an interface by SoC costs a kernel and the agent (SOC-8).
+//! `cargo xtask bench-soc`: cost of sharing an interface by SoC, for a kernel and the agent
+//! (SOC-8).
 
 use crate::ns3::{load, processor, words};
 use crate::record;
@@ -7,7 +8,7 @@ use crate::workspace;
 use clap::Args;
 use serde_json::Value;
 
-/// What `bench-soc` can be told.
+/// Options of `bench-soc`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Add the figures to `benches/runs/DATE-soc.md`.
@@ -15,7 +16,7 @@ pub(crate) struct Options {
     record: bool,
 }
 
-/// The ways of forwarding: the qdisc, and how often weights change.
+/// Configurations of forwarding: the qdisc, and the interval of weight changes.
 const WAYS: [(&str, Option<u64>, &str); 6] = [
     ("pfifo", None, "pfifo"),
     ("pfifo, reports", Some(20), "pfifo, beside a dry run: a report each 20 ms, weights change"),
@@ -25,7 +26,7 @@ const WAYS: [(&str, Option<u64>, &str); 6] = [
     ("htb", Some(20), "the same, a report each 20 ms, weights change"),
 ];
 
-/// Measures for about six minutes, as root, and says or records what that came to.
+/// Measures for about six minutes, as root, and prints or records the results.
 pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let before = load();
@@ -51,7 +52,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// What a task of the test's script finds, in namespaces of its own.
+/// Result of a task of the test's script, in its own namespaces.
 fn measured(task: &str) -> Result<Value, String> {
     let script = root().join("crates/cli/tests/it/soc.py").display().to_string();
     let fairwave = workspace::target().join("release/fairwave").display().to_string();
@@ -65,7 +66,7 @@ fn measured(task: &str) -> Result<Value, String> {
     }
 }
 
-/// The figures as Markdown: of programs that share the cores, and of those that do not.
+/// The figures as Markdown, for programs that share the cores and for programs on separate cores.
 fn page(facts: &str, [together, apart]: [&[Value]; 2], crowds: [&Value; 2]) -> String {
     let [together, apart] = [together, apart].map(table);
     let [crowd, crowd_apart] = crowds.map(of_crowd);
@@ -121,7 +122,7 @@ fn of_crowd(crowd: &Value) -> String {
     )
 }
 
-/// The one in the middle of sorted values.
+/// The median of sorted values.
 fn median(values: &[f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! What `cargo xtask test` runs, in the order that finds a mistake soonest.
+//! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
 use crate::compare;
@@ -26,18 +26,18 @@ const COMMAND: &str = "fairwave-cli";
 /// A sweep of a few short runs, for the comparison of run directories.
 const TINY_SCENARIO: &str = "crates/cli/tests/data/tiny.toml";
 
-/// What of the suite to run.
+/// Extent of the suite.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Extent {
-    /// What CI runs.
+    /// The tests that CI runs.
     Usual,
-    /// That, and what takes long.
+    /// The usual tests, and tests that take long.
     Slow,
-    /// What the change since a commit can affect.
+    /// Tests that the changes since a commit can affect.
     Changed(String),
 }
 
-/// The suite. Stops at the first failure.
+/// Runs the suite. Stops at the first failure.
 pub(crate) fn test(extent: &Extent) -> Outcome {
     let mut steps = Steps::new();
     let crates = match extent {
@@ -58,8 +58,8 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
     steps.finish()
 }
 
-/// Unit, property and integration tests. Where the command is to be built, too, that happens beside
-/// the tests that wait.
+/// Unit, property and integration tests. If the command has to be built too, this happens during
+/// the tests, many of which wait.
 fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection) -> Outcome {
     let packages = crates.arguments();
     let mut compiled = None;
@@ -76,7 +76,7 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
         let outcome = compiled.run(&[], environment);
         let built = started.map_err(|error| format!("cargo build: {error}"))?;
         if let Some(mut built) = built {
-            // The step "release build" repeats a build that failed, with its messages.
+            // The step "release build" repeats a failed build, with its messages.
             built.wait().map_err(|error| format!("cargo build: {error}"))?;
         }
         outcome
@@ -88,18 +88,18 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
     })
 }
 
-/// Packages of the system, and programs from PyPI.
+/// Installs packages of the system, and programs from PyPI.
 fn install() -> Outcome {
     system::install()?;
     runner::install()
 }
 
-/// Longest lateness of a timer, in milliseconds at the 99th percentile, of a machine that may
-/// measure in real time.
+/// Maximum lateness of a timer, in milliseconds at the 99th percentile, on a machine that is
+/// suitable for real-time measurements.
 const LATE_MS: f64 = 1.0;
 
-/// The tests that measure in real time. On a machine whose own timer is late they are skipped, and
-/// the last line says so: what they would measure is the machine.
+/// The tests that measure in real time. They are skipped on a machine whose own timer is late,
+/// since they would only measure the machine; the last line reports that.
 pub(crate) fn realtime() -> Outcome {
     let mut steps = Steps::new();
     steps.step("install what the tests need", install)?;
@@ -137,7 +137,7 @@ fn timer_lateness_ms() -> f64 {
     late[ROUNDS * 99 / 100]
 }
 
-/// How the command is built as users have it.
+/// The build of the command as users have it.
 fn release_build(quietly: bool) -> Command {
     let mut build = cargo(&["build", "--release", "-p", COMMAND, WITH_LAWS]);
     if quietly {
@@ -146,7 +146,7 @@ fn release_build(quietly: bool) -> Command {
     build
 }
 
-/// What needs the command as users have it.
+/// Steps that need the command as users have it.
 fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     steps.step("release build", || run(release_build(false)))?;
     steps.step("same bytes: with assertions and without, one worker and two", || {
@@ -198,7 +198,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     Ok(())
 }
 
-/// Format, lints and the rules of the house.
+/// Format, lints and the repository's rules.
 pub(crate) fn tidy() -> Outcome {
     let mut steps = Steps::new();
     steps.step("install what the rules need", runner::install)?;
@@ -215,10 +215,10 @@ fn format(steps: &mut Steps) -> Outcome {
     steps.step("format", || run(cargo(&["fmt", "--all", "--check"])))
 }
 
-/// The rules of the house, which `test` builds and runs.
+/// The repository's rules, which `test` builds and runs.
 fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
-    // With all of the workspace, so that dependencies have the features that they have in the steps
-    // behind and are compiled once.
+    // With all of the workspace, so that dependencies have the same features as in the later steps
+    // and are compiled once.
     test.args(["--quiet", "--workspace", WITH_LAWS, "--bin", "xtask"]);
     steps.step("rules of the house", || run(test))?;
     steps.step("dependencies: used, licensed, from crates.io", || {
@@ -228,7 +228,7 @@ fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
     })
 }
 
-/// The crates that a run of the suite is about.
+/// The crates that a run of the suite covers.
 struct Selection(Reach);
 
 impl Selection {
@@ -236,7 +236,7 @@ impl Selection {
         Self(Reach::Everything)
     }
 
-    /// Those that the change since `base` can affect; they are named.
+    /// The crates that the changes since `base` can affect; their names are printed.
     fn since(base: &str) -> Result<Self, String> {
         let reach = changed::reach(&changed::files(base)?, &workspace::members()?);
         match &reach {
@@ -262,7 +262,7 @@ impl Selection {
         }
     }
 
-    /// How cargo is told of them.
+    /// The selection as arguments for cargo.
     fn arguments(&self) -> Vec<String> {
         match &self.0 {
             Reach::Crates(names) => {
@@ -277,7 +277,7 @@ impl Selection {
     }
 }
 
-/// Fuzzes every target for so many seconds.
+/// Fuzzes every target for a number of seconds.
 pub(crate) fn fuzz(seconds: u32) -> Outcome {
     let targets = fuzz_targets()?;
     if !succeeds(cargo(&["fuzz", "--version"])) {
@@ -290,7 +290,7 @@ pub(crate) fn fuzz(seconds: u32) -> Outcome {
         } else {
             cargo(&["fuzz", "run", &target, "--", &limit])
         };
-        // Without a nightly compiler, the stable one is told to accept the sanitizer's flag.
+        // Without a nightly compiler, the stable one has to accept the sanitizer's flag.
         fuzz.env("RUSTC_BOOTSTRAP", "1");
         run(fuzz)?;
     }
@@ -303,8 +303,8 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
     Ok(paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
-/// Rewrites what is made from code: the schema and the reference page
-/// into `docs`, the rest below `target/gen`.
+/// Rewrites generated files: the schema and the reference page in `docs`, the rest below
+/// `target/gen`.
 pub(crate) fn generate() -> Outcome {
     run(release_build(false))?;
     for name in SCHEMAS {
@@ -319,7 +319,7 @@ pub(crate) fn generate() -> Outcome {
     run(fairwave("release", &["man", "--force", "--out", "target/gen/man"]))
 }
 
-/// What has a JSON schema that `gen` writes. That of `trace` is golden.
+/// Names of the JSON schemas that `gen` writes. That of `trace` is golden.
 const SCHEMAS: [&str; 23] = [
     "scenario",
     "run",
@@ -346,7 +346,7 @@ const SCHEMAS: [&str; 23] = [
     "meta",
 ];
 
-/// Runs a command and keeps what it prints.
+/// Runs a command and writes its output to a file.
 fn save(command: &mut Command, file: &str) -> Outcome {
     let output = command.output().map_err(|error| format!("{file}: {error}"))?;
     if !output.status.success() {
@@ -360,14 +360,15 @@ fn save(command: &mut Command, file: &str) -> Outcome {
     Ok(())
 }
 
-/// `fairwave args...` as `cargo` built it with this profile.
+/// `fairwave args...` from `cargo`'s build with this profile.
 pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
     command(&workspace::target().join(profile).join("fairwave").to_string_lossy(), args)
 }
 
-/// One sweep by two builds and by one and two workers: three run directories, all the same.
+/// Runs one sweep with two builds and with one and two workers, and compares the three run
+/// directories.
 ///
-/// The build with assertions is the one that the tests of the command have just run.
+/// The build with assertions is the one that the command's tests used.
 fn determinism(asserting: &Path) -> Outcome {
     let out = workspace::target().join("determinism");
     if out.exists() {
@@ -413,7 +414,7 @@ fn files_in(directory: &str, extension: &str) -> Result<Vec<PathBuf>, String> {
     Ok(wanted)
 }
 
-/// What every claim of `reproduce --json` has.
+/// Keys that every claim of `reproduce --json` has.
 const CLAIM_KEYS: [&str; 14] = [
     "id",
     "verdict",
@@ -431,7 +432,7 @@ const CLAIM_KEYS: [&str; 14] = [
     "note",
 ];
 
-/// The names of the studies that there are.
+/// The names of all studies.
 pub(crate) fn studies() -> Result<Vec<String>, String> {
     let output = fairwave("release", &["--json", "list", "studies"]).output();
     let output = output.map_err(|error| format!("fairwave list: {error}"))?;
@@ -442,10 +443,11 @@ pub(crate) fn studies() -> Result<Vec<String>, String> {
     if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
 }
 
-/// Runs studies in their quick form, two at once: each waits for the last of its runs before it
-/// judges them, and leaves processors to the other then. Prints what each says when it ends.
+/// Runs studies in their quick form, two at once: while one waits for its last run, the other uses
+/// the idle processors. Prints each study's result when it ends.
 fn quick_studies(names: &[String], extent: &Extent) -> Outcome {
     let waiting = Mutex::new(names.iter());
+    // The lock is released before the study runs: `next` returns only the name.
     let next = || waiting.lock().expect("nobody panics with it").next();
     let failed = Mutex::new(Vec::new());
     let work = || {
@@ -472,8 +474,8 @@ fn quick_studies(names: &[String], extent: &Extent) -> Outcome {
     if failed.is_empty() { Ok(()) } else { Err(format!("studies fail: {}", failed.join("; "))) }
 }
 
-/// Runs a study in its quick form, unless this very binary has passed it here: it says the same of
-/// the same binary, which is what "same bytes" and the tests of determinism hold it to.
+/// Runs a study in its quick form, unless this very binary has passed it here. The same binary
+/// gives the same result, as the step "same bytes" and the tests of determinism check.
 fn study_once(name: &str) -> Result<String, String> {
     let stamp = workspace::target().join(format!("study-{name}.passed"));
     let binary = workspace::target().join("release").join("fairwave");
@@ -489,12 +491,13 @@ fn study_once(name: &str) -> Result<String, String> {
     Ok(said)
 }
 
-/// Runs a study as a script would: JSON on standard output, verdict in the exit code.
-/// What it has to say is the answer.
+/// Runs a study as a script would: JSON on standard output, verdict in the exit code. Returns a
+/// text with the verdicts.
 fn study(name: &str, options: &[&str]) -> Result<String, String> {
     let out = workspace::target().join(format!("study-{name}"));
     let out = out.to_string_lossy();
-    // Runs that only the simulator decides are kept for the next time, apart from the user's own.
+    // Runs without the kernel's sockets are stored for the next time, apart from the user's own
+    // store.
     let store = workspace::target().join("study-store");
     let store = store.to_string_lossy();
     let common = ["--json", "--force", "--out", &out, "reproduce", name, "--store", &store];
@@ -513,7 +516,7 @@ fn study(name: &str, options: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Validates what a command printed by its schema in `docs`, as a foreign reader would.
+/// Validates a command's output against its schema in `docs`, as another program would.
 fn validate(name: &str, value: &Value) -> Outcome {
     let file = root().join(format!("docs/{name}.schema.json"));
     let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -534,10 +537,10 @@ fn validate(name: &str, value: &Value) -> Outcome {
     }
 }
 
-/// Validates JSON values by their schemas, and prints what is wrong.
+/// Script that validates JSON values against their schemas, and prints the errors.
 const VALIDATOR: &str = include_str!("../../crates/cli/tests/it/schemas.py");
 
-/// Whether `results/studies` has the page that the runs of [`study`] in full make.
+/// Checks that the page in `results/studies` is the one that full runs of [`study`] give.
 fn same_page(name: &str) -> Outcome {
     let runs = workspace::target().join(format!("study-{name}"));
     let runs = runs.to_string_lossy();
@@ -552,7 +555,7 @@ fn same_page(name: &str) -> Outcome {
     }
 }
 
-/// A page with all days alike: those of its maps are of the machine that ran them.
+/// A page without the dates of its maps, which depend on the day of the run.
 fn without_days(page: &[u8]) -> String {
     let text = String::from_utf8_lossy(page);
     let is_day = |part: &str| {
@@ -571,7 +574,7 @@ fn without_days(page: &[u8]) -> String {
         .collect()
 }
 
-/// Whether a claim fails, and each claim's verdict in a line; or what is missing.
+/// Whether a claim fails, and a line with each claim's verdict; or an error for missing keys.
 fn verdicts(summary: &Value) -> Result<(bool, String), String> {
     let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
     let mut one_fails = false;
@@ -616,7 +619,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A claim of the paper with this word, and `holding` of two set-ups of which `undecided` are.
+    /// A paper's claim with this verdict: of two set-ups `holding` hold and `undecided` are
+    /// undecided.
     fn summary(verdict: &str, holding: u64, undecided: u64) -> Value {
         let setups = json!({ "tried": 3, "admitted": 2, "holding": holding,
                              "undecided": undecided });

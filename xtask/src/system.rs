@@ -1,27 +1,27 @@
-//! System packages that tests and comparisons need: installed where that is one command, named
-//! elsewhere.
+//! System packages that tests and comparisons need. They are installed if a single command does it;
+//! otherwise the command is printed.
 
 use crate::shell::{Outcome, command, note, run_aside, succeeds};
 use std::path::Path;
 
-/// How a package shows that it is installed.
+/// Signs that a package is installed.
 enum Sign {
     /// A program that starts.
     Program(&'static str),
-    /// A file that is there.
+    /// A file that exists.
     File(&'static str),
     /// A module that one of the Pythons of this system can import.
     Python(&'static str),
 }
 
-/// A Debian package, and what it is for.
+/// A Debian package, and its purpose.
 struct Need {
     sign: Sign,
     package: &'static str,
     why: &'static str,
 }
 
-/// What the tests call.
+/// Packages for the tests.
 const TESTS: [Need; 18] = [
     Need {
         sign: Sign::Program("tshark"),
@@ -87,7 +87,7 @@ const TESTS: [Need; 18] = [
     },
 ];
 
-/// What captures are also read with, and what takes the time.
+/// Packages with other readers of captures, and with the tool that measures the time.
 const READERS: [Need; 4] = [
     Need { sign: Sign::Program("tshark"), package: "tshark", why: "reads captures, with capinfos" },
     Need { sign: Sign::Program("tcpdump"), package: "tcpdump", why: "reads captures" },
@@ -95,7 +95,7 @@ const READERS: [Need; 4] = [
     Need { sign: Sign::File("/usr/bin/time"), package: "time", why: "measures time and memory" },
 ];
 
-/// What the captures are made with by which `fairwave trace` is judged.
+/// Packages for making the captures with which `fairwave trace` is judged.
 const CAPTURES: [Need; 9] = [
     Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends as fast as it can" },
     Need { sign: Sign::Program("curl"), package: "curl", why: "downloads" },
@@ -108,7 +108,7 @@ const CAPTURES: [Need; 9] = [
     Need { sign: Sign::Program("python3"), package: "python3", why: "drives it all" },
 ];
 
-/// What the comparison with ns-3 builds with.
+/// Packages for building the comparison with ns-3.
 const NS3: [Need; 2] = [
     Need {
         sign: Sign::File("/usr/include/ns3/wifi-module.h"),
@@ -118,7 +118,7 @@ const NS3: [Need; 2] = [
     Need { sign: Sign::Program("g++"), package: "g++", why: "builds programs that use it" },
 ];
 
-/// What Linux's Minstrel-HT is compiled with.
+/// Packages for compiling Linux's Minstrel-HT.
 const MINSTREL: [Need; 2] = [
     Need {
         sign: Sign::File("/usr/src/linux-source-6.1.tar.xz"),
@@ -128,7 +128,7 @@ const MINSTREL: [Need; 2] = [
     Need { sign: Sign::Program("cc"), package: "gcc", why: "compiles it" },
 ];
 
-/// What a guest with an older kernel is booted with.
+/// Packages for booting a guest with an older kernel.
 const GUEST: [Need; 6] = [
     Need {
         sign: Sign::Program("qemu-system-x86_64"),
@@ -142,37 +142,38 @@ const GUEST: [Need; 6] = [
     Need { sign: Sign::Program("strip"), package: "binutils", why: "makes its disk smaller" },
 ];
 
-/// The command on Debian and what descends from it.
+/// The installing command on Debian and its derivatives.
 const APT: &str = "sudo apt-get install -y --no-install-recommends";
 
-/// Makes sure that what the tests call is there.
+/// Installs the packages for the tests if necessary.
 pub(crate) fn install() -> Outcome {
     ensure(&TESTS, by_hand)
 }
 
-/// Makes sure that other readers of captures are there.
+/// Installs other readers of captures if necessary.
 pub(crate) fn install_readers() -> Outcome {
     ensure(&READERS, by_hand)
 }
 
-/// Makes sure that captures can be made. It is Linux's namespaces that they are made in.
+/// Installs the packages for making captures. They need Linux's namespaces, so no other system's
+/// command is offered.
 pub(crate) fn install_captures() -> Outcome {
     ensure(&CAPTURES, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
-/// Makes sure that a guest can be booted. Its kernel is Debian's, so no other system's command is
-/// offered.
+/// Installs the packages for booting a guest. Its kernel is Debian's, so no other system's command
+/// is offered.
 pub(crate) fn install_guest() -> Outcome {
     ensure(&GUEST, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
-/// Makes sure that ns-3 can be built against. It is Debian's build that figures compare with, so
-/// no other system's command is offered.
+/// Installs the packages for building against ns-3. The figures refer to Debian's build, so no
+/// other system's command is offered.
 pub(crate) fn install_ns3() -> Outcome {
     ensure(&NS3, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
-/// Makes sure that Linux's Minstrel-HT can be compiled. It is in Debian's package of the source.
+/// Installs the packages for compiling Linux's Minstrel-HT, whose source is in a Debian package.
 pub(crate) fn install_minstrel() -> Outcome {
     ensure(&MINSTREL, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
@@ -195,7 +196,7 @@ fn ensure(needs: &[Need], by_hand: impl Fn(&[&str]) -> String) -> Outcome {
     run_aside(apt(&[&install, packages.as_slice()].concat()))
 }
 
-/// The exact command for somebody who installs by hand.
+/// The exact command for a manual installation.
 fn by_hand(packages: &[&str]) -> String {
     let packages = packages.join(" ");
     let managers: [(&str, &str); 4] = [

@@ -1,5 +1,5 @@
-//! `cargo xtask bench-trace`: how fast captures are analysed here and by other programs, with the
-//! same file on the same machine.
+//! `cargo xtask bench-trace`: speed of the analysis of captures here and in other programs, with
+//! the same file on the same machine.
 
 use crate::ns3::{load, processor, words};
 use crate::shell::{Outcome, cargo, command, note, root, run_aside, shown};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// What `bench-trace` can be told.
+/// Options of `bench-trace`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Rounds; figures are medians over them.
@@ -28,11 +28,11 @@ pub(crate) struct Options {
 struct Reader {
     title: &'static str,
     program: &'static str,
-    /// What comes before the name of the capture.
+    /// Arguments before the name of the capture.
     arguments: &'static [&'static str],
 }
 
-/// Ours first: the others are compared with it.
+/// Readers of captures, ours first: the others are compared with it.
 const READERS: [Reader; 6] = [
     Reader { title: "fairwave trace", program: "fairwave", arguments: &["trace", "--quiet"] },
     Reader {
@@ -54,16 +54,16 @@ const READERS: [Reader; 6] = [
     },
 ];
 
-/// What one reading cost.
+/// Cost of one reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cost {
     wall_s: f64,
     cpu_s: f64,
-    /// Most memory that was resident.
+    /// Maximum resident memory.
     rss_kib: f64,
 }
 
-/// Makes both captures, has them read in turns, and says what that cost, whatever the ratio.
+/// Makes both captures, reads them in turns, and reports the costs, for any ratio.
 pub(crate) fn bench(options: &Options) -> Outcome {
     system::install_readers()?;
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
@@ -92,8 +92,8 @@ fn make(capture: &Path, megabytes: u32) -> Outcome {
     run_aside(command(&program, &[&capture, &bytes]))
 }
 
-/// What each reader cost, round by round. The first reading of all fills the system's cache and
-/// does not count.
+/// Costs of each reader, round by round. The very first reading fills the system's cache and does
+/// not count.
 fn measure(capture: &Path, rounds: u32) -> Result<Vec<Vec<Cost>>, String> {
     timed(&READERS[0].reading(capture))?;
     let mut costs = vec![Vec::new(); READERS.len()];
@@ -120,7 +120,7 @@ impl Reader {
     }
 }
 
-/// Runs a program under GNU time, its output thrown away.
+/// Runs a program under GNU time; its output is discarded.
 fn timed(program: &Command) -> Result<Cost, String> {
     let line = shown(program);
     let mut time = command("/usr/bin/time", &["-f", "%e %U %S %M"]);
@@ -133,7 +133,7 @@ fn timed(program: &Command) -> Result<Cost, String> {
     cost(&errors).ok_or_else(|| format!("`{line}`: no time in {errors:?}"))
 }
 
-/// From the last line that GNU time prints.
+/// Parses the last line that GNU time prints.
 fn cost(errors: &str) -> Option<Cost> {
     let words = errors.lines().last()?.split_whitespace();
     let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
@@ -145,7 +145,7 @@ fn cost(errors: &str) -> Option<Cost> {
     }
 }
 
-/// How many packets a capture holds, as capinfos counts them.
+/// Number of packets in a capture, as counted by capinfos.
 fn packets(capture: &Path) -> Result<f64, String> {
     let told = words("capinfos", &["-M", "-c", "-T", "-r", &capture.to_string_lossy()])?;
     let count = told.rsplit('\t').next().and_then(|word| word.trim().parse().ok());

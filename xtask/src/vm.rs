@@ -1,6 +1,6 @@
-//! `cargo xtask vm`: the laws of `fairwave cc` in an older kernel: Debian's 6.1, in QEMU without
-//! hardware's help. There the verifier judges them, each carries data, and all are unloaded.
-//! Others boot a [`Guest`] of their own.
+//! `cargo xtask vm`: the algorithms of `fairwave cc` in an older kernel: Debian's 6.1, in QEMU
+//! without hardware virtualisation. Its verifier checks them, each carries data, and all are
+//! unloaded. Other tasks boot their own [`Guest`].
 
 mod dccp;
 mod guest;
@@ -11,15 +11,15 @@ use crate::shell::{Outcome, cargo, run_aside};
 use crate::workspace;
 pub(crate) use guest::Guest;
 
-/// What runs in the guest.
+/// The guest's script.
 const GUEST: &str = include_str!("vm/guest.sh");
-/// What the guest's lines for us begin with.
+/// Beginning of the guest's lines with results.
 const MARK: &str = "GUEST ";
 
-/// What runs in the guest.
+/// Programs for the guest.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Show {
-    /// The laws of `fairwave cc`
+    /// The algorithms of `fairwave cc`
     Cc,
     /// Our DCCP and the kernel's, with each other
     Dccp,
@@ -29,7 +29,7 @@ pub(crate) enum Show {
     Measure,
 }
 
-/// Boots a guest, and prints what it says.
+/// Boots a guest, and prints its results.
 pub(crate) fn vm(show: Show) -> Outcome {
     match show {
         Show::Cc => laws(),
@@ -51,7 +51,7 @@ fn laws() -> Outcome {
         modules: Vec::new(),
     };
     let said = guest.boot()?;
-    // Before its first line the terminal is cleared.
+    // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     let lines = said.lines().filter_map(|line| Some(line[line.find(MARK)?..].trim_end()));
     lines.for_each(|line| println!("{line}"));
     Ok(())

@@ -1,4 +1,4 @@
-//! What cargo says of the workspace: its crates, where they lie and what they depend on.
+//! The workspace by `cargo metadata`: its crates, their directories and dependencies.
 
 use crate::shell::{cargo, root};
 use serde_json::Value;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 /// A crate of the workspace.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Member {
-    /// Its name as cargo has it.
+    /// Its name in cargo.
     pub(crate) name: String,
     /// Its directory, from the workspace's root.
     pub(crate) directory: String,
     /// Crates of the workspace that its build links.
     pub(crate) links: BTreeSet<String>,
-    /// Those that its tests link beside them.
+    /// Further crates of the workspace that only its tests link.
     pub(crate) tests_link: BTreeSet<String>,
 }
 
-/// Where cargo builds, as the environment and cargo's configuration have it.
+/// Cargo's target directory, by the environment and cargo's configuration.
 pub(crate) fn target() -> PathBuf {
     let stated = metadata().ok().and_then(|value| Some(value["target_directory"].as_str()?.into()));
     stated.unwrap_or_else(|| root().join("target"))

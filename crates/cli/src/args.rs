@@ -1,4 +1,4 @@
-//! The command line: what can be asked for. The help text is written here and nowhere else.
+//! The command line: commands, options and their help texts.
 
 mod common;
 #[cfg(target_os = "linux")]
@@ -163,15 +163,15 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// The definition of the command line. The help of a command leaves out the common options that
-/// would do nothing for it.
+/// The definition of the command line. The help of a command leaves out common options that have no
+/// effect on it.
 pub(crate) fn definition() -> clap::Command {
     let whole = Cli::command();
     let all: Vec<Arg> = whole.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     common::on_commands(whole, "", &all)
 }
 
-/// Reads a command line. Also says which command it names, such as `probe serve`.
+/// Parses a command line. Also returns the name of its command, such as `probe serve`.
 pub(crate) fn read<T: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = T>,
 ) -> Result<(Cli, String), clap::Error> {
@@ -217,7 +217,7 @@ pub(crate) struct Emulate {
     /// The scenario file
     #[arg(required = true)]
     pub(crate) scenario: Option<PathBuf>,
-    /// How long to run, such as "10 s" [default: the scenario's duration]
+    /// Length of the run, such as "10 s" [default: the scenario's duration]
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) lasts: Option<Duration>,
     /// Start a program in a node, at a time if wanted; may be repeated, and the node may be a
@@ -243,7 +243,7 @@ pub(crate) struct Emulate {
     /// pattern [default: the scenario's record.taps]
     #[arg(long, value_name = "NODE")]
     pub(crate) tap: Vec<String>,
-    /// Record what goes into the world, for `fairwave run --replay`
+    /// Record all packets that enter the emulated network, for `fairwave run --replay`
     #[arg(long)]
     pub(crate) record: bool,
     /// Also write the windows of the kernel's TCP flows at each ACK, for `fairwave plot --y
@@ -257,7 +257,7 @@ pub(crate) struct Emulate {
     /// Open a shell in this node; the run ends when the shell does, or with --for
     #[arg(long, value_name = "NODE", conflicts_with = "json")]
     pub(crate) shell: Option<String>,
-    /// Show on the terminal what happens: Mbps, queues, retries, airtime, lateness; q ends the run
+    /// Show live figures on the terminal: Mbps, queues, retries, airtime, lateness; q ends the run
     #[arg(long, conflicts_with_all = ["json", "shell"])]
     pub(crate) live: bool,
     /// Give the emulator's loop a real-time priority, which makes it more punctual (needs root)
@@ -265,7 +265,7 @@ pub(crate) struct Emulate {
     pub(crate) realtime: bool,
 }
 
-/// What else `fairwave emulate` does.
+/// Further commands of `fairwave emulate`.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum EmulateTask {
@@ -277,16 +277,16 @@ pub(crate) enum EmulateTask {
         directory: PathBuf,
         /// move, remove, restore, link, queue, weight, status, stop, or a whole line of JSON
         command: String,
-        /// What the command needs
+        /// Arguments of the command
         #[arg(value_name = "KEY=VALUE", value_parser = assignment)]
         settings: Vec<String>,
     },
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Simulate one scenario and show what came of it; --set and --seed pick a run of a sweep
+    /// Simulate one scenario and show the results; --set and --seed select a run of a sweep
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
     /// Run a scenario in real time: its nodes are network namespaces with real programs in them
@@ -297,11 +297,11 @@ pub(crate) enum Command {
     #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
     #[command(after_help = crate::args_cc::EXAMPLES)]
     Cc(crate::args_cc::Cc),
-    /// Init of the processes of an emulation, which starts it
+    /// Init process of an emulation's namespaces, which starts the emulation
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     KeepNamespaces {
-        /// What else to do, and with which command
+        /// Further tasks, and the command for each
         #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
         task: Vec<OsString>,
     },
@@ -317,23 +317,24 @@ pub(crate) enum Command {
         /// Print the means of each point as CSV, with 95 % confidence intervals
         #[arg(long, conflicts_with = "json")]
         csv: bool,
-        /// Go on with the sweep that was interrupted in --out: run what is missing there
+        /// Continue the sweep that was interrupted in --out: only make the runs that are missing
+        /// there
         #[arg(long)]
         resume: bool,
     },
-    /// Rerun a paper's experiment and say, claim by claim, what was measured
+    /// Rerun a paper's experiment and report the measurements claim by claim
     #[command(after_help = reproduce::EXAMPLES)]
     Reproduce(Reproduce),
-    /// Say what is kept of the runs of `reproduce`, bound it, or remove it
+    /// Show, limit or remove the stored results of simulation runs
     #[command(after_help = store::EXAMPLES)]
     Store(Store),
-    /// Draw what runs came to: a sweep's means over one of its axes, or a series of a run over time
+    /// Plot results: a sweep's means over one of its axes, or a series of a run over time
     #[command(after_help = plot::EXAMPLES)]
     Plot(Plot),
-    /// Say whether two sets of runs differ by more than chance
+    /// Test whether two sets of runs differ by more than chance
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(Compare),
-    /// Say whether scenario files are valid, and what is wrong with those that are not
+    /// Check scenario files, and report their errors
     #[command(after_help = CHECK_EXAMPLES)]
     Check {
         /// The scenario files
@@ -356,7 +357,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = fairness::EXAMPLES)]
     Fairness(fairness::Fairness),
-    /// Relay TCP connections, and give their way to the server a target rate
+    /// Relay TCP connections, with a target rate towards the server
     #[cfg(target_os = "linux")]
     #[command(after_help = proxy::EXAMPLES)]
     Proxy(proxy::Proxy),
@@ -364,14 +365,15 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = soc::EXAMPLES)]
     Soc(soc::Soc),
-    /// Analyse a capture of tcpdump, Wireshark or Fairwave: who was slow, and what held it back
+    /// Analyse a capture of tcpdump, Wireshark or Fairwave: which flow was slow, and for which
+    /// reason
     #[command(after_help = TRACE_EXAMPLES)]
     Trace(Trace),
-    /// List what there is
+    /// List studies, algorithms, traffic sources, schemas and more
     List {
-        /// What to list
+        /// The kind of things to list
         what: Listing,
-        /// With `schema`: of what [default: scenario]
+        /// With `schema`: the file or output that the schema describes [default: scenario]
         of: Option<Described>,
     },
     /// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
@@ -391,35 +393,35 @@ pub(crate) enum Command {
     Man,
 }
 
-/// What to compare.
+/// Options of `fairwave compare`.
 #[derive(Args, Debug)]
 pub(crate) struct Compare {
-    /// Where the first runs are: the directory of a sweep, of one of its points, or of one run
+    /// Directory of the first runs: of a sweep, of one of its points, or of one run
     #[arg(value_name = "A")]
     pub(crate) first: PathBuf,
-    /// Where the others are
+    /// Directory of the second runs
     #[arg(value_name = "B")]
     pub(crate) second: PathBuf,
-    /// Compare this figure alone, such as flow.up.goodput_mbps; may be repeated [default: goodput,
+    /// Only compare this figure, such as flow.up.goodput_mbps; may be repeated [default: goodput,
     /// fairness, delay, loss and completion]
     #[arg(long, value_name = "FIGURE")]
     pub(crate) metric: Vec<String>,
 }
 
-/// What to analyse, and what to show of it.
+/// Options of `fairwave trace`.
 #[derive(Args, Debug)]
 pub(crate) struct Trace {
-    /// The capture: pcap or pcapng, perhaps in gzip or zstd; - is standard input
+    /// The capture: pcap or pcapng, also compressed with gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// A second capture of the same traffic, made elsewhere: what was lost, delayed or reordered
-    /// between the two
+    /// A second capture of the same traffic, made elsewhere: shows the packets lost, delayed or
+    /// reordered between the two
     #[arg(value_name = "FILE2")]
     pub(crate) second: Option<PathBuf>,
-    /// With FILE2: both captures were timed by the same clock, so that delays are known
+    /// With FILE2: the same clock timed both captures, so that delays can be computed
     #[arg(long, requires = "second")]
     pub(crate) same_clock: bool,
-    /// Look closely at this connection: its number in the table, udp:N or dccp:N; may be repeated
+    /// Show this connection in detail: its number in the table, udp:N or dccp:N; may be repeated
     #[arg(long, short, value_name = "N", conflicts_with = "second")]
     pub(crate) connection: Vec<StreamName>,
     /// Only streams of this address; may be repeated
@@ -428,12 +430,12 @@ pub(crate) struct Trace {
     /// Only streams of this port; may be repeated
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Vec<u16>,
-    /// With --out: length of the intervals that packets are counted in [default: 1 s]
+    /// With --out: length of the intervals in which packets are counted [default: 1 s]
     #[arg(long, value_name = "DURATION")]
     pub(crate) interval: Option<Duration>,
 }
 
-/// What `list` can list.
+/// Kinds of things that `list` can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listing {
     /// Studies that `reproduce` knows
@@ -450,23 +452,23 @@ pub(crate) enum Listing {
     SocFilters,
     /// Policies from the Strength of Connection to weights (`cell.soc`)
     SocPolicies,
-    /// TCP stacks: whose choices a flow's keys default to
+    /// TCP stacks, which set the defaults of a flow's keys
     Stacks,
-    /// Schedulers of SHAKE flows: which path carries new data
+    /// Schedulers of SHAKE flows, which choose the path for new data
     ShakeSchedulers,
-    /// Laws by which the windows of a SHAKE flow's paths grow
+    /// Algorithms by which the windows of a SHAKE flow's paths grow
     ShakeGrowths,
-    /// Which path of a SHAKE flow repeats what was lost
+    /// Retransmission policies of SHAKE flows, which choose the path for lost data
     ShakeRetransmissions,
     /// 802.11 standards of a cell
     Standards,
-    /// The JSON schema of scenario files, or of what a command prints with --json
+    /// The JSON schema of scenario files, or of a command's output with --json
     Schema,
     /// The reference page of scenario files, in Markdown
     Reference,
 }
 
-/// The dotted keys of scenario files, and those of their tables.
+/// The dotted keys of scenario files, and the names of their tables.
 pub(crate) fn keys() -> Vec<String> {
     let known = fairwave_scenario::tables();
     let keys = known
@@ -475,8 +477,8 @@ pub(crate) fn keys() -> Vec<String> {
     keys.filter(|key| !key.is_empty()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Keys of scenario files: shells complete them, and any other text is taken, too, since keys may
-/// be written with the names of tables.
+/// Parser for keys of scenario files. Shells complete the known keys; any other text is accepted
+/// too, since keys may contain the names of tables.
 #[derive(Clone, Debug)]
 struct Keys;
 

@@ -28,45 +28,46 @@ Exit code 1: the kernel refused something. Exit code 2: no such law.";
 pub(crate) struct Cc {
     #[command(subcommand)]
     pub(crate) task: CcTask,
-    /// Where laws are pinned: a directory in a BPF file system [default: /sys/fs/bpf/fairwave]
+    /// Directory in a BPF file system where algorithms are pinned [default: /sys/fs/bpf/fairwave]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) pin: Option<PathBuf>,
 }
 
-/// What to do with the kernel's congestion controls.
+/// Commands of `fairwave cc`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CcTask {
-    /// Load laws into the kernel, until they are unloaded or for a time
+    /// Load algorithms into the kernel, until they are unloaded or for a time
     Load {
-        /// The laws: see `fairwave cc list`
+        /// The algorithms: see `fairwave cc list`
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
         /// Unload them after this time, such as "10m" or "90 s"
         #[arg(long = "for", value_name = "DURATION", value_parser = lasting)]
         lasts: Option<Duration>,
     },
-    /// Unload laws; connections that use them go on with them
+    /// Unload algorithms; connections that use them continue to do so
     Unload {
-        /// The laws
+        /// The algorithms
         #[arg(required_unless_present = "all", value_name = "NAME")]
         names: Vec<String>,
-        /// Every law of Fairwave, and all that it left in the BPF file system
+        /// Every algorithm of Fairwave, and all its files in the BPF file system
         #[arg(long, conflicts_with = "names")]
         all: bool,
     },
-    /// List the laws: which are loaded, and how many connections use them
+    /// List the algorithms, whether they are loaded, and how many connections use them
     List,
-    /// Show the connections of the laws that are loaded
+    /// Show the connections of the loaded algorithms
     Status {
-        /// Show them again every second, until interrupted, and which began, answered lost ACKs or
-        /// ended meanwhile; with --json, an array a line, and an object for each that did
+        /// Show them again every second, until interrupted, and the connections that began, reacted
+        /// to lost ACKs or ended meanwhile; with --json, an array a line, and an object for each
+        /// such event
         #[arg(long)]
         watch: bool,
         /// Serve them to Prometheus at this address, under /metrics
         #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["watch"])]
         prometheus: Option<SocketAddr>,
     },
-    /// Set, remove or list the rates that connections with fw_tcp_av aim at
+    /// Set, remove or list the target rates of connections with fw_tcp_av
     Target {
         /// A destination (192.0.2.7, 2001:db8::/32), a cgroup's directory, or socket:COOKIE;
         /// without one, all targets are listed
@@ -75,41 +76,41 @@ pub(crate) enum CcTask {
         /// The rate of acknowledged payload to reach, such as "5 Mbps"
         #[arg(long, value_name = "RATE", requires = "whose")]
         rate: Option<BitRate>,
-        /// Do not grow beyond what the target needs
+        /// Do not let the window grow beyond the size that the target needs
         #[arg(long, requires = "rate")]
         cap: bool,
-        /// At a loss, never fall below what Reno would leave
+        /// After a loss, never set the window below Reno's
         #[arg(long, requires = "rate")]
         floor_at_reno: bool,
         /// Remove the target
         #[arg(long, requires = "whose", conflicts_with = "rate")]
         remove: bool,
     },
-    /// Measure what laws cost for each ACK, beside the kernel's own, over a veth pair
+    /// Measure the cost of algorithms for each ACK, beside the kernel's own, over a veth pair
     Bench {
-        /// The laws [default: all]
+        /// The algorithms [default: all]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
-        /// How long each connection lasts
+        /// Length of each connection
         #[arg(long, value_name = "DURATION", default_value = "1 s")]
         seconds_each: Duration,
-        /// How often each law has its turn
+        /// Number of rounds; each algorithm runs once in a round
         #[arg(long, value_name = "N", default_value_t = 5)]
         #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
         rounds: u32,
-        /// Let the kernel hand over many segments as one packet, as fast wired cards do
+        /// Let the kernel pass many segments as one packet, as fast wired cards do
         #[arg(long)]
         offload: bool,
     },
-    /// Write the windows of the kernel's connections, whatever their law, for each segment that
+    /// Write the windows of the kernel's connections, with any algorithm, for each segment that
     /// reaches them
     Trace(CcTrace),
-    /// Holds laws for a time: what `load --for` starts
+    /// Keep algorithms loaded for a time; `load --for` starts this command
     #[command(hide = true)]
     Keep {
-        /// The laws
+        /// The algorithms
         names: Vec<String>,
-        /// How long
+        /// Length of the time
         #[arg(long = "for", value_parser = lasting)]
         lasts: Duration,
     },
@@ -133,7 +134,7 @@ pub(crate) struct CcTrace {
     pub(crate) lasts: Option<Duration>,
 }
 
-/// A duration, in which "m" stands for minutes, too.
+/// Parses a duration, in which "m" also stands for minutes.
 fn lasting(text: &str) -> Result<Duration, String> {
     let minutes = text.strip_suffix('m').filter(|number| number.trim().parse::<u64>().is_ok());
     let text = minutes.map_or_else(|| text.to_owned(), |number| format!("{number}min"));

@@ -1,4 +1,4 @@
-//! What a command took: time on the wall, and time of the processors.
+//! Cost of a command: wall-clock time and processor time.
 
 use crate::printed::SpeedSummary;
 use fairwave_study::Cost;
@@ -8,7 +8,7 @@ pub(crate) fn today() -> String {
     jiff::Timestamp::now().strftime("%F").to_string()
 }
 
-/// Started with the work.
+/// A stopwatch that starts with the work.
 pub(crate) struct Stopwatch {
     #[expect(clippy::disallowed_types, reason = "how long the user waited is a fact of the wall")]
     started: std::time::Instant,
@@ -25,17 +25,17 @@ impl Stopwatch {
         Self { started: std::time::Instant::now(), cpu_at_start_s: cpu_s() }
     }
 
-    /// What the work has taken so far.
+    /// Time that the work has taken so far.
     pub(crate) fn cost(&self) -> Cost {
         let cpu_s = cpu_s().zip(self.cpu_at_start_s).map(|(now, before)| now - before);
         Cost { wall_s: self.started.elapsed().as_secs_f64(), cpu_s }
     }
 }
 
-/// How fast the simulator was.
+/// Speed of the simulator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speed {
-    /// What the work took.
+    /// Time that the work took.
     pub(crate) cost: Cost,
     /// Virtual time of all runs, in seconds.
     pub(crate) simulated_s: f64,
@@ -48,7 +48,7 @@ impl Speed {
         self.cost.cpu_s.filter(|&cpu_s| cpu_s > 0.0).map(|cpu_s| amount / cpu_s)
     }
 
-    /// One line for people.
+    /// The speed in one line.
     pub(crate) fn line(&self) -> String {
         let Self { cost, simulated_s, frames } = self;
         if *simulated_s == 0.0 {
@@ -62,7 +62,7 @@ impl Speed {
         format!("Simulated {simulated_s:.1} s, {frames} frames, in {wall_s:.2} s{rates}\n")
     }
 
-    /// As `--json` shows it.
+    /// The speed as `--json` shows it.
     pub(crate) fn printed(&self) -> SpeedSummary {
         SpeedSummary {
             wall_s: self.cost.wall_s,
@@ -75,7 +75,7 @@ impl Speed {
     }
 }
 
-/// Seconds since 1970 by the wall clock; zero before.
+/// Seconds since 1970 by the wall clock; zero before 1970.
 #[cfg(target_os = "linux")]
 pub(crate) fn unix_s() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
@@ -89,7 +89,7 @@ fn cpu_s() -> Option<f64> {
     Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
-/// Not known here.
+/// `None`: the processor time is unknown on this platform.
 #[cfg(not(unix))]
 fn cpu_s() -> Option<f64> {
     None

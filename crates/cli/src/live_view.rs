@@ -7,7 +7,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often the screen is drawn; rates are over this time.
+/// Interval between two drawings of the screen; rates are means over it.
 const EVERY: core::time::Duration = core::time::Duration::from_millis(500);
 /// Heads of the columns.
 const HEADS: [&str; 7] =
@@ -27,7 +27,8 @@ pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Re
         if over.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        // Rates are over the time between two screens.
+        // Rates need an interval, which has not passed on the first call. When the user has
+        // requested the end, the present screen stays until the run is over.
         if is_ended || std::mem::take(&mut is_first) {
             return ControlFlow::Continue(None);
         }
@@ -38,12 +39,12 @@ pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Re
     })
 }
 
-/// What happened between two states.
+/// Figures for the time between two states.
 fn between(before: &State, now: &State) -> Screen<'static> {
     Screen { headline: headline(now), heads: &HEADS, rows: rows(before, now) }
 }
 
-/// What holds of the whole run.
+/// Figures of the whole run.
 fn headline(now: &State) -> String {
     let us = |of: Duration| of.as_nanos() / 1000;
     let late =
@@ -68,8 +69,8 @@ fn rows(before: &State, now: &State) -> Vec<Vec<String>> {
     names.map(|name| row(name, before, now)).chain(flows).collect()
 }
 
-/// What a flow of the scenario delivered, simulated or on sockets. The packets of one on sockets
-/// are among those of its nodes as well; those of a simulated one are not.
+/// Throughput of a flow of the scenario, simulated or on sockets. The packets of a flow on sockets
+/// are also among those of its nodes; those of a simulated flow are not.
 fn flow_row(name: &str, before: &State, now: &State) -> Vec<String> {
     let delivered =
         |state: &State| state.newest.flows.get(name).map_or(0, |sample| sample.delivered_bytes);
@@ -79,7 +80,7 @@ fn flow_row(name: &str, before: &State, now: &State) -> Vec<String> {
     vec![format!("flow {name}"), none(), received, none(), none(), none(), none()]
 }
 
-/// So many bytes in so long, in Mbps.
+/// Converts bytes in a time to Mbps.
 fn mbps(bytes: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64();
     format!("{:.3}", if seconds > 0.0 { 8e-6 * bytes as f64 / seconds } else { 0.0 })

@@ -1,5 +1,5 @@
-//! The `fairwave` command: arguments in, results out, an exit code. What it does is done by
-//! `fairwave-lab`.
+//! The `fairwave` command: parses arguments, prints results and sets the exit code. The work is
+//! done by `fairwave-lab`.
 
 mod args;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]

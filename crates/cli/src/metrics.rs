@@ -1,8 +1,8 @@
-//! Metrics by HTTP, for Prometheus and what reads its format.
+//! Metrics over HTTP, for Prometheus and compatible programs.
 //!
-//! The text is that of OpenMetrics 1.0. There is no access control: who reaches the address reads
-//! the metrics. What a client costs is bounded in connections, bytes and time, so that none holds
-//! up the others for long.
+//! The text is that of OpenMetrics 1.0. There is no access control: every host that reaches the
+//! address can read the metrics. Each client is limited in connections, bytes and time, so that
+//! none delays the others for long.
 
 use crate::outcome::Failure;
 use crate::output;
@@ -26,23 +26,23 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Clients that are served at once. Others wait in the backlog of the listening socket.
+/// Maximum number of clients served at once. Others wait in the backlog of the listening socket.
 const MOST_CLIENTS: usize = 16;
-/// The longest request that is read, in bytes; hyper takes no smaller limit.
+/// Maximum size of a request, in bytes; hyper accepts no smaller limit.
 const MOST_REQUEST: usize = 8192;
-/// How long a client may take for its request and to read the answer.
+/// Timeout for a client's request and for reading the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The format of the answer.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves metrics under `/metrics` until the process is interrupted. `collect` takes the figures
-/// anew for each request; a request for which it fails is answered with status 500. All names begin
-/// with `prefix` and an underscore, if it is not empty. Values of labels are printed as they are:
-/// none may contain a quotation mark, a backslash or a line break.
+/// anew for each request. If it fails, the request is answered with status 500. All names begin
+/// with `prefix` and an underscore, unless `prefix` is empty. Values of labels are printed as they
+/// are: none may contain a quotation mark, a backslash or a line break.
 ///
 /// # Errors
 ///
-/// When the address cannot be bound.
+/// If the address cannot be bound.
 pub(crate) fn serve<C: Collector>(
     at: SocketAddr,
     prefix: &'static str,
@@ -80,13 +80,14 @@ type Page = Rc<RefCell<dyn FnMut() -> Result<String, fmt::Error>>>;
 async fn accept(listener: &TcpListener, page: &Page) -> Result<(), Failure> {
     let places = Arc::new(Semaphore::new(MOST_CLIENTS));
     loop {
+        // The place comes before the connection, so that further clients stay in the backlog.
         let place = Arc::clone(&places).acquire_owned().await.map_err(Failure::run)?;
         match listener.accept().await {
             Ok((client, _)) => {
                 tokio::task::spawn_local(attend(client, Rc::clone(page), place));
             }
-            // A client that went away harms nobody else. Where descriptors have run out, those of
-            // other clients come back in time.
+            // A client that disconnected does not affect others. If file descriptors have run out,
+            // those of other clients are closed within `PATIENCE`.
             Err(_) => tokio::time::sleep(PATIENCE / 100).await,
         }
     }
@@ -98,10 +99,11 @@ async fn attend(client: TcpStream, page: Page, place: OwnedSemaphorePermit) {
         service_fn(|request| std::future::ready(Ok::<_, Infallible>(answer(&request, &page))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        // An idle connection would occupy a place.
         .keep_alive(false)
         .max_buf_size(MOST_REQUEST)
         .serve_connection(TokioIo::new(client), service);
-    // Whether the client read its answer is its own affair.
+    // It does not matter here whether the client read its answer.
     let _ = tokio::time::timeout(PATIENCE, connection).await;
     drop(place);
 }
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// What a client hears that sends this while the clock runs ahead whenever all wait.
+    /// The answer to a client that sends `request`. The clock advances whenever all tasks wait.
     fn told(request: &'static [u8], page: Result<String, fmt::Error>) -> String {
         let page: Page = Rc::new(RefCell::new(move || page.clone()));
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -153,7 +155,7 @@ mod tests {
             let (server, _) = listener.accept().await.expect("the connection");
             let place = Arc::new(Semaphore::new(1)).acquire_owned().await.expect("a place");
             tokio::task::spawn_local(attend(server, page, place));
-            // The server may have turned away by then.
+            // The server may have closed the connection by then.
             let _ = client.write_all(request).await;
             let mut text = String::new();
             let _ = client.read_to_string(&mut text).await;

@@ -1,33 +1,33 @@
-//! How a command ends: well, or with one of the documented exit codes.
+//! Outcome of a command: success, or one of the documented exit codes.
 
 use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-/// Why `--strict` gives exit code 3, where claims are mapped.
+/// Reason for exit code 3 under `--strict`, if claims are mapped.
 pub(crate) const CLAIM_FAILS: &str =
     "a claim of the paper is \"nowhere\", or the answer to a question of ours is not always yes";
 
-/// Why a command did not end well.
+/// Reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A run failed, or a file could not be read or written: exit code 1.
     Run(String),
     /// Bad usage or a bad scenario: exit code 2.
     Usage(String),
-    /// The same, where all that there is to say has been said: exit code 2.
+    /// Bad usage or a bad scenario, already reported: exit code 2.
     Invalid,
     /// A claim fails under `--strict`, for this reason: exit code 3.
     Claims(&'static str),
     /// An emulation did not keep real time: exit code 4.
     #[cfg(target_os = "linux")]
     Late(String),
-    /// Nobody reads standard output any more: nothing is wrong, and nothing more to do.
+    /// The reader of standard output has closed it, which is no error: the command just ends.
     Closed,
 }
 
 impl Failure {
-    /// What goes to standard error, and how the process ends.
+    /// Prints the error to standard error, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let (text, code) = match self {
             Self::Run(text) => (text, 1),
@@ -44,19 +44,19 @@ impl Failure {
         ExitCode::from(code)
     }
 
-    /// What could not be read: exit code 1, where all that there is to say has been said.
+    /// A file could not be read, which is already reported: exit code 1.
     pub(crate) const fn unread() -> Self {
         Self::Run(String::new())
     }
 
-    /// For `map_err` on what happens during a run.
+    /// Converts an error during a run, for `map_err`.
     pub(crate) fn run(error: impl Display) -> Self {
         Self::Run(error.to_string())
     }
 }
 
 impl From<io::Error> for Failure {
-    /// Of writing to standard output.
+    /// Converts an error in writing to standard output.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Closed,

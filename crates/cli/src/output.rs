@@ -1,15 +1,15 @@
-//! Standard output and error. Colours go to terminals only, and heed `NO_COLOR`.
+//! Standard output and error. Colours are used on terminals only, and respect `NO_COLOR`.
 
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
 
-/// For what is as it should be.
+/// Style of good results.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// For what is not.
+/// Style of bad results and errors.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// For what may not be.
+/// Style of doubtful results and warnings.
 pub(crate) const WORTH_A_LOOK: Style = AnsiColor::Yellow.on_default().bold();
-/// For headings.
+/// Style of headings.
 pub(crate) const HEADING: Style = Style::new().bold();
 
 /// Prints a text for people.
@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// An argument as a shell takes it.
+/// An argument, quoted for a shell if necessary.
 pub(crate) fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
     match argument.chars().all(is_plain) {
@@ -35,14 +35,15 @@ pub(crate) fn print_json(value: &serde_json::Value) -> io::Result<()> {
     print_raw(text.as_bytes())
 }
 
-/// Prints a JSON object of which the list `key` is made one by one, so that it need not be in
-/// memory as a whole.
+/// Prints a JSON object whose list `key` is produced one element at a time, so that it need not be
+/// in memory as a whole.
 pub(crate) fn print_json_with<E: From<io::Error>>(
     object: &serde_json::Value,
     key: &str,
     mut next: impl FnMut() -> Option<Result<serde_json::Value, E>>,
 ) -> Result<(), E> {
     let text = serde_json::to_string_pretty(object).map_err(io::Error::from)?;
+    // The object is printed with an empty list, which is the place for the elements.
     let mark = format!("\n  \"{key}\": [");
     let (head, tail) = text.split_once(&format!("{mark}]")).unwrap_or((&text, ""));
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -65,25 +66,25 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// A text that a terminal only shows: what would command it is a blank. Names and lines of files
-/// come from others.
+/// Replaces control characters by blanks, so that a terminal only shows the text. Names and lines
+/// of files come from others and may contain escape sequences.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', " ")
 }
 
-/// Says on standard error what is wrong. There is nobody to tell if even that fails.
+/// Prints an error to standard error. An error in doing so is ignored.
 pub(crate) fn complain(text: &str) {
     let text = printable(text);
     let _ = writeln!(anstream::stderr().lock(), "{BAD}error{BAD:#}: {text}");
 }
 
-/// Says on standard error what the user should know about a result that stands.
+/// Prints a warning about a valid result to standard error.
 pub(crate) fn warn(text: &str) {
     let text = printable(text);
     let _ = writeln!(anstream::stderr().lock(), "{WORTH_A_LOOK}warning{WORTH_A_LOOK:#}: {text}");
 }
 
-/// Says on standard error what the user may want to know meanwhile.
+/// Prints a note on the progress of the command to standard error.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", printable(text));
 }

@@ -1,4 +1,4 @@
-//! Where results go, and that nobody else writes there meanwhile.
+//! Directories for results, locked against other processes.
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Directory for results of commands without `--out`.
 const HOME: &str = "fairwave-out";
-/// The file that says by its lock that somebody writes into a directory.
+/// The file whose lock shows that a process writes into the directory.
 const LOCK: &str = ".fairwave.lock";
 
 /// A directory for results that no other process writes into while this value exists.
@@ -18,22 +18,22 @@ pub(crate) struct Place {
     lock: File,
 }
 
-/// What may be in a directory that results go to.
+/// Permitted contents of a directory for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// Nothing, unless `--force` says otherwise.
+    /// None, unless `--force` is given.
     Nothing,
-    /// Results that are gone on with.
+    /// Results of an interrupted command that continues.
     Results,
 }
 
 /// The directory for this command: `--out` if it is new or empty (or `--force`), otherwise a new
-/// one called after `name`.
+/// one whose name is derived from `name`.
 pub(crate) fn choose(common: &Common, name: &str) -> Result<Place, Failure> {
     choose_with(common, name, Before::Nothing)
 }
 
-/// The same where `--out` may hold what `before` says.
+/// The same for an `--out` that may have the contents given by `before`.
 pub(crate) fn choose_with(common: &Common, name: &str, before: Before) -> Result<Place, Failure> {
     let Some(out) = &common.out else {
         return match before {
@@ -66,7 +66,7 @@ fn fresh(home: &Path, name: &str) -> Result<Place, Failure> {
         if !is_vacant(&path) {
             continue;
         }
-        // Somebody else may have begun to fill it since.
+        // Another process may have begun to fill the directory since it was found vacant.
         match claim(&path)? {
             Some(place) if is_vacant(&path) => return Ok(place),
             _ => {}
@@ -75,8 +75,8 @@ fn fresh(home: &Path, name: &str) -> Result<Place, Failure> {
     Err(Failure::Run(format!("{}: every name like {name:?} is taken", home.display())))
 }
 
-/// Makes the directory and locks it; `None` if another process has. The system gives the lock back
-/// when a process ends, however it ends.
+/// Makes the directory and locks it; `None` if another process has locked it. The system releases
+/// the lock when the process ends, for any reason.
 fn claim(path: &Path) -> Result<Option<Place>, Failure> {
     let file = path.join(LOCK);
     fs::create_dir_all(path).map_err(|e| Failure::Run(format!("{}: {e}", path.display())))?;
@@ -86,7 +86,8 @@ fn claim(path: &Path) -> Result<Option<Place>, Failure> {
         if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             return Ok(None);
         }
-        // Who had the lock may have removed the file after it was opened here.
+        // The former owner of the lock may have removed the file after it was opened here. Then the
+        // lock is on a file without a name, and another process could lock its successor.
         if is_same(&lock, &file) {
             return Ok(Some(Place { path: path.to_owned(), lock }));
         }
@@ -115,13 +116,15 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // That an empty file stays is the worst that can happen here.
+        // An error only leaves an empty file behind.
+        // Removed before the unlock: otherwise this could remove the file that the next owner has
+        // locked.
         let _ = fs::remove_file(self.path.join(LOCK));
         let _ = self.lock.unlock();
     }
 }
 
-/// Whether nothing is there, or a directory with nothing but a lock.
+/// Whether the path does not exist, or is a directory that contains nothing but a lock.
 fn is_vacant(path: &Path) -> bool {
     match fs::read_dir(path) {
         Ok(entries) => entries.flatten().all(|entry| entry.file_name() == LOCK),

@@ -1,4 +1,4 @@
-//! What commands print with `--json`, as types: JSON and its schemas are made of them.
+//! Types of the commands' output with `--json`. The JSON and its schemas are derived from them.
 
 use fairwave_lab::compare::Comparison;
 use fairwave_lab::points::Point;
@@ -23,30 +23,30 @@ pub(crate) struct RunOfSweep {
     pub(crate) seed: u64,
     /// Its run directory.
     pub(crate) directory: Option<String>,
-    /// What it came to: the content of `summary.json`.
+    /// Results of the run: the content of `summary.json`.
     pub(crate) summary: Summary,
-    /// What whoever reads the results should know.
+    /// Warnings for the reader of the results.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What simulating took.
+/// Cost of the simulation.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SpeedSummary {
-    /// Time on the wall.
+    /// Wall-clock time.
     pub(crate) wall_s: f64,
-    /// Processor time of all threads; null where it is not known.
+    /// Processor time of all threads; null if unknown.
     pub(crate) cpu_s: Option<f64>,
     /// Virtual time of all runs.
     pub(crate) simulated_s: f64,
     /// Frames put on the air in all runs.
     pub(crate) frames: u64,
-    /// Virtual seconds per second of processor time; null where that is not known.
+    /// Virtual seconds per second of processor time; null if that is unknown.
     pub(crate) simulated_s_per_cpu_s: Option<f64>,
-    /// Frames simulated per second of processor time; null where that is not known.
+    /// Frames simulated per second of processor time; null if that is unknown.
     pub(crate) frames_per_cpu_s: Option<f64>,
 }
 
-/// What `fairwave run --json` prints.
+/// Output of `fairwave run --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunOutput {
     #[serde(flatten)]
@@ -57,137 +57,137 @@ pub(crate) struct RunOutput {
     pub(crate) speed: SpeedSummary,
 }
 
-/// What `fairwave emulate --json` prints. The summary also says how well real time was kept.
+/// Output of `fairwave emulate --json`. The summary also reports how well real time was kept.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct EmulateOutput {
     #[serde(flatten)]
     pub(crate) run: RunOfSweep,
     /// The scenario file.
     pub(crate) scenario: String,
-    /// The flows on sockets beside the same flows in the simulator, where that was asked for.
+    /// The flows on sockets beside the same flows in the simulator, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agreement: Option<Value>,
 }
 
-/// What `fairwave sweep --json` prints.
+/// Output of `fairwave sweep --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SweepOutput<'a> {
     /// The scenario file.
     pub(crate) scenario: String,
-    /// Where the run directories are.
+    /// The directory that contains the run directories.
     pub(crate) directory: String,
     /// Every run, by point and then by seed.
     pub(crate) runs: Vec<RunOfSweep>,
     /// Means over the seeds of each point.
     pub(crate) points: &'a [Point],
-    /// What whoever reads the results should know, each with the number of runs where it was so.
+    /// Warnings for the reader of the results, each with the number of runs that it concerns.
     pub(crate) warnings: &'a [String],
     #[serde(flatten)]
     pub(crate) speed: SpeedSummary,
 }
 
-/// What `fairwave matrix --json` prints.
+/// Output of `fairwave matrix --json`.
 #[cfg(target_os = "linux")]
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MatrixOutput<'a> {
     /// The scenario file.
     pub(crate) scenario: String,
-    /// Where the run directories are.
+    /// The directory that contains the run directories.
     pub(crate) directory: String,
     /// The page with table and heat maps.
     pub(crate) page: String,
-    /// Release of the kernel whose laws these are.
+    /// Release of the kernel that provides the congestion control algorithms.
     pub(crate) kernel: String,
-    /// Means over the runs of each point that count. The axes are `host` (`kernel` or `simulator`),
+    /// Means over the valid runs of each point. The axes are `host` (`kernel` or `simulator`),
     /// `law`, `company` and those of the scenario's sweep.
     pub(crate) points: &'a [Point],
-    /// Runs that were late twice and do not count.
+    /// Runs that were late twice, and are therefore excluded from the means.
     pub(crate) left_out: &'a [fairwave_emulator::emulation::matrix::Left],
-    /// Number of runs that were late once and made a second time.
+    /// Number of runs that were late once and were repeated.
     pub(crate) repeated: usize,
-    /// What whoever reads the results should know.
+    /// Warnings for the reader of the results.
     pub(crate) warnings: Vec<String>,
 }
 
-/// What `fairwave check --json` prints.
+/// Output of `fairwave check --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CheckOutput {
     /// Each file, in the order of the command line.
     pub(crate) files: Vec<FileCheck>,
 }
 
-/// What is wrong with a scenario file, or how large it is.
+/// Errors of a scenario file, or its size.
 #[derive(Default, Serialize, JsonSchema)]
 pub(crate) struct FileCheck {
     /// The file.
     pub(crate) file: String,
     /// Whether it is a valid scenario.
     pub(crate) valid: bool,
-    /// Number of points of its sweep; only where it is valid.
+    /// Number of points of its sweep; only if the file is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) points: Option<usize>,
-    /// Number of runs that a sweep makes, over all points and seeds; only where it is valid.
+    /// Number of runs that a sweep makes, over all points and seeds; only if the file is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) runs: Option<usize>,
-    /// What is valid and hardly meant; only where it is valid.
+    /// Settings that are valid but probably a mistake; only if the file is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warnings: Option<Vec<String>>,
-    /// What is wrong, in the order of the file; only where it is not valid.
+    /// Errors, in the order of the file; only if the file is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) diagnostics: Option<Vec<Diagnostic>>,
-    /// Why it could not be read; only then.
+    /// Reason why the file could not be read; only in that case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
-/// What `fairwave packets --json` prints.
+/// Output of `fairwave packets --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PacketsOutput {
     /// Every script, in the order of the command line.
     pub(crate) scripts: Vec<PlayedScript>,
 }
 
-/// What a packet script came to.
+/// Results of a packet script.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlayedScript {
     /// Its file, without the directory.
     pub(crate) script: String,
-    /// The source of its demands, and what they are.
+    /// Source and content of its requirements.
     pub(crate) about: String,
-    /// How long it takes in real time.
+    /// Duration of the script in real time.
     pub(crate) length_s: f64,
-    /// Why the kernel is known to differ; null where it is not.
+    /// Reason why the kernel is known to differ; null if it is not known to.
     pub(crate) reason: Option<String>,
-    /// One for each side.
+    /// One verdict for each side.
     pub(crate) verdicts: Vec<SideVerdict>,
 }
 
-/// How a packet script ended against one side.
+/// Result of a packet script against one side.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SideVerdict {
     /// `simulator`, `endpoint` or `kernel`.
     pub(crate) side: String,
-    /// `follows`, `differs`, `known` (differs, as the script says), `surprises` (does not, though
-    /// the script says so), or `-` (not played).
+    /// `follows`, `differs`, `known` (differs, as the script states), `surprises` (does not differ,
+    /// although the script states so), or `-` (not played).
     pub(crate) verdict: String,
-    /// Whether that is what the script leads to expect.
+    /// Whether the script predicts this verdict.
     pub(crate) expected: bool,
-    /// The first difference, or why it was not played; null where there is none.
+    /// The first difference, or the reason why it was not played; null if there is none.
     pub(crate) difference: Option<String>,
 }
 
-/// What `fairwave compare --json` and `fairwave fairness --compare A B --json` print.
+/// Output of `fairwave compare --json` and `fairwave fairness --compare A B --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CompareOutput {
-    /// Where the first runs are.
+    /// Location of the first runs.
     pub(crate) first: String,
-    /// Where the second runs are.
+    /// Location of the second runs.
     pub(crate) second: String,
-    /// Every figure at every point that both have.
+    /// Every figure at every point that both sets have.
     pub(crate) comparisons: Vec<Comparison>,
 }
 
-/// What `fairwave plot --json` prints.
+/// Output of `fairwave plot --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlotOutput {
     /// Title of the figure.
@@ -196,91 +196,91 @@ pub(crate) struct PlotOutput {
     pub(crate) files: Vec<String>,
 }
 
-/// One thing that `fairwave list` lists.
+/// One entry of `fairwave list`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ListItem {
-    /// Its name, as scenario files or commands take it.
+    /// Its name in scenario files or commands.
     pub(crate) name: String,
-    /// What it is.
+    /// Description of the entry.
     pub(crate) summary: String,
-    /// Where it comes from; empty where that needs no saying.
+    /// Origin, such as a paper; empty if none is given.
     pub(crate) source: String,
 }
 
-/// What `fairwave list --json` prints.
+/// Output of `fairwave list --json`.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
 struct ListOutput(Vec<ListItem>);
 
-/// What `fairwave explain --json` prints: the keys or figures that were asked for, or all tables.
+/// Output of `fairwave explain --json`: the requested keys or figures, or all tables.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
 enum ExplainOutput {
-    /// The keys that were asked for.
+    /// The requested keys.
     Keys(Vec<KeyHelp>),
     /// Every table of scenario files.
     Tables(Vec<TableHelp>),
-    /// The figures of `fairwave probe` that were asked for.
+    /// The requested figures of `fairwave probe`.
     #[cfg(target_os = "linux")]
     Figures(Vec<crate::commands::figures::Figure>),
 }
 
-/// What has a JSON schema.
+/// Files and outputs that have a JSON schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Described {
     /// Scenario files
     Scenario,
-    /// What `run --json` prints
+    /// Output of `run --json`
     Run,
-    /// What `emulate --json` prints
+    /// Output of `emulate --json`
     #[cfg(target_os = "linux")]
     Emulate,
-    /// What `cc --json` prints
+    /// Output of `cc --json`
     #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
     Cc,
-    /// What `matrix --json` prints
+    /// Output of `matrix --json`
     #[cfg(target_os = "linux")]
     Matrix,
-    /// What `sweep --json` prints
+    /// Output of `sweep --json`
     Sweep,
-    /// What `reproduce --json` prints
+    /// Output of `reproduce --json`
     Reproduce,
-    /// What `reproduce --host emulate --json` prints
+    /// Output of `reproduce --host emulate --json`
     ReproduceBeside,
-    /// What `reproduce --map --json` prints
+    /// Output of `reproduce --map --json`
     ReproduceMap,
-    /// What `check --json` prints
+    /// Output of `check --json`
     Check,
-    /// What `packets --json` prints
+    /// Output of `packets --json`
     #[cfg(target_os = "linux")]
     Packets,
-    /// What `probe HOST --json` prints
+    /// Output of `probe HOST --json`
     #[cfg(target_os = "linux")]
     Probe,
-    /// What `dccp send HOST --json` prints
+    /// Output of `dccp send HOST --json`
     #[cfg(target_os = "linux")]
     Dccp,
-    /// What `fairness run --json` prints
+    /// Output of `fairness run --json`
     #[cfg(target_os = "linux")]
     Fairness,
-    /// What `proxy --json` prints
+    /// Output of `proxy --json`
     #[cfg(target_os = "linux")]
     Proxy,
-    /// What `soc status --json` prints
+    /// Output of `soc status --json`
     #[cfg(target_os = "linux")]
     Soc,
-    /// What `store --json` prints
+    /// Output of `store --json`
     Store,
-    /// What `compare --json` prints
+    /// Output of `compare --json`
     Compare,
-    /// What `plot --json` prints
+    /// Output of `plot --json`
     Plot,
-    /// What `list --json` prints
+    /// Output of `list --json`
     List,
-    /// What `explain --json` prints
+    /// Output of `explain --json`
     Explain,
-    /// What `trace --json` prints
+    /// Output of `trace --json`
     Trace,
     /// The file summary.json of a run directory
     Summary,

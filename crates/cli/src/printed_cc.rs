@@ -1,4 +1,4 @@
-//! What `fairwave cc` prints with `--json`, as types.
+//! Types of the output of `fairwave cc` with `--json`.
 
 use fairwave_bpf::bench::Cost;
 use fairwave_bpf::{Connection, Happened, Listed, Told, Totals};
@@ -6,22 +6,22 @@ use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A law, and how it stands.
+/// A congestion control algorithm, and its state in this kernel.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcLaw {
-    /// Its name, as sockets ask for it.
+    /// Its name, as sockets request it.
     pub(crate) name: String,
-    /// Whether sockets may ask for it.
+    /// Whether sockets may request it.
     pub(crate) loaded: bool,
-    /// Whether it stays until it is unloaded; null for users who may not look.
+    /// Whether it stays until it is unloaded; null without the permission to see that.
     pub(crate) pinned: Option<bool>,
-    /// Connections that use it; null for users who may not look, or where it is not loaded.
+    /// Connections that use it; null without the permission to see them, or if it is not loaded.
     pub(crate) connections: Option<u64>,
-    /// What it has counted since it was loaded; null where `connections` is.
+    /// Its counters since it was loaded; null if `connections` is null.
     pub(crate) totals: Option<CcTotals>,
-    /// The law of the simulator that has its arithmetic.
+    /// The simulator's algorithm with the same arithmetic.
     pub(crate) model: String,
-    /// What it is.
+    /// Description of the algorithm.
     pub(crate) summary: String,
 }
 
@@ -39,18 +39,18 @@ impl CcLaw {
     }
 }
 
-/// Counts of a law's connections since it was loaded.
+/// Counters of an algorithm's connections since it was loaded.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcTotals {
     /// Connections that began to use it.
     pub(crate) opened: u64,
-    /// Connections that ended, or began to use another law.
+    /// Connections that ended, or switched to another algorithm.
     pub(crate) closed: u64,
-    /// ACKs found lost by the closed connections.
+    /// ACKs detected as lost by the closed connections.
     pub(crate) acks_lost: u64,
-    /// How often the closed connections lowered their windows for lost ACKs.
+    /// Number of times the closed connections lowered their windows because of lost ACKs.
     pub(crate) answers: u64,
-    /// Events for which the ring buffer had no room, while somebody listened by `status --watch`.
+    /// Events that did not fit into the ring buffer while a `status --watch` was reading it.
     pub(crate) missed: u64,
 }
 
@@ -61,10 +61,10 @@ impl CcTotals {
     }
 }
 
-/// A connection that uses a law of Fairwave, as of its last ACK.
+/// A connection that uses an algorithm of Fairwave, as of its last ACK.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CcConnection {
-    /// The law's name.
+    /// The algorithm's name.
     pub(crate) law: String,
     /// Address and port of this end.
     pub(crate) local: String,
@@ -72,9 +72,9 @@ pub(crate) struct CcConnection {
     pub(crate) remote: String,
     /// Inode of its network namespace.
     pub(crate) namespace: u32,
-    /// SO_COOKIE of its socket; null while nobody has asked for it.
+    /// SO_COOKIE of its socket; null until a process has requested the cookie.
     pub(crate) cookie: Option<u64>,
-    /// State of the connection, as ss names it.
+    /// State of the connection, by the names of ss.
     pub(crate) state: String,
     /// Congestion window in segments.
     pub(crate) cwnd_segments: u32,
@@ -86,13 +86,13 @@ pub(crate) struct CcConnection {
     pub(crate) srtt_us: u64,
     /// Bytes acknowledged since the connection began.
     pub(crate) acked_bytes: u64,
-    /// ACKs found lost since the connection began.
+    /// ACKs detected as lost since the connection began.
     pub(crate) acks_lost: u64,
-    /// How often the window was lowered for lost ACKs.
+    /// Number of times the window was lowered because of lost ACKs.
     pub(crate) answers: u64,
-    /// The rate to reach; null without one.
+    /// The target rate; null without a target.
     pub(crate) target_bps: Option<u64>,
-    /// The mean rate since the target was set; null without one.
+    /// The mean rate since the target was set; null without a target.
     pub(crate) reached_bps: Option<u64>,
 }
 
@@ -118,12 +118,12 @@ impl CcConnection {
     }
 }
 
-/// What happened to a connection: `status --watch` prints it before the connections that live.
+/// An event of a connection; `status --watch` prints it before the current connections.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcTold {
-    /// What happened: began, answered (lost ACKs) or ended.
+    /// The event: began, answered (lowered its window because of lost ACKs) or ended.
     pub(crate) happened: &'static str,
-    /// The connection as it was then.
+    /// The connection at the time of the event.
     pub(crate) connection: CcConnection,
 }
 
@@ -138,27 +138,27 @@ impl CcTold {
     }
 }
 
-/// What a law costs.
+/// Cost of an algorithm.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcCost {
-    /// The law's name.
+    /// The algorithm's name.
     pub(crate) law: String,
-    /// What it is.
+    /// Description of the algorithm.
     pub(crate) summary: String,
-    /// ACKs that its programs were called for; zero for what is no program.
+    /// ACKs for which its BPF programs were called; zero for algorithms without BPF programs.
     pub(crate) acks: u64,
-    /// Time in its programs for each ACK; null for what is no program.
+    /// Time in its BPF programs for each ACK; null for algorithms without BPF programs.
     pub(crate) per_ack_ns: Option<f64>,
-    /// Calls of its programs: some have two for each ACK.
+    /// Calls of its programs; some algorithms need two for each ACK.
     pub(crate) calls: u64,
-    /// The same time less that of as many calls of a program which does nothing.
+    /// `per_ack_ns` less the time of as many calls of a program that does nothing.
     pub(crate) work_ns: Option<f64>,
     /// Throughput of its connections: the median of the rounds.
     pub(crate) throughput_bps: u64,
     /// Throughput of each round.
     pub(crate) rounds_bps: Vec<u64>,
-    /// ACKs that it found lost, although none was; null where it does not watch ACKs, or where a
-    /// connection did not end.
+    /// ACKs that it wrongly detected as lost, since none was lost; null if it does not watch ACKs,
+    /// or if a connection did not end.
     pub(crate) acks_lost: Option<u64>,
 }
 
@@ -179,64 +179,64 @@ impl CcCost {
     }
 }
 
-/// The middle one, the upper of two.
+/// The median; for an even number, the upper of the middle two.
 fn median(rates: &[BitRate]) -> u64 {
     let mut sorted: Vec<u64> = rates.iter().map(|rate| rate.0).collect();
     sorted.sort_unstable();
     sorted.get(sorted.len() / 2).copied().unwrap_or(0)
 }
 
-/// A rate that connections aim at.
+/// A target rate of connections.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcTarget {
-    /// Whose it is, as `fairwave cc target` takes it.
+    /// Connections that the target applies to, in the syntax of `fairwave cc target`.
     pub(crate) whose: String,
     /// The rate of acknowledged payload to reach.
     pub(crate) rate_bps: u64,
-    /// Whether connections do not grow beyond what it needs.
+    /// Whether windows do not grow beyond the size that the target needs.
     pub(crate) cap: bool,
     /// Whether a loss never lowers a window further than Reno would.
     pub(crate) floor_at_reno: bool,
 }
 
-/// What a trace of connections came to.
+/// Results of a trace of connections.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CcTraced {
     /// The table that was written.
     pub(crate) file: String,
-    /// Its rows: segments that reached traced connections.
+    /// Number of its rows: segments that reached traced connections.
     pub(crate) rows: u64,
-    /// Rows that are missing, since there was no room for them.
+    /// Rows that are missing since the buffer had no room for them.
     pub(crate) missed: u64,
-    /// How long it lasted, in nanoseconds.
+    /// Length of the trace, in nanoseconds.
     pub(crate) lasted_ns: u64,
     /// Whether a signal ended it.
     pub(crate) interrupted: bool,
 }
 
-/// What `fairwave cc` prints with --json, by its command.
+/// Output of `fairwave cc` with --json, by its command.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
 pub(crate) enum CcOutput {
-    /// Of `list`.
+    /// Output of `list`.
     Laws(Vec<CcLaw>),
-    /// Of `status`.
+    /// Output of `status`.
     Connections(Vec<CcConnection>),
-    /// Of `status --watch`, a line for each, between those of `status`.
+    /// Output of `status --watch`: one line for each event, between those of `status`.
     Told(CcTold),
-    /// Of `bench`.
+    /// Output of `bench`.
     Costs(Vec<CcCost>),
-    /// Of `target`.
+    /// Output of `target`.
     Targets(Vec<CcTarget>),
-    /// Of `trace`.
+    /// Output of `trace`.
     Traced(CcTraced),
-    /// Of `load`: the laws that are now loaded.
+    /// Output of `load`: the algorithms that are now loaded.
     Loaded {
         /// Their names.
         loaded: Vec<String>,
     },
-    /// Of `unload`: the laws that were unloaded.
+    /// Output of `unload`: the algorithms that were unloaded.
     Unloaded {
         /// Their names.
         unloaded: Vec<String>,

@@ -1,4 +1,4 @@
-//! What `fairwave dccp --json` prints, as a type.
+//! Types of the output of `fairwave dccp --json`.
 
 use fairwave_dccp::tfrc::equation::throughput;
 use fairwave_dccp_tool::{Account, Peer};
@@ -6,23 +6,23 @@ use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `fairwave dccp send HOST --json` and `dccp serve --json` print.
+/// Output of `fairwave dccp send HOST --json` and `dccp serve --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DccpOutput {
-    /// `sender` or `receiver`: what this end does with application data.
+    /// `sender` or `receiver` of application data.
     pub(crate) role: String,
     /// `ip`: protocol 33; `udp`: inside UDP.
     pub(crate) over: String,
-    /// The connections, in the order in which they ended; those that were established alone.
+    /// The established connections, in the order in which they ended.
     pub(crate) connections: Vec<ConnectionOutput>,
-    /// Datagrams that were no packets of DCCP, damaged, for other ports, or of nobody for whom
-    /// there was room; they were not answered.
+    /// Datagrams that were not answered: no DCCP packet, damaged, for another port, or from a new
+    /// peer while there was no room for another connection.
     pub(crate) ignored: u64,
-    /// Datagrams that arrived and found no room in the socket of this host.
+    /// Datagrams that arrived while the socket's receive buffer of this host was full.
     pub(crate) dropped_here: u64,
-    /// Datagrams that the kernel of this host did not take.
+    /// Datagrams that the kernel of this host refused to send.
     pub(crate) refused: u64,
-    /// Why there was no connection; null if there was one.
+    /// Reason why there was no connection; null if there was one.
     pub(crate) error: Option<String>,
 }
 
@@ -31,74 +31,74 @@ pub(crate) struct DccpOutput {
 pub(crate) struct ConnectionOutput {
     /// Address and port of the other end.
     pub(crate) peer: String,
-    /// Congestion control (CCID) of data sent from here.
+    /// Congestion control (CCID) of data sent by this end.
     pub(crate) ccid: u8,
-    /// Congestion control (CCID) of data sent from there.
+    /// Congestion control (CCID) of data sent by the other end.
     pub(crate) ccid_there: u8,
-    /// How it ended: `closed`, or why it did not end in good order.
+    /// End of the connection: `closed`, or the reason why it did not close in good order.
     pub(crate) ended: String,
     /// Whether it ended in good order.
     pub(crate) is_good: bool,
-    /// How long data were sent, or from the first to the last that arrived.
+    /// Time for which data were sent, or from the first to the last datagram that arrived.
     #[schemars(extend("unit" = "seconds"))]
     pub(crate) seconds: f64,
     /// Datagrams with application data that were sent, or that arrived.
     pub(crate) datagrams: u64,
     /// Their application data in bytes.
     pub(crate) bytes: u64,
-    /// Application data a second.
+    /// Application data per second.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) rate_mbps: f64,
-    /// Datagrams of the application for which there was no room in the send queue.
+    /// Datagrams of the application that did not fit into the send queue.
     pub(crate) unsent: u64,
-    /// Packets of the other end that never arrived, by their numbers.
+    /// Packets of the other end that never arrived, by their sequence numbers.
     pub(crate) missing: u64,
-    /// What congestion control knew at the end.
+    /// State of congestion control at the end.
     pub(crate) known: KnownOutput,
-    /// The same over time.
+    /// The connection over time.
     pub(crate) samples: Vec<SampleOutput>,
 }
 
-/// What congestion control knows: the sender's half for a sender, else the receiver's.
+/// State of congestion control: the sender's for a sender, otherwise the receiver's.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub(crate) struct KnownOutput {
     /// Loss event rate p of TFRC (CCID 3 and 4); null for others.
     #[schemars(extend("unit" = "loss events per packet"))]
     pub(crate) loss_event_rate: Option<f64>,
-    /// Smoothed round-trip time; null where none is known.
+    /// Smoothed round-trip time; null if unknown.
     #[schemars(extend("unit" = "milliseconds"))]
     pub(crate) rtt_ms: Option<f64>,
     /// Rate X that TFRC allows; null for others and for receivers.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) allowed_mbps: Option<f64>,
-    /// Rate X_recv that the receiver told last; null for others than TFRC.
+    /// Rate X_recv in the receiver's most recent report; null for others than TFRC.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) receive_mbps: Option<f64>,
-    /// What the throughput equation of RFC 5348 gives for p and the round-trip time above and the
+    /// Rate from the throughput equation of RFC 5348 for p and the round-trip time above and the
     /// size of the datagrams; null without loss and for others than senders of TFRC.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) equation_mbps: Option<f64>,
     /// Congestion window of CCID 2; null for others.
     #[schemars(extend("unit" = "packets"))]
     pub(crate) cwnd: Option<u32>,
-    /// How often the sender slowed down for losses or marks; null for receivers.
+    /// Number of times the sender slowed down because of losses or marks; null for receivers.
     pub(crate) congestion_events: Option<u64>,
 }
 
-/// What a connection was at a time.
+/// State of a connection at one time.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub(crate) struct SampleOutput {
-    /// Since the handshake.
+    /// Time since the handshake.
     #[schemars(extend("unit" = "seconds"))]
     pub(crate) at_s: f64,
-    /// Application data a second since the sample before.
+    /// Application data per second since the previous sample.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) rate_mbps: f64,
     #[serde(flatten)]
     pub(crate) known: KnownOutput,
 }
 
-/// A connection while it lasts.
+/// A connection while it is open.
 pub(crate) struct Watched {
     pub(crate) peer: Peer,
     is_sender: bool,
@@ -122,7 +122,7 @@ impl Watched {
         Self { peer, is_sender: size.is_some(), size, last: (now, 0), samples: Vec::new() }
     }
 
-    /// What came to be at a time.
+    /// Takes a sample at `now`.
     pub(crate) fn sample(&mut self, now: Instant, account: &Account) -> SampleOutput {
         let bytes = self.carried(account).1;
         let (before, last) = self.last;
@@ -173,7 +173,7 @@ impl Watched {
         }
     }
 
-    /// What it came to in the end.
+    /// The output for the connection after its end.
     pub(crate) fn ended(self, now: Instant, account: &Account, ended: &str) -> ConnectionOutput {
         let (datagrams, bytes) = self.carried(account);
         let sending = account.established.map_or(Duration::ZERO, |at| now.since(at));

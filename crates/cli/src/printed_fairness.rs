@@ -1,4 +1,4 @@
-//! What `fairwave fairness` prints with `--json`, as a type, and what it is made of.
+//! Types of the output of `fairwave fairness` with `--json`, and their construction.
 
 use fairwave_fairness as measured;
 use fairwave_fairness::results::{
@@ -7,28 +7,28 @@ use fairwave_fairness::results::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `fairwave fairness run --json` and `fairwave fairness show --json` print.
+/// Output of `fairwave fairness run --json` and `fairwave fairness show --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FairnessOutput {
-    /// What it comes to.
+    /// Figures computed from the record.
     pub(crate) summary: Summary,
-    /// What was counted.
+    /// Counts of all intervals.
     pub(crate) record: Record,
-    /// What whoever reads the figures should know.
+    /// Warnings for the reader of the figures.
     pub(crate) warnings: Vec<String>,
-    /// Why the measurement ended early; null if it did not.
+    /// Reason why the measurement ended early; null if it did not.
     pub(crate) error: Option<String>,
 }
 
 impl FairnessOutput {
-    /// Of a record.
+    /// The output for a record.
     pub(crate) fn of(record: Record, error: Option<String>) -> Self {
         let (summary, warnings) = (Summary::of(&record), crate::show_fairness::warnings(&record));
         Self { summary, record, warnings, error }
     }
 }
 
-/// The record of what a host has measured.
+/// Builds the record of a host's measurement.
 pub(crate) fn record(
     found: &measured::Measured,
     terms: &measured::Terms,

@@ -1,57 +1,61 @@
-//! What `fairwave probe HOST --json` prints, as a type.
+//! Types of the output of `fairwave probe HOST --json`.
 
 use fairwave_probe_tool::{Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `fairwave probe HOST --json` prints.
+/// Output of `fairwave probe HOST --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProbeOutput {
     /// Address and port of the server.
     pub(crate) server: String,
-    /// Highest rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
+    /// Maximum rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) rate_mbps: Option<f64>,
-    /// Which way the buffer is that `buffer`, `kind` and `drain_mbps` tell of: `up`, to the server,
-    /// or `down`, back (`--reverse`).
+    /// Direction to which `buffer`, `kind` and `drain_mbps` refer: `up`, to the server, or `down`,
+    /// from the server (`--reverse`).
     pub(crate) direction: String,
-    /// The narrowest buffer on that way; null if none filled, or if it drops before it is full.
+    /// The narrowest buffer in that direction; null if none filled, or if it drops before it is
+    /// full.
     pub(crate) buffer: Option<BufferOutput>,
-    /// `packets` or `bytes` (what its limit counts), `aqm` (drops before it is full), `per-station`
-    /// (what is another's does not wait), `none-found`; null if that cannot be told.
+    /// `packets` or `bytes` (unit of the buffer's limit), `aqm` (drops before it is full),
+    /// `per-station` (packets of other stations do not wait), `none-found`; null if undetermined.
     pub(crate) kind: Option<String>,
-    /// IP packets that the narrowest link carries, in Mbps; null where it carries all that is sent.
+    /// IP packets that the narrowest link carries, in Mbps; null if it carries all that is sent.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) drain_mbps: Option<f64>,
-    /// The same each way.
+    /// IP packets that the narrowest link carries in each direction, in Mbps.
     pub(crate) carried_mbps: CarriedOutput,
-    /// Round trips of small packets of another flow, by what else is sent.
+    /// Round-trip times of small packets of another flow, by the load at the same time.
     pub(crate) latency_ms: LatencyOutput,
-    /// Time that packets sent apart take one way. Clocks of two hosts cannot tell how the fastest
-    /// round trip divides: half of it counts for each way. What is more than that is measured.
+    /// One-way delay of packets sent apart. The clocks of two hosts cannot determine how the
+    /// minimum round-trip time is divided: half of it counts for each way. The excess over it is
+    /// measured.
     pub(crate) one_way_ms: OneWayOutput,
-    /// Shares of packets lost that met no load.
+    /// Shares of packets that were lost while there was no load.
     pub(crate) loss: LossOutput,
-    /// How much faster the server's clock goes than this host's; corrected in all delays.
+    /// Relative rate by which the server's clock runs faster than this host's; corrected in all
+    /// delays.
     pub(crate) drift_ppm: f64,
-    /// The numbers that `kind` rests on, in sentences.
+    /// The numbers from which `kind` was determined, in sentences.
     pub(crate) evidence: Vec<String>,
-    /// What whoever reads the figures should know.
+    /// Warnings for the reader of the figures.
     pub(crate) warnings: Vec<String>,
-    /// Why the measurement ended early; null if it did not.
+    /// Reason why the measurement ended early; null if it did not.
     pub(crate) error: Option<String>,
 }
 
-/// How large a buffer is.
+/// Size of a buffer.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BufferOutput {
     /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than
-    /// that over trains: whether a limit counts the packet that is being sent cannot be told.
+    /// that over trains, since it is unknown whether the limit counts the packet that is being
+    /// sent.
     pub(crate) packets: IntervalOutput,
-    /// The same in bytes of IP packets.
+    /// Size in bytes of IP packets.
     pub(crate) bytes: IntervalOutput,
-    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, a
-    /// mean over the trains that filled the buffer.
+    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, as
+    /// a mean over the trains that filled the buffer.
     pub(crate) ms: IntervalOutput,
 }
 
@@ -69,36 +73,37 @@ pub(crate) struct IntervalOutput {
     pub(crate) high: f64,
 }
 
-/// Round trips in milliseconds.
+/// Round-trip times in milliseconds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LatencyOutput {
-    /// While nothing else is sent; null if nothing came back.
+    /// Round-trip times while nothing else is sent; null if nothing came back.
     pub(crate) idle: Option<PercentilesOutput>,
-    /// While this host sends more than the narrowest link carries; null if nothing came back.
+    /// Round-trip times while this host sends more than the narrowest link carries; null if nothing
+    /// came back.
     pub(crate) up: Option<PercentilesOutput>,
-    /// While the server sends more than that; null if nothing came back.
+    /// Round-trip times while the server sends more than that; null if nothing came back.
     pub(crate) down: Option<PercentilesOutput>,
-    /// While both do; null if nothing came back.
+    /// Round-trip times while both do; null if nothing came back.
     pub(crate) both: Option<PercentilesOutput>,
 }
 
-/// What the narrowest link carries, by direction.
+/// Capacity of the narrowest link, by direction.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CarriedOutput {
-    /// To the server; null where all that is sent arrives.
+    /// Rate towards the server; null if all that is sent arrives.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) up: Option<f64>,
-    /// From the server; null where all that is sent arrives.
+    /// Rate from the server; null if all that is sent arrives.
     #[schemars(extend("unit" = "megabits per second"))]
     pub(crate) down: Option<f64>,
 }
 
-/// Delays one way in milliseconds.
+/// One-way delays in milliseconds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct OneWayOutput {
-    /// To the server; null if nothing arrived.
+    /// Delays towards the server; null if nothing arrived.
     pub(crate) up: Option<PercentilesOutput>,
-    /// From the server; null if nothing arrived.
+    /// Delays from the server; null if nothing arrived.
     pub(crate) down: Option<PercentilesOutput>,
 }
 
@@ -108,7 +113,7 @@ pub(crate) struct PercentilesOutput {
     /// The median.
     #[schemars(extend("unit" = "milliseconds"))]
     pub(crate) p50: f64,
-    /// What 95 of a hundred do not exceed.
+    /// The 95th percentile.
     #[schemars(extend("unit" = "milliseconds"))]
     pub(crate) p95: f64,
 }
@@ -116,13 +121,13 @@ pub(crate) struct PercentilesOutput {
 /// Shares of packets that were lost, from 0 to 1.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LossOutput {
-    /// On the way to the server; null if nothing was sent.
+    /// Share lost on the way to the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) up: Option<f64>,
-    /// On the way from the server; null if nothing was sent.
+    /// Share lost on the way from the server; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) down: Option<f64>,
-    /// There and back, on an idle path; null if nothing was sent.
+    /// Share lost in both directions together, on an idle path; null if nothing was sent.
     #[schemars(extend("unit" = "share"))]
     pub(crate) round_trip: Option<f64>,
 }
@@ -139,7 +144,7 @@ impl From<Percentiles> for PercentilesOutput {
     }
 }
 
-/// The word of a kind.
+/// The word for a kind.
 pub(crate) const fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Packets => "packets",
@@ -151,7 +156,7 @@ pub(crate) const fn word(kind: Kind) -> &'static str {
 }
 
 impl ProbeOutput {
-    /// Of a measurement.
+    /// The output for a measurement.
     pub(crate) fn of(server: String, found: &Measured, error: Option<String>) -> Self {
         let Latency { sent, lost, .. } = found.idle;
         let one_way = |leg: &Leg| leg.delay_ms(found.fastest_ms?).map(Into::into);

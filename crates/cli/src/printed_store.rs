@@ -1,30 +1,30 @@
-//! What `fairwave store --json` prints.
+//! Types of the output of `fairwave store --json`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `fairwave store --json` prints.
+/// Output of `fairwave store --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StoreOutput {
-    /// Where the store is.
+    /// Directory of the store.
     pub(crate) directory: String,
-    /// The most that it may take.
+    /// Maximum size of the store.
     pub(crate) limit_bytes: u64,
-    /// What it takes.
+    /// Present size of the store.
     pub(crate) bytes: u64,
-    /// Its results by versions of the code: this program's first, then the newest.
+    /// Results by version of the code: this program's first, then the newest.
     pub(crate) versions: Vec<StoreVersion>,
 }
 
-/// The results of a version of the code that simulates.
+/// The results of one version of the simulating code.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StoreVersion {
-    /// The first bytes of the hash over its sources; null where files cannot be read.
+    /// The first bytes of the hash over its sources; null if files cannot be read.
     pub(crate) version: Option<String>,
-    /// Whether it is the version of this program, which uses them.
+    /// Whether it is the version of this program, which reuses the results.
     pub(crate) is_this: bool,
-    /// How many results.
+    /// Number of results.
     pub(crate) results: u64,
-    /// What they take.
+    /// Size of the results.
     pub(crate) bytes: u64,
 }

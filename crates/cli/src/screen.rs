@@ -9,34 +9,36 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Lines above the table at least.
+/// Minimum number of lines above the table.
 const HEADLINES: u16 = 3;
-/// Columns between two of the table.
+/// Width of the gap between two columns.
 const GAP: usize = 1;
-/// Columns that names have at least.
+/// Minimum width of the column of names.
 const NAME_WIDTH: usize = 12;
 
-/// What is on the screen at a time.
+/// Content of the screen.
 pub(crate) struct Screen<'a> {
-    /// Some lines, of which half of a low terminal is kept free.
+    /// Lines above the table. They take at most half of a low terminal.
     pub(crate) headline: String,
-    /// Heads of the columns, the first that of names, and the more important ones before others: a
-    /// narrow terminal has no room for the last.
+    /// Heads of the columns, the first that of names, then the most important ones first: a narrow
+    /// terminal has no room for the last.
     pub(crate) heads: &'a [&'a str],
     /// A cell for each head.
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// What to do next.
+/// The next step: end, keep the screen as it is, or draw a new one.
 pub(crate) type Turn<'a> = ControlFlow<(), Option<Screen<'a>>>;
 
-/// Draws what `next` gives, `every` so long, until that breaks. It is told whether somebody asked
-/// for the end, by q or Ctrl-C. When the terminal changes its size, it is drawn at once.
+/// Draws the result of `next` once in each interval `every`, until `next` breaks. The argument of
+/// `next` is whether the user requested the end by q or Ctrl-C. If the terminal changes its size,
+/// the screen is redrawn at once.
 ///
 /// # Errors
 /// The terminal cannot be drawn on.
 pub(crate) fn keep<'a>(every: Duration, mut next: impl FnMut(bool) -> Turn<'a>) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
+    // A closure, so that the terminal is also restored after an error.
     let kept = (|| {
         let mut is_over = false;
         while let ControlFlow::Continue(screen) = next(is_over) {
@@ -76,7 +78,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) {
     let rows = &screen.rows;
     // The heads take a line.
     let lines = usize::from(body.height).saturating_sub(1);
-    // Where not all rows fit, the last line counts those that are left out.
+    // If not all rows fit, the last line shows the number of those left out.
     let shown = if rows.len() > lines { lines.saturating_sub(1) } else { rows.len() };
     let left_out = rows.len() - shown;
     frame.render_widget(table(screen.heads, &rows[..shown], usize::from(body.width)), body);
@@ -87,7 +89,8 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &Screen<'_>) {
     }
 }
 
-/// The rows below their heads. Figures are as wide as their heads, so that names have the rest.
+/// The rows below their heads. Columns of figures are as wide as their heads; the names get the
+/// remaining width.
 fn table<'a>(heads: &'a [&'a str], rows: &'a [Vec<String>], width: usize) -> Table<'a> {
     let longest = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     let name_width = longest.max(NAME_WIDTH);
@@ -100,8 +103,8 @@ fn table<'a>(heads: &'a [&'a str], rows: &'a [Vec<String>], width: usize) -> Tab
     Table::new(rows, widths.collect::<Vec<_>>()).header(heads)
 }
 
-/// How many columns there is room for, the first of them in any case. Half a figure would be worse
-/// than none.
+/// Number of columns that fit, at least one. Columns are never cut: a truncated number would be
+/// misread.
 fn columns(heads: &[&str], name_width: usize, width: usize) -> usize {
     let mut end = name_width;
     let figures = heads[1..].iter().take_while(|head| {

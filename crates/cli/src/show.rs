@@ -1,4 +1,4 @@
-//! What a run came to, for people: each flow, queue and station before any total.
+//! Tables of a run's results: each flow, queue and station before any total.
 
 use crate::show_probe::probes;
 use crate::table::{Table, mbps, millis, seconds};
@@ -11,7 +11,7 @@ pub(crate) fn summary(summary: &Summary) -> String {
     tables(summary) + &totals(summary)
 }
 
-/// Every table but the totals, which hold of all flows.
+/// Every table except the totals over all flows.
 pub(crate) fn tables(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
@@ -46,7 +46,7 @@ fn flows(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// How long what was delivered took, from source to sink.
+/// One-way delays of delivered data, from source to sink.
 fn delays(flows: &[FlowSummary]) -> String {
     let heads = ["flow", "delivered", "mean ms", "median", "p90", "p99", "p99.9", "most"];
     let mut table = Table::new("One-way delays", &heads);
@@ -67,7 +67,7 @@ fn delays(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// What receivers of datagrams saw.
+/// Figures of the receivers of datagrams.
 fn datagrams(flows: &[FlowSummary]) -> String {
     let mut table = Table::new("Datagrams", &["flow", "received", "lost %", "jitter ms"]);
     for flow in flows {
@@ -82,7 +82,7 @@ fn datagrams(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// What users of the web saw.
+/// Figures of web users.
 fn pages(flows: &[FlowSummary]) -> String {
     let heads = ["flow", "pages", "page s", "median", "p95", "objects", "object s", "lost"];
     let mut table = Table::new("Web", &heads);
@@ -107,7 +107,7 @@ fn pages(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// What viewers saw.
+/// Figures of video viewers.
 fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
     let heads = [
         "flow",
@@ -149,7 +149,7 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
     table.render()
 }
 
-/// Paths of flows that have several.
+/// Paths of multipath flows.
 fn paths(flows: &[FlowSummary]) -> String {
     let heads = ["flow", "path", "state", "sent", "resent", "timeouts", "arrived KB", "RTT ms"];
     let mut table = Table::new("Paths", &heads);
@@ -170,7 +170,7 @@ fn paths(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// Sized flows that have arrived whole.
+/// Flows of limited size that have completed.
 fn completions(flows: &[FlowSummary]) -> String {
     let mut table = Table::new("Completed", &["flow", "after s"]);
     for flow in flows {
@@ -197,7 +197,7 @@ fn stations(stations: &[StationSummary]) -> String {
     table.render()
 }
 
-/// What each radio sent to each receiver: where its airtime goes, and how fast it sends.
+/// Frames from each radio to each receiver: shares of airtime, and rates.
 fn pairs(pairs: &[PairSummary]) -> String {
     let heads = [
         "radios",
@@ -266,7 +266,7 @@ fn totals(summary: &Summary) -> String {
     table.render()
 }
 
-/// Jain's fairness index; nothing to say without flows.
+/// Jain's fairness index; "-" without flows.
 pub(crate) fn jain(index: Option<f64>) -> String {
     index.map_or_else(|| "-".to_owned(), |index| format!("{index:.4}"))
 }

@@ -4,7 +4,7 @@ use crate::table::Table;
 use fairwave_emulator::emulation::{Agreement, Disagreement, Figures, Row, Tolerance};
 use serde_json::{Value, json};
 
-/// Both for people, flow by flow.
+/// A table of both, flow by flow.
 pub(crate) fn text(agreement: &Agreement) -> String {
     let tolerance = Tolerance::default();
     let heads = ["flow", "simulator", "emulator", "difference", "p99 ms", "emulator", "outside"];
@@ -29,7 +29,7 @@ pub(crate) fn text(agreement: &Agreement) -> String {
     table.render()
 }
 
-/// Both for programs.
+/// Figures of both, as JSON.
 pub(crate) fn json(agreement: &Agreement) -> Value {
     let tolerance = Tolerance::default();
     let (simulator, emulator) = agreement.total_goodput_mbps();

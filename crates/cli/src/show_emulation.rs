@@ -1,4 +1,4 @@
-//! How well an emulation kept real time, for people.
+//! Report of how well an emulation kept real time.
 
 use crate::table::{Table, mbps};
 use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};

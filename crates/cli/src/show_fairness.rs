@@ -1,4 +1,4 @@
-//! How stations shared a network, in words, bars and a page.
+//! Shares of stations in a network, in words, bars and a page.
 
 use crate::table::Table;
 use fairwave_fairness::results::{
@@ -11,14 +11,14 @@ use fairwave_lab::stats::mean;
 use fairwave_units::several;
 use maud::{DOCTYPE, PreEscaped, html};
 
-/// Length of the longest bar in signs.
+/// Length of the longest bar in characters.
 const BAR: f64 = 24.0;
-/// Errors of clocks, and late starts, that are worth a warning, in milliseconds.
+/// Clock errors and late starts from which a warning is shown, in milliseconds.
 const NOTICED_MS: f64 = 50.0;
-/// Below such an index stations have clearly not the same.
+/// Jain's index below which stations have clearly unequal shares.
 const UNEQUAL: f64 = 0.95;
 
-/// The tables, then what they say.
+/// The tables, then their interpretation.
 pub(crate) fn words(summary: &Summary, record: &Record) -> String {
     if summary.repetitions == 0 {
         return "Nothing was measured.\n".to_owned();
@@ -26,7 +26,7 @@ pub(crate) fn words(summary: &Summary, record: &Record) -> String {
     stations(summary) + &radio(record) + &sentences(summary).join("\n") + "\n"
 }
 
-/// What radios told, over all intervals of all repetitions; nothing where none did.
+/// Figures of radios over all intervals of all repetitions; empty if there are none.
 fn radio(record: &Record) -> String {
     let heads =
         ["station", "signal dBm", "sends Mbps", "hears Mbps", "retries", "given up", "air %"];
@@ -56,7 +56,7 @@ fn radio(record: &Record) -> String {
     table.render()
 }
 
-/// The mean, with the least and the greatest where they differ.
+/// The mean, with minimum and maximum if they differ.
 fn span(values: &[f64], decimals: usize) -> String {
     let least = values.iter().copied().min_by(f64::total_cmp);
     let most = values.iter().copied().max_by(f64::total_cmp);
@@ -122,7 +122,7 @@ fn sentences(summary: &Summary) -> Vec<String> {
         ));
     }
     if summary.starved_flows.is_empty() {
-        // Shares of nothing starve nobody.
+        // If nothing arrived at all, the shares say nothing about starvation.
         let nothing = summary.total_mbps.is_none_or(|total| total.mean == 0.0);
         let told = if nothing { "Nothing arrived in any flow." } else { "No flow starved." };
         lines.push(told.to_owned());
@@ -138,7 +138,7 @@ fn sentences(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Half the width of an interval, where there is one.
+/// Half the width of an interval, if there is one.
 fn within(of: MeanSummary, decimals: usize) -> String {
     of.half_width.map_or_else(String::new, |half| format!(" +- {half:.decimals$}"))
 }
@@ -162,7 +162,7 @@ fn target(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// What to know about the figures.
+/// Warnings about the figures.
 pub(crate) fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = Vec::new();
     for (repetition, number) in record.repetitions.iter().zip(1..) {
@@ -332,7 +332,7 @@ fn by_interval(
     }
 }
 
-/// What radios told on the same axis of time, as far as any did.
+/// Figures of radios on the same time axis, as far as there are any.
 fn radios(record: &Record) -> Vec<Figure> {
     let of = |title: &str, unit: &str, value: &dyn Fn(&RadioSample) -> Option<f64>| {
         let values = |station: &Station| station.radio.iter().map(value).collect();
@@ -341,7 +341,7 @@ fn radios(record: &Record) -> Vec<Figure> {
     let interval_ms = record.interval_s * 1e3;
     let signal = of("Signal", "dBm", &|sample| sample.signal_dbm);
     let figures = [
-        // Signals are below zero, where the axes of others begin.
+        // Signal levels are negative, so their axis cannot start at zero as the others do.
         Figure { y_range: Some((-100.0, 0.0)), ..signal },
         of("Rate of frames sent", "Mbps", &|sample| sample.tx_mbps),
         of("Retries", "frames", &|sample| sample.retries.map(f64::from)),
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
     use fairwave_fairness::results::Repetition;
 
-    /// What a radio of a real kernel tells is judged in a guest (`cargo xtask vm measure`).
+    /// The figures of a real kernel's radio are tested in a guest (`cargo xtask vm measure`).
     #[test]
     fn a_page_shows_what_radios_told_where_there_are_any() {
         let sample =

@@ -1,4 +1,4 @@
-//! What a probe of a real network found, in sentences for a person at home, and as a page.
+//! Findings of a probe of a real network, in sentences for a home user and as a page.
 
 use fairwave_lab::page::{CSS, responsive};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
@@ -8,22 +8,22 @@ use fairwave_probe_tool::{
 use fairwave_units::BitRate;
 use maud::{DOCTYPE, PreEscaped, html};
 
-/// Longest delay one way, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
+/// Maximum one-way delay, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
 /// milliseconds.
 const RECOMMENDED_MS: f64 = 150.0;
-/// Datagrams that waited in this host's own socket before that says something.
+/// Number of datagrams delayed by this host's own socket from which a warning is shown.
 const OFTEN: u64 = 100;
 
-/// What the plot shows.
+/// Caption of the first plot.
 const CAPTION: &str = "Each dot is a packet of the last trials: how much longer it took than the \
     fastest one. A buffer that fills is a slope with a flat top; its height is the wait behind a \
     full buffer.";
 
-/// What the second plot shows.
+/// Caption of the second plot.
 const ROUND_TRIPS: &str = "Round trips of small packets of another flow, as those of a call, while \
     nothing else is sent and beside loads. A pair that is not there was not measured.";
 
-/// The answer.
+/// The findings.
 pub(crate) fn words(host: &str, found: &Measured) -> String {
     let mut lines = vec![buffer(host, found)];
     lines.extend(consequence(found));
@@ -90,8 +90,8 @@ fn buffer(host: &str, found: &Measured) -> String {
     )
 }
 
-/// What a call feels of it. Where greetings were sent beside a load, they are what waited: in a
-/// queue for each station or flow a call does not wait behind the train that filled its own.
+/// The effect on a call. If greetings were sent during a load, their wait is used: with a queue for
+/// each station or flow, a call does not wait behind the train that filled another queue.
 fn consequence(found: &Measured) -> Option<String> {
     let (load, beside) = match found.way {
         Way::There => ("an upload", &found.up),
@@ -100,6 +100,8 @@ fn consequence(found: &Measured) -> Option<String> {
     let waited =
         beside.ms.zip(found.idle.ms).map(|(beside, idle)| (beside.p50 - idle.p50).max(0.0));
     let ms = match found.kind {
+        // Without a full buffer there is no wait to report. Per-station queues and AQM keep a
+        // call's packets from waiting behind the train, so only the greetings' own wait counts.
         Some(Kind::NoneFound) => return None,
         Some(Kind::PerStation | Kind::Aqm) => waited?,
         _ => waited.or(found.buffer.map(|buffer| buffer.ms.value))?,
@@ -116,7 +118,7 @@ fn consequence(found: &Measured) -> Option<String> {
     ))
 }
 
-/// What to know about the figures.
+/// Warnings about the figures.
 pub(crate) fn warnings(found: &Measured) -> Vec<String> {
     let mut warnings = Vec::new();
     if found.blocked > OFTEN {
@@ -184,7 +186,7 @@ pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<
     Ok(markup.into_string())
 }
 
-/// Round trips by what else is sent.
+/// Round-trip times by the load at the same time.
 fn round_trips(found: &Measured) -> Figure {
     let all = [
         ("idle", &found.idle),
@@ -261,7 +263,7 @@ mod tests {
         assert!(warnings(&found(Kind::Packets, None)).is_empty());
     }
 
-    /// A call is a flow of its own: what it waits is measured, and not what the train waited.
+    /// A call is a flow of its own, so its own wait counts, not that of the train.
     #[test]
     fn a_call_waits_as_long_as_greetings_beside_the_load() {
         let cases = [

@@ -1,9 +1,9 @@
-//! What buffer probes found, for people.
+//! Tables of buffer probes' findings.
 
 use crate::table::Table;
 use fairwave_lab::results::{FlowSummary, IntervalSummary};
 
-/// Buffers by packet size, then what kind of buffer it is.
+/// Buffer sizes by packet size, then the kind of each buffer.
 pub(crate) fn probes(flows: &[FlowSummary]) -> String {
     [sizes(flows), findings(flows)].concat()
 }

@@ -1,4 +1,4 @@
-//! Signals that end a command in good order.
+//! Signals that end a command in an orderly way.
 
 use crate::outcome::Failure;
 #[cfg(target_os = "linux")]
@@ -14,15 +14,15 @@ pub(crate) const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Signals that end a simulation. It needs no terminal: `nohup` protects it from SIGHUP.
 #[cfg(unix)]
 pub(crate) const OF_SIMULATION: [i32; 2] = [SIGINT, SIGTERM];
-/// Where there are no such signals, nothing sets the flag.
+/// Signals that end a simulation: none on this platform.
 #[cfg(not(unix))]
 pub(crate) const OF_SIMULATION: [i32; 0] = [];
 
-/// How a command ends that completes the runs under way.
+/// The reaction of a command that completes the runs in progress, in words.
 pub(crate) const AFTER_RUNS: &str = "after the runs under way";
 
-/// The same as [`on`] for a command that does not end at once: the first signal is answered on
-/// standard error by how it ends. This begins a thread.
+/// The same as [`on`] for a command that does not end at once. On the first signal, a message on
+/// standard error states how it will end. This starts a thread.
 pub(crate) fn on_saying(signals: &[i32], how: &'static str) -> Result<Arc<AtomicBool>, Failure> {
     let stop = on(signals)?;
     #[cfg(unix)]
@@ -32,12 +32,14 @@ pub(crate) fn on_saying(signals: &[i32], how: &'static str) -> Result<Arc<Atomic
     Ok(stop)
 }
 
-/// A flag that the first of `signals` sets, to end a command in good order. The second one ends
+/// A flag that the first of `signals` sets, for an orderly end of the command. The second one ends
 /// the process at once.
 pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
         #[cfg(unix)]
+        // The order matters: at the first signal the shutdown finds the flag unset, and only then
+        // is it set.
         signal_hook::flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&stop)))
             .map_err(Failure::run)?;
@@ -47,7 +49,8 @@ pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Answers the first signal. A handler of signals may not print: it wakes a thread that does.
+/// Prints a message on the first signal. A signal handler must not print, so it wakes a thread that
+/// does.
 #[cfg(unix)]
 fn answer(signals: &[i32], how: &'static str) -> std::io::Result<()> {
     use std::io::{IsTerminal, Read};
@@ -57,7 +60,7 @@ fn answer(signals: &[i32], how: &'static str) -> std::io::Result<()> {
     }
     let answer = move || {
         if woken.read_exact(&mut [0]).is_ok() {
-            // On a terminal the progress bar has the line.
+            // On a terminal the progress bar occupies the line.
             let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
             let again = "a second signal stops at once";
             crate::output::note(&format!("{line}stopping {how}; {again}"));

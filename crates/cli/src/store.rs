@@ -6,10 +6,11 @@ use fairwave_lab::store::{Store, Version};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What is said behind "interrupted" where results are kept.
+/// Text behind "interrupted" if results are stored.
 pub(crate) const GOES_ON: &str = "; the same command takes from the store what was run";
 
-/// Opens it, unless the user wants none. One that cannot be used is said, and every run is made.
+/// Opens the store, unless the user disabled it. If it cannot be used, a warning is printed and
+/// every run is made.
 pub(crate) fn open(args: &Reproduce) -> Option<Store> {
     if args.no_store {
         return None;
@@ -27,7 +28,7 @@ pub(crate) fn open(args: &Reproduce) -> Option<Store> {
     }
 }
 
-/// How many of the results were taken from it, in words; nothing where none was.
+/// Number of results that were taken from the store, in words; empty if none was.
 pub(crate) fn taken(store: Option<&Store>) -> String {
     match store.filter(|store| store.taken() > 0) {
         Some(store) => {
@@ -37,8 +38,8 @@ pub(crate) fn taken(store: Option<&Store>) -> String {
     }
 }
 
-/// Takes the rates out of what `reproduce --json` prints where results were taken from the store:
-/// the time is not that of their simulation.
+/// Removes the simulation rates from the output of `reproduce --json` if results came from the
+/// store: the time is then not that of their simulation.
 pub(crate) fn without_rates(store: Option<&Store>, summary: &mut Value) {
     if store.is_some_and(|store| store.taken() > 0) {
         for rate in ["frames_per_s", "frames_per_cpu_s", "simulated_s_per_cpu_s"] {
@@ -47,7 +48,8 @@ pub(crate) fn without_rates(store: Option<&Store>, summary: &mut Value) {
     }
 }
 
-/// Where it is: as the user says, or in the user's cache (XDG Base Directory Specification 0.8).
+/// Directory of the store: the user's choice, or in the user's cache (XDG Base Directory
+/// Specification 0.8).
 pub(crate) fn path(choice: &StoreChoice) -> Option<PathBuf> {
     let of = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));

@@ -1,14 +1,14 @@
-//! What a capture came to, for people: a table of connections, the worst first, or one connection
-//! in words.
+//! Results of a capture's analysis: a table of connections, the worst first, or one connection in
+//! words.
 
 use crate::output::{HEADING, styled};
 use crate::table::Table;
 use fairwave_capture::trace::{ComparisonSummary, Connection, TraceSummary, UdpStream, words};
 
-/// Most rows of a table; --json has all.
+/// Maximum number of rows in a table; --json has all.
 const ROWS: usize = 40;
 
-/// The whole capture, and each of its connections in words if they are to be looked at closely.
+/// The whole capture, and each of its connections in words if `closely`.
 pub(crate) fn summary(summary: &TraceSummary, closely: bool) -> String {
     let mut text = words::capture(&summary.capture).join("\n") + "\n\n";
     if closely {
@@ -41,7 +41,7 @@ fn connections(connections: &[Connection]) -> String {
     table.render()
 }
 
-/// Streams of UDP, and of DCCP where there are any.
+/// UDP streams, and DCCP streams if there are any.
 fn datagrams(summary: &TraceSummary) -> String {
     let mut text = streams("UDP streams", "udp", &summary.udp);
     if !summary.dccp.is_empty() {
@@ -59,7 +59,7 @@ fn streams(title: &'static str, protocol: &str, streams: &[UdpStream]) -> String
     table.render()
 }
 
-/// What happened between two captures.
+/// Differences between two captures.
 pub(crate) fn comparison(summary: &ComparisonSummary) -> String {
     let mut text = words::comparison(summary).join("\n") + "\n\n";
     let heads = [&["from > to"][..], &words::BETWEEN_COLUMNS].concat();

@@ -1,25 +1,25 @@
-//! One transfer that was captured at both ends: the truth, and what `fairwave trace` says.
+//! One transfer that was captured at both ends: the reference, and the verdict of `fairwave trace`.
 
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// One case: what was true of it, and what was said.
+/// One case: the reference and the verdict.
 pub(super) struct Case {
     pub(super) name: String,
-    /// What limited it; `None` of UDP, of which only losses are judged.
+    /// The cause that limited the flow; `None` for UDP, for which only losses are judged.
     pub(super) limit: Option<String>,
-    /// What `make.py` wrote.
+    /// The record of `make.py`.
     pub(super) truth: Value,
     /// The main stream as seen at the sender and at the receiver.
     ends: [Value; 2],
-    /// What both captures say together.
+    /// The comparison of both captures.
     between: Value,
 }
 
 impl Case {
-    /// Reads the truth, and has the captures analysed.
+    /// Reads the reference and analyses the captures.
     pub(super) fn read(program: &Path, place: &Path, name: &str) -> Result<Self, String> {
         let file = place.join(format!("{name}.json"));
         let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -37,12 +37,12 @@ impl Case {
         Ok(Self { name: name.to_owned(), limit, truth, ends, between })
     }
 
-    /// What limited it, as seen at an end.
+    /// The limit found in the capture of an end.
     pub(super) fn told(&self, end: usize) -> &str {
         self.ends[end]["limit"].as_str().unwrap_or("?")
     }
 
-    /// What the end sent that sent more, as seen at an end.
+    /// The busier direction of the stream, as seen at an end.
     pub(super) fn way(&self, end: usize) -> &Value {
         let stream = &self.ends[end];
         let key = |key: &str| stream["a_sent"][key].as_u64().max(stream["b_sent"][key].as_u64());
@@ -51,7 +51,7 @@ impl Case {
         if is_a { &stream["a_sent"] } else { &stream["b_sent"] }
     }
 
-    /// Packets that the path and its queues dropped, there (towards the receiver) and back.
+    /// Packets that the path and its queues dropped: towards the receiver, and back.
     pub(super) fn dropped(&self) -> [u64; 2] {
         let dropped = &self.truth["dropped"];
         [("there", "r2"), ("back", "r1")].map(|(way, link)| {
@@ -62,7 +62,7 @@ impl Case {
         })
     }
 
-    /// What both captures together say was lost, there and back.
+    /// Packets lost by the comparison of both captures: towards the receiver, and back.
     pub(super) fn lost_between(&self) -> [u64; 2] {
         ["10.79.2.2:", "10.79.1.2:"].map(|receiver| {
             let ways = self.between["ways"].as_array().into_iter().flatten();
@@ -72,8 +72,8 @@ impl Case {
         })
     }
 
-    /// ACKs of the main connection that the path dropped: packets without payload of the flow that
-    /// lost most of them.
+    /// ACKs of the main connection that the path dropped: packets without payload, of the flow that
+    /// lost the largest number of them.
     pub(super) fn acks_dropped(&self) -> u64 {
         let flows = self.truth["dropped"]["drops"]["back"].as_object();
         let counts = flows.into_iter().flatten().filter(|(name, _)| name.starts_with("tcp"));
@@ -91,7 +91,7 @@ fn trace(program: &Path, args: &[&str]) -> Result<Value, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("{args:?}: {error}"))
 }
 
-/// The stream that carried most.
+/// The stream with the largest payload.
 fn main_stream(told: &Value, is_tcp: bool) -> Option<Value> {
     let streams = told[if is_tcp { "connections" } else { "udp" }].as_array()?;
     let bytes = |stream: &&Value| {

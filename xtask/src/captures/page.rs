@@ -1,4 +1,4 @@
-//! The page that says how often `fairwave trace` was right.
+//! The page with the accuracy of `fairwave trace`.
 
 use super::case::Case;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Verdicts in the order in which they are tried.
 const VERDICTS: [&str; 5] = ["starvation", "receive_window", "application", "loss", "path"];
 
-/// What stands before the tables.
+/// Text before the tables.
 const HEAD: &str = "# How `fairwave trace` judges captures of real programs
 
 Made by `cargo xtask captures`: iperf3, curl, ssh, scp and ffmpeg over a path of 20 ms between three
@@ -30,7 +30,7 @@ fn judged(cases: &[Case]) -> impl Iterator<Item = (&Case, &str)> + Clone {
     cases.iter().filter_map(|case| Some((case, case.limit.as_deref()?)))
 }
 
-/// What limited a connection against what was said, at the sender and at the receiver.
+/// Table of the actual limits against the verdicts, at the sender and at the receiver.
 fn confusion(cases: &[Case]) -> String {
     let limits: BTreeSet<&str> = judged(cases).map(|(_, limit)| limit).collect();
     let mut text = format!(
@@ -94,7 +94,7 @@ fn counts(cases: &[Case]) -> String {
     text
 }
 
-/// Losses by two captures together.
+/// Losses found by the comparison of both captures.
 fn between(cases: &[Case]) -> String {
     let exact = cases.iter().filter(|case| case.lost_between() == case.dropped()).count();
     let sum = |part: fn(&Case) -> [u64; 2]| {

@@ -1,4 +1,4 @@
-//! A row of a table: the arguments of an ns-3 program, and the scenario of ours that is the same.
+//! A row of a table: the arguments of an ns-3 program, and our equivalent scenario.
 
 use super::tables::Table;
 use crate::suite;
@@ -8,11 +8,11 @@ use std::process::Command;
 /// One cell that is simulated on both sides.
 pub(super) struct Cell {
     table: Table,
-    /// Of ns-3's program, as it takes them: `--n=10`.
+    /// Arguments of ns-3's program, such as `--n=10`.
     pub(super) arguments: String,
 }
 
-/// What a run of ours came to.
+/// Results of one of our runs.
 pub(super) struct Told {
     pub(super) mbps: f64,
     /// Share of attempts at data frames and BlockAckReqs that got no response.
@@ -45,7 +45,7 @@ impl Cell {
         self.table == Table::Uploads || self.get("proto") == Some("tcp")
     }
 
-    /// 802.11 what.
+    /// The letter or letters of the 802.11 standard.
     fn standard(&self) -> &str {
         match self.get("phy") {
             Some(phy) => &phy[..1],
@@ -61,7 +61,7 @@ impl Cell {
         self.get("dir").unwrap_or("up")
     }
 
-    /// For the table: what the arguments say, in the words of results/validation.md.
+    /// Title for the table: the arguments in the words of results/validation.md.
     pub(super) fn title(&self) -> String {
         let width = self.number("width").unwrap_or(20);
         let mcs = self.get("mcs").unwrap_or("7");
@@ -97,7 +97,7 @@ impl Cell {
         title
     }
 
-    /// The scenario file of ours.
+    /// Our scenario file.
     fn scenario(&self) -> &'static str {
         match (self.is_legacy(), self.is_tcp(), self.direction()) {
             (true, _, "both") => "legacy-both.toml",
@@ -110,12 +110,12 @@ impl Cell {
         }
     }
 
-    /// Seconds of warm-up, and those that count.
+    /// Seconds of warm-up, and of measurement.
     fn seconds(&self) -> (u32, u32) {
         let (warm, seconds) = (self.number("warm").unwrap_or(1), self.number("dur").unwrap_or(20));
         match self.table {
             Table::Uploads => (20, 100),
-            // Two hundred seconds, as what a collision with a beacon costs is rare and much.
+            // Collisions with a beacon are rare but costly, so the mean needs two hundred seconds.
             Table::Saturation if self.arguments == "--phy=b2 --n=50" => (1, 200),
             Table::Downloads | Table::Aggregation if !self.is_tcp() => (1, seconds.max(20)),
             _ => (warm, seconds),
@@ -188,7 +188,7 @@ impl Cell {
         }
     }
 
-    /// Our command for a seed; results go to `out`.
+    /// Our command for a seed; results are written to `out`.
     pub(super) fn ours(&self, seed: u32, out: &std::path::Path) -> Command {
         let mut run = suite::fairwave("release", &["run", "--json", "--quiet", "--force"]);
         run.arg(format!("benches/ns3/{}", self.scenario()));
@@ -199,7 +199,7 @@ impl Cell {
         run
     }
 
-    /// What our command printed.
+    /// Parses our command's output.
     pub(super) fn told(printed: &str) -> Result<Told, String> {
         let told: Value = serde_json::from_str(printed).map_err(|error| error.to_string())?;
         let summary = &told["summary"];

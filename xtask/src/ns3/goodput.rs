@@ -1,4 +1,4 @@
-//! `cargo xtask compare-ns3`: what cells carry here and in ns-3, table by table of
+//! `cargo xtask compare-ns3`: goodput of cells here and in ns-3, table by table of
 //! results/validation.md.
 
 use super::cell::{Cell, Told};
@@ -10,28 +10,28 @@ use crate::shell::{Outcome, cargo, command, note, run_aside, shown};
 use crate::{system, workspace};
 use clap::Args;
 
-/// What `compare-ns3` can be told.
+/// Options of `compare-ns3`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// The table of results/validation.md.
     #[arg(long, value_enum, default_value = "uplinks")]
     table: Table,
-    /// Only rows whose title contains this, as "TCP" or "VHT80".
+    /// Only rows whose title contains this, such as "TCP" or "VHT80".
     #[arg(long, default_value = "")]
     only: String,
-    /// Seeds of ours. Default: those of the table in results/validation.md.
+    /// Number of our seeds. Default: that of the table in results/validation.md.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: Option<u32>,
-    /// Run ns-3 too, and print what it says instead of what `benches/runs` recorded of it. Not for
-    /// the table of uploads.
+    /// Run ns-3 too, and print its results instead of those recorded in `benches/runs`. Not for the
+    /// table of uploads.
     #[arg(long)]
     with_ns3: bool,
-    /// Runs of ns-3.
+    /// Number of ns-3's runs.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 }
 
-/// Builds what is needed, runs it and prints a table of results/validation.md.
+/// Builds the necessary programs, runs them and prints a table of results/validation.md.
 pub(crate) fn compare(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     if options.with_ns3 {
@@ -74,7 +74,7 @@ fn ours(cell: &Cell, seeds: u32) -> Result<Vec<Told>, String> {
     (1..=seeds).map(|seed| Cell::told(&output(cell.ours(seed, &out))?)).collect()
 }
 
-/// What ns-3 says in runs that end; its programs may abort, and those are left out.
+/// Results of ns-3's runs. Its programs may abort; such runs are left out.
 fn theirs(cell: &Cell, options: &Options) -> Result<Row, String> {
     let program = workspace::target().join("ns3").join(options.table.program());
     let program = program.to_string_lossy();
@@ -96,13 +96,13 @@ fn theirs(cell: &Cell, options: &Options) -> Result<Row, String> {
     Ok(Row { goodput, jain: decimals(&jain), fifth, sixth: decimals(&failed) })
 }
 
-/// The number behind a name in what a program of ns-3 printed.
+/// The number behind a name in the output of one of ns-3's programs.
 pub(super) fn number(text: &str, name: &str) -> Option<f64> {
     let (_, rest) = text.split_once(&format!(" {name}="))?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// What a program prints.
+/// Output of a program.
 pub(super) fn output(mut program: std::process::Command) -> Result<String, String> {
     let line = shown(&program);
     let output = program.output().map_err(|error| format!("`{line}`: {error}"))?;
@@ -117,7 +117,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard error of the mean; of a single value nothing is known.
+/// Standard error of the mean; not a number for a single value.
 fn error(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

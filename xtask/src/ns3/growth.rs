@@ -1,5 +1,5 @@
-//! Our side alone: what a frame costs as stations and cells grow, what observing a run costs, and
-//! how much memory many stations take.
+//! Our side alone: cost of a frame for growing numbers of stations and cells, cost of observing a
+//! run, and memory of many stations.
 
 use super::measure;
 use super::spread::{Spread, aligned};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// What a run hands its observations to.
+/// Extent of a run's observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Observed {
-    /// Nobody: the simulator alone.
+    /// None: the simulator alone.
     Nobody,
-    /// A summary; no files. What a sweep without recording does.
+    /// A summary without files, as in a sweep without recording.
     Summary,
     /// The run directory's series too.
     Series,
@@ -25,9 +25,9 @@ enum Observed {
 struct Load {
     title: &'static str,
     cells: u32,
-    /// In each cell.
+    /// Number of stations in each cell.
     stations: u32,
-    /// By TCP to the access point; otherwise saturated UDP.
+    /// Whether traffic is TCP to the access point; otherwise it is saturated UDP.
     tcp: bool,
     simulated_s: u32,
     observed: Observed,
@@ -37,8 +37,8 @@ const fn udp(title: &'static str, cells: u32, stations: u32, simulated_s: u32) -
     Load { title, cells, stations, tcp: false, simulated_s, observed: Observed::Summary }
 }
 
-/// 802.11a, saturated uplink, but for the last row. The simulated time shrinks as the load grows,
-/// so that each takes about a second. A scenario has 1000 nodes at the most.
+/// 802.11a with saturated uplinks, except for the last row. The simulated time shrinks as the load
+/// grows, so that each takes about a second. A scenario has at most 1000 nodes.
 const LOADS: [Load; 11] = [
     udp("10 stations in a cell", 1, 10, 100),
     udp("100 stations in a cell", 1, 100, 60),
@@ -53,13 +53,13 @@ const LOADS: [Load; 11] = [
     Load { tcp: true, ..udp("200 uploads by TCP, recording off", 1, 200, 60) },
 ];
 
-/// Places of [`LOADS`] that are compared with each other.
+/// Indices in [`LOADS`] of loads that are compared with each other.
 const BARE: usize = 7;
 const OFF: usize = 8;
 const RECORDED: usize = 9;
 const CROWD: usize = 10;
 
-/// What the crowd may take.
+/// Maximum memory of the load with 200 uploads.
 const MEMORY_GOAL_MB: f64 = 64.0;
 
 /// One run's figures.
@@ -81,7 +81,7 @@ struct Line {
     peak_mb: Spread,
 }
 
-/// All of them.
+/// Figures of all loads.
 pub(crate) struct Growth(Vec<Line>);
 
 /// Runs each load once a round, one after another.
@@ -89,6 +89,7 @@ pub(crate) fn measure(rounds: u32) -> Result<Growth, String> {
     let directory = workspace::target().join("ns3");
     let mut found: Vec<Vec<Cost>> = vec![Vec::new(); LOADS.len()];
     for round in 1..=rounds {
+        // Loads alternate, so that a busy phase of the machine does not affect only one of them.
         for (load, costs) in LOADS.iter().zip(&mut found) {
             note(&format!("round {round}: {}", load.title));
             costs.push(cost(*load, &directory, round)?);
@@ -119,7 +120,7 @@ fn cost(load: Load, directory: &Path, seed: u32) -> Result<Cost, String> {
     parsed(&text, cpu_s)
 }
 
-/// What `measured-run` prints, over the CPU time it took.
+/// Parses the output of `measured-run`, and divides by the CPU time that it took.
 fn parsed(text: &str, cpu_s: f64) -> Result<Cost, String> {
     let told: Value = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
     let number = |key| measure::positive(&told, key);
@@ -188,12 +189,12 @@ impl Line {
 }
 
 impl Growth {
-    /// Percent that one load's simulated second costs over another's.
+    /// Additional cost of one load's simulated second over another's, in percent.
     fn over(&self, load: usize, base: usize) -> f64 {
         (self.0[base].speed.median() / self.0[load].speed.median() - 1.0) * 100.0
     }
 
-    /// A table, and what it says of recording and memory.
+    /// A table, and sentences on recording and memory.
     pub(crate) fn table(&self) -> String {
         let heads = [
             "load",
@@ -215,7 +216,7 @@ impl Growth {
         )
     }
 
-    /// The same, for programs.
+    /// The same as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "loads": self.0.iter().map(Line::json).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! One round: ns-3's program, then ours, each a process of its own whose user time is taken.
+//! One round: ns-3's program, then ours, each in its own process whose user time is measured.
 
 use super::pairs::Pair;
 use crate::shell::{command, shown};
@@ -8,20 +8,20 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// What one run of both sides cost.
+/// Cost of one run of both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Round {
-    /// User CPU seconds of a simulated second, in ns-3.
+    /// User CPU seconds per simulated second, in ns-3.
     pub(crate) theirs: f64,
     /// The same, here.
     pub(crate) ours: f64,
-    /// Frames that a CPU second simulates, here.
+    /// Frames simulated per CPU second, here.
     pub(crate) frames_per_s: f64,
-    /// Events that a CPU second handles, here.
+    /// Events handled per CPU second, here.
     pub(crate) events_per_s: f64,
 }
 
-/// Seconds of traffic in the run of ns-3 that is taken off.
+/// Seconds of traffic in the run of ns-3 whose time is subtracted, to exclude construction.
 const BASE_S: u32 = 1;
 
 /// Runs both sides once.
@@ -31,6 +31,7 @@ pub(crate) fn round(
     round: u32,
     seconds: u32,
 ) -> Result<Round, String> {
+    // The difference of two lengths excludes ns-3's construction and the association of stations.
     let base = peer(pair, programs, round, BASE_S)?;
     let whole = peer(pair, programs, round, seconds)?;
     let out = workspace::target().join("ns3/out");
@@ -47,7 +48,7 @@ pub(crate) fn round(
     })
 }
 
-/// User time of ns-3's program for so many seconds of traffic.
+/// User time of ns-3's program for a number of seconds of traffic.
 fn peer(pair: &Pair, programs: &Path, run: u32, seconds: u32) -> Result<f64, String> {
     let mut program = command(&programs.join(pair.peer).to_string_lossy(), pair.arguments);
     program.args([format!("--run={run}"), format!("--dur={seconds}")]);
@@ -58,21 +59,21 @@ fn peer(pair: &Pair, programs: &Path, run: u32, seconds: u32) -> Result<f64, Str
     Ok(cpu_s)
 }
 
-/// Seconds simulated, frames put on the air and events handled, as `fairwave run --json` has them.
+/// Seconds simulated, frames put on the air and events handled, from `fairwave run --json`.
 fn simulated(text: &str) -> Result<[f64; 3], String> {
     let told: Value = serde_json::from_str(text).map_err(|error| format!("run --json: {error}"))?;
     let [simulated_s, frames] = ["simulated_s", "frames"].map(|key| positive(&told, key));
     Ok([simulated_s?, frames?, positive(&told["summary"], "events")?])
 }
 
-/// A number that has to be there.
+/// Reads a number that must be present and positive.
 pub(crate) fn positive(told: &Value, key: &str) -> Result<f64, String> {
     let found = told[key].as_f64().filter(|number| *number > 0.0);
     found.ok_or_else(|| format!("no positive number {key:?} in {told}"))
 }
 
-/// User CPU seconds of the whole process, and what it prints. The shell's own `time` has them to
-/// the millisecond, without a library.
+/// User CPU seconds of the whole process, and its output. The shell's own `time` measures to the
+/// millisecond, without a library.
 pub(crate) fn user_time(program: &Command) -> Result<(f64, String), String> {
     let line = shown(program);
     let mut timed = command("bash", &["-c", "TIMEFORMAT=%3U; time \"$0\" \"$@\""]);

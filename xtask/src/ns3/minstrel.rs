@@ -8,10 +8,10 @@ use crate::shell::{Outcome, command, note};
 use crate::{system, workspace};
 use clap::Args;
 
-/// What `ns3-minstrel` can be told.
+/// Options of `ns3-minstrel`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only places whose title contains this, as "11ac 80 MHz" or "40 m".
+    /// Only places whose title contains this, such as "11ac 80 MHz" or "40 m".
     #[arg(long, default_value = "")]
     only: String,
     /// Runs of Minstrel-HT.
@@ -30,7 +30,7 @@ struct Place {
 
 /// The program of ns-3.
 const PROGRAM: &str = "s4";
-/// What is compared: standards with their widths, then streams and distances of each.
+/// Grid of the comparison: standards with their widths, then streams and distances of each.
 const PHYS: [(&str, u32); 5] = [("n", 20), ("n", 40), ("ac", 80), ("ax", 20), ("ax", 80)];
 const STREAMS: [u32; 2] = [1, 2];
 const METRES: [u32; 3] = [3, 20, 40];
@@ -49,7 +49,7 @@ impl Place {
         format!("11{standard} {width_mhz} MHz, {streams}, {metres} m")
     }
 
-    /// Arguments of the program that hold for every rate.
+    /// Arguments of the program that are the same for every rate.
     fn arguments(self) -> Vec<String> {
         let Self { standard, width_mhz, streams, metres } = self;
         let mut all = vec![
@@ -74,7 +74,8 @@ impl Place {
         }
     }
 
-    /// Mbps by the rest of the arguments; none where the program aborts, as it does at a few.
+    /// Goodput in Mbps with the remaining arguments; `None` if the program aborts, as it does in
+    /// some cases.
     fn mbps(self, more: &[String]) -> Option<f64> {
         let program = workspace::target().join("ns3").join(PROGRAM);
         let mut peer = command(&program.to_string_lossy(), &[]);
@@ -124,7 +125,7 @@ fn row(place: Place, runs: u32) -> Result<[String; 4], String> {
 mod tests {
     use super::*;
 
-    /// The table of results/validation.md has a row for each place, and no other.
+    /// The table of results/validation.md has exactly one row for each place.
     #[test]
     fn the_places_are_those_of_the_table() {
         let page = std::fs::read_to_string(crate::shell::root().join("results/validation.md"));

@@ -1,19 +1,19 @@
-//! What is compared with ns-3.
+//! Cases of the comparison with ns-3.
 
 /// The same network on both sides.
 pub(crate) struct Pair {
-    /// For the table.
+    /// Title in the table.
     pub(crate) title: &'static str,
     /// Name of ns-3's program, in `benches/ns3`.
     pub(crate) peer: &'static str,
     pub(crate) arguments: &'static [&'static str],
     /// Our scenario file.
     pub(crate) scenario: &'static str,
-    /// How many times faster we want to be.
+    /// Ratio of the speeds that is our goal.
     pub(crate) target: f64,
 }
 
-/// What is compared.
+/// Cases of the comparison.
 pub(crate) const PAIRS: [Pair; 3] = [
     Pair {
         title: "16 TCP uploads, 802.11a, NewReno",

@@ -1,15 +1,15 @@
-//! What ns-3's programs printed when they were last run, as `benches/runs` keeps it.
+//! Output of ns-3's programs in their most recent runs, as recorded in `benches/runs`.
 
 use crate::shell::root;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Files with rows of the form "| `arguments` | goodput | of that down | Jain | ... | failed |".
-/// The newest first, which counts.
+/// Files with rows of the form "| `arguments` | goodput | of that down | Jain | ... | failed |",
+/// the newest first. The first row found counts.
 const FILES: [&str; 3] =
     ["2026-11-23-ns3-agreed.md", "2026-11-21-ns3-points.md", "2026-11-22-ns3-tables.md"];
 
-/// Cells of one recorded row, as they stand there: a value, several of several runs, or a mean
+/// Cells of one recorded row, unchanged: a value, one value for each of several runs, or a mean
 /// with its standard error.
 #[derive(Debug, PartialEq)]
 pub(super) struct Row {
@@ -20,20 +20,20 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// As a line of `benches/runs`.
+    /// The row as a line of `benches/runs`.
     pub(super) fn line(&self, arguments: &str) -> String {
         let Self { goodput, jain, fifth, sixth } = self;
         format!("| `{arguments}` | {goodput} | | {jain} | {fifth} | {sixth} |\n")
     }
 
-    /// Of what was never run.
+    /// An empty row, for a cell that was never run.
     pub(super) fn nothing() -> Self {
         let empty = String::new;
         Self { goodput: empty(), jain: empty(), fifth: empty(), sixth: empty() }
     }
 }
 
-/// The recorded row of these arguments, in whatever order they are.
+/// The recorded row of these arguments, in any order.
 pub(super) fn find(arguments: &str) -> Result<Option<Row>, String> {
     for file in FILES {
         let path = root().join("benches/runs").join(file);
@@ -56,7 +56,7 @@ fn row(line: &str, arguments: &str) -> Option<Row> {
     Some(Row { goodput: cell(0), jain: cell(2), fifth: cell(3), sixth: cell(4) })
 }
 
-/// The mean of a cell: of its values, or of those before "+-". Runs that crashed do not count.
+/// The mean of a cell: of its values, or of those before "+-". Crashed runs do not count.
 pub(super) fn mean(cell: &str) -> Option<f64> {
     let values = cell.split("+-").next()?.split(',').filter_map(|word| word.trim().parse().ok());
     let values: Vec<f64> = values.collect();

@@ -1,4 +1,4 @@
-//! Rounds become medians; medians become a table, JSON and a dated section.
+//! Converts rounds to medians, and these to a table, JSON and a dated section.
 
 use super::growth::Growth;
 use super::measure::Round;
@@ -31,7 +31,7 @@ pub(crate) struct Conditions {
 }
 
 impl Case {
-    /// Of at least one round.
+    /// The figures from at least one round.
     pub(crate) fn new(pair: &Pair, rounds: &[Round]) -> Self {
         let over = |figure: fn(&Round) -> f64| Spread::of(rounds.iter().map(figure));
         Self {
@@ -79,7 +79,7 @@ impl Case {
     }
 }
 
-/// The table's heads.
+/// Heads of the table's columns.
 const HEADS: [&str; 8] = [
     "case",
     "ns-3, CPU s per simulated s",
@@ -91,13 +91,13 @@ const HEADS: [&str; 8] = [
     "our events per CPU s",
 ];
 
-/// Medians, ranges in brackets; Markdown that lines up on a terminal too.
+/// Medians with ranges in brackets, as Markdown that is also aligned on a terminal.
 pub(crate) fn table(cases: &[Case]) -> String {
     let rows: Vec<_> = cases.iter().map(Case::row).collect();
     aligned(&HEADS.map(str::to_owned), &rows)
 }
 
-/// Where the figures come from, in a paragraph.
+/// A paragraph on the conditions of the measurement.
 pub(crate) fn told(conditions: &Conditions) -> String {
     let c = conditions;
     format!(
@@ -118,13 +118,13 @@ pub(crate) fn told(conditions: &Conditions) -> String {
     )
 }
 
-/// What `--record` appends.
+/// The section that `--record` appends.
 pub(crate) fn section(cases: &[Case], growth: &Growth, conditions: &Conditions) -> String {
     let (commit, told) = (&conditions.commit, told(conditions));
     format!("## Commit {commit}\n\n{told}\n{}\n{}", table(cases), growth.table())
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 pub(crate) fn json(cases: &[Case], growth: &Growth, conditions: &Conditions) -> Value {
     let c = conditions;
     json!({

@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of at least one value.
+    /// The spread of at least one value.
     pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);
@@ -35,7 +35,7 @@ impl Spread {
     }
 }
 
-/// A Markdown table whose columns line up.
+/// A Markdown table with aligned columns.
 pub(crate) fn aligned<const N: usize>(heads: &[String; N], rows: &[[String; N]]) -> String {
     let all = || std::iter::once(heads).chain(rows);
     let width = |column: usize| all().map(|row| row[column].len()).max().unwrap_or(0);

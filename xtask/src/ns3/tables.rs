@@ -1,5 +1,5 @@
-//! The tables of results/validation.md that hold ns-3's figures beside ours: one line of arguments
-//! of an ns-3 program for each row, of which ours follows (see [`super::cell`]).
+//! The tables of results/validation.md that compare ns-3's figures with ours: one line of arguments
+//! of an ns-3 program for each row, from which our scenario follows (see [`super::cell`]).
 
 use clap::ValueEnum;
 
@@ -28,7 +28,7 @@ impl Table {
         }
     }
 
-    /// Seeds of ours, where nothing else is said.
+    /// Default number of our seeds.
     pub(super) fn seeds(self) -> u32 {
         match self {
             Self::Saturation => 20,
@@ -49,7 +49,7 @@ impl Table {
             Self::Downloads => all(&DOWNLOADS, ""),
             Self::Uplinks => {
                 let mut rows = all(&UDP_UPLINKS, " --dur=8 --warm=1");
-                // Without agreements before the flows ns-3 silences stations.
+                // ns-3 silences stations unless BlockAck agreements exist before the flows.
                 let greedy = " --proto=tcp --dur=20 --warm=10 --agree=100";
                 rows.extend(all(&TCP_UPLINKS, greedy));
                 let limited = " --proto=tcp --dur=10 --warm=5 --buf=128000 --agree=100";
@@ -110,7 +110,8 @@ const DOWNLOADS: [&str; 16] = [
     "--std=a --dir=up --n=4 --proto=tcp --dur=40 --warm=20",
 ];
 
-/// The first three are those where a difference was noticed, as is the first by TCP.
+/// Saturated uplinks by UDP. The first three are cases in which a difference was noticed, as is the
+/// first one by TCP.
 const UDP_UPLINKS: [&str; 16] = [
     "--std=n --mcs=7 --width=40 --dir=up --n=12",
     "--std=n --mcs=4 --dir=up --n=7",
@@ -130,7 +131,7 @@ const UDP_UPLINKS: [&str; 16] = [
     "--std=ax --mcs=11 --width=40 --dir=up --n=6",
 ];
 
-/// With windows of up to 4 MiB.
+/// Uploads with TCP windows of up to 4 MiB.
 const TCP_UPLINKS: [&str; 5] = [
     "--std=n --mcs=7 --width=40 --dir=up --n=12",
     "--std=n --mcs=7 --dir=up --n=4",
@@ -139,14 +140,14 @@ const TCP_UPLINKS: [&str; 5] = [
     "--std=ax --mcs=7 --width=20 --dir=up --n=8",
 ];
 
-/// With windows of 128 kB, so that no station takes the medium from the others.
+/// Uploads with TCP windows of 128 kB, so that no station takes the medium from the others.
 const LIMITED_UPLINKS: [&str; 3] = [
     "--std=n --mcs=7 --width=40 --dir=up --n=12",
     "--std=ac --mcs=9 --width=80 --dir=up --n=10",
     "--std=ax --mcs=7 --width=20 --dir=up --n=8",
 ];
 
-/// Nobody misses a BlockAck, or RTS makes it rare.
+/// Cells in which no station misses a BlockAck, or RTS makes that rare.
 const AGGREGATION: [&str; 8] = [
     "--std=n --mcs=7 --dir=down --n=4 --dur=4 --warm=1",
     "--std=n --mcs=7 --nss=2 --width=40 --gi=400 --dir=down --n=4 --dur=4 --warm=1",
@@ -161,7 +162,7 @@ const AGGREGATION: [&str; 8] = [
     "--std=ax --mcs=9 --width=80 --dir=up --n=10 --dur=4 --warm=1 --rts=1",
 ];
 
-/// Without BlockAckReqs.
+/// Contended uplinks without BlockAckReqs.
 const CONTENDED: [&str; 23] = [
     "--std=n --mcs=7 --dir=up --n=4 --dur=4 --warm=1",
     "--std=n --mcs=7 --dir=up --n=10 --dur=20 --warm=1",

@@ -1,9 +1,9 @@
-//! One link: what is so of it, and what `fairwave probe` found.
+//! One link: its known properties, and the results of `fairwave probe`.
 
 use clap::ValueEnum;
 use serde_json::Value;
 
-/// Where links are.
+/// Sites of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Site {
     /// Queues of this machine's kernel, between namespaces.
@@ -19,13 +19,13 @@ pub(super) struct Link {
     pub(super) name: String,
     /// The kind of its queue.
     pub(super) kind: String,
-    /// The packets that it holds, where that is a number.
+    /// The number of packets that it holds, if it is limited by a number.
     pub(super) packets: Option<f64>,
     found: Value,
 }
 
 impl Link {
-    /// Reads `name|kind|packets|{what was found}`.
+    /// Reads a line `name|kind|packets|{results}`.
     pub(super) fn read(line: &str) -> Result<Self, String> {
         let fields: Vec<&str> = line.splitn(4, '|').map(str::trim).collect();
         let [name, kind, packets, found] = fields[..] else {
@@ -36,12 +36,12 @@ impl Link {
         Ok(Self { name, kind, packets: packets.parse().ok(), found })
     }
 
-    /// The kind that was found.
+    /// The kind that the probe found.
     pub(super) fn told(&self) -> &str {
         self.found["kind"].as_str().unwrap_or("cannot tell")
     }
 
-    /// A number that was found.
+    /// A number that the probe found.
     pub(super) fn number(&self, pointer: &str) -> Option<f64> {
         self.found.pointer(pointer)?.as_f64()
     }
@@ -52,7 +52,7 @@ impl Link {
         Some((low?..=high?).contains(&self.packets?))
     }
 
-    /// How far off the count of packets is, in packets.
+    /// Error of the count of packets, in packets.
     pub(super) fn off(&self) -> Option<f64> {
         Some(self.number("/buffer/packets/value")? - self.packets?)
     }

@@ -1,13 +1,13 @@
-//! The page that says how often `fairwave probe` was right.
+//! The page with the accuracy of `fairwave probe`.
 
 use super::link::{Link, Site};
 
 /// Kinds in the order of the table.
 const KINDS: [&str; 6] = ["packets", "bytes", "aqm", "per-station", "none-found", "cannot tell"];
-/// What a count may be off and be right: a packet, or this share.
+/// Maximum relative error of a correct count; an error of one packet is also allowed.
 const SHARE: f64 = 0.02;
 
-/// What stands before the tables.
+/// Text before the tables.
 const HEAD: &str = "# How `fairwave probe` judges links whose queues are known
 
 Made by `cargo xtask probe-links`. The thresholds of the diagnosis

@@ -1,9 +1,9 @@
-//! The rule against circles: within a crate, no two files use each other, directly or by way of
-//! others. Whoever reads one can then read it from the leaves upwards.
+//! The rule against cycles: within a crate, no two files use each other, directly or through other
+//! files. A reader can then read a crate from the leaves upwards.
 //!
 //! A file is read as text: paths that begin with `crate`, `self`, `super` or a module that the file
 //! declares. A name that a module re-exports with `pub use` counts as one of the file that defines
-//! it, and a re-export itself is no use.
+//! it. The re-export itself does not count as a use.
 
 use super::paths::{Named, names};
 use super::{Finding, Source, demand, sources};
@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A module: its crate, then its names from the crate's root on.
 type Module = Vec<String>;
 
-/// What the files of the workspace define and use.
+/// Definitions and uses of the workspace's files.
 struct Graph<'a> {
     files: BTreeMap<Module, &'a Source>,
     names: BTreeMap<Module, Vec<Named>>,
 }
 
-/// The module that a source file is; `None` for tests and for what is in no `src`.
+/// The module of a source file; `None` for tests and for files outside of `src`.
 fn module(source: &Source) -> Option<Module> {
     let (member, inside) = source.path.split_once("/src/")?;
     let is_test = source.is_test() || inside.ends_with("tests.rs") || inside.contains("tests/");
@@ -39,7 +39,7 @@ impl<'a> Graph<'a> {
         Self { files, names }
     }
 
-    /// The file that defines what `path` names in the module `from`, if it is one of the crate.
+    /// The file that defines the item at `path`, seen from the module `from`, if the crate has it.
     fn resolve(&self, from: &[String], path: &[String], depth: u32) -> Option<Module> {
         let mut at = from.to_vec();
         let mut rest = path;
@@ -82,7 +82,7 @@ impl<'a> Graph<'a> {
         self.names.iter().map(|(from, used)| (from, targets(from, used))).collect()
     }
 
-    /// One finding for each set of files that reach one another.
+    /// One finding for each set of files that form cycles.
     fn circles(&self) -> Vec<Finding> {
         let arrows = self.arrows();
         let mut told: BTreeSet<&Module> = BTreeSet::new();
@@ -99,10 +99,11 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The shortest way from a file back to itself.
+/// The shortest path from a file back to itself.
 fn shortest(arrows: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<Module>> {
     let mut ways: Vec<Vec<Module>> = vec![Vec::new()];
     let mut seen = BTreeSet::new();
+    // A breadth-first search, so the first path found is a shortest one.
     while !ways.is_empty() {
         let mut longer = Vec::new();
         for way in ways {

@@ -1,15 +1,15 @@
-//! The rule of the floors: arrows between crates point downwards, as ARCHITECTURE.md draws them.
+//! The rule of the layers: dependencies between crates point downwards, as in ARCHITECTURE.md.
 
 use super::{Finding, Source, demand};
 use crate::workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The table of floors as ARCHITECTURE.md has it.
+/// The table of layers in ARCHITECTURE.md.
 #[derive(Debug, Default)]
 struct Floors {
-    /// Floor of each crate; 0 is the ground.
+    /// Layer of each crate; 0 is the lowest.
     floor: BTreeMap<String, u32>,
-    /// Dependencies allowed on the same floor: from, to.
+    /// Dependencies allowed within one layer: from, to.
     sideways: BTreeSet<(String, String)>,
     /// Line of each crate's row.
     line: BTreeMap<String, usize>,
@@ -39,12 +39,12 @@ fn parse(document: &Source) -> Floors {
     floors
 }
 
-/// What stands between backquotes.
+/// The parts of a text between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Crates without a row, rows without a crate, and arrows that do not point down.
+/// Crates without a row, rows without a crate, and dependencies that do not point down.
 fn violations(document: &Source, crates: &[String], arrows: &[Arrow]) -> Vec<Finding> {
     let floors = parse(document);
     let line = |name: &str| floors.line.get(name).copied().unwrap_or(1);
@@ -71,8 +71,8 @@ fn violations(document: &Source, crates: &[String], arrows: &[Arrow]) -> Vec<Fin
     findings
 }
 
-/// The crates of the workspace, without the prefix, and the arrows between them that a user's
-/// build follows. Tests may reach further: a law's test drives a whole connection.
+/// The crates of the workspace, without the prefix, and the dependencies between them in a user's
+/// build. Tests may depend on more: an algorithm's test drives a whole connection.
 fn workspace() -> (Vec<String>, Vec<Arrow>) {
     let short = |name: &str| name.strip_prefix("fairwave-").map(str::to_owned);
     let mut crates = Vec::new();

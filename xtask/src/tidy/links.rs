@@ -1,10 +1,10 @@
-//! The rules about documents: paths in them exist, and the index links every page of the manual.
+//! The rule about documents: the targets of their links exist.
 
 use super::{Finding, Source, demand};
 use crate::shell::root;
 use std::fs;
 
-/// The documents that a newcomer reads.
+/// The documents for newcomers.
 const DOCUMENTS: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -16,11 +16,11 @@ const DOCUMENTS: [&str; 9] = [
     "docs/validation.md",
     "results/validation.md",
 ];
-/// How a path of this repository begins when it stands between backquotes.
+/// Beginnings of paths of this repository between backquotes.
 const TOPS: [&str; 7] =
     ["crates/", "xtask/", "docs/", "results/", "studies/", "scenarios/", "fuzz/"];
 
-/// Paths in a line: targets of links that lead to no other site, and quoted paths.
+/// Paths in a line: targets of links within the repository, and quoted paths.
 fn paths(line: &str) -> Vec<&str> {
     let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let local = links.filter(|link| !link.contains("://") && !link.starts_with('#'));

@@ -1,18 +1,19 @@
-//! Rules about lists and their views: scenarios ask, laws have pages, README's commands exist.
+//! Rules about lists and their pages: scenarios ask a question, congestion control algorithms have
+//! pages, and README's commands exist.
 
 use super::{Finding, Source, demand};
 use crate::shell::root;
 use clap::CommandFactory;
 use std::fs;
 
-/// A scenario opens with the question it answers.
+/// A scenario opens with the question that it answers.
 fn question(scenario: &Source) -> Vec<Finding> {
     let first = scenario.text.lines().next().unwrap_or_default();
     let asks = first.starts_with("# ") && first.ends_with('?') && first.len() > 10;
     if asks { Vec::new() } else { vec![scenario.finding(1, "the first line asks nothing")] }
 }
 
-/// Laws that no page names, between backquotes, in its title.
+/// Algorithms that no page names, between backquotes, in its title.
 fn pageless(laws: &[&str], pages: &[Source]) -> Vec<Finding> {
     let titles: Vec<&str> = pages.iter().filter_map(|page| page.text.lines().next()).collect();
     let told = |law: &str| titles.iter().any(|title| title.contains(&format!("`{law}`")));
@@ -21,7 +22,7 @@ fn pageless(laws: &[&str], pages: &[Source]) -> Vec<Finding> {
     lacking.map(|law| index.finding(1, format!("no page has `{law}` in its title"))).collect()
 }
 
-/// Commands of this program in a document's code that its parser refuses.
+/// Commands of this program in a document's code that its parser rejects.
 fn bad_commands(document: &Source) -> Vec<Finding> {
     let commands = document.lines().filter(|(_, line)| line.starts_with("cargo xtask"));
     commands

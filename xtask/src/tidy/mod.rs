@@ -1,4 +1,4 @@
-//! The rules of the house, as tests. Each rule is a function from sources to findings; its test
+//! The repository's rules, as tests. Each rule is a function from sources to findings. Its test
 //! runs it over the workspace, and a second test shows that it can fail.
 
 mod circles;
@@ -53,7 +53,7 @@ impl Source {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// The lines before the test module at the file's end; none of a file of tests.
+    /// The lines before the test module at the file's end; empty for a file of tests.
     fn product_lines(&self) -> Vec<(usize, &str)> {
         if self.is_test() {
             return Vec::new();
@@ -105,7 +105,7 @@ fn over_sources(rule: impl Fn(&Source) -> Vec<Finding>) -> Vec<Finding> {
     sources().iter().flat_map(rule).collect()
 }
 
-/// Fails with every finding, the rule and what to do about it.
+/// Fails with every finding, the rule and a remedy.
 fn demand(rule: &str, remedy: &str, findings: &[Finding]) {
     let list: Vec<String> = findings.iter().map(|finding| format!("  {finding}")).collect();
     assert!(findings.is_empty(), "\n{rule}:\n{}\nRemedy: {remedy}\n", list.join("\n"));

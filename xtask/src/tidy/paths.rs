@@ -1,18 +1,18 @@
-//! The paths that a Rust file names, read as text.
+//! The paths in a Rust file, read as text.
 
 use super::Source;
 
 /// A path of a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Named {
-    /// Its names, from `crate`, `self`, `super` or a first name of any kind on.
+    /// Its names, from `crate`, `self`, `super` or any other first name on.
     pub(super) path: Vec<String>,
-    /// Whether it is re-exported, so that others find it here too.
+    /// Whether it is re-exported, so that other modules also find it here.
     pub(super) is_exported: bool,
 }
 
-/// Every path of the file's product code: those that it imports, one for each name, and those in
-/// its code that begin with `crate`, `super` or a module that it declares.
+/// Every path of the file's product code: one for each imported name, and any path in its code that
+/// begins with `crate`, `super` or a module of the file.
 pub(super) fn names(source: &Source) -> Vec<Named> {
     let mut found = Vec::new();
     let code = product(source);
@@ -30,14 +30,14 @@ pub(super) fn names(source: &Source) -> Vec<Named> {
     found
 }
 
-/// The code without comments, attributes of a line and tests. Literals stay: none holds a path.
+/// The code without comments, one-line attributes and tests. Literals stay: none contains a path.
 fn product(source: &Source) -> String {
     let lines = source.product_lines().into_iter().map(|(_, line)| line.trim());
     let code = lines.map(|line| line.split("//").next().unwrap_or_default());
     code.filter(|line| !line.starts_with("#[")).collect::<Vec<_>>().join("\n")
 }
 
-/// What stands before the next `use`, its tree, and what stands behind.
+/// The code before the next `use`, the tree of the `use`, and the code behind it.
 fn next_import(code: &str) -> Option<(&str, &str, &str)> {
     let word = code.match_indices("use ").find(|(at, _)| {
         let before = code[..*at].rsplit('\n').next().unwrap_or_default();
@@ -71,7 +71,7 @@ fn expand(tree: &str, base: &[String], is_exported: bool, found: &mut Vec<Named>
     }
 }
 
-/// The members of a group, at its own commas.
+/// The members of a group, split at the commas of its own level.
 fn parts(group: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let at_commas = |c: char| {
@@ -87,7 +87,7 @@ fn in_code(code: &str, starts: &[String], found: &mut Vec<Named>) {
     for start in starts {
         for (at, _) in code.match_indices(start.as_str()) {
             let before = &code[..at];
-            // Not in the middle of a path, and not a visibility.
+            // Skip matches in the middle of a path, and visibilities.
             let is_part = before.ends_with(is_name) || before.ends_with("::");
             if is_part || before.ends_with("pub(in ") {
                 continue;

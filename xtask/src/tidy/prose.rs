@@ -29,8 +29,8 @@ const HOMELY: [&str; 16] = [
 /// Sentences that a failure shows.
 const SHOWN: usize = 20;
 
-/// Largest shares of the whole tree. They are what was measured when they were last lowered: lower
-/// them with every room that is rewritten, never raise them.
+/// Maximum shares in the whole tree: those measured when the limits were last lowered. They are
+/// lowered with every crate that is rewritten, and never raised.
 const MAX_OPENS_PERCENT: f64 = 99.0;
 const MAX_VAGUE_PER_1000: f64 = 99.0;
 const MAX_HOMELY_PER_1000: f64 = 99.0;
@@ -96,7 +96,7 @@ fn count(sources: &[Source]) -> Count {
     all
 }
 
-/// What is over its limit, with the sentences to rewrite first.
+/// Measures over their limits, with the sentences to rewrite first.
 fn over(count: &Count) -> Vec<Finding> {
     let per_1000 = |part: usize| 1e3 * part as f64 / count.words.max(1) as f64;
     let opens = 1e2 * count.opens as f64 / count.blocks.max(1) as f64;

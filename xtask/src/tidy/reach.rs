@@ -19,7 +19,7 @@ fn unreachable(sources: &[Source]) -> Vec<Finding> {
     dead.map(|source| source.finding(1, "no `mod` leads here")).collect()
 }
 
-/// Whether cargo begins a target with this file.
+/// Whether the file is the root of a cargo target.
 fn is_root(path: &str) -> bool {
     let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
     let named = matches!(file, "lib.rs" | "main.rs" | "build.rs");
@@ -27,7 +27,7 @@ fn is_root(path: &str) -> bool {
     named || matches!(place, "tests" | "benches" | "examples" | "bin" | "fuzz_targets")
 }
 
-/// Where the modules that a file declares may lie.
+/// Possible paths of the modules that a file declares.
 fn modules(source: &Source) -> Vec<String> {
     let (directory, file) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let own = is_root(&source.path) || file == "mod.rs";
@@ -37,7 +37,7 @@ fn modules(source: &Source) -> Vec<String> {
     names.flat_map(|name| [format!("{base}/{name}.rs"), format!("{base}/{name}/mod.rs")]).collect()
 }
 
-/// The name, where the line declares a module in a file of its own.
+/// The module's name, if the line declares a module with its own file.
 fn module_name(line: &str) -> Option<&str> {
     let (before, after) = line.trim().split_once("mod ")?;
     let visible = before.is_empty() || before.starts_with("pub");

@@ -1,12 +1,12 @@
-//! Rules about size: files that can be read in a sitting, functions that fit a screen.
+//! Rules about size: maximum lengths of files and functions.
 
 use super::{Finding, Source, demand, over_sources};
 
-/// Longest file without its tests.
+/// Maximum number of lines in a file without its tests.
 const FILE_LINES: usize = 600;
-/// Longest function.
+/// Maximum number of lines in a function.
 const FUNCTION_LINES: usize = 70;
-/// Functions that may be longer: path, name, and why.
+/// Functions that may be longer: path, name, and reason.
 const LONG_FUNCTIONS: [(&str, &str, &str); 0] = [];
 
 fn long_files(source: &Source) -> Vec<Finding> {
@@ -31,7 +31,7 @@ fn long_functions(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// The name, where the line begins a function.
+/// The function's name, if the line begins a function.
 fn function_name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let qualifier = |word: &str| {
@@ -41,8 +41,8 @@ fn function_name(line: &str) -> Option<&str> {
     (before.split_whitespace().all(qualifier) && !name.is_empty()).then_some(name)
 }
 
-/// How many lines the function that begins in the first one takes, as rustfmt lays it out: up to
-/// the brace, or the end of a bodiless signature, at the same indentation.
+/// Number of lines of the function that begins in the first one, as formatted by rustfmt: up to the
+/// brace, or the end of a bodiless signature, at the same indentation.
 fn function_length(lines: &[(usize, &str)]) -> usize {
     let first = lines[0].1;
     if first.ends_with('}') || first.ends_with(';') {

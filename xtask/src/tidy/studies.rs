@@ -1,5 +1,5 @@
-//! The rule about studies: each has its generated page of results, and README's line of a study,
-//! which links to the page of the manual, counts what the page of results counts.
+//! The rule about studies: each has its generated page, and README's line about a study agrees with
+//! its page.
 
 use super::{Finding, Source, demand, sources};
 use crate::pages::{COUNTED, counted, with_total};
@@ -11,8 +11,8 @@ const PAGES: &str = "results/studies/";
 /// Directory of the manual's pages of studies, to which README links.
 const MANUAL: &str = "docs/studies/";
 
-/// Pages that the README's table of studies lacks, and lines of it that are not as their pages or
-/// whose pages are gone.
+/// Pages that the README's table of studies lacks, and lines of it that differ from their pages or
+/// whose pages do not exist.
 fn disagreements(readme: &Source, pages: &[Source]) -> Vec<Finding> {
     let table: Vec<(usize, &str, String)> = readme
         .lines()
@@ -47,7 +47,7 @@ fn linked(line: &str) -> Option<String> {
     link.strip_prefix(MANUAL).map(|name| format!("{PAGES}{name}"))
 }
 
-/// Studies of a source without a page, or without a name that stands where this rule reads it.
+/// Studies of a source without a page, or without a name where this rule reads it.
 fn pageless(source: &Source, pages: &[Source]) -> Vec<Finding> {
     let lines = source.product_lines();
     let studies = lines.iter().enumerate().filter(|(_, (_, line))| {
@@ -65,7 +65,7 @@ fn pageless(source: &Source, pages: &[Source]) -> Vec<Finding> {
         .collect()
 }
 
-/// The literal that `fn name` of the first `impl` of these lines is.
+/// The literal in `fn name` of the first `impl` of these lines.
 fn name<'a>(lines: &[(usize, &'a str)]) -> Option<&'a str> {
     let body = lines.iter().map(|(_, line)| *line).take_while(|line| *line != "}");
     let mut body = body.skip_while(|line| !line.trim_start().starts_with("fn name("));

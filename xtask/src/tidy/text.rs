@@ -1,11 +1,11 @@
-//! Rules about lines: width, opening, words, and calls that belong to higher floors.
+//! Rules about lines: width, openings, words, and calls that only higher layers may make.
 
 use super::{Finding, Source, demand, over_sources};
 
-/// Longest line, in characters.
+/// Maximum length of a line, in characters.
 const COLUMNS: usize = 100;
-/// Crates on the floors from `scenario` upwards, the hosts of real kernels, and tools: they may
-/// touch files and the clock.
+/// Crates in the layers from `scenario` upwards, the hosts of real kernels, and tools: they may
+/// access files and the clock.
 const UPPER: [&str; 8] = [
     "crates/hosts/bpf/",
     "crates/hosts/linux/",
@@ -16,14 +16,14 @@ const UPPER: [&str; 8] = [
     "crates/cli/",
     "xtask/",
 ];
-/// The files for system calls that no crate offers in a safe form, one a host. The compiler
-/// forbids exempt code elsewhere, and clippy demands a reason for each block here.
+/// The files for system calls that no crate offers in a safe form, one for each host. The compiler
+/// forbids exempt code elsewhere, and clippy requires a reason for each block here.
 const SYSTEM_CALLS: [&str; 3] = [
     "crates/hosts/bpf/src/kernel.rs",
     "crates/hosts/linux/src/kernel.rs",
     "crates/hosts/linux/src/kernel/datagrams.rs",
 ];
-/// What the floors below `lab` may not name.
+/// Names that the layers below `lab` may not use.
 const HOST_CALLS: [&str; 8] = [
     "std::fs",
     "std::process",
@@ -81,8 +81,8 @@ fn host_calls(source: &Source) -> Vec<Finding> {
     .collect()
 }
 
-/// Floating point in congestion control, where a kernel has none either and where every bit of a
-/// window must be the same on any platform.
+/// Floating point in congestion control. A kernel has none either, and every bit of a window must
+/// be the same on any platform.
 fn reals(source: &Source) -> Vec<Finding> {
     if !source.path.starts_with("crates/protocols/cc/src/") {
         return Vec::new();
@@ -96,7 +96,7 @@ fn reals(source: &Source) -> Vec<Finding> {
     .collect()
 }
 
-/// Whether `word` stands in `line`, not inside a longer word.
+/// Whether `word` occurs in `line`, but not inside a longer word.
 fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

@@ -1,17 +1,17 @@
 //! `cargo xtask vm dccp`: our DCCP and that of Debian's kernel 6.1 send to each other, over a path
-//! that delays and loses. What came of it is written as a page.
+//! with delay and loss. The results are written to a page.
 
 use super::guest::Guest;
 use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
 use std::fs;
 
-/// What runs in the guest, and what its lines for the page begin with.
+/// The guest's script, and the beginning of its lines for the page.
 const GUEST: &str = include_str!("dccp.sh");
 const MARK: &str = "DCCP ";
-/// What the page begins with, and what is said of the figures.
+/// Beginning of the page, and remarks on the figures.
 const HEAD: &str = include_str!("dccp.md");
-/// Where the table goes.
+/// Marker in [`HEAD`] that the table replaces.
 const TABLE: &str = "<!-- table -->\n";
 /// The columns of the table.
 const COLUMNS: [&str; 10] = [
@@ -42,7 +42,7 @@ const MODULES: [&str; 9] = [
     "net/dccp/dccp_ipv6",
 ];
 
-/// Boots the guest, and writes what it showed.
+/// Boots the guest, and writes the page.
 pub(super) fn dccp() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-dccp-tool", "--bin", "dccp-run"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
@@ -63,10 +63,10 @@ pub(super) fn dccp() -> Outcome {
     Ok(())
 }
 
-/// The page: a table of the lines that begin with `=`, then the rest as it was said.
+/// The page: a table of the lines that begin with `=`, then the other lines unchanged.
 fn text(said: &str) -> Result<String, String> {
     let (mut table, mut rest) = (String::new(), String::new());
-    // Before its first line the terminal is cleared.
+    // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
             wrong(run).map_or(Ok(()), |why| Err(format!("{why}: `{run}`")))?;
@@ -84,8 +84,8 @@ fn text(said: &str) -> Result<String, String> {
     Ok(format!("{page}\n## The runs\n\n```\n{rest}```\n"))
 }
 
-/// What is wrong with a run: it did not end well, the two ends of TFRC know different loss event
-/// rates, or what arrived is far from what the equation gives.
+/// The error of a run: it did not end well, the two ends of TFRC know different loss event rates,
+/// or the received rate is far from the throughput equation's.
 fn wrong(run: &str) -> Option<String> {
     let words: Vec<&str> = run.split_whitespace().collect();
     let [_, _, _, ccid, status, got, p_there, _, _, p, rtt] = words[..] else {
@@ -106,12 +106,13 @@ fn wrong(run: &str) -> Option<String> {
     if !(0.9..=1.1).contains(&(there / p)) {
         return Some(format!("p is {p} at the sender and {there} at the receiver"));
     }
-    // The last p and round-trip time stand for a whole run, over which both change.
+    // p and the round-trip time change during a run, and only their last values are known here, so
+    // the tolerance is wide.
     (!(0.4..=2.5).contains(&(got / given))).then(|| format!("{got} Mbps, but {given} by RFC 5348"))
 }
 
-/// A run: sender, receiver, version of IP, CCID, exit status, then Mbps, p and round-trip time of
-/// the receiver and of the sender, with `-` for what is not known.
+/// A table row for a run. Its words are sender, receiver, version of IP, CCID and exit status, then
+/// Mbps, p and round-trip time of the receiver and of the sender, with `-` for unknown values.
 fn row(run: &str) -> Option<String> {
     let words: Vec<&str> = run.split_whitespace().collect();
     let [sender, receiver, ip, ccid, status, got, p_there, _, sent, p, rtt] = words[..] else {
@@ -168,8 +169,8 @@ mod tests {
         }
     }
 
-    /// By hand for p = 0.01: sqrt(0.0066667) = 0.081650, 12 sqrt(0.00375) 0.01 1.0032 = 0.0073719;
-    /// their sum times 0.04 s is 3.5609 ms for 11200 bits.
+    /// Computed independently for p = 0.01: sqrt(0.0066667) = 0.081650, 12 sqrt(0.00375) 0.01
+    /// 1.0032 = 0.0073719; their sum times 0.04 s is 3.5609 ms for 11200 bits.
     #[test]
     fn the_equation_by_hand() {
         assert!((equation(0.01, 0.04) - 3.1453).abs() < 0.001, "{}", equation(0.01, 0.04));

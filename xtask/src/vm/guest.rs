@@ -1,16 +1,16 @@
-//! A guest: Debian's kernel and a first process of ours, in QEMU.
+//! A guest: Debian's kernel with a first process of ours, in QEMU.
 
 use crate::shell::{command, run_aside};
 use crate::{system, workspace};
 use std::fs;
 use std::path::PathBuf;
 
-/// What runs on this machine.
+/// The script that boots the guest, on this machine.
 const BOOT: &str = include_str!("boot.sh");
-/// The last of the guest's lines.
+/// Last line of a successful guest.
 const PASSED: &str = "GUEST passed";
 
-/// What simulated radios with WPA2 need: `mac80211_hwsim` behind what it needs itself.
+/// Modules for simulated radios with WPA2: the dependencies of `mac80211_hwsim`, then that module.
 pub(super) const WITH_RADIOS: [&str; 13] = [
     "drivers/virtio/virtio",
     "drivers/virtio/virtio_ring",
@@ -27,9 +27,9 @@ pub(super) const WITH_RADIOS: [&str; 13] = [
     "drivers/net/wireless/mac80211_hwsim",
 ];
 
-/// A guest, and what it has beside Debian's kernel and busybox.
+/// A guest, and its contents besides Debian's kernel and busybox.
 pub(crate) struct Guest {
-    /// Directory in the target directory.
+    /// Its directory in the target directory.
     pub(crate) place: &'static str,
     /// The programs of ours that are in its `/bin`.
     pub(crate) commands: Vec<PathBuf>,
@@ -37,17 +37,17 @@ pub(crate) struct Guest {
     pub(crate) init: &'static str,
     /// Files in its root directory.
     pub(crate) files: Vec<(&'static str, String)>,
-    /// Programs of this machine.
+    /// Programs of this machine that are copied.
     pub(crate) programs: &'static [&'static str],
-    /// Debian's packages that have more programs, and the libraries of these: they are unpacked
-    /// in the target directory and not installed.
+    /// Debian packages with further programs and their libraries. They are unpacked in the target
+    /// directory but not installed.
     pub(crate) packages: &'static [&'static str],
-    /// Modules of the kernel, without `.ko`, which lie in `/modules`.
+    /// Modules of the kernel, without `.ko`, to be placed in `/modules`.
     pub(crate) modules: Vec<&'static str>,
 }
 
 impl Guest {
-    /// Boots it, and gives what it said.
+    /// Boots it. Returns its output.
     pub(crate) fn boot(&self) -> Result<String, String> {
         system::install_guest()?;
         let place = workspace::target().join(self.place);

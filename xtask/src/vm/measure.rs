@@ -1,16 +1,16 @@
-//! `cargo xtask vm measure`: what `fairwave fairness` and `fairwave probe` find over the simulated
-//! radios of Debian's kernel 6.1, and while the wall clock steps, which no test may do to the
-//! machine that it runs on.
+//! `cargo xtask vm measure`: results of `fairwave fairness` and `fairwave probe` over the simulated
+//! radios of Debian's kernel 6.1, and while the wall clock steps. No test may step the clock of the
+//! machine on which it runs.
 
 use super::guest::{Guest, WITH_RADIOS};
 use super::soc::{PACKAGES, RADIOS, write_page};
 use crate::shell::{Outcome, cargo, run_aside};
 use crate::workspace;
 
-/// What runs in the guest, and what its lines for the page begin with.
+/// The guest's script, and the beginning of its lines for the page.
 const GUEST: &str = include_str!("measure.sh");
 const MARK: &str = "MEASURE ";
-/// What the page begins with.
+/// Beginning of the page.
 const HEAD: &str = "# Measuring over radios, and while the clock steps, in a guest
 
 Made by `cargo xtask vm measure`, which boots Debian's kernel in QEMU without hardware's help. The
@@ -23,14 +23,14 @@ root may raise the limit of open files.
 ";
 const PROGRAMS: [&str; 5] = ["ip", "hostapd", "wpa_supplicant", "iw", "tc"];
 const MODULES: [&str; 2] = ["net/sched/sch_tbf", "drivers/net/veth"];
-/// What makes networks and probes through them, and what is probed: slow enough for an emulated
-/// processor beside other work.
+/// Scripts that make networks and probe through them, and the probed link. It is slow enough for an
+/// emulated processor beside other work.
 const NET: &str = include_str!("../../../crates/cli/tests/data/probe-net.sh");
 const PROBES: &str = include_str!("../../../crates/cli/tests/data/probe-links.sh");
 const LINK: &str = "pfifo of 30 packets, TBF 1 Mbps|packets|30|qdisc add dev b root handle 1: tbf \
                     rate 1mbit burst 3000 limit 1000000; qdisc add dev b parent 1: pfifo limit 30";
 
-/// Boots the guest, and writes what it showed.
+/// Boots the guest, and writes the page.
 pub(super) fn measure() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-proxy", "--example", "relay-many"]))?;

@@ -1,5 +1,5 @@
 //! `cargo xtask vm soc`: an access point with WPA2 and three stations over the simulated radios of
-//! Debian's kernel 6.1. The guest judges what it sees; its transcript is written as a page.
+//! Debian's kernel 6.1. The guest checks the results; its transcript is written as a page.
 
 use super::guest::{Guest, WITH_RADIOS};
 use crate::agent;
@@ -7,12 +7,12 @@ use crate::shell::{Outcome, cargo, note, root, run_aside};
 use crate::workspace;
 use std::fs;
 
-/// What runs in the guest, and what its lines for the page begin with.
+/// The guest's script, and the beginning of its lines for the page.
 const GUEST: &str = include_str!("soc.sh");
 const MARK: &str = "SOC ";
 /// Shell functions for radios, an access point and its stations, for scripts of guests.
 pub(super) const RADIOS: &str = include_str!("radios.sh");
-/// What the page begins with.
+/// Beginning of the page.
 const HEAD: &str = "# An access point and three stations in a guest
 
 Made by `cargo xtask vm soc`, which boots Debian's kernel in QEMU without hardware's help. The
@@ -22,7 +22,7 @@ own. The command fails if a state does not come, if signal does not follow power
 other numbers than `iw` does (`fairwave_sockets::radio`), or if the loop of `fairwave soc`
 ([docs/soc.md](../../docs/soc.md)) does not do what stands above each part.
 ";
-/// Programs, and the packages that have those which a Debian system lacks, with their libraries.
+/// Programs, and the packages of those that a Debian system lacks, with their libraries.
 const PROGRAMS: [&str; 8] =
     ["ip", "hostapd", "hostapd_cli", "wpa_supplicant", "wpa_cli", "iw", "tc", "bash"];
 pub(super) const PACKAGES: [&str; 7] = [
@@ -51,7 +51,7 @@ const MODULES: [&str; 14] = [
     "net/sched/act_mirred",
 ];
 
-/// Boots the guest, and writes what it showed.
+/// Boots the guest, and writes the page.
 pub(super) fn soc() -> Outcome {
     run_aside(cargo(&["build", "-p", "fairwave-linux", "--bin", "radio-run"]))?;
     run_aside(cargo(&["build", "-p", "fairwave-cli"]))?;
@@ -69,7 +69,7 @@ pub(super) fn soc() -> Outcome {
     write_page(&guest, "results/guests/soc.md", HEAD, MARK)
 }
 
-/// Boots a guest, and writes what it showed into a file of the repository.
+/// Boots a guest, and writes a page into a file of the repository.
 pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> Outcome {
     let said = guest.boot()?;
     let versions = workspace::target().join(guest.place).join("packages");
@@ -86,7 +86,7 @@ pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> O
 fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
     let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");
-    // Before its first line the terminal is cleared.
+    // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
     for line in said.lines().filter_map(|line| Some(line.split_once(mark)?.1.trim_end())) {
         match line.strip_prefix("# ") {
             Some(title) => page.push_str(&format!("```\n\n## {title}\n\n```\n")),

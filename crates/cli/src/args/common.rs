@@ -1,4 +1,4 @@
-//! Options that all commands take, and for which commands they do something.
+//! Options that all commands accept, and the commands on which each of them has an effect.
 
 use clap::{Arg, Args, Command};
 use fairwave_units::Seed;
@@ -18,22 +18,22 @@ pub(crate) struct Common {
     /// Runs at the same time; never changes a result [default: available processors]
     #[arg(long, short, global = true, value_name = "N", value_parser = jobs)]
     jobs: Option<NonZeroUsize>,
-    /// Where results go; must be empty or new [default: a new directory in fairwave-out]
+    /// Directory for results; must be empty or new [default: a new directory in fairwave-out]
     #[arg(long, short, global = true, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write into --out although it is not empty
+    /// Write into --out even if it is not empty
     #[arg(long, global = true)]
     pub(crate) force: bool,
     /// No progress on standard error
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Set a key of the scenario, as if the file had it; may be repeated
+    /// Set a key of the scenario, as if it were in the file; may be repeated
     #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<String>,
 }
 
-/// The common options beside `--quiet` that do something for a command. A subcommand that is not
-/// here has those of its command.
+/// The common options, except `--quiet`, that have an effect on a command. A subcommand that is
+/// not listed here has those of its parent command.
 const USES: [(&str, &[&str]); 26] = [
     ("run", &["json", "seed", "out", "force", "set"]),
     ("emulate", &["json", "seed", "out", "force", "set"]),
@@ -63,7 +63,7 @@ const USES: [(&str, &[&str]); 26] = [
     ("man", &["out", "force"]),
 ];
 
-/// What `--out` does for commands that write nothing without it.
+/// Help texts of `--out` for commands that write no files without it.
 const OUT: [(&str, &str); 5] = [
     ("probe", "Also write probe.json and probe.html into this directory"),
     ("fairness run", OUT_FAIRNESS),
@@ -74,17 +74,17 @@ const OUT: [(&str, &str); 5] = [
 const OUT_FAIRNESS: &str = "Also write fairness.json, fairness.html and repetition-N.flent.gz into \
                             this directory";
 
-/// The most runs at the same time: each takes a thread.
+/// Maximum number of simultaneous runs; each needs a thread.
 const MOST_JOBS: usize = 1024;
 
 impl Common {
-    /// How many runs may go on at the same time.
+    /// Maximum number of simultaneous runs.
     pub(crate) fn jobs(&self) -> NonZeroUsize {
         let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         self.jobs.unwrap_or_else(available)
     }
 
-    /// An option that was given and would do nothing for this command.
+    /// Returns an option that was given although it has no effect on this command.
     pub(crate) fn idle_option(&self, command: &str) -> Option<&'static str> {
         let given = [
             (self.json, "json"),
@@ -99,7 +99,7 @@ impl Common {
     }
 }
 
-/// Whether an option does something for a command.
+/// Whether an option has an effect on a command.
 fn acts(option: &str, command: &str) -> bool {
     match (USES.iter().find(|(name, _)| *name == command), command.rsplit_once(' ')) {
         _ if option == "quiet" => true,
@@ -109,8 +109,8 @@ fn acts(option: &str, command: &str) -> bool {
     }
 }
 
-/// Gives each command below this one its own common options: what would do nothing is hidden. The
-/// options of the whole, which would be given to all commands otherwise, are passed over then.
+/// Adds the common options to each command below this one, and hides those without an effect
+/// there. clap does not propagate a global option to a command that defines the same option.
 pub(super) fn on_commands(command: Command, names: &str, common: &[Arg]) -> Command {
     command.mut_subcommands(|subcommand| {
         let names = format!("{names} {}", subcommand.get_name()).trim_start().to_owned();

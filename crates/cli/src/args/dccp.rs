@@ -6,7 +6,7 @@ use fairwave_wire::dccp::UDP_PORT;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave dccp serve                                    on one host, as root
@@ -29,22 +29,22 @@ pub(crate) struct Dccp {
     pub(crate) task: Task,
 }
 
-/// What can be done.
+/// Commands of `fairwave dccp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Take connections, and what is sent over them, until interrupted
+    /// Accept connections and receive their datagrams, until interrupted
     Serve(Serve),
     /// Connect to a host and send datagrams
     Send(Send),
 }
 
-/// What both ends have.
+/// Options of both ends.
 #[derive(Args, Debug)]
 pub(crate) struct Ends {
     /// The server's port of DCCP
     #[arg(long, short, value_name = "PORT", default_value_t = fairwave_dccp_tool::PORT)]
     pub(crate) port: u16,
-    /// The service asked for and offered: four letters, or a number
+    /// The service code, requested and offered: four letters, or a number
     #[arg(long, value_name = "CODE", default_value = "FWAV", value_parser = service)]
     pub(crate) service: u32,
     /// Put the packets into UDP (RFC 6773) instead of IP
@@ -53,10 +53,10 @@ pub(crate) struct Ends {
     /// The server's port of UDP, with --udp
     #[arg(long, value_name = "PORT", default_value_t = UDP_PORT, requires = "udp")]
     pub(crate) udp_port: u16,
-    /// Mark what is sent (SO_MARK), for rules that hold back the kernel's own DCCP
+    /// Mark the packets sent (SO_MARK), for firewall rules that exclude the kernel's own DCCP
     #[arg(long, value_name = "NUMBER", conflicts_with = "udp")]
     pub(crate) mark: Option<u32>,
-    /// Report after each such time
+    /// Interval between reports
     #[arg(long, value_name = "DURATION", default_value = "1 s")]
     pub(crate) interval: Duration,
     /// Write a line for each report to this file, as comma-separated values
@@ -72,12 +72,12 @@ pub(crate) struct Serve {
     /// Listen at this address of the host [default: all]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<IpAddr>,
-    /// Congestion control that is accepted, best first: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
-    /// packets)
+    /// Congestion controls that the server accepts, in order of preference: 2 (TCP-like), 3 (TFRC),
+    /// 4 (TFRC for small packets)
     #[arg(long, value_name = "NUMBER", value_delimiter = ',', default_values_t = [3, 2, 4])]
     #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]
     pub(crate) ccid: Vec<u8>,
-    /// End when the first connection has ended
+    /// End after the first connection
     #[arg(long, short = '1')]
     pub(crate) once: bool,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Serve {
 /// Options of `fairwave dccp send`.
 #[derive(Args, Debug)]
 pub(crate) struct Send {
-    /// Where a server listens: a name or an address
+    /// Name or address of the host that runs `fairwave dccp serve`
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(2..=4))]
     pub(crate) ccid: u8,
-    /// Send for so long
+    /// Length of the transmission
     #[arg(long = "for", short = 't', value_name = "DURATION", default_value = "10 s")]
     pub(crate) time: Duration,
     /// Application data of each datagram in bytes
@@ -112,7 +112,7 @@ pub(crate) struct Send {
     pub(crate) rate: Option<BitRate>,
 }
 
-/// A service code: four printable letters (RFC 4340 section 8.1.2), or a number.
+/// Parses a service code: four printable letters (RFC 4340 section 8.1.2), or a number.
 fn service(text: &str) -> Result<u32, String> {
     if let Ok(number) = text.parse() {
         return Ok(number);

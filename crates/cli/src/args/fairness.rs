@@ -6,7 +6,7 @@ use fairwave_units::{BitRate, Bytes, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave fairness serve                                   on a wired host
@@ -30,20 +30,20 @@ Exit code 2: the options are wrong.";
 pub(crate) struct Fairness {
     #[command(subcommand)]
     pub(crate) task: Option<FairnessTask>,
-    /// Say whether two runs differ by more than chance: directories of `run --out`, or files or
+    /// Test whether two runs differ by more than chance: directories of `run --out`, or files or
     /// directories of iperf3 --json
     #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
     pub(crate) compare: Vec<PathBuf>,
 }
 
-/// What can be done.
+/// Commands of `fairwave fairness`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FairnessTask {
-    /// Be the end that all stations speak with, until interrupted
+    /// Serve all stations as their common peer, until interrupted
     Serve(ServeFairness),
     /// Take part as a station
     Run(Box<RunFairness>),
-    /// Show a run again, or what iperf3 --json printed
+    /// Show an earlier run, or the output of iperf3 --json
     Show(ShowFairness),
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct ServeFairness {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) secret: Secret,
-    /// Let no station have more than this rate in one direction; TCP is paced for it
+    /// Limit each station to this rate in each direction; TCP is paced for it
     /// [default: any rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) max_rate: Option<BitRate>,
-    /// Let all repetitions of a run last for at most this time
+    /// Limit the time of all repetitions of a run together
     #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1800 s")]
     pub(crate) max_time: Duration,
-    /// Carry at most so many bytes of payload for a station in a run
+    /// Limit the payload that a station may send and receive in a run
     #[arg(long, value_name = "BYTES", default_value = "100 GB")]
     pub(crate) max_bytes: Bytes,
 }
@@ -70,7 +70,7 @@ pub(crate) struct ServeFairness {
 /// Options of `fairwave fairness run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunFairness {
-    /// Where `fairwave fairness serve` runs: a name or an address
+    /// Name or address of the host that runs `fairwave fairness serve`
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
     /// The server's port, TCP and UDP
@@ -84,10 +84,10 @@ pub(crate) struct RunFairness {
     pub(crate) six: bool,
     #[command(flatten)]
     pub(crate) secret: Secret,
-    /// Wait until so many stations are there; they have to say the same
+    /// Wait for this number of stations; all stations must give the same number
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) hosts: u16,
-    /// What results call this station [default: the host's name]
+    /// Name of this station in the results [default: the host's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Send for this time: seconds, or a time with its unit
@@ -96,42 +96,42 @@ pub(crate) struct RunFairness {
     /// Count in intervals of this length: seconds, or a time with its unit
     #[arg(long, short, value_name = "TIME", value_parser = seconds, default_value = "1 s")]
     pub(crate) interval: Duration,
-    /// Do it so often, for confidence intervals
+    /// Number of repetitions, for confidence intervals
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
     pub(crate) repetitions: u16,
     /// Flows at a time in each direction
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1)]
     pub(crate) parallel: u16,
-    /// The server sends, this station receives
+    /// Receive from the server instead of sending to it
     #[arg(long, short = 'R', conflicts_with = "bidir")]
     pub(crate) reverse: bool,
-    /// Both send
+    /// Send in both directions
     #[arg(long)]
     pub(crate) bidir: bool,
     /// Send datagrams instead of TCP
     #[arg(long, short, conflicts_with = "congestion")]
     pub(crate) udp: bool,
-    /// Rate of each flow, such as 5M or '5 Mbps' [default: 1 Mbps for UDP, none for TCP]
+    /// Rate of each flow, such as 5M or '5 Mbps' [default: 1 Mbps for UDP, unlimited for TCP]
     #[arg(long, short, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<BitRate>,
     /// Congestion control of the senders, as their kernels name it [default: the kernel's]
     #[arg(long, short = 'C', value_name = "LAW")]
     pub(crate) congestion: Option<String>,
-    /// Buffers of TCP sockets at both ends, of which Linux gives twice as much, such as 64K or
-    /// '64 KiB' [default: buffers that grow]
+    /// Size of the TCP socket buffers at both ends, of which Linux allocates twice as much, such as
+    /// 64K or '64 KiB' [default: buffers that grow]
     #[arg(long, short, value_name = "BYTES", value_parser = size, conflicts_with = "udp")]
     pub(crate) window: Option<Bytes>,
     #[command(flatten)]
     pub(crate) judged: Judged,
 }
 
-/// What results are judged by, and where they go.
+/// Reference rates for the evaluation, and the output file.
 #[derive(Args, Debug)]
 pub(crate) struct Judged {
-    /// The rate that each station should have: how often it had it is told
+    /// Target rate of each station; the share of intervals that reach it is reported
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) target: Option<BitRate>,
-    /// What one station alone gets of the network [default: what all have together]
+    /// Throughput of one station alone in the network [default: the sum over all stations]
     #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
     pub(crate) effective: Option<BitRate>,
     /// Write a page with plots to this file
@@ -150,7 +150,7 @@ pub(crate) struct ShowFairness {
     pub(crate) judged: Judged,
 }
 
-/// A time with its unit, or a number of seconds as iperf3 takes it.
+/// Parses a time with its unit, or a number of seconds as in iperf3.
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && (0.0..=1e9).contains(&seconds) => {
@@ -163,7 +163,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A rate with its unit, or a number of bits per second with K, M or G as iperf3 takes it.
+/// Parses a rate with its unit, or a number of bits per second with K, M or G as in iperf3.
 fn rate(text: &str) -> Result<BitRate, String> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1e3),
@@ -180,7 +180,7 @@ fn rate(text: &str) -> Result<BitRate, String> {
     if rate == BitRate(0) { Err("it has to be more than 0".to_owned()) } else { Ok(rate) }
 }
 
-/// A size with its unit, or a number of bytes with K or M, which are binary as in iperf3.
+/// Parses a size with its unit, or a number of bytes with K or M, which are binary as in iperf3.
 fn size(text: &str) -> Result<Bytes, String> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),

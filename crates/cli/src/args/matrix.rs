@@ -26,11 +26,11 @@ Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count,
 pub(crate) struct Matrix {
     /// The scenario file [default: a wire of 20 Mbps between two hosts, scenarios/kernel-link.toml]
     pub(crate) scenario: Option<PathBuf>,
-    /// Laws, by the kernel's names [default: all that it has]
+    /// Congestion control algorithms, by the kernel's names [default: all that it has]
     #[arg(long, value_name = "LAW", value_delimiter = ',')]
     pub(crate) laws: Vec<String>,
-    /// With whom a flow shares its link: alone, the name of a law that one more flow has, or the
-    /// number of flows that all have its law
+    /// Flows on the same link: alone (no other flow), the name of the algorithm of one more flow,
+    /// or the total number of flows, all with the algorithm under test
     #[arg(long, value_name = "COMPANY", value_delimiter = ',', default_value = "alone,cubic,4")]
     pub(crate) beside: Vec<Company>,
     /// Sweep a key of the scenario over these values, beside its own axes; may be repeated
@@ -42,13 +42,14 @@ pub(crate) struct Matrix {
     /// Runs of each combination [default: the scenario's seeds]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) repeat: Option<u64>,
-    /// How long each run lasts, such as "10 s" [default: the scenario's duration]
+    /// Length of each run, such as "10 s" [default: the scenario's duration]
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) lasts: Option<Duration>,
-    /// Afterwards simulate the same with those laws that the simulator has, and show both
+    /// Afterwards simulate the same with the algorithms that the simulator has, and show both
     #[arg(long)]
     pub(crate) simulate: bool,
-    /// Go on with the matrix that was interrupted in --out: run what is missing or was late there
+    /// Continue the matrix that was interrupted in --out: only make the runs that are missing or
+    /// were late there
     #[arg(long)]
     pub(crate) resume: bool,
     /// Print the means as CSV, with 95 % confidence intervals

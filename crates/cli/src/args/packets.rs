@@ -5,7 +5,7 @@ use fairwave_packets::Against;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave packets crates/protocols/tcp/tests/conformance
@@ -20,22 +20,22 @@ pub(crate) struct Packets {
     /// The scripts, or directories with files *.pkt
     #[arg(required = true, value_name = "SCRIPT")]
     pub(crate) scripts: Vec<PathBuf>,
-    /// Whom they are played against; may be repeated [default: all three]
+    /// TCP implementation to play the scripts against; may be repeated [default: all three]
     #[arg(long, value_name = "SIDE")]
     pub(crate) against: Vec<Side>,
-    /// Also those that take more than 1.5 s of real time
+    /// Include scripts that take more than 1.5 s of real time
     #[arg(long)]
     pub(crate) slow: bool,
-    /// How often a script that differs in real time is tried
+    /// Number of attempts with a script that differs in real time
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) tries: NonZeroU32,
-    /// Print the table of what Linux does otherwise as Markdown
+    /// Print the table of differences between Linux and the scripts as Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
 }
 
 impl Packets {
-    /// Whom they are played against, each once.
+    /// The TCP implementations to play against, each once.
     pub(crate) fn sides(&self) -> Vec<Side> {
         let all = [Side::Simulator, Side::Endpoint, Side::Kernel];
         let wanted = |side: &Side| self.against.is_empty() || self.against.contains(side);
@@ -43,7 +43,7 @@ impl Packets {
     }
 }
 
-/// Whom packet scripts are played against.
+/// TCP implementations that packet scripts are played against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Side {
     /// Our endpoint in virtual time
@@ -55,7 +55,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// As it is written on the command line.
+    /// The name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Simulator => "simulator",
@@ -64,7 +64,7 @@ impl Side {
         }
     }
 
-    /// The same, where it is played in real time.
+    /// The real-time counterpart of this side; `None` for the simulator.
     pub(crate) const fn real(self) -> Option<Against> {
         match self {
             Self::Simulator => None,

@@ -15,21 +15,20 @@ windows has the kernel's connections at each ACK (fairwave emulate --windows). A
 drawn from its flows instead, every record.sample_every.
 Each combination of the other axes is a series. A name that does not exist lists those that do.";
 
-/// What to draw.
+/// Options of `fairwave plot`.
 #[derive(Args, Debug)]
 pub(crate) struct Plot {
-    /// Where the runs are: the directory of a sweep, or of one run; several runs are drawn over
-    /// each other
+    /// Directory of a sweep or of one run; several runs are drawn over each other
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
-    /// The figure on the y axis, such as goodput_mbps or flow.up.delay_p99_ms; may be repeated. Or
-    /// a column of a run's tables, such as flows.cwnd_bytes
+    /// The figure on the y axis, such as goodput_mbps or flow.up.delay_p99_ms; may be repeated.
+    /// Also a column of a run's tables, such as flows.cwnd_bytes
     #[arg(long, value_name = "FIGURE", required = true)]
     pub(crate) y: Vec<String>,
     /// The sweep's axis on the x axis [default: its first axis, or time]
     #[arg(long, value_name = "AXIS")]
     pub(crate) x: Option<String>,
-    /// Where to draw it, as .svg or .png [default: both, in the first DIR]
+    /// Output file, as .svg or .png [default: both, in the first DIR]
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ use fairwave_units::{BitRate, Bytes, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave probe serve                              on the host behind the access point
@@ -28,7 +28,7 @@ Exit code 2: the options are wrong.";
 pub(crate) struct Probe {
     #[command(subcommand)]
     pub(crate) task: Option<ProbeTask>,
-    /// Where `fairwave probe serve` runs: a name or an address
+    /// Name or address of the host that runs `fairwave probe serve`
     #[arg(required = true, value_name = "HOST")]
     pub(crate) host: Option<String>,
     /// The server's UDP port
@@ -42,10 +42,10 @@ pub(crate) struct Probe {
     pub(crate) six: bool,
     #[command(flatten)]
     pub(crate) secret: Secret,
-    /// Measure the buffer on the way from HOST to here, not that on the way there
+    /// Measure the buffer on the way from HOST to here instead of the way there
     #[arg(long, short = 'R')]
     pub(crate) reverse: bool,
-    /// Send at most this rate, either way; it has to be more than the narrowest link carries
+    /// Maximum sending rate in each direction; must exceed the capacity of the narrowest link
     #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
     pub(crate) rate: BitRate,
     /// Write a page with plots to this file
@@ -53,10 +53,10 @@ pub(crate) struct Probe {
     pub(crate) page: Option<PathBuf>,
 }
 
-/// What both ends have to have in common.
+/// Secret that both ends share.
 #[derive(Args, Debug)]
 pub(crate) struct Secret {
-    /// A file that both ends have, with at least 16 bytes
+    /// Key file that both ends have, with at least 16 bytes
     #[arg(long, value_name = "FILE", conflicts_with = "pairing")]
     pub(crate) key: Option<PathBuf>,
     /// The code that the server prints when it starts
@@ -64,10 +64,10 @@ pub(crate) struct Secret {
     pub(crate) pairing: Option<String>,
 }
 
-/// What else can be done.
+/// Further commands of `fairwave probe`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProbeTask {
-    /// Answer the probes of others who have the key, until interrupted
+    /// Answer the probes of hosts that have the key, until interrupted
     Serve(Serve),
 }
 
@@ -79,13 +79,13 @@ pub(crate) struct Serve {
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) secret: Secret,
-    /// Let nobody send at more than this rate
+    /// Maximum sending rate of a session
     #[arg(long, value_name = "RATE", default_value = "1 Gbps")]
     pub(crate) max_rate: BitRate,
-    /// Let a session last for at most this time
+    /// Maximum length of a session
     #[arg(long, value_name = "DURATION", default_value = "120 s")]
     pub(crate) max_time: Duration,
-    /// Take at most so many bytes of IP packets in a session, counted as packets of 1500 bytes
+    /// Maximum number of bytes of IP packets in a session, counted as packets of 1500 bytes
     #[arg(long, value_name = "BYTES", default_value = "500 MB")]
     pub(crate) max_bytes: Bytes,
 }

@@ -6,7 +6,7 @@ use fairwave_units::{BitRate, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   fairwave proxy --target 5M
@@ -26,57 +26,58 @@ file of targets at the start, are wrong.";
 /// Options of `fairwave proxy`.
 #[derive(Args, Debug)]
 pub(crate) struct Proxy {
-    /// Where clients ask for servers; may be repeated [default: port 1080 of 127.0.0.1 and ::1, and
-    /// nowhere with --transparent]
+    /// Address for clients' SOCKS5 and HTTP CONNECT requests; may be repeated [default: port 1080
+    /// of 127.0.0.1 and ::1, and none with --transparent]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// With SOCKS5 and HTTP CONNECT: serve clients with such addresses, too; may be repeated
+    /// With SOCKS5 and HTTP CONNECT: also serve clients with these addresses; may be repeated
     /// [default: those of this host]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) allow: Vec<IpNet>,
-    /// Lead connections that arrive at this interface through the proxy, under the client's address
-    /// and port; may be repeated (needs root)
+    /// Redirect connections that arrive at this interface through the proxy, which keeps the
+    /// client's address and port; may be repeated (needs root)
     #[arg(long, value_name = "INTERFACE")]
     pub(crate) transparent: Vec<String>,
-    /// With --transparent: only connections to this port of servers; may be repeated
+    /// With --transparent: only redirect connections to this server port; may be repeated
     #[arg(long, value_name = "PORT", requires = "transparent")]
     pub(crate) server_port: Vec<u16>,
     /// With --transparent: the proxy's own port
     #[arg(long, value_name = "PORT", requires = "transparent", default_value_t = 17_990)]
     pub(crate) port: u16,
-    /// Target of every connection: payload that the server acknowledges, such as 5M
+    /// Target rate of every connection: payload that the server acknowledges, such as 5M
     #[arg(long, short = 'b', value_name = "RATE", value_parser = rate)]
     pub(crate) target: Option<BitRate>,
-    /// A file with targets of flows and hosts; it is read again when it changes
+    /// A file with targets of flows and hosts, which is read again after each change
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "capacity", "refuse"])]
     pub(crate) targets: Option<PathBuf>,
-    /// With --target: the most that all targets together may come to
+    /// With --target: maximum sum of all targets
     #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
     pub(crate) capacity: Option<BitRate>,
-    /// Refuse connections for whose target no capacity is left, rather than relay them without
+    /// Refuse connections if no capacity is left for their target, instead of relaying them without
+    /// a target
     #[arg(long, requires = "capacity")]
     pub(crate) refuse: bool,
-    /// Pace connections, whether fw_tcp_av is loaded or not
+    /// Pace connections, even if fw_tcp_av is loaded
     #[arg(long)]
     pub(crate) pace: bool,
-    /// Where fw_tcp_av is pinned, if `fairwave cc --pin` has put it elsewhere
+    /// Directory where fw_tcp_av is pinned, if it was loaded with `fairwave cc --pin`
     #[cfg(feature = "kernel-laws")]
     #[arg(long, value_name = "DIR")]
     pub(crate) pin: Option<PathBuf>,
-    /// Congestion control towards servers where connections are paced [default: the kernel's]
+    /// Congestion control towards servers for paced connections [default: the kernel's]
     #[arg(long, short = 'C', value_name = "NAME")]
     pub(crate) congestion: Option<String>,
-    /// Length of the intervals in which it is judged whether targets were reached
+    /// Length of the intervals for which it is determined whether targets were reached
     #[arg(long, value_name = "DURATION", default_value = "5 s")]
     pub(crate) bin: Duration,
-    /// Relay at most so many connections at once [default: 16384, or what the limit of open files
-    /// allows]
+    /// Maximum number of simultaneous connections [default: 16384, or as many as the limit of open
+    /// files allows]
     #[arg(long, value_name = "N")]
     pub(crate) max_flows: Option<usize>,
-    /// End connections that have carried nothing for this time
+    /// Close connections that have carried no data for this time
     #[arg(long, value_name = "DURATION", default_value = "2 h")]
     pub(crate) idle: Duration,
-    /// How long a client may take to ask, and a server to accept
+    /// Timeout for a client's request, and for a server's answer to the connection attempt
     #[arg(long, value_name = "DURATION", default_value = "30 s")]
     pub(crate) opening: Duration,
     /// Serve metrics at this address, under /metrics

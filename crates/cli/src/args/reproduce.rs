@@ -41,47 +41,47 @@ pub(crate) struct Reproduce {
     /// Fewer seeds, points and set-ups, about a minute: the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Every seed, point and set-up of the study, and a second time with seeds that confirm, which
-    /// takes from a minute to an hour
+    /// Every seed, point and set-up of the study, then a second time with seeds that confirm the
+    /// findings; takes from a minute to an hour
     #[arg(long)]
     full: bool,
-    /// Exit with 3 when a claim of the paper holds nowhere or one of ours fails
+    /// Exit with 3 if a claim of the paper holds nowhere or one of ours fails
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print each claim's criterion and everything that was measured, too
+    /// Also print each claim's criterion and everything that was measured
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// Judge the runs that an earlier `--out DIR` left, in the same form, and simulate nothing
+    /// Evaluate the runs that an earlier `--out DIR` left, in the same form, without simulating
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
     /// Print the page for results/studies instead of the verdicts
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Where the experiments run: with `emulate`, those that the kernel's sockets can carry run in
-    /// real time, one after the other, and the same are simulated beside
+    /// Host of the experiments: with `emulate`, experiments that the kernel's sockets can carry run
+    /// in real time, one after the other, and are also simulated for comparison
     #[arg(long, value_enum, default_value_t = Host::Simulator)]
     pub(crate) host: Host,
     /// With `--host emulate`: give the emulator's loop a real-time priority
     #[arg(long)]
     pub(crate) realtime: bool,
-    /// With `--host emulate`: how long each run lasts, instead of what the study says
+    /// With `--host emulate`: length of each run, instead of the study's own
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) lasts: Option<Duration>,
-    /// With `--host emulate`: how many seeds each point has, instead of what the study says
+    /// With `--host emulate`: number of seeds for each point, instead of the study's own
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u32>,
     /// Run the map of this claim, or of `all`, without the study around it
     #[arg(long, value_name = "CLAIM", conflicts_with = "from")]
     pub(crate) map: Option<String>,
-    /// With `--map`: in one set-up alone, with series and captures; axes that are not named have
-    /// the value of the study's own files
+    /// With `--map`: in one set-up only, with series and captures; axes that are not named keep the
+    /// value of the study's own files
     #[arg(long, value_name = "KEY=VALUE,...", requires = "map", value_delimiter = ',')]
     pub(crate) at: Vec<String>,
-    /// With `--map`: confirm what was found, with seeds that no exploring run had
+    /// With `--map`: confirm the findings with seeds that no exploring run had
     #[arg(long, requires = "map")]
     pub(crate) confirm: bool,
-    /// With `--host emulate` or `--map`: go on with what was interrupted in --out; runs that are
-    /// complete there are kept
+    /// With `--host emulate` or `--map`: continue the runs that were interrupted in --out; complete
+    /// runs there are kept
     #[arg(long)]
     pub(crate) resume: bool,
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
@@ -89,12 +89,12 @@ pub(crate) struct Reproduce {
     pub(crate) only: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreChoice,
-    /// Make every run, and keep no result
+    /// Make every run, and store no result
     #[arg(long, conflicts_with = "directory")]
     pub(crate) no_store: bool,
 }
 
-/// What runs a study's experiments.
+/// Hosts of a study's experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
     /// Virtual time
@@ -104,7 +104,7 @@ pub(crate) enum Host {
 }
 
 impl Reproduce {
-    /// An option that only `--host emulate` has, if one is given without that.
+    /// Returns an option that requires `--host emulate`, if one was given without it.
     pub(crate) fn stray(&self) -> Option<&'static str> {
         let given = [
             (self.realtime, "--realtime"),
@@ -116,7 +116,7 @@ impl Reproduce {
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
 
-    /// Whether fewer seeds and points will do.
+    /// Whether the reduced set of seeds and points is requested.
     pub(crate) fn is_quick(&self) -> bool {
         self.quick || !self.full
     }

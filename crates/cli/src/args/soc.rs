@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
 use std::net::SocketAddr;
 
-/// At the end of its help.
+/// Examples at the end of the help.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   (umask 077; head -c 32 /dev/urandom | base64 > net.key)     at the access point, once, and a key
@@ -35,18 +35,18 @@ pub(crate) struct Soc {
     pub(crate) task: SocTask,
 }
 
-/// What can be done.
+/// Commands of `fairwave soc`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SocTask {
     /// Report this station's SoC to its access point, until interrupted
     Station(Station),
     /// Share an interface by the SoC of its stations, until interrupted
     Ap(Ap),
-    /// Say what access points on this machine know and do
+    /// Show the state of the access points on this machine
     Status(Watching),
     /// Print the key of one station, which speaks for no other
     Key(StationKey),
-    /// Give a station its key, once somebody has confirmed that both show the same code
+    /// Give a station its key, after the user has confirmed that both show the same code
     Pair(Pair),
     /// Ask an access point for this station's key, and write it into a file
     Join(Join),

@@ -1,4 +1,4 @@
-//! The arguments of `fairwave store`, and those by which other commands choose a store.
+//! Options of `fairwave store`, and the options by which other commands choose a store.
 
 use clap::{Args, Subcommand};
 use fairwave_units::Bytes;
@@ -17,10 +17,10 @@ its seed, and the version of the code that simulates. What is there is not run a
 
 Exit code 1: the store cannot be read or written, or `verify` found damage.";
 
-/// Where results are kept.
+/// Location of the stored results.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreChoice {
-    /// Keep results of runs in this directory, and take those that are there [default:
+    /// Store results of runs in this directory, and reuse results from there [default:
     /// $XDG_CACHE_HOME/fairwave, or ~/.cache/fairwave]
     #[arg(long = "store", value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
@@ -35,21 +35,21 @@ pub(crate) struct Store {
     pub(crate) choice: StoreChoice,
 }
 
-/// What to do with a store.
+/// Commands of `fairwave store`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreTask {
-    /// Say what it holds, by versions of the code: the default
+    /// Show the contents of the store by version of the code (the default)
     Stat,
-    /// Read every byte, and name what is damaged
+    /// Read every byte, and name the damaged files
     Verify,
-    /// Bound what it takes: results of other versions go first, then the oldest
+    /// Set the maximum size: results of other versions are removed first, then the oldest
     Limit {
-        /// The most that it may take, such as "500 MB"
+        /// The maximum size, such as "500 MB"
         size: Bytes,
     },
     /// Remove the results
     Clear {
-        /// Only those of other versions, which this program cannot use
+        /// Only results of other versions, which this program cannot use
         #[arg(long)]
         others: bool,
     },

@@ -1,10 +1,11 @@
-//! The command line is consistent, and every example of it, here and in the documents, parses.
+//! Tests that the command line is consistent, and that every example in the help and the documents
+//! parses.
 
 use super::*;
 use fairwave_scenario::plan::Plan;
 use std::path::Path;
 
-/// Where the documents and scenarios are.
+/// The directory that contains documents and scenarios.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 
 /// Splits as a shell would, as far as the examples need it: blanks, quotes, comments.
@@ -25,14 +26,14 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// How many runs a scenario of the repository makes with these settings.
+/// Number of runs that a scenario of the repository makes with these settings.
 fn runs(common: &Common, scenario: &Path) -> usize {
     let file = Path::new(ROOT).join(scenario);
     let plan = Plan::load(&file, &common.set).unwrap_or_else(|error| panic!("{error}"));
     if common.seed.is_some() { plan.points.len() } else { plan.jobs().len() }
 }
 
-/// Parses every example in the text; says how many there were.
+/// Parses every example in the text. Returns their number.
 fn parse_examples(place: &str, text: &str) -> usize {
     let commands = text.lines().map(str::trim).filter_map(|line| {
         let arguments = line.strip_prefix("cargo run --release -- ");
@@ -144,7 +145,7 @@ fn an_option_acts_or_is_an_error() {
     }
 }
 
-/// The help of a command has the common options that act on it, and no other.
+/// Checks that the help of a command lists exactly the common options that have an effect on it.
 #[test]
 fn a_help_shows_no_option_that_would_be_refused() {
     let mut command = definition();

@@ -1,4 +1,4 @@
-//! `fairwave cc`: congestion control laws in the kernel.
+//! `fairwave cc`: congestion control algorithms in the kernel.
 
 mod keep;
 mod prometheus;
@@ -25,9 +25,9 @@ impl From<Error> for Failure {
     }
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
-    // A keeper has another working directory.
+    // The keeper process has another working directory, so the path must be absolute.
     let pin = cc.pin.as_deref().map(std::path::absolute).transpose().map_err(Failure::run)?;
     let pin = pin.as_deref();
     match &cc.task {
@@ -60,7 +60,7 @@ pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
     }
 }
 
-/// The laws of these names, each once, however often it is named.
+/// The algorithms of these names, each once.
 fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
     let mut laws = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
     let mut known = std::collections::BTreeSet::new();
@@ -68,7 +68,8 @@ fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
     Ok(laws)
 }
 
-/// Does something with one law after the other. If one fails, it is said for which it was `done`.
+/// Applies `act` to one algorithm after the other. If one fails, the error lists the algorithms
+/// `done` before it.
 fn in_turn(
     laws: &[&'static Law],
     done: &str,

@@ -1,4 +1,4 @@
-//! `fairwave check`: what is wrong with scenario files.
+//! `fairwave check`: errors of scenario files.
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -8,7 +8,7 @@ use fairwave_scenario::plan::{LoadError, Plan};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Checks every file, whatever is wrong with those before it.
+/// Checks every file, also after errors in earlier ones.
 pub(crate) fn run(common: &Common, files: &[PathBuf]) -> Result<(), Failure> {
     let checks: Vec<_> = files.iter().map(|file| (file, super::load(common, file, &[]))).collect();
     if common.json {

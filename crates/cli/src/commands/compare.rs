@@ -1,4 +1,4 @@
-//! `fairwave compare`: whether two sets of runs differ, or chance alone does.
+//! `fairwave compare`: whether two sets of runs differ by more than chance.
 
 use crate::args::{Common, Compare};
 use crate::outcome::Failure;
@@ -11,7 +11,7 @@ use fairwave_units::several;
 use serde_json::json;
 use std::path::Path;
 
-/// Figures that are compared where none is named.
+/// Figures that are compared if none is named.
 const USUAL: [&str; 8] = [
     "goodput_mbps",
     "up_mbps",
@@ -23,7 +23,7 @@ const USUAL: [&str; 8] = [
     ".completion_ms",
 ];
 
-/// Compares every figure that both have, or those that are named.
+/// Compares every figure that both sets have, or only the named ones.
 pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
     let (first, second) = (super::digests(&asked.first)?, super::digests(&asked.second)?);
     let is_wanted = |name: &str| match asked.metric.as_slice() {
@@ -46,7 +46,7 @@ pub(crate) fn run(common: &Common, asked: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which runs are the first and the second, and how they were compared.
+/// Describes the two sets of runs and the method of comparison.
 fn sides(asked: &Compare, runs: [&[Digest]; 2], found: &[Comparison]) -> String {
     let side = |name: &str, path: &Path, runs: &[Digest]| {
         let path = output::printable(&path.display().to_string());
@@ -70,7 +70,7 @@ fn nothing(asked: &Compare, first: &[Digest]) -> Failure {
     Failure::Usage(format!("{a} and {b} have no point and figure in common; figures are: {known}"))
 }
 
-/// The differences, a row each.
+/// A table of the differences, one row each.
 pub(super) fn table(found: &[Comparison]) -> Table {
     let heads =
         ["point", "figure", "first", "second", "difference", "+-", "p", "p (Holm)", "differs"];

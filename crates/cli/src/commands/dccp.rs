@@ -54,7 +54,7 @@ fn run_client(common: &Common, send: &Send) -> Result<(), Failure> {
     session.run(host, send.time, true, &stop)
 }
 
-/// How packets travel, in words.
+/// The encapsulation of the packets, in words.
 fn behind(ends: &Ends) -> String {
     match ends.udp {
         true => format!(", inside UDP at port {}", ends.udp_port),
@@ -73,7 +73,7 @@ fn request(ends: &Ends, with: Addressee, ccids: &[u8]) -> Request {
     }
 }
 
-/// Opens the socket, and gives up what that needed.
+/// Opens the socket, then drops the privileges that this required.
 fn open(request: &Request) -> Result<(Host, std::sync::Arc<AtomicBool>), Failure> {
     let stop = stop::on(&stop::SIGNALS)?;
     let host = Host::open(request).map_err(Failure::run)?;
@@ -81,7 +81,7 @@ fn open(request: &Request) -> Result<(Host, std::sync::Arc<AtomicBool>), Failure
     Ok((host, stop))
 }
 
-/// What is told of a run, and to whom.
+/// Reports of a run: their outputs and the connections' state.
 struct Session<'a> {
     common: &'a Common,
     ends: &'a Ends,
@@ -90,14 +90,14 @@ struct Session<'a> {
     csv: Option<File>,
     watched: BTreeMap<Peer, Watched>,
     done: Vec<ConnectionOutput>,
-    /// How the last one ended that was never established.
+    /// Reason why the most recent attempt failed to establish a connection.
     refused: Option<String>,
-    /// Why nothing more could be written.
+    /// First error in writing a report.
     failed: Option<Failure>,
 }
 
 impl<'a> Session<'a> {
-    /// Files are opened before privileges are given up.
+    /// Opens the output file. This happens before privileges are dropped.
     fn new(common: &'a Common, ends: &'a Ends, size: Option<u32>) -> Result<Self, Failure> {
         if ends.interval.is_zero() {
             return Err(Failure::Usage("--interval has to be more than 0".to_owned()));
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
         Ok(Self { common, ends, size, csv, watched, done, refused: None, failed: None })
     }
 
-    /// Standard output is for the result where that is JSON.
+    /// Prints a message: to standard error if standard output is reserved for JSON.
     fn greet(&mut self, text: &str) -> Result<(), Failure> {
         match self.common.json {
             true if self.common.quiet => {}
@@ -124,6 +124,7 @@ impl<'a> Session<'a> {
         is_once: bool,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
+        // Set by the reports below; the two closures cannot share a plain variable.
         let over = AtomicBool::new(false);
         let is_over = || stop.load(Ordering::Relaxed) || over.load(Ordering::Relaxed);
         let told = host.run(time, self.ends.interval, is_over, |told| {
@@ -154,7 +155,7 @@ impl<'a> Session<'a> {
         if self.common.json {
             output::print_json(&json!(printed))?;
         }
-        // A server goes on when a connection has failed; nobody else is concerned.
+        // A server continues after a failed connection, which does not affect other clients.
         match printed.error {
             Some(error) if self.size.is_some() || is_once => Err(Failure::Run(error)),
             _ => Ok(()),
@@ -219,7 +220,7 @@ fn line(peer: Peer, sample: &SampleOutput) -> String {
     format!("{} {at_s:.1} s: {rate_mbps:.3} Mbps{}\n", shown(peer), words(known))
 }
 
-/// What congestion control knows, as far as it does.
+/// The known values of congestion control, in words.
 fn words(known: &KnownOutput) -> String {
     let rate = |name: &str, rate: Option<f64>| {
         rate.map_or(String::new(), |rate| format!(", {name} {rate:.3} Mbps"))

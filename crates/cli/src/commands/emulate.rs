@@ -26,10 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// How often the progress bar is drawn, in nanoseconds.
+/// Interval between updates of the progress bar, in nanoseconds.
 const SHOW_EVERY_NS: u64 = 100_000_000;
 
-/// Emulates, and shows what came of it; or controls a run that somebody else has started.
+/// Emulates and shows the results; or controls a run that another process has started.
 pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
     match (&emulate.task, &emulate.scenario) {
         (Some(EmulateTask::Ctl { directory, command, settings }), _) => {
@@ -45,7 +45,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         return Err(Failure::Usage("--live: standard output is no terminal".to_owned()));
     }
     fairwave_netns::support().map_err(Failure::run)?;
-    // Before there is a second thread: the kernel wants that.
+    // The kernel only lets a process with one thread enter a new user namespace.
     let standing = fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let mut plan = super::load(common, file, &settings(emulate))?;
     let job = super::run::only_job(common, &plan, file)?;
@@ -92,7 +92,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     judge(&emulated, said)
 }
 
-/// What ways out do not carry.
+/// Traffic that the nodes' uplinks do not carry, as warnings.
 fn lacks_of_uplinks(emulate: &Emulate) -> impl Iterator<Item = String> {
     emulate.uplink.iter().filter_map(|Uplink { node, interface }| {
         let lack = fairwave_netns::lack_of_ipv6(interface)?;
@@ -100,7 +100,7 @@ fn lacks_of_uplinks(emulate: &Emulate) -> impl Iterator<Item = String> {
     })
 }
 
-/// How the command ends.
+/// The exit status of the command.
 fn judge(emulated: &Emulated, said: &EmulationSummary) -> Result<(), Failure> {
     if let Some(broken) = &emulated.broken {
         return Err(Failure::Run(format!("{broken}; results are those until then")));
@@ -140,7 +140,7 @@ fn settings(emulate: &Emulate) -> Vec<Override> {
     settings.into_iter().flatten().collect()
 }
 
-/// Puts programs of the command line among those of the scenario.
+/// Adds programs of the command line to those of the scenario.
 fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), Failure> {
     let scenario = &mut plan.points[job.point].scenario;
     for Order(program) in orders {
@@ -153,7 +153,7 @@ fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), Failu
     Ok(())
 }
 
-/// Refuses a shell where nothing is real.
+/// Refuses a shell in a node that is not real.
 fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure> {
     let names = real_names(&plan.points[job.point].scenario, job);
     match shell.filter(|node| !names.iter().any(|name| name == node)) {
@@ -162,7 +162,7 @@ fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure
     }
 }
 
-/// Refuses to trace windows where that cannot be.
+/// Refuses to trace windows if that is not possible here.
 fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failure> {
     let scenario = &plan.points[job.point].scenario;
     let checked = fairwave_emulator::emulation::check_windows(
@@ -176,7 +176,7 @@ fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failur
     })
 }
 
-/// What is said of a table of windows with gaps.
+/// Warning about a table of windows with missing rows.
 fn missing_windows(windows: Windows) -> Option<String> {
     let Windows { rows, missed } = windows;
     (missed > 0).then(|| {
@@ -184,7 +184,7 @@ fn missing_windows(windows: Windows) -> Option<String> {
     })
 }
 
-/// The nodes that stand at the interfaces of `--between`.
+/// The nodes that are at the interfaces of `--between`.
 fn bridged(plan: &Plan, job: Job, emulate: &Emulate) -> Result<Option<[NodeId; 2]>, Failure> {
     let scenario = &plan.points[job.point].scenario;
     let places = |between: &Between| between.places(scenario, &scenario.to_world(job.seed));
@@ -203,7 +203,7 @@ fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
     Failure::Usage(format!("{option}: {node:?} is no real node; those are {names}"))
 }
 
-/// What is said where `--realtime` was asked for and the user may not.
+/// Warning if `--realtime` was requested without the permission.
 pub(crate) fn no_realtime(realtime: bool) -> Option<String> {
     let refused = realtime.then(fairwave_linux::may_become_realtime)?.err()?;
     Some(usual_priority(&refused))
@@ -221,7 +221,7 @@ fn execute(
 ) -> Result<Emulated, Failure> {
     let has_shell = emulate.shell.is_some();
     if has_shell {
-        // Ctrl-C is meant for what runs in the shell.
+        // Ctrl-C is meant for the program that runs in the shell.
         flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
     }
     let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
@@ -249,6 +249,7 @@ fn execute(
     let over = AtomicBool::new(false);
     let mut show = |turn: &Turn<'_>| {
         let now = turn.now.as_nanos();
+        // The loop must not spend its time on drawing.
         if now >= shown + SHOW_EVERY_NS {
             shown = now;
             progress.set(now as f64 / whole_ns as f64);
@@ -259,6 +260,7 @@ fn execute(
         let watch = || live_view::watch(&live, &stop, &over);
         let watching = emulate.live.then(|| scope.spawn(watch));
         let emulated = fairwave_emulator::emulation::run(&request, &mut show);
+        // The view ends by this flag, so it must be set before the join.
         over.store(true, Ordering::Relaxed);
         let watched = watching.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));
         if let Err(error) = watched {

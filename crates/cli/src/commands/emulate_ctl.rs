@@ -1,4 +1,4 @@
-//! `fairwave emulate ctl`: one command for a run that lasts.
+//! `fairwave emulate ctl`: sends one command to a running emulation.
 
 use crate::outcome::Failure;
 use crate::output;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
 
-/// Asks the run, and prints its answer.
+/// Sends the command to the run, and prints its answer.
 pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Result<(), Failure> {
     let line = line(command, settings)?;
     let name = directory.join(fairwave_emulator::emulation::SOCKET);
@@ -22,7 +22,7 @@ pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Resul
     }
 }
 
-/// What is to be said where nobody answered.
+/// Advice for the error message if the run did not answer.
 fn remedy(error: &io::Error) -> &'static str {
     use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
     match error.kind() {
@@ -32,7 +32,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// A command of the command line as a line of JSON.
+/// Converts a command of the command line to a line of JSON.
 fn line(command: &str, settings: &[String]) -> Result<String, Failure> {
     if command.trim_start().starts_with('{') {
         return match settings.first() {
@@ -42,7 +42,7 @@ fn line(command: &str, settings: &[String]) -> Result<String, Failure> {
     }
     let setting = |setting: &String| {
         let (key, value) = setting.split_once('=')?;
-        // What is no JSON is a text, so that units need no quotes within quotes.
+        // A value that is not JSON is taken as text, so that units need no quotes within quotes.
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
         Some((key.trim().to_owned(), value))
     };

@@ -1,4 +1,4 @@
-//! `fairwave explain`: what a key of scenario files means, and a figure that a command measures.
+//! `fairwave explain`: meaning of a key of scenario files, or of a figure that a command measures.
 
 #[cfg(target_os = "linux")]
 use super::figures::{self, Figure};
@@ -8,7 +8,7 @@ use crate::output;
 use fairwave_scenario::{KeyHelp, TableHelp};
 use serde_json::json;
 
-/// Prints what is known of `key`, or without one every table.
+/// Prints the documentation of `key`; without a key, lists every table.
 pub(crate) fn run(common: &Common, key: Option<&str>) -> Result<(), Failure> {
     let Some(key) = key else { return list(common) };
     #[cfg(target_os = "linux")]
@@ -56,7 +56,7 @@ fn list(common: &Common) -> Result<(), Failure> {
     Ok(output::print(&tables.iter().map(line).collect::<String>())?)
 }
 
-/// A key in several lines.
+/// Documentation of a key in several lines.
 fn described(help: &KeyHelp) -> String {
     let required = help.required.then(|| "yes".to_owned());
     let words = (!help.words.is_empty()).then(|| help.words.join(", "));

@@ -22,7 +22,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// The rate of datagrams where none is given, as iperf3's.
+/// The default rate of datagrams, as in iperf3.
 const USUAL_UDP: BitRate = BitRate::mbps(1);
 
 /// Serves, takes part, shows or compares.
@@ -60,7 +60,8 @@ fn run_server(serve: &ServeFairness) -> Result<(), Failure> {
     Ok(output::print(&format!("{rejected} came from nobody with the key, or in a flood.\n"))?)
 }
 
-/// Opens the sockets; without an address for IPv6 and IPv4, or for the latter where that is all.
+/// Opens the sockets. Without an address they serve IPv6 and IPv4, or only IPv4 if the host has no
+/// IPv6.
 fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server, Failure> {
     let at = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let opened = match listen {
@@ -71,7 +72,7 @@ fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server,
     opened.map_err(Failure::run)
 }
 
-/// What to type on the other hosts. A code that the user gave is not shown again.
+/// The command for the other hosts. A code that the user gave is not shown again.
 fn greeting(address: SocketAddr, code: Option<&str>) -> String {
     let port = match address.port() {
         PORT => String::new(),
@@ -98,7 +99,7 @@ fn line(news: &News) -> String {
 fn run_station(common: &Common, run: &RunFairness) -> Result<(), Failure> {
     let key = given_key(&run.secret, "fairwave fairness serve")?;
     let request = request(run, key)?;
-    // Rather now than after the measurement.
+    // An error here should appear before the measurement, not after it.
     common.out.as_deref().map_or(Ok(()), make)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let begun_unix_s = clock::unix_s();
@@ -160,7 +161,7 @@ fn doing(progress: Progress, run: &RunFairness) -> String {
     }
 }
 
-/// The record with the target of the command line, if there is one.
+/// The record, with the target of the command line if there is one.
 fn judged(record: Record, judged: &Judged) -> Record {
     Record {
         target_bps: judged.target.map(|target| target.0).or(record.target_bps),
@@ -169,7 +170,7 @@ fn judged(record: Record, judged: &Judged) -> Record {
     }
 }
 
-/// Prints a record and keeps it where it shall be kept.
+/// Prints a record, and writes the requested files.
 fn deliver(
     common: &Common,
     judged: &Judged,
@@ -178,7 +179,7 @@ fn deliver(
     error: Option<String>,
 ) -> Result<(), Failure> {
     let printed = FairnessOutput::of(record, error);
-    // First to the files, as nobody may read standard output any more. If the disk is full, the
+    // Files come first, since the reader of standard output may be gone. If the disk is full, the
     // results are printed nevertheless.
     let kept = keep_wanted(common, judged, title, &printed);
     if common.json {
@@ -188,13 +189,14 @@ fn deliver(
         printed.warnings.iter().for_each(|warning| output::warn(warning));
     }
     match (printed.error, kept) {
+        // An error of the measurement takes precedence over one of the files.
         (Some(told), Err(Failure::Run(also))) => Err(Failure::Run(format!("{told}; {also}"))),
         (Some(told), _) => Err(Failure::Run(told)),
         (None, kept) => kept,
     }
 }
 
-/// Writes the files that were asked for.
+/// Writes the requested files.
 fn keep_wanted(
     common: &Common,
     judged: &Judged,

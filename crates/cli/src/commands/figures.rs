@@ -1,5 +1,5 @@
-//! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: what the figures mean
-//! that these commands print with `--json`. The schema of what is printed says it.
+//! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: meaning of the figures
+//! in these commands' output with `--json`, taken from the output's schema.
 
 use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What keys of figures begin with, and the schema of that command's figures.
+/// First part of the keys of figures, and the schema of that command's output.
 type Root = (&'static str, fn() -> Value);
 
 const ROOTS: [Root; 4] = [
@@ -23,9 +23,9 @@ const ROOTS: [Root; 4] = [
 /// One figure.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Figure {
-    /// As in `probe.buffer.ms`.
+    /// Its key, such as `probe.buffer.ms`.
     pub(crate) key: String,
-    /// What it means.
+    /// Its meaning.
     pub(crate) about: String,
     /// Its unit, if it is a number.
     pub(crate) unit: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) fn explain(key: &str) -> Option<Vec<Figure>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Notes the properties of an object, and those within them.
+/// Collects the properties of an object and, recursively, those within them.
 fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
     for (name, property) in object["properties"].as_object().into_iter().flatten() {
         let key = format!("{place}.{name}");
@@ -55,7 +55,8 @@ fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
     }
 }
 
-/// The definition that a property refers to, alone, beside null or as what a list has.
+/// The definition that a property refers to: directly, as an alternative to null, or as the type of
+/// a list's items.
 fn referred<'a>(schema: &'a Value, property: &'a Value) -> Option<&'a Value> {
     let choices = property["anyOf"].as_array();
     let mut either = choices.into_iter().flatten().chain([property, &property["items"]]);

@@ -1,4 +1,4 @@
-//! `fairwave list`: what there is, each from the one place that knows.
+//! `fairwave list`: lists of studies, algorithms and more, each from the crate that defines them.
 
 use crate::args::{Common, Listing};
 use crate::outcome::Failure;
@@ -10,12 +10,12 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Where the catalogue lies, from the directory of the project.
+/// Directory of the example scenarios, relative to that of the project.
 const SCENARIOS: &str = "scenarios";
-/// Bytes of a file in which its question is sought.
+/// Bytes at the beginning of a file that are searched for its question.
 const MOST_LINE: u64 = 4096;
 
-/// Where the wrappers around laws come from.
+/// Sources of the wrappers around algorithms.
 const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
 const GENTLE_SOURCE: &str = "ours, after RFC 8257; docs/models/ack-loss.md";
 
@@ -62,7 +62,7 @@ fn print_json(items: &[Item]) -> Result<(), Failure> {
     Ok(output::print_json(&json!(items))?)
 }
 
-/// Every accepted spelling; what a wrapped law is follows from the law.
+/// Every accepted spelling. The description of a wrapped algorithm follows from the inner one's.
 fn congestion_controls() -> Vec<Item> {
     let item = |name: String| {
         let (wrapper, law) = name.rsplit_once('+').unwrap_or(("", &name));
@@ -88,7 +88,7 @@ fn queues() -> Vec<Item> {
     fairwave_queue::ALL.iter().map(item).collect()
 }
 
-/// Each with the keys that it reads.
+/// Traffic sources, each with the keys that it reads.
 fn sources() -> Vec<Item> {
     let item = |entry: &fairwave_traffic::Entry| Item {
         name: entry.name.to_owned(),
@@ -116,7 +116,7 @@ fn soc_policies() -> Vec<Item> {
     fairwave_soc::POLICIES.iter().map(item).collect()
 }
 
-/// Parts of a SHAKE connection.
+/// Entries of a list of SHAKE's parts, such as its schedulers.
 fn named<T>(list: &[fairwave_shake::Named<T>]) -> Vec<Item> {
     let item = |known: &fairwave_shake::Named<T>| Item {
         name: known.name.to_owned(),
@@ -144,7 +144,7 @@ fn studies() -> Vec<Item> {
     fairwave_studies::ALL.iter().map(item).collect()
 }
 
-/// The words that the schema accepts.
+/// The values that the schema accepts.
 fn standards() -> Vec<Item> {
     let schema = fairwave_scenario::schema();
     let words = schema.pointer("/$defs/Cell/properties/standard/enum").and_then(Value::as_array);
@@ -154,7 +154,7 @@ fn standards() -> Vec<Item> {
         .collect()
 }
 
-/// Prints the catalogue; a file that cannot be read hides no other one.
+/// Prints the example scenarios. A file that cannot be read does not prevent the output of others.
 fn list_scenarios(common: &Common) -> Result<(), Failure> {
     let (items, errors): (Vec<_>, Vec<_>) = scenarios()?.into_iter().partition(Result::is_ok);
     let items: Vec<Item> = items.into_iter().flatten().collect();
@@ -163,7 +163,7 @@ fn list_scenarios(common: &Common) -> Result<(), Failure> {
     if errors.is_empty() { Ok(()) } else { Err(Failure::unread()) }
 }
 
-/// The catalogue: each file with the question that it answers.
+/// The example scenarios: each file with the question that it answers.
 fn scenarios() -> Result<Vec<Result<Item, String>>, Failure> {
     let directory = Path::new(SCENARIOS);
     let failed = |error| Failure::run(format!("{}: {error}", directory.display()));
@@ -176,7 +176,8 @@ fn scenarios() -> Result<Vec<Result<Item, String>>, Failure> {
     Ok(paths.iter().map(|path| scenario(path)).collect())
 }
 
-/// A file with the question in its first line if that is a comment, or why it cannot be read.
+/// A file with the question in its first line if that is a comment, or the reason why it cannot be
+/// read.
 fn scenario(path: &Path) -> Result<Item, String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
@@ -184,7 +185,7 @@ fn scenario(path: &Path) -> Result<Item, String> {
     read.map_err(|error| format!("{name}: {error}"))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = core::str::from_utf8(line).map_err(|_| format!("{name}: not UTF-8 text"))?;
-    // A file of somebody's own need not begin with a question.
+    // A user's own file need not begin with a question.
     let summary = first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned());
     Ok(Item { name, summary, source: String::new() })
 }

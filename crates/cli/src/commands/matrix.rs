@@ -20,11 +20,11 @@ use fairwave_units::Duration;
 use serde_json::json;
 use std::path::Path;
 
-/// The scenario where none is named.
+/// The default scenario.
 const USUAL: (&str, &str) =
     ("kernel-link.toml", include_str!("../../../../scenarios/kernel-link.toml"));
 
-/// Runs all of it, and shows what came of it.
+/// Runs the matrix and shows the results.
 pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     let (file, base) = load(common, asked)?;
     let laws = laws(&asked.laws, &asked.beside)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     let grid = Grid::new(&file, &base, &grid);
     let grid = grid.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     fairwave_netns::support().map_err(Failure::run)?;
-    // Before there is a second thread: the kernel wants that.
+    // The kernel only lets a process with one thread enter a new user namespace.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let (before, in_place) = match asked.resume {
         true => (Before::Resume, PlaceBefore::Results),
@@ -80,7 +80,7 @@ pub(crate) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     judge(&findings)
 }
 
-/// The scenario with what the command line sets; and its name.
+/// The scenario with the settings of the command line, and its name.
 fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
     let lasts = asked.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
     let repeat = |seeds| option("--repeat", seeds, format!("sweep.seeds={seeds}"));
@@ -97,10 +97,10 @@ fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
     }
 }
 
-/// `KEY=VALUE,VALUE` as a setting of an axis. What is neither a number nor a truth is text, whose
-/// quotes and escapes are JSON's, which TOML reads too.
+/// Converts `KEY=VALUE,VALUE` to a setting of an axis. Values that are neither numbers nor booleans
+/// become text. Its quotes and escapes are those of JSON, which TOML accepts too.
 fn axis(over: &str) -> String {
-    // The arguments have been looked at: there is one.
+    // The argument parser has checked that there is an equals sign.
     let (key, values) = over.split_once('=').unwrap_or((over, ""));
     let value = |value: &str| match value.trim() {
         value @ ("true" | "false") => value.to_owned(),
@@ -110,14 +110,18 @@ fn axis(over: &str) -> String {
     format!("sweep.{}=[{}]", key.trim(), values.join(", "))
 }
 
-/// A number as TOML writes it, which refuses `.5`, `5.` and `05`.
+/// A number in TOML's syntax, which does not accept `.5`, `5.` and `05`.
 fn number(text: &str) -> Option<String> {
     let whole = text.parse::<i64>().ok().map(|number| number.to_string());
     let real = || text.parse::<f64>().ok().filter(|number| number.is_finite());
     whole.or_else(|| real().map(|number| format!("{number:?}")))
 }
 
-/// The laws that are to be run. Those that the kernel lacks are named, each with what to do.
+/// The algorithms to run.
+///
+/// # Errors
+///
+/// Names the algorithms that the kernel lacks, each with a remedy.
 fn laws(asked: &[String], companies: &[Company]) -> Result<Vec<String>, Failure> {
     let known = available_laws().map_err(Failure::run)?;
     let beside = companies.iter().filter_map(|company| match company {
@@ -146,7 +150,7 @@ fn perform(common: &Common, grid: &Grid, running: &Running<'_>) -> Result<Findin
     })
 }
 
-/// What was typed.
+/// The command line as the user typed it.
 fn command() -> String {
     let arguments = std::env::args().skip(1).map(|argument| output::quoted(&argument));
     ["fairwave".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
@@ -161,8 +165,8 @@ fn spoken(time: Duration) -> String {
     }
 }
 
-/// The means of each point. Figures that nobody measured have no column, and a matrix with one run
-/// of each point has no intervals.
+/// The means of each point. Figures without any measurement have no column, and a matrix with one
+/// run of each point has no intervals.
 fn table(findings: &Findings) -> String {
     let points = &findings.points;
     let estimates = |name: &str| points.iter().filter_map(|p| p.metric(name)).collect::<Vec<_>>();
@@ -198,7 +202,7 @@ fn left_out(findings: &Findings) -> String {
     table.render()
 }
 
-/// How the command ends.
+/// The exit status of the command.
 fn judge(findings: &Findings) -> Result<(), Failure> {
     let Some(first) = findings.left_out.first() else { return Ok(()) };
     let (runs, why) = (findings.left_out.len(), &first.why);
@@ -225,7 +229,7 @@ mod tests {
         assert_eq!(spoken(Duration::from_secs(130)), "2 min 10 s");
     }
 
-    /// Whether the user of the tests may is not known here, and does not matter.
+    /// The tests' user may or may not have the permission; the test holds in both cases.
     #[test]
     fn a_priority_that_was_not_given_is_told() {
         assert_eq!(emulate::no_realtime(false), None);

@@ -1,4 +1,4 @@
-//! One module a command, and what several of them do.
+//! One module for each command, and functions that several commands share.
 
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 pub(crate) mod cc;
@@ -46,31 +46,31 @@ use fairwave_scenario::plan::{LoadError, Override, Plan};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then
-/// what the command itself sets.
+/// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then those
+/// of the command's own options.
 fn load(common: &Common, file: &Path, own: &[Override]) -> Result<Plan, LoadError> {
     Plan::load_with(file, &settings(common, own))
 }
 
-/// What the command line sets, in the order of [`load`].
+/// Settings of the command line, in the order of [`load`].
 fn settings(common: &Common, own: &[Override]) -> Vec<Override> {
     let seed = common.seed.map(|seed| option("--seed", seed, format!("seed={seed}")));
     let set = common.set.iter().map(|setting| Override::set(setting));
     set.chain(seed).chain(own.iter().cloned()).collect()
 }
 
-/// What an option of a command sets; messages name the option.
+/// The setting that an option of a command makes; messages name the option.
 fn option(name: &str, value: impl Display, setting: String) -> Override {
     let value = crate::output::quoted(&value.to_string());
     Override { setting, name: format!("{name} {value}") }
 }
 
-/// This program, which is started once more as a keeper or a proxy.
+/// The path of this program, which starts itself again as a keeper or a proxy.
 pub(crate) fn own_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(Failure::run)
 }
 
-/// What an option without a value sets.
+/// The setting that an option without a value makes.
 fn flag(name: &str, setting: &str) -> Override {
     Override { setting: setting.to_owned(), name: name.to_owned() }
 }
@@ -93,12 +93,12 @@ fn digests(directory: &Path) -> Result<Vec<Digest>, Failure> {
     }
 }
 
-/// What results of a scenario are called: the name of its file.
+/// Name for the results of a scenario: the name of its file.
 fn stem(file: &Path) -> String {
     file.file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// How long a run lasted in virtual time.
+/// Length of a run in virtual time.
 fn simulated_s(run: &Run) -> f64 {
     run.summary.simulated_ns as f64 / 1e9
 }

@@ -13,21 +13,21 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Scripts that take longer are played in real time with `--slow` alone.
+/// Longest script that is played in real time without `--slow`.
 const QUICK: Duration = Duration::from_millis(1_500);
-/// Scripts at once: they mostly wait.
+/// Number of scripts played at once. It may exceed the number of processors: scripts mostly wait.
 const PLACES: usize = 12;
 
 /// A script with a verdict for each side, in the order of [`Packets::sides`].
 type Row<'s> = (&'s Script, Vec<Verdict>);
 
-/// Plays every script against every side that was asked for.
+/// Plays every script against every requested side.
 pub(crate) fn run(common: &Common, packets: &Packets) -> Result<(), Failure> {
     let scripts = read(&packets.scripts)?;
     let sides = packets.sides();
     if sides.iter().any(|side| *side != Side::Simulator) {
         fairwave_netns::support().map_err(Failure::run)?;
-        // Before there is a second thread: the kernel wants that.
+        // The kernel only lets a process with one thread enter a new user namespace.
         fairwave_netns::become_root_inside().map_err(Failure::run)?;
     }
     let columns = play(packets, &scripts, &sides)?;
@@ -93,6 +93,7 @@ fn play(
             columns.push(scripts.iter().map(|s| Verdict::of_endpoint(simulate(s))).collect());
             continue;
         };
+        // Built once, and only if a side needs real time.
         if field.is_none() {
             field = Some(Field::build(places, KeeperCommand::default()).map_err(Failure::Run)?);
         }
@@ -123,7 +124,7 @@ fn heads(sides: &[Side]) -> Vec<&'static str> {
     ["script"].into_iter().chain(names).chain(["first difference"]).collect()
 }
 
-/// A row's words, and what there is to say: the gravest first.
+/// Cells of a row: the verdicts, then the detail of an unexpected verdict or else of any other.
 fn cells((script, verdicts): &Row<'_>) -> Vec<String> {
     let grave = verdicts.iter().find(|verdict| !verdict.is_expected());
     let told = grave.or_else(|| verdicts.iter().find(|verdict| verdict.detail().is_some()));
@@ -152,7 +153,7 @@ fn shown(rows: &[Row<'_>], sides: &[Side]) -> String {
     format!("{}{details}{}\n", table.render(), counts(rows, sides))
 }
 
-/// How many scripts ended how, side by side.
+/// Number of scripts by verdict, for each side.
 fn counts(rows: &[Row<'_>], sides: &[Side]) -> String {
     let of = |n: usize, word: &str| rows.iter().filter(|(_, v)| v[n].word() == word).count();
     let words = ["follows", "known", "differs", "surprises", "-"];
@@ -164,7 +165,7 @@ fn counts(rows: &[Row<'_>], sides: &[Side]) -> String {
     sides.iter().enumerate().map(side).collect::<Vec<_>>().join(" ")
 }
 
-/// The table of results/validation.md: what the kernel does otherwise, and why.
+/// The table of results/validation.md: differences of the kernel, with the reasons.
 fn markdown(rows: &[Row<'_>], sides: &[Side]) -> String {
     let mut text =
         String::from("| script | what it demands | why Linux does otherwise |\n|---|---|---|\n");

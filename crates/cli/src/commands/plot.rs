@@ -1,4 +1,4 @@
-//! `fairwave plot`: figures of runs that are there.
+//! `fairwave plot`: figures of earlier runs.
 
 use crate::args::{Common, Plot};
 use crate::outcome::Failure;
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Draws what was asked for, and says where it is.
+/// Draws the requested figure, and prints the files' names.
 pub(crate) fn run(common: &Common, asked: &Plot) -> Result<(), Failure> {
     let figure = if asked.y.iter().any(|y| is_series(y)) { series(asked)? } else { means(asked)? };
     let svg = figure.to_svg().map_err(Failure::run)?;
@@ -50,7 +50,7 @@ fn series(asked: &Plot) -> Result<Figure, Failure> {
     over_time(&runs, y).map_err(Failure::run)
 }
 
-/// What runs are called: the parts of their directories' paths in which they differ.
+/// Names of runs: the parts of their directories' paths that differ.
 fn names(directories: &[PathBuf]) -> Vec<String> {
     let parts = |path: &PathBuf| -> Vec<String> {
         path.iter().map(|part| part.to_string_lossy().into_owned()).collect()
@@ -62,6 +62,7 @@ fn names(directories: &[PathBuf]) -> Vec<String> {
     };
     let before = (0..least).take_while(|i| are_same(&|path| path[*i].clone())).count();
     let after =
+        // The parts that precede are excluded, so that equal paths are not counted from both ends.
         (0..least - before).take_while(|i| are_same(&|path| path[path.len() - 1 - i].clone()));
     let after = after.count();
     let name = |path: &Vec<String>| match &path[before..path.len() - after] {
@@ -94,7 +95,8 @@ fn means(asked: &Plot) -> Result<Figure, Failure> {
     })
 }
 
-/// Names the figures that have what was asked for in their names, or all of them, and the axes.
+/// Error for an unknown figure. Lists the figures whose names contain the requested text, or all of
+/// them if none does, and the axes.
 fn no_figure(points: &[Point], asked: &str, axes: &[&str]) -> Failure {
     let known = points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name.as_str());
     let known: BTreeSet<&str> = known.collect();
@@ -107,7 +109,7 @@ fn no_figure(points: &[Point], asked: &str, axes: &[&str]) -> Failure {
     Failure::Usage(format!("there is no figure {asked:?}; {which} {names}; the axes are: {axes}"))
 }
 
-/// Where the figure goes: the file that was named, or one of each kind beside the runs.
+/// Output files: the named one, or one of each format beside the runs.
 fn files(asked: &Plot) -> Result<Vec<PathBuf>, Failure> {
     let Some(file) = &asked.file else {
         let name = asked.y.join("-");

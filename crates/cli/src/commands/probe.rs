@@ -31,7 +31,7 @@ pub(crate) fn run(common: &Common, probe: &Probe) -> Result<(), Failure> {
     }
 }
 
-/// The key of the file or of the code.
+/// The key from the file or from the code.
 fn key(secret: &Secret) -> Result<Option<Key>, Failure> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Failure::Usage(format!("{what}: {error}"));
@@ -49,7 +49,7 @@ fn key(secret: &Secret) -> Result<Option<Key>, Failure> {
     }
 }
 
-/// The key of a server, and the code to be shown: a new one, or that a code was given.
+/// The key of a server, and the code to show: a new one, or the word CODE if the user gave one.
 pub(super) fn key_or_code(secret: &Secret) -> Result<(Key, Option<String>), Failure> {
     if let Some(key) = key(secret)? {
         return Ok((key, secret.pairing.is_some().then(|| "CODE".to_owned())));
@@ -59,7 +59,7 @@ pub(super) fn key_or_code(secret: &Secret) -> Result<(Key, Option<String>), Fail
     Ok((key, Some(code)))
 }
 
-/// The key that a host needs for its server.
+/// The key with which a host authenticates to its server.
 pub(super) fn given_key(secret: &Secret, server: &str) -> Result<Key, Failure> {
     key(secret)?.ok_or_else(|| {
         let remedy = "on the other host prints the code";
@@ -96,7 +96,8 @@ fn run_server(serve: &Serve) -> Result<(), Failure> {
     ))?)
 }
 
-/// Opens the socket; without an address for IPv6 and IPv4, or for the latter where that is all.
+/// Opens the socket. Without an address it serves IPv6 and IPv4, or only IPv4 if the host has no
+/// IPv6.
 fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server, Failure> {
     let at = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
     let opened = match listen {
@@ -107,7 +108,7 @@ fn open(listen: Option<SocketAddr>, key: &Key, limits: Limits) -> Result<Server,
     opened.map_err(Failure::run)
 }
 
-/// What to type on the other host. A code that the user gave is not shown again.
+/// The command for the other host. A code that the user gave is not shown again.
 fn greeting(address: SocketAddr, code: Option<&str>) -> String {
     let port = match address.port() {
         PORT => String::new(),
@@ -134,7 +135,7 @@ fn run_client(common: &Common, probe: &Probe, host: &str) -> Result<(), Failure>
         return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
     }
     let server = resolve(host, probe.port, probe.four, probe.six)?;
-    // Rather now than after the measurement.
+    // An error here should appear before the measurement, not after it.
     common.out.as_deref().map_or(Ok(()), make)?;
     let stop = stop::on(&stop::SIGNALS)?;
     let way = if probe.reverse { Way::Back } else { Way::There };
@@ -174,12 +175,12 @@ pub(super) fn make(directory: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))
 }
 
-/// Writes a text for which a place was named.
+/// Writes a text to the file that the user named.
 pub(super) fn keep(file: &Path, text: &str) -> Result<(), Failure> {
     write_file(file, text.as_bytes()).map_err(Failure::run)
 }
 
-/// The first address of a host, of IPv4 or IPv6 only if so asked.
+/// The first address of a host; only of IPv4 or IPv6 if requested.
 pub(super) fn resolve(
     host: &str,
     port: u16,

@@ -18,7 +18,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where clients ask for servers unless something else is said: the port of SOCKS.
+/// Default port for clients' requests: the port of SOCKS.
 const PORT: u16 = 1080;
 
 /// Relays until it is interrupted.
@@ -29,12 +29,14 @@ pub(crate) fn run(common: &Common, proxy: &Proxy) -> Result<(), Failure> {
     let aim = aim(proxy)?;
     let steered_by = aim.as_ref().map_or("pacing", |aim| aim.law()).to_owned();
     let relay = Relay::open(config, aim).map_err(failure)?;
+    // Rules and sockets need root, so they precede the drop of privileges.
     let leading = lead(proxy)?;
+    // Each new transparent socket towards a server needs CAP_NET_RAW.
     let kept: &[Capability] = if leading.is_some() { &[Capability::NetRaw] } else { &[] };
     become_ordinary_user(kept).map_err(Failure::run)?;
     greet(common, proxy, &words::greeting(&relay.addresses(), &proxy.transparent, &steered_by))?;
     let report = serve(common, proxy, relay, &stop)?;
-    // The rules go before the last words.
+    // The redirection rules are removed before the results are printed.
     drop(leading);
     let printed = ProxyOutput::of(&report, &steered_by, proxy.bin.as_secs_f64());
     if common.json {
@@ -43,7 +45,7 @@ pub(crate) fn run(common: &Common, proxy: &Proxy) -> Result<(), Failure> {
     Ok(output::print(&words::summary(&printed))?)
 }
 
-/// What cannot be meant.
+/// Refuses options that cannot be intended.
 fn check(proxy: &Proxy) -> Result<(), Failure> {
     let is_open = |at: &SocketAddr| !at.ip().is_loopback();
     if let (Some(at), true) = (proxy.listen.iter().find(|at| is_open(at)), proxy.allow.is_empty()) {
@@ -103,7 +105,7 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// The law with targets, if it is loaded and wanted.
+/// The algorithm with target rates, if it is loaded and wanted.
 #[cfg(feature = "kernel-laws")]
 fn aim(proxy: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
     if proxy.pace || proxy.congestion.is_some() {
@@ -112,13 +114,13 @@ fn aim(proxy: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
     law::loaded(proxy.pin.as_deref())
 }
 
-/// A command that cannot load the law cannot steer it.
+/// Always `None`: this build cannot control the kernel's algorithm.
 #[cfg(not(feature = "kernel-laws"))]
 fn aim(_: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
     Ok(None)
 }
 
-/// Leads connections here, where that is asked for.
+/// Redirects connections to the proxy, if requested.
 fn lead(proxy: &Proxy) -> Result<Option<Interception>, Failure> {
     if proxy.transparent.is_empty() {
         return Ok(None);
@@ -132,7 +134,7 @@ fn lead(proxy: &Proxy) -> Result<Option<Interception>, Failure> {
     Interception::start(&plan).map(Some).map_err(Failure::run)
 }
 
-/// Standard output is for the result where it is JSON.
+/// Prints a message: to standard error if standard output is reserved for JSON.
 fn greet(common: &Common, proxy: &Proxy, text: &str) -> Result<(), Failure> {
     let bare = proxy.target.is_none() && proxy.targets.is_none();
     if bare && !common.quiet {

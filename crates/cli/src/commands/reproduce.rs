@@ -1,4 +1,5 @@
-//! `fairwave reproduce`: a paper's experiment, claim by claim, over what the paper leaves open.
+//! `fairwave reproduce`: a paper's experiment, claim by claim, over parameters that the paper does
+//! not give.
 
 use super::reproduce_map::{self, Means};
 use crate::args::{Common, Host, Reproduce};
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// Where the runs of maps go, under the study's directory.
+/// Directory for the runs of maps, within the study's directory.
 const MAPS: &str = "maps";
 
 /// Runs the study and its maps, or reads their runs back, writes the report, and shows the claims.
@@ -33,7 +34,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     }
     let directory = place::choose(common, study.name())?;
     let stopwatch = Stopwatch::start();
-    // Before anything is said: whoever waits for a word may interrupt right after it.
+    // Before any output: a script that waits for the first output may send a signal right after it.
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(args);
     let place = (directory.path(), store.as_ref());
@@ -87,8 +88,8 @@ fn reproduced(
     Ok(Reproduction { study, results, findings, maps })
 }
 
-/// How the command ends under `--strict`. A claim that could not be judged is no failure, since
-/// nothing contradicts it, but it is not passed over in silence either.
+/// The exit status under `--strict`. An undecided claim is no failure, since nothing contradicts
+/// it, but it is reported.
 fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
     let is_open = |claim: &&ClaimVerdict| claim.setups.undecided == claim.setups.admitted;
     let open: Vec<&str> = verdicts.iter().filter(is_open).map(|claim| claim.id).collect();
@@ -102,7 +103,7 @@ fn judge(verdicts: &[ClaimVerdict]) -> Result<(), Failure> {
     }
 }
 
-/// The study that is asked for, if what is asked for goes together.
+/// The requested study, if the options are compatible.
 pub(crate) fn find(common: &Common, args: &Reproduce) -> Result<&'static dyn Study, Failure> {
     if args.markdown && common.json {
         return Err(Failure::Usage("--json and --markdown both print to standard output".into()));
@@ -138,7 +139,8 @@ fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
     })
 }
 
-/// What anybody types to get the same results. Workers and places leave no trace in them.
+/// The command that gives the same results on any machine. The number of jobs and the directory do
+/// not affect them.
 pub(crate) fn command_line(study: &dyn Study, quick: bool) -> String {
     let full = if quick { "" } else { " --full" };
     format!("fairwave reproduce {}{full}", study.name())
@@ -177,7 +179,7 @@ fn text(study: &dyn Study, verdicts: &[ClaimVerdict], summary: &Value, is_verbos
     text
 }
 
-/// Columns of what is printed.
+/// Maximum width of the printed text, in columns.
 const COLUMNS: usize = 100;
 
 /// A text in lines of at most [`COLUMNS`], each behind `indent`.
@@ -233,7 +235,7 @@ fn all(claim: &ClaimVerdict) -> String {
         .collect()
 }
 
-/// What the study took, from the figures that `--json` prints.
+/// Cost of the study, from the figures that `--json` prints.
 fn effort(summary: &Value) -> String {
     let figure = |name: &str| summary[name].as_f64().unwrap_or(0.0);
     let number = |name: &str, noun| several(summary[name].as_u64().unwrap_or(0), noun);

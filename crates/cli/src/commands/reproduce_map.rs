@@ -1,4 +1,4 @@
-//! `fairwave reproduce STUDY --map CLAIM`: a claim over what its paper leaves open.
+//! `fairwave reproduce STUDY --map CLAIM`: a claim over parameters that its paper does not give.
 
 use crate::args::{Common, Reproduce};
 use crate::clock::{self, Stopwatch};
@@ -17,13 +17,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What `--json` prints, in the map's directory.
+/// Files with the output of `--json`, in the map's directory.
 const EXPLORED: &str = "explored.json";
 const CONFIRMED: &str = "confirmed.json";
-/// The word that asks for every claim of the map.
+/// The word that requests every claim of the map.
 const ALL: &str = "all";
 
-/// Judges the claim over its grid, writes the page, and says what came out.
+/// Judges the claim over its grid, writes the page, and shows the result.
 pub(crate) fn run(
     common: &Common,
     args: &Reproduce,
@@ -116,25 +116,25 @@ fn pairs(at: &[String]) -> Result<Vec<(String, String)>, Failure> {
     at.iter().map(pair).collect()
 }
 
-/// How runs are made, or read back.
+/// Options for making runs or reading them back.
 #[derive(Clone, Copy)]
 pub(crate) struct Means<'a> {
     pub(crate) common: &'a Common,
     pub(crate) quick: bool,
-    /// Where run directories are.
+    /// Directory of the run directories.
     pub(crate) root: &'a Path,
-    /// Where results are kept, if anywhere.
+    /// Store for results, if there is one.
     pub(crate) store: Option<&'a Store>,
     pub(crate) before: run::Before,
     /// Whether nothing is simulated.
     pub(crate) only_kept: bool,
     pub(crate) stop: &'a AtomicBool,
-    /// What is said behind "interrupted": how one goes on, where that can be.
+    /// Text behind "interrupted": the way to continue, if there is one.
     pub(crate) goes_on: &'static str,
 }
 
 impl<'a> Means<'a> {
-    /// An exploring run of no claim.
+    /// A request for an exploring run, without a claim.
     fn ask(&self, study: &'a dyn Study, declared: &'a Declared) -> Ask<'a> {
         Ask {
             study,
@@ -154,8 +154,8 @@ impl<'a> Means<'a> {
     }
 }
 
-/// The maps of a study whose own set-up came to `claims`; `None` where none is declared. The full
-/// form explores and then confirms with seeds of its own.
+/// The maps of a study whose own set-up led to `claims`; `None` if the study declares none. The
+/// full form explores and then confirms with separate seeds.
 pub(crate) fn of_study(
     means: &Means<'_>,
     study: &dyn Study,
@@ -170,6 +170,7 @@ pub(crate) fn of_study(
         let ask = Ask { claims: &ids, confirms, alone: &alone, ..ask };
         let explored = explore(means, ask)?;
         let file = means.root.join(if confirms { CONFIRMED } else { EXPLORED });
+        // Runs that are read back keep the day on which they were made.
         let ran = if means.only_kept { day_of(&file) } else { None };
         let ran = ran.unwrap_or_else(clock::today);
         let summary = map::to_json(&ask, &explored, stopwatch.cost(), ran);
@@ -190,13 +191,13 @@ pub(crate) fn of_study(
     }))
 }
 
-/// The day on which the runs were made whose summary is kept there.
+/// The day of the runs whose summary is in this file.
 fn day_of(file: &Path) -> Option<String> {
     let told: serde_json::Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
     told["ran"].as_str().map(str::to_owned)
 }
 
-/// Runs the map with a progress bar; signals end it after the runs under way.
+/// Runs the map with a progress bar. Signals end it after the runs in progress.
 fn explore(means: &Means<'_>, ask: Ask<'_>) -> Result<Explored, Failure> {
     let progress = Progress::new(means.common);
     let what = if ask.confirms { "confirming" } else { "exploring" };
@@ -213,7 +214,7 @@ fn explore(means: &Means<'_>, ask: Ask<'_>) -> Result<Explored, Failure> {
     })
 }
 
-/// What the exploring run found that was made in the same directory.
+/// Findings of an earlier exploring run in the same directory.
 fn earlier(directory: &Path, summary: &MapSummary) -> Option<Earlier> {
     let told = fs::read(directory.join(EXPLORED)).ok()?;
     Earlier::of(&serde_json::from_slice(&told).ok()?, summary)
@@ -223,7 +224,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
 }
 
-/// What anybody types to get the same. Workers and places leave no trace in it.
+/// The command that gives the same results on any machine. The number of jobs and the directory do
+/// not affect them.
 fn command_line(args: &Reproduce, summary: &MapSummary, claim: &str) -> String {
     let mut command = format!("fairwave reproduce {} --map {claim}", summary.study);
     if !args.at.is_empty() {
@@ -235,7 +237,7 @@ fn command_line(args: &Reproduce, summary: &MapSummary, claim: &str) -> String {
     command
 }
 
-/// A claim of the paper that holds nowhere, or one of ours that does not hold everywhere, fails.
+/// Returns an error if a claim of the paper holds nowhere, or one of ours does not hold everywhere.
 fn judge(summary: &MapSummary) -> Result<(), Failure> {
     let fails = |claim: &ClaimMap| match claim.ours {
         true => claim.setups.holding + claim.setups.undecided < claim.setups.admitted,
@@ -259,7 +261,7 @@ fn text(study: &dyn Study, summary: &MapSummary, is_single: bool) -> String {
     text
 }
 
-/// A claim in the one set-up that was asked for.
+/// A claim in the single requested set-up.
 fn single(claim: &ClaimMap) -> String {
     let Some(point) = claim.points.first() else { return String::new() };
     let colour = match point.outcome {
@@ -282,7 +284,7 @@ fn single(claim: &ClaimMap) -> String {
     format!("{}  {word}\n{}\n", styled(HEADING, &claim.id), lines(&rows))
 }
 
-/// Named rows; those without text are left out.
+/// Named rows; rows without text are left out.
 fn lines(rows: &[(&str, &str)]) -> String {
     let rows = rows.iter().filter(|(_, row)| !row.is_empty());
     rows.map(|(name, row)| format!("  {name:<10} {}\n", row.trim_end())).collect()

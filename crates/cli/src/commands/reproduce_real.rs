@@ -14,7 +14,7 @@ use fairwave_studies::real_time::{self, Agenda, Means};
 use fairwave_study::beside::Beside;
 use fairwave_study::{self as study, Claim, Study, Verdict};
 
-/// How it ends by a signal.
+/// The reaction to a signal, in words.
 pub(super) const STOPS: &str = "now, or in the simulator after the runs under way";
 
 /// Runs the study on both hosts, writes its report, and shows its claims side by side.
@@ -25,7 +25,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         return Err(Failure::Usage(why.to_owned()));
     }
     fairwave_netns::support().map_err(Failure::run)?;
-    // Before there is a second thread: the kernel wants that.
+    // The kernel only lets a process with one thread enter a new user namespace.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let (only, settings) = (args.only.as_deref(), settings(args));
     let agenda = Agenda::of(study, args.is_quick(), only, &settings).map_err(failure)?;
@@ -74,7 +74,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     judge(args, &beside)
 }
 
-/// Whether the runs until then are kept, and may be gone on with.
+/// Whether the earlier runs are kept, so that the command can be continued.
 fn is_interruption(error: &real_time::Error) -> bool {
     match error {
         real_time::Error::Emulation(_) => true,
@@ -83,14 +83,14 @@ fn is_interruption(error: &real_time::Error) -> bool {
     }
 }
 
-/// What the command line sets in every scenario.
+/// Settings of the command line for every scenario.
 fn settings(args: &Reproduce) -> Vec<Override> {
     let lasts = args.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
     let seeds = args.seeds.map(|seeds| option("--seeds", seeds, format!("sweep.seeds={seeds}")));
     lasts.into_iter().chain(seeds).collect()
 }
 
-/// What anybody types to measure the same.
+/// The command that repeats the measurement on any machine.
 fn command_line(study: &dyn Study, args: &Reproduce) -> String {
     let lasts = args.lasts.map(|lasts| format!(" --for '{lasts}'")).unwrap_or_default();
     let seeds = args.seeds.map(|seeds| format!(" --seeds {seeds}")).unwrap_or_default();
@@ -99,7 +99,7 @@ fn command_line(study: &dyn Study, args: &Reproduce) -> String {
     format!("{command} --host emulate{only}{lasts}{seeds}")
 }
 
-/// How the command ends: what could not be kept in time comes before what does not hold.
+/// The exit status of the command. Late runs take precedence over claims that do not hold.
 fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
     let late = beside.left_out.iter().filter(|left| left.why.starts_with(real_time::LATE));
     let told: Vec<String> = late
@@ -116,8 +116,8 @@ fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
     if args.strict { judge_kernel(&beside.kernel.findings.claims) } else { Ok(()) }
 }
 
-/// The kernel's claims are judged in one set-up. One that is undecided is no failure, since nothing
-/// contradicts it, but it is not passed over in silence either.
+/// The kernel's claims are judged in one set-up. An undecided claim is no failure, since nothing
+/// contradicts it, but it is reported.
 fn judge_kernel(claims: &[Claim]) -> Result<(), Failure> {
     let is_open = |claim: &&Claim| claim.verdict.holds().is_none();
     let undecided: Vec<&str> = claims.iter().filter(is_open).map(|claim| claim.id).collect();
@@ -140,7 +140,7 @@ fn word(verdict: &Verdict) -> String {
 
 fn failure(error: real_time::Error) -> Failure {
     match error {
-        // A study's own scenarios are tested: what is wrong with one was set on the command line.
+        // A study's own scenarios are tested, so an error in one comes from the command line.
         real_time::Error::Nothing { .. }
         | real_time::Error::Unknown { .. }
         | real_time::Error::Study(study::Error::Scenario(_)) => Failure::Usage(error.to_string()),
@@ -148,7 +148,7 @@ fn failure(error: real_time::Error) -> Failure {
     }
 }
 
-/// Each claim with what both hosts say of it, and what was not run.
+/// Each claim with the verdicts on both hosts, and the experiments that were not run.
 fn text(study: &dyn Study, beside: &Beside) -> String {
     let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
     for (simulator, kernel) in beside.claims() {

@@ -15,7 +15,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Simulates, and shows what came of it.
+/// Simulates and shows the results.
 pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
     let file = file(args);
     let plan = super::load(common, &file, &settings(args))?;
@@ -30,7 +30,7 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         frames: run.summary.frames,
     };
     let mut warnings = match of_replay.is_some() {
-        // What was recorded is sent.
+        // A replay has its traffic from the record, so a scenario without flows needs no warning.
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
@@ -62,7 +62,7 @@ fn settings(args: &RunArgs) -> Vec<Override> {
     pcap.into_iter().chain(taps).chain(args.sample_every.map(sample_every)).collect()
 }
 
-/// The scenario: a run directory has its own.
+/// The scenario file; a recorded run has its own in its directory.
 fn file(args: &RunArgs) -> PathBuf {
     #[cfg(target_os = "linux")]
     if let Some(recorded) = &args.replay {
@@ -71,7 +71,7 @@ fn file(args: &RunArgs) -> PathBuf {
     args.scenario.clone().unwrap_or_default()
 }
 
-/// What results are called.
+/// Name for the results.
 fn name(args: &RunArgs, file: &Path) -> String {
     #[cfg(target_os = "linux")]
     if let Some(recorded) = &args.replay {
@@ -81,16 +81,16 @@ fn name(args: &RunArgs, file: &Path) -> String {
     super::stem(file)
 }
 
-/// A run, simulated or repeated.
+/// A run, simulated or replayed.
 struct Performed {
     run: Run,
-    /// Flows without figures, as they ran on sockets when they were recorded.
+    /// Flows without figures, since they ran on sockets when they were recorded.
     on_sockets: Vec<String>,
-    /// What is to be said of a replay, if it is one.
+    /// Warnings about a replay; `None` for a simulation.
     doubts: Option<Vec<String>>,
 }
 
-/// Simulates, or repeats a recorded run.
+/// Simulates, or replays a recorded run.
 fn perform(
     common: &Common,
     args: &RunArgs,
@@ -113,7 +113,8 @@ fn perform(
     Ok(Performed { run, on_sockets: Vec::new(), doubts: None })
 }
 
-/// The one job of a scenario without a sweep, or that of a point with the seed of the command line.
+/// The single job of a scenario without a sweep, or that of a point with the seed of the command
+/// line.
 pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
     let jobs = plan.jobs();
     let is_one = jobs.len() == 1 || (plan.points.len() == 1 && common.seed.is_some());

@@ -11,7 +11,7 @@ use crate::{clock, output, stop};
 use fairwave_soc_tool::command::tasks::{self, Console};
 use told::failure;
 
-/// Standard error.
+/// Console that writes to standard error.
 struct Terminal<'a>(&'a Common);
 
 impl Console for Terminal<'_> {
@@ -39,7 +39,7 @@ impl Console for Terminal<'_> {
     }
 }
 
-/// Reports, serves, or tells.
+/// Runs the command.
 pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
     let console = Terminal(common);
     match &soc.task {
@@ -67,7 +67,7 @@ pub(crate) fn run(common: &Common, soc: &Soc) -> Result<(), Failure> {
     }
 }
 
-/// Asks, and shows once, until interrupted, or to Prometheus.
+/// Shows the status once, repeatedly until interrupted, or to Prometheus.
 fn tell(common: &Common, watching: &Watching) -> Result<(), Failure> {
     let found = told::found(watching)?;
     if let Some(at) = watching.prometheus {

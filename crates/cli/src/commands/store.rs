@@ -1,4 +1,4 @@
-//! `fairwave store`: what is kept of runs, and how much of it.
+//! `fairwave store`: size and contents of the store of results.
 
 use crate::args::{Common, Store, StoreTask};
 use crate::outcome::Failure;
@@ -11,7 +11,7 @@ use fairwave_units::{Bytes, several};
 use serde_json::json;
 use std::path::Path;
 
-/// Looks at the store, bounds it or empties it.
+/// Shows, checks, limits or empties the store.
 pub(crate) fn run(common: &Common, args: &Store) -> Result<(), Failure> {
     let path = store::path(&args.choice)
         .ok_or_else(|| Failure::Usage("there is no home directory: name the store".into()))?;
@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, args: &Store) -> Result<(), Failure> {
     }
     match args.task.as_ref().unwrap_or(&StoreTask::Stat) {
         StoreTask::Limit { size } => lab::set_limit(&path, *size).map_err(Failure::run),
-        // Nobody has kept a result there yet.
+        // No result has been stored there yet.
         _ if !path.exists() => said(common, &path, &Content::none(), &mine),
         StoreTask::Stat => {
             let content = lab::stat(&path, &mine).map_err(Failure::run)?;

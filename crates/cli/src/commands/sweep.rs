@@ -17,12 +17,12 @@ use fairwave_units::Duration;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Each run is shown by itself where there are no more.
+/// Maximum number of runs for which each is shown separately.
 const MOST_SHOWN: usize = 50;
-/// Runs that are missing are named where there are no more.
+/// Maximum number of missing runs for which each is named.
 const MOST_NAMED: usize = 5;
 
-/// What is kept of each run: its summary is in its directory.
+/// The part of a run that is kept in memory; its summary is in its directory.
 struct Line {
     digest: Digest,
     label: String,
@@ -32,7 +32,7 @@ struct Line {
     doubts: Vec<Doubt>,
 }
 
-/// Simulates all of it, and shows the means of each point.
+/// Simulates every run and shows the means of each point.
 pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Result<(), Failure> {
     let plan = super::load(common, file, &[])?;
     let before = if resume { PlaceBefore::Results } else { PlaceBefore::Nothing };
@@ -48,6 +48,7 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     let stopwatch = Stopwatch::start();
     let before = if resume { Before::Resume } else { Before::Rerun };
     let lines = simulate(common, &plan, directory.path(), before)?;
+    // Runs read back cost nothing this time, so the speed is that of the new ones.
     let is_new = |at: usize| !kept.get(at).copied().unwrap_or(false);
     let made = || lines.iter().enumerate().filter(|(at, _)| is_new(*at)).map(|(_, line)| line);
     let speed = Speed {
@@ -73,7 +74,7 @@ pub(crate) fn run(common: &Common, file: &Path, csv: bool, resume: bool) -> Resu
     Ok(())
 }
 
-/// Why a directory is refused, with what of this sweep is in it.
+/// The error for a refused directory, with the number of this sweep's runs in it.
 fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
     let (Failure::Usage(text), Some(out)) = (&failure, &common.out) else { return failure };
     let (all, missing) = (plan.jobs().len(), run::missing(plan, out).len());
@@ -90,7 +91,7 @@ fn interrupted(common: &Common, plan: &Plan, failure: Failure) -> Failure {
     ))
 }
 
-/// What a signal left of a sweep.
+/// The error after a signal, with the number of complete runs.
 fn ended(plan: &Plan, directory: &Path) -> Failure {
     let (all, missing) = (plan.jobs().len(), run::missing(plan, directory).len());
     let (there, out) = (all - missing, output::quoted(&directory.display().to_string()));
@@ -100,8 +101,8 @@ fn ended(plan: &Plan, directory: &Path) -> Failure {
     ))
 }
 
-/// Refuses to go on with `what` in `directory` where `other`, a complete run of something else,
-/// would be replaced, which nobody asked for.
+/// Refuses to continue `what` in `directory` if that would replace `other`, a complete run of
+/// something else.
 pub(super) fn refuse_to_replace(
     other: Option<PathBuf>,
     directory: &Path,
@@ -117,7 +118,7 @@ pub(super) fn refuse_to_replace(
     )))
 }
 
-/// Says what is missing of a sweep that is gone on with.
+/// Reports the missing runs of a sweep that is continued.
 fn say_missing(plan: &Plan, directory: &Path) {
     let (all, missing) = (plan.jobs().len(), run::missing(plan, directory));
     let names = missing
@@ -140,6 +141,7 @@ fn simulate(
     directory: &Path,
     before: Before,
 ) -> Result<Vec<Line>, Failure> {
+    // Points may differ in length, so progress counts simulated time instead of runs.
     let durations = plan.jobs().into_iter().map(|job| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
@@ -169,7 +171,7 @@ fn line(run: Run) -> Line {
     }
 }
 
-/// What whoever reads the results should know, each with the number of runs where it was so.
+/// Warnings for the reader of the results, each with the number of runs that it concerns.
 fn warnings(plan: &Plan, lines: &[Line]) -> Vec<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
     for doubt in lines.iter().flat_map(|line| &line.doubts) {
@@ -217,7 +219,7 @@ fn means(points: &[Point]) -> String {
     table.render()
 }
 
-/// All flows together at each point.
+/// The sum over all flows at each point.
 fn whole(points: &[Point]) -> String {
     let heads = ["point", "runs", "Mbps", "+-", "up", "+-", "down", "+-", "Jain", "+-", "starved"];
     let mut table = Table::new("Points, means over seeds with 95 % intervals", &heads);
@@ -235,7 +237,7 @@ fn whole(points: &[Point]) -> String {
     table.render()
 }
 
-/// Each run by itself, where they are few.
+/// Each run separately, if there are few.
 fn each_run(lines: &[Line]) -> String {
     if lines.len() > MOST_SHOWN {
         return format!("The {} runs one by one: --json\n\n", lines.len());

@@ -1,4 +1,4 @@
-//! `fairwave trace`: what happened in a capture.
+//! `fairwave trace`: analysis of a capture.
 
 use crate::args::{Common, Trace};
 use crate::outcome::Failure;
@@ -15,7 +15,7 @@ use fairwave_trace::analysis::{Config, Ignore, Points, compare};
 use fairwave_units::Duration;
 use std::path::Path;
 
-/// Analyses a capture, or compares two, and shows what came of it.
+/// Analyses a capture, or compares two, and shows the results.
 pub(crate) fn run(common: &Common, asked: &Trace) -> Result<(), Failure> {
     if let Some(second) = &asked.second {
         return between(common, asked, second);
@@ -81,7 +81,7 @@ fn warn_of(file: &str, carried: u64, broken: Option<&BrokenSummary>) {
     output::warn(&format!("{file} is damaged at {place}: {reason}"));
 }
 
-/// Prints a result in the form that was asked for.
+/// Prints a result in the requested form.
 fn show(
     common: &Common,
     summary: &impl serde::Serialize,
@@ -98,7 +98,7 @@ fn show(
     Ok(output::print(&(text() + &report))?)
 }
 
-/// Reads the capture and hands everything to `also`, too.
+/// Reads the capture and also passes everything to `also`.
 fn read(
     asked: &Trace,
     also: &mut impl Points,
@@ -112,9 +112,9 @@ fn read(
     Ok(TraceSummary::new(&file, &capture.facts(), &counts, both.0))
 }
 
-/// Reads the capture and writes tables, figures and the page. Which connections are the worst, and
-/// which intervals suit the figures, is known when it was read: unless it is standard input, it is
-/// read once more to draw them.
+/// Reads the capture and writes tables, figures and the page. The worst connections and suitable
+/// intervals for the figures are only known after reading it. Therefore a capture that is not
+/// standard input is read a second time to draw them.
 fn write(asked: &Trace, place: &Path, progress: &Progress) -> Result<TraceSummary, Failure> {
     let mut tables = Tables::create(place).map_err(Failure::run)?;
     let drawings = |names: &[StreamName], interval| Drawings::create(place, names, interval);
@@ -143,7 +143,7 @@ fn write(asked: &Trace, place: &Path, progress: &Progress) -> Result<TraceSummar
     Ok(summary)
 }
 
-/// Intervals are counted where they are written.
+/// The configuration. Packets are counted in intervals of the length that the tables have.
 fn config(asked: &Trace) -> Config {
     let default = Config::default();
     Config { interval: asked.interval.unwrap_or(default.interval), ..default }

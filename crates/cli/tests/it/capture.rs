@@ -1,17 +1,17 @@
-//! A judge from outside: tshark must find nothing malformed and no bad checksum in a capture.
+//! Captures are checked by tshark, which must find nothing malformed and no bad checksum.
 
 use crate::common::{counts, ends_with, frames, scratch, tiny_run, tshark};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What is wrong in a capture. Of what tshark thinks of TCP, retransmissions for instance, frames
-/// are not guilty.
+/// Filter for errors in a capture. tshark's findings about TCP, such as retransmissions, are no
+/// errors of the frames.
 const WRONG: &str = "_ws.malformed || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
                      || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                      || udp.checksum.status == 0 || wlan.fcs.status == 0";
 
-/// How many frames pass each of `filters`; tshark finds nothing wrong in the capture.
+/// Number of frames that pass each of `filters`, after a check that tshark finds no errors.
 fn counts_of_right(capture: &Path, filters: &[&str]) -> Vec<usize> {
     let mut counts = counts(&[], capture, &[filters, &[WRONG]].concat());
     let number = counts.pop().expect("a count for each filter");
@@ -31,8 +31,8 @@ fn simulate(further: &[&str]) -> tempfile::TempDir {
     place
 }
 
-/// Simulates the tiny scenario with these settings, finds nothing wrong in its capture, and counts
-/// the frames that pass each of `filters`.
+/// Simulates the tiny scenario with these settings, checks its capture for errors, and counts the
+/// frames that pass each of `filters`.
 fn clean(settings: &[&str], filters: &[&str]) -> Vec<usize> {
     let sets = settings.iter().flat_map(|set| ["--set", set]);
     let place = simulate(&["--pcap"].into_iter().chain(sets).collect::<Vec<_>>());
@@ -42,13 +42,13 @@ fn clean(settings: &[&str], filters: &[&str]) -> Vec<usize> {
     counts
 }
 
-/// At its two ends, a connection's capture looks as one of tcpdump's: handshake first, data one
-/// way, nothing malformed, and to its sender nothing missing.
+/// At its two ends, a connection's capture is like tcpdump's: the handshake comes first, data go
+/// one way, nothing is malformed, and at its sender nothing is missing.
 #[test]
 fn nor_in_captures_of_taps() {
     let place = simulate(&["--tap", "sta1", "--tap", "serv*"]);
     let at = |node: &str| place.path().join(format!("one/capture-{node}.pcapng"));
-    // The upload alone at the station; beside it the download at the server.
+    // At the station only the upload; at the server also the download.
     for (node, streams) in [("sta1", 1), ("server", 2)] {
         let (whole, right) = ("eth && ip && tcp", "tcp.checksum.status == 1");
         let (opening, handshake) =
@@ -65,7 +65,7 @@ fn nor_in_captures_of_taps() {
     }
 }
 
-/// On the air a converter's address stands for the three hosts behind it, in either direction.
+/// On the air a converter's address represents the three hosts behind it, in both directions.
 #[test]
 fn a_converter_stands_for_its_hosts_on_the_air() {
     let place = scratch();
@@ -77,7 +77,7 @@ fn a_converter_stands_for_its_hosts_on_the_air() {
     }
     ends_with(0, place.path(), &args);
     let capture = place.path().join("one/capture.pcapng");
-    // The second node is the converter, the sixth to eighth are the hosts.
+    // The second node is the converter; the sixth to eighth are the hosts.
     let (converter, hosts) = ("02:00:00:00:00:01", ["10.0.0.6", "10.0.0.7", "10.0.0.8"]);
     let any = |field: &str| hosts.map(|host| format!("{field} == {host}")).join(" || ");
     let up = format!("({}) && wlan.fc.tods == 1 && wlan.sa", any("ip.src"));
@@ -107,8 +107,8 @@ fn nor_with_rts_over_802_11b() {
     assert_ne!(counts[2], 0, "nothing at 11 Mbps");
 }
 
-/// An A-MPDU, its BlockAck and the modulation are dissected, and nothing is wrong with them; counts
-/// the frames that pass each of `filters`.
+/// Checks that tshark dissects an A-MPDU, its BlockAck and the modulation without errors, and
+/// counts the frames that pass each of `filters`.
 fn aggregated(settings: &[&str], modulation: &str, filters: &[&str]) -> Vec<usize> {
     let sent = format!("wlan.fc.type_subtype == 0x28 && radiotap.ampdu.reference && {modulation}");
     let (plain, answer) = ("wlan.fc.type_subtype == 0x20", "wlan.fc.type_subtype == 0x19");
@@ -155,7 +155,7 @@ fn the_filter_knows_what_a_good_checksum_is() {
     assert_eq!(counts[0], counts[1], "every segment's checksum and FCS are there and verified");
 }
 
-/// The options of DCCP packets travel beside the simulated datagrams; in captures they are there.
+/// The simulator carries the options of DCCP packets beside the datagrams; captures contain them.
 #[test]
 fn dccp_is_captured_with_its_options() {
     let scenario = r#"# Does a capture of DCCP hold what tshark wants to see?
@@ -192,8 +192,8 @@ interval = "10 ms"
     ends_with(0, place.path(), &run);
     for name in ["capture", "capture-server"] {
         let capture = place.path().join(format!("one/{name}.pcapng"));
-        // Every acknowledgement of CCID 3 has a receive rate, intervals and an elapsed time, once
-        // the handshake is over.
+        // After the handshake, every acknowledgement of CCID 3 has a receive rate, intervals and an
+        // elapsed time.
         let feedback = "dccp.type == 3 && dccp.ccid3_receive_rate";
         let whole = "dccp.type == 3 && dccp.ccid3_loss_intervals && dccp.elapsed_time";
         let unverified = "dccp && !(dccp.checksum.status == 1)";
@@ -209,7 +209,7 @@ interval = "10 ms"
     }
 }
 
-/// What is missing, late and doubled among the numbers that tshark reads.
+/// Compares the counts of missing, late and duplicate packets with the numbers that tshark reads.
 fn numbers_are_those_of_tshark(capture: &Path) {
     let fields = ["-e", "ip.src", "-e", "dccp.seq_raw", "-Y", "dccp && !(wlan.fc.retry == 1)"];
     let rows = tshark(&[&["-n", "-T", "fields"], &fields[..]].concat(), capture);
@@ -234,7 +234,7 @@ fn numbers_are_those_of_tshark(capture: &Path) {
         assert_eq!(stream[sent]["packets"].as_u64(), Some(came.len() as u64), "{address}");
         assert_eq!(of("lost"), Some(lost), "{address}");
         assert_eq!(of("duplicates"), Some(came.len() - told.len()), "{address}");
-        // Behind the greatest so far, and not there before.
+        // A late number is smaller than the maximum so far, and was not seen before.
         let mut seen = BTreeSet::new();
         let late = came.iter().filter(|&&one| seen.insert(one) && seen.last() > Some(&one)).count();
         assert_eq!(of("reordered"), Some(late), "{address}");

@@ -1,7 +1,8 @@
-//! `fairwave cc` against the kernel of this machine: laws are loaded, used by programs of others,
-//! shown and unloaded, and the kernel has the same programs, maps and links afterwards.
+//! `fairwave cc` with the kernel of this machine: congestion control algorithms are loaded, used by
+//! other programs, shown and unloaded. Afterwards the kernel has the same programs, maps and links.
 //!
-//! Names of congestion controls are the machine's, so one test at a time uses them.
+//! The names of congestion controls are global to the machine, so only one test at a time uses
+//! them.
 
 mod windows;
 
@@ -13,17 +14,17 @@ use std::io::{BufRead, BufReader, Write, stderr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Held while laws are loaded, by tests of any checkout.
+/// Lock held while algorithms are loaded, by tests of any checkout.
 const LOCK: &str = "/tmp/fairwave-cc-tests.lock";
 
-/// How often the kernel's programs are looked at before it is believed that they stay: seconds.
+/// Number of checks of the kernel's programs before they count as permanent; these take seconds.
 const LOOKS: u32 = 100_000;
 
-/// The right to load laws, or `None` where the machine cannot.
+/// The permission to load algorithms, or `None` if the machine does not allow it.
 ///
 /// # Panics
 ///
-/// If laws are loaded already: nobody would know whose law a test then saw.
+/// If algorithms are already loaded: a test could not tell them from its own.
 fn turn() -> Option<File> {
     let skip = |why: &str| {
         let _ = writeln!(stderr(), "SKIPPED: a test of laws in the kernel, as {why}");
@@ -39,8 +40,8 @@ fn turn() -> Option<File> {
     Some(lock)
 }
 
-/// Programs, maps and links that do not go away. The kernel frees them a grace period after the
-/// last connection that used them.
+/// Programs, maps and links that remain. The kernel frees them a grace period after the last
+/// connection that used them.
 fn left_after_a_while() -> Vec<String> {
     let mut left = Vec::new();
     for _ in 0..LOOKS {
@@ -53,14 +54,14 @@ fn left_after_a_while() -> Vec<String> {
     left
 }
 
-/// A shell with mounts of its own, so that pins go with it, in which `F` is the command.
+/// A shell with its own mounts, so that pins vanish with it. `F` is the command.
 struct Shell {
     child: Child,
     place: tempfile::TempDir,
 }
 
 impl Shell {
-    /// Starts a script, which says `done` and waits before it ends.
+    /// Starts a script, which prints `done` and waits before it ends.
     fn start(script: &str) -> Self {
         let place = scratch();
         let whole = format!("set -eu\n{AWAIT}\n{script}\necho done; read -r _ || true\n");
@@ -82,8 +83,8 @@ impl Shell {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
     }
 
-    /// Waits until the script has come to its end, and checks that nothing is left while its
-    /// mounts, and so its pins, still are.
+    /// Waits for the end of the script, and checks that nothing remains while its mounts, and thus
+    /// its pins, still exist.
     fn leaves_nothing(&mut self) {
         let out = self.child.stdout.take().expect("it is piped");
         let done = BufReader::new(out).lines().map_while(Result::ok).any(|line| line == "done");
@@ -100,7 +101,7 @@ impl Drop for Shell {
     }
 }
 
-/// What scripts wait by. Whoever waits for a minute says for what, and the script ends.
+/// Function by which scripts wait. After a minute it names the condition, and the script ends.
 const AWAIT: &str = r#"
 await() {
     read -r since _ < /proc/uptime
@@ -202,15 +203,15 @@ ls /sys/fs/bpf > pins
         told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let count = |happened: &str| told.iter().filter(|one| one["happened"] == happened).count();
     assert!(count("began") >= 1 && count("answered") >= 1, "{told:?}");
-    // The totals of connections that ended are those that the law has counted.
+    // The totals of closed connections are those that the algorithm has counted.
     let ended = told.iter().filter(|one| one["happened"] == "ended");
     let answers = ended.filter_map(|one| one["connection"]["answers"].as_u64()).max();
     assert!(answers <= Some(count("answered") as u64), "{told:?}");
-    // Its window was halved, so a threshold is set and the window came close to it.
+    // Its window was halved, so a threshold is set and the window was near it.
     let (cwnd, ssthresh) = (one["cwnd_segments"].as_u64(), one["ssthresh_segments"].as_u64());
     assert!(ssthresh.is_some() && cwnd >= Some(1) && cwnd < Some(1_000), "{one}");
-    // Round trips are so short that two segments in flight bring more than the target: the window
-    // stays at the ten segments that it had. Without a target it fills the queue of 41 packets.
+    // Round-trip times are so short that two segments in flight exceed the target, so the window
+    // stays at its initial ten segments. Without a target it fills the queue of 41 packets.
     let most = |name: &str| {
         let sender = &shell.json(name)["end"]["streams"][0]["sender"];
         sender["max_snd_cwnd"].as_u64().expect("iperf3 says the greatest window")
@@ -219,17 +220,18 @@ ls /sys/fs/bpf > pins
     assert!(most("aimless") > 20 * 1_460, "{}", most("aimless"));
     assert_eq!(shell.file("targets").trim(), "[]");
     let reno = shell.json("reno")["end"]["sum_received"]["bits_per_second"].as_f64();
-    // Of a window of two segments the only ACK may be lost, so little may arrive, but not nothing.
+    // With a window of two segments the only ACK may be lost, so little may arrive, but not
+    // nothing.
     assert!(reno > Some(0.0), "{reno:?}");
     let loaded =
         shell.json("after").as_array().expect("a list").iter().any(|l| l["loaded"] == true);
     assert!(!loaded && shell.file("pins").is_empty(), "{}", shell.file("pins"));
 }
 
-/// Where nothing is dropped no ACK is found lost, though large segments arrive as one and are
-/// acknowledged so. Over the slow wire each ACK is told from the next by its echo, and fewer than
-/// one in a hundred may seem lost: a busy machine lets some overtake others, and handles some
-/// without calling the law (benches/runs/2026-11-23-cc.md).
+/// Without drops no ACK is detected as lost, although large segments arrive as one and are
+/// acknowledged as one. Over the slow wire ACKs are distinguished by their echoes. Fewer than one
+/// in a hundred may appear lost: on a busy machine some overtake others, and some are handled
+/// without a call of the algorithm (benches/runs/2026-11-23-cc.md).
 #[test]
 fn no_ack_is_found_lost_where_none_was_dropped() {
     let Some(_turn) = turn() else { return };
@@ -258,13 +260,13 @@ $F cc unload --all
     for event in ended {
         let connection = &event["connection"];
         let [lost, acked] = ["acks_lost", "acked_bytes"].map(|key| connection[key].as_u64());
-        // The wire's transfer is of 2 MB and has some 700 to 1400 ACKs, the others are of 400 MB.
+        // The wire's transfer has 2 MB and some 700 to 1400 ACKs; the others have 400 MB.
         let most = if acked < Some(10_000_000) { 14 } else { 0 };
         assert!(lost.is_some_and(|lost| lost <= most), "{event}");
     }
 }
 
-/// A reader that does not read misses events, and says how many; a second one waits for its turn.
+/// A reader that does not read misses events, and reports their number; a second one waits.
 #[test]
 fn events_without_room_are_counted_and_said_and_one_reader_hears_at_a_time() {
     let Some(_turn) = turn() else { return };
@@ -305,8 +307,8 @@ $F cc unload --all
     assert_eq!(missed.map(|missed| missed + heard), Some(4_000), "{said}");
 }
 
-/// A program that knows nothing of laws gets one by its route or its namespace. Targets of TCP-AV
-/// are those of sockets, or of the control group in which a program is.
+/// A program that does not choose an algorithm gets one by its route or its namespace. Targets of
+/// TCP-AV are those of sockets, or of the program's control group.
 #[test]
 fn routes_and_namespaces_choose_laws_and_sockets_and_control_groups_have_targets() {
     let Some(_turn) = turn() else { return };
@@ -380,7 +382,7 @@ $F cc unload --all
     let of = |name: &str, law: &str| {
         let status = shell.json(name);
         let found = status.as_array().expect("a list").iter().find(|one| {
-            // One that was ended may still be closing.
+            // A connection that was ended may still be closing.
             one["law"] == law && one["state"] == "ESTAB"
         });
         found.cloned().unwrap_or_else(|| panic!("{name}: {status}"))
@@ -396,8 +398,8 @@ $F cc unload --all
     assert_eq!(shell.file("targets").split_whitespace().collect::<String>(), "[][]");
 }
 
-/// Uploads through a proxy that says in the file `said` where it listens, and looks at the
-/// connections meanwhile.
+/// Uploads through a proxy that writes its address into the file `said`, and observes the
+/// connections in the meantime.
 const UPLOAD: &str = r#"
 import os, re, socket, subprocess
 while not (found := re.search(r'TCP (\S+):(\d+) ', open('said').read())): pass
@@ -450,8 +452,8 @@ fn windows(csv: &str, sender_port: &str) -> Vec<u64> {
     of_sender.map(|cells| cells[cwnd].parse().expect("a number")).collect()
 }
 
-/// The tracer says `tracing until interrupted` once its program is attached, so that the connection
-/// begins afterwards. It is interrupted when the connection is over, and writes what came.
+/// The tracer prints `tracing until interrupted` once its program is attached, so that the
+/// connection begins afterwards. It is interrupted after the connection, and writes its rows.
 #[test]
 fn windows_of_connections_are_traced_until_interrupted_and_nothing_stays() {
     let Some(_turn) = turn() else { return };
@@ -476,7 +478,7 @@ ls > files
     let most = windows.iter().max().expect("rows");
     let said = shell.json("reno")["end"]["streams"][0]["sender"]["max_snd_cwnd"].as_u64();
     assert!(*most > 2 * ten_segments, "{most}");
-    // iperf3 looks once a second, a trace at each ACK before the kernel handles it.
+    // iperf3 samples once a second; a trace samples at each ACK, before the kernel handles it.
     assert!(Some(*most + 2 * 1_448) >= said, "{most} and {said:?}");
     let timed = shell.json("timed");
     assert_eq!((&timed["missed"], &timed["interrupted"]), (&0.into(), &false.into()));
@@ -519,7 +521,7 @@ ls /sys/fs/bpf > pins
     assert!(shell.file("pins").is_empty(), "{}", shell.file("pins"));
 }
 
-/// Kills loaders a little later each time, as often as this.
+/// Kills loaders this many times, each time a little later.
 fn kill_loaders(times: u32) {
     let Some(_turn) = turn() else { return };
     let mut shell = Shell::start(&format!(

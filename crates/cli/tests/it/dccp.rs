@@ -1,4 +1,4 @@
-//! `fairwave dccp` over protocol 33 of IP and inside UDP, in a namespace of its own.
+//! `fairwave dccp` over protocol 33 of IP and inside UDP, in its own namespace.
 
 use crate::common::{ends_with, scratch};
 use crate::schemas::complaints;
@@ -71,8 +71,8 @@ fn both_families_carry_every_profile_over_ip_and_inside_udp() {
     }
 }
 
-/// Nobody reads the packets: the other host's kernel answers with ICMP, or with a Reset if it has
-/// DCCP itself, and a client says so at once.
+/// No program reads the packets: the other host's kernel answers with ICMP, or with a Reset if it
+/// has DCCP itself, and a client reports that at once.
 #[test]
 fn a_host_where_nobody_listens_is_recognised() {
     let place = scratch();

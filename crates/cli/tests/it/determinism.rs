@@ -1,4 +1,4 @@
-//! The number of workers leaves no trace: run directories are the same, byte for byte.
+//! The number of workers does not affect results: run directories are the same, byte for byte.
 
 use crate::common::{ends_with, scratch, tiny};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn one_worker_and_two_write_the_same_bytes() {
     }
 }
 
-/// A transfer over two paths that lose packets.
+/// A transfer over two paths with losses.
 const SHAKE: &str = r#"
 duration = "2 s"
 [[node]]

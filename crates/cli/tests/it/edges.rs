@@ -1,5 +1,5 @@
-//! Scenarios at the edges of what keys take: right, or a clear error; never a hang or a panic.
-//! How long a run takes is told by its events, not by a clock.
+//! Scenarios with values at the limits of their keys: a correct run or a clear error, but never a
+//! hang or a panic. The length of a run is judged by its events, not by a clock.
 
 use crate::common::{ends_with, json, scratch};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn run(text: &str, sets: &[&str]) -> Value {
     json(scratch.path(), &arguments("results", sets))["summary"].take()
 }
 
-/// What a refused scenario is told.
+/// The error message for a refused scenario.
 fn refused(text: &str, sets: &[&str]) -> String {
     let scratch = scratch();
     std::fs::write(scratch.path().join("edge.toml"), text).expect("a writable directory");

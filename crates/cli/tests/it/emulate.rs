@@ -1,5 +1,5 @@
-//! `fairwave emulate`: real programs over a simulated cell. What a run was late is no test's
-//! business: a busy machine makes a run invalid, and no test fail.
+//! `fairwave emulate`: real programs over a simulated cell. The tests ignore lateness: a busy
+//! machine makes a run invalid, but fails no test.
 
 mod bystanders;
 mod faults;
@@ -42,8 +42,8 @@ delay = "2 ms"
 lateness_limit = "1 s"
 "#;
 
-/// Whether this machine can emulate. Where it cannot, it says so past the test harness, which keeps
-/// the output of tests that pass to itself.
+/// Whether this machine can emulate. If not, prints the reason directly to the terminal, since the
+/// test harness hides the output of passing tests.
 pub(crate) fn machine_can() -> bool {
     let support = fairwave_netns::support();
     if let Err(missing) = &support {
@@ -52,13 +52,13 @@ pub(crate) fn machine_can() -> bool {
     support.is_ok()
 }
 
-/// A place with a scenario, and arguments for it.
+/// A directory with a scenario, and arguments for it.
 struct Site {
     place: TempDir,
     args: Vec<String>,
 }
 
-/// What an emulation came to.
+/// Results of an emulation.
 struct Ended {
     place: TempDir,
     code: Option<i32>,
@@ -67,7 +67,7 @@ struct Ended {
 }
 
 impl Site {
-    /// The scenario `CELL`, and what `more` adds.
+    /// The scenario `CELL` with the addition `more`.
     fn new(more: &str) -> Self {
         let place = scratch();
         let scenario = format!("# Do programs meet?\n{CELL}{more}");
@@ -76,7 +76,7 @@ impl Site {
         Self { place, args: args.to_vec() }
     }
 
-    /// A scenario of the catalogue.
+    /// An example scenario of the repository.
     fn catalogued(name: &str) -> Self {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
         let file = file.display().to_string();
@@ -89,7 +89,7 @@ impl Site {
         self
     }
 
-    /// With a program for a node.
+    /// Adds a program for a node.
     fn exec(self, order: &str) -> Self {
         self.with(&["--exec", order])
     }
@@ -104,7 +104,7 @@ impl Site {
         self.start_as(&mut command)
     }
 
-    /// Starts a command at this place.
+    /// Starts a command in this directory.
     fn start_as(self, command: &mut Command) -> Started {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("the command starts");
@@ -116,7 +116,7 @@ impl Site {
     }
 }
 
-/// An emulation under way.
+/// A running emulation.
 struct Started {
     place: TempDir,
     child: Child,
@@ -142,7 +142,7 @@ impl Ended {
             .unwrap_or_else(|error| panic!("{}: {error}\n{}{}", path.display(), self.out, self.err))
     }
 
-    /// What programs of a node wrote.
+    /// Output of a node's programs.
     fn log(&self, name: &str) -> String {
         self.text(&format!("programs/{name}.log"))
     }
@@ -151,7 +151,7 @@ impl Ended {
         serde_json::from_str(&self.text("summary.json")).expect("it is JSON")
     }
 
-    /// All programs ended well. A busy machine may have been late.
+    /// Checks that all programs succeeded. A busy machine may have been late.
     fn went_well(&self) -> &Self {
         let logs = || {
             let logs = fs::read_dir(self.path("programs")).into_iter().flatten().flatten();
@@ -162,7 +162,7 @@ impl Ended {
         self
     }
 
-    /// It ended with 1.
+    /// Checks that it ended with exit code 1.
     fn failed(&self) -> &Self {
         assert_eq!(self.code, Some(1), "{}\n{}", self.out, self.err);
         self

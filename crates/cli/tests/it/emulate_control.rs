@@ -1,4 +1,4 @@
-//! Emulations that are controlled while they last, and replayed afterwards.
+//! Emulations that are controlled while they run, and replayed afterwards.
 
 use crate::common::{ends_with, fairwave, scratch};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Sends a datagram every 5 ms and waits for none to come back.
+/// Sends a datagram every 5 ms without waiting for answers.
 const SENDER: &str = "sta2@0.2s=python3 -c \"import socket,time
 s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)
 for i in range(150): s.sendto(b'payload %d ' % i * 40, ('server', 4000)); time.sleep(.005)\"";
@@ -39,7 +39,7 @@ fn home() -> String {
     path.display().to_string()
 }
 
-/// Begins an emulation in `DIR/run` that nothing here makes late, and waits for its socket.
+/// Starts an emulation in `DIR/run`, without a load that makes it late, and waits for its socket.
 fn begin(directory: &Path, more: &[&str]) -> Child {
     let home = home();
     let punctual = ["--set", "emulate.lateness_limit=1 s", "--quiet", "--out", "run"];
@@ -54,7 +54,7 @@ fn begin(directory: &Path, more: &[&str]) -> Child {
     child
 }
 
-/// Waits for its end; what it wrote to standard error.
+/// Waits for its end. Returns its standard error.
 fn end(child: Child, code: i32) -> String {
     let output = child.wait_with_output().expect("it ends");
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -74,7 +74,7 @@ fn connect(directory: &Path) -> UnixStream {
     stream
 }
 
-/// What is answered to these bytes, if anything.
+/// The answer to these bytes, if there is one.
 fn answer(mut stream: &UnixStream, bytes: &[u8]) -> String {
     let _ = stream.write_all(bytes);
     let mut line = String::new();
@@ -82,8 +82,8 @@ fn answer(mut stream: &UnixStream, bytes: &[u8]) -> String {
     line
 }
 
-/// The first state of the run that is as wanted. Asks again as long as there is no place for a
-/// client, or the state is another.
+/// The first state of the run that fulfils the condition. Asks repeatedly, also while there is no
+/// place for another client.
 fn until(directory: &Path, is_wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
         let said = answer(&connect(directory), b"{\"status\": {}}\n");
@@ -130,7 +130,7 @@ fn a_replay_is_the_same_run_byte_for_byte() {
     let capture = "capture.pcapng";
     let (first, again) = (bytes(directory, "run", capture), bytes(directory, "again", capture));
     assert!(first == again, "captures differ");
-    // How many of them a busy machine sent before the run ended is no matter.
+    // The number of them that a busy machine sends before the end of the run does not matter.
     assert!(again.windows(8).any(|part| part == b"payload "), "the real payload is there");
     assert!(!directory.join("run/control.sock").exists());
 
@@ -183,7 +183,7 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     }
     let said = answer(&connect(directory), &vec![b'x'; 20_000]);
     assert!(said.contains("at most"), "{said}");
-    // Clients that say nothing take the places of others, and only those.
+    // Silent clients may only use up the places of other clients.
     let silent: Vec<UnixStream> = (0..40).map(|_| connect(directory)).collect();
     let refused = silent.iter().rev().take(5).filter(|stream| {
         let (mut stream, mut said) = (*stream, [0; 64]);
@@ -225,7 +225,7 @@ fn a_flood_and_deep_nesting_hold_up_neither_the_run_nor_its_end() {
         let said = answer(&connect(directory), line.as_bytes());
         assert!(said.starts_with("{\"error\":") && said.len() < 300, "{said}");
     }
-    // Clients that ask and never read, until nothing of theirs is taken any more.
+    // Clients that send requests and never read, until their requests are no longer accepted.
     let floods: Vec<UnixStream> = (0..3).map(|_| connect(directory)).collect();
     for flood in &floods {
         flood.set_write_timeout(Some(Duration::from_millis(100))).expect("a timeout");
@@ -239,7 +239,7 @@ fn a_flood_and_deep_nesting_hold_up_neither_the_run_nor_its_end() {
     drop(floods);
 }
 
-/// The user without rights.
+/// The user without privileges.
 const NOBODY: &str = "65534";
 
 #[test]
@@ -297,7 +297,7 @@ fn a_real_time_loop_has_usual_programs() {
     }
     let place = scratch();
     let directory = place.path();
-    // The 41st figure of the kernel is the policy: 0 is the usual one, 1 is SCHED_FIFO.
+    // The 41st field of the kernel's status is the scheduling policy: 0 is normal, 1 is SCHED_FIFO.
     let look = "sta2@0.1s=cut -d' ' -f41 /proc/self/stat";
     let child = begin(directory, &["--for", "1.2 s", "--realtime", "--exec", look]);
     let process = child.id();

@@ -1,4 +1,4 @@
-//! Exit codes are an interface: scripts and CI rely on them.
+//! Exit codes, on which scripts and CI rely.
 
 use crate::common::{ends_with, fairwave, scratch, tiny, tiny_run};
 use std::fs;

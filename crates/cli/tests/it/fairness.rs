@@ -19,13 +19,13 @@ struct Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended; either way it is awaited.
+        // It may already have ended; in both cases its status must be collected.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a server at a port that the kernel chooses, and waits until it says which.
+/// Starts a server at a port that the kernel chooses, and waits until it prints the port.
 fn serve(place: &Path, more: &[&str]) -> Serving {
     let args = ["fairness", "serve", "--listen", "127.0.0.1:0", "--pairing", CODE];
     let mut child =
@@ -34,7 +34,7 @@ fn serve(place: &Path, more: &[&str]) -> Serving {
     let first = lines.next().expect("it greets").expect("text");
     let (address, _) = first.split_once(", TCP").expect("an address");
     let port = address.rsplit(':').next().expect("a port").to_owned();
-    // What it says later is read, too, or it would end for want of a reader.
+    // Its later output must be read too: otherwise it would end when the pipe is full or closed.
     std::thread::spawn(move || lines.for_each(drop));
     Serving { child, port }
 }
@@ -111,12 +111,12 @@ fn results_that_cannot_be_kept_are_printed() {
         |more: &[&str]| ends_with(1, place.path(), &station(&server, &[&asked[..], more].concat()));
     let (_, err) = ended(&["--out", "/dev/null/results"]);
     assert!(err.contains("/dev/null/results") && !err.contains("Repetition"), "{err}");
-    // The place for a page is only known to be bad when the page is written.
+    // Only when the page is written does it turn out that the directory is missing.
     let (out, err) = ended(&["--page", "gone/page.html"]);
     assert!(out.contains("here") && err.contains("gone/page.html"), "{out} {err}");
 }
 
-/// A station that measures for a minute, once the server has agreed to begin.
+/// A station that measures for a minute; returns when the server has agreed to begin.
 fn begun(place: &Path, server: &Serving, more: &[&str]) -> Child {
     let long = ["-t", "60", "-u", "-b", "4M", "-i", "0.1", "--name", "here"];
     let mut command = fairwave(place, &station(server, &[&long[..], more].concat()));
@@ -232,7 +232,7 @@ ip -n "$n-one" route replace default via 10.66.1.1
 wait "$first" || echo $? > moved-code
 "#;
 
-/// What a station that was interrupted kept of one, which was interrupted first.
+/// Record of an interrupted station, in which one station was interrupted first.
 fn kept_of_one(place: &Path, directory: &str) -> Value {
     let text = fs::read_to_string(place.join(directory).join("fairness.json")).expect("a record");
     let kept: Value = serde_json::from_str(&text).expect("whole");
@@ -240,8 +240,8 @@ fn kept_of_one(place: &Path, directory: &str) -> Value {
     stations.into_iter().find(|station| station["name"] == "one").expect("it took part")
 }
 
-/// A full disk costs the files alone, Ctrl-C at one station does not end the other's run, and an
-/// address that changes is named.
+/// With a full disk only the files are missing, Ctrl-C at one station does not end the other's run,
+/// and a changed address is reported.
 fn faults_cost_no_results(place: &Path) {
     let text = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
     let (said, errors) = (text("full-said"), text("full-errors"));
@@ -287,7 +287,7 @@ fn stations_share_a_shaped_link_and_one_that_is_held_back_has_less() {
     let number = |found: &Value, name: &str| found["summary"][name]["mean"].as_f64().unwrap();
     let (jain, total) = (number(&equal, "jain"), number(&equal, "total_mbps"));
     assert!(jain > 0.8, "{equal:#}");
-    // 20 Mbps less headers, 5.4 % of a segment, and what the start costs.
+    // 20 Mbps less headers, 5.4 % of a segment, and the cost of the start.
     assert!(total > 14.0 && total < 20.0, "{equal:#}");
     assert!(number(&capped, "jain") < 0.8, "{capped:#}");
     let stations = capped["summary"]["stations"].as_array().unwrap();

@@ -1,10 +1,10 @@
-//! What is made of runs that are there: figures and comparisons.
+//! Figures and comparisons of existing runs.
 
 use crate::common::{ends_with, json, scratch, tiny};
 use std::fs;
 use std::path::Path;
 
-/// A sweep of two laws, two queues and three seeds.
+/// A sweep of two congestion control algorithms, two queues and three seeds.
 fn sweep(place: &Path, out: &str, more: &[&str]) {
     let scenario = tiny().display().to_string();
     let args = [
@@ -45,7 +45,7 @@ fn a_sweep_is_drawn_over_an_axis() {
     ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);
 }
 
-/// By the names of their directories `long` comes before `short`, and `seed-10` before `seed-2`.
+/// By directory names `long` would come before `short`, and `seed-10` before `seed-2`.
 #[test]
 fn points_stand_in_the_order_of_their_sweep() {
     let place = scratch();

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one binary: what a test binary costs is its linking.
+//! The integration tests of this crate, in one binary: each further binary would have to be linked.
 
 mod capture;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]

@@ -1,4 +1,4 @@
-//! Maps of claims on the command line: one set-up with its traces, and what is refused.
+//! Maps of claims on the command line: one set-up with its traces, and refused options.
 
 use crate::common::{ends_with, scratch};
 use serde_json::{Value, json};
@@ -31,12 +31,12 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     let runs: Vec<_> = fs::read_dir(map.join("runs")).expect("runs").collect();
     assert_eq!(runs.len(), 1);
 
-    // A second time the runs that are there are read, and the same is found.
+    // The second time, the existing runs are read and give the same result.
     let again = [&ONE[..], &["--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &again);
     assert!(markdown.contains("| BUF-1 | conditional | holds in 1 of 1 (100 %) |"), "{markdown}");
 
-    // Had the first run found that something decides, the second would say that it does not.
+    // If the first run had found that a parameter decides, the second would contradict it.
     let mut earlier = told;
     earlier["claims"][0]["decides"] =
         json!({ "key": "lost", "name": "the loss", "threshold": "0" });

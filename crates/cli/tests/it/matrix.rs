@@ -1,5 +1,5 @@
-//! `fairwave matrix`: the kernel's laws over emulated links, briefly. A busy machine may be late,
-//! which makes runs not count, and no test fail.
+//! `fairwave matrix`: a short matrix of the kernel's algorithms over emulated links. On a busy
+//! machine runs may be late and do not count, which fails no test.
 
 use crate::common::{ends_with, fairwave, scratch};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{Write, stderr};
 use std::path::Path;
 
-/// Two delays, a second and a half each, in both hosts.
+/// Two delays with runs of a second and a half each, on both hosts.
 const ARGS: [&str; 17] = [
     "matrix",
     "--laws",
@@ -51,8 +51,8 @@ fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
     for point in points {
         let [host, delay] = ["host", "link.wire.delay"].map(|key| &point["axes"][key]);
         let [goodput, rtt] = ["goodput_mbps", "rtt_ms"].map(|name| &point["metrics"][name]["mean"]);
-        // A link of 20 Mbps, and a queue of 25 ms at most. What was held back for a retransmission
-        // before the warm-up was over may count.
+        // A link of 20 Mbps, and a queue of at most 25 ms. Data that waited for a retransmission
+        // until the end of the warm-up may count.
         let (goodput, rtt) = (goodput.as_f64().expect("goodput"), rtt.as_f64().expect("rtt"));
         assert!((5.0..25.0).contains(&goodput), "{host} {delay}: {goodput} Mbps");
         let least = if delay == "5 ms" { 10.0 } else { 30.0 };

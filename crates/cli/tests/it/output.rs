@@ -1,4 +1,4 @@
-//! What commands print, for people and for programs.
+//! Output of commands, as text and as JSON.
 
 use crate::common::{ends_with, json, scratch, tiny, tiny_run};
 use serde_json::Value;

@@ -1,5 +1,5 @@
 //! The conformance scripts of `crates/protocols/tcp` against our endpoint, in virtual time and
-//! behind a TUN device, and against the TCP of the kernel that runs here.
+//! behind a TUN device, and against the TCP of the running kernel.
 
 use crate::common::{ends_with, json, output, scratch};
 use crate::emulate::machine_can;
@@ -13,14 +13,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// How many scripts have this verdict on a side.
+/// Number of scripts with this verdict on a side.
 fn count(told: &Value, side: &str, verdict: &str) -> usize {
     let scripts = told["scripts"].as_array().expect("scripts");
     let verdicts = scripts.iter().flat_map(|script| script["verdicts"].as_array().expect("some"));
     verdicts.filter(|told| told["side"] == side && told["verdict"] == verdict).count()
 }
 
-/// Whatever differs and does not say so makes the command fail, and is printed.
+/// An unexpected difference makes the command fail, and is printed.
 #[test]
 fn the_kernel_and_our_endpoint_follow_the_quick_scripts() {
     if !machine_can() {
@@ -34,7 +34,7 @@ fn the_kernel_and_our_endpoint_follow_the_quick_scripts() {
     assert!(count(&told, "kernel", "known") >= 15, "{told:#}");
 }
 
-/// Minutes: retransmissions until the connection is given up, and TIME-WAIT to its end.
+/// Takes minutes: retransmissions until the connection is abandoned, and TIME-WAIT until its end.
 #[test]
 #[ignore = "minutes: cargo test -p fairwave-cli --test it -- packets::slow --ignored"]
 fn slow_scripts_are_followed_too() {
@@ -45,7 +45,7 @@ fn slow_scripts_are_followed_too() {
     assert_eq!(count(&told, "endpoint", "-"), 0, "{told:#}");
 }
 
-/// Every divergence stands in results/validation.md as the scripts tell it.
+/// Every divergence is in results/validation.md with the text of its script.
 #[test]
 fn divergences_are_listed_in_the_documents() {
     let args = ["packets", SCRIPTS, "--against", "simulator", "--markdown"];

@@ -1,11 +1,11 @@
-//! Pages in a browser: what their scripts do.
+//! Scripts of pages, run in a browser.
 
 use crate::common::{ends_with, scratch};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Presses keys at the first drawing, and writes down what it shows after each.
+/// Presses keys at the first drawing, and records the visible range after each.
 const PROBE: &str = r#"<script>
 const plot = document.querySelector(".plot");
 const box = plot.querySelector("svg").viewBox.baseVal;
@@ -42,7 +42,8 @@ fn graphs_of_a_capture_zoom_and_the_page_loads_nothing() {
     let dom = in_browser(&probe, &place.path().join("profile"));
     let (_, seen) = dom.split_once("<pre>").unwrap_or_else(|| panic!("it ran no script: {dom}"));
     let seen: Vec<&str> = seen.split("</pre>").next().unwrap_or_default().split('|').collect();
-    // Of 820 by 440: four fifths around the middle, and so on; a tenth of what is shown is 65.6.
+    // Of 820 by 440: four fifths around the middle, and so on; a tenth of the visible width is
+    // 65.6.
     let expected = [
         "82.0 44.0 656.0 352.0",
         "147.6 44.0 656.0 352.0",

@@ -1,4 +1,4 @@
-//! Directories for results: one writer at a time, and nothing left of one that was killed.
+//! Directories for results: one writer at a time, and no remains of a killed one.
 
 use crate::common::{ends_with, fairwave, scratch, tiny, tiny_run};
 use std::fs::{self, File};
@@ -113,7 +113,7 @@ fn a_sweep_that_is_whole_simulates_nothing() {
     let scenario = tiny().display().to_string();
     let args = ["sweep", &scenario, "--out", "s", "--set", "sweep.seeds=1"];
     ends_with(0, place.path(), &args);
-    // Where --out stands on the command line makes no difference.
+    // The position of --out on the command line does not matter.
     let first = ["--out", "s", "sweep", &scenario, "--set", "sweep.seeds=1", "--resume"];
     let (out, _) = ends_with(0, place.path(), &first);
     assert!(out.contains("Nothing was left to simulate"), "{out}");

@@ -20,13 +20,13 @@ struct Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended; either way it is awaited.
+        // It may already have ended; in both cases its status must be collected.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts a server at a port that the kernel chooses, and waits until it says which.
+/// Starts a server at a port that the kernel chooses, and waits until it prints the port.
 fn serve(place: &Path, listen: &str, more: &[&str]) -> Serving {
     let args = [&["probe", "serve", "--listen", listen], more].concat();
     let mut child = fairwave(place, &args).stdout(Stdio::piped()).spawn().expect("it starts");
@@ -38,7 +38,7 @@ fn serve(place: &Path, listen: &str, more: &[&str]) -> Serving {
     let port = port.split(". On").next().and_then(|a| a.rsplit(':').next()).expect("a port");
     let code = command.rsplit(' ').next().expect("a code").to_owned();
     let port = port.to_owned();
-    // What it says later is read, too, or it would end for want of a reader.
+    // Its later output must be read too: otherwise it would end when the pipe is full or closed.
     std::thread::spawn(move || lines.for_each(drop));
     Serving { child, port, code }
 }

@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a task of `proxy.py` finds, in namespaces of its own.
+/// Result of a task of `proxy.py`, in its own namespaces.
 fn found(task: &str) -> Option<Value> {
     if let Some(why) = crate::real::missing() {
         let _ = writeln!(stderr(), "SKIPPED: a test of the proxy on a router: {why}");
@@ -57,8 +57,8 @@ fn a_host_that_takes_all_it_can_get_does_no_harm_to_others() {
 fn ten_thousand_connections_are_carried_at_once() {
     if let Some(found) = found("many") {
         let _ = writeln!(stderr(), "{found}");
-        // Where the limit of open files allows no more, those that it allows; all 11,000 are
-        // carried in the guest of `cargo xtask vm measure`.
+        // The limit of open files may allow fewer. The guest of `cargo xtask vm measure` carries
+        // all 11,000.
         assert!(found["flows"].as_u64().expect("a number") > 9_000, "{found}");
         assert!(found["bytes_a_flow"].as_u64().expect("a number") < 10_000, "{found}");
     }

@@ -1,4 +1,4 @@
-//! What the README shows a newcomer is what the command prints.
+//! The outputs shown in the README are those of the command.
 
 use crate::common;
 use std::path::Path;

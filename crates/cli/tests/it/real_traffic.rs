@@ -1,5 +1,5 @@
-//! Two judges of the same packets: real Linux TCP over a network that loses packets, captured by
-//! tcpdump, has to be for `fairwave trace` what it is for tshark.
+//! Comparison of `fairwave trace` with tshark: for real Linux TCP over a lossy network, captured by
+//! tcpdump, both must give the same analysis.
 
 use crate::common;
 use crate::real;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What one end of a connection sent.
+/// Counts of one end's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sent {
     packets: u64,
@@ -24,7 +24,7 @@ struct Sent {
     fin: u64,
 }
 
-/// By number of the connection and address of the end.
+/// Counts by number of the connection and address of the end.
 type Table = BTreeMap<(u64, String), Sent>;
 
 const FIELDS: [&str; 9] = [
@@ -39,7 +39,7 @@ const FIELDS: [&str; 9] = [
     "tcp.flags.fin",
 ];
 
-/// What tshark says. A flag of its analysis is an empty text or a mark.
+/// The analysis by tshark. A flag of its analysis is an empty text or a mark.
 fn by_tshark(capture: &Path) -> Table {
     let mut tshark = Command::new("tshark");
     tshark.args(["-n", "-Y", "tcp", "-T", "fields", "-r"]).arg(capture);
@@ -68,7 +68,7 @@ fn by_tshark(capture: &Path) -> Table {
     table
 }
 
-/// What `fairwave trace` says.
+/// The analysis by `fairwave trace`.
 fn by_fairwave(capture: &Path) -> Table {
     let place = scratch();
     let told = json(place.path(), &["trace", &capture.display().to_string()]);
@@ -95,7 +95,7 @@ fn by_fairwave(capture: &Path) -> Table {
     connections.iter().flat_map(ends).filter(|(_, sent)| sent.packets > 0).collect()
 }
 
-/// Segments that are not new, in a whole capture: sent again, or out of order.
+/// Old segments in a whole capture: retransmitted, or out of order.
 #[derive(Clone, Copy, Debug)]
 struct Old {
     again: u64,
@@ -113,10 +113,10 @@ impl Old {
     }
 }
 
-/// Connections, packets, bytes and flags have to be the same; what is old is given back, first by
-/// Fairwave, then by tshark. The two draw the line between "again" and "out of order" elsewhere
-/// (docs/models/trace.md says why), but what is old to one is old to the other, up to one in
-/// fifty, or three of a few.
+/// Checks that connections, packets, bytes and flags are equal. Returns the old segments, first by
+/// Fairwave, then by tshark. The two distinguish "retransmitted" and "out of order" differently
+/// (docs/models/trace.md gives the reason). But the sums must agree, up to one in fifty, or three
+/// of a few.
 fn compared(capture: &Path) -> (Old, Old) {
     agreeing(capture, by_fairwave(capture), by_tshark(capture))
 }
@@ -153,8 +153,8 @@ fn random_loss_of_data() {
     lost_between(&at_sender, &at_receiver, net.lost());
 }
 
-/// Two captures together know which packets the router lost, and that it delayed the others only
-/// shortly. Some may overtake others: two processors forward for one router.
+/// Two captures together show the packets that the router lost, and that it delayed the others only
+/// briefly. Some may overtake others, since two processors forward for one router.
 fn lost_between(sent: &Path, received: &Path, lost: u64) {
     let place = scratch();
     let [sent, received] = [sent, received].map(|path| path.display().to_string());
@@ -199,8 +199,8 @@ fn a_queue_that_overflows() {
     compared(&at_receiver);
 }
 
-/// On the air a frame that is not acknowledged comes again, which is no retransmission by TCP:
-/// tshark is shown the first of each only.
+/// On the air an unacknowledged frame is repeated, which is no retransmission by TCP. tshark
+/// therefore only gets the first of each.
 #[test]
 fn a_capture_of_the_simulator() {
     if real::skipped() {

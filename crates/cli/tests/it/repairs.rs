@@ -1,4 +1,4 @@
-//! Each loss is repaired once: `scenarios/repairs.toml`.
+//! Each loss is repaired exactly once: `scenarios/repairs.toml`.
 
 use crate::common::{json, scratch};
 use std::path::Path;
@@ -29,8 +29,8 @@ fn an_upload_retransmits_what_was_dropped() {
     assert!(drops > 300 && retransmissions == drops, "{drops} drops, {retransmissions}");
 }
 
-/// Without RACK's timer and PRR's bound the upload times out; what was reported is not sent again
-/// then (RFC 6675 section 5.1), unless it is forgotten (RFC 2018 section 8).
+/// Without RACK's timer and PRR's bound the upload times out. Then reported segments are not
+/// retransmitted (RFC 6675 section 5.1), unless the reports are discarded (RFC 2018 section 8).
 #[test]
 fn an_upload_that_times_out_retransmits_what_was_dropped() {
     let by_timer = [

@@ -1,5 +1,5 @@
-//! The JSON of every command is described: schemas are made from the types that are printed, have a
-//! description and a unit for what has one, and a foreign validator accepts real outputs by them.
+//! The JSON of every command has a schema, which is derived from the printed types. Every property
+//! has a description, and a unit if it needs one. An independent validator accepts real outputs.
 
 use crate::common::{ends_with, json, output, scratch, tiny};
 use crate::python::answer;
@@ -14,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What has a schema, from the message that refuses anything else.
+/// Outputs with a schema, from the error message for any other name.
 fn described() -> Vec<String> {
     let place = scratch();
     let (_, err) = ends_with(2, place.path(), &["list", "schema", "no-such"]);
@@ -75,7 +75,7 @@ fn every_field_has_a_description_and_every_real_number_a_unit() {
     }
 }
 
-/// What the foreign validator has to say against real outputs, each with the name of its schema.
+/// The independent validator's errors for real outputs, each with the name of its schema.
 pub(crate) fn complaints(cases: &[(&str, Value)]) -> String {
     let schemas: BTreeSet<&str> = cases.iter().map(|(name, _)| *name).collect();
     let schemas: Vec<(&str, Value)> = schemas.iter().map(|name| (*name, schema(name))).collect();
@@ -87,7 +87,7 @@ pub(crate) fn complaints(cases: &[(&str, Value)]) -> String {
     answer("jsonschema", SCRIPT, &input)
 }
 
-/// A command that may end badly, with `--json`.
+/// Output of a command with `--json`, also if it fails.
 fn printed(directory: &Path, args: &[&str]) -> Value {
     let output = output(directory, &[args, &["--json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}"))

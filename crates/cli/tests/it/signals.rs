@@ -1,18 +1,18 @@
-//! Signals end commands in good order, and commands say so at once.
+//! Signals end commands in an orderly way, and commands report that at once.
 
 use crate::common::{fairwave, scratch, tiny};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 
-/// A command that runs, and what it says.
+/// A running command, and its messages.
 struct Running {
     child: Child,
     said: BufReader<ChildStderr>,
 }
 
 impl Running {
-    /// Starts `fairwave args...`, and waits until a run directory has been begun in `out`.
+    /// Starts `fairwave args...`, and waits until a run directory exists in `out`.
     fn start(directory: &Path, args: &[&str]) -> Self {
         let mut command = fairwave(directory, &[args, &["--out", "out"]].concat());
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -38,7 +38,7 @@ impl Running {
         line
     }
 
-    /// The exit code, and what else was said.
+    /// The exit code, and the remaining messages.
     fn end(mut self) -> (Option<i32>, String) {
         let mut rest = String::new();
         self.said.read_to_string(&mut rest).expect("it is UTF-8");
@@ -46,7 +46,7 @@ impl Running {
     }
 }
 
-/// Whether a run has been begun somewhere below `root`.
+/// Whether a run directory exists somewhere below `root`.
 fn has_run(root: &Path) -> bool {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {

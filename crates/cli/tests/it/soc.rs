@@ -1,4 +1,4 @@
-//! `fairwave soc` between namespaces: shares, hostile stations, and what a kill leaves.
+//! `fairwave soc` between namespaces: shares, hostile stations, and the state after a kill.
 
 use crate::common::{fairwave, scratch};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::Command;
 
-/// What a task of `soc.py` finds, in namespaces of its own.
+/// Result of a task of `soc.py`, in its own namespaces.
 fn found(task: &str) -> Option<Value> {
     if let Some(why) = crate::real::missing() {
         let _ = writeln!(stderr(), "SKIPPED: a test of the loop of SoC: {why}");
@@ -16,7 +16,7 @@ fn found(task: &str) -> Option<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/soc.py");
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    // Without files of bytecode beside the script.
+    // `-B`: no bytecode files beside the script.
     command.args(["python3", "-B"]).arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
     let output = command.output().expect("unshare starts");
     let err = String::from_utf8_lossy(&output.stderr);
@@ -24,7 +24,7 @@ fn found(task: &str) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
 }
 
-/// Three shares are within 5 % of those that weights have.
+/// Checks that three shares are within 5 % of those given by the weights.
 fn assert_shares(found: &Value, weights: [f64; 3]) {
     let sum: f64 = weights.iter().sum();
     for (share, weight) in found["shares"].as_array().expect("three").iter().zip(weights) {
@@ -33,7 +33,7 @@ fn assert_shares(found: &Value, weights: [f64; 3]) {
     }
 }
 
-/// SoC of 14, 10 and 4 dB are weights of 1, 0.8 and 0.2 by pw.
+/// Weights by pw for SoC of 14, 10 and 4 dB: 1, 0.8 and 0.2.
 const BY_PW: [f64; 3] = [1.0, 0.8, 0.2];
 
 #[test]
@@ -58,7 +58,7 @@ fn our_own_scheduler_shares_as_those_of_the_kernel() {
 fn whatever_a_frame_is_it_passes_our_own_scheduler() {
     let Some(found) = found("plane-frames") else { return };
     let kinds = ["tcp", "jumbo", "fragments", "vlan", "broadcast", "multicast", "ipv6", "other"];
-    // 8 MiB would be a thousand frames of 9000 bytes.
+    // 8 MiB in frames of 9000 bytes would be a thousand frames.
     assert!(found["pieces"]["sent"].as_u64().expect("a count") < 800, "{found}");
     for kind in kinds.iter().chain(&["working", "whole", "restored"]) {
         assert_eq!(found[kind], true, "{kind}: {found}");
@@ -89,18 +89,18 @@ fn stations_behind_a_router_have_shares_of_their_own() {
         [&found["addresses"]["02:00:00:00:01:01"], &found["addresses"]["02:00:00:00:01:02"]];
     assert_eq!(addresses, ["10.80.1.2", "fd80:2::2"], "{found}");
     assert!(found["challenges"].as_u64().expect("a count") >= 2, "{found}");
-    // A neighbour's address, claimed by a thief who cannot receive there, is nobody's.
+    // An attacker who cannot receive at a neighbour's address claims it without effect.
     assert_eq!(found["stolen"], 0, "{found}");
 }
 
-/// pw at 4 dB is 0.2, and 1 at 14 dB; voice has 1 at any level.
+/// pw is 0.2 at 4 dB and 1 at 14 dB; voice has weight 1 at any level.
 #[test]
 fn kinds_of_traffic_follow_policies_of_their_own() {
     let Some(found) = found("classes") else { return };
     assert_shares(&found, [1.0, 0.2, 1.0]);
 }
 
-/// At 16 kbps 50 kB are 25 s of data, longer than a station waits for an answer.
+/// At 16 kbps 50 kB are 25 s of data, which is longer than a station waits for an answer.
 #[test]
 fn answers_do_not_wait_behind_data() {
     let Some(found) = found("answered") else { return };
@@ -110,7 +110,7 @@ fn answers_do_not_wait_behind_data() {
 #[test]
 fn a_hostile_station_moves_no_weight_and_no_memory() {
     let Some(found) = found("hostile") else { return };
-    // pw at 10 dB, for the only station that has ever reported.
+    // The weight by pw at 10 dB, of the only station that has ever reported.
     let weights = found["weights"].as_object().expect("weights");
     let victim = weights["02:00:00:00:00:02"].as_f64().expect("a number");
     assert!(weights.len() == 1 && (victim - 0.8).abs() < 1e-3, "{found}");
@@ -130,7 +130,7 @@ fn what_was_recorded_is_worth_nothing_after_a_new_start() {
 fn kill_9_at_any_moment_leaves_the_interface_as_it_was() {
     let Some(found) = found("killed") else { return };
     assert_eq!(found["seen"], 2, "{found}");
-    // At least six before each of eight kills in mid-change.
+    // At least six changes before each of eight kills during a change.
     assert!(found["changes"].as_u64().expect("a count") >= 48, "{found}");
 }
 
@@ -165,7 +165,7 @@ fn a_station_that_nobody_knows_is_paired_by_a_code() {
     assert!(late.contains("no access point gave a key within 1 s"), "{late}");
     assert!(text(&found["again"][0]).contains("there is such a file"), "{found}");
     assert_eq!((&found["late"][1], &found["again"][1]), (&1.into(), &2.into()), "{found}");
-    // The access point that runs beside takes none of this for reports.
+    // The access point on the same host does not take any of this for reports.
     assert_eq!(found["refused"], serde_json::json!({}), "{found}");
 }
 

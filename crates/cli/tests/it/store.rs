@@ -1,5 +1,5 @@
-//! The store of results: `reproduce` makes what is missing there and comes to the same, and what is
-//! wrong with a store is said and survived.
+//! The store of results: `reproduce` only makes the runs that are missing there and gives the same
+//! results. Errors of a store are reported and do not prevent a result.
 
 use crate::common::{ends_with, fairwave, json, scratch};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The cheapest study.
+/// The study with the shortest runs.
 const STUDY: [&str; 2] = ["reproduce", "ap-buffer"];
 
 /// The store that the tests' commands use where none is named.
@@ -21,7 +21,7 @@ fn results(place: &Path) -> u64 {
     versions.as_array().expect("a list").iter().filter_map(|of| of["results"].as_u64()).sum()
 }
 
-/// Starts a command whose standard error is heard.
+/// Starts a command whose standard error is read.
 fn started(mut command: Command) -> (Child, impl BufRead) {
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
@@ -29,7 +29,7 @@ fn started(mut command: Command) -> (Child, impl BufRead) {
     (child, said)
 }
 
-/// Interrupts a command in good order, and gives its exit code and what else it said.
+/// Interrupts a command. Returns its exit code and its remaining messages.
 fn interrupted(mut child: Child, mut said: impl BufRead) -> (Option<i32>, String) {
     let kill = format!("kill -INT {}", child.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
@@ -57,7 +57,7 @@ fn a_study_that_is_interrupted_keeps_its_runs_and_says_so() {
     assert!(store(place.path()).join("000001.runs").exists());
 }
 
-/// A file system of two pages: the lock takes one, and the first results the other.
+/// A file system of two pages: one for the lock, and one for the first results.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_said_once_and_survived() {
@@ -122,7 +122,7 @@ fn a_store_is_seen_bounded_verified_and_cleared() {
     ends_with(2, place.path(), &["store", "clear", "--json"]);
 }
 
-/// What a study prints as JSON, without what it took, its page for docs, and its report.
+/// A study's output as JSON, without its cost, its page for docs, and its report.
 fn reproduced(place: &Path, more: &[&str]) -> (Value, String, String) {
     let out = ["--force", "--out", "out", "--quiet"];
     let args = |kind| [&STUDY[..], &out, &[kind], more].concat();
@@ -168,7 +168,7 @@ fn slow_killed_at_many_moments_and_beside_another_it_comes_to_the_same() {
     let made = results(place.path());
     assert_eq!(reproduced(place.path(), &[]), expected);
     assert_eq!(results(place.path()), made, "and once only");
-    // It stays in its file, and is named.
+    // It stays in its file, and is reported.
     let (_, err) = ends_with(1, place.path(), &["store", "verify"]);
     assert!(err.contains("7 places damaged"), "{err}");
 }

@@ -1,4 +1,4 @@
-//! What a sweep answers: means and intervals by point, and how to have one of its runs.
+//! Results of a sweep: means and intervals by point, and the repetition of one of its runs.
 
 use crate::common::{ends_with, json, scratch, tiny};
 use std::fs;
@@ -23,7 +23,7 @@ fn a_sweep_gives_means_and_intervals_by_point() {
     let goodput = &point["metrics"]["goodput_mbps"];
     let mean = (bps(0) + bps(1)) / 2e6;
     assert!((goodput["mean"].as_f64().unwrap() - mean).abs() < 1e-9, "{goodput}");
-    // Student's t for one degree of freedom is 12.706; of two values s / sqrt(2) is half their
+    // Student's t for one degree of freedom is 12.706. For two values, s / sqrt(2) is half their
     // distance.
     let half = 12.706 * (bps(0) - bps(1)).abs() / 2e6;
     assert!((goodput["half_width"].as_f64().unwrap() / half - 1.0).abs() < 1e-3, "{goodput}");

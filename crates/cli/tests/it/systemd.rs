@@ -1,15 +1,15 @@
-//! The units of systemd: it accepts them, finds them closed, and their commands are ours.
+//! The systemd units: systemd accepts them, rates their exposure as low, and their commands parse.
 
 use crate::common::{fairwave, scratch};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where an installed command is.
+/// Path of the installed command.
 const INSTALLED: &str = "/usr/bin/fairwave";
-/// The greatest exposure that `systemd-analyze security` may find, in tenths of its scale of 10. A
-/// transparent proxy sets up rules and sockets before it gives its rights up; who shares an
-/// interface has to be root.
+/// Maximum exposure that `systemd-analyze security` may find, in tenths of its scale of 10. A
+/// transparent proxy sets up rules and sockets before it drops its privileges; a service that
+/// shares an interface must be root.
 fn exposure_most(unit: &Path) -> &'static str {
     let is = |name: &str| unit.ends_with(name);
     if is("fairwave-proxy.service") || is("fairwave-soc-ap.service") { "28" } else { "15" }
@@ -22,7 +22,7 @@ fn units() -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|end| end == "service")).collect()
 }
 
-/// What `systemd-analyze` finds.
+/// Runs `systemd-analyze` on a unit.
 fn analyse(args: &[&str], unit: &Path) {
     let output = Command::new("systemd-analyze").args(args).arg(unit).output();
     let output = output.unwrap_or_else(|error| {
@@ -41,7 +41,7 @@ fn units_are_accepted_and_closed() {
     for unit in units() {
         let text = fs::read_to_string(&unit).expect("a unit");
         assert!(text.contains(&format!("ExecStart={INSTALLED} ")), "{}", unit.display());
-        // The command that is judged has to be there.
+        // systemd checks that the command exists.
         let here = text.replace(INSTALLED, env!("CARGO_BIN_EXE_fairwave"));
         let copy = place.path().join(unit.file_name().expect("a name"));
         fs::write(&copy, here).expect("it is written");
@@ -53,8 +53,8 @@ fn units_are_accepted_and_closed() {
     }
 }
 
-/// The arguments are those that the command takes: without the file of keys or targets that they
-/// name it refuses these, and no other.
+/// The command accepts the units' arguments. Their files of keys or targets do not exist here, so
+/// the command must refuse these and nothing else.
 #[test]
 fn commands_of_units_take_their_arguments() {
     let place = scratch();

@@ -1,4 +1,4 @@
-//! `fairwave trace` on the command line: what it says of captures, good and bad.
+//! `fairwave trace` on the command line, with good and bad captures.
 
 use crate::common::{ends_with, fairwave, json, scratch, tiny_run};
 use std::fs;
@@ -35,7 +35,7 @@ fn what_is_no_capture_ends_with_2_and_what_cannot_be_read_with_1() {
     ends_with(2, place.path(), &["trace", "text", "--seed", "1"]);
 }
 
-/// A terminal must not be steered by the name of a file.
+/// The name of a file must not control the terminal.
 #[test]
 fn escape_characters_in_a_name_are_spelt_out() {
     let place = scratch();

@@ -1,13 +1,13 @@
-//! Captures of real programs whose limit is known, made by `cargo xtask captures` with offloads on:
-//! both ends have to tell the truth, and both together what was lost between them. The whole set is
-//! judged in results/captures.md.
+//! Captures of real programs with a known limit, made by `cargo xtask captures` with offloads on.
+//! The verdict at both ends must be correct, and the comparison of both must find the losses
+//! between them. The results for the whole set are in results/captures.md.
 
 use crate::common::{ends_with, json, scratch};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A case: its name, what limited it (nothing is said of UDP), and how many packets the path and
-/// its queues dropped towards the receiver and back.
+/// A case: its name, its limit (`None` for UDP), and the number of packets that the path and its
+/// queues dropped towards the receiver and back.
 struct Case(&'static str, Option<&'static str>, [u64; 2]);
 
 const CASES: [Case; 7] = [
@@ -20,20 +20,20 @@ const CASES: [Case; 7] = [
     Case("rtp-ffmpeg-on", None, [3, 0]),
 ];
 
-/// The hosts at which each was captured.
+/// The hosts at which each transfer was captured.
 const ENDS: [&str; 2] = ["sender", "receiver"];
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures")
 }
 
-/// What is said at the sender and at the receiver.
+/// Verdicts at the sender and at the receiver.
 fn ends(case: &Case) -> [Value; 2] {
     ["sender", "receiver"]
         .map(|end| json(&data(), &["trace", &format!("{}-{end}.pcap.gz", case.0)]))
 }
 
-/// What the end sent that sent more, on the stream that carried most.
+/// The busier direction of the busiest stream.
 fn way(streams: &Value) -> &Value {
     let ways = streams.as_array().expect("a list of streams").iter();
     let ways = ways.flat_map(|stream| [&stream["a_sent"], &stream["b_sent"]]);
@@ -58,7 +58,7 @@ fn both_ends_of_a_connection_find_what_limited_it() {
         for (told, end) in ends(case).iter().zip(ENDS) {
             let one = main_connection(told);
             assert_eq!(one["limit"], limit, "{} at the {end}", case.0);
-            // The lines of a session come from the host that the copies go to.
+            // The terminal lines of a session come from the host to which the copies go.
             let near = if case.0.contains("ssh") { ["receiver", "sender"] } else { ENDS };
             assert_eq!(one["captured_near"], near[usize::from(end == ENDS[1])], "{}", case.0);
         }
@@ -114,15 +114,15 @@ fn repairs_by_sack_have_a_name() {
     assert!(out.contains("Captured near the sender"), "{out}");
 }
 
-/// An upload over a radio that loses one segment in thirty, and delays others by its attempts.
+/// An upload over a radio that loses one segment in thirty, and delays others by retries.
 const RADIO: &str = "duration = \"8 s\"\n[cell]\nstandard = \"802.11a\"\nshort_retry_limit = 3\n\
     errors = { data = 0.3 }\n[[node]]\nname = \"ap\"\nkind = \"access-point\"\n\
     [[node]]\nname = \"sta\"\nkind = \"station\"\n[[node]]\nname = \"server\"\nkind = \"host\"\n\
     [[link]]\nends = [\"ap\", \"server\"]\nrate = \"1 Gbps\"\n[tcp]\nstack = \"linux-6\"\n\
     [[flow]]\nname = \"up\"\nfrom = \"sta\"\nto = \"server\"\n";
 
-/// The window that losses leave fills a short path, and its goodput is nearly that without losses;
-/// on a longer path it does not. The goodput is the truth here: 15.6 Mbps without losses.
+/// On a short path the window after losses suffices, and the goodput is nearly that without losses;
+/// on a longer path it does not. The reference is the goodput: 15.6 Mbps without losses.
 #[test]
 fn losses_of_a_radio_limit_where_they_cost_goodput() {
     let place = scratch();
@@ -140,8 +140,8 @@ fn losses_of_a_radio_limit_where_they_cost_goodput() {
     }
 }
 
-/// Downloads in A-MPDUs of up to 256 MPDUs come to a station in bursts, with pauses longer than the
-/// path's least round trip: a greedy sender must not look idle there.
+/// Downloads in A-MPDUs of up to 256 MPDUs reach a station in bursts, with pauses longer than the
+/// path's minimum round-trip time. A greedy sender must not appear idle there.
 const BURSTS: &str = "duration = \"3 s\"\n[cell]\nstandard = \"802.11ax\"\nwidth = \"80 MHz\"\n\
     ampdu_frames = 256\n[[node]]\nname = \"ap\"\nkind = \"access-point\"\nmcs = 9\n\
     queue = { discipline = \"fq-codel\" }\n[[node]]\nname = \"sta\"\nkind = \"station\"\n\
@@ -164,7 +164,7 @@ fn pauses_between_bursts_are_not_those_of_an_application() {
     assert_eq!([limit("server"), limit("sta4")], ["path", "path"]);
 }
 
-/// A router's tap has each packet twice, coming and going.
+/// A router's tap captures each packet twice, incoming and outgoing.
 const ROUTED: &str = "duration = \"3 s\"\n[[node]]\nname = \"a\"\nkind = \"host\"\n\
     [[node]]\nname = \"router\"\nkind = \"host\"\n[[node]]\nname = \"b\"\nkind = \"host\"\n\
     [[link]]\nends = [\"a\", \"router\"]\nrate = \"100 Mbps\"\n\

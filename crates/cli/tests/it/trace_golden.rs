@@ -1,6 +1,6 @@
-//! What `fairwave trace` says of a small capture of real traffic, word for word. The capture was
-//! made by tcpdump at the sender's link: two uploads of 150 kB over a router that lost 8 of 100
-//! data packets, and 23 numbered datagrams.
+//! The exact output of `fairwave trace` for a small capture of real traffic. tcpdump made it at the
+//! sender's link: two uploads of 150 kB over a router that lost 8 of 100 data packets, and 23
+//! numbered datagrams.
 
 use crate::common::ends_with;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The tutorial's commands print what the page shows. Tables that it leaves out are counted there,
-//! as `... (12 lines)`; `bless` writes the tables anew that the page has.
+//! The tutorial's commands print the outputs shown on the page. Tables that the page leaves out are
+//! counted there, as `... (12 lines)`. `bless` rewrites the tables on the page.
 
 use crate::common::{json, scratch};
 use std::fs;
@@ -14,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a command of the page prints, run by a shell as a reader would.
+/// Output of a command of the page, run by a shell as a reader would.
 fn printed(directory: &Path, command: &str) -> String {
     let line = command.replacen("fairwave", "\"$FAIRWAVE\"", 1);
     let output = Command::new("sh")
@@ -27,11 +27,11 @@ fn printed(directory: &Path, command: &str) -> String {
     String::from_utf8(output.stdout).expect("it prints UTF-8")
 }
 
-/// What begins a line that stands for tables which the page does not show.
+/// Beginning of a line that replaces tables on the page.
 const LEFT_OUT: &str = "... (";
 
-/// An output as the page shows it: the tables whose first lines it has, and for others a line that
-/// says how many lines they take.
+/// An output in the form of the page: with the tables whose first lines the page has, and a line
+/// with the number of lines in place of the others.
 fn shortened(shown: &str, printed: &str) -> String {
     let tables: Vec<&str> = printed.trim_end().split("\n\n").collect();
     if tables.len() == 1 {
@@ -51,14 +51,14 @@ fn shortened(shown: &str, printed: &str) -> String {
     kept.join("\n\n") + "\n"
 }
 
-/// The line that stands for these tables.
+/// The line that replaces these tables.
 fn left_out(tables: &[&str]) -> Option<String> {
     let lines: usize = tables.iter().map(|table| table.lines().count()).sum();
     let blank = tables.len().checked_sub(1)?;
     Some(format!("{LEFT_OUT}{} lines)", lines + blank))
 }
 
-/// The page with what its commands print now.
+/// The page with its commands' present output.
 fn anew(page: &str, directory: &Path) -> String {
     let mut parts = page.split("```\n");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -75,7 +75,7 @@ fn anew(page: &str, directory: &Path) -> String {
     text
 }
 
-/// A place with the scenario, as the directory of the project has it.
+/// A directory with the scenario, like that of the project.
 fn project() -> tempfile::TempDir {
     let place = scratch();
     fs::create_dir(place.path().join("scenarios")).expect("a directory");
@@ -83,7 +83,7 @@ fn project() -> tempfile::TempDir {
     place
 }
 
-/// What the page says in words: shaping helps the call, and neither of the others does.
+/// The page's statement: shaping helps the call, and neither of the other two does.
 fn the_words_are_true(directory: &Path) {
     let mean = |variant: &str, figure: &str| {
         let second = format!("out/home/variant={variant}");

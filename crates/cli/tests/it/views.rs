@@ -1,4 +1,4 @@
-//! What is made from the code: completion scripts, manual pages, the schema in `docs`.
+//! Files generated from the code: completion scripts, manual pages, the schema in `docs`.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use crate::common::{ends_with, scratch};
 use std::fs;
 use std::path::Path;
 
-/// What every view must know.
+/// Commands that every generated file must contain.
 const COMMANDS: [&str; 18] = [
     "run",
     "sweep",
@@ -40,7 +40,7 @@ fn each_shell_gets_a_script_that_knows_every_command() {
     }
 }
 
-/// Commands on real networks and kernels: words that have been typed, and what may come next.
+/// Commands on real networks and kernels: words already typed, and an expected completion.
 const LIVE: &[(&[&str], &str)] = &[
     (&["probe", "--"], "--reverse"),
     (&["probe", "serve", "--"], "--max-bytes"),
@@ -64,7 +64,7 @@ const LIVE: &[(&[&str], &str)] = &[
     (&["cc", "status", "--"], "--json"),
 ];
 
-/// Bash is asked as it asks when somebody types Tab.
+/// Requests completions from bash as the Tab key does.
 #[test]
 fn bash_completes_every_live_command() {
     let place = scratch();
@@ -80,7 +80,7 @@ fn bash_completes_every_live_command() {
             before.last().unwrap_or(&"fairwave"),
         ));
     }
-    // In a file, as an argument may have 128 KiB at most (MAX_ARG_STRLEN).
+    // The script is a file, since an argument may have at most 128 KiB (MAX_ARG_STRLEN).
     let file = place.path().join("asked.bash");
     fs::write(&file, asked).expect("written");
     let output = std::process::Command::new("bash").arg("--norc").arg(&file).output();

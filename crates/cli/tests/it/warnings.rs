@@ -1,4 +1,4 @@
-//! Zeros that mean something else than they say are told of, in a check and in every run.
+//! Misleading zeros are reported in warnings, by `check` and in every run.
 
 use crate::common::{ends_with, json, scratch};
 use std::fs;
@@ -68,7 +68,8 @@ fn what_is_complete_within_the_warm_up_is_told_of() {
     assert!(err.contains("flow up: it was complete at") && err.contains("warm-up"), "{err}");
 }
 
-/// Beside downloads of 20 Mbps a call has less than a tenth of an equal share, and all it wants.
+/// Beside downloads of 20 Mbps a call has less than a tenth of an equal share, but all that it
+/// needs.
 #[test]
 fn a_call_at_its_offered_rate_does_not_starve() {
     let place = scratch();
@@ -95,7 +96,7 @@ fn what_aqm_drops_is_in_the_table_of_queues() {
     assert_ne!(column(table[2]), "0", "{out}");
 }
 
-/// Names and values come from files of others: none of them commands a terminal.
+/// Names and values come from files of others and must not control the terminal.
 #[test]
 fn escape_characters_never_reach_a_terminal() {
     let place = scratch();
@@ -118,7 +119,7 @@ fn escape_characters_never_reach_a_terminal() {
     assert!(text.contains("[31ms.toml") && !text.contains(escape), "{text:?}");
 }
 
-/// Each seed sends another number of packets that do not arrive: it is one warning all the same.
+/// The number of lost packets differs between seeds, but there is only one warning.
 #[test]
 fn a_sweep_tells_of_what_is_the_same_in_its_runs_once() {
     let place = scratch();

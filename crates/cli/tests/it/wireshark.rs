@@ -1,5 +1,5 @@
-//! The dissector of `docs/wireshark` on captures of Fairwave's own formats: tshark reads what the
-//! flows have said, as often as they count it.
+//! The dissector of `docs/wireshark` on captures of Fairwave's own formats: tshark finds the
+//! messages that the flows have counted.
 
 use crate::common::{self, ends_with, scratch, tshark};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Two ways from a host to a server.
+/// Two paths from a host to a server.
 const WAYS: &str = r#"# What does Wireshark see of Fairwave's own formats?
 title = "Two ways: for tests"
 duration = "10 s"
@@ -37,7 +37,7 @@ to = "server"
 size = "1 MB"
 "#;
 
-/// What a run of both ways came to.
+/// Results of a run with both paths.
 struct Run {
     place: TempDir,
     flow: Value,
@@ -60,7 +60,7 @@ impl Run {
     }
 }
 
-/// What loads the dissector.
+/// Arguments that load the dissector.
 fn dissector() -> [String; 4] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let script = format!("lua_script:{}", root.join("docs/wireshark/fairwave.lua").display());
@@ -74,20 +74,20 @@ fn frames(capture: &Path, filter: &str, further: &[&str]) -> Vec<String> {
     tshark(&[&args[..], &["-n", "-Y", filter], further].concat(), capture)
 }
 
-/// How many frames pass each of `filters`.
+/// Number of frames that pass each of `filters`.
 fn counts(capture: &Path, filters: &[&str]) -> Vec<usize> {
     let dissector = dissector();
     let args: Vec<&str> = dissector.iter().map(String::as_str).collect();
     common::counts(&args, capture, filters)
 }
 
-/// Errors and warnings of any dissector; of what is lost and sent again, frames are not guilty.
+/// Errors and warnings of any dissector. Losses and retransmissions are no errors of the frames.
 const WRONG: &str = "_ws.malformed || _ws.lua.error || fwshake.cut || fwmulti.cut \
                      || (_ws.expert.severity >= 6291456 && !tcp.analysis.flags) \
                      || ip.checksum.status == 0 || tcp.checksum.status == 0 \
                      || udp.checksum.status == 0";
 
-/// The same where nothing is wrong.
+/// The same, after a check that there are no errors.
 fn counts_of_right(capture: &Path, filters: &[&str]) -> Vec<usize> {
     let mut counts = counts(capture, &[filters, &[WRONG]].concat());
     if counts.pop() != Some(0) {
@@ -132,7 +132,7 @@ fn wireshark_counts_what_a_shake_flow_counts() {
     assert_ne!(server[6], 0, "losses leave gaps");
 }
 
-/// A capture of the first bytes of each packet is no capture of malformed messages.
+/// A capture of only the first bytes of each packet does not contain malformed messages.
 #[test]
 fn wireshark_does_not_blame_messages_for_a_snap_length() {
     let run = Run::of(SHAKE, &["record.snap_length=90 B"]);

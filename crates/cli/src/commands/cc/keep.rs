@@ -1,5 +1,5 @@
-//! `fairwave cc load --for`: a process of its own holds the laws, so that they go with it however
-//! it ends.
+//! `fairwave cc load --for`: a separate process holds the algorithms, so that they are unloaded
+//! when it ends, for any reason.
 
 use super::told::{announce, done};
 use crate::args::Common;
@@ -12,10 +12,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the keeper says when the laws are loaded.
+/// Line that the keeper prints when the algorithms are loaded.
 const READY: &str = "ready";
 
-/// Starts the keeper, and waits until the laws are loaded.
+/// Starts the keeper, and waits until the algorithms are loaded.
 pub(crate) fn start(
     common: &Common,
     pin: Option<&Path>,
@@ -29,6 +29,7 @@ pub(crate) fn start(
     let mut keeper = Command::new(own_program()?);
     keeper.args(["cc", "keep", "--for", &format!("{}ns", lasts.as_nanos())]).args(names);
     keeper.args(pin.iter().flat_map(|pin| [Path::new("--pin"), pin]));
+    // Like a daemon, the keeper works in `/`, so that it keeps no mounted file system busy.
     keeper.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped());
     let mut keeper = keeper.stderr(Stdio::piped()).spawn().map_err(Failure::run)?;
     let mut said = String::new();
@@ -42,27 +43,28 @@ pub(crate) fn start(
     Err(Failure::Run(said.trim().trim_start_matches("error: ").to_owned()))
 }
 
-/// Holds the laws for the time.
+/// Holds the algorithms for the time.
 pub(crate) fn keep(
     pin: Option<&Path>,
     laws: &[&'static Law],
     lasts: Duration,
 ) -> Result<(), Failure> {
-    // The terminal that started this may be closed.
+    // A new session: closing the terminal that started the command must not end the keeper.
     let _ = rustix::process::setsid();
     let store = Store::ready(pin)?;
     let held =
         laws.iter().map(|law| load(&store, law, Life::Held)).collect::<Result<Vec<_>, _>>()?;
     let mut out = std::io::stdout();
     writeln!(out, "{READY}").and_then(|()| out.flush())?;
-    // Whoever started this reads no more, and output of a later error would end the process.
+    // The parent reads no further output. Printing into the closed pipe would fail and end the
+    // process.
     let _ = rustix::stdio::dup2_stdout(std::fs::File::open("/dev/null").map_err(Failure::run)?);
     wait(lasts);
     drop(held);
     Ok(())
 }
 
-/// Lets the time pass that the laws shall stay.
+/// Sleeps for the time for which the algorithms stay loaded.
 fn wait(lasts: Duration) {
     let second = 1_000_000_000;
     let time = Timespec {
@@ -73,6 +75,7 @@ fn wait(lasts: Duration) {
     while let rustix::thread::NanosleepRelativeResult::Interrupted(rest) =
         rustix::thread::nanosleep(&left)
     {
+        // A signal that does not end the process must not shorten the time.
         left = rest;
     }
 }

@@ -11,10 +11,10 @@ use prometheus_client::metrics::MetricType;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What the names of metrics begin with.
+/// Prefix of the metrics' names.
 const PREFIX: &str = "fairwave_cc";
 
-/// Serves them until it is interrupted.
+/// Serves the metrics until the process is interrupted.
 pub(crate) fn serve(store: Store, at: SocketAddr) -> Result<(), Failure> {
     let mut watcher = Watcher::new()?;
     metrics::serve(at, PREFIX, move || {
@@ -24,7 +24,7 @@ pub(crate) fn serve(store: Store, at: SocketAddr) -> Result<(), Failure> {
     })
 }
 
-/// What one request is answered with.
+/// Figures for one request.
 #[derive(Debug)]
 struct Figures {
     found: Vec<CcConnection>,
@@ -46,7 +46,7 @@ const GAUGES: [Gauge; 7] = [
     }),
 ];
 
-/// A metric of a law: its name without `_total`, its help, and its value.
+/// A metric of an algorithm: its name without `_total`, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&Totals) -> u64);
 
 const COUNTERS: [Counter; 5] = [

@@ -1,4 +1,4 @@
-//! What `fairwave cc` shows: laws, connections, costs.
+//! Tables and JSON of `fairwave cc`: algorithms, connections, costs.
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -10,7 +10,7 @@ use fairwave_bpf::{LAWS, Listener, Store, Watcher, list as laws, registered, tot
 use rustix::time::Timespec;
 use serde_json::json;
 
-/// Every law, loaded or not.
+/// Shows every algorithm, loaded or not.
 pub(crate) fn list(common: &Common, store: &Store) -> Result<(), Failure> {
     let found: Vec<CcLaw> = laws(store)?.iter().map(CcLaw::of).collect();
     if common.json {
@@ -28,13 +28,13 @@ pub(crate) fn list(common: &Common, store: &Store) -> Result<(), Failure> {
     Ok(output::print(&table.render())?)
 }
 
-/// Words in a column of which all others have these lengths, to the left: tables put what is behind
-/// their first column to the right.
+/// Pads a word on the right to the longest of `lengths`. Tables align all columns but the first to
+/// the right, so padding makes this column left-aligned.
 fn left(words: &str, lengths: impl Iterator<Item = usize>) -> String {
     format!("{words:<width$}", width = lengths.max().unwrap_or(0))
 }
 
-/// The connections of all laws that are loaded.
+/// The connections of all loaded algorithms.
 pub(crate) fn connections(
     store: &Store,
     watcher: &mut Watcher,
@@ -44,7 +44,7 @@ pub(crate) fn connections(
     for law in &LAWS {
         if registered.iter().any(|name| name == law.name) {
             match watcher.connections(store, law) {
-                // Unloaded since, or loaded by somebody else.
+                // Unloaded in the meantime, or loaded by another program.
                 Err(fairwave_bpf::Error::NotLoaded { .. }) => {}
                 connections => {
                     found.extend(connections?.iter().map(|one| CcConnection::of(law.name, one)));
@@ -64,7 +64,7 @@ pub(crate) fn status(common: &Common, store: &Store) -> Result<(), Failure> {
     Ok(output::print(&connection_table(&found))?)
 }
 
-/// Shows the connections every second, and before them what laws have told meanwhile.
+/// Shows the events since the last look and then the connections, every second.
 pub(crate) fn watch(common: &Common, store: &Store) -> Result<(), Failure> {
     let (mut watcher, mut listener) = (Watcher::new()?, Listener::default());
     let (mut alone, mut missed) = (true, events_missed(store));
@@ -96,12 +96,12 @@ pub(crate) fn watch(common: &Common, store: &Store) -> Result<(), Failure> {
     }
 }
 
-/// Events for which the rings of the laws that are loaded had no room.
+/// Events that did not fit into the ring buffers of the loaded algorithms.
 fn events_missed(store: &Store) -> u64 {
     LAWS.iter().filter_map(|law| totals(store, law).ok()).map(|totals| totals.missed).sum()
 }
 
-/// A line for what happened to a connection.
+/// Prints an event of a connection in one line.
 fn show_told(common: &Common, told: &CcTold) -> Result<(), Failure> {
     if common.json {
         return Ok(output::print_raw(format!("{}\n", json!(told)).as_bytes())?);
@@ -148,7 +148,7 @@ fn connection_table(found: &[CcConnection]) -> String {
     table.render()
 }
 
-/// What laws cost, beside the kernel's.
+/// Shows the costs of algorithms, beside those of the kernel's own.
 pub(crate) fn costs(common: &Common, costs: &[Cost]) -> Result<(), Failure> {
     let floor = costs.iter().find(|cost| cost.name == "fw_b_floor");
     let floor = floor.and_then(Cost::nanoseconds_per_ack);

@@ -1,4 +1,4 @@
-//! `fairwave cc target`: what connections with TCP-AV aim at.
+//! `fairwave cc target`: target rates of connections with TCP-AV.
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -10,14 +10,14 @@ use fairwave_units::BitRate;
 use serde_json::json;
 use std::net::IpAddr;
 
-/// What was asked for.
+/// The requested target.
 pub(crate) struct Asked {
     pub(crate) rate: Option<BitRate>,
     pub(crate) cap: bool,
     pub(crate) floor: bool,
 }
 
-/// Sets, removes or lists targets; then lists what there is.
+/// Sets or removes a target if requested, then lists the targets.
 pub(crate) fn run(
     common: &Common,
     store: &Store,
@@ -69,7 +69,7 @@ fn show(common: &Common, store: &Store) -> Result<(), Failure> {
     Ok(output::print(&table.render())?)
 }
 
-/// As [`who`] reads it.
+/// The text that [`who`] parses to this value.
 fn spelling(who: &Who) -> String {
     match who {
         Who::Socket(cookie) => format!("socket:{cookie}"),
@@ -79,8 +79,8 @@ fn spelling(who: &Who) -> String {
     }
 }
 
-/// Whose target: `socket:COOKIE`, `cgroup:NUMBER`, a directory, or an address with or without the
-/// length of its prefix.
+/// Parses the owner of a target: `socket:COOKIE`, `cgroup:NUMBER`, a directory, or an address with
+/// or without a prefix length.
 fn who(text: &str) -> Result<Who, String> {
     let number = |digits: &str| digits.parse().map_err(|_| format!("{text}: expected a number"));
     if let Some(cookie) = text.strip_prefix("socket:") {

@@ -1,4 +1,4 @@
-//! What `fairwave cc` says when it has done something.
+//! Messages of `fairwave cc` after an action.
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -6,14 +6,14 @@ use crate::output;
 use fairwave_bpf::Store;
 use serde_json::json;
 
-/// Says what a user should know of a store that was made ready.
+/// Notes that the BPF file system was mounted for the store.
 pub(crate) fn announce(store: &Store) {
     if store.mounted() {
         output::note("mounted the BPF file system at /sys/fs/bpf; `unload --all` unmounts it");
     }
 }
 
-/// What was done to these laws.
+/// Reports the action done to these algorithms.
 pub(crate) fn done(common: &Common, what: &str, names: &[&str]) -> Result<(), Failure> {
     if common.json {
         return Ok(output::print_json(&json!({ what: names }))?);

@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long the trace is not looked at while little arrives.
+/// Maximum time between two reads of the trace while few events arrive.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Traces until the time is over or a signal arrives.
@@ -42,7 +42,7 @@ pub(crate) fn run(common: &Common, asked: &CcTrace) -> Result<(), Failure> {
     show(common, &traced)
 }
 
-/// Writes what arrives until the end, and counts it.
+/// Writes the events that arrive until the end. Returns their number.
 fn follow(
     common: &Common,
     tracer: &mut Tracer,
@@ -100,7 +100,7 @@ fn inode(netns: &Path) -> Result<u32, Failure> {
     u32::try_from(file.ino()).map_err(|_| usage("not a network namespace".to_owned()))
 }
 
-/// The table under way.
+/// The table while it is written.
 enum Sheet {
     Parquet(Box<TableWriter<Event>>),
     Csv(CsvWriter<Event>),

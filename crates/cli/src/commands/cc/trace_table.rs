@@ -1,4 +1,5 @@
-//! The columns of `fairwave cc trace`. Those that run directories have too are called the same.
+//! The columns of `fairwave cc trace`. They have the same names as in the tables of run
+//! directories.
 
 use fairwave_bpf::Event;
 use fairwave_lab::results::column::{integer, nanos, or_null, text, time};
@@ -59,7 +60,7 @@ pub(crate) const TRACE: Table<Event> = Table {
     ],
 };
 
-/// Segments of a connection's size as bytes.
+/// Converts a number of segments to bytes by the connection's MSS.
 fn bytes(event: &Event, segments: u32) -> Cell {
     Cell::unsigned(u64::from(segments) * u64::from(event.mss))
 }

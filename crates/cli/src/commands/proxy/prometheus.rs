@@ -10,10 +10,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the names of metrics begin with.
+/// Prefix of the metrics' names.
 const PREFIX: &str = "fairwave_proxy";
 
-/// The last report, for whoever asks.
+/// The most recent report, shared with the server of metrics.
 #[derive(Clone, Default)]
 pub(crate) struct Page(Option<Arc<Mutex<Report>>>);
 
@@ -26,7 +26,7 @@ pub(crate) fn start(at: Option<SocketAddr>) -> Result<Page, Failure> {
         let figures =
             move || Ok(Figures(shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
         if let Err(failure) = metrics::serve(at, PREFIX, figures) {
-            // The proxy does its work without.
+            // The proxy works without metrics.
             failure.report();
         }
     };
@@ -35,7 +35,7 @@ pub(crate) fn start(at: Option<SocketAddr>) -> Result<Page, Failure> {
 }
 
 impl Page {
-    /// Shows this from now on.
+    /// Publishes this report.
     pub(crate) fn show(&self, report: &Report) {
         if let Some(shared) = &self.0 {
             *shared.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
@@ -43,7 +43,7 @@ impl Page {
     }
 }
 
-/// What one request is answered with.
+/// Figures for one request.
 #[derive(Debug)]
 struct Figures(Report);
 

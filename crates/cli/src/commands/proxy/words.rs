@@ -1,14 +1,14 @@
-//! What the proxy says to people.
+//! Messages of the proxy.
 
 use crate::printed_proxy::{AchievedOutput, ProxyOutput, TargetOutput};
 use crate::table::{Table, mbps};
 use fairwave_units::several;
 use std::net::SocketAddr;
 
-/// Targets under way that are shown; all are in `--json`.
+/// Maximum number of active targets that are shown; `--json` has all.
 const ROWS: usize = 40;
 
-/// Where clients come, and how they are steered.
+/// The addresses for clients, and the means by which rates are controlled.
 pub(crate) fn greeting(
     addresses: &[SocketAddr],
     interfaces: &[String],
@@ -29,7 +29,7 @@ pub(crate) fn greeting(
     text + steered
 }
 
-/// What it came to.
+/// Results of the run.
 pub(crate) fn summary(found: &ProxyOutput) -> String {
     let mut text = format!(
         "Ran for {:.0} s: {}, {} of them still open; {} broke, {} were ended as idle.\n\
@@ -58,7 +58,7 @@ pub(crate) fn summary(found: &ProxyOutput) -> String {
     text + &targets(&found.targets)
 }
 
-/// "reached in 97 % of 5 s bins", and what that rests on.
+/// Text such as "reached in 97 % of 5 s bins", with the numbers behind it.
 fn achieved(found: &AchievedOutput, bin_s: f64) -> String {
     let Some(share) = found.share else {
         return format!("No {bin_s} s bin had a target and enough on offer.");

@@ -1,7 +1,7 @@
 //! `fairwave soc status --prometheus`: access points and their stations as metrics.
 //!
-//! What a radio tells has the names and labels of OpenWrt's collector `wifi_stations` of
-//! prometheus-node-exporter-lua, so that dashboards for routers work; the rest begins with
+//! Figures of radios have the names and labels of OpenWrt's collector `wifi_stations` of
+//! prometheus-node-exporter-lua, so that dashboards for routers work. The other names begin with
 //! `fairwave_soc`.
 
 use super::told;
@@ -15,12 +15,13 @@ use prometheus_client::metrics::MetricType;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Serves them until it is interrupted. An access point that is gone is one that is not told of.
+/// Serves the metrics until the process is interrupted. An access point that has ended disappears
+/// from the metrics.
 pub(super) fn serve(watching: Watching, at: SocketAddr) -> Result<(), Failure> {
     metrics::serve(at, "", move || Ok(Figures(told::found(&watching)?)))
 }
 
-/// What one request is answered with.
+/// Figures for one request.
 #[derive(Debug)]
 struct Figures(Vec<Status>);
 
@@ -42,7 +43,7 @@ const GAUGES: [Gauge; 6] = [
     }),
 ];
 
-/// The same that only grow; their names are without `_total`.
+/// Metrics of stations that only increase; their names are without `_total`.
 const STATION_COUNTERS: [Gauge; 3] = [
     ("fairwave_soc_station_retries", "Retransmissions of frames to it.", |one| {
         one.retries.map(|count| count as f64)
@@ -55,7 +56,7 @@ const STATION_COUNTERS: [Gauge; 3] = [
     }),
 ];
 
-/// A count of an access point: its name without `_total`, its help, and its value.
+/// A counter of an access point: its name without `_total`, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&Status) -> u64);
 
 const COUNTERS: [Counter; 4] = [
@@ -108,7 +109,7 @@ impl Figures {
         })
     }
 
-    /// Weights by class of traffic, and where the SoC of a station is from.
+    /// Weights by class of traffic, and the origin of each station's SoC.
     fn encode_shares(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let (name, help) = ("fairwave_soc_weight", "Weight of a class of traffic, from 0 to 1.");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -165,7 +166,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::collections::BTreeSet;
 
-    /// The dashboard that is shipped.
+    /// The dashboard in the packages.
     const DASHBOARD: &str = include_str!("../../../../../packaging/grafana/fairwave-soc.json");
 
     fn page() -> String {

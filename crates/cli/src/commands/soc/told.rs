@@ -1,4 +1,4 @@
-//! What access points on this machine know and do.
+//! State of the access points on this machine.
 
 use crate::args::Common;
 use crate::args::soc::Watching;
@@ -8,7 +8,7 @@ use fairwave_soc_tool::Error;
 use fairwave_soc_tool::command::tasks::{self, Told, status_told};
 use fairwave_soc_tool::status::Status;
 
-/// What the agent's errors mean to whoever typed the command.
+/// Converts an error of the agent to the failure of this command.
 pub(super) fn failure(error: Error) -> Failure {
     match error {
         Error::Usage(text) => Failure::Usage(text),
@@ -16,7 +16,7 @@ pub(super) fn failure(error: Error) -> Failure {
     }
 }
 
-/// The access points that are meant.
+/// The requested access points.
 pub(super) fn found(watching: &Watching) -> Result<Vec<Status>, Failure> {
     tasks::found(watching.interface.as_deref()).map_err(failure)
 }
@@ -26,7 +26,7 @@ pub(super) fn show(common: &Common, status: &Status) -> Result<(), Failure> {
     print(common, &status_told(status))
 }
 
-/// Prints a result as it is asked for.
+/// Prints a result in the requested form.
 pub(super) fn print(common: &Common, told: &Told) -> Result<(), Failure> {
     match common.json {
         true => Ok(output::print_json(&told.value)?),

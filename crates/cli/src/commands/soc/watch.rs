@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// From one look to the next.
+/// Interval between two updates.
 const EVERY: Duration = Duration::from_secs(1);
 /// Heads of the columns.
 const HEADS: [&str; 9] = [
@@ -30,8 +30,8 @@ const HEADS: [&str; 9] = [
     "retries",
 ];
 
-/// Shows them until interrupted, or until an access point is gone. The terminal is as before then,
-/// also where a signal such as SIGTERM ends it.
+/// Shows them until interrupted, or until an access point ends. Then the terminal is restored, also
+/// after a signal such as SIGTERM.
 pub(super) fn watch(common: &Common, watching: &Watching) -> Result<(), Failure> {
     let stop = stop::on(&stop::SIGNALS)?;
     if common.json || !stdout().is_terminal() {
@@ -50,7 +50,7 @@ pub(super) fn watch(common: &Common, watching: &Watching) -> Result<(), Failure>
     ended
 }
 
-/// A look every second, one below the other.
+/// Prints the status every second, one below the other.
 fn lines(common: &Common, watching: &Watching, stop: &AtomicBool) -> Result<(), Failure> {
     while !stop.load(Ordering::Relaxed) {
         for status in told::found(watching)? {

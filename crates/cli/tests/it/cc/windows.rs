@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Two flows of TCP and one of UDP over a wire of 10 Mbps, 20 ms there and back.
+/// Two flows of TCP and one of UDP over a wire of 10 Mbps with a round-trip time of 20 ms.
 const WIRE: &str = r#"# Which windows has the kernel?
 duration = "1200 ms"
 node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }]
@@ -53,11 +53,11 @@ fn each_ack_of_kernel_flows_has_a_row_and_is_drawn_beside_the_simulator() {
     for flow in ["reno", "cubic"] {
         let points = |y| series.points(&[("flow", flow)], y, 1.0).expect("points");
         let (windows, acked) = (points("cwnd_bytes"), points("acked_bytes"));
-        // Of more than 100 segments in a second every second one at least is acknowledged.
+        // Of more than 100 segments in a second, at least every second one is acknowledged.
         assert!(windows.len() > 50, "{flow}: {}", windows.len());
         let times = windows.iter().map(|(at, _)| *at);
         assert!(times.clone().is_sorted(), "{flow}");
-        // The handshake takes a round trip. Acknowledgements come after the end, too.
+        // The handshake takes a round trip. Acknowledgements also arrive after the end.
         assert!(times.clone().all(|at| (0.02..10.0).contains(&at)), "{flow}: {windows:?}");
         assert!(windows.iter().all(|(_, bytes)| *bytes >= 500.0), "{flow}: {windows:?}");
         assert!(acked.is_sorted_by(|a, b| a.1 <= b.1) && acked[acked.len() - 1].1 > 100_000.0);
@@ -84,7 +84,7 @@ fn windows_that_cannot_be_had_are_refused_with_the_reason() {
     let (_, err) = ends_with(2, place.path(), &emulate(&["--kernel-flows", "calls"]));
     assert!(err.contains("--windows: no flow of TCP is on the kernel's sockets"), "{err}");
     assert!(!place.path().join("kernel").exists());
-    // Root of a user namespace alone is nobody to the kernel's tracing.
+    // For the kernel's tracing, root of a user namespace has no privileges.
     let err = refused_inside(place.path(), &emulate(&["--kernel-flows", "reno"]));
     assert!(err.contains("needs root (CAP_BPF and CAP_PERFMON)"), "{err}");
 }

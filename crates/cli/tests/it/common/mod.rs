@@ -1,4 +1,4 @@
-//! What the tests of the command share: the command, and a place for its results.
+//! Functions for the tests of the command: running it, and directories for its results.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(crate) fn tiny() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tiny.toml")
 }
 
-/// A directory that goes away with the value.
+/// A directory that is removed with the value.
 pub(crate) fn scratch() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
@@ -19,17 +19,17 @@ pub(crate) fn scratch() -> TempDir {
 pub(crate) fn fairwave(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairwave"));
     command.args(args).current_dir(directory).env_remove("NO_COLOR");
-    // The user's own store of results is none of the tests' business.
+    // Tests must not use the user's own store of results.
     command.env("XDG_CACHE_HOME", directory.join(".cache"));
     command
 }
 
-/// Runs it to its end.
+/// Runs the command until it ends.
 pub(crate) fn output(directory: &Path, args: &[&str]) -> Output {
     fairwave(directory, args).output().expect("the command starts")
 }
 
-/// Runs it, checks its exit code, and gives standard output and error as text.
+/// Runs the command and checks its exit code. Returns standard output and error as text.
 pub(crate) fn ends_with(code: i32, directory: &Path, args: &[&str]) -> (String, String) {
     let output = output(directory, args);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
@@ -39,7 +39,7 @@ pub(crate) fn ends_with(code: i32, directory: &Path, args: &[&str]) -> (String, 
     (out, err)
 }
 
-/// Runs it with `--json` and parses what it prints.
+/// Runs the command with `--json` and parses its output.
 pub(crate) fn json(directory: &Path, args: &[&str]) -> Value {
     let (out, err) = ends_with(0, directory, &[args, &["--json"]].concat());
     assert_eq!(err, "", "with --json standard error is silent");
@@ -54,25 +54,25 @@ pub(crate) fn tiny_run(out: &str) -> Vec<String> {
     args.map(str::to_owned).to_vec()
 }
 
-/// Lines that tshark prints for the frames that pass `filter`, checksums verified.
+/// Lines that tshark prints for the frames that pass `filter`, with checksums verified.
 pub(crate) fn frames(capture: &Path, filter: &str) -> Vec<String> {
     tshark(&["-n", "-Y", filter], capture)
 }
 
-/// How many frames pass each of `filters`, in which no comma is, by one run of tshark with these
-/// arguments, checksums verified. A run for each filter would read the capture as often.
+/// Number of frames that pass each of `filters`, which may not contain a comma, with checksums
+/// verified. One run of tshark with these arguments counts all, since each run reads the capture.
 pub(crate) fn counts(args: &[&str], capture: &Path, filters: &[&str]) -> Vec<usize> {
     assert!(filters.iter().all(|filter| !filter.contains(',')), "a comma parts filters");
     let statistics = format!("io,stat,0,{}", filters.join(","));
     let lines = tshark(&[args, &["-n", "-q", "-z", &statistics]].concat(), capture);
-    // The table's one row is of the whole capture: frames and bytes for each filter.
+    // The table has a single row for the whole capture: frames and bytes for each filter.
     let row = lines.iter().find(|line| line.contains("<>")).expect("a row of statistics");
     let cells: Vec<usize> = row.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
     assert_eq!(cells.len(), 2 * filters.len(), "{lines:#?}");
     cells.into_iter().step_by(2).collect()
 }
 
-/// Lines that tshark prints of a capture with these arguments, checksums verified.
+/// Lines that tshark prints for a capture with these arguments, with checksums verified.
 pub(crate) fn tshark(args: &[&str], capture: &Path) -> Vec<String> {
     let mut tshark = Command::new("tshark");
     for check in ["ip", "tcp", "udp", "wlan"] {

@@ -1,13 +1,13 @@
-//! What an emulation leaves behind: nothing, however it ends.
+//! An emulation leaves nothing behind, however it ends.
 
 use super::{Site, machine_can};
 use std::fs;
 use std::process::Command;
 
-/// Runs in namespaces of its own, so that what others do on the machine is not seen. Processes,
+/// Runs in its own namespaces, so that it does not see other activity on the machine. Processes,
 /// interfaces and mounts are compared before and after; a zombie is one of them until it is reaped.
-/// `/tmp` is its own for the same reason: compilers and other tests make and remove files in the
-/// machine's at any time. Of that only the test's place and the command are seen.
+/// `/tmp` is separate for the same reason: compilers and other tests make and remove files in the
+/// machine's at any time. Only the test's directory and the command are visible from there.
 pub(super) const AUDIT: &str = r#"
 mount -t proc proc /proc
 exec 8< "$PLACE" 9< "${BINARY%/*}"
@@ -42,19 +42,19 @@ echo "code $code" > "$PLACE/code"
 await same || { diff "$PLACE/before" "$PLACE/after"; exit 1; }
 "#;
 
-/// Programs that do not want to end, one of them a daemon, and one that says that they run.
+/// Programs that ignore signals, one of them a daemon, and one that reports that they run.
 const STUBBORN: &str = "sta1=trap '' TERM INT HUP; setsid sh -c 'trap \"\" TERM; sleep 1001' & \
     (setsid sleep 1002 &); echo ready; while :; do sleep 0.1; done";
 
-/// A case: how the emulator is run in the audited shell, whose variable `code` is what it ended
-/// with; and that code.
+/// A case: the use of the emulator in the audited shell, whose variable `code` is its exit code;
+/// and the expected code.
 struct Case {
     name: &'static str,
     script: &'static str,
     code: i32,
 }
 
-/// Starts an emulation with stubborn programs and sends it a signal when they run.
+/// Starts an emulation with stubborn programs, and sends it a signal when they run.
 macro_rules! signalled {
     ($signal:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! What goes wrong while an emulation runs: a clear error, results until then, nothing left.
+//! Faults while an emulation runs: a clear error, the results until then, nothing left behind.
 
 use super::bystanders::audited;
 use super::{Ended, Site, machine_can, node};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::Command;
 
-/// Runs a script around the emulator in namespaces of their own; whatever happens, nothing is left.
+/// Runs a script around the emulator in its own namespaces, and checks that nothing is left.
 fn audit(site: Site, script: &str) -> (Ended, String) {
     let mut shell = audited(&site, script);
     let ended = site.start_as(&mut shell).end();
@@ -46,8 +46,8 @@ fn a_device_that_goes_down_and_up_loses_packets_and_goes_on() {
     assert_eq!(ended.log("sta1").matches("64 bytes from").count(), 3, "{}", ended.log("sta1"));
 }
 
-/// Programs that hang when they are asked to end, one of them before the run ends; and one that
-/// takes its time for its end.
+/// Programs that ignore the request to end, one of them before the run ends; and one that ends
+/// slowly.
 const HANGING: &str = r#"
 [[program]]
 node = "sta1"
@@ -70,9 +70,9 @@ fn programs_that_hang_at_their_end_are_killed_and_hold_up_no_other() {
     let script = "$EMULATE --for '1 s'; code=$?";
     let (ended, code) = audit(Site::new(HANGING), script);
     assert!(matches!(&*code, "code 0\n" | "code 4\n"), "{code}{}", ended.err);
-    // The run did not wait for the first, whose time to end lasts longer than the run.
+    // The run did not wait for the first program, whose time for ending is longer than the run.
     assert_eq!(ended.log("sta1-2"), "started\n");
-    // Its shell adds how its `sleep` ended.
+    // The shell also prints how its `sleep` ended.
     assert!(ended.log("sta2").ends_with("ended\n"), "{}", ended.log("sta2"));
     let summary = ended.summary();
     let programs = summary["programs"].as_array().expect("programs are listed");
@@ -108,7 +108,7 @@ fn a_program_whose_time_never_came_was_not_started() {
     assert_eq!((&program["ended_by_run"], &program["failed"]), (&false.into(), &false.into()));
 }
 
-/// All clocks but the wall clock show other times than those of the machine.
+/// In a time namespace, all clocks except the wall clock differ from the machine's.
 #[test]
 fn a_run_keeps_its_times_in_a_time_namespace() {
     if !machine_can() {
@@ -128,7 +128,7 @@ fn a_run_keeps_its_times_in_a_time_namespace() {
     assert!((500_000_000..10_000_000_000).contains(&lasted), "it lasted {lasted} ns");
 }
 
-/// The machine stands still for the emulator, and a clock that goes on makes a step for it.
+/// While the emulator is stopped its clock continues, so the clock jumps from its point of view.
 #[test]
 fn an_emulator_that_stood_still_says_that_its_run_is_not_valid() {
     if !machine_can() {
@@ -154,8 +154,8 @@ fn a_run_whose_keeper_was_killed_is_not_valid() {
     if !machine_can() {
         return;
     }
-    // Programs see the keeper as the init of their PID namespace; only from outside it can be
-    // killed, by whoever may.
+    // In their PID namespace the programs see the keeper as init, which they cannot kill. A process
+    // outside with the permission can.
     let script = "$EMULATE --for '30 s' --exec 'sta1=echo ready; sleep 29' & emulator=$!\n\
         await grep -qs ready out/programs/sta1.log\n\
         keepers=$(cat /proc/$emulator/task/*/children)\n\

@@ -1,5 +1,5 @@
-//! Emulations that touch the machine: interfaces to stand between, and a way out. The machine is
-//! a network namespace of the test's own.
+//! Emulations that use the machine's interfaces: as a link between two, and as an uplink. The
+//! machine is the test's own network namespace.
 
 use super::bystanders::audited;
 use super::{Site, machine_can, node};
@@ -7,8 +7,8 @@ use crate::common::tshark;
 use std::fs;
 
 /// Two computers, `west` and `east`, on wires to the interfaces `e0` and `f0` of this machine, and
-/// the end of both. `inside west COMMAND` runs there. What can be said of the machine's ends is
-/// written by `interfaces`.
+/// the removal of both. `inside west COMMAND` runs a command there. `interfaces` prints the state
+/// of the machine's ends.
 const COMPUTERS: &str = r#"
 inside() { place=$1; shift; nsenter --net=/proc/$place/ns/net "$@"; }
 apart() { [ "$(readlink /proc/$1/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
@@ -44,8 +44,8 @@ finish() {
 }
 "#;
 
-/// Runs a script around the emulator with those computers; it leaves the machine as it was, and
-/// nothing behind.
+/// Runs a script around the emulator with those computers, and checks that the machine is unchanged
+/// afterwards.
 fn with_computers(site: Site, script: &str) -> (super::Ended, String) {
     let script = format!("{COMPUTERS}begin\n{script}\nfinish");
     let mut shell = audited(&site, &script);
@@ -57,7 +57,7 @@ fn with_computers(site: Site, script: &str) -> (super::Ended, String) {
     (ended, code)
 }
 
-/// Least round-trip time that busybox's ping says, in milliseconds.
+/// Minimum round-trip time in the output of busybox's ping, in milliseconds.
 fn least_rtt_ms(text: &str) -> f64 {
     let times = text.split_once("min/avg/max = ").expect("ping heard answers").1;
     times.split('/').next().and_then(|time| time.parse().ok()).expect("a time")
@@ -68,7 +68,7 @@ fn the_cell_stands_between_two_interfaces() {
     if !machine_can() {
         return;
     }
-    // ARP and neighbour discovery find the other computer: both are broadcast or multicast.
+    // ARP and neighbour discovery find the other computer by broadcast and multicast.
     let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' --tap sta1 --record &\n\
         emulator=$!\n\
         await test -S out/control.sock\n\
@@ -95,7 +95,7 @@ fn the_cell_stands_between_two_interfaces() {
     let summary = ended.summary();
     let lost = ["sta1", "server"].map(|name| node(&summary, name)["lost_in_emulator"].clone());
     assert_eq!(lost, [0, 0], "{said}");
-    // The page alone is 207 segments.
+    // The page alone takes 207 segments.
     assert!(node(&summary, "server")["packets_in"].as_u64() > Some(207), "{summary}");
 }
 
@@ -159,7 +159,7 @@ fn a_node_with_an_uplink_leads_the_others_out_and_the_machine_is_as_before() {
     if !machine_can() {
         return;
     }
-    // The east is the world outside: the machine has an address on the wire to it.
+    // The east is the outside world: the machine has an address on the wire to it.
     let script = "ip address add 192.0.2.9/24 dev f0\n\
         ip address add 2001:db8::9/64 dev f0 nodad; interfaces > interfaces.before\n\
         $EMULATE --uplink server=f0 --exec 'sta1=curl -s http://192.0.2.2/page' \

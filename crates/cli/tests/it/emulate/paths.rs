@@ -4,7 +4,7 @@ use super::{Site, fairwave, machine_can};
 use serde_json::Value;
 use std::fs;
 
-/// What the upload came to in each half second, in bit/s.
+/// Goodput of the upload in each half second, in bit/s.
 pub(super) fn bins(summary: &Value) -> Vec<f64> {
     let bins = summary["flows"][0]["bins_bps"].as_array().expect("the scenario has bins");
     bins.iter().map(|bin| bin.as_f64().expect("a rate")).collect()
@@ -14,7 +14,7 @@ pub(super) fn mean(bins: &[f64]) -> f64 {
     bins.iter().sum::<f64>() / bins.len() as f64
 }
 
-/// Each cell has 12 Mbps on the air: what is more than that has taken both.
+/// Maximum rate of one path: each cell has 12 Mbps on the air. A higher rate has used both.
 pub(super) const ONE_PATH_BPS: f64 = 12e6;
 
 /// Whether the kernel has MPTCP. If not, the test is skipped.
@@ -42,7 +42,7 @@ fn a_connection_takes_two_cells_and_goes_on_over_one() {
     assert!(before > ONE_PATH_BPS, "both paths carried {before} bit/s: {bins:?}");
     assert!(after > 0.3 * ONE_PATH_BPS && after < ONE_PATH_BPS, "one carried {after}: {bins:?}");
 
-    // Packets take the same paths again: their addresses say which.
+    // Replayed packets use the same paths, which their addresses determine.
     let place = ended.place.path();
     let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
     let output = output.expect("it runs");

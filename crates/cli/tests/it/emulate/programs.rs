@@ -1,4 +1,4 @@
-//! Programs that meet over the cell, and what the run says of them.
+//! Programs that communicate over the cell, and the run's report on them.
 
 use super::{Ended, Site, list, machine_can, node};
 use crate::common::tshark;
@@ -8,7 +8,7 @@ use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-/// Repeats a command until it succeeds: a server takes its time to listen.
+/// Repeats a command until it succeeds, since a server needs time before it listens.
 fn when_served(command: &str) -> String {
     format!("until {command}; do sleep 0.1; done")
 }
@@ -48,10 +48,10 @@ fn programs_run_in_their_nodes_and_the_summary_says_how_it_was() {
     assert_eq!(printed["summary"]["nodes"], summary["nodes"]);
 }
 
-/// A page by HTTP, a TCP transfer up and one down, and datagrams, all at once.
+/// A page by HTTP, a TCP transfer in each direction, and datagrams, all at once.
 fn transfers(offload: bool) -> Site {
     let page = "mkdir -p www; echo hello from the server > www/page";
-    // It ends with its first request, and the run with the last program.
+    // The server ends after its first request, and the run with the last program.
     let serve = "cd www; exec python3 -c 'import http.server as h; \
         h.HTTPServer((\"\", 8000), h.SimpleHTTPRequestHandler).handle_request()'";
     let [up, down, datagrams] =
@@ -85,9 +85,9 @@ fn real_transfers_pass_with_offloads_and_without_and_captures_bear_right_checksu
     }
 }
 
-/// By the emulator's own count kernels hand over large segments where they may, and each of them
-/// is at least one full packet in the capture. A sender on a machine that is late may have a window
-/// too small for any; not all of them have.
+/// By the emulator's own counters, kernels pass large segments if permitted, and each of them is at
+/// least one full packet in the capture. On a machine that is late, a sender's window may be too
+/// small for any; but not all senders have such a window.
 fn assert_large_segments_are_cut(ended: &Ended, offload: bool) {
     let summary = ended.summary();
     let large = ["sta1", "sta2", "server"].map(|name| {
@@ -100,8 +100,8 @@ fn assert_large_segments_are_cut(ended: &Ended, offload: bool) {
     assert_eq!(large.iter().sum::<u64>() > 0, offload, "{large:?}");
 }
 
-/// Packets at all nodes are no longer than the MTU and bear right checksums, over both versions of
-/// IP, and the payload is that of the programs.
+/// Packets at all nodes are no longer than the MTU and have correct checksums, over both versions
+/// of IP, and the payload is that of the programs.
 fn assert_captures_are_right(ended: &Ended) {
     for name in ["sta1", "sta2", "server"] {
         let capture = ended.path(&format!("capture-{name}.pcapng"));
@@ -112,7 +112,7 @@ fn assert_captures_are_right(ended: &Ended) {
         assert_eq!(count(wrong), 0, "{name}");
     }
     let capture = ended.path("capture-server.pcapng");
-    // A machine that is late has its kernels retransmit.
+    // On a machine that is late, the kernels retransmit.
     let right = "tcp.checksum.status == 1 && frame contains \"hello from\" \
         && !tcp.analysis.retransmission";
     let right = ["-n", "-Y", right];
@@ -126,7 +126,7 @@ fn what_reaches_nobody_is_said_by_icmp() {
     if !machine_can() {
         return;
     }
-    // Of the closed port the far kernel tells; of an address without a node the emulator does.
+    // The other kernel reports a closed port; the emulator reports an address without a node.
     let datagram = |to| format!("exec 3>/dev/udp/{to}/9; echo one >&3; sleep 0.2; echo two >&3");
     let connection = |to| format!("echo one >/dev/tcp/{to}/80");
     let ended = Site::new("")
@@ -210,7 +210,7 @@ fn flows_of_the_scenario_are_carried_by_the_kernel_on_request() {
     assert_eq!(tshark(&["-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
 }
 
-/// The command as the user without rights runs it, who sees `/dev/net/tun` with this mode.
+/// The command, run by the user without privileges, for whom `/dev/net/tun` has this mode.
 fn lowered(site: &Site, mode: &str) -> Command {
     let command = site.command();
     if !is_root() {
@@ -259,10 +259,10 @@ fn a_user_who_may_not_open_the_device_is_told_what_to_do() {
     assert!(!ended.path("").exists(), "nothing was begun");
 }
 
-/// The user without rights.
+/// The user without privileges.
 const NOBODY: u32 = 65_534;
 
-/// Some machines let nobody but root open the device: then this shell sees one of its own.
+/// On some machines only root may open the device, so this shell gets its own device node.
 const AS_NOBODY: &str = r#"
     mknod tun c 10 200 && chmod $MODE tun && mount --bind tun /dev/net/tun &&
     exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"

@@ -1,10 +1,10 @@
-//! What users of other emulators asked for and did not get, each a scenario of the catalogue with
-//! real programs or the kernel's sockets.
+//! Requests by users of other emulators that were not fulfilled there, each as an example scenario
+//! with real programs or the kernel's sockets.
 
 use super::{Ended, Site, machine_can};
 use serde_json::Value;
 
-/// Runs a scenario as it is and with a setting, at the same time.
+/// Runs a scenario with two sets of settings at the same time.
 fn both(name: &str, settings: [&[&str]; 2]) -> [Ended; 2] {
     let started = settings.map(|settings| {
         let site = Site::catalogued(name).with(&["--set", "emulate.lateness_limit='1 s'"]);
@@ -23,7 +23,7 @@ fn station(summary: &Value, name: &str, key: &str) -> u64 {
     station[key].as_u64().expect("a count")
 }
 
-/// Goodput of flows whose names begin so, in Mbps.
+/// Goodput of flows whose names have this prefix, in Mbps.
 fn goodput(ended: &Ended, flows: &str) -> f64 {
     let summary = ended.summary();
     let all = summary["flows"].as_array().expect("flows are listed");
@@ -46,7 +46,7 @@ fn two_real_senders_collide_and_one_alone_does_not() {
         assert!(attempts > 300 && collisions > attempts / 50, "{name}: {collisions}/{attempts}");
     }
     assert!(station(&one, "sta", "attempts") > 300, "{}", one["stations"]);
-    // With its access point, which carries a few answers of the server, it may collide.
+    // It may collide with its access point, which sends a few answers of the server.
     let few = station(&two, "sta1", "collisions") / 10;
     assert!(station(&one, "sta", "collisions") < few, "{}", one["stations"]);
 }
@@ -90,7 +90,7 @@ fn mode_n_is_faster_than_g() {
     assert!(g > 12.0 && n > 1.4 * g, "n {n}, g {g} Mbps");
 }
 
-/// Mahimahi, issue 144: asked for 720 Mbps and got 300 without a word.
+/// Mahimahi, issue 144: with 720 Mbps requested it carried 300, without an error message.
 #[test]
 fn a_gigabit_is_carried_or_refused() {
     if !machine_can() {
@@ -106,6 +106,6 @@ fn a_gigabit_is_carried_or_refused() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let told: Value = serde_json::from_str(&ended.log("client")).expect("iperf3 tells JSON");
     let rate = told["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
-    // 1448 of 1538 bytes on the wire, and a start from nothing.
+    // 1448 of 1538 bytes on the wire, and a slow start.
     assert!(rate > 0.85e9, "a valid run carried {rate}");
 }

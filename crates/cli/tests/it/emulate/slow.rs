@@ -1,22 +1,22 @@
-//! Many runs in a row, and long ones; minutes. `cargo xtask test --slow` has them.
+//! Many runs in a row, and long ones, which take minutes; part of `cargo xtask test --slow`.
 
 use super::bystanders::audited;
 use super::paths::{ONE_PATH_BPS, bins, has_mptcp, mean};
 use super::{Site, machine_can, tutorial};
 use std::fs;
 
-/// Mounts that the machine may have more after all runs: those of the last run are freed a moment
-/// later, a hundred. One namespace has some thirty, and each run makes one a node: if one stayed of
-/// each run it would be 12 000.
+/// Maximum increase of the machine's mounts after all runs. The mounts of the last run, about a
+/// hundred, are freed a moment later. A namespace has some thirty, and each run makes one for each
+/// node: if one stayed of each run it would be 12 000.
 const MOUNTS: u64 = 800;
 
-/// Mounts that the kernel has memory for, as the script says `when`.
+/// Number of mounts in the kernel's memory, from the script's output at `when`.
 fn mounts(said: &str, when: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.strip_prefix(&format!("{when} mnt_cache ")))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Runs in a row, as many as a user of Mahimahi asked for.
+/// Number of runs in a row, as large as a user of Mahimahi requested.
 const RUNS: u32 = 400;
 
 #[test]
@@ -34,8 +34,8 @@ fn four_hundred_runs_leave_nothing() {
             count=$((count + 1))\n\
         done; usage after; echo runs $count"
     );
-    // Freed mounts count as used until the kernel gives back the memory that it keeps for the next
-    // (SLUB's partial slabs), which it does when it is told to: that takes root.
+    // Freed mounts count as used until the kernel releases the memory that it reserves for the next
+    // ones (SLUB's partial slabs). It does so on request, for which root is needed.
     let usage = "usage() {\n\
         { echo 1 > /sys/kernel/slab/mnt_cache/shrink; } 2> /dev/null\n\
         read -r allocated free most < /proc/sys/fs/file-nr\n\
@@ -48,7 +48,7 @@ fn four_hundred_runs_leave_nothing() {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
     assert_eq!((ended.code, code.ok().as_deref()), (Some(0), Some("code 0\n")), "{said}");
     assert!(said.contains(&format!("runs {RUNS}")), "{said}");
-    // Only root sees slabs.
+    // Only root can see slabs.
     if let (Some(before), Some(after)) = (mounts(&said, "before"), mounts(&said, "after")) {
         assert!(after < before + MOUNTS, "{before} mounts before and {after} after: {said}");
     }

@@ -1,4 +1,4 @@
-//! Studies with the kernel's sockets, the simulator beside them.
+//! Studies with the kernel's sockets, beside the simulator.
 
 use super::{Site, fairwave, machine_can, scratch};
 use crate::common::json;
@@ -23,7 +23,7 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     for claim in said["claims"].as_array().expect("a list") {
         assert_eq!(claim["simulator"]["id"], claim["kernel"]["id"]);
     }
-    // One seed has no interval, which both hosts say.
+    // A single seed has no interval, which both hosts report.
     let claim = &said["claims"][0];
     assert_eq!(claim["simulator"]["criterion"], claim["kernel"]["criterion"]);
     for host in ["kernel", "simulator"] {
@@ -35,7 +35,7 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
             .map(|summary| serde_json::from_slice(&summary).expect("JSON"))
             .collect();
         assert_eq!(runs.len() as u64, POINTS);
-        // Real time is kept or not; virtual time is no matter of validity.
+        // Only runs in real time can be invalid; in virtual time there is no lateness.
         let is_real = |run: &Value| run["valid"].is_boolean();
         assert!(runs.iter().all(|run| is_real(run) == (host == "kernel")), "{host}");
         let carried = |run: &Value| run["totals"]["goodput_bps"].as_u64().expect("a number") > 0;
@@ -43,13 +43,13 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     }
     let page = fs::read_to_string(place.path().join("out/report.html")).expect("a report");
     assert!(page.contains("Figures: the kernel") && page.contains("BUF-2"), "both hosts' page");
-    // Two runs in real time never have the same lateness.
+    // Two runs in real time never have the same lateness, so equal summaries were not made anew.
     let before = in_time(place.path());
     let again: Vec<&str> = args.into_iter().chain(["--resume"]).collect();
     fairwave(place.path(), &again).output().expect("it runs");
     let after = in_time(place.path());
     assert!(before.iter().all(|run| after.contains(run)), "what is complete is kept");
-    // Of other values, the same directory is not gone on with: its runs would be lost.
+    // The same directory is refused with other values, since its runs would be lost.
     let others: Vec<&str> =
         again.iter().map(|word| if *word == "1200 ms" { "1300 ms" } else { word }).collect();
     let refused = fairwave(place.path(), &others).output().expect("it runs");
@@ -95,7 +95,7 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
     refused("reproduce ack-loss --host nowhere", "[possible values: simulator, emulate]");
 }
 
-/// A flow that passes a proxy asks Fairwave's own, which runs in that node, for its sink.
+/// A flow through a proxy uses Fairwave's own, which runs in that node, to reach its sink.
 #[test]
 fn a_flow_with_a_proxy_passes_fairwaves() {
     if !machine_can() {
@@ -124,8 +124,8 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     if !machine_can() {
         return;
     }
-    // Segments are 2.4 ms apart, so that most are read by themselves, beside builds, too: on an
-    // idle machine all, and the ratio below is 1.5.
+    // Segments are 2.4 ms apart, so that most are read one by one, even beside builds. On an idle
+    // machine all are, and the ratio below is 1.5.
     let more = "kernel_flows = [\"eager\", \"lazy\"]\n\
         [[node]]\nname = \"far\"\nkind = \"host\"\ncount = 2\n\
         [[link]]\nends = [\"far*\", \"server\"]\nrate = \"5 Mbps\"\n\
@@ -142,7 +142,7 @@ fn a_receiver_of_the_kernel_delays_acks_as_the_scenario_says() {
     let (eager, lazy) = (acks_for_each(0), acks_for_each(1));
     assert!(eager > 1.2 * lazy, "{eager} and {lazy} ACKs for each segment");
 
-    // The record has their packets.
+    // The record contains their packets.
     let place = ended.place.path();
     let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
     let output = output.expect("it runs");

@@ -1,24 +1,24 @@
-//! Emulations on a terminal: the live view and the shell, both under `script`, which gives them a
-//! pseudo-terminal of its own. And under a real-time priority, which programs do not inherit.
+//! Emulations on a terminal: the live view and the shell, both under `script`, which provides a
+//! pseudo-terminal. And a real-time priority, which programs do not inherit.
 
 use super::{Ended, Site, machine_can};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-/// Runs the emulation on a terminal where somebody types `keys` once `word` is shown.
+/// Runs the emulation on a terminal, and types `keys` once `word` is shown.
 fn typed(site: Site, word: &str, keys: &[u8]) -> Ended {
     let words = site.command();
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy());
     let program = quoted(words.get_program());
     let line: Vec<String> = words.get_args().map(quoted).collect();
     let mut script = Command::new("script");
-    // Behind a pipe the terminal has no size, and nothing is drawn.
+    // A terminal behind a pipe has no size, so nothing would be drawn.
     let command = format!("stty rows 30 cols 100; exec {program} {}", line.join(" "));
     script.args(["-qec", &command, "/dev/null"]);
     script.env("TERM", "xterm").env("SHELL", "/bin/sh").current_dir(&site.place);
     script.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = script.spawn().expect("script starts");
-    // It stays open: at its end `script` would end the terminal.
+    // It stays open, since `script` would end the terminal when it closes.
     let mut input = child.stdin.take().expect("a pipe");
     let mut output = child.stdout.take().expect("a pipe");
     let (mut shown, mut piece, mut has_typed) = (Vec::new(), [0; 4096], false);
@@ -38,7 +38,7 @@ fn typed(site: Site, word: &str, keys: &[u8]) -> Ended {
     Ended { place: site.place, code, out, err: String::new() }
 }
 
-/// What a terminal is told to show another screen, and to go back.
+/// Escape sequences for switching to the alternate screen, and back.
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 

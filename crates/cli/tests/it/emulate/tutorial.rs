@@ -1,4 +1,4 @@
-//! The commands of the tutorial run as they are printed there.
+//! The commands of the tutorial, run as printed there.
 
 use super::machine_can;
 use crate::common::scratch;
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The commands of the page that write into `out/NAME`, and what the page says that they print.
+/// The page's commands that write into `out/NAME`, and their output by the page.
 fn block(name: &str) -> (String, String) {
     let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
     let mut blocks = page.split("```\n").skip(1).step_by(2);
@@ -22,7 +22,7 @@ fn block(name: &str) -> (String, String) {
     (commands.to_owned(), blocks.next().unwrap_or_default().to_owned())
 }
 
-/// Runs commands as a reader would, in a directory with the scenarios, and gives what they print.
+/// Runs commands as a reader would, in a directory with the scenarios. Returns their output.
 fn printed(commands: &str) -> (TempDir, String) {
     let place = scratch();
     let scenarios = root().join("scenarios").canonicalize().expect("they are there");
@@ -38,13 +38,13 @@ fn printed(commands: &str) -> (TempDir, String) {
     (place, said)
 }
 
-/// Lines that are one number; the page shows these of what its commands print.
+/// Lines that consist of one number, as they occur in the page's outputs.
 fn counts(text: &str) -> Vec<u32> {
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// What the commands of a block count: as many figures as the page shows, none of which exceeds
-/// those. The clip has as many frames, and the tone as many packets, as at best arrive.
+/// Counts in a block's output. There are as many as on the page, and none exceeds the page's: the
+/// clip has as many frames, and the tone as many packets, as can arrive at best.
 fn counted(name: &str) -> Vec<u32> {
     let (commands, shown) = block(name);
     let (_place, said) = printed(&commands);
@@ -69,7 +69,7 @@ fn the_page_is_fetched_as_the_tutorial_says() {
     let [of_page, of_run] = [&shown, &said].map(|text| figures(text.lines().last()?));
     let (shown, (size, seconds)) = (of_page.expect("a line"), of_run.expect("a line"));
     assert_eq!(size, shown.0, "the page has arrived whole");
-    // As much as the wire to the server carries: 20 Mbps, and its delay.
+    // Limited by the wire to the server: 20 Mbps, and its delay.
     assert!(seconds > 0.12, "{seconds} s");
     assert!(place.path().join("out/web/summary.json").exists());
 }

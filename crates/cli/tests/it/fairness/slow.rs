@@ -1,4 +1,4 @@
-//! What takes a program from the network. `cargo xtask test --slow` has it.
+//! Tests that need a program from the network; part of `cargo xtask test --slow`.
 
 use super::{serve, station};
 use crate::common::{json, scratch};
@@ -8,7 +8,7 @@ use std::process::Command;
 /// The version that our files name.
 const FLENT: &str = "flent==2.3.0";
 
-/// What a program of this place prints.
+/// Output of a program in this directory.
 fn said(place: &Path, program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).current_dir(place).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
@@ -38,6 +38,6 @@ fn flent_opens_the_files_and_finds_the_same_means() {
     }
     let mean = sums.iter().sum::<f64>() / 2.0;
     let ours = found["summary"]["total_mbps"]["mean"].as_f64().expect("a mean");
-    // flent prints two places.
+    // flent prints two decimals.
     assert!(ours > 5.0 && (mean - ours).abs() < 0.02, "{sums:?} beside {ours}");
 }

@@ -1,5 +1,5 @@
-//! Scripts in namespaces of their own, which `tests/data/probe-net.sh` fills with a network.
-//! Nothing of them outlives the script.
+//! Scripts in their own namespaces, in which `tests/data/probe-net.sh` builds a network. Nothing of
+//! them remains after the script.
 
 use crate::common::scratch;
 use serde_json::Value;
@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What a script left.
+/// Results of a script.
 pub(super) struct Ended {
     place: TempDir,
     said: String,
 }
 
-/// The arguments of `unshare` for a program that is root in namespaces of its own.
+/// The arguments of `unshare` for a program that is root in its own namespaces.
 const APART: [&str; 8] = [
     "--user",
     "--map-root-user",
@@ -27,7 +27,7 @@ const APART: [&str; 8] = [
     "--mount-proc",
 ];
 
-/// Whether the machine lets anybody make namespaces and queues. Says so if not.
+/// Whether the machine permits namespaces and queues. Prints a message if not.
 fn machine_can() -> bool {
     let shape = "ip link add name x type veth && tc qdisc add dev x root tbf rate 1mbit burst 3000 \
         limit 3000";
@@ -39,8 +39,8 @@ fn machine_can() -> bool {
     can
 }
 
-/// Runs a script, in which `serve` and `$probe` begin the two ends, `shape` the router's queues;
-/// `None` if the machine cannot.
+/// Runs a script in which `serve` and `$probe` start the two ends, and `shape` sets the router's
+/// queues; `None` if the machine does not permit it.
 pub(super) fn run(script: &str) -> Option<Ended> {
     let net = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/probe-net.sh");
     apart(&format!(". {}\n{script}", net.display()))
@@ -65,7 +65,7 @@ pub(super) fn apart(script: &str) -> Option<Ended> {
 }
 
 impl Ended {
-    /// What it said itself, then the two ends.
+    /// Messages of the script itself, then of the two ends.
     pub(super) fn told(&self) -> String {
         let files = ["errors", "served", "serve-errors"].map(|name| self.file(name));
         format!("{}{}", self.said, files.concat())
@@ -76,7 +76,7 @@ impl Ended {
         fs::read_to_string(self.place.path().join(name)).unwrap_or_default()
     }
 
-    /// What `probe --json > found` printed.
+    /// Output of `probe --json > found`.
     pub(super) fn found(&self) -> Value {
         let text = self.file("found");
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{}", self.told()))

@@ -1,19 +1,19 @@
-//! A link whose queues are known, both ways.
+//! A link with known queues in both directions.
 
 use super::field::{Ended, run};
 use serde_json::Value;
 
-/// Packets that wait in a queue of 30 whose shaper has taken the next one out.
+/// Packets that wait in a queue of 30 whose shaper has already dequeued the next one.
 const HELD: [f64; 2] = [29.0, 30.0];
-/// What a machine makes of them that has other things to do: this suite runs beside builds. How
-/// close a probe comes on an idle one is judged under `--slow`.
+/// The result for them on a busy machine, since this suite runs beside builds. The accuracy on an
+/// idle machine is tested under `--slow`.
 const NEARLY: std::ops::Range<f64> = 20.0..40.0;
-/// What it makes of a shaper's 20 Mbps: a bucket of two packets makes up for no delay of over a
-/// millisecond, so that each time for which the machine is elsewhere is lost to the link.
+/// The result for a shaper's 20 Mbps. A bucket of two packets makes up for no delay of over a
+/// millisecond, so the link loses all time in which the machine is busy elsewhere.
 const CARRIED_MBPS: std::ops::Range<f64> = 8.0..22.0;
-/// And how much longer than at the median of the idle link the slowest greetings beside a load
-/// take at least, in milliseconds. Full queues are 17 and 24; a sender that is held up, and makes
-/// up for nothing, lets them run empty.
+/// Minimum excess of the slowest greetings beside a load over the median of the idle link, in
+/// milliseconds. Full queues are 17 and 24 ms. A sender that was delayed does not catch up, so the
+/// queues may run empty.
 const QUEUED_MS: f64 = 2.0;
 
 fn number(found: &Value, path: &str) -> f64 {
@@ -21,7 +21,7 @@ fn number(found: &Value, path: &str) -> f64 {
     value.unwrap_or_else(|| panic!("{path} is no number: {found:#}"))
 }
 
-/// 20 Mbps and 30 packets up, 60000 bytes down: 17 and 24 ms. The client's clock is ahead by days.
+/// 20 Mbps and 30 packets up, 60000 bytes down: 17 and 24 ms. The client's clock is days ahead.
 #[test]
 fn every_figure_is_there_over_a_shaped_link() {
     let script = "
@@ -50,8 +50,8 @@ fn every_figure_is_there_over_a_shaped_link() {
         assert!(p50 <= p95, "{found:#}");
         (p50, p95)
     };
-    // A sender that waits for a processor lets its queue run empty: the upper tail shows how long
-    // it was whenever it was not, and a sender that hardly fills it at all is told.
+    // A sender that waits for a processor lets its queue run empty. The upper tail shows the length
+    // of the queue at other times; a warning reports a sender that hardly fills the queue at all.
     let is_told = |beside: &str| {
         let warnings = found["warnings"].as_array().into_iter().flatten();
         warnings.filter_map(Value::as_str).any(|line| line.starts_with(&format!("beside {beside}")))
@@ -69,12 +69,12 @@ fn every_figure_is_there_over_a_shaped_link() {
     assert!(ended.told().contains("0 found no room"), "{}", ended.told());
 }
 
-/// What the script's `code` says, and that what was known until then is printed.
+/// Checks that the script's `code` has this error, and that the results until then are printed.
 fn cut_short(ended: &Ended, error: &str) {
     cut_short_by(ended, error, error);
 }
 
-/// The same, where the command ends for another reason.
+/// The same if the command ends for another reason.
 fn cut_short_by(ended: &Ended, error: &str, end: &str) {
     let found = ended.found();
     assert_eq!(ended.file("code"), "1\n", "{}", ended.told());
@@ -84,7 +84,7 @@ fn cut_short_by(ended: &Ended, error: &str, end: &str) {
     assert!(number(&found, "/latency_ms/idle/p50") > 0.0, "{found:#}");
 }
 
-/// Starts a probe and goes on when the server has agreed to a session of it.
+/// Starts a probe and continues when the server has agreed to its session.
 pub(super) const BEGUN: &str = "
     serve
     $probe --json > found 2> errors & client=$!
@@ -112,7 +112,7 @@ fn another_address_in_mid_run_is_named() {
     cut_short(&ended, "changed from 10.9.1.1 to 10.9.1.7");
 }
 
-/// A page of memory is room for the figures, but not for the page.
+/// A page of memory has room for the figures, but not for the HTML page.
 #[test]
 fn a_full_disk_is_named_and_what_was_measured_is_printed() {
     let script = "

@@ -1,10 +1,10 @@
-//! Every queue of this machine's kernel that `cargo xtask probe-links` knows. `cargo xtask test
-//! --slow` has it.
+//! Every queue of this machine's kernel that `cargo xtask probe-links` has; part of `cargo xtask
+//! test --slow`.
 
 use super::field::apart;
 use serde_json::Value;
 
-/// Name, kind, packets and words of tc, a line each.
+/// Name, kind, packets and arguments of tc, one link a line.
 const LINKS: &str = include_str!("../../../../../xtask/src/probe_links/host.links");
 
 #[test]
@@ -30,7 +30,7 @@ fn kinds_and_counts_of_known_queues_are_right() {
         };
         let packets: f64 = packets;
         let count = found["buffer"]["packets"]["value"].as_f64().expect(line);
-        // A shaper of Linux holds the next packet beside its queue.
+        // A shaper of Linux holds the next packet outside of its queue.
         assert!((count - packets).abs() <= (0.02 * packets).max(1.0), "{line}");
     }
 }

@@ -1,5 +1,6 @@
-//! The commands of the tutorial "Measure your Wi-Fi in five minutes" run as they are printed there:
-//! `wired$` in the server's namespace, stations in the client's, behind a router that is the Wi-Fi.
+//! The commands of the tutorial "Measure your Wi-Fi in five minutes", run as printed there:
+//! `wired$` in the server's namespace, stations in the client's, behind a router in place of the
+//! Wi-Fi.
 
 use super::field;
 use std::fs;
@@ -8,7 +9,7 @@ use std::thread;
 
 const PAGE: &str = "docs/tutorials/measure.md";
 
-/// The router's queues, and the name by which the page knows the server.
+/// The router's queues, and the server's name in the tutorial.
 const NETWORK: &str = "
 printf '127.0.0.1 localhost\\n10.9.2.1 wired.lan\\n' > hosts
 mount --bind hosts /etc/hosts
@@ -17,7 +18,7 @@ shape b root tbf rate 10mbit burst 16kb limit 150000
 export PATH=\"$(dirname \"$F\"):$PATH\"
 ";
 
-/// A question of the page: the commands of each host, and what they print.
+/// A question of the page: the commands of each host, and their output.
 struct Section {
     commands: Vec<(String, String)>,
     shown: String,
@@ -31,7 +32,7 @@ impl Section {
     }
 }
 
-/// The sections of the page that have commands: each a block of these, then a block of outputs.
+/// The sections of the page with commands: each a block of commands, then a block of outputs.
 fn sections() -> Vec<Section> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
     let page = fs::read_to_string(page).expect(PAGE);
@@ -49,8 +50,8 @@ fn sections() -> Vec<Section> {
     pairs.iter().map(section).collect()
 }
 
-/// What is true when the server is ready: it has printed the code that the stations need, or it
-/// listens at a port of TCP.
+/// Condition for the server to be ready: it has printed the code that the stations need, or it
+/// listens at a TCP port.
 fn readiness(section: &Section) -> &'static str {
     match section.of("laptop").contains("CODE") {
         true => "grep -q -- '--pairing .*' served",
@@ -91,7 +92,8 @@ fn beginning(line: &str) -> &str {
     line.split(|mark: char| mark.is_ascii_digit() || mark == '#').next().unwrap_or_default()
 }
 
-/// What the probe finds is judged by its own tests; a machine that is busy with others may blur it.
+/// Whether a line has the probe's findings. They have tests of their own and depend on the
+/// machine's load, so they are not compared here.
 fn is_finding(line: &str) -> bool {
     line.starts_with("The buffer") || line.starts_with("A video call")
 }
@@ -111,7 +113,7 @@ fn the_commands_of_the_tutorial_print_what_it_shows() {
     };
     let sections = sections();
     assert_eq!(sections.len(), 3, "probe, fairness and proxy");
-    // They wait for most of their time, and so they do it at once.
+    // The sections mostly wait, so they run at the same time.
     thread::scope(|scope| {
         for section in &sections {
             scope.spawn(|| run(section));

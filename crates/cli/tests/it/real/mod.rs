@@ -1,7 +1,7 @@
 //! A network of three namespaces in a row, real Linux TCP over it, and tcpdump at both ends.
 //!
-//! Nothing sleeps: each program says on a pipe that it is ready, and a datagram that ends the
-//! traffic ends the captures too, since packets of a link are captured in their order.
+//! No test sleeps: each program reports on a pipe that it is ready. A final datagram ends the
+//! captures, since packets of a link are captured in their order.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -10,11 +10,11 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
-/// What the last datagram says.
+/// Payload of the last datagram.
 const LAST: &[u8] = b"fairwave: that was all";
 
-/// Takes connections on port 5001, one after the other or all at once, until the sum of `bytes`
-/// has come.
+/// Accepts connections on port 5001, one after the other or all at once, until `bytes` bytes have
+/// arrived in total.
 const RECEIVER: &str = "
 import socket, sys, selectors
 listener = socket.create_server(('0.0.0.0', 5001), backlog=64)
@@ -55,7 +55,7 @@ for thread in threads: thread.join()
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'fairwave: that was all', ('10.77.2.2', 9))
 ";
 
-/// Says why real traffic cannot be made here, if so.
+/// Reason why this machine cannot generate real traffic, if there is one.
 pub(crate) fn missing() -> Option<String> {
     let id = Command::new("id").arg("-u").output();
     if id.is_ok_and(|output| output.stdout.trim_ascii() != b"0") {
@@ -76,7 +76,7 @@ pub(crate) fn missing() -> Option<String> {
     lacking.map(|(program, _)| format!("{program} is not there; `cargo xtask test` installs it"))
 }
 
-/// Says why real traffic cannot be made here, if so; whether a test has to be left out.
+/// Whether a test must be skipped; then the reason is printed.
 #[expect(clippy::print_stderr, reason = "a test that proves nothing has to say so")]
 pub(crate) fn skipped() -> bool {
     let why = missing();
@@ -86,14 +86,14 @@ pub(crate) fn skipped() -> bool {
     why.is_some()
 }
 
-/// Sender, router and receiver. Dropped, they are gone.
+/// Sender, router and receiver, which are removed when the value is dropped.
 pub(crate) struct Net {
     names: [String; 3],
 }
 
 impl Net {
-    /// Three namespaces in a row; segments have at most `gso_segs` times the MSS before the card
-    /// cuts them.
+    /// Three namespaces in a row; segments have at most `gso_segs` times the MSS before the network
+    /// card splits them.
     pub(crate) fn new(gso_segs: u32) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Net {
         net
     }
 
-    /// The router loses so many of a thousand packets that pass `filter`.
+    /// Lets the router lose `per_mille` of a thousand packets that pass `filter`.
     pub(crate) fn lose(&self, filter: &str, per_mille: u32) {
         let rules = format!(
             "table ip loss {{\n chain way {{\n type filter hook forward priority 0\n \
@@ -138,7 +138,7 @@ impl Net {
         self.within(1, "nft", &[&rules]);
     }
 
-    /// How many packets the router has lost, by its own count.
+    /// Number of packets that the router has lost, by its own counter.
     pub(crate) fn lost(&self) -> u64 {
         let mut nft = Command::new("ip");
         nft.args(["netns", "exec", &self.names[1], "nft", "list", "table", "ip", "loss"]);
@@ -148,14 +148,14 @@ impl Net {
         words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{text}"))
     }
 
-    /// The router's link to the receiver has a rate and a queue of so many bytes.
+    /// Sets a rate and a queue length in bytes for the router's link to the receiver.
     pub(crate) fn bottleneck(&self, rate: &str, queue_bytes: u32) {
         let limit = queue_bytes.to_string();
         let shape = ["root", "tbf", "rate", rate, "burst", "5000", "limit", &limit];
         self.within(1, "tc", &[&["qdisc", "add", "dev", "r2"], &shape[..]].concat());
     }
 
-    /// Sends, and gives what was captured at the sender's and at the receiver's link.
+    /// Sends, and returns the captures at the sender's and at the receiver's link.
     pub(crate) fn transfer(&self, place: &Path, connections: u32, bytes: u32) -> [PathBuf; 2] {
         let captures = [(0, "s0"), (2, "d0")].map(|(at, link)| self.tcpdump(at, link));
         let all = (u64::from(connections) * u64::from(bytes)).to_string();
@@ -189,7 +189,7 @@ impl Net {
         Tcpdump { program, reader, errors: std::thread::spawn(move || lines.count()) }
     }
 
-    /// Runs a program in a namespace to its end.
+    /// Runs a program in a namespace until it ends.
     fn within(&self, at: usize, program: &str, args: &[&str]) {
         run("ip", &[&["netns", "exec", &self.names[at], program], args].concat());
     }
@@ -207,13 +207,14 @@ impl Net {
 impl Drop for Net {
     fn drop(&mut self) {
         for name in &self.names {
-            // It may never have been made; nothing else is to be done here.
+            // The namespace may never have been made. Errors are ignored, since drop cannot report
+            // them.
             let _ = Command::new("ip").args(["netns", "del", name]).stderr(Stdio::null()).status();
         }
     }
 }
 
-/// A program that does not outlive its value.
+/// A program that is killed with its value.
 struct Running(Child);
 
 impl Drop for Running {
@@ -240,7 +241,7 @@ impl Tcpdump {
     }
 }
 
-/// Reads until the last datagram was seen.
+/// Reads until the last datagram has been captured.
 fn until_last(mut from: ChildStdout) -> (Vec<u8>, ChildStdout) {
     let mut bytes = Vec::new();
     let mut piece = [0; 65536];
@@ -255,7 +256,7 @@ fn until_last(mut from: ChildStdout) -> (Vec<u8>, ChildStdout) {
     }
 }
 
-/// Runs a program to its end, which has to be a good one.
+/// Runs a program, which must succeed.
 fn run(program: &str, args: &[&str]) {
     let output = Command::new(program).args(args).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
