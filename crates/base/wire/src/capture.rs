@@ -1,10 +1,11 @@
 //! Capture files as they come: pcap and pcapng, read record by record from whatever part of the
 //! file is at hand.
 //!
-//! A [`Decoder`] keeps no bytes. It is shown those that follow what it has taken, and says how
-//! many of them it needs, that so many hold no packet, or where in them a packet lies. It forgives
-//! what tcpdump and Wireshark forgive; where a file is damaged, it says at which byte and behind
-//! which packet. [`crate::pcapng`] is for the captures that Fairwave writes, with their comments.
+//! A [`Decoder`] keeps no bytes. It is shown the bytes after those that it has taken, and returns
+//! the number that it needs, the number that hold no packet, or the place of a packet in them. It
+//! accepts faults that tcpdump and Wireshark accept; where a file is damaged, the error names the
+//! byte and the packet before. [`crate::pcapng`] is for the captures that Fairwave writes, with
+//! their comments.
 //!
 //! Formats: draft-ietf-opsawg-pcap, with nanoseconds and with the longer records of Kuznetzov's
 //! patch to libpcap; draft-ietf-opsawg-pcapng.
@@ -18,7 +19,7 @@ mod record;
 pub use record::{BLOCK_LEN_MAX, Fault, INTERFACES_MAX, PACKET_LEN_MAX, Record, Step};
 use thiserror::Error;
 
-/// Which format a capture has.
+/// Format of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The classic one of libpcap.
@@ -37,7 +38,7 @@ impl Format {
     }
 }
 
-/// Reason for which a capture, or what follows in it, cannot be read.
+/// Reason for which a capture, or the rest of it, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// It does not begin as a capture does.
@@ -46,10 +47,10 @@ pub enum Error {
     /// It is too short to begin as anything.
     #[error("not a capture: it is only {0} bytes long")]
     TooShort(u64),
-    /// It is damaged. What was read before is sound.
+    /// It is damaged. The packets before are sound.
     #[error("broken at byte {offset}, behind packet {packets}: {fault}")]
     Broken {
-        /// Where the damaged record begins in the (uncompressed) file, in bytes.
+        /// Offset of the damaged record in the (uncompressed) file, in bytes.
         offset: u64,
         /// Number of packets that came before it.
         packets: u64,
@@ -58,7 +59,7 @@ pub enum Error {
     },
 }
 
-/// Shows the first bytes of what is no capture.
+/// Prints the first bytes of a file that is no capture.
 struct Beginning<'a>(&'a [u8; 4]);
 
 impl std::fmt::Display for Beginning<'_> {
@@ -79,7 +80,7 @@ pub struct Decoder {
     offset: u64,
     packets: u64,
     carried: u64,
-    /// Where the record begins that was taken last.
+    /// Offset of the record that was taken last.
     last: u64,
     /// Number of bytes that were asked for last.
     needed: u64,

@@ -8,8 +8,8 @@
 //! have. The sender, the receiver and the number are under the seal, so nothing can be thrown back
 //! or given to somebody else.
 //!
-//! Announcements and queries have one length, and a greeting has that of its answer, so that
-//! whoever sends with another's address makes nobody send more than he has sent.
+//! Announcements and queries have one length, and a greeting has that of its answer, so that a
+//! sender with a forged address cannot cause more traffic than it sends.
 
 mod codec;
 mod message;

@@ -1,7 +1,7 @@
 //! An IPv4 datagram as a value: headers in full, payload by its length.
 //!
-//! This is what the simulator carries: small, `Copy`, and complete enough to be written out as
-//! real bytes (with a recognisable payload pattern) when a capture is asked for.
+//! The simulator carries datagrams of this type: small, `Copy`, and complete enough to be written
+//! out as real bytes (with a recognisable payload pattern) when a capture is asked for.
 //!
 //! The pattern spells positions: the payload is cut into words of four bytes at positions
 //! divisible by four, and each word is its own position in big-endian order. For TCP the position
@@ -9,10 +9,10 @@
 //! retransmission carries the same bytes. For UDP it starts at the identification times 65536, for
 //! DCCP at the sequence number times 65536.
 //!
-//! The options of a DCCP packet vary from nothing to 1008 bytes, and a message in the payload is as
-//! long as it likes; every packet of every flow would pay for the room. A datagram therefore knows
-//! only how much they take on the wire; who wants the true bytes keeps them aside as [`Contents`]
-//! and gives them to [`Datagram::write_with`].
+//! The options of a DCCP packet vary from nothing to 1008 bytes, and a message in the payload has
+//! any length; every packet of every flow would pay for the room. A datagram therefore knows only
+//! their length on the wire; a host that needs the true bytes keeps them aside as [`Contents`] and
+//! gives them to [`Datagram::write_with`].
 
 mod contents;
 
@@ -192,7 +192,7 @@ pub const fn pattern(position: u32) -> u8 {
     (position & !3).to_be_bytes()[(position & 3) as usize]
 }
 
-/// So many bytes of the pattern, from a position on and around.
+/// Returns this number of bytes of the pattern, from a position on and around.
 pub fn patterned(position: u32, len: u32) -> Vec<u8> {
     // By words: captures are full of it, and builds that do not optimise write them, too.
     let (first, ahead) = (position & !3, (position & 3) as usize);
@@ -216,8 +216,8 @@ impl Datagram {
         self.write_with(None, out)
     }
 
-    /// As [`Datagram::write`], with what it carries. Options of another transport are ignored. A
-    /// whole packet is written instead of the datagram, with the marks that this bears.
+    /// As [`Datagram::write`], with its contents. Options of another transport are ignored. A whole
+    /// packet is written instead of the datagram, with the marks that this bears.
     ///
     /// # Errors
     /// Contents, options or payload that do not fit; then nothing is appended.

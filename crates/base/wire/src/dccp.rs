@@ -20,11 +20,12 @@ pub use option::{Item, Items, OptionError, Options, Side, Value};
 pub use seq::Seq48;
 pub use vector::{Arrival, DropCode, Dropped, Runs};
 
-/// What [`parse`] and [`Header::write`] refuse beyond: data offset has eight bits and counts words.
+/// Maximum length that [`parse`] and [`Header::write`] accept: data offset has eight bits and
+/// counts words.
 pub const HEADER_LEN_MAX: usize = 255 * 4;
 
 /// Reason for which a connection was reset (RFC 4340 section 5.6, table 2). Every number is legal;
-/// those that have no meaning count as [`ResetCode::UNSPECIFIED`].
+/// one without a meaning counts as [`ResetCode::UNSPECIFIED`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResetCode(pub u8);
 
@@ -43,7 +44,7 @@ impl ResetCode {
     pub const OPTION_ERROR: Self = Self(5);
     /// A mandatory option could not be processed: its type, and two bytes of it.
     pub const MANDATORY_ERROR: Self = Self(6);
-    /// Nobody listens at the port.
+    /// No socket listens at the port.
     pub const CONNECTION_REFUSED: Self = Self(7);
     /// The port's service has another code.
     pub const BAD_SERVICE_CODE: Self = Self(8);

@@ -66,7 +66,7 @@ impl AssociationId {
     }
 }
 
-/// Which way a data frame crosses the access point (clause 9.2.4.1.4).
+/// Direction of a data frame across the access point (clause 9.2.4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a station to its access point (To DS).
@@ -86,15 +86,15 @@ pub struct Data {
     pub duration_us: u16,
     /// The access point's address.
     pub bssid: Mac,
-    /// Where the payload comes from, perhaps beyond the access point.
+    /// Source of the payload, perhaps beyond the access point.
     pub source: Mac,
-    /// Where the payload goes, perhaps beyond the access point.
+    /// Destination of the payload, perhaps beyond the access point.
     pub destination: Mac,
     /// Sequence number.
     pub sequence: Sequence,
     /// QoS Control; `None` without.
     pub qos: Option<Qos>,
-    /// What the payload is.
+    /// Type of the payload.
     pub ether_type: EtherType,
 }
 
@@ -178,7 +178,7 @@ pub enum Frame {
     },
     /// Request to send (clause 9.3.1.2).
     Rts {
-        /// Who shall answer.
+        /// The station that shall answer.
         receiver: Mac,
         /// Who asks.
         transmitter: Mac,
@@ -215,9 +215,9 @@ pub enum Error {
     /// The frame was damaged.
     #[error("frame check sequence is {found:#010x}, should be {expected:#010x}")]
     Fcs {
-        /// What the frame says.
+        /// Value in the frame.
         found: u32,
-        /// What its bytes give.
+        /// Value computed from its bytes.
         expected: u32,
     },
     /// A protocol version other than zero.
@@ -258,7 +258,7 @@ pub enum Error {
     /// The payload is not LLC/SNAP with an ether type.
     #[error("llc header at offset {offset} is not snap: {found:02x?}")]
     Llc {
-        /// Where it begins, in bytes.
+        /// Its offset in bytes.
         offset: usize,
         /// The bytes found.
         found: [u8; 6],
@@ -266,7 +266,7 @@ pub enum Error {
     /// A length where the SNAP header should hold a type.
     #[error("ether type at offset {offset} is {number:#06x}: below 0x0600 it is a length")]
     EtherType {
-        /// Where it is, in bytes.
+        /// Its offset in bytes.
         offset: usize,
         /// The number found.
         number: u16,
@@ -300,7 +300,7 @@ pub enum Error {
     Element {
         /// Its kind.
         id: u8,
-        /// Where it begins in the frame, in bytes.
+        /// Its offset in the frame, in bytes.
         offset: usize,
         /// Its length in bytes.
         len: usize,

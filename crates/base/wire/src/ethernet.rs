@@ -56,7 +56,7 @@ impl FromStr for Mac {
     }
 }
 
-/// What a frame carries: at least 0x0600, smaller numbers being lengths.
+/// Type of the payload: at least 0x0600, smaller numbers being lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(u16);
 
@@ -107,7 +107,7 @@ pub enum Error {
     },
 }
 
-/// Reads a header; returns what follows it, link padding included.
+/// Reads a header; returns the rest, link padding included.
 pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let destination = Mac(reader.array("destination address")?);

@@ -1,5 +1,5 @@
-//! What `fairwave fairness` sends, Fairwave's own: how its connections and datagrams begin, and the
-//! frames of its control connection. `docs/fairness.md` has them byte by byte.
+//! Formats of `fairwave fairness`, Fairwave's own: the opening of its connections and datagrams,
+//! and the frames of its control connection. `docs/fairness.md` has them byte by byte.
 //!
 //! A connection begins with an [`Opening`] of 40 bytes, and so does each datagram. The server
 //! answers an opening of [`Opening::Control`] with a challenge. Both ends derive the key of the
@@ -23,7 +23,7 @@ pub const GREETING: u32 = u32::MAX;
 
 const FORMAT: Format = Format { name: "fairness", magic: *b"FWfr", version: 1 };
 const LABEL: &str = "fairness";
-/// Length of what stands before the body of a frame: the body's length and its seal.
+/// Length of the head of a frame: the body's length and its seal.
 const FRAME_HEAD: usize = 4 + TAG_LEN;
 const CONTROL: u8 = 1;
 const FLOW: u8 = 2;
@@ -32,7 +32,7 @@ const DATAGRAM: u8 = 3;
 /// A number that is used once.
 pub type Nonce = [u8; NONCE_LEN];
 
-/// Which flow of which host.
+/// A flow of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowLabel {
     /// The session of the host.
@@ -43,7 +43,7 @@ pub struct FlowLabel {
     pub flow: u16,
 }
 
-/// How a connection or a datagram begins.
+/// Opening of a connection or a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// A control connection begins. Sealed with the shared key.
@@ -56,7 +56,7 @@ pub enum Opening {
 }
 
 impl Opening {
-    /// Reads an opening that nobody has vouched for: check it by [`verify`] before it is used.
+    /// Reads an unauthenticated opening: check it by [`verify`] before it is used.
     ///
     /// # Errors
     /// If the bytes cannot be an opening of this version.
@@ -152,7 +152,7 @@ pub fn session_key(shared: &Key, host: &Nonce, server: &Nonce) -> Key {
     shared.derive(LABEL, &[host, server])
 }
 
-/// Which way frames go.
+/// Direction of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From a host to the server.

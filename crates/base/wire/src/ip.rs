@@ -24,7 +24,7 @@ pub enum Checksum {
     Right,
     /// It is not: damaged, or left to the card (offloaded) where the capture was made.
     Wrong,
-    /// Nobody can say: none was sent, the packet is cut or a fragment, or it is neither.
+    /// Unknown: none was sent, the packet is cut or a fragment, or it is neither.
     Unknown,
 }
 

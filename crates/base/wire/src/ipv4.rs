@@ -47,7 +47,7 @@ pub enum Ecn {
     NotEct = 0b00,
     /// ECN-capable transport, codepoint ECT(1).
     Ect1 = 0b01,
-    /// ECN-capable transport, codepoint ECT(0): what TCP sends.
+    /// ECN-capable transport, codepoint ECT(0), which TCP uses.
     Ect0 = 0b10,
     /// Congestion experienced: a router marked it instead of dropping it.
     Ce = 0b11,
@@ -104,15 +104,15 @@ pub enum Error {
     /// The header was damaged.
     #[error("header checksum at offset 10 is {found:#06x}, should be {expected:#06x}")]
     Checksum {
-        /// What the header says.
+        /// Value in the header.
         found: u16,
-        /// What its bytes give.
+        /// Value computed from its bytes.
         expected: u16,
     },
     /// A fragment; we neither make nor reassemble them.
     #[error("fragment at offset 6: position {position} bytes, more fragments {more}")]
     Fragment {
-        /// Where its payload belongs, in bytes.
+        /// Offset of its payload in the datagram, in bytes.
         position: u32,
         /// Whether others follow.
         more: bool,
@@ -197,7 +197,7 @@ impl Header {
         Ok(())
     }
 
-    /// What a transport checksum needs of it.
+    /// Returns the fields for a transport checksum.
     pub fn pseudo(&self) -> Pseudo {
         Pseudo::V4 { source: self.source, destination: self.destination }
     }

@@ -1,8 +1,8 @@
 //! IPv6 header (RFC 8200 section 3; RFC 2474 and 3168 for the traffic class).
 //!
-//! As [`crate::ipv4`] it reads what a receiver accepts: a whole datagram. Extension headers that a
+//! As [`crate::ipv4`] it reads whole datagrams that a receiver accepts. Extension headers that a
 //! receiver without the option may skip are skipped, as IPv4's options are; [`crate::ip`] reads
-//! what a capture holds.
+//! packets of captures.
 
 use crate::pseudo::Pseudo;
 use crate::reader::{Reader, Truncated};
@@ -56,27 +56,27 @@ pub enum Error {
     /// A fragment; we neither make nor reassemble them.
     #[error("fragment at offset {offset}")]
     Fragment {
-        /// Where its header begins.
+        /// Offset of its header.
         offset: usize,
     },
     /// A routing header with addresses still to be visited: the packet is not for us yet.
     #[error("routing header at offset {offset} names {left} more addresses")]
     Routed {
-        /// Where it begins.
+        /// Its offset.
         offset: usize,
-        /// How many it names.
+        /// The number that it names.
         left: u8,
     },
     /// A hop-by-hop header that is not the first of all (RFC 8200 section 4.1).
     #[error("hop-by-hop header at offset {offset} is not the first")]
     HopByHop {
-        /// Where it begins.
+        /// Its offset.
         offset: usize,
     },
-    /// An option that who does not know it must not skip (RFC 8200 section 4.2).
+    /// An option that a receiver that does not know it must not skip (RFC 8200 section 4.2).
     #[error("option {kind} at offset {offset} must be known")]
     Option {
-        /// Where it begins.
+        /// Its offset.
         offset: usize,
         /// Its type.
         kind: u8,
@@ -95,7 +95,7 @@ pub enum Error {
     },
 }
 
-/// Reads a header and what extends it; returns the payload, without link padding.
+/// Reads a header and its extensions; returns the payload, without link padding.
 pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let word = reader.u32_be("version and traffic class")?;
@@ -159,7 +159,8 @@ fn extension(kind: u8, bytes: &[u8], offset: &mut usize) -> Result<Option<u8>, E
     Ok(Some(next))
 }
 
-/// Whether all options may be skipped by who does not know them: the two highest bits say so.
+/// Returns whether a receiver that does not know the options may skip them: the two highest bits
+/// say so.
 fn options(bytes: &[u8], mut at: usize, end: usize) -> Result<(), Error> {
     const PAD_1: u8 = 0;
     while at < end {
@@ -198,7 +199,7 @@ impl Header {
         Ok(())
     }
 
-    /// What a transport checksum needs of it.
+    /// Returns the fields for a transport checksum.
     pub const fn pseudo(&self) -> Pseudo {
         Pseudo::V6 { source: self.source, destination: self.destination }
     }

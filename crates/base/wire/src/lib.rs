@@ -4,7 +4,7 @@
 //! Each format is a module with a plain value type, a `parse` that takes hostile bytes, and a
 //! `write` into a growing buffer. Nothing here keeps state or allocates beyond the buffer.
 //!
-//! `parse` returns the value and what follows it: the payload of a header, trimmed to the length
+//! `parse` returns the value and the bytes after it: the payload of a header, trimmed to the length
 //! that the header states. An error names the field and its offset from where `parse` began. A
 //! `write` that fails leaves the buffer as it was.
 

@@ -1,9 +1,9 @@
 //! From a captured frame of any link to the IP packets within it.
 //!
-//! [`open`] takes what a capture file says (link type, bytes, original length) and gives the IP
-//! packets of the frame: one, or those of an A-MSDU. Nothing is copied or allocated, and nothing
-//! is refused that a capture may well hold: VLAN tags, cut frames, wrong check sequences of
-//! frames on the air are told, not judged.
+//! [`open`] takes the fields of a capture file (link type, bytes, original length) and gives the IP
+//! packets of the frame: one, or those of an A-MSDU. Nothing is copied or allocated. Frames that a
+//! capture may well hold are accepted: VLAN tags, cut frames, wrong check sequences of frames on
+//! the air are reported, not refused.
 
 use crate::ethernet::Mac;
 use crate::pcapng::LinkType;
@@ -19,7 +19,7 @@ pub use frame::{Captured, Closed, Frame, Mpdu, Packets};
 mod number {
     pub(super) const NULL: u16 = 0;
     pub(super) const ETHERNET: u16 = 1;
-    /// What some systems write for raw IP instead of 101.
+    /// Link type that some systems write for raw IP instead of 101.
     pub(super) const RAW_BSD: u16 = 12;
     pub(super) const RAW_OPENBSD: u16 = 14;
     pub(super) const RAW: u16 = 101;

@@ -1,5 +1,4 @@
-//! What messages of Fairwave's own formats have in common: their first bytes, and what can be wrong
-//! with them.
+//! Common parts of messages of Fairwave's own formats: their first bytes, and their faults.
 
 use crate::cluster::NameError;
 use crate::reader::{Reader, Truncated};
@@ -29,7 +28,7 @@ pub enum Error {
         /// The version of this format.
         spoken: u8,
     },
-    /// Not written by somebody with the key, or changed since.
+    /// Not written with the key, or changed since.
     #[error(transparent)]
     Forged(#[from] Forged),
     /// A kind that there is not.
@@ -55,7 +54,7 @@ pub enum Error {
     /// Bytes that must be zero are not.
     #[error("{field} is not zero")]
     NotZero {
-        /// What should be.
+        /// The expected value.
         field: &'static str,
     },
     /// A name that is none.
@@ -79,9 +78,9 @@ pub enum Error {
     },
 }
 
-/// What every message of a format begins with.
+/// First bytes of every message of a format.
 pub(crate) struct Format {
-    /// What messages of errors call it.
+    /// Name of the format in errors.
     pub(crate) name: &'static str,
     pub(crate) magic: [u8; 4],
     pub(crate) version: u8,

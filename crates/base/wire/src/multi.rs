@@ -1,5 +1,5 @@
-//! What multi-connection SHAKE says on the streams of its TCP connections beside the data: a
-//! preface at the beginning of each, and a header before each block. Fairwave's own format
+//! Framing of multi-connection SHAKE on the streams of its TCP connections: a preface at the
+//! beginning of each, and a header before each block. Fairwave's own format
 //! (`docs/models/multi-tcp.md` has it byte by byte).
 //!
 //! Iida, Ishihara and Mizuno name the system (section 3.2.4) and give no format. Blocks are known
@@ -26,20 +26,21 @@ pub const OFFSET_LIMIT: u64 = 1 << 62;
 const BLOCK: u8 = 1;
 const END: u8 = 2;
 
-/// What begins a connection's stream in each direction.
+/// First bytes of a connection's stream in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preface {
-    /// Which set of connections this one belongs to: drawn at random by the end that opens them.
+    /// The set of connections that this one belongs to: drawn at random by the end that opens them.
     pub set: u64,
-    /// Which connection of the set this is, counting from zero; below `connections`.
+    /// Index of this connection in the set, counting from zero; below `connections`.
     pub connection: u8,
     /// Number of connections that the set has.
     pub connections: NonZeroU8,
-    /// Bytes beyond what its application has read that the sender of this keeps, in order or not.
+    /// Receive buffer of the sender of this in bytes, beyond the bytes that its application has
+    /// read.
     pub buffer: u32,
 }
 
-/// What stands before a block, or instead of one.
+/// Header of a block, or of nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
     /// Bytes of the application's stream follow.
@@ -93,7 +94,7 @@ pub enum Error {
     Reserved {
         /// The byte.
         found: u8,
-        /// Where it is.
+        /// Its offset.
         offset: usize,
     },
     /// A length that does not fit the kind of header.
@@ -117,7 +118,7 @@ fn zero(found: u8, offset: usize) -> Result<(), Error> {
 }
 
 impl Preface {
-    /// Reads a preface, and gives what follows it.
+    /// Reads a preface, and returns the rest.
     ///
     /// # Errors
     /// If the bytes are none of this version.
@@ -161,7 +162,7 @@ impl Preface {
 }
 
 impl Header {
-    /// Reads a header, and gives what follows it.
+    /// Reads a header, and returns the rest.
     ///
     /// # Errors
     /// If the bytes are none of this version.

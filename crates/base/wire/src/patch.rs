@@ -1,4 +1,4 @@
-//! What routers change in packets of others: the ECN field and the window, with the checksums
+//! Changes by routers in packets of others: the ECN field and the window, with the checksums
 //! updated incrementally (RFC 1624), so that a checksum that was wrong stays wrong.
 
 use crate::ip::{self, Part, Transport};
@@ -40,7 +40,7 @@ pub fn clamp_window(packet: &mut [u8], most: u16) -> bool {
     true
 }
 
-/// Where the header of a whole TCP segment begins.
+/// Returns the offset of the header of a whole TCP segment.
 fn tcp_offset(packet: &[u8]) -> Option<usize> {
     let read = ip::parse(packet, 0).ok()?;
     match read.transport {

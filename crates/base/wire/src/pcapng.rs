@@ -21,7 +21,7 @@ mod reader;
 
 pub use reader::{Packet, Reader};
 
-/// What the packets of an interface begin with (the registry at tcpdump.org/linktypes.html).
+/// First header of the packets of an interface (the registry at tcpdump.org/linktypes.html).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// An Ethernet header.
@@ -56,7 +56,7 @@ impl LinkType {
     }
 }
 
-/// What made a capture; fields that are `None` are left out.
+/// Origin of a capture; fields that are `None` are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// The machine.
@@ -67,14 +67,14 @@ pub struct Section {
     pub application: Option<String>,
 }
 
-/// Where packets were captured.
+/// Interface at which packets were captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What its packets begin with.
+    /// First header of its packets.
     pub link_type: LinkType,
     /// Its name.
     pub name: Option<String>,
-    /// Most that is kept of a packet in bytes; `None`: all of it.
+    /// Maximum number of bytes kept of a packet; `None`: all of it.
     pub snap_len: Option<u32>,
 }
 
@@ -115,7 +115,7 @@ pub enum Error {
     Broken {
         /// Index of the block, the section header being 0.
         block: usize,
-        /// Where it begins in the file, in bytes.
+        /// Its offset in the file, in bytes.
         offset: usize,
         /// The fault.
         reason: String,
@@ -168,8 +168,7 @@ impl<W: Write> Writer<W> {
         Ok(id)
     }
 
-    /// Writes a packet, as it was at the time `at`; of an interface with a snap length, what that
-    /// leaves of it.
+    /// Writes a packet, as it was at the time `at`; cut to the snap length of its interface.
     pub fn write_packet(
         &mut self,
         interface: InterfaceId,
@@ -194,7 +193,7 @@ impl<W: Write> Writer<W> {
         self.write("enhanced packet", block)
     }
 
-    /// The sink, for flushing or taking what was written. No trailer is needed.
+    /// Returns the sink, for flushing or taking the bytes. No trailer is needed.
     pub fn into_inner(self) -> W {
         self.inner.into_inner()
     }

@@ -20,7 +20,7 @@ use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
 use message::{FORMAT, LABEL};
 
-/// What stands before the body.
+/// The head of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The session.
@@ -30,7 +30,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the head of bytes that nobody has vouched for.
+    /// Reads the head of unauthenticated bytes.
     ///
     /// # Errors
     /// If they cannot be a message of this version.
@@ -55,7 +55,7 @@ impl Head {
 /// Checks the seal, then reads the message; the session it belongs to.
 ///
 /// # Errors
-/// If the seal does not fit, or what was sealed is no message.
+/// If the seal does not fit, or the sealed bytes are no message.
 pub fn open(bytes: &[u8], key: &Key) -> Result<(u64, Message), Error> {
     let head = Head::read(bytes)?;
     let (sealed, tag) = bytes.split_at(bytes.len() - TAG_LEN);

@@ -1,4 +1,4 @@
-//! Radiotap (radiotap.org): what a radio knew of a frame, in front of the frame.
+//! Radiotap (radiotap.org): a radio's knowledge of a frame, in front of the frame.
 //!
 //! A header begins with a chain of presence words, each bit announcing a field; fields follow in
 //! the order of bits, each aligned to its own size from the start of the header. Fairwave writes
@@ -55,7 +55,7 @@ impl Channel {
     pub const BAND_5_GHZ: u16 = 0x0100;
 }
 
-/// What is known of a frame; a field that is `None` is not in the header.
+/// Known properties of a frame; a field that is `None` is not in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Time at which the first bit arrived by the radio's clock, in microseconds.
@@ -68,13 +68,13 @@ pub struct Header {
     pub channel: Option<Channel>,
     /// Level at the antenna in dBm.
     pub signal_dbm: Option<i8>,
-    /// How an HT frame is modulated; there is no rate then, nor for VHT and HE.
+    /// Modulation of an HT frame; there is no rate then, nor for VHT and HE.
     pub mcs: Option<Mcs>,
     /// To which A-MPDU the frame belongs.
     pub ampdu: Option<AmpduStatus>,
-    /// How a VHT frame is modulated.
+    /// Modulation of a VHT frame.
     pub vht: Option<Vht>,
-    /// How an HE frame is modulated.
+    /// Modulation of an HE frame.
     pub he: Option<He>,
 }
 
@@ -197,7 +197,7 @@ const fn is_set(word: u32, bit: u32) -> bool {
     word >> bit & 1 == 1
 }
 
-/// Whose fields a presence word announces.
+/// Namespace of the fields that a presence word announces.
 #[derive(Clone, Copy)]
 enum Namespace {
     /// Radiotap's, from bit 0.

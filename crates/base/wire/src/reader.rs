@@ -8,11 +8,11 @@ use thiserror::Error;
 pub struct Truncated {
     /// The field.
     pub field: &'static str,
-    /// Where it begins, in bytes from the start of what was parsed.
+    /// Its offset in bytes from the start of the parsed bytes.
     pub offset: usize,
     /// Number of bytes that it takes.
     pub need: usize,
-    /// How many are there.
+    /// Number of available bytes.
     pub have: usize,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         self.rest().is_empty()
     }
 
-    /// What has not been read.
+    /// Returns the unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.offset..]
     }

@@ -15,13 +15,14 @@ use thiserror::Error;
 
 /// Identifier of the transport-wide sequence number among header extensions.
 pub const EXTENSION_ID: u8 = 5;
-/// Length of what [`Header::bytes`] gives: the fixed header and one extension word behind its head.
+/// Length of the result of [`Header::bytes`]: the fixed header and one extension word behind its
+/// head.
 pub const HEADER_LEN: usize = 20;
 
 /// Profile of one-byte header extensions (RFC 8285 section 4.2).
 const ONE_BYTE: u16 = 0xbede;
 
-/// Reason for which bytes are not what they should be.
+/// Fault of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// They end too early.
@@ -33,7 +34,7 @@ pub enum Error {
         /// The version.
         version: u8,
     },
-    /// The padding is longer than what it pads.
+    /// The padding is longer than the payload.
     #[error("padding of {len} bytes, which are not there")]
     Padding {
         /// Its length.
@@ -53,7 +54,7 @@ pub enum Error {
         /// Counting from the base.
         index: usize,
     },
-    /// More packets than one feedback tells of.
+    /// More packets than one feedback can hold.
     #[error("{count} packet statuses; at most {MOST_STATUSES} are taken")]
     TooMany {
         /// How many.

@@ -15,15 +15,15 @@ pub const TAG_LEN: usize = 16;
 /// Fewest bytes of a secret: with fewer, it is easier to guess than the seal (RFC 2104 section 3).
 pub const LEAST_SECRET: usize = 16;
 
-/// Bytes that are hashed at once: a label with a report of SoC, and what goes with them.
+/// Bytes that are hashed at once: a label with a report of SoC, and its context.
 const GATHERED: usize = 96;
 
-/// The first byte of what is hashed: no tag that is sent is the secret of a derived key.
+/// First byte of the hashed bytes: no tag that is sent is the secret of a derived key.
 const FOR_A_TAG: u8 = 0;
 const FOR_A_KEY: u8 = 1;
 
-/// What proves that a message was written by somebody who has the key. The time that `==` takes
-/// depends on the two tags; that of [`Key::verify`] does not.
+/// Proof that a message was written with the key. The time that `==` takes depends on the two tags;
+/// that of [`Key::verify`] does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag(pub [u8; TAG_LEN]);
 
@@ -62,7 +62,7 @@ impl Key {
         Ok(Self::of_any_length(secret))
     }
 
-    /// A key for one use of this one, such as a session: who learns it learns no other.
+    /// Derives a key for one use of this one, such as a session: it reveals no other key.
     #[must_use]
     pub fn derive(&self, label: &str, parts: &[&[u8]]) -> Self {
         let secret = self.framed(FOR_A_KEY, label, parts).finalize().into_bytes();
@@ -78,7 +78,8 @@ impl Key {
         Tag(tag)
     }
 
-    /// Whether `tag` is the seal of `parts`, in a time that does not tell how much of it is right.
+    /// Returns whether `tag` is the seal of `parts`, in a time that does not depend on the number
+    /// of right bytes.
     ///
     /// # Errors
     /// [`Forged`] if it is not.

@@ -1,5 +1,5 @@
-//! Reports of the Strength of Connection (SoC): what a station tells its access point about the
-//! channel, in a frame of its own or in front of the data of a frame that leaves anyway.
+//! Reports of the Strength of Connection (SoC): a station's report on the channel to its access
+//! point, in a frame of its own or in front of the data of a frame that leaves anyway.
 //!
 //! The idea is of Aida, Tobe and Tokuda (2003), section 4.4. Their frame holds an IPv4 address
 //! and the SoC, and anybody may send it; [`Plain`] reads and writes it. [`Report`] is Fairwave's:
@@ -33,7 +33,8 @@ use thiserror::Error;
 
 /// Local Experimental EtherType 1 (IEEE 802-2014 clause 9.2.4), since none is assigned.
 pub const ETHER_TYPE: EtherType = EtherType::LOCAL_EXPERIMENT_1;
-/// What tells a report from other experiments under the same type, as that clause asks: "SC".
+/// Mark that distinguishes a report from other experiments under the same type, as that clause
+/// asks: "SC".
 pub const SUBTYPE: u16 = 0x5343;
 /// Version of the format.
 pub const VERSION: u8 = 1;
@@ -41,7 +42,7 @@ pub const VERSION: u8 = 1;
 pub const LEN: usize = 64;
 /// Number of them the tag covers: all before it.
 const COVERED: usize = LEN - TAG_LEN;
-/// What the tag is made for, so that it does not pass in another of Fairwave's formats.
+/// Purpose of the tag, so that it does not pass in another of Fairwave's formats.
 const LABEL: &str = "soc report";
 
 /// A level in hundredths of a decibel.
@@ -132,12 +133,12 @@ pub struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Whose report it claims to be: what finds the key.
+    /// The station that it claims to be from, which finds the key.
     pub const fn station(&self) -> Mac {
         self.report.station
     }
 
-    /// What it claims, for a reader without the key, such as one of a capture.
+    /// Its claims, for a reader without the key, such as one of a capture.
     pub const fn unchecked(&self) -> Report {
         self.report
     }
@@ -151,8 +152,8 @@ impl Claim<'_> {
     }
 }
 
-/// Reads a report; returns what follows it, which is the frame's payload if it says that there
-/// is one, and padding otherwise.
+/// Reads a report; returns the rest, which is the frame's payload if the report names one, and
+/// padding otherwise.
 pub fn parse(bytes: &[u8]) -> Result<(Claim<'_>, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     read_version(&mut reader)?;
@@ -234,7 +235,7 @@ impl Report {
 pub struct Plain {
     /// "Sender protocol address".
     pub ipv4: Ipv4Addr,
-    /// The SoC in decibels; unsigned, so levels below the noise cannot be told.
+    /// The SoC in decibels; unsigned, so levels below the noise cannot be reported.
     pub soc_db: u32,
 }
 
@@ -242,7 +243,7 @@ impl Plain {
     /// Length in bytes.
     pub const LEN: usize = 8;
 
-    /// Reads one; what follows is padding.
+    /// Reads one; the rest is padding.
     pub fn parse(bytes: &[u8]) -> Result<Self, Truncated> {
         let mut reader = Reader::new(bytes);
         let ipv4 = Ipv4Addr::from(reader.array::<4>("sender protocol address")?);

@@ -49,9 +49,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many fit beside a timestamps option.
+    /// Number that fits beside a timestamps option.
     pub const MAX_WITH_TIMESTAMPS: usize = 3;
-    /// How many fit otherwise.
+    /// Number that fits otherwise.
     pub const MAX: usize = 4;
 
     /// Adds a block; false if there is no room.

@@ -5,7 +5,7 @@ use fairwave_units::Instant;
 
 const NANOS_PER_S: u64 = 1_000_000_000;
 
-/// How an interface counts time.
+/// Time units of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     ticks_per_s: u64,
@@ -14,7 +14,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// What an interface has that does not say otherwise.
+    /// Time units of an interface that states none.
     pub(super) const MICROSECONDS: Self = Self { ticks_per_s: 1_000_000, offset_s: 0 };
 
     /// With the resolution of an option `if_tsresol`: a power of ten, or of two with the highest
@@ -31,7 +31,8 @@ impl Clock {
         Self { offset_s, ..self }
     }
 
-    /// The time after so many ticks, rounded down; `None` beyond what 64 bits of nanoseconds hold.
+    /// Returns the time after this number of ticks, rounded down; `None` beyond what 64 bits of
+    /// nanoseconds hold.
     pub(super) fn at(self, ticks: u64) -> Option<Instant> {
         let (seconds, rest) = (ticks / self.ticks_per_s, ticks % self.ticks_per_s);
         let seconds = seconds.checked_add_signed(self.offset_s)?;

@@ -1,6 +1,6 @@
 //! Fields of either byte order.
 
-/// Which byte of a number comes first.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// The most significant one.
@@ -54,8 +54,8 @@ impl<'a> Fields<'a> {
         self.take().map(|bytes| self.order.u32(bytes))
     }
 
-    /// The next option of pcapng: its code and value. `None` at the end of the options, and where
-    /// what follows is none.
+    /// Returns the next option of pcapng: its code and value. `None` at the end of the options, and
+    /// where no option follows.
     pub(super) fn option(&mut self) -> Option<(u16, &'a [u8])> {
         let (code, len) = (self.u16()?, usize::from(self.u16()?));
         let value = self.rest.get(..len)?;

@@ -9,14 +9,14 @@ use crate::pcapng::LinkType;
 pub(super) const HEADER_LEN: usize = 24;
 /// Length of a packet's header in bytes.
 const RECORD_LEN: usize = 16;
-/// What Kuznetzov's patch puts behind it: interface, protocol, kind of packet.
+/// Additional fields of Kuznetzov's patch: interface, protocol, kind of packet.
 const PATCHED_LEN: usize = 8;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const PATCHED: u32 = 0xa1b2_cd34;
 
-/// What the header says of all packets.
+/// Fields of the header that hold for all packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     order: Order,

@@ -5,7 +5,7 @@ use super::fields::{Fields, Order};
 use super::record::{BLOCK_LEN_MAX, Fault, INTERFACES_MAX, PACKET_LEN_MAX, Record, Step};
 use crate::pcapng::LinkType;
 
-/// How a file begins, in either byte order: the type of a section header.
+/// First bytes of a file, in either byte order: the type of a section header.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -40,7 +40,7 @@ struct Interface {
 }
 
 impl Default for Section {
-    /// Before the first section header, which tells the byte order.
+    /// Before the first section header, which states the byte order.
     fn default() -> Self {
         Self { order: Order::Little, interfaces: Vec::new() }
     }
@@ -115,7 +115,7 @@ impl Section {
         self.packet(&packet.ok_or(shape)?, start, fields.rest.len() as u32, len)
     }
 
-    /// A section header: what came before it is over.
+    /// A section header: it ends the section before.
     fn begin(&mut self, mut fields: Fields<'_>) -> Option<Result<(), Fault>> {
         let (_mark, major, minor) = (fields.u32()?, fields.u16()?, fields.u16()?);
         if major != 1 {
@@ -136,7 +136,7 @@ impl Section {
         Some(clock.map(|clock| self.interfaces.push(Interface { link_type, snap_len, clock })))
     }
 
-    /// Nothing but the packet; its length is the least of what could have been.
+    /// A packet alone; its length is the smaller of the block's and the snap length.
     fn simple(&self, fields: &mut Fields<'_>) -> Option<Packet> {
         let original_len = fields.u32()?;
         let limit = self.interfaces.first().map_or(0, |interface| interface.snap_len);
@@ -203,7 +203,7 @@ fn clock(options: &mut Fields<'_>) -> Result<Clock, Fault> {
     Ok(clock)
 }
 
-/// What the mark of a section header says.
+/// Byte order by the mark of a section header.
 fn byte_order(mark: [u8; 4]) -> Result<Order, Fault> {
     const MARK: u32 = 0x1a2b_3c4d;
     let orders = [Order::Big, Order::Little];

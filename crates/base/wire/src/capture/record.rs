@@ -1,4 +1,4 @@
-//! What a decoder finds: packets, bytes without one, and faults.
+//! Results of a decoder: packets, bytes without one, and faults.
 
 use crate::pcapng::LinkType;
 use fairwave_units::Instant;
@@ -13,16 +13,16 @@ pub const BLOCK_LEN_MAX: u32 = PACKET_LEN_MAX + (1 << 18);
 /// Maximum number of interfaces of one section of a pcapng file.
 pub const INTERFACES_MAX: usize = 1 << 16;
 
-/// Where a packet lies.
+/// Place of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// How many of the bytes shown it takes up, headers included.
+    /// Length in the bytes shown, headers included.
     pub len: usize,
-    /// Where the packet's own bytes are among those shown; perhaps cut by whoever captured it.
+    /// Range of the packet's own bytes among those shown; the capture may have cut it.
     pub data: Range<usize>,
     /// Number of bytes that the packet had on the wire.
     pub original_len: u32,
-    /// What it begins with.
+    /// First header of the packet.
     pub link_type: LinkType,
     /// On which interface of its section it was seen, the first being 0.
     pub interface: u32,
@@ -33,18 +33,18 @@ pub struct Record {
     pub is_carried: bool,
 }
 
-/// What the bytes shown come to.
+/// Result for the bytes shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing yet: so many are needed.
+    /// Nothing yet: this number of bytes is needed.
     More(usize),
-    /// So many hold no packet. There may be more of them than were shown.
+    /// This number of bytes holds no packet. There may be more of them than were shown.
     Skip(u64),
     /// A packet.
     Packet(Record),
 }
 
-/// What is wrong with a capture.
+/// Faults of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// It ends within a record.
@@ -53,7 +53,7 @@ pub enum Fault {
         /// Number of bytes that are missing, as far as is known.
         missing: u64,
     },
-    /// A packet that nobody can have captured.
+    /// A packet that cannot have been captured.
     #[error("a packet of {len} bytes, the limit is {PACKET_LEN_MAX}")]
     PacketLength {
         /// Its length in bytes.
@@ -65,7 +65,7 @@ pub enum Fault {
         /// Its length in bytes.
         len: u32,
     },
-    /// A block that is too short for what it is, or no multiple of four.
+    /// A block that is too short for its type, or no multiple of four.
     #[error("a block of type {kind:#x} with {len} bytes, which its kind cannot have")]
     BlockShape {
         /// Its type.
@@ -106,7 +106,7 @@ pub enum Fault {
     /// A section header without its mark of the byte order.
     #[error("a section header with the byte-order mark {0:#010x}")]
     ByteOrder(u32),
-    /// A version that nobody knows.
+    /// An unknown version.
     #[error("version {major}.{minor} of the format")]
     Version {
         /// The part before the dot.

@@ -1,4 +1,4 @@
-//! What a message says.
+//! Content of messages.
 
 use super::offers::{Name, Offers, Rates};
 use crate::message::{Error, Format};
@@ -10,11 +10,11 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 pub const MAGIC: [u8; 4] = *b"FWcl";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
-/// How every message begins.
+/// First bytes of every message.
 pub(super) const FORMAT: Format = Format { name: "cluster", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 40;
-/// Length of [`Body::Announce`] and [`Body::Query`] in bytes, and the most of any message.
+/// Length of [`Body::Announce`] and [`Body::Query`] in bytes, and the maximum of any message.
 pub const ANNOUNCE_LEN: usize = 252;
 /// Length of [`Body::Hello`], [`Body::Challenge`] and [`Body::Response`] in bytes.
 pub const HELLO_LEN: usize = HEAD_LEN + 8 + COOKIE_LEN + TAG_LEN;
@@ -23,7 +23,7 @@ pub const COOKIE_LEN: usize = 16;
 
 pub(super) const LABEL: &str = "fairwave cluster 1";
 
-/// What a lender makes of a greeting, and knows again, without keeping it.
+/// A lender's mark of a greeting, which it recognises without keeping it.
 pub type Cookie = [u8; COOKIE_LEN];
 
 /// A host of the cluster. By custom drawn at random and kept over restarts.
@@ -36,8 +36,7 @@ impl fmt::Display for MemberId {
     }
 }
 
-/// The number by which messages of clusters on one link are told apart. It says nothing of the
-/// key.
+/// The number that distinguishes messages of clusters on one link. It reveals nothing of the key.
 #[must_use]
 pub fn cluster_id(key: &Key) -> u64 {
     let Tag(tag) = key.tag("fairwave cluster id", &[]);
@@ -45,12 +44,12 @@ pub fn cluster_id(key: &Key) -> u64 {
     u64::from_be_bytes(*first)
 }
 
-/// What makes the key of a session.
+/// Inputs of the key of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meeting {
-    /// Who greets, and borrows.
+    /// The host that greets, and borrows.
     pub borrower: MemberId,
-    /// Who is greeted, and lends.
+    /// The host that is greeted, and lends.
     pub lender: MemberId,
     /// Drawn by the borrower.
     pub nonce: u64,
@@ -68,7 +67,7 @@ impl Meeting {
     }
 }
 
-/// Which end of a session.
+/// The end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The end that greeted.
@@ -80,11 +79,11 @@ pub enum Role {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which cluster: [`cluster_id`] of its key.
+    /// The cluster: [`cluster_id`] of its key.
     pub cluster: u64,
     /// Its sender.
     pub from: MemberId,
-    /// To whom; `None` for everybody.
+    /// The receiver; `None` for all.
     pub to: Option<MemberId>,
     /// Grows with every message of this sender sealed with this key.
     pub number: NonZeroU64,
@@ -92,12 +91,12 @@ pub struct Message {
     pub body: Body,
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A lender to everybody, or to whoever has asked: what I lend.
+    /// A lender to all, or to a host that asked: its offers.
     Announce(Announce),
-    /// To everybody: who lends?
+    /// To all: a request for offers.
     Query,
     /// A lender to everybody: I lend no more.
     Goodbye,
@@ -106,7 +105,7 @@ pub enum Body {
         /// Drawn anew for each attempt.
         nonce: u64,
     },
-    /// A lender: show that you get what is sent to your address.
+    /// A lender: a challenge to show that packets reach the borrower's address.
     Challenge {
         /// The nonce of the greeting.
         nonce: u64,
@@ -147,7 +146,7 @@ pub enum Body {
     Terms {
         /// The lease.
         lease: NonZeroU32,
-        /// What may be used of the uplink.
+        /// Rates of the uplink that may be used.
         rates: Rates,
     },
     /// A borrower: I need the lease no more.
@@ -155,7 +154,7 @@ pub enum Body {
         /// The lease.
         lease: NonZeroU32,
     },
-    /// A lender: the lease is over. Answers a release, and what is done with a lease that is not.
+    /// A lender: the lease is over. Answers a release, and any use of a lease that is over.
     Over {
         /// The lease.
         lease: NonZeroU32,
@@ -169,24 +168,24 @@ pub enum Body {
         /// For how long it may still be used, in milliseconds.
         notice_ms: u32,
     },
-    /// A borrower: the revocation has been heard.
+    /// A borrower: the revocation has been received.
     Noted {
         /// The lease.
         lease: NonZeroU32,
     },
     /// The session is over, and every lease of it.
     Leave {
-        /// Which end says so.
+        /// The end that sends it.
         by: Role,
     },
-    /// The leave has been heard.
+    /// The leave has been received.
     Left {
-        /// Which end says so.
+        /// The end that sends it.
         by: Role,
     },
 }
 
-/// What a member lends.
+/// Offers of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announce {
     /// Its name.
@@ -197,7 +196,7 @@ pub struct Announce {
     pub offers: Offers,
 }
 
-/// What a borrower would like. The same lease asked for again is renewed.
+/// Wishes of a borrower. The same lease asked for again is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The lease, numbered by the borrower: grows with every new one of the session.
@@ -214,14 +213,14 @@ pub struct Ask {
     pub duration_ms: u32,
 }
 
-/// What a lender allows.
+/// Grants of a lender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The lease.
     pub lease: NonZeroU32,
     /// `at_ms` of the [`Ask`] that this answers.
     pub at_ms: u32,
-    /// What may be used of the uplink.
+    /// Rates of the uplink that may be used.
     pub rates: Rates,
     /// Bytes that may still go over it, both ways together.
     pub bytes: u64,
@@ -260,7 +259,7 @@ macro_rules! reasons {
 reasons! {
     /// Reason for which there is no session.
     Refusal {
-        /// As many sessions as there may be.
+        /// The maximum number of sessions is reached.
         Busy = 1,
         /// The cookie has expired, is another's, or was used before.
         Cookie = 2,
@@ -276,9 +275,9 @@ reasons! {
         NoUplink = 1,
         /// It has as many borrowers as it may, or each would get too little.
         Full = 2,
-        /// As many bytes as may have been lent already.
+        /// The maximum number of bytes has been lent already.
         Quota = 3,
-        /// The lender's battery, or what the uplink costs.
+        /// The lender's battery, or the cost of the uplink.
         Policy = 4,
         /// The number of the lease was used before, or nothing was wanted.
         Invalid = 5,
@@ -290,7 +289,7 @@ reasons! {
     Revocation {
         /// The uplink is not lent any more.
         Withdrawn = 1,
-        /// The lender's battery, or what the uplink costs.
+        /// The lender's battery, or the cost of the uplink.
         Policy = 2,
         /// All its bytes are used.
         Quota = 3,
@@ -306,7 +305,7 @@ pub struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// What it claims: what finds the key, and for a reader without it, such as one of a capture.
+    /// Claims that find the key, also for a reader without it, such as one of a capture.
     pub const fn unchecked(&self) -> &Message {
         &self.message
     }
@@ -321,8 +320,8 @@ impl Claim<'_> {
 }
 
 impl Body {
-    /// Which end of a session says this, and seals it with the session's key; `None` for what is
-    /// sealed with the cluster's.
+    /// The end of a session that sends this, and seals it with the session's key; `None` for a
+    /// message sealed with the cluster's.
     #[must_use]
     pub const fn said_by(&self) -> Option<Role> {
         match self {

@@ -1,4 +1,4 @@
-//! What is lent: names, uplinks, rates.
+//! Offers: names, uplinks, rates.
 
 use fairwave_units::BitRate;
 use std::fmt;
@@ -11,7 +11,7 @@ pub const MOST_OFFERS: usize = 4;
 /// Maximum number of bytes of a name.
 const MOST_NAME: usize = 32;
 
-/// What people call a member: up to 32 bytes of UTF-8 without control characters.
+/// Name of a member: up to 32 bytes of UTF-8 without control characters.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Name {
     len: u8,
@@ -102,7 +102,7 @@ impl Rates {
     }
 }
 
-/// What an uplink is.
+/// Kind of an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Of a mobile network.
@@ -120,7 +120,7 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Cellular, Self::Wifi, Self::Wired, Self::Other];
 }
 
-/// Whether its owner pays for what goes over an uplink.
+/// Whether its owner pays for the traffic of an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// By time, or not at all.
@@ -136,16 +136,15 @@ pub struct Offer {
     pub uplink: u8,
     /// Its kind.
     pub kind: Kind,
-    /// Who pays for it.
+    /// Whether its owner pays for it.
     pub cost: Cost,
-    /// How many leases of it there may still be.
+    /// Number of further leases of it.
     pub places: u8,
-    /// Round-trip time to somewhere in the network outside in microseconds; `None` if it is not
-    /// known.
+    /// Round-trip time to a host outside in microseconds; `None` if it is unknown.
     pub rtt_us: Option<NonZeroU32>,
     /// Its own rates.
     pub nominal: Rates,
-    /// What of them is lent and not taken; no more than nominal.
+    /// The part of them that is lent and not taken; at most nominal.
     pub free: Rates,
 }
 

@@ -1,11 +1,11 @@
-//! What a datagram carries, where that is not the pattern of its own position.
+//! Contents of a datagram, where they are not the pattern of its own position.
 
 use super::{Datagram, Transport, patterned};
 use crate::ethernet::EtherType;
 use crate::ipv4::Ecn;
 use crate::{dccp, patch};
 
-/// What the value of a datagram leaves out.
+/// The parts that the value of a datagram leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// The options of a DCCP packet; its payload is the pattern.
@@ -13,7 +13,7 @@ pub enum Contents {
     /// The payload, piece by piece.
     Payload(Vec<Piece>),
     /// The packet from its IP header on, of version 4 or 6. The datagram only stands for it, and
-    /// says what became of its ECN field and window.
+    /// has its current ECN field and window.
     Packet(Vec<u8>),
 }
 
@@ -24,7 +24,7 @@ pub enum Piece {
     Bytes(Vec<u8>),
     /// Bytes of the pattern.
     Pattern {
-        /// Where in the pattern they begin.
+        /// Position of their beginning in the pattern.
         position: u32,
         /// How many.
         len: u32,
@@ -69,7 +69,7 @@ impl Contents {
         true
     }
 
-    /// What a link calls packets with these contents.
+    /// The link type of packets with these contents.
     pub fn ether_type(&self) -> EtherType {
         match self {
             Self::Packet(bytes) if bytes.first().is_some_and(|byte| byte >> 4 == 6) => {

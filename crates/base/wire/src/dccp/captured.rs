@@ -1,4 +1,4 @@
-//! What an analyst needs of a DCCP packet that a capture holds, perhaps cut.
+//! Fields of a DCCP packet for the analysis of captures, which may have cut it.
 
 /// Ports, number and payload of a DCCP packet. Nothing else of it is looked at, no sum is asked
 /// for.
@@ -10,9 +10,9 @@ pub struct Captured {
     pub destination_port: u16,
     /// Its sequence number, or the low bits of it.
     pub number: u64,
-    /// How many bits those are: 48, or 24 in a short header (RFC 4340 section 5.1).
+    /// Number of bits: 48, or 24 in a short header (RFC 4340 section 5.1).
     pub number_bits: u32,
-    /// Bytes of application data on the wire; zero for types that ignore what stands there.
+    /// Bytes of application data on the wire; zero for types that ignore the payload.
     pub payload_len: u32,
 }
 

@@ -77,7 +77,8 @@ impl LossInterval {
 pub struct LossIntervals<'a>(&'a [[u8; LossInterval::WIRE_LEN]]);
 
 impl<'a> LossIntervals<'a> {
-    /// Those in the data of an option; `None` if the bytes are no whole number of them.
+    /// Returns the intervals in the data of an option; `None` if the bytes are no whole number of
+    /// them.
     pub fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let (intervals, []) = bytes.as_chunks() else { return None };
         Some(Self(intervals))

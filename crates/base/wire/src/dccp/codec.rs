@@ -37,7 +37,7 @@ pub enum Error {
     /// The packet was damaged.
     #[error("checksum at offset 6 is {found:#06x}, does not match what it covers")]
     Checksum {
-        /// What the header says.
+        /// Length by the header.
         found: u16,
     },
     /// A checksum that claims to cover more data than there is.
@@ -78,7 +78,7 @@ pub enum Error {
     },
 }
 
-/// What [`parse`] reads.
+/// Result of [`parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// The header.

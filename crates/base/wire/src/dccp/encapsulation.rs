@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The UDP port at which a server listens by default (RFC 6773 section 3.8).
 pub const UDP_PORT: u16 = 6511;
 
-/// Where the checksum of a UDP header stands.
+/// Offset of the checksum in a UDP header.
 const UDP_CHECKSUM: usize = 6;
 
 /// Reason for which bytes are no DCCP packet inside UDP, or one cannot be written.
@@ -36,8 +36,8 @@ pub fn parse_udp(bytes: &[u8], pseudo: Pseudo) -> Result<(udp::Header, Packet<'_
     Ok((ports, parse_in_udp(inner)?))
 }
 
-/// Reads the DCCP packet that is the payload of a UDP datagram whose checksum somebody else has
-/// checked, such as a kernel's socket.
+/// Reads the DCCP packet that is the payload of a UDP datagram whose checksum was checked before,
+/// such as by a kernel's socket.
 pub fn parse_in_udp(payload: &[u8]) -> Result<Packet<'_>, Error> {
     let (packet, _) = fields(payload)?;
     let (coverage, payload) = (packet.header.coverage, packet.payload.len());

@@ -28,7 +28,7 @@ const LOSS_EVENT_RATE: u8 = 192;
 const LOSS_INTERVALS: u8 = 193;
 const RECEIVE_RATE: u8 = 194;
 
-/// Which end a feature belongs to, as the one that sends the option sees it.
+/// The end that a feature belongs to, as the sender of the option sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The feature is the sender's own: Change L, Confirm L.
@@ -37,7 +37,7 @@ pub enum Side {
     Remote,
 }
 
-/// An option with what it says. Times are in units of 10 us.
+/// An option with its content. Times are in units of 10 us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// The receiver cannot follow (type 2).
@@ -64,14 +64,14 @@ pub enum Value<'a> {
     InitCookie(&'a [u8]),
     /// Packets without data just before this one (type 37), below 2^48.
     NdpCount(u64),
-    /// What arrived (types 38 and 39); [`super::Runs`] reads it.
+    /// Received packets (types 38 and 39); [`super::Runs`] reads it.
     AckVector {
-        /// Sum of the ECN nonces of what arrived unmarked.
+        /// Sum of the ECN nonces of packets that arrived unmarked.
         nonce_echo: bool,
         /// State and run length a byte.
         vector: &'a [u8],
     },
-    /// What arrived and was not delivered (type 40); [`super::Runs`] reads it.
+    /// Packets that arrived and were not delivered (type 40); [`super::Runs`] reads it.
     DataDropped(&'a [u8]),
     /// The sender's clock (type 41).
     Timestamp(u32),
@@ -115,7 +115,7 @@ pub enum OptionError {
     Unknown {
         /// Its type.
         kind: u8,
-        /// Where it begins among the options, in bytes.
+        /// Offset among the options, in bytes.
         offset: usize,
     },
     /// Data that its type does not have.
@@ -123,7 +123,7 @@ pub enum OptionError {
     Data {
         /// Its type.
         kind: u8,
-        /// Where it begins among the options, in bytes.
+        /// Offset among the options, in bytes.
         offset: usize,
         /// Length of its data in bytes.
         len: usize,
@@ -133,7 +133,7 @@ pub enum OptionError {
     Full {
         /// Its type.
         kind: u8,
-        /// Where it would begin among the options, in bytes.
+        /// Offset that it would have among the options, in bytes.
         offset: usize,
     },
 }
@@ -141,7 +141,7 @@ pub enum OptionError {
 /// An option as it lies in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// Where it begins among the options, in bytes.
+    /// Offset among the options, in bytes.
     pub offset: usize,
     /// Its type.
     pub kind: u8,
@@ -163,12 +163,12 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Those in an options area.
+    /// Returns the options in an options area.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// Type and data of what begins at the cursor, which moves behind it.
+    /// Returns type and data of the option at the cursor, which moves behind it.
     fn raw(&mut self) -> Option<(usize, u8, &'a [u8])> {
         let offset = self.at;
         let rest = self.bytes.get(offset..)?;
@@ -320,7 +320,7 @@ impl Options {
         Items::new(&self.0)
     }
 
-    /// What those say that can be understood.
+    /// Returns the options that are understood.
     pub fn values(&self) -> impl Iterator<Item = Value<'_>> {
         self.items().filter_map(|item| item.value().ok())
     }

@@ -35,7 +35,7 @@ impl Seq48 {
         other.before(self)
     }
 
-    /// How far it lies after `earlier`, modulo 2^48.
+    /// Returns the distance after `earlier`, modulo 2^48.
     pub const fn distance(self, earlier: Self) -> u64 {
         self.0.wrapping_sub(earlier.0) & MASK
     }

@@ -1,5 +1,5 @@
-//! What run-length encoded options say of the packets before an acknowledgement number: Ack
-//! Vector (RFC 4340 section 11.4) and Data Dropped (section 11.7).
+//! Run-length encoded options on the packets before an acknowledgement number: Ack Vector (RFC 4340
+//! section 11.4) and Data Dropped (section 11.7).
 
 use super::Seq48;
 
@@ -38,8 +38,8 @@ impl Arrival {
     }
 }
 
-/// Why application data did not get through (RFC 4340 section 11.7, table 7). Every number up to
-/// 7 is legal; 4 to 6 are reserved and count as a mark of congestion.
+/// Reason for which application data was not delivered (RFC 4340 section 11.7, table 7). Every
+/// number up to 7 is legal; 4 to 6 are reserved and count as a mark of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropCode(u8);
 
@@ -127,7 +127,7 @@ impl<'a> Runs<'a, Dropped> {
 }
 
 impl<S> Runs<'_, S> {
-    /// Where a further option of the same kind goes on.
+    /// Offset at which a further option of the same kind continues.
     pub fn end(mut self) -> Seq48 {
         while self.next().is_some() {}
         self.next

@@ -38,7 +38,7 @@ mod flag {
 const ASSOCIATION_ID_MARK: u16 = 0xc000;
 
 /// Reads a frame without its check sequence ([`super::strip_fcs`] takes it off); returns the
-/// payload of a data frame, the body of an A-MSDU, and for the others what follows their fields.
+/// payload of a data frame, the body of an A-MSDU, and for the others the bytes after their fields.
 pub fn parse(bytes: &[u8]) -> Result<(Frame, &[u8]), Error> {
     let mut reader = Reader::new(bytes);
     let [kind, flags] = reader.array("frame control")?;
@@ -82,7 +82,7 @@ fn mac(reader: &mut Reader<'_>) -> Result<Mac, Error> {
     Ok(Mac(reader.array("address")?))
 }
 
-/// What all frames begin with, after the type.
+/// First fields of all frames after the type.
 #[derive(Clone, Copy)]
 struct Head {
     flags: u8,

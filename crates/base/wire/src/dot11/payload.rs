@@ -1,4 +1,4 @@
-//! What a data frame of a capture carries.
+//! Payload of a data frame in a capture.
 
 use crate::datagram::{self, Contents, Datagram};
 use crate::soc;
@@ -11,7 +11,7 @@ pub struct Payload<'a> {
     pub report: Option<[u8; soc::LEN]>,
     /// A datagram.
     pub datagram: Option<Datagram>,
-    /// What the datagram carries; without it, padding stands for options, and the pattern for
+    /// Contents of the datagram; without them, padding stands for options, and the pattern for
     /// payload.
     pub contents: Option<&'a Contents>,
 }

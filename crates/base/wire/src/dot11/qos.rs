@@ -23,7 +23,7 @@ impl Tid {
     }
 }
 
-/// How a frame is to be acknowledged (clause 9.2.4.5.4).
+/// Acknowledgement policy of a frame (clause 9.2.4.5.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckPolicy {
     /// By an ACK, or within an A-MPDU by a BlockAck.
@@ -40,9 +40,9 @@ pub enum AckPolicy {
 /// The QoS Control field; of its upper byte nothing is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Qos {
-    /// What the frame belongs to.
+    /// Traffic identifier of the frame.
     pub tid: Tid,
-    /// How it is to be acknowledged.
+    /// Its acknowledgement policy.
     pub ack_policy: AckPolicy,
 }
 
@@ -99,11 +99,11 @@ pub struct Amsdu {
 /// The header of an A-MSDU subframe with the LLC/SNAP type of its MSDU (clause 9.3.2.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subframe {
-    /// Where the payload goes.
+    /// Destination of the payload.
     pub destination: Mac,
-    /// Where the payload comes from.
+    /// Source of the payload.
     pub source: Mac,
-    /// What the payload is.
+    /// Type of the payload.
     pub ether_type: EtherType,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Iterator for Subframes<'a> {
     }
 }
 
-/// Which MPDUs a block acknowledgement tells of, one bit for each from its start on.
+/// MPDUs acknowledged by a block acknowledgement, one bit for each from its start on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bitmap {
     /// Of 64 MPDUs, the first in the lowest bit.
@@ -225,9 +225,9 @@ pub struct BlockAck {
     pub transmitter: Mac,
     /// Duration field in microseconds, at most [`super::DURATION_MAX_US`].
     pub duration_us: u16,
-    /// What the MPDUs belong to.
+    /// Traffic identifier of the MPDUs.
     pub tid: Tid,
-    /// Sequence number of the first MPDU that the bitmap tells of.
+    /// Sequence number of the first MPDU of the bitmap.
     pub start: Sequence,
     /// Which arrived.
     pub bitmap: Bitmap,
@@ -236,20 +236,20 @@ pub struct BlockAck {
 /// A request for a compressed block acknowledgement (clause 9.3.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAckReq {
-    /// Who shall answer.
+    /// The station that shall answer.
     pub receiver: Mac,
     /// Who asks.
     pub transmitter: Mac,
     /// Duration field in microseconds, at most [`super::DURATION_MAX_US`].
     pub duration_us: u16,
-    /// What the MPDUs belong to.
+    /// Traffic identifier of the MPDUs.
     pub tid: Tid,
     /// Sequence number of the first MPDU asked about: the receiver waits for none before it.
     pub start: Sequence,
 }
 
 impl BlockAckReq {
-    /// Reads what follows the addresses.
+    /// Reads the fields after the addresses.
     pub(super) fn parse(
         addresses: [Mac; 2],
         duration_us: u16,
@@ -260,7 +260,7 @@ impl BlockAckReq {
         Ok(Self { receiver, transmitter, duration_us, tid, start })
     }
 
-    /// Appends what follows the addresses.
+    /// Appends the fields after the addresses.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         write_compressed(self.tid, self.start, 0, out);
     }
@@ -291,7 +291,7 @@ const COMPRESSED: u16 = 2 << 1;
 const BITS_256: u16 = 4;
 
 impl BlockAck {
-    /// Reads what follows the addresses.
+    /// Reads the fields after the addresses.
     pub(super) fn parse(
         addresses: [Mac; 2],
         duration_us: u16,
@@ -313,7 +313,7 @@ impl BlockAck {
         Ok(Self { receiver, transmitter, duration_us, tid, start, bitmap })
     }
 
-    /// Appends what follows the addresses.
+    /// Appends the fields after the addresses.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let (fragment, words): (u16, &[u64]) = match &self.bitmap {
             Bitmap::Of64(word) => (0, core::slice::from_ref(word)),

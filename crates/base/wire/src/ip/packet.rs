@@ -1,4 +1,4 @@
-//! What an IP packet of either version is, and what it carries.
+//! An IP packet of either version, and its payload.
 
 use crate::dccp::Captured;
 use crate::ipv4::{PROTOCOL_DCCP, PROTOCOL_TCP, PROTOCOL_UDP};
@@ -7,7 +7,7 @@ use crate::tcp;
 use core::net::IpAddr;
 use thiserror::Error;
 
-/// Which part of a datagram a packet is.
+/// Part of a datagram in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
@@ -34,15 +34,15 @@ pub struct Packet<'a> {
     pub hops: u8,
     /// Bytes on the wire from the IP header on, without link padding.
     pub len: u32,
-    /// Which part of a datagram it is.
+    /// The part of a datagram that it holds.
     pub part: Part,
     /// Its payload.
     pub transport: Transport<'a>,
-    /// The captured bytes of what it carries, transport header included.
+    /// The captured bytes of its payload, transport header included.
     pub body: &'a [u8],
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transport<'a> {
     /// A TCP segment.
@@ -64,7 +64,7 @@ pub struct Segment<'a> {
     pub header: tcp::Header,
     /// Payload bytes on the wire.
     pub payload_len: u32,
-    /// Those that were captured.
+    /// The captured bytes.
     pub payload: &'a [u8],
 }
 
@@ -77,7 +77,7 @@ pub struct Datagram<'a> {
     pub destination_port: u16,
     /// Payload bytes on the wire: of a first fragment those of the whole datagram.
     pub payload_len: u32,
-    /// Those that were captured.
+    /// The captured bytes.
     pub payload: &'a [u8],
 }
 
@@ -96,19 +96,19 @@ pub enum Error {
     /// An IPv4 header length below 20 bytes, or a total length below the header's.
     #[error("length at offset {offset} is {bytes} bytes, too little for the header")]
     Length {
-        /// Where it stands.
+        /// Its offset.
         offset: usize,
         /// The length stated.
         bytes: usize,
     },
 }
 
-/// The first `len` bytes, or as many as there are.
+/// Returns the first `len` bytes, or all if there are fewer.
 pub(super) fn up_to(bytes: &[u8], len: u32) -> &[u8] {
     &bytes[..bytes.len().min(len as usize)]
 }
 
-/// What a packet of `protocol` carries, of which `len` bytes were on the wire.
+/// Returns the payload of a packet of `protocol`, of which `len` bytes were on the wire.
 pub(super) fn transport(protocol: u8, part: Part, body: &[u8], len: u32) -> Transport<'_> {
     let read = match (protocol, part) {
         (_, Part::Later) => return Transport::Other(protocol),

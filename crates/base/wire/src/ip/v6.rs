@@ -42,7 +42,7 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
     Ok(Packet { source, destination, id, traffic_class, hops, len, part, transport, body })
 }
 
-/// What the extension headers said.
+/// Content of the extension headers.
 struct Walk {
     part: Part,
     id: u32,

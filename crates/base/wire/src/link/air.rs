@@ -87,8 +87,8 @@ fn llc(body: Captured<'_>) -> Result<Captured<'_>, Closed> {
     typed(body.skip(SNAP.len())?)
 }
 
-/// The packet of the first subframe, if it is one of IP, and what follows the subframe; `None`
-/// at the end or where the capture was cut (802.11-2020 clause 9.3.2.2.2).
+/// Returns the packet of the first subframe, if it is one of IP, and the bytes after the subframe;
+/// `None` at the end or where the capture was cut (802.11-2020 clause 9.3.2.2.2).
 pub(super) fn subframe(body: Captured<'_>) -> Option<(Option<Captured<'_>>, Captured<'_>)> {
     let mut reader = Reader::new(body.bytes);
     reader.take(12, "subframe addresses").ok()?;

@@ -15,12 +15,13 @@ pub struct Frame<'a> {
     pub(super) packets: Packets<'a>,
 }
 
-/// What tells an MPDU from others and from its own retransmissions (802.11-2020 clause 9.2.4).
+/// Fields that distinguish an MPDU from others and from its own retransmissions (802.11-2020 clause
+/// 9.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mpdu {
-    /// Address 1: who is to take it.
+    /// Address 1: the receiver.
     pub receiver: Mac,
-    /// Address 2: who sent it.
+    /// Address 2: the transmitter.
     pub transmitter: Mac,
     /// Traffic identifier of QoS data; sequence numbers are counted for each.
     pub tid: Option<u8>,
@@ -48,9 +49,9 @@ pub(super) enum Inner<'a> {
 /// Bytes of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// What was captured, link padding included.
+    /// Captured bytes, link padding included.
     pub bytes: &'a [u8],
-    /// How much was on the wire.
+    /// Length on the wire in bytes.
     pub wire_len: u32,
 }
 
@@ -110,10 +111,10 @@ pub(super) const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// LLC/SNAP with no organisation: an ether type follows (RFC 1042).
 pub(super) const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 const PPPOE_SESSION: u16 = 0x8864;
-/// Where a report names the type of what follows it ([`soc::Report::next`]).
+/// Offset of the type of the next payload in a report ([`soc::Report::next`]).
 const NEXT_OF_REPORT: usize = 4;
 
-/// What follows an ether type, tags, 802.3's LLC/SNAP, PPPoE and reports.
+/// Returns the bytes after an ether type, tags, 802.3's LLC/SNAP, PPPoE and reports.
 pub(super) fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
     let mut reader = Reader::new(from.bytes);
     let mut kind = reader.u16_be("ether type")?;
@@ -139,7 +140,7 @@ pub(super) fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
     Ok(from.skip(reader.offset())?)
 }
 
-/// Steps over PPPoE (RFC 2516 section 4) and names the ether type of what PPP carries.
+/// Steps over PPPoE (RFC 2516 section 4) and names the ether type of PPP's payload.
 fn pppoe(reader: &mut Reader<'_>) -> Result<u16, Closed> {
     reader.take(6, "PPPoE header")?;
     match reader.u16_be("PPP protocol")? {
@@ -149,7 +150,7 @@ fn pppoe(reader: &mut Reader<'_>) -> Result<u16, Closed> {
     }
 }
 
-/// Refuses what is not the ether type of IP.
+/// Refuses any other ether type than that of IP.
 pub(super) fn ip_of(kind: u16) -> Result<(), Closed> {
     let ip = [EtherType::IPV4.number(), EtherType::IPV6.number()];
     if ip.contains(&kind) { Ok(()) } else { Err(Closed::NotIp(kind)) }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A packet of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// What it begins with.
+    /// Its bytes.
     pub link_type: LinkType,
     /// Time at which it was captured, from the epoch of the file.
     pub at: Instant,

@@ -1,4 +1,4 @@
-//! What the two ends say.
+//! Messages of the two ends.
 
 use crate::message::Format;
 use crate::seal::TAG_LEN;
@@ -8,7 +8,7 @@ use fairwave_units::{BitRate, Duration, Instant};
 pub const MAGIC: [u8; 4] = *b"FWpb";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
-/// How every message begins.
+/// First bytes of every message.
 pub(super) const FORMAT: Format = Format { name: "probe", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 16;
@@ -23,15 +23,15 @@ pub const MOST_REPORT_LEN: usize = 1_200;
 pub const MOST_FETCHED_LEN: usize = 1_472;
 /// Length of a cookie in bytes.
 pub const COOKIE_LEN: usize = 16;
-/// Maximum number of bytes of a message: what UDP over IPv4 carries.
+/// Maximum number of bytes of a message: the payload limit of UDP over IPv4.
 pub const MOST_LEN: usize = 65_507;
 
 pub(super) const LABEL: &str = "fairwave probe 1";
 
-/// What a receiver makes of a greeting, and knows again, without keeping it.
+/// A receiver's mark of a greeting, which it recognises without keeping it.
 pub type Cookie = [u8; COOKIE_LEN];
 
-/// What a session may come to.
+/// Limits of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Highest rate, in bits of IP packets per second.
@@ -89,11 +89,11 @@ pub struct Chunk {
 /// The packets that a sender asks a receiver to send back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Which train they belong to.
+    /// The train that they belong to.
     pub train: u16,
     /// Length of each packet in bytes, counted as UDP payload.
     pub payload_bytes: u16,
-    /// How many packets in all.
+    /// Total number of packets.
     pub packets: u32,
     /// Number of them, from the first, are sent apart.
     pub spaced: u32,
@@ -103,7 +103,7 @@ pub struct Order {
     pub rate: BitRate,
 }
 
-/// What the two ends say.
+/// Messages of the two ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Sender: here I am.
@@ -111,12 +111,12 @@ pub enum Message {
         /// A number used once, which binds the session's key.
         nonce: u64,
     },
-    /// Receiver: show that you get what is sent to your address.
+    /// Receiver: a challenge to show that packets reach the sender's address.
     Challenge {
         /// To be returned.
         cookie: Cookie,
     },
-    /// Sender: I do; this is what I would like.
+    /// Sender: the answer, and its wishes.
     Start {
         /// That of the greeting.
         nonce: u64,
@@ -137,7 +137,7 @@ pub enum Message {
     },
     /// A numbered packet, from the sender, or from a receiver that was asked for it.
     Data {
-        /// Which train it belongs to.
+        /// The train that it belongs to.
         train: u16,
         /// Its number, from zero in each train.
         number: u32,

@@ -2,10 +2,10 @@
 
 use crate::reader::{Reader, Truncated};
 
-/// How an HT frame is modulated (radiotap.org, "MCS").
+/// Modulation of an HT frame (radiotap.org, "MCS").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mcs {
-    /// Which of the following is known.
+    /// Bitmap of the known fields.
     pub known: u8,
     /// Width, guard interval and the like.
     pub flags: u8,
@@ -81,10 +81,10 @@ impl AmpduStatus {
     }
 }
 
-/// How a VHT frame is modulated (radiotap.org, "VHT").
+/// Modulation of a VHT frame (radiotap.org, "VHT").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vht {
-    /// Which of the following is known.
+    /// Bitmap of the known fields.
     pub known: u16,
     /// Guard interval and the like.
     pub flags: u8,
@@ -147,7 +147,7 @@ impl Vht {
     }
 }
 
-/// How an HE frame is modulated (radiotap.org, "HE"): its six words.
+/// Modulation of an HE frame (radiotap.org, "HE"): its six words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct He(pub [u16; 6]);
 

@@ -7,7 +7,7 @@ use fairwave_units::Duration;
 
 /// Resolution of arrival times.
 pub const TICK: Duration = Duration::from_micros(250);
-/// Packets that one feedback tells of at most, ours; the field would hold 65 535.
+/// Maximum number of packets in one feedback, ours; the field would hold 65 535.
 pub const MOST_STATUSES: usize = 8_192;
 
 /// RTCP packet type of transport layer feedback (RFC 4585 section 6.1).
@@ -19,17 +19,17 @@ const MOST_RUN: usize = 0x1fff;
 const ONE_BIT: usize = 14;
 const TWO_BIT: usize = 7;
 
-/// What a receiver says of the packets from `base` on.
+/// A receiver's report on the packets from `base` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// Who says it.
+    /// The source of the report.
     pub sender_ssrc: u32,
     /// A stream that it is about; the feedback is about all of the transport.
     pub media_ssrc: u32,
     /// Transport-wide number of the first packet.
     pub base: u16,
-    /// Time that the first arrival is told from, in units of 64 ms of the receiver's clock; 24
-    /// bits, the highest a sign.
+    /// Reference time of the first arrival, in units of 64 ms of the receiver's clock; 24 bits, the
+    /// highest a sign.
     pub reference: i32,
     /// Counts feedback.
     pub count: u8,
@@ -38,7 +38,7 @@ pub struct Feedback {
     pub arrivals: Vec<Option<i16>>,
 }
 
-/// How the arrival of a packet is coded.
+/// Coding of the arrival of a packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symbol {
     Missing = 0,
@@ -57,7 +57,7 @@ impl Symbol {
 }
 
 impl Feedback {
-    /// Reads an RTCP packet; what follows it is left over.
+    /// Reads an RTCP packet; the rest is left over.
     ///
     /// # Errors
     /// [`Error`], but for [`Error::Padding`].

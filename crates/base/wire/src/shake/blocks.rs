@@ -13,7 +13,7 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 /// A run of sequence numbers that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it begins, above the cumulative acknowledgement: there is a gap before it.
+    /// Its beginning, above the cumulative acknowledgement: there is a gap before it.
     pub offset: NonZeroU32,
     /// Its length.
     pub len: NonZeroU32,

@@ -1,4 +1,4 @@
-//! What a message says.
+//! Content of messages.
 
 use super::blocks::Blocks;
 use crate::message::Format;
@@ -9,13 +9,13 @@ use std::num::NonZeroU64;
 pub const MAGIC: [u8; 4] = *b"FWsk";
 /// The version that is spoken here.
 pub const VERSION: u8 = 1;
-/// How every message begins.
+/// First bytes of every message.
 pub(super) const FORMAT: Format = Format { name: "SHAKE", magic: MAGIC, version: VERSION };
 /// Length of the head in bytes.
 pub const HEAD_LEN: usize = 28;
 /// Bytes of a message of data beside its payload: head, sequence number and seal.
 pub const DATA_OVERHEAD: usize = HEAD_LEN + 8 + crate::seal::TAG_LEN;
-/// Maximum number of bytes of a message: what UDP over IPv4 carries.
+/// Maximum number of bytes of a message: the payload limit of UDP over IPv4.
 pub const MOST_LEN: usize = 65_507;
 /// Data sequence numbers and acknowledgements are below this, so that sums cannot overflow.
 pub const SEQ_LIMIT: u64 = 1 << 62;
@@ -29,7 +29,7 @@ pub fn connection_key(shared: &Key, connection: u64) -> Key {
     shared.derive(LABEL, &[&connection.to_be_bytes()])
 }
 
-/// Which end of a connection.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The end that opened it, and opens its paths.
@@ -66,12 +66,12 @@ pub struct Header {
     pub body: Body,
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Opener: this path is here.
     Join(Join),
-    /// Acceptor: show that you get what is sent over this path.
+    /// Acceptor: a challenge to show that packets over this path arrive.
     Challenge(Challenge),
     /// Opener: I do.
     Response {
@@ -80,11 +80,11 @@ pub enum Body {
     },
     /// Bytes of the stream, in the payload.
     Data(Data),
-    /// What has arrived.
+    /// Received data.
     Ack(Ack),
     /// The path in [`Leave`] is used no more. Sent on any path, until [`Body::Left`] answers.
     Leave(Leave),
-    /// The leave has been heard.
+    /// The leave has been received.
     Left(Leave),
     /// The connection is over; nothing that is on its way counts.
     Reset {
@@ -115,7 +115,7 @@ pub struct Challenge {
     pub window: u32,
 }
 
-/// Where payload belongs.
+/// Position of payload in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Offset of its first byte in the stream.
@@ -125,7 +125,7 @@ pub struct Data {
     pub fin: bool,
 }
 
-/// What its sender has received.
+/// Data that its sender has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Everything below this has arrived (cumulative, of the connection).
@@ -135,7 +135,7 @@ pub struct Ack {
     /// The message of data that this answers, which came on the same path; `None` if none did
     /// (the window opened).
     pub echo: Option<Echo>,
-    /// What has arrived above `cumulative`, in any order; by custom the latest first (RFC 2018).
+    /// Blocks received above `cumulative`, in any order; by custom the latest first (RFC 2018).
     pub blocks: Blocks,
 }
 
@@ -148,7 +148,7 @@ pub struct Echo {
     pub sent_us: u32,
 }
 
-/// Which path is left.
+/// The path that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
     /// The path.
@@ -180,12 +180,12 @@ pub struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    /// The connection it claims to belong to: what finds the key.
+    /// The connection that it claims to belong to, which finds the key.
     pub const fn connection(&self) -> u64 {
         self.header.connection
     }
 
-    /// What it claims, for a reader without the key, such as one of a capture.
+    /// Its claims, for a reader without the key, such as one of a capture.
     pub const fn unchecked(&self) -> (Header, &'a [u8]) {
         (self.header, self.payload)
     }

@@ -1,4 +1,4 @@
-//! What an access point tells a station that reports to it, or that asks for its session.
+//! Answers of an access point to a station that reports to it, or that asks for its session.
 
 use super::session::{SESSION_LEN, Session};
 use crate::ethernet::{EtherType, Header, Mac};
@@ -6,7 +6,7 @@ use crate::reader::{Reader, Truncated};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
 use thiserror::Error;
 
-/// What tells an answer from other experiments under the same EtherType: "SA".
+/// Mark that distinguishes an answer from other experiments under the same EtherType: "SA".
 pub const ANSWER_SUBTYPE: u16 = 0x5341;
 /// Length of an answer in bytes, its tag included.
 pub const ANSWER_LEN: usize = 50;
@@ -15,7 +15,7 @@ const VERSION: u8 = 2;
 const COVERED: usize = ANSWER_LEN - TAG_LEN;
 const LABEL: &str = "soc answer";
 
-/// An access point's answer: somebody listens, and this report was believed, or this greeting was
+/// An access point's answer: it listens, and this report was accepted, or this greeting was
 /// understood. It is sealed with the station's own key: a stranger cannot keep a station reporting
 /// into the void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Answer {
     pub station: Mac,
     /// The number of the report or the greeting.
     pub sequence: u64,
-    /// What reports to this access point are sealed for from now on.
+    /// Session that reports to this access point are sealed for from now on.
     pub session: Session,
 }
 
@@ -58,7 +58,7 @@ impl Answer {
         bytes
     }
 
-    /// Reads one that was sealed with this key; what follows it is padding.
+    /// Reads one that was sealed with this key; the rest is padding.
     ///
     /// # Errors
     /// If the bytes are no answer, or the tag is not that of the key.

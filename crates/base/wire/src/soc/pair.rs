@@ -1,13 +1,13 @@
 //! Messages by which a station gets its key from an access point that it has never met.
 //!
-//! Each is the payload of a frame of its own of type [`super::ETHER_TYPE`]. What they are for is in
-//! `fairwave_soc::pairing`; its layout is in `docs/models/soc.md`.
+//! Each is the payload of a frame of its own of type [`super::ETHER_TYPE`]. Their purpose is in
+//! `fairwave_soc::pairing`; the layout is in `docs/models/soc.md`.
 
 use crate::ethernet::Mac;
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
 
-/// What tells pairing from other messages under that type: "SP".
+/// Mark that distinguishes pairing from other messages under that type: "SP".
 pub const SUBTYPE: u16 = 0x5350;
 /// Length of a public key, and of a commitment, in bytes.
 pub const PUBLIC_LEN: usize = 32;
@@ -20,7 +20,7 @@ pub const PROOF_LEN: usize = 16;
 /// Version 1 had no nonce of the access point.
 const VERSION: u8 = 2;
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// The station wants a key, and has chosen a public key that hashes to this.
@@ -35,19 +35,19 @@ pub enum Body {
         /// Hash of the nonce.
         commitment: [u8; PUBLIC_LEN],
     },
-    /// What the station has chosen.
+    /// The station's random value.
     Reveal {
         /// An X25519 public key.
         public: [u8; PUBLIC_LEN],
-        /// What was hashed beside it.
+        /// The value hashed beside it.
         nonce: [u8; NONCE_LEN],
     },
-    /// What the access point has chosen.
+    /// The access point's random value.
     Opened {
-        /// What was hashed for the offer.
+        /// The value hashed for the offer.
         nonce: [u8; NONCE_LEN],
     },
-    /// The station's key, which nobody else can read.
+    /// The station's key, which no other host can read.
     Grant {
         /// 32 bytes and the tag of ChaCha20-Poly1305 (RFC 8439 section 2.8).
         sealed: [u8; GRANT_LEN],
@@ -130,7 +130,7 @@ impl Message {
         bytes
     }
 
-    /// Reads one; what follows is padding.
+    /// Reads one; the rest is padding.
     ///
     /// # Errors
     /// If the bytes are none.

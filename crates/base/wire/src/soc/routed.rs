@@ -13,13 +13,13 @@ use crate::reader::{Reader, Truncated};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
 use thiserror::Error;
 
-/// The port of an access point, unless it is told another.
+/// Default port of an access point.
 pub const PORT: u16 = 9437;
 /// Length of a token in bytes.
 pub const TOKEN_LEN: usize = 16;
 /// Length of a report's datagram in bytes.
 pub const DATAGRAM_LEN: usize = LEN + TOKEN_LEN;
-/// What tells a reply from other messages: "SR".
+/// Mark that distinguishes a reply from other messages: "SR".
 pub const REPLY_SUBTYPE: u16 = 0x5352;
 /// Length of a reply in bytes, its tag included.
 pub const REPLY_LEN: usize = 66;
@@ -28,7 +28,7 @@ const VERSION: u8 = 2;
 const COVERED: usize = REPLY_LEN - TAG_LEN;
 const LABEL: &str = "soc reply";
 
-/// What an access point sent to an address, and wants to see again.
+/// Token that an access point sent to an address, and expects back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Token(pub [u8; TOKEN_LEN]);
 
@@ -40,8 +40,7 @@ pub fn datagram(report: &[u8; LEN], token: Token) -> [u8; DATAGRAM_LEN] {
     bytes
 }
 
-/// The report or greeting of a datagram, which is not looked at, and the token; what follows is
-/// ignored.
+/// Returns the report or greeting of a datagram, unexamined, and the token; the rest is ignored.
 ///
 /// # Errors
 /// If the bytes end early.
@@ -51,7 +50,7 @@ pub fn split(bytes: &[u8]) -> Result<([u8; LEN], Token), Truncated> {
     Ok((report, Token(reader.array("token")?)))
 }
 
-/// What an access point sends back, sealed with the station's key.
+/// Reply of an access point, sealed with the station's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Whether the report was believed; if not, it had no token that counts, or was a greeting.
@@ -60,9 +59,9 @@ pub struct Reply {
     pub station: Mac,
     /// The number of the report or the greeting.
     pub sequence: u64,
-    /// What reports from this address are to have from now on.
+    /// Token for reports from this address from now on.
     pub token: Token,
-    /// What reports to this access point are sealed for from now on.
+    /// Session that reports to this access point are sealed for from now on.
     pub session: Session,
 }
 

@@ -1,5 +1,5 @@
-//! Sessions: what a report that was recorded is worth at another access point, or at the same one
-//! after it has started anew. Nothing.
+//! Sessions: they make a recorded report worthless at another access point, or at the same one
+//! after a restart.
 //!
 //! An access point makes a random number when it starts. Reports to it are sealed with a key that
 //! follows from the station's own key and that number, so that no other access point, and no later
@@ -12,7 +12,7 @@ use crate::reader::{Reader, Truncated};
 use crate::seal::{Forged, Key, TAG_LEN, Tag};
 use thiserror::Error;
 
-/// What tells a greeting from other experiments under the same EtherType: "SG".
+/// Mark that distinguishes a greeting from other experiments under the same EtherType: "SG".
 pub const GREETING_SUBTYPE: u16 = 0x5347;
 /// Length of a session's number in bytes.
 pub const SESSION_LEN: usize = 16;
@@ -20,7 +20,7 @@ pub const SESSION_LEN: usize = 16;
 const VERSION: u8 = 1;
 const COVERED: usize = LEN - TAG_LEN;
 const LABEL: &str = "soc greeting";
-/// What the key of a session is derived for.
+/// Purpose for which the key of a session is derived.
 const KEY_LABEL: &str = "soc session";
 
 /// The number of an access point's start: random, and no secret.
@@ -36,7 +36,7 @@ impl Session {
 }
 
 /// Asks an access point for its session. It is as long as a report, so that in a datagram it is
-/// longer than what comes back, and sealed with the station's own key.
+/// longer than the answer, and sealed with the station's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// The station's link address.
@@ -85,7 +85,7 @@ impl Greeting {
         bytes
     }
 
-    /// What it claims to be. The tag has not been looked at.
+    /// Returns its claims. The tag has not been checked.
     ///
     /// # Errors
     /// If the bytes are no greeting.

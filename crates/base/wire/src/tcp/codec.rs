@@ -24,7 +24,7 @@ pub enum Error {
     /// The segment was damaged.
     #[error("checksum at offset 16 is {found:#06x}, does not match the segment")]
     Checksum {
-        /// What the header says.
+        /// Value in the header.
         found: u16,
     },
     /// An option whose length is impossible for its kind, or leads out of the header.
