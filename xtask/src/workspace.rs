@@ -1,9 +1,10 @@
 //! The workspace by `cargo metadata`: its crates, their directories and dependencies.
 
-use crate::shell::{cargo, root};
+use crate::shell::{cargo, command, root};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A crate of the workspace.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,17 @@ pub(crate) struct Member {
     pub(crate) links: BTreeSet<String>,
     /// Further crates of the workspace that only its tests link.
     pub(crate) tests_link: BTreeSet<String>,
+}
+
+/// `fairwave args...` from `cargo`'s build with this profile.
+pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
+    command(&target().join(profile).join("fairwave").to_string_lossy(), args)
+}
+
+/// Returns the path of a tool from PyPI in its own Python environment below cargo's target
+/// directory.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    target().join("tools/bin").join(name)
 }
 
 /// Cargo's target directory, by the environment and cargo's configuration.

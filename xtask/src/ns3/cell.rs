@@ -1,7 +1,7 @@
 //! A row of a table: the arguments of an ns-3 program, and our equivalent scenario.
 
 use super::tables::Table;
-use crate::suite;
+use crate::workspace;
 use serde_json::Value;
 use std::process::Command;
 
@@ -190,7 +190,7 @@ impl Cell {
 
     /// Our command for a seed; results are written to `out`.
     pub(super) fn ours(&self, seed: u32, out: &std::path::Path) -> Command {
-        let mut run = suite::fairwave("release", &["run", "--json", "--quiet", "--force"]);
+        let mut run = workspace::fairwave("release", &["run", "--json", "--quiet", "--force"]);
         run.arg(format!("benches/ns3/{}", self.scenario()));
         run.args(["--seed".to_owned(), seed.to_string()]).arg("--out").arg(out);
         for setting in self.settings() {

@@ -2,7 +2,6 @@
 
 use super::pairs::Pair;
 use crate::shell::{command, shown};
-use crate::suite;
 use crate::workspace;
 use serde_json::Value;
 use std::path::Path;
@@ -38,7 +37,7 @@ pub(crate) fn round(
     let (out, seed) = (out.to_string_lossy(), round.to_string());
     let args =
         ["run", pair.scenario, "--json", "--quiet", "--force", "--seed", &seed, "--out", &out];
-    let (cpu_s, text) = user_time(&suite::fairwave("release", &args))?;
+    let (cpu_s, text) = user_time(&workspace::fairwave("release", &args))?;
     let [simulated_s, frames, events] = simulated(&text)?;
     Ok(Round {
         theirs: (whole - base) / f64::from(seconds - BASE_S),
