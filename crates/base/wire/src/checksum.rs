@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(Sum::default().add(&bytes).finish(), !0xddf2);
     }
 
-    // Bytes are added eight at a time, and the rest two at a time.
+    /// Bytes are added eight at a time, and the rest two at a time.
     #[test]
     fn all_lengths_add_up_as_words_do() {
         let bytes: Vec<u8> = (0..40u8).map(|n| n.wrapping_mul(97) ^ 0xc5).collect();

@@ -1,10 +1,10 @@
 //! Congestion control on lost ACKs, around any law (Hashimoto, Hasegawa, Murata 2008).
 //!
 //! A receiver that acknowledges every `b` segments advances the cumulative acknowledgement by `b`
-//! with each ACK. A larger advance shows that ACKs before it were lost, and where their number in
-//! one round reaches a threshold the law is told by [`Controller::on_ack_loss`].
-//! [`Response::Share`] is ours: the law then makes that part of its reduction which is the share
-//! of the ACKs that are lost, as DCTCP does with marks.
+//! with each ACK. A larger advance shows that ACKs before it were lost. Where their number in one
+//! round reaches a threshold, [`Controller::on_ack_loss`] of the inner algorithm is called.
+//! [`Response::Share`] is ours: the algorithm then makes the part of its reduction that equals the
+//! share of the lost ACKs, as DCTCP does with marks.
 //!
 //! The paper leaves delayed ACKs, recovery and the round open. Here a round ends once everything
 //! outstanding at its start is acknowledged, the decision falls at its end, and a round that
@@ -22,7 +22,7 @@ mod tests;
 
 use share::Share;
 
-/// How the number of lost ACKs is inferred from an advance of k segments.
+/// Inference of the number of lost ACKs from an advance of k segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stride {
     /// As Hashimoto et al. 2008 write: the receiver acknowledges every segment, and an advance
@@ -36,7 +36,7 @@ pub enum Stride {
     Timestamps,
 }
 
-/// How much of the law's own reduction a round with lost ACKs asks for.
+/// Part of the inner algorithm's own reduction that a round with lost ACKs asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// All of it, as for a lost segment: the paper's.
@@ -49,11 +49,11 @@ pub enum Response {
 /// The remedy's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckLossConfig {
-    /// How lost ACKs are inferred.
+    /// Inference of lost ACKs.
     pub stride: Stride,
     /// `thresh_ack_losses` of the paper: lost ACKs in a round that mean congestion. Zero is one.
     pub threshold: u64,
-    /// How much is given way to them.
+    /// Size of the reaction to them.
     pub response: Response,
 }
 
@@ -70,7 +70,7 @@ impl AckLossConfig {
         Self { stride, threshold: 1, response }
     }
 
-    /// What a law's name is preceded by (and `+`).
+    /// Prefix of the inner algorithm's name (with `+`).
     pub const fn prefix(self) -> &'static str {
         match (self.response, self.stride) {
             (Response::Share, _) => "ack-loss-gentle",
@@ -110,7 +110,7 @@ struct Round {
     /// Stream offset whose acknowledgement ends the round.
     end: Option<u64>,
     lost: u64,
-    /// ACKs that arrived and could tell of lost ones.
+    /// ACKs that arrived and could show lost ones.
     heard: u64,
     /// The law already answered to a data loss or a mark.
     answered: bool,
@@ -141,7 +141,7 @@ impl<C: Controller> AckLoss<C> {
         }
     }
 
-    /// Whether the advance tells about ACKs only, not about holes that were filled.
+    /// Whether the advance depends on ACKs only, not on holes that were filled.
     fn telling(&mut self, ack: &AckEvent) -> bool {
         let over_sacked = self.sacked > 0;
         self.sacked = self.sacked.saturating_sub(ack.acked).saturating_add(ack.sacked);
@@ -176,7 +176,8 @@ impl<C: Controller> AckLoss<C> {
         bytes.saturating_add(self.mss / 2) / self.mss
     }
 
-    /// Ends the round if this ACK does, and tells the law if ACKs enough were lost in it.
+    /// Ends the round if this ACK does, and calls the inner algorithm if enough ACKs were lost in
+    /// it.
     fn end_round(&mut self, ack: &AckEvent) {
         let Some(end) = self.round.end else {
             self.round.end = Some(ack.next);

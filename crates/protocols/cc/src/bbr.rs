@@ -19,9 +19,9 @@ use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 use model::Model;
 
-/// BBRHighGain, 2/ln 2: the least that doubles the rate each round.
+/// BBRHighGain, 2/ln 2: the smallest gain that doubles the rate each round.
 const HIGH_GAIN: Fraction = Fraction::new(2_885, 1_000);
-/// Its inverse, which drains in one round what Startup queued in one.
+/// Its inverse, which drains in one round the queue that Startup built in one.
 const DRAIN_GAIN: Fraction = Fraction::new(1_000, 2_885);
 const UNIT_GAIN: Fraction = Fraction::new(1, 1);
 /// cwnd_gain of ProbeBW.
@@ -60,7 +60,7 @@ pub struct Bbr {
     phase: Phase,
     pipe: Pipe,
     in_recovery: bool,
-    /// First round of recovery: what leaves is what was delivered.
+    /// First round of recovery: sending equals delivery.
     conserving: bool,
     idle_restart: bool,
     /// The pacing rate rests on a measured RTT.
@@ -140,8 +140,8 @@ impl Bbr {
         }
     }
 
-    /// What leaves in one burst: a segment below 1.2 Mbps, two below 24 Mbps, else a millisecond's
-    /// worth up to 64 KiB.
+    /// Returns the size of one burst: a segment below 1.2 Mbps, two below 24 Mbps, else a
+    /// millisecond's worth up to 64 KiB.
     fn send_quantum(&self) -> u32 {
         match self.pacing_rate {
             0..1_200_000 => self.mss,
@@ -303,7 +303,7 @@ impl Controller for Bbr {
         true
     }
 
-    /// What is in flight stays, and for one round a segment leaves for each one delivered.
+    /// Keeps the data in flight, and for one round sends a segment for each one delivered.
     fn on_loss(&mut self, loss: &LossEvent) {
         self.save_cwnd();
         self.in_recovery = true;
@@ -318,7 +318,7 @@ impl Controller for Bbr {
         self.restore_cwnd();
     }
 
-    /// One segment, then four, then as much more as is delivered, up to what the model allows.
+    /// One segment, then four, then as much more as is delivered, up to the model's limit.
     fn on_rto(&mut self, rto: &RtoEvent) {
         if rto.backoff <= 1 {
             self.save_cwnd();
@@ -335,7 +335,7 @@ impl Controller for Bbr {
         self.restore_cwnd();
     }
 
-    /// BBRHandleRestartFromIdle: no burst, and no ProbeRTT for a delay that nobody measured.
+    /// BBRHandleRestartFromIdle: no burst, and no ProbeRTT for a delay that was not measured.
     fn on_idle_restart(&mut self, _idle: Duration) {
         self.idle_restart = true;
         if matches!(self.phase, Phase::ProbeBw { .. }) {

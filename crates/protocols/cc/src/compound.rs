@@ -29,18 +29,18 @@ pub struct CompoundConfig {
     pub alpha: Fraction,
     /// Part of the window given up at a loss; above one counts as one.
     pub beta: Fraction,
-    /// How strongly dwnd yields to a backlog.
+    /// Strength with which dwnd yields to a backlog.
     pub zeta: Fraction,
     /// Weight of a new sample in gamma; above one counts as one.
     pub lambda: Fraction,
     /// Backlog in segments above which dwnd yields, before any tuning.
     pub gamma_segments: u32,
-    /// Least gamma in segments.
+    /// Minimum gamma in segments.
     pub gamma_min_segments: u32,
     /// Greatest gamma in segments.
     pub gamma_max_segments: u32,
-    /// dwnd grows only while the window has at least so many segments: Low_Window of RFC 3649,
-    /// as F. Zhou's ns-3 port has it. Zero switches the gate off, as in Linux.
+    /// Minimum window in segments for which dwnd grows: Low_Window of RFC 3649, as F. Zhou's ns-3
+    /// port has it. Zero switches the gate off, as in Linux.
     pub low_window_segments: u32,
 }
 
@@ -71,11 +71,11 @@ pub struct Compound {
     /// Backlog of the loss part in bytes, as of the last round; used once by the next loss.
     reno_diff: Option<u32>,
     undo: Option<Windows>,
-    /// A mark was answered for the window of data that ends here.
+    /// End of the window of data for which a mark has caused a reduction.
     answered_until: Option<u64>,
 }
 
-/// What a spurious loss must restore. Bytes.
+/// State that a spurious loss must restore. Bytes.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     cwnd: u32,
@@ -225,8 +225,8 @@ impl Controller for Compound {
         };
     }
 
-    /// `(1 - beta) * win`. The window is what the law controls, so it and not FlightSize is
-    /// reduced; it only grows while it is the limit, which keeps the two close.
+    /// `(1 - beta) * win`. The algorithm controls the window, so it and not FlightSize is reduced;
+    /// it only grows while it is the limit, which keeps the two close.
     fn on_loss(&mut self, loss: &LossEvent) {
         self.undo = Some(self.windows);
         self.reduce(Fraction::WHOLE);

@@ -4,7 +4,7 @@ use crate::{Fraction, TcpAvConfig};
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// What a law is born with.
+/// Parameters of a new congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Initial {
     /// Sender maximum segment size in bytes (SMSS of RFC 5681).
@@ -19,11 +19,11 @@ pub struct Initial {
     /// Segments that one ACK adds at most in slow start (L of RFC 3465; one in RFC 5681). More
     /// than one suits receivers that merge segments; slow start then ends at `ssthresh` exactly.
     pub slow_start_segments: u32,
-    /// What `tcp-av` aims at; other laws do not look at it.
+    /// Target of `tcp-av`; other algorithms ignore it.
     pub av: TcpAvConfig,
 }
 
-/// How fast recovery ends when the connection has no SACK. With SACK, RFC 6675 rules for all.
+/// End of fast recovery when the connection has no SACK. With SACK, RFC 6675 rules for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// At the first ACK that advances (RFC 5681 section 3.2).
@@ -32,18 +32,17 @@ pub enum Recovery {
     NewReno,
 }
 
-/// How fast data was delivered, measured over one flight (draft-cheng-iccrg-delivery-rate-
-/// estimation section 3.3). The segment measured is the one sent last among those that the ACK
-/// newly covers.
+/// Delivery rate measured over one flight (draft-cheng-iccrg-delivery-rate-estimation section 3.3).
+/// The measured segment is the one sent last among the segments that the ACK newly covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Bytes delivered in `interval` (rs.delivered).
     pub delivered: u32,
     /// The longer of the send and the ACK interval (rs.interval). Zero where the draft calls the
-    /// sample unreliable: it was shorter than the least RTT.
+    /// sample unreliable: it was shorter than the minimum RTT.
     pub interval: Duration,
-    /// What [`AckEvent::delivered`] was when the measured segment left (rs.prior_delivered). At
-    /// or above its value at the start of a round, a round trip is over.
+    /// Value of [`AckEvent::delivered`] when the measured segment left (rs.prior_delivered). At or
+    /// above its value at the start of a round, a round trip is over.
     pub prior_delivered: u64,
     /// The application, not the network, may have set the rate (rs.is_app_limited).
     pub is_app_limited: bool,
@@ -79,7 +78,7 @@ pub struct AckEvent {
     /// Bytes delivered since the connection began, by cumulative acknowledgement or SACK, this
     /// ACK's among them (C.delivered of draft-cheng-iccrg-delivery-rate-estimation).
     pub delivered: u64,
-    /// The delivery rate that this ACK tells; `None` where no segment it covers carries a sample.
+    /// The delivery rate by this ACK; `None` where no segment it covers carries a sample.
     pub rate: Option<RateSample>,
     /// The round-trip sample that this ACK gave, by Karn's rule or by timestamps.
     pub rtt: Option<Duration>,
@@ -113,8 +112,8 @@ pub struct LossEvent {
 pub struct RtoEvent {
     /// Time at which it expired.
     pub now: Instant,
-    /// FlightSize in bytes at that moment, less what SACK reports as received; or the congestion
-    /// window, as in [`LossEvent::flight`].
+    /// FlightSize in bytes at that moment, less the bytes that SACK reports as received; or the
+    /// congestion window, as in [`LossEvent::flight`].
     pub flight: u32,
     /// One for the first expiry for the segment at SND.UNA, then 2, 3, ... as the timer backs off.
     /// RFC 5681 section 3.1: ssthresh is lowered on the first only.
@@ -123,13 +122,13 @@ pub struct RtoEvent {
 
 /// A congestion control law. Windows are in bytes.
 ///
-/// Distinct events have distinct methods on purpose: a law that could not tell a timeout from a
-/// fast retransmit would be wrong for both. Those with a default body are optional.
+/// Distinct events have distinct methods on purpose: an algorithm that could not distinguish a
+/// timeout from a fast retransmit would be wrong for both. Those with a default body are optional.
 pub trait Controller: Debug + Send {
     /// Its name in [`crate::ALL`]'s spelling, with wrappers: `"ack-loss+reno"`.
     fn name(&self) -> String;
 
-    /// How recovery without SACK ends for the variant this law belongs to.
+    /// Returns the end of recovery without SACK for this variant.
     fn recovery(&self) -> Recovery {
         Recovery::NewReno
     }
@@ -156,10 +155,11 @@ pub trait Controller: Debug + Send {
     /// The retransmission timer expired.
     fn on_rto(&mut self, rto: &RtoEvent);
 
-    /// A congestion mark was echoed (RFC 3168 section 6.1.2): the window is lowered as for a lost
-    /// segment, by the law's own factor, but nothing is sent again and recovery does not begin,
-    /// so growth goes on in congestion avoidance. `loss.next` bounds the window of data that
-    /// this answers; a law answers once per window, however often it is called.
+    /// Handles the echo of a congestion mark (RFC 3168 section 6.1.2): the window is lowered as for
+    /// a lost segment, by the algorithm's own factor, but nothing is retransmitted and recovery
+    /// does not begin, so growth continues in congestion avoidance. `loss.next` bounds the window
+    /// of data of this reaction; there is one reaction per window, however often the method is
+    /// called.
     fn on_ecn(&mut self, loss: &LossEvent) {
         self.on_loss(loss);
     }
@@ -183,7 +183,7 @@ pub trait Controller: Debug + Send {
         let _ = idle;
     }
 
-    /// The path under the connection changed (handover): what was learnt may be void.
+    /// Handles a change of the path under the connection (handover): estimates may be void.
     fn on_path_change(&mut self, now: Instant) {
         let _ = now;
     }

@@ -32,7 +32,7 @@ pub struct Cubic {
     heard: Option<Instant>,
 }
 
-/// What a spurious loss must restore besides cwnd and ssthresh. Windows in bytes.
+/// State that a spurious loss must restore besides cwnd and ssthresh. Windows in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// W_max; zero while no loss has set it.
@@ -140,8 +140,8 @@ impl Cubic {
         }
     }
 
-    /// Takes the round-trip sample into the mean of RFC 6298, and tells how long it is since the
-    /// last ACK.
+    /// Takes the round-trip sample into the mean of RFC 6298, and returns the time since the last
+    /// ACK.
     fn observe(&mut self, ack: &AckEvent) -> Duration {
         if let Some(rtt) = ack.rtt {
             let mean = |srtt: Duration| srtt.saturating_sub(eighth(srtt)) + eighth(rtt);

@@ -1,4 +1,4 @@
-//! What delay-based laws measure: the least round-trip time, overall and of each round.
+//! Measurements of delay-based algorithms: the minimum round-trip time, overall and of each round.
 
 use crate::AckEvent;
 use fairwave_units::Duration;
@@ -45,7 +45,7 @@ impl Delay {
         Some(Round { samples: over.samples, least: over.least.unwrap_or(base), base })
     }
 
-    /// Forgets the round under way: what it measured would mislead.
+    /// Discards the current round: its measurements would mislead.
     pub(crate) fn restart(&mut self) {
         *self = Self { base: self.base, ..Self::default() };
     }

@@ -23,7 +23,8 @@ impl Fraction {
         u32::try_from(self.of_long(u64::from(x))).unwrap_or(u32::MAX)
     }
 
-    /// Where this part of the way down from `from` to `to` ends; `from` if `to` is not below.
+    /// Returns the point at this part of the way down from `from` to `to`; `from` if `to` is not
+    /// below.
     pub(crate) fn of_way(self, from: u32, to: u32) -> u32 {
         let way = from.saturating_sub(to);
         from - self.of(way).min(way)

@@ -1,4 +1,4 @@
-//! How a window grows with acknowledgements (RFC 5681 section 3.1, RFC 3465).
+//! Growth of a window with acknowledgements (RFC 5681 section 3.1, RFC 3465).
 
 use crate::Initial;
 
@@ -12,7 +12,7 @@ use crate::Initial;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     mss: u32,
-    /// L of RFC 3465 in segments: the most that one ACK adds in slow start.
+    /// L of RFC 3465 in segments: the maximum growth by one ACK in slow start.
     limit_segments: u32,
     byte_counting: bool,
     /// Bytes acknowledged towards the next increase.
@@ -29,8 +29,8 @@ impl Growth {
         }
     }
 
-    /// `cwnd` after an ACK of `acked` bytes in slow start. What exceeds one segment does not lead
-    /// beyond `ssthresh`.
+    /// Returns `cwnd` after an ACK of `acked` bytes in slow start. The part beyond one segment does
+    /// not lead beyond `ssthresh`.
     pub(crate) fn slow_start(&self, cwnd: u32, ssthresh: u32, acked: u32) -> u32 {
         let one = cwnd.saturating_add(acked.min(self.mss));
         let all = acked.min(self.mss.saturating_mul(self.limit_segments));

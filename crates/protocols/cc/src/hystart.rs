@@ -23,7 +23,7 @@ const LIMIT_SEGMENTS: u32 = 8;
 /// Watches the delay of one slow start, by the rounds of RFC 9406 section 4.2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HyStart {
-    /// The most that one ACK adds, in bytes.
+    /// Maximum growth by one ACK, in bytes.
     most: u32,
     /// lastRoundMinRTT and currentRoundMinRTT; `None` is infinity.
     last: Option<Duration>,
@@ -50,7 +50,7 @@ impl HyStart {
         Self { most, last: None, current: None, samples: 0, end: None, conservative: None }
     }
 
-    /// What an ACK of `acked` bytes adds to the window.
+    /// Returns the growth of the window by an ACK of `acked` bytes.
     pub(crate) fn growth(&self, acked: u32) -> u32 {
         let counted = acked.min(self.most);
         if self.conservative.is_some() { counted / CONSERVATIVE_DIVISOR } else { counted }

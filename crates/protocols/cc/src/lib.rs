@@ -1,9 +1,9 @@
 //! Congestion control: numbers in, numbers out, integers only.
 //!
-//! A law ([`Controller`]) hears what happened to the connection, each kind of event by its own
-//! method, and answers with a window ([`Controller::cwnd`]) and possibly a pacing rate. It never
-//! sees a segment, a timer or a clock. Loss *detection* and fast recovery's mechanics belong to
-//! `fairwave-tcp`; what a loss does to the window belongs here.
+//! An algorithm ([`Controller`]) has a method for each kind of event of the connection, and returns
+//! a window ([`Controller::cwnd`]) and possibly a pacing rate. It never sees a segment, a timer or
+//! a clock. Loss *detection* and fast recovery's mechanics belong to `fairwave-tcp`; the effect of
+//! a loss on the window belongs here.
 //!
 //! [`ALL`] is the one list of laws: the command line, scenario schema, documentation and golden
 //! tables are views of it.

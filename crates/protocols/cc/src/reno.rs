@@ -87,9 +87,9 @@ impl Reno {
         self.cwnd = cwnd.max(self.mss);
     }
 
-    /// A loss that asks for the window `target`, by equation 4 of RFC 5681 or a law's own; tells
-    /// whether it was granted. In a window already reduced for a mark it is not: one reaction
-    /// per window (RFC 3168 section 6.1.2).
+    /// Handles a loss that asks for the window `target`, by equation 4 of RFC 5681 or an
+    /// algorithm's own; returns whether the window was reduced. A window already reduced for a mark
+    /// stays: one reaction per window (RFC 3168 section 6.1.2).
     pub(crate) fn loss_to(&mut self, loss: &LossEvent, target: u32) -> bool {
         let lowers = !self.reduced.is_some_and(|reduction| reduction.by_mark);
         if lowers {
@@ -123,8 +123,8 @@ impl Reno {
         lowers
     }
 
-    /// Lost ACKs that ask for the window `target`. It is never raised, and growth goes on in
-    /// congestion avoidance: nothing has to be recovered.
+    /// Handles lost ACKs that ask for the window `target`. It is never raised, and growth continues
+    /// in congestion avoidance: nothing has to be recovered.
     pub(crate) fn ack_loss_to(&mut self, target: u32) {
         self.lower(target);
         self.undo = None;

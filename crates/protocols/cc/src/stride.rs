@@ -2,7 +2,7 @@
 
 /// Longest advance weighed, in segments; GRO merges at most 64 KiB. Longer ones teach nothing.
 const LONGEST: usize = 64;
-/// What one observation weighs when it is new.
+/// Weight of one new observation.
 const UNIT: u64 = 1 << 20;
 /// Each observation shrinks all earlier ones by 2^-8, so some 500 of them count. Fewer would let
 /// chance decide at 60 % loss, where one stride has share 0.40 and two have 0.24.
@@ -99,7 +99,7 @@ impl Mean {
         self.sum = self.sum - (self.sum >> MEAN_SHIFT) + bytes.min(MOST_ADVANCE);
     }
 
-    /// How many mean advances `bytes` hold, to the nearest.
+    /// Returns the number of mean advances in `bytes`, to the nearest.
     pub(crate) fn times_in(&self, bytes: u32) -> u64 {
         let sum = u64::from(self.sum.max(1));
         ((u64::from(bytes) << MEAN_SHIFT) + sum / 2) / sum

@@ -1,8 +1,8 @@
 //! TCP-AV: a window that aims at a target rate (Shimonishi et al. 2006).
 //!
-//! The sender keeps account of what it owes its target and derives a target window from that. A
-//! loss takes the window to the target window instead of to a half, but no higher than a limit
-//! that falls as the path's losses become severe: the six points of US 2009/0147676. The paper's
+//! The sender keeps account of its debt to the target and derives a target window from that. A loss
+//! takes the window to the target window instead of to a half, but no higher than a limit that
+//! falls as the path's losses become severe: the six points of US 2009/0147676. The paper's
 //! equations are not public, so every formula here is Fairwave's choice within those points;
 //! `docs/models/tcp-av.md` lists them.
 //!
@@ -29,7 +29,7 @@ pub struct TcpAv {
     steering: Option<Steering>,
 }
 
-/// How a window follows a target.
+/// A window that follows a target.
 #[derive(Clone, Debug)]
 struct Steering {
     config: TcpAvConfig,
@@ -97,8 +97,8 @@ impl Steering {
         })
     }
 
-    /// Takes what an ACK tells of the path. The first round trip gives an ssthresh: what the
-    /// target has in flight without a queue.
+    /// Takes an ACK's information on the path. The first round trip gives an ssthresh: the target's
+    /// data in flight without a queue.
     fn observe(&mut self, ack: &AckEvent) -> Option<u32> {
         self.account.note(ack.now, ack.delivered);
         self.severity.note(ack.now, ack.delivered, ack.lost);
@@ -112,7 +112,7 @@ impl Steering {
         first
     }
 
-    /// B': the rate that makes good what is owed in the time to catch up.
+    /// B': the rate that repays the debt in the time to catch up.
     fn wanted_rate(&self) -> u64 {
         let most = self.config.most.of_long(self.rate);
         let wanted = i128::from(self.rate) + self.account.owed_over(self.config.catch_up);
@@ -130,7 +130,7 @@ impl Steering {
         self.severity.of(self.config.severe)
     }
 
-    /// What a loss leaves of a window `w`: the target window, but no more than the limit W_L,
+    /// Returns the window after a loss at `w`: the target window, but no more than the limit W_L,
     /// and always a segment less than it was.
     fn after_loss(&self, w: u32) -> u32 {
         let limit = self.severity().of_way(w, w / 2).min(w.saturating_sub(self.mss));
@@ -156,7 +156,7 @@ impl Steering {
     }
 }
 
-/// What `rate` bits per second have in flight in a round trip, in bytes.
+/// Returns the data in flight at `rate` bits per second in a round trip, in bytes.
 fn in_flight(rate: u64, rtt: Duration) -> u32 {
     let nanobits = u128::from(rate) * u128::from(rtt.as_nanos());
     u32::try_from(nanobits / NANOBITS.unsigned_abs()).unwrap_or(u32::MAX)

@@ -1,9 +1,9 @@
 //! Vegas (Brakmo, Peterson 1995): the window holds a few segments queued on the path.
 //!
 //! Once per round the backlog `diff = cwnd * (1 - baseRTT/RTT)` is compared with thresholds, RTT
-//! being the round's least. In congestion avoidance cwnd grows by a segment below alpha and
-//! shrinks by one above beta. Slow start ends where diff exceeds gamma, with what lies beyond the
-//! path taken back. A round with fewer than three samples grows as Reno's.
+//! being the round's minimum. In congestion avoidance cwnd grows by a segment below alpha and
+//! shrinks by one above beta. Slow start ends where diff exceeds gamma, and the excess over the
+//! path is taken back. A round with fewer than three samples grows as Reno's.
 //!
 //! Constants, the round's statistic and the answers to losses ([`Reno`]'s) are those of Linux and
 //! ns-3. The paper doubles the window in every other round of slow start, retransmits on a
@@ -100,7 +100,7 @@ impl Controller for Vegas {
         self.reno.on_loss(loss);
     }
 
-    /// A measurement amid retransmissions tells nothing.
+    /// A measurement amid retransmissions is ambiguous.
     fn on_recovery_end(&mut self, _now: Instant) {
         self.restart_round();
     }

@@ -1,4 +1,4 @@
-//! Westwood+ (Grieco, Mascolo 2004): Reno that falls to what the path was seen to carry.
+//! Westwood+ (Grieco, Mascolo 2004): Reno that falls to the measured capacity of the path.
 //!
 //! Once per round trip the bytes delivered give a sample b of the bandwidth, which the filter
 //! `B = 0.9 B + 0.1 (b + previous b) / 2` smooths (Tustin's approximation of a low-pass). A loss
@@ -26,7 +26,7 @@ pub struct Westwood {
     bandwidth: Option<u64>,
     /// The last b in bits per second.
     sample: u64,
-    /// Time at which the sample under way began, and what was delivered by then.
+    /// Time at which the current sample began, and the data delivered by then.
     since: Option<(Instant, u64)>,
 }
 

@@ -14,10 +14,10 @@ const MOST_FLOWS: usize = 4096;
 
 /// A first-in first-out queue in which at most one redundant ACK of a flow waits.
 ///
-/// An ACK takes the place of the one that it makes redundant: at the tail it would, in a queue
-/// that is always long, be overtaken by its own successors and never leave. What must not be
-/// dropped (duplicate ACKs, SACK, ECN signals, SYN, FIN, RST, data) stays, and no ACK overtakes
-/// it.
+/// An ACK takes the place of the one that it makes redundant: at the tail it would, in a queue that
+/// is always long, be overtaken by its own successors and never leave. Packets that must not be
+/// dropped (duplicate ACKs, SACK, ECN signals, SYN, FIN, RST, data) stay, and no ACK overtakes
+/// them.
 #[derive(Clone, Debug)]
 pub struct AckFilter<T> {
     items: Fifo<T>,
@@ -26,7 +26,7 @@ pub struct AckFilter<T> {
     dropped: VecDeque<(T, DropCause)>,
 }
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// The greatest acknowledgement number; none before the first.
@@ -42,7 +42,7 @@ impl<T: Item> AckFilter<T> {
         Self { items: Fifo::new(), limit, flows, dropped: VecDeque::new() }
     }
 
-    /// Where the ACK waits that this one makes redundant.
+    /// Place of the ACK that this one makes redundant.
     fn older(&self, seen: Seen, item: &T) -> Option<Place> {
         let place = seen.redundant?;
         let old = self.items.at(place)?;
@@ -59,7 +59,7 @@ impl<T: Item> AckFilter<T> {
         None
     }
 
-    /// What is known of the item's flow before it, and whether it may be dropped for a later one.
+    /// State of the item's flow before it, and whether it may be dropped for a later one.
     fn look(&mut self, now: Instant, item: &T) -> (Seen, bool) {
         let Some(segment) = item.tcp() else { return (Seen::default(), false) };
         let seen = self.flows.seen(item.flow(), now);

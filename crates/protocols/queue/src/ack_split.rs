@@ -17,7 +17,7 @@ pub struct AckSplit<T> {
     /// ACKs, then the rest.
     queues: [Fifo<T>; 2],
     limits: [Limit; 2],
-    /// Which queue was not served last.
+    /// The queue that was not served last.
     turn: usize,
     dropped: VecDeque<T>,
 }

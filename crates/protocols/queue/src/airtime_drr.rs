@@ -20,9 +20,9 @@ pub struct AirtimeConfig {
 /// The queues of Linux's mac80211: [`AirtimeDrr`] above a device that takes little at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mac80211Config {
-    /// Who is served.
+    /// Order of service.
     pub airtime: AirtimeConfig,
-    /// What the device takes.
+    /// Room of the device.
     pub limits: QueueLimits,
 }
 
@@ -39,9 +39,9 @@ pub struct QueueLimits {
 
 /// Stations served by deficit round robin in airtime, each station's flows by FQ-CoDel.
 ///
-/// The host says by [`Discipline::charge`] what time transmissions to a station, retries
-/// included, and receptions from it took. A station that is slow, or hard to reach, or sends a
-/// lot itself, waits accordingly longer.
+/// The host reports by [`Discipline::charge`] the time of transmissions to a station, retries
+/// included, and of receptions from it. A station that is slow, or hard to reach, or sends a lot
+/// itself, waits accordingly longer.
 #[derive(Clone, Debug)]
 pub struct AirtimeDrr<T> {
     flows: FairQueues<T>,

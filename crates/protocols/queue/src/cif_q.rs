@@ -1,8 +1,8 @@
 //! Channel-condition independent fair queueing (Ng, Stoica, Zhang: Packet Fair Queueing Algorithms
 //! for Wireless Networks with Location-Dependent Errors, INFOCOM 1998).
 //!
-//! A reference system without errors (start-time fair queueing) says whose turn it is. Who cannot
-//! send gives the turn to another and lags by what was sent instead; the other leads. Leading hosts
+//! A reference system without errors (start-time fair queueing) gives the turn. A host that cannot
+//! send gives its turn to another and lags by the data sent instead; the other leads. Leading hosts
 //! give turns back, but keep a share of theirs, so that they are not cut off.
 
 use crate::Item;
@@ -15,7 +15,7 @@ use fairwave_units::Instant;
 /// Parameters of CIF-Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CifQConfig {
-    /// Limits, and what becomes of hosts without weight.
+    /// Limits, and the treatment of hosts without weight.
     pub hosts: HostConfig,
     /// Share of its turns that a leading host keeps, in percent: the paper's alpha.
     pub kept_percent: u32,
@@ -25,11 +25,11 @@ pub struct CifQConfig {
 struct Flow {
     /// v: service in the reference system.
     reference: u64,
-    /// s: what it sent in its own turns since it leads.
+    /// s: data sent in its own turns since it leads.
     kept: u64,
-    /// c: what it got of given turns while lagging.
+    /// c: service from given turns while lagging.
     made_up: u64,
-    /// f: what it got of turns that nobody lagged for.
+    /// f: service from turns without a lagging host.
     extra: u64,
     /// Bytes that it is owed; below zero, that it owes. All together sum to zero.
     lag: i64,
@@ -38,7 +38,7 @@ struct Flow {
 
 const NEW: Flow = Flow { reference: 0, kept: 0, made_up: 0, extra: 0, lag: 0, is_bad: false };
 
-/// How the host that sends got its turn.
+/// Origin of the sending host's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Own,
@@ -55,7 +55,7 @@ pub(crate) struct CifQ {
     /// Hosts that can send, the lagging ones by `made_up`, all by `extra`.
     lagging: Heap,
     able: Heap,
-    /// Whose turn it is, who sends instead, and why.
+    /// The host whose turn it is, the host that sends instead, and the reason.
     chosen: Option<(u32, u32, Turn)>,
 }
 
@@ -82,7 +82,7 @@ impl CifQ {
         (u128::from(reference) * u128::from(self.kept_percent) / 100) as u64
     }
 
-    /// Enters a host into the reference system, or takes it out, and lists it by what it can do.
+    /// Enters a host into the reference system, or takes it out, and lists it by its state.
     fn settle<T: Item>(&mut self, hosts: &Hosts<T>, host: u32) {
         let has_packets = hosts.packets_of(host) > 0 && !hosts.weight(host).is_zero();
         let least = self.active.first().map_or(0, |(key, _)| key);
@@ -106,7 +106,7 @@ impl CifQ {
         list(&mut self.able, host, can_send, &mut flow.extra);
     }
 
-    /// A host that leaves hands what it is owed, or owes, to those in the reference system, in
+    /// A host that leaves hands its credit or debt to the hosts in the reference system, in
     /// proportion to their weights, the rest of the division to the last of them.
     fn hand_over<T: Item>(&mut self, hosts: &Hosts<T>, host: u32) {
         let lag = core::mem::take(&mut self.flow(host).lag);
@@ -127,7 +127,7 @@ impl CifQ {
         debug_assert_eq!(left, 0, "lags no longer sum to zero");
     }
 
-    /// Adds to what a host is owed.
+    /// Adds to a host's credit.
     fn owe(&mut self, host: u32, bytes: i64) {
         let flow = self.flow(host);
         let led = flow.lag < 0;
@@ -139,7 +139,7 @@ impl CifQ {
     }
 }
 
-/// Puts a host into a heap or takes it out. Who comes in does not come before the others.
+/// Puts a host into a heap or takes it out. A new host does not come before the others.
 fn list(heap: &mut Heap, host: u32, is_in: bool, key: &mut u64) {
     if !is_in {
         return heap.remove(host);

@@ -7,13 +7,13 @@ use fairwave_units::{Duration, Instant};
 pub struct CodelConfig {
     /// The standing delay that is tolerated.
     pub target: Duration,
-    /// How long the delay must stay above it: about the longest round-trip time.
+    /// Time for which the delay must stay above it: about the longest round-trip time.
     pub interval: Duration,
     /// Mark packets that take part in ECN instead of dropping them.
     pub ecn: bool,
 }
 
-/// The queue that CoDel watches, and what becomes of a packet it does not want.
+/// The queue that CoDel watches, and its treatment of an unwanted packet.
 pub(crate) trait Backlog {
     /// A packet in it.
     type Packet;

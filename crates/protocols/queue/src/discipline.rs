@@ -1,4 +1,4 @@
-//! What every queue can do for its host.
+//! Interface of a queue to its host.
 
 use crate::{Service, Weight};
 use core::fmt::Debug;
@@ -8,7 +8,7 @@ use fairwave_units::{Bytes, Duration, Instant};
 /// A queue: packets go in, and come out in the order that the discipline decides.
 ///
 /// Times must not go back from call to call. After [`Discipline::push`], [`Discipline::pass`],
-/// [`Discipline::pop`] and [`Discipline::pop_to`] the host takes what was dropped by
+/// [`Discipline::pop`] and [`Discipline::pop_to`] the host takes dropped items by
 /// [`Discipline::dropped`] until that gives `None`.
 pub trait Discipline<T>: Debug + Send {
     /// Takes an item in, or drops it or others for it.
@@ -26,8 +26,8 @@ pub trait Discipline<T>: Debug + Send {
     /// give a later one.
     fn peek_to(&self, receiver: u32) -> Option<u32>;
 
-    /// An item arrives at an empty queue and a sender that is free: what to send at once. A
-    /// limit does not count it, for it does not wait.
+    /// Takes an item that arrives at an empty queue and an idle sender; returns the item to send at
+    /// once. A limit does not count it, for it does not wait.
     fn pass(&mut self, now: Instant, item: T) -> Option<T> {
         self.push(now, item);
         self.pop(now)
@@ -59,26 +59,27 @@ pub trait Discipline<T>: Debug + Send {
         let _ = (receiver, airtime);
     }
 
-    /// What `receiver` weighs from now on; [`Weight::ONE`] until told. For schedulers of hosts.
-    /// A weight above zero may make [`Discipline::pop`] give something where it gave nothing.
+    /// Sets the weight of `receiver`; [`Weight::ONE`] before. For schedulers of hosts. A weight
+    /// above zero may make [`Discipline::pop`] give something where it gave nothing.
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
         let _ = (now, receiver, weight);
     }
 
-    /// What was agreed for `receiver`; the default until told. Schedulers of hosts multiply weights
-    /// by its own, and fair service curves go by its curves from now on.
+    /// Sets the agreement with `receiver`. Schedulers of hosts multiply weights by its own, and
+    /// fair service curves use its curves from now on.
     fn set_service(&mut self, now: Instant, receiver: u32, service: &Service) {
         let _ = (now, receiver, service);
     }
 
-    /// Whether the link to `receiver` is good, as it is until told. For schedulers that pass over
-    /// hosts in a fade. A good link may make [`Discipline::pop`] give something.
+    /// Reports whether the link to `receiver` is good; it is good before. For schedulers that pass
+    /// over hosts in a fade. A good link may make [`Discipline::pop`] give something.
     fn set_link(&mut self, now: Instant, receiver: u32, is_good: bool) {
         let _ = (now, receiver, is_good);
     }
 
-    /// When [`Discipline::pop`] may give something though it gave nothing now; `None` where a
-    /// queue gives something whenever it holds something for a host that may be served.
+    /// Returns the time at which [`Discipline::pop`] may give something though it gave nothing now;
+    /// `None` where a queue gives something whenever it holds something for a host that may be
+    /// served.
     fn deadline(&self) -> Option<Instant> {
         None
     }

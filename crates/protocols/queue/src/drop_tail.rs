@@ -66,7 +66,7 @@ mod tests {
 
     const NOW: Instant = Instant::ZERO;
 
-    /// Pushes items of these lengths, numbered from zero; what is dropped.
+    /// Pushes items of these lengths, numbered from zero; returns the dropped ones.
     fn fill(queue: &mut DropTail<Thing>, bytes: &[u32]) -> Vec<u64> {
         for (id, &bytes) in bytes.iter().enumerate() {
             queue.push(NOW, Thing { id: id as u64, bytes, ..Thing::default() });

@@ -11,7 +11,7 @@ use fairwave_units::Instant;
 /// Parameters of deficit round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrrConfig {
-    /// Limits, and what becomes of hosts without weight.
+    /// Limits, and the treatment of hosts without weight.
     pub hosts: HostConfig,
     /// Bytes that a host of weight one may send in its turn.
     pub quantum: u32,
@@ -19,7 +19,7 @@ pub struct DrrConfig {
 
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// What it may still send, in 2^-16 bytes; below zero if it was served out of turn.
+    /// Data that it may still send, in 2^-16 bytes; below zero if it was served out of turn.
     deficit: i64,
     is_listed: bool,
     after: u32,
@@ -27,8 +27,8 @@ struct Turn {
 
 const NEW: Turn = Turn { deficit: 0, is_listed: false, after: NONE };
 
-/// Hosts take turns. In its turn a host's deficit grows by its quantum, and it sends while
-/// the deficit covers its next packet; who empties its queue loses what is left.
+/// Hosts take turns. In its turn a host's deficit grows by its quantum, and it sends while the
+/// deficit covers its next packet; a host that empties its queue loses the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct Drr {
     quantum: u32,
@@ -79,7 +79,7 @@ impl Drr {
         self.is_granted = false;
     }
 
-    /// Nobody's deficit sufficed in a whole round: passes over all further rounds of that kind.
+    /// No deficit sufficed in a whole round: passes over all further rounds of that kind.
     fn skip_rounds<T: Item>(&mut self, hosts: &Hosts<T>) {
         let rounds = self.each_grant(hosts).map(|(host, grant)| {
             let missing = cost(hosts, host) - self.turns[host as usize].deficit;
@@ -105,7 +105,7 @@ impl Drr {
     }
 }
 
-/// What a host's oldest packet takes of its deficit.
+/// Returns the cost of a host's oldest packet in its deficit.
 fn cost<T: Item>(hosts: &Hosts<T>, host: u32) -> i64 {
     hosts.head(host).map_or(0, |(bytes, _)| i64::from(bytes) << 16)
 }

@@ -11,7 +11,7 @@ use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 use std::collections::VecDeque;
 
-/// At most so many packets are dropped at once from the longest queue (RFC 8290 section 4.1.1).
+/// Maximum number of packets dropped at once from the longest queue (RFC 8290 section 4.1.1).
 const DROP_BATCH: u32 = 64;
 
 /// Parameters of flow queueing.
@@ -204,7 +204,8 @@ impl<T: Item> FairQueues<T> {
         }
     }
 
-    /// Up to half of the queue with the most bytes, from its head (RFC 8290 section 4.1.1).
+    /// Drops up to half of the queue with the largest number of bytes, from its head (RFC 8290
+    /// section 4.1.1).
     fn drop_from_longest(&mut self) {
         let mut longest = (0, NONE);
         for ends in &self.busy {
@@ -273,8 +274,8 @@ impl<T: Item> FairQueues<T> {
         }
     }
 
-    /// The next packet for `receiver` alone. Its flows pay by their deficit, and so give back in
-    /// later rounds what they got out of turn.
+    /// Returns the next packet for `receiver` alone. Its flows pay by their deficit, and so give
+    /// back the service out of turn in later rounds.
     pub(crate) fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
         loop {
             let number = self.first_to(receiver)?;
@@ -297,7 +298,7 @@ impl<T: Item> FairQueues<T> {
         self.busy.get(receiver as usize).map(|ends| ends.first).filter(|&first| first != NONE)
     }
 
-    /// What CoDel lets through of a flow.
+    /// Returns the next packet of a flow that CoDel does not drop.
     fn serve(&mut self, now: Instant, number: u32) -> Option<T> {
         let mut codel = self.flows[number as usize].codel;
         let config = self.config.codel;

@@ -16,7 +16,7 @@ struct Node<T> {
     after_to: u32,
 }
 
-/// Where an item waits: known as itself by its serial number once its place is taken by another.
+/// Place of a waiting item: identified by its serial number once its place is taken by another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     number: u32,

@@ -1,4 +1,4 @@
-//! What is remembered of flows: as many as there is room for, the longest silent forgotten first.
+//! State of flows: up to a maximum number, beyond which the flow silent for longest is forgotten.
 
 use crate::FlowKey;
 use crate::slab::{NONE, Slab};

@@ -25,8 +25,8 @@ impl Node {
     }
 }
 
-/// A heap of numbered things, each at most once, least key first, of equal keys the least number.
-/// Every call costs O(log n); nothing is allocated for a number that was in it before.
+/// A heap of numbered things, each at most once, smallest key first, of equal keys the smallest
+/// number. Every call costs O(log n); nothing is allocated for a number that was in it before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heap {
     nodes: Vec<Node>,
@@ -47,7 +47,7 @@ impl Heap {
         self.nodes.len()
     }
 
-    /// Whose place in the heap it is; places are below its length, and in no order.
+    /// Owner of each place in the heap; places are below its length, and in no order.
     pub(crate) fn id(&self, place: usize) -> u32 {
         self.nodes[place].id()
     }

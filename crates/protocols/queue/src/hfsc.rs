@@ -2,9 +2,9 @@
 //! for Link-Sharing, Real-Time and Priority Services, SIGCOMM 1997), for the tree
 //! link - host - class, a host's classes being its datagrams and its TCP segments.
 //!
-//! A class with a real-time curve is served ahead of the others where that is needed to keep to
-//! the curve: of those that are eligible, the one with the earliest deadline. Otherwise hosts, and
-//! in a host its classes, share by virtual time.
+//! A class with a real-time curve is served ahead of the others where its curve needs that: of the
+//! eligible ones, the class with the earliest deadline. Otherwise hosts, and in a host its classes,
+//! share by virtual time.
 
 mod curve;
 
@@ -22,14 +22,14 @@ pub use self::curve::ServiceCurve;
 /// Parameters of fair service curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HfscConfig {
-    /// Limits, each for every class of a host, and what becomes of hosts without weight.
+    /// Limits, each for every class of a host, and the treatment of hosts without weight.
     pub hosts: HostConfig,
-    /// What each host's datagrams are promised, whatever the others do. Promises are kept if they
-    /// do not exceed what the link carries, all hosts together.
+    /// Service guaranteed to each host's datagrams, whatever the others do. Guarantees hold if all
+    /// hosts together do not exceed the link.
     pub realtime: Option<ServiceCurve>,
-    /// Relative to others': what a host of weight one gets of the rest.
+    /// Share of the rest for a host of weight one, relative to others.
     pub share: ServiceCurve,
-    /// What a host gets at most, apart from real-time service.
+    /// Maximum service of a host, apart from real-time service.
     pub upper: Option<ServiceCurve>,
 }
 
@@ -65,7 +65,7 @@ impl Share {
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
     share: Share,
-    /// Real-time service so far, by which time what is due, and how early it may be.
+    /// Real-time service so far, which determines the due service and its earliest time.
     realtime: u64,
     deadline_curve: Shifted,
     eligible: u64,
@@ -94,7 +94,7 @@ struct Curves {
 }
 
 impl Curves {
-    /// Those of a service, where it has its own.
+    /// Curves of a service, where it has its own.
     fn of(self, service: &Service) -> Self {
         Self {
             realtime: service.realtime.map(Curve::new).or(self.realtime),
@@ -113,10 +113,10 @@ pub(crate) struct Hfsc {
     /// Backlogged leaves with a real-time curve: by eligible time, and by deadline when eligible.
     early: Heap,
     due: Heap,
-    /// Backlogged hosts within their upper limit, by virtual time, least and greatest first.
+    /// Backlogged hosts within their upper limit, by virtual time, smallest and largest first.
     fit: Heap,
     fit_latest: Heap,
-    /// Those above it, by the time at which they are within again.
+    /// Hosts above it, by the time at which they are within again.
     held: Heap,
     /// The greatest virtual time of a host so far.
     latest: u64,
@@ -346,7 +346,7 @@ impl Order for Hfsc {
         }
     }
 
-    /// Curves begin at what has been served so far.
+    /// Curves begin at the service so far.
     fn agreed<T: Item>(&mut self, now: Instant, hosts: &Hosts<T>, host: u32, service: &Service) {
         self.know(host);
         let own = self.hosts[host as usize].curves as usize;

@@ -1,8 +1,8 @@
 //! A queue for each host, with limits of its own beside that of all together.
 //!
-//! A full host's queue drops what arrives for it. Where the hosts together hold too much, the
-//! longest of their queues (in packets) loses its newest: who fills the buffer pays for it, and a
-//! host that keeps its queue short loses nothing to others.
+//! A full host's queue drops arriving items. Where the hosts together hold too much, the longest of
+//! their queues (in packets) loses its newest: a host that fills the buffer pays for it, and a host
+//! that keeps its queue short loses nothing to others.
 
 use crate::slab::{Ends, NONE, Slab};
 use crate::weight::Weight;
@@ -11,7 +11,7 @@ use fairwave_trace::DropCause;
 use fairwave_units::Bytes;
 use std::collections::VecDeque;
 
-/// What schedulers of hosts have in common.
+/// Common part of schedulers of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostConfig {
     /// Bound of all hosts together.
@@ -60,7 +60,7 @@ impl Host {
     };
 }
 
-/// What is queued apart for a host.
+/// Queue of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Classes {
     /// Nothing: a host has one queue, and the host's number.
@@ -85,7 +85,7 @@ pub(crate) struct Hosts<T> {
     classes: Classes,
     packets: Slab<Packet<T>>,
     hosts: Vec<Host>,
-    /// The hosts that hold so many packets, for the longest queue.
+    /// The hosts that hold this number of packets, for the longest queue.
     by_length: Vec<u32>,
     longest: u32,
     /// Hosts that weigh nothing and may hold packets, for `idle_serve`.
@@ -142,7 +142,7 @@ impl<T: Item> Hosts<T> {
         receiver * count..(receiver + 1) * count
     }
 
-    /// What a receiver weighs.
+    /// Sets the weight of a receiver.
     pub(crate) fn receiver_weight(&self, receiver: u32) -> Weight {
         self.weight(self.numbers(receiver).start)
     }
@@ -165,7 +165,7 @@ impl<T: Item> Hosts<T> {
         self.hosts.get(host as usize).map_or(0, |host| host.packets)
     }
 
-    /// Whether an arriving item finds room in its host's queue. What does not is dropped.
+    /// Returns whether an arriving item finds room in its host's queue. Others are dropped.
     pub(crate) fn admit(&mut self, item: T) -> Option<T> {
         let host = self.hosts.get(self.number(&item) as usize).unwrap_or(&Host::NEW);
         if self.config.host_limit.admits(host.packets, Bytes(host.bytes), item.bytes()) {
@@ -211,8 +211,8 @@ impl<T: Item> Hosts<T> {
         debug_assert!(host.packets <= self.longest, "{host:?} is longer than the longest");
     }
 
-    /// Drops the newest packet of the longest queue if all together are too many: whose and of
-    /// what length and tag it was.
+    /// Drops the newest packet of the longest queue if all together are too many; returns its host,
+    /// length and tag.
     pub(crate) fn shed(&mut self) -> Option<Shed> {
         if !self.config.limit.is_exceeded(self.len, Bytes(self.bytes)) {
             return None;

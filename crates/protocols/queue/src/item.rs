@@ -1,9 +1,9 @@
-//! What a queue has to know of a packet.
+//! Properties of a packet for queues.
 
 use fairwave_wire::datagram::Datagram;
 use fairwave_wire::tcp;
 
-/// What tells the packets of one direction of one connection from others.
+/// Identifier of the packets of one direction of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
     /// IPv4 source address.
@@ -84,8 +84,8 @@ pub trait Item {
     /// Length in bytes from the IP header on.
     fn bytes(&self) -> u32;
 
-    /// Which of the receivers behind the queue it goes to next: numbers from zero on, without
-    /// large gaps, because tables are as long as the greatest. Of one flow's packets, the same.
+    /// Receiver behind the queue that it goes to next: numbers from zero on, without large gaps,
+    /// because tables are as long as the largest. Of one flow's packets, the same.
     fn receiver(&self) -> u32;
 
     /// Its flow.

@@ -2,8 +2,8 @@
 //! with a good link are served.
 //!
 //! A host that is passed over keeps its tags, so that it comes first when its link is good again:
-//! its lag. Those that were served instead are ahead of the error-free system: their lead. Both
-//! are bounded, in bytes for a host of weight one and in proportion for others.
+//! its lag. Hosts served instead are ahead of the error-free system: their lead. Both are bounded,
+//! in bytes for a host of weight one and in proportion for others.
 
 use crate::Item;
 use crate::hosts::{HostConfig, Hosts, Shed};
@@ -15,7 +15,7 @@ use fairwave_units::Instant;
 /// Parameters of IWFQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IwfqConfig {
-    /// Limits, and what becomes of hosts without weight.
+    /// Limits, and the treatment of hosts without weight.
     pub hosts: HostConfig,
     /// Bytes that a host of weight one may claim for the time that its link was bad.
     pub lag: u32,

@@ -1,9 +1,9 @@
-//! Packet queues: their limits, what they drop, and who is served next.
+//! Packet queues: their limits, drops, and order of service.
 //!
-//! A [`Discipline`] holds items that describe themselves ([`Item`]). It knows neither a clock nor
-//! a link: the host says what time it is, and takes an item whenever it can send one. A queue may
-//! drop any item it holds, at any call; what it dropped comes out of [`Discipline::dropped`].
-//! [`Spec`] says which discipline with which parameters, and [`ALL`] which there are.
+//! A [`Discipline`] holds items that describe themselves ([`Item`]). It knows neither a clock nor a
+//! link: the host passes the time, and takes an item whenever it can send one. A queue may drop any
+//! item it holds, at any call; dropped items come out of [`Discipline::dropped`]. [`Spec`] is a
+//! discipline with its parameters, and [`ALL`] the list of disciplines.
 
 mod ack_filter;
 mod ack_split;

@@ -5,9 +5,9 @@ use fairwave_units::Bytes;
 /// The bound of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many packets wait.
+    /// Maximum number of packets that wait.
     Packets(u32),
-    /// At most so many bytes wait, counted from the IP header on.
+    /// Maximum number of bytes that wait, counted from the IP header on.
     Bytes(Bytes),
 }
 

@@ -7,9 +7,9 @@ use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Instant};
 
-/// Who is next: a scheduling algorithm, told of packets that come and go.
+/// Order of service: a scheduling algorithm over packets that come and go.
 ///
-/// It hears nothing of hosts without weight, but of their gaining and losing it.
+/// It knows nothing of hosts without weight, but of their gaining and losing it.
 pub(crate) trait Order: Debug + Send {
     /// A packet of `bytes` joined the end of a host's queue.
     fn joined<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, bytes: u32);
@@ -26,12 +26,12 @@ pub(crate) trait Order: Debug + Send {
     /// A receiver, of one queue or more, weighed `old` until now, which it no longer does.
     fn weighed<T: Item>(&mut self, now: Instant, hosts: &mut Hosts<T>, host: u32, old: Weight);
 
-    /// Something was agreed for a receiver; its weight is told apart.
+    /// An agreement with a receiver; its weight is set separately.
     fn agreed<T: Item>(&mut self, now: Instant, hosts: &Hosts<T>, host: u32, service: &Service) {
         let _ = (now, hosts, host, service);
     }
 
-    /// What is queued apart for a host; the numbers of hosts are those of queues then.
+    /// Queues of the hosts; the numbers of hosts are those of queues then.
     const CLASSES: Classes = Classes::One;
 
     /// The link is free, and nothing waits that may be sent.
@@ -56,7 +56,7 @@ pub(crate) struct Scheduled<T, O> {
     factors: Vec<Factors>,
 }
 
-/// What makes a receiver's weight.
+/// Parts of a receiver's weight.
 #[derive(Clone, Copy, Debug)]
 struct Factors {
     told: Weight,

@@ -1,17 +1,18 @@
-//! What an operator has agreed with a host, whatever its channel.
+//! Agreement of an operator with a host, whatever its channel.
 
 use crate::{ServiceCurve, Weight};
 
-/// Service of one host, in place of what the discipline gives everybody.
+/// Service of one host, in place of the discipline's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// A factor of whatever [`Discipline::set_weight`](crate::Discipline::set_weight) tells.
+    /// A factor of the weight set by [`Discipline::set_weight`](crate::Discipline::set_weight).
     pub weight: Weight,
-    /// What its datagrams are promised; `None`: what everybody's are.
+    /// Service guaranteed to its datagrams; `None`: the default's.
     pub realtime: Option<ServiceCurve>,
-    /// What a weight of one gets of what is shared, relative to the others; `None`: as everybody.
+    /// Share of a weight of one in the shared service, relative to the others; `None`: the
+    /// default's.
     pub share: Option<ServiceCurve>,
-    /// What it gets at most, apart from real-time service; `None`: as everybody.
+    /// Maximum service, apart from real-time service; `None`: the default's.
     pub upper: Option<ServiceCurve>,
 }
 

@@ -3,7 +3,7 @@
 /// The number that no node has: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The ends of a list; what links its nodes is theirs.
+/// The ends of a list; its nodes hold the links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub(crate) first: u32,
@@ -21,8 +21,8 @@ enum Slot<N> {
     Free(u32),
 }
 
-/// Nodes of linked lists. A node's number is valid from `insert` to `remove`; that the lists keep
-/// to this is the invariant of those who link.
+/// Nodes of linked lists. A node's number is valid from `insert` to `remove`; the owner of the
+/// lists keeps to this invariant.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<N> {
     slots: Vec<Slot<N>>,

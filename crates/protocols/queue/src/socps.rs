@@ -1,10 +1,10 @@
 //! Channel-state dependent packet scheduling by the strength of connection (SoCPS; Aida, Tobe,
 //! Tokuda 2003): a scheduler by weights that follow the hosts' channels.
 //!
-//! What a weight is made of is not known here: whoever knows says it by
-//! [`Discipline::set_weight`](crate::Discipline::set_weight), and it counts from the next packet
-//! that is taken, as `r(i)` is read at dequeue in figure 7 of the paper. A host that missed
-//! service for its channel's sake has no claim to it later (section 5.4).
+//! The origin of a weight is not known here: it is set by
+//! [`Discipline::set_weight`](crate::Discipline::set_weight), and counts from the next packet that
+//! is taken, as `r(i)` is read at dequeue in figure 7 of the paper. A host that missed service for
+//! its channel's sake has no claim to it later (section 5.4).
 
 use crate::{HfscConfig, HostConfig, WfqConfig};
 

@@ -33,7 +33,7 @@ pub enum Spec {
     },
     /// [`AckSplit`].
     AckSplit {
-        /// Bound of what is no pure ACK.
+        /// Limit of packets that are no pure ACKs.
         limit: Limit,
         /// Bound of pure ACKs.
         ack_limit: Limit,
@@ -68,13 +68,13 @@ pub enum Spec {
     Hfsc(HfscConfig),
     /// Hosts weighed by the strength of their connection.
     Socps(SocpsConfig),
-    /// The same for hosts that are sent datagrams; those that are sent TCP weigh the same.
+    /// The same for hosts that receive datagrams; hosts with TCP have equal weights.
     Switching(SwitchingConfig),
     /// Round robin among hosts whose link is good.
     Csdps(HostConfig),
     /// Weighted fair queueing among hosts whose link is good, which the others catch up with.
     Iwfq(IwfqConfig),
-    /// Fair queueing in which those whose link was bad are repaid by those who gained.
+    /// Fair queueing in which hosts that had a bad link are repaid by the hosts that gained.
     CifQ(CifQConfig),
 }
 
@@ -279,7 +279,8 @@ impl WfqConfig {
 
 impl SwitchingConfig {
     /// WFQ, windows of one second, and a TCP host from 60 % of TCP on until it has 40 %: Fairwave's
-    /// choices. A second is some round trips, and what a TCP that pauses waits at least (RFC 6298).
+    /// choices. A second is some round trips, and the minimum wait of a TCP after a timeout (RFC
+    /// 6298).
     pub const fn of(limit: Limit) -> Self {
         let over = SocpsConfig::Wfq(WfqConfig::of(limit));
         let window = Duration::from_secs(1);
@@ -333,7 +334,7 @@ impl Spec {
         }
     }
 
-    /// The same with other settings for hosts; `None` for what knows no hosts.
+    /// The same with other settings for hosts; `None` for disciplines without hosts.
     pub const fn with_hosts(self, hosts: HostConfig) -> Option<Self> {
         match self {
             Self::Drr(config) => Some(Self::Drr(DrrConfig { hosts, ..config })),
@@ -379,17 +380,17 @@ impl Spec {
         matches!(self, Self::Csdps(_) | Self::Iwfq(_) | Self::CifQ(_))
     }
 
-    /// Whether it wants to see by [`Discipline::beside`] what its node sends out elsewhere.
+    /// Whether it needs [`Discipline::beside`] for the packets that its node sends out elsewhere.
     pub const fn looks_beside(&self) -> bool {
         matches!(self, Self::WindowClamp { .. })
     }
 
-    /// Whether it wants to hear of airtime by [`Discipline::charge`].
+    /// Whether it needs airtime by [`Discipline::charge`].
     pub const fn counts_airtime(&self) -> bool {
         matches!(self, Self::AirtimeDrr(_) | Self::Mac80211(_))
     }
 
-    /// How much airtime the device below may take; `None`: whatever it has room for.
+    /// Maximum airtime in the device below; `None`: as much as it has room for.
     pub const fn airtime_limits(&self) -> Option<QueueLimits> {
         match self {
             Self::Mac80211(config) => Some(config.limits),

@@ -2,18 +2,19 @@
 //! everybody for hosts that are sent TCP.
 //!
 //! Aida, Tobe and Tokuda 2003 find (section 5.3) that TCP does as well behind a FIFO, since its
-//! congestion control gives way on a bad channel by itself, and leave choosing by traffic to
-//! later work (section 6). How it is chosen here is Fairwave's: for each host the bytes of TCP and
-//! of all that arrive are counted over a window. When it has ended, a host of which at least
+//! congestion control gives way on a bad channel by itself, and leave choosing by traffic to later
+//! work (section 6). The choice here is Fairwave's: for each host the bytes of TCP and of all
+//! arrivals are counted over a window. When it has ended, a host of which at least
 //! `tcp_from_percent` was TCP counts as a TCP host, one of which at most `tcp_until_percent` was
-//! does not, and between the two it stays what it was. A host begins as what its first packet is.
+//! does not, and between the two it stays as it was. The first packet of a host decides its initial
+//! kind.
 
 use crate::{Discipline, HostConfig, Item, Service, SocpsConfig, Weight};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
 
-/// Parameters of the switch, and what it sits on.
+/// Parameters of the switch, and the scheduler below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchingConfig {
     /// The scheduler that shares by the weights.
@@ -33,7 +34,7 @@ impl SwitchingConfig {
     }
 }
 
-/// What has been seen of a host.
+/// Counts of a host.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Time at which the window began; `None` before the first packet.
@@ -41,7 +42,7 @@ struct Seen {
     tcp_bytes: u64,
     bytes: u64,
     is_tcp: bool,
-    /// What it weighs unless it is a TCP host.
+    /// Its weight unless it is a TCP host.
     told: Weight,
 }
 
@@ -92,7 +93,7 @@ impl<D> Switching<D> {
         &mut self.hosts[receiver as usize]
     }
 
-    /// Tells the scheduler if an arrival changes what its host weighs.
+    /// Reports to the scheduler if an arrival changes its host's weight.
     fn see<T: Item>(&mut self, now: Instant, item: &T)
     where
         D: Discipline<T>,

@@ -36,7 +36,7 @@ pub(crate) const fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// What was dropped, by number and cause.
+/// Dropped items, by number and cause.
 pub(crate) fn dropped(queue: &mut dyn Discipline<Thing>) -> Vec<(u64, DropCause)> {
     core::iter::from_fn(|| queue.dropped()).map(|(thing, cause)| (thing.id, cause)).collect()
 }

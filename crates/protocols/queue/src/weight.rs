@@ -1,6 +1,6 @@
 //! Shares of hosts, and virtual times that are divided by them.
 
-/// What a host weighs against others: a fixed-point number with 16 bits behind the point.
+/// Weight of a host against others: a fixed-point number with 16 bits behind the point.
 ///
 /// Schedulers serve backlogged hosts in proportion to their weights. A host of weight zero is not
 /// served while it weighs nothing; its packets wait within its own limit.
@@ -10,7 +10,7 @@ pub struct Weight(pub u32);
 impl Weight {
     /// Nothing: the host is not served.
     pub const ZERO: Self = Self(0);
-    /// One, what a host weighs unless told otherwise.
+    /// One, the default weight of a host.
     pub const ONE: Self = Self(1 << 16);
 
     /// Whether the host is not to be served.
@@ -32,8 +32,8 @@ pub(crate) const fn stretch(bytes: u32, weight: Weight) -> u64 {
     ((bytes as u64) << 32) / weight.0 as u64
 }
 
-/// Where a tag moves when its host's weight changes: what lies ahead of `now` is so much work,
-/// which now takes `old / new` of the virtual time. What is past stays.
+/// Returns the new place of a tag when its host's weight changes: the part ahead of `now` is
+/// remaining work, which now takes `old / new` of the virtual time. The past stays.
 pub(crate) fn restamp(tag: u64, now: u64, old: Weight, new: Weight) -> u64 {
     if tag <= now {
         return tag;
@@ -42,10 +42,10 @@ pub(crate) fn restamp(tag: u64, now: u64, old: Weight, new: Weight) -> u64 {
     now.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
 }
 
-/// How far a host had been served ahead of the fluid system when it lost its weight, in the virtual
-/// time of the weight that it had. It is still ahead when it has weight again, however much
-/// others were served meanwhile: the fluid system did nothing for it. A new busy period owes
-/// nothing to the one before.
+/// Lead of a host over the fluid system when it lost its weight, in the virtual time of the weight
+/// that it had. It is still ahead when it has weight again, however much others were served
+/// meanwhile: the fluid system did nothing for it. A new busy period owes nothing to the one
+/// before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lead {
     ahead: u64,
@@ -71,5 +71,5 @@ impl Lead {
     }
 }
 
-/// Virtual times above this are moved back by what is common to all.
+/// Virtual times above this are moved back by their common part.
 pub(crate) const REBASE_AT: u64 = 1 << 62;

@@ -1,8 +1,8 @@
 //! WF2Q+ (Bennett, Zhang: Hierarchical Packet Fair Queueing Algorithms, SIGCOMM 1996, 1997).
 //!
-//! Of the hosts whose oldest packet the fluid system would have begun, that whose packet it would
-//! finish first is served. Virtual time needs no fluid system: V(t + tau) = max(V(t) + W / (sum of
-//! all weights), least start among the backlogged), W being the work done in between.
+//! Of the hosts whose oldest packet the fluid system would have begun, the host whose packet it
+//! would finish first is served. Virtual time needs no fluid system: V(t + tau) = max(V(t) + W /
+//! (sum of all weights), smallest start among the backlogged), W being the work done in between.
 
 use crate::heap::Heap;
 use crate::hosts::{HostConfig, Hosts, Shed};
@@ -32,7 +32,7 @@ const NEW: Session = Session { start: 0, finish: 0, is_known: false };
 #[derive(Clone, Debug)]
 pub(crate) struct Wf2q {
     sessions: Vec<Session>,
-    /// What each host had when it lost its weight. Apart from sessions, as few ask for it.
+    /// State of each host when it lost its weight. Apart from sessions, as few need it.
     leads: Vec<Lead>,
     virtual_now: u64,
     /// The latest finish of all.
@@ -46,8 +46,8 @@ pub(crate) struct Wf2q {
     eligible: Heap,
     /// The others with packets, by start.
     early: Heap,
-    /// The host that was served last, while it still stands first among the eligible: who becomes
-    /// eligible next takes its place, which is one way down a heap instead of two.
+    /// The host that was served last, while it still stands first among the eligible: the next
+    /// eligible host takes its place, which is one way down a heap instead of two.
     served: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl Wf2q {
         }
     }
 
-    /// Brings V up to the work done, and to the least start if nobody would be eligible.
+    /// Brings V up to the work done, and to the smallest start if no host would be eligible.
     fn advance(&mut self) {
         if let Some(passed) = self.work.checked_div(self.weights) {
             self.virtual_now += passed;
@@ -126,7 +126,7 @@ impl Wf2q {
         }
     }
 
-    /// Puts the heaps in order for what changes them in another way than service in turn.
+    /// Restores the order of the heaps after changes other than service in turn.
     fn tidy(&mut self) {
         if let Some(host) = self.served.take() {
             self.move_on(host);

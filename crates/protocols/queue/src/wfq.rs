@@ -3,8 +3,8 @@
 //!
 //! A fluid system serves every backlogged host at once, in proportion to the weights; its virtual
 //! time V grows by dV/dt = r / (sum of their weights). A packet's tag is the virtual time at which
-//! the fluid system has served it, and of the hosts' oldest packets that with the least tag is
-//! sent.
+//! the fluid system has served it, and of the hosts' oldest packets the one with the smallest tag
+//! is sent.
 
 use crate::Item;
 use crate::heap::Heap;
@@ -16,7 +16,7 @@ use fairwave_units::{BitRate, Instant};
 /// Parameters of weighted fair queueing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WfqConfig {
-    /// Limits, and what becomes of hosts without weight.
+    /// Limits, and the treatment of hosts without weight.
     pub hosts: HostConfig,
     /// The rate of the link, by which the fluid system then works. Without it the fluid system
     /// does as much work as packets are taken: for links whose rate varies.
@@ -31,7 +31,7 @@ struct Session {
     weight: Weight,
     /// Whether the fluid system still works for it; `finish` is then not yet past.
     is_active: bool,
-    /// What it had when it lost its weight.
+    /// Its state when it lost its weight.
     lead: Lead,
 }
 
@@ -85,8 +85,8 @@ impl Wfq {
         self.work(work);
     }
 
-    /// The fluid system does so much work, in 2^-16 bytes: a session that finishes on the way
-    /// leaves at its finish, and the others share from then on what it had.
+    /// Lets the fluid system do this amount of work, in 2^-16 bytes: a session that finishes on the
+    /// way leaves at its finish, and the others share its part from then on.
     fn work(&mut self, work: u64) {
         // A session holds less than 2^47 of these.
         let mut left = (work.min(1 << 47) << 16) + self.rest;
@@ -164,8 +164,8 @@ impl Wfq {
         self.heads.set(host, tag);
     }
 
-    /// Moves the tags of a host's packets, as if they had come later; what thereby lies ahead
-    /// of V is the fluid system's to do again.
+    /// Moves the tags of a host's packets, as if they had come later; the fluid system has to do
+    /// the part ahead of V again.
     pub(crate) fn delay<T: Item>(&mut self, hosts: &mut Hosts<T>, host: u32, by: u64) {
         let mut last = 0;
         hosts.retag(host, |tag, _| {

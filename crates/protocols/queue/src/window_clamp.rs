@@ -27,7 +27,7 @@ pub struct WindowClamp<T> {
     connections: Flows<Connection>,
 }
 
-/// What the SYNs of both directions said; the first is that of the lesser key.
+/// Window scales in the SYNs of both directions; the first is that of the lesser key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection([Option<Syn>; 2]);
 
@@ -80,7 +80,7 @@ impl Syn {
 }
 
 impl Connection {
-    /// The most that the window field from `side` may say, if its scale is known.
+    /// Returns the maximum window field from `side`, if its scale is known.
     fn most(self, side: usize, limit: Limit, connections: u64) -> Option<u16> {
         let (own, other) = (self.0[side]?, self.0[1 - side]?);
         // The sender of data keeps to what the receiver announced, and to its own interface.

@@ -21,7 +21,7 @@ impl Share {
         Self(ONE)
     }
 
-    /// A round in which `heard` ACKs came and `lost` did not. One without any tells nothing.
+    /// Adds a round in which `heard` ACKs came and `lost` did not. A round without any is ignored.
     pub(super) fn observe(&mut self, lost: u64, heard: u64) {
         let expected = u128::from(lost) + u128::from(heard);
         let scaled = u128::from(lost) * u128::from(ONE);

@@ -6,10 +6,10 @@ use fairwave_units::{Duration, Instant};
 
 /// BtlBwFilterLen: rounds over which the greatest delivery rate counts.
 const RATE_ROUNDS: usize = 10;
-/// RTpropFilterLen: how long the least RTT counts.
+/// RTpropFilterLen: time for which the minimum RTT counts.
 const RTT_SPAN: Duration = Duration::from_millis(10_000);
 
-/// What the connection has learnt of its path (sections 4.1.1 to 4.1.3 of the draft).
+/// Estimates of the connection's path (sections 4.1.1 to 4.1.3 of the draft).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     rates: MaxFilter,
@@ -28,7 +28,7 @@ pub(super) struct Model {
     pub(super) newly: u32,
     /// Bytes in flight after the last ACK.
     pub(super) flight: u32,
-    /// The last ACK's sample may tell the application's rate rather than the path's.
+    /// The last ACK's sample may show the application's rate rather than the path's.
     pub(super) app_limited: bool,
     /// Segments that left with so much delivered were held back by BBR itself.
     held_back: Option<RangeInclusive<u64>>,
@@ -64,14 +64,14 @@ impl Model {
         }
     }
 
-    /// Forgets the path, not what was delivered.
+    /// Forgets the path, not the delivered data.
     pub(super) fn forget(&mut self, now: Instant) {
         let (delivered, newly) = (self.delivered, self.newly);
         let next_round = delivered;
         *self = Self { delivered, newly, next_round, rtt_stamp: now, ..Self::default() };
     }
 
-    /// Counts the next round from what is delivered now.
+    /// Starts the next round at the data delivered now.
     pub(super) fn start_round(&mut self) {
         self.next_round = self.delivered;
     }

@@ -1,8 +1,8 @@
-//! What is owed to a target rate: the accumulated difference between it and what was delivered.
+//! Debt to a target rate: the accumulated difference between it and the delivered data.
 
 use fairwave_units::{Duration, Instant};
 
-/// Nanobits in a byte: what a rate in bits per second brings in so many nanoseconds is in them.
+/// Nanobits in a byte, the unit of a rate in bits per second over nanoseconds.
 pub(super) const NANOBITS: i128 = 8_000_000_000;
 
 /// D, in billionths of a bit, so that a rate times a time is exact.
@@ -12,7 +12,7 @@ pub(super) struct Account {
     /// D stays within this, either way.
     most: i128,
     owed: i128,
-    /// The last ACK and what was delivered by then; `None` while time does not count.
+    /// The last ACK and the data delivered by then; `None` while time does not count.
     last: Option<(Instant, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl Account {
         Self { rate, most, owed: 0, last: None }
     }
 
-    /// An ACK: so many bytes were delivered since the connection began.
+    /// Takes an ACK: this number of bytes was delivered since the connection began.
     pub(super) fn note(&mut self, now: Instant, delivered: u64) {
         if let Some((at, before)) = self.last {
             let due = self.rate.saturating_mul(i128::from(now.since(at).as_nanos()));
@@ -35,7 +35,7 @@ impl Account {
         self.last = Some((now, delivered));
     }
 
-    /// The rate in bits per second that pays what is owed in `time`.
+    /// Returns the rate in bits per second that repays the debt in `time`.
     pub(super) fn owed_over(&self, time: Duration) -> i128 {
         self.owed / i128::from(time.as_nanos().max(1))
     }
@@ -54,7 +54,7 @@ impl Account {
         self.owed = 0;
     }
 
-    /// What is owed, in whole bytes.
+    /// Returns the debt in whole bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> i128 {
         self.owed / NANOBITS

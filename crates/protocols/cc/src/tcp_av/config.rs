@@ -1,9 +1,9 @@
-//! What a sender with TCP-AV aims at.
+//! Target of a sender with TCP-AV.
 
 use crate::Fraction;
 use fairwave_units::{BitRate, Duration};
 
-/// What a sender with TCP-AV aims at, and how. The default aims at nothing.
+/// Target of a sender with TCP-AV, and its pursuit. The default has no target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpAvConfig {
     /// B_T, the rate of acknowledged payload to reach; `None` or zero is plain Reno.
@@ -11,17 +11,17 @@ pub struct TcpAvConfig {
     /// m: the law steers towards this many times the target, since a mean on the target leaves
     /// half of all intervals below it.
     pub margin: Fraction,
-    /// T_h: what is owed is remembered up to what the target brings in this time, and losses are
-    /// averaged over it.
+    /// T_h: the debt is remembered up to the target's data of this time, and losses are averaged
+    /// over it.
     pub horizon: Duration,
-    /// T_c: the time in which the target window would make good what is owed.
+    /// T_c: the time in which the target window would repay the debt.
     pub catch_up: Duration,
     /// k_max: the target window never asks for more than this many times the target.
     pub most: Fraction,
     /// sigma_max: the share of segments lost from which on a loss halves the window.
     pub severe: Fraction,
-    /// Stop growing, above the target window, while nothing is owed; otherwise what the target
-    /// does not need is shared as Reno shares it.
+    /// Stop growing, above the target window, while there is no debt; otherwise bandwidth beyond
+    /// the target is shared as Reno shares it.
     pub cap_to_target: bool,
     /// Never lower the window further than Reno would, even where the target asks for less.
     pub floor_at_reno: bool,

@@ -1,20 +1,20 @@
-//! How severe a path's losses are: the share of the bytes sent that was lost, lately.
+//! Severity of a path's losses: the recent share of the bytes sent that was lost.
 
 use crate::Fraction;
 use fairwave_units::{Duration, Instant};
 
 /// Parts of the horizon in which both counts lose one such part.
 const PARTS: u64 = 64;
-/// What v is counted in.
+/// Unit of v.
 const UNIT: u64 = 1 << 16;
-/// Longest flight that one ACK may tell of; beyond, a count would overflow.
+/// Longest flight that one ACK may report; beyond, a count would overflow.
 const MOST: u64 = 1 << 40;
 
 /// Two counts that decay over the horizon; their ratio is an exponentially weighted mean.
 #[derive(Clone, Debug)]
 pub(super) struct Severity {
     part: Duration,
-    /// Time at which the counts last lost a part, and what was delivered by the last ACK.
+    /// Time at which the counts last decayed, and the data delivered by the last ACK.
     since: Option<Instant>,
     delivered: Option<u64>,
     lost: u64,
@@ -27,7 +27,7 @@ impl Severity {
         Self { part, since: None, delivered: None, lost: 0, sent: 0 }
     }
 
-    /// An ACK: what was delivered since the connection began, and what it shows to be lost.
+    /// Takes an ACK: the data delivered since the connection began, and the losses that it shows.
     pub(super) fn note(&mut self, now: Instant, delivered: u64, lost: u32) {
         self.decay(now);
         let before = self.delivered.replace(delivered).unwrap_or(delivered);

@@ -11,12 +11,12 @@ const POINT: u32 = 40;
 /// Bits in a second of one bit per second, times nanoseconds: bits * ns in a byte * s.
 const BIT_NS_PER_BYTE_S: u128 = 8_000_000_000;
 
-/// What a class is to be served in a backlog that begins at zero: a rate for a while, then another.
+/// Service curve of a class in a backlog that begins at zero: a rate for a while, then another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceCurve {
     /// The rate at first, m1.
     pub first: BitRate,
-    /// How long, d.
+    /// Duration d.
     pub lasts: Duration,
     /// The rate from then on, m2; above zero.
     pub then: BitRate,
@@ -97,7 +97,7 @@ impl Curve {
 pub(super) struct Shifted {
     x: u64,
     y: u64,
-    /// Time and service of what is left of the first piece.
+    /// Time and service of the rest of the first piece.
     dx: u64,
     dy: u64,
 }
