@@ -1,4 +1,4 @@
-//! What the handshake settled.
+//! Parameters that the handshake settled.
 
 /// The options that both ends agreed on.
 #[derive(Clone, Copy, Debug, Default)]

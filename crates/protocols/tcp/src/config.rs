@@ -1,4 +1,4 @@
-//! What a connection is configured with.
+//! Configuration of a connection.
 
 use fairwave_cc::TcpAvConfig;
 use fairwave_units::Duration;
@@ -13,8 +13,8 @@ pub struct DelayedAck {
     pub timeout: Duration,
 }
 
-/// How fast proportional rate reduction may send once less is in flight than it aims at (RFC
-/// 6937 section 3).
+/// Bound of proportional rate reduction once the data in flight is below its aim (RFC 6937 section
+/// 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReductionBound {
     /// CRB: no more than is delivered.
@@ -44,8 +44,9 @@ pub struct Config {
     pub send_buffer_most: Option<u32>,
     /// Receive buffer in bytes; bounds the advertised window.
     pub receive_buffer: u32,
-    /// Let the receive buffer grow with what the application reads in a round trip, at most to
-    /// this many bytes (Fisk and Feng, "Dynamic right-sizing in TCP", 2001); `None` fixes it.
+    /// Let the receive buffer grow with the data that the application reads in a round trip, at
+    /// most to this many bytes (Fisk and Feng, "Dynamic right-sizing in TCP", 2001); `None` fixes
+    /// it.
     pub receive_buffer_most: Option<u32>,
     /// Offer window scaling (RFC 7323 section 2).
     pub window_scaling: bool,
@@ -55,9 +56,9 @@ pub struct Config {
     pub timestamp_tick: Duration,
     /// Offer selective acknowledgements (RFC 2018).
     pub sack: bool,
-    /// With SACK, keep what the peer has reported when the retransmission timer expires, unless
-    /// the peer has dropped it (reneged). RFC 2018 section 8 has a sender forget it, RFC 6675
-    /// section 5.1 has it use what it knows.
+    /// With SACK, keep the peer's reports when the retransmission timer expires, unless the peer
+    /// has dropped the data (reneged). RFC 2018 section 8 has a sender discard them, RFC 6675
+    /// section 5.1 has it use them.
     pub keep_sacks: bool,
     /// Offer explicit congestion notification (RFC 3168).
     pub ecn: bool,
@@ -76,8 +77,8 @@ pub struct Config {
     /// With timestamps, find out that a timeout or recovery was needless, and have the law undo
     /// it (RFC 3522, RFC 4015).
     pub eifel: bool,
-    /// After a timeout send new data first, to see whether what was outstanding arrives after
-    /// all, and have the law undo a needless one (RFC 5682).
+    /// After a timeout send new data first, to see whether outstanding data arrives after all, and
+    /// have the congestion control algorithm undo a needless reduction (RFC 5682).
     pub frto: bool,
     /// Delayed acknowledgements.
     pub delayed_ack: DelayedAck,
@@ -90,9 +91,9 @@ pub struct Config {
     /// Open the advertised window by two segments for each that arrives, which is acknowledged at
     /// once, instead of as far as the buffer goes (Linux, `tcp_grow_window`).
     pub gradual_window: bool,
-    /// Set PSH on the last of the segments that leave together, in runs of the length that a
-    /// kernel hands to its network card (Linux, `__tcp_transmit_skb`, `tcp_tso_autosize`), beside
-    /// the last segment of what was written.
+    /// Set PSH on the last of the segments that leave together, in runs of the length that a kernel
+    /// hands to its network card (Linux, `__tcp_transmit_skb`, `tcp_tso_autosize`), beside the last
+    /// segment of each write.
     pub push_bursts: bool,
     /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
     pub nagle: bool,
@@ -106,29 +107,29 @@ pub struct Config {
     /// Segments that one ACK adds at most in slow start (L of RFC 3465); `None` adds all that it
     /// acknowledges (Linux, `tcp_slow_start`).
     pub slow_start_segments: Option<u32>,
-    /// In slow start the window grows to twice what was in flight at most, although the receiver
-    /// or the application held the data back and the window was not full (Linux,
+    /// In slow start the window grows to at most twice the data in flight, although the receiver or
+    /// the application held the data back and the window was not full (Linux,
     /// `tcp_is_cwnd_limited`).
     pub slow_start_headroom: bool,
     /// A loss, mark or timeout lowers ssthresh from the congestion window, to which PRR compares,
     /// too. RFC 5681 equation 4 lowers it from FlightSize, which is less where the receiver holds
     /// the data back (Linux, `tcp_reno_ssthresh`, `tcp_init_cwnd_reduction`).
     pub reduce_window: bool,
-    /// What the law `tcp-av` aims at; other laws do not look at it.
+    /// Target of the algorithm `tcp-av`; other algorithms ignore it.
     pub av: TcpAvConfig,
-    /// Where the law sets a rate, what may leave at once: what the rate gives in this time, at
-    /// least a segment. Zero spaces every segment.
+    /// Where the algorithm sets a rate, the time whose data may leave at once, at least a segment.
+    /// Zero spaces every segment.
     pub pacing_quantum: Duration,
     /// Duplicate ACKs that mean a loss (RFC 5681: 3).
     pub duplicate_ack_threshold: u32,
     /// RTO before the first sample (RFC 6298 section 2: 1 s).
     pub initial_rto: Duration,
-    /// Least RTO (RFC 6298 section 2: 1 s; Linux 200 ms).
+    /// Minimum RTO (RFC 6298 section 2: 1 s; Linux 200 ms).
     pub min_rto: Duration,
     /// Round-trip times are measured, and the retransmission timer expires, in such ticks (4.3BSD:
     /// 500 ms); zero is exact.
     pub timer_tick: Duration,
-    /// The least RTO bounds the term 4 RTTVAR rather than the sum SRTT + 4 RTTVAR, so that the
+    /// The minimum RTO bounds the term 4 RTTVAR rather than the sum SRTT + 4 RTTVAR, so that the
     /// timeout is always longer than the round trip by that much (Linux, `__tcp_set_rto`).
     pub min_rto_over_srtt: bool,
     /// Expiries of a SYN in a row that leave the RTO as it is, before it backs off (Linux,
@@ -143,9 +144,9 @@ pub struct Config {
     /// Expiries in a row for the same data before the connection is given up (RFC 9293: R2 of
     /// at least 100 s).
     pub max_retries: u32,
-    /// How long TIME-WAIT lasts: twice the maximum segment lifetime.
+    /// Duration of TIME-WAIT: twice the maximum segment lifetime.
     pub time_wait: Duration,
-    /// Most challenge ACKs in five seconds (RFC 5961 section 7).
+    /// Maximum number of challenge ACKs in five seconds (RFC 5961 section 7).
     pub challenge_acks: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What a segment carries: real bytes, or their number.
+//! Payload of a segment: real bytes, or their number.
 
 use bytes::{Bytes, BytesMut};
 use core::fmt::Debug;
@@ -81,7 +81,7 @@ impl Store<Virtual> for VirtualStore {
 
 /// Chunks shorter than this are copied together: kept as they came, a byte would cost a chunk.
 const SMALL: usize = 1024;
-/// What is copied together makes chunks of this size.
+/// Size of the chunks that are copied together.
 const GATHERED: usize = 4096;
 
 /// A buffer of real bytes: chunks as they were pushed, each with its position in the stream,
@@ -96,12 +96,12 @@ pub struct ByteStore {
 }
 
 impl ByteStore {
-    /// Where the tail begins in the stream.
+    /// Position of the tail in the stream.
     fn tail_at(&self) -> u64 {
         self.back - self.tail.len() as u64
     }
 
-    /// Makes the tail a chunk. What it has not used of its memory serves the next tail.
+    /// Makes the tail a chunk. Its unused memory serves the next tail.
     fn end_tail(&mut self) {
         if !self.tail.is_empty() {
             let at = self.tail_at();

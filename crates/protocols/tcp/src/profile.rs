@@ -10,7 +10,7 @@ pub struct Profile {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where its numbers come from.
+    /// Sources of its numbers.
     pub source: &'static str,
     /// Its usual law, in [`fairwave_cc::ALL`]'s spelling.
     pub congestion_control: &'static str,
@@ -80,9 +80,9 @@ impl Profile {
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// TCP of Net/3, without what came after 4.3BSD-Reno: timers count ticks of 500 ms, here by the
-/// granularity of the RTO, with a minimum of two and a maximum of 128; the first RTO is 6 s,
-/// twelve retransmissions, MSL 30 s; sockets have 8 KiB each way.
+/// TCP of Net/3, without later additions to 4.3BSD-Reno: timers count ticks of 500 ms, here by the
+/// granularity of the RTO, with a minimum of two and a maximum of 128; the first RTO is 6 s, twelve
+/// retransmissions, MSL 30 s; sockets have 8 KiB each way.
 fn bsd_reno() -> Config {
     Config {
         send_buffer: 8 << 10,
@@ -103,8 +103,8 @@ fn bsd_reno() -> Config {
     }
 }
 
-/// `tcp_wmem` 16 KiB to 128 KiB, and the window that `tcp_rmem` of 87,380 bytes gives; a clock
-/// of 100 Hz; ACKs wait for 40 ms (`TCP_DELACK_MIN`) to 200 ms, here for the least.
+/// `tcp_wmem` 16 KiB to 128 KiB, and the window that `tcp_rmem` of 87,380 bytes gives; a clock of
+/// 100 Hz; ACKs wait for 40 ms (`TCP_DELACK_MIN`) to 200 ms, here for the minimum.
 fn linux_2_4() -> Config {
     Config {
         send_buffer: 16 << 10,
@@ -127,10 +127,10 @@ fn linux_2_4() -> Config {
     }
 }
 
-/// The kernel doubles what a program asks for by `SO_RCVBUF` and `SO_SNDBUF`, and of a receive
-/// buffer keeps a quarter for bookkeeping (`tcp_adv_win_scale` = 2): of 64 KiB asked for, 96 KiB
-/// are window. A send buffer counts bookkeeping too, some 2.3 KiB for each segment of 1460 bytes,
-/// so that of its 128 KiB about 80 KiB are data. Buffers that were set do not grow.
+/// The kernel doubles a program's request by `SO_RCVBUF` and `SO_SNDBUF`, and of a receive buffer
+/// keeps a quarter for bookkeeping (`tcp_adv_win_scale` = 2): of 64 KiB asked for, 96 KiB are
+/// window. A send buffer counts bookkeeping too, some 2.3 KiB for each segment of 1460 bytes, so
+/// that of its 128 KiB about 80 KiB are data. Buffers that were set do not grow.
 fn linux_2_4_sockets_of_64k() -> Config {
     Config {
         send_buffer: 80 << 10,

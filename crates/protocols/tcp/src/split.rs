@@ -1,10 +1,10 @@
 //! A split TCP connection: a relay between a client and a server that ends the TCP of both.
 //!
 //! [`Proxy`] is one [`Machine`] made of two [`Connection`]s back to back: the *near* one answers
-//! the client that opens, the *far* one opens towards the server, and what one has received in
-//! order the other sends. Client and server keep their TCP as it is; each side of the proxy has
-//! its own configuration and its own congestion control (performance enhancing proxies of RFC
-//! 3135, section 2.4 of which describes the split).
+//! the client that opens, the *far* one opens towards the server, and data that one has received in
+//! order the other sends. Client and server keep their TCP as it is; each side of the proxy has its
+//! own configuration and its own congestion control (performance enhancing proxies of RFC 3135,
+//! section 2.4 of which describes the split).
 //!
 //! Data waits in the receive buffer of the side it came by and in the send buffer of the side it
 //! leaves by, and nowhere else. The free space of the former is the window that its sender
@@ -48,7 +48,7 @@ pub enum Opening {
     AtOnce,
 }
 
-/// What a proxy is configured with.
+/// Configuration of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxyConfig {
     /// The connection with the client. Its ports are the server's and the client's.
@@ -73,13 +73,13 @@ pub struct Proxy<P: Payload> {
     events: VecDeque<(Side, Event)>,
 }
 
-/// One side's connection, and what its peer has done.
+/// One side's connection, and the state of its peer.
 struct Leg<P: Payload> {
     connection: Connection<P>,
     established: bool,
     /// The peer will send no more.
     finished: bool,
-    /// This side was told to close.
+    /// This side was asked to close.
     closed: bool,
 }
 
@@ -162,8 +162,8 @@ impl<P: Payload> Proxy<P> {
         }
     }
 
-    /// Whether a segment resets the client's SYN that waits. As in RFC 5961 section 3.2 the number
-    /// must be the next exactly: nobody who has not seen the SYN takes it back.
+    /// Returns whether a segment resets the client's SYN that waits. As in RFC 5961 section 3.2 the
+    /// number must be the next exactly: a host that has not seen the SYN cannot take it back.
     fn takes_back(&self, segment: &Segment<P>) -> bool {
         let next = self.syn.as_ref().map(|syn| syn.header.seq + 1);
         segment.header.flags.rst && next == Some(segment.header.seq)
@@ -177,7 +177,7 @@ impl<P: Payload> Proxy<P> {
         }
     }
 
-    /// Ends what has not begun: the client took its SYN back.
+    /// Ends a connection that has not begun: the client took its SYN back.
     fn give_up(&mut self, now: Instant) {
         self.syn = None;
         for side in Side::ALL {
@@ -185,7 +185,7 @@ impl<P: Payload> Proxy<P> {
         }
     }
 
-    /// Takes the events of one side, and tells the other what concerns it.
+    /// Takes the events of one side, and passes those that concern the other.
     fn hear(&mut self, now: Instant, side: Side) {
         while let Some(event) = self.leg(side).connection.event() {
             match event {
@@ -211,7 +211,7 @@ impl<P: Payload> Proxy<P> {
         }
     }
 
-    /// Moves what came in order by `from` to the other side, and its end after it.
+    /// Moves data received in order by `from` to the other side, and its end after it.
     fn pump(&mut self, now: Instant, from: Side) {
         loop {
             let space = self.leg(from.other()).connection.send_space();
@@ -244,7 +244,7 @@ impl<P: Payload> Proxy<P> {
 impl<P: Payload> Machine for Proxy<P> {
     type Input = (Side, Segment<P>);
     type Output = (Side, Segment<P>);
-    /// What the connection of a side tells.
+    /// Handles an event of the connection of a side.
     type Event = (Side, Event);
 
     fn handle(&mut self, now: Instant, (side, segment): (Side, Segment<P>)) {

@@ -10,10 +10,10 @@ use fairwave_wire::tcp::{Flags, Header};
 
 /// Segment size where the peer states none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// Least segment size believed: 68 bytes pass every IPv4 path (RFC 791 section 3.2), 40 of them
-/// headers. Less would be a peer that wants a segment, and a record of it, for every byte.
+/// Minimum segment size that is believed: 68 bytes pass every IPv4 path (RFC 791 section 3.2), 40
+/// of them headers. A peer with less would want a segment, and a record of it, for every byte.
 const LEAST_MSS: u16 = 28;
-/// Least RTO for data after a SYN was lost (RFC 6298 (5.7)).
+/// Minimum RTO for data after a SYN was lost (RFC 6298 (5.7)).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Bytes that the timestamps option takes off every segment (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
@@ -175,7 +175,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Notes the peer's window and which segment said so.
+    /// Records the peer's window and the segment that reported it.
     pub(super) fn set_window(&mut self, header: &Header, window: u32) {
         self.window_seq = header.seq;
         self.window_ack = header.ack;

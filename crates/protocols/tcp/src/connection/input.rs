@@ -7,7 +7,7 @@ use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::tcp::{Header, SackBlocks};
 
-/// How long a limit of challenge ACKs counts (RFC 5961 section 7).
+/// Time for which a limit of challenge ACKs counts (RFC 5961 section 7).
 const CHALLENGE_PERIOD: Duration = Duration::from_secs(5);
 
 impl<P: Payload> Connection<P> {
@@ -94,8 +94,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Answers what a blind attacker may have sent, but not without end (RFC 5961 section 7):
-    /// the limit holds for five seconds from the first challenge on.
+    /// Answers segments that a blind attacker may have sent, but not without end (RFC 5961 section
+    /// 7): the limit holds for five seconds from the first challenge on.
     fn challenge(&mut self, now: Instant) {
         let (since, sent) = match self.challenges {
             Some((since, sent)) if now.since(since) < CHALLENGE_PERIOD => (since, sent),
@@ -205,7 +205,7 @@ impl<P: Payload> Connection<P> {
         &ranges[..count]
     }
 
-    /// The block that reports what arrived twice: the first, if it lies below the cumulative
+    /// Returns the block that reports a duplicate: the first, if it lies below the cumulative
     /// acknowledgement or inside the second (RFC 2883 section 4).
     fn dsack(&self, una: u64, sack: &SackBlocks) -> Option<(u64, u64)> {
         let offset = |seq: Seq32| una as i64 + i64::from(seq.distance(self.tx_seq(una)) as i32);

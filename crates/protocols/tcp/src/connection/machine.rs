@@ -1,4 +1,4 @@
-//! The five verbs: what the host tells the connection and asks of it.
+//! The five verbs: inputs and outputs of the connection.
 
 use super::{Connection, Event, Input, Segment, State};
 use crate::Payload;
@@ -67,7 +67,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Asserts that the state agrees with what was sent and received (RFC 9293 section 3.3.2).
+    /// Asserts that the state agrees with the data sent and received (RFC 9293 section 3.3.2).
     fn check(&self) {
         let state = self.state;
         let waits = self.time_wait.is_some();

@@ -1,4 +1,4 @@
-//! The connection: its state (RFC 9293 section 3.3.2), and what all that changes it rests on.
+//! The connection: its state (RFC 9293 section 3.3.2), and the parts that every change rests on.
 
 mod handshake;
 mod input;
@@ -19,12 +19,12 @@ use std::collections::VecDeque;
 /// Makes the congestion controller once the handshake has settled the segment size.
 pub type BuildController = Box<dyn FnOnce(Initial) -> Box<dyn Controller> + Send>;
 
-/// A TCP segment: header and payload, and what its datagram says of congestion.
+/// A TCP segment: header and payload, and the congestion mark of its datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment<P> {
     /// The header.
     pub header: Header,
-    /// ECN field of the datagram around it (RFC 3168): what to send it with, or what it had.
+    /// ECN field of the datagram around it (RFC 3168): to send, or as received.
     pub ecn: Ecn,
     /// The payload.
     pub payload: P,
@@ -80,7 +80,7 @@ pub enum Input<P> {
     /// A segment arrived whose checksum and addresses are right.
     Segment(Segment<P>),
     /// The application writes. At most [`Connection::send_space`] bytes are taken, in any state
-    /// before [`Input::Close`]; [`Event::Refused`] tells of the rest.
+    /// before [`Input::Close`]; [`Event::Refused`] reports the rest.
     Write(P),
     /// The application will write no more; it may go on reading.
     Close,
@@ -88,18 +88,18 @@ pub enum Input<P> {
     Abort,
 }
 
-/// What the connection tells the application and the trace.
+/// Events for the application and the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Established,
-    /// There is data for [`Connection::read`]. Told once until the next read.
+    /// There is data for [`Connection::read`]. Reported once until the next read.
     Readable,
     /// There is space to write at least a segment again, after there was too little.
     SendSpace,
-    /// So many bytes of a write were not taken.
+    /// This number of bytes of a write was not taken.
     Refused(u32),
-    /// The peer will send no more; what was received may still be read.
+    /// The peer will send no more; received data may still be read.
     RemoteClosed,
     /// The connection has ended in good order, or by [`Input::Abort`].
     Closed,
@@ -254,12 +254,12 @@ impl<P: Payload> Connection<P> {
         if self.close_asked { 0 } else { self.tx.space() }
     }
 
-    /// As in [`Stats::bytes_ready`], for who asks at each packet.
+    /// As in [`Stats::bytes_ready`], for callers at each packet.
     pub fn bytes_ready(&self) -> u64 {
         self.rx.bytes_ready()
     }
 
-    /// As in [`Stats::bytes_acked`], for who asks at each packet.
+    /// As in [`Stats::bytes_acked`], for callers at each packet.
     pub fn bytes_acked(&self) -> u64 {
         self.tx.bytes_acked()
     }
@@ -269,7 +269,7 @@ impl<P: Payload> Connection<P> {
         self.state
     }
 
-    /// What it was configured with; a listener learns the peer's port here.
+    /// Its configuration; a listener learns the peer's port here.
     pub fn config(&self) -> &Config {
         &self.config
     }

@@ -95,7 +95,7 @@ impl<P: Payload> Connection<P> {
         Some(Segment { header, ecn: Ecn::NotEct, payload: P::default() })
     }
 
-    /// Fills in what every segment of a synchronised connection carries.
+    /// Fills in the common fields of every segment of a synchronised connection.
     fn stamp(&mut self, now: Instant, header: &mut Header, sack: SackBlocks) {
         header.flags.ack = true;
         header.flags.ece = self.echo_marks;

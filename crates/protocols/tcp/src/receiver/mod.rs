@@ -17,7 +17,7 @@ use tuning::Tuning;
 
 /// Longest idle time after which a remembered timestamp is void (RFC 7323 section 5.5).
 const PAWS_IDLE_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
-/// Receive buffer that pays for one chunk held out of order, about what keeping one costs.
+/// Receive buffer that pays for one chunk held out of order, about the cost of keeping one.
 const BYTES_PER_CHUNK: u32 = 64;
 
 /// The receiving half of a connection. Positions are stream offsets, as for the sender.
@@ -37,7 +37,7 @@ pub(crate) struct Receiver<P: Payload> {
     shift: Option<u8>,
     /// Largest payload seen: the peer's "full-sized".
     full_size: u32,
-    /// Most this end would accept in a segment, for silly window avoidance.
+    /// Maximum segment that this end would accept, for silly window avoidance.
     mss: u32,
     delayed: DelayedAck,
     quick: QuickAcks,
@@ -47,7 +47,7 @@ pub(crate) struct Receiver<P: Payload> {
     tuning: Option<Tuning>,
     /// D-SACK was agreed on.
     dsack: bool,
-    /// What the last duplicate covered, until an ACK reports it.
+    /// Range of the last duplicate, until an ACK reports it.
     duplicate: Option<(u64, u64)>,
     ack_now: bool,
     ack_deadline: Option<Instant>,
@@ -58,10 +58,10 @@ pub(crate) struct Receiver<P: Payload> {
     read: u64,
 }
 
-/// What arrived data changed.
+/// Changes by arrived data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrived {
-    /// The application has something to read and was not told yet.
+    /// The application has something to read and was not notified yet.
     pub(crate) readable: bool,
     /// The peer's FIN is in order now.
     pub(crate) fin: bool,
@@ -133,7 +133,7 @@ impl<P: Payload> Receiver<P> {
         }
     }
 
-    /// Of `start..end`, what was received before is a duplicate to report (RFC 2883 section 4).
+    /// Of `start..end`, data received before is a duplicate to report (RFC 2883 section 4).
     fn note_duplicate(&mut self, start: i64, end: i64) {
         let (from, to) = (start.max(0) as u64, end.max(0) as u64);
         let again = if from < self.next {
@@ -286,7 +286,7 @@ impl<P: Payload> Receiver<P> {
         }
     }
 
-    /// In-order data met what was held: RFC 5681 section 4.2 wants an ACK at once.
+    /// In-order data met held data: RFC 5681 section 4.2 wants an ACK at once.
     fn fill_gap(&mut self) {
         while let Some(data) = self.held.pop(self.next) {
             self.next += u64::from(data.len());
@@ -347,16 +347,16 @@ impl<P: Payload> Receiver<P> {
         is_empty && self.next > self.acked && self.pushed.wants_ack()
     }
 
-    /// Whether reading has opened the window so far that the peer should hear of it without
-    /// an ACK being due: silly window avoidance of RFC 9293 section 3.8.6.2.2, and at least
-    /// double what the peer believes, lest every read send an update.
+    /// Returns whether reading has opened the window so far that the peer needs an update without
+    /// an ACK being due: silly window avoidance of RFC 9293 section 3.8.6.2.2, and at least double
+    /// the peer's view, lest every read send an update.
     fn update_due(&self) -> bool {
         let told = self.window();
         let free = self.free();
         free >= told + u64::from(self.step()) && free >= 2 * told && !self.fin_is_received()
     }
 
-    /// Least step by which the window's edge moves.
+    /// Minimum step by which the window's edge moves.
     fn step(&self) -> u32 {
         self.mss.min(self.capacity / 2).max(1)
     }

@@ -1,4 +1,4 @@
-//! How fast the advertised window opens up to the buffer.
+//! Opening of the advertised window up to the buffer.
 //!
 //! After Linux (`net/ipv4/tcp_input.c`, `tcp_grow_window`; `rcv_ssthresh`): each segment that
 //! arrives opens the window by two segments, so that a peer does not fill a large buffer at once,
@@ -17,7 +17,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// A window that begins with `window` bytes, at most what a SYN can tell.
+    /// Makes a window that begins with `window` bytes, at most the limit of a SYN.
     pub(super) fn new(is_gradual: bool, window: u32, mss: u32) -> Self {
         let first = u64::from(window.min(0xffff));
         Self { limit: is_gradual.then_some(first), step: 2 * u64::from(mss) }
@@ -33,7 +33,7 @@ impl Opening {
         true
     }
 
-    /// What of `free` bytes may be advertised.
+    /// Returns the part of `free` bytes that may be advertised.
     pub(super) fn bound(&self, free: u64) -> u64 {
         self.limit.map_or(free, |limit| free.min(limit))
     }

@@ -8,13 +8,13 @@
 
 use fairwave_units::{Duration, Instant};
 
-/// What of the data without an ACK calls for one when it is read.
+/// Unacknowledged data that calls for an ACK when it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pushed {
     is_wanted: bool,
     /// An answer to data within this time makes the connection interactive.
     answer_within: Duration,
-    /// When data arrived last in order.
+    /// Time of the last data in order.
     last: Option<Instant>,
     /// A segment with PSH, or a short one, arrived since the last ACK (`ICSK_ACK_PUSHED`).
     once: bool,

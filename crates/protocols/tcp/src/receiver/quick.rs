@@ -6,14 +6,14 @@
 
 use fairwave_units::{Duration, Instant};
 
-/// How many of the next segments are acknowledged at once.
+/// Number of next segments that are acknowledged at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuickAcks {
-    /// Most of them at a time; zero is never.
+    /// Maximum of them at a time; zero is never.
     most: u32,
     left: u32,
     idle_after: Duration,
-    /// When data arrived last.
+    /// Time of the last data.
     last: Option<Instant>,
 }
 

@@ -3,7 +3,7 @@
 use crate::{Payload, Store};
 use std::collections::VecDeque;
 
-/// Neighbouring chunks are joined into chunks of up to so many bytes.
+/// Neighbouring chunks are joined into chunks of up to this number of bytes.
 const GATHERED: u32 = 4096;
 
 /// Out-of-order data beyond RCV.NXT.
@@ -11,9 +11,9 @@ const GATHERED: u32 = 4096;
 pub struct Reassembly<P> {
     /// By position, without overlap.
     chunks: VecDeque<(u64, P)>,
-    /// Most chunks kept: a flood of tiny ones must not cost many times the buffer.
+    /// Maximum number of chunks kept: a flood of tiny ones must not cost many times the buffer.
     most: usize,
-    /// What `chunks` cover, joined, by position.
+    /// Ranges of `chunks`, joined, by position.
     ranges: VecDeque<Range>,
     /// The same by when they changed, latest last.
     recent: VecDeque<Range>,
@@ -25,7 +25,7 @@ pub struct Reassembly<P> {
 struct Range {
     start: u64,
     end: u64,
-    /// The number of the change that made it what it is.
+    /// Number of its last change.
     changed: u64,
 }
 
@@ -55,7 +55,7 @@ impl<P: Payload> Reassembly<P> {
         self.chunks.len() >= self.most
     }
 
-    /// Ranges held, most recently changed first.
+    /// Returns the held ranges, the most recently changed first.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().rev().map(|r| (r.start, r.end))
     }
@@ -67,13 +67,13 @@ impl<P: Payload> Reassembly<P> {
         Some((range.start.max(start), range.end.min(end)))
     }
 
-    /// Where the last of what is held ends.
+    /// Returns the end of the last held range.
     pub fn end(&self) -> Option<u64> {
         self.ranges.back().map(|range| range.end)
     }
 
-    /// Keeps what of `data`, which begins at `start`, is not held yet; nothing of it, and returns
-    /// false, if there are too many chunks already.
+    /// Keeps the part of `data`, which begins at `start`, that is not held yet; nothing of it, and
+    /// returns false, if there are too many chunks already.
     pub fn insert(&mut self, start: u64, data: &P) -> bool {
         debug_assert!(data.len() > 0, "nothing to keep at {start}");
         let end = start + u64::from(data.len());
@@ -113,8 +113,8 @@ impl<P: Payload> Reassembly<P> {
         self.join(at, at + 1);
     }
 
-    /// Joins small chunks that touch, where that makes room for a quarter of the most or more: so
-    /// it is seldom done, whatever comes.
+    /// Joins small chunks that touch, where that makes room for a quarter of the maximum or more:
+    /// so it is seldom done, whatever comes.
     fn gather(&mut self) {
         if self.chunks.len() < self.ranges.len() + self.most / 2 {
             return;
@@ -144,7 +144,7 @@ impl<P: Payload> Reassembly<P> {
         self.chunks.truncate(kept);
     }
 
-    /// Adds a range, joined with what it touches, as the most recent.
+    /// Adds a range, joined with the ranges that it touches, as the most recent.
     fn join(&mut self, mut start: u64, mut end: u64) {
         let first = self.ranges.partition_point(|r| r.end < start);
         let mut last = first;
@@ -170,7 +170,7 @@ impl<P: Payload> Reassembly<P> {
         self.recent.remove(index);
     }
 
-    /// The first chunk if it begins at or before `next`, without what lies below `next`.
+    /// Takes the first chunk if it begins at or before `next`, without its part below `next`.
     pub fn pop(&mut self, next: u64) -> Option<P> {
         while self.chunks.front().is_some_and(|(s, _)| *s <= next) {
             let (start, data) = self.chunks.pop_front()?;

@@ -1,9 +1,9 @@
 //! Receive buffer auto-tuning: Fisk and Feng, "Dynamic right-sizing in TCP", 2001, as Linux does
 //! it (`tcp_rcv_space_adjust`).
 //!
-//! Once in a round trip the buffer is compared with what the application read meanwhile: it must
-//! hold twice that, since a sender in slow start doubles its window each round, and a reserve
-//! for losses. Where the reading itself grew, the buffer is taken further ahead.
+//! Once in a round trip the buffer is compared with the data that the application read meanwhile:
+//! it must hold twice that, since a sender in slow start doubles its window each round, and a
+//! reserve for losses. Where the reading itself grew, the buffer is taken further ahead.
 
 use fairwave_units::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const RESERVE_SEGMENTS: u64 = 16;
 /// Segments that a first window is taken for.
 const FIRST_SEGMENTS: u64 = 10;
 
-/// What the buffer should hold.
+/// Target size of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
     most: u32,
@@ -56,7 +56,7 @@ impl Tuning {
         self.by_timestamps = true;
     }
 
-    /// Without timestamps, a round trip is at most what a whole window takes to arrive.
+    /// Without timestamps, the arrival of a whole window bounds a round trip.
     fn time_window(&mut self, now: Instant, next: u64, window: u64) {
         match self.window {
             Some((_, end)) if next < end => return,

@@ -1,5 +1,5 @@
-//! What an ACK means: round-trip samples, progress, fast retransmit and recovery (RFC 5681,
-//! 6582, 6675), congestion marks (RFC 3168), and recoveries that were needless (RFC 4015).
+//! Handling of ACKs: round-trip samples, progress, fast retransmit and recovery (RFC 5681, 6582,
+//! 6675), congestion marks (RFC 3168), and recoveries that were needless (RFC 4015).
 
 use super::rate::Arrivals;
 use super::{Ack, Observed, Sender};
@@ -57,7 +57,7 @@ impl<P: Payload> Sender<P> {
         event
     }
 
-    /// What an ACK means for a recovery under way, spurious or not.
+    /// Applies an ACK to the current recovery, spurious or not.
     fn judge_progress(&mut self, now: Instant, ack: &Ack<'_>, event: &AckEvent) -> Observed {
         let mut observed = Observed::default();
         let duplicate = !ack.advances && (ack.may_be_duplicate || event.sacked > 0);
@@ -85,8 +85,8 @@ impl<P: Payload> Sender<P> {
         self.spurious.hears(advanced, partial, duplicate)
     }
 
-    /// RFC 4015 section 3.2: sending goes on where it was, and the law takes its response back.
-    /// Whether fast recovery ended with that.
+    /// RFC 4015 section 3.2: sending continues where it was, and the congestion control algorithm
+    /// takes its response back. Returns whether fast recovery ended with that.
     fn undo(&mut self, now: Instant) -> bool {
         let ended = self.episode.undo(self.sack);
         self.spurious.undo();
@@ -98,8 +98,8 @@ impl<P: Payload> Sender<P> {
         ended
     }
 
-    /// Counts a duplicate; whether fast recovery begins. RACK counts none: what it has marked is
-    /// lost.
+    /// Counts a duplicate; returns whether fast recovery begins. RACK counts none: the segments
+    /// that it has marked are lost.
     fn judge_loss(&mut self, now: Instant, duplicate: bool) -> bool {
         if duplicate {
             self.duplicates.count_one();
@@ -110,15 +110,15 @@ impl<P: Payload> Sender<P> {
         (duplicate || self.rack.is_some()) && self.detect_loss(now)
     }
 
-    /// Where what an ACK reports is gathered.
+    /// Accumulator of an ACK's reports.
     fn arrivals(&self, now: Instant, ack: &Ack<'_>) -> Arrivals {
         let echo = ack.echo.map(|(value, _)| value);
         let least = self.timing.rtt().least();
         Arrivals::new(self.rack.as_ref().map(|rack| rack.order(now, echo, least)))
     }
 
-    /// If a tail loss probe alone repaired a loss, the law must hear of that loss (RFC 8985
-    /// section 7.4). `flight` was outstanding before the ACK, in bytes.
+    /// If a tail loss probe alone repaired a loss, the congestion control algorithm must react to
+    /// that loss (RFC 8985 section 7.4). `flight` was outstanding before the ACK, in bytes.
     fn take_probe_ack(&mut self, now: Instant, ack: &Ack<'_>, flight: u32) {
         if self.tail.take_ack(ack) {
             let flight = self.law.reduced(flight);
@@ -144,7 +144,7 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// Completes what the law hears of an ACK, and tells it.
+    /// Completes the ACK's event, and passes it to the congestion control algorithm.
     fn tell_law(&mut self, mut event: AckEvent) {
         event.lost = self.law.take_lost(self.board.bytes_lost());
         event.flight_after = self.board.pipe();
@@ -211,7 +211,7 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// What progress means for the recovery under way; whether fast recovery ended.
+    /// Applies progress to the current recovery; returns whether fast recovery ended.
     fn on_progress(&mut self, now: Instant, acked: u32) -> bool {
         let una = self.buffer.una();
         if self.episode.end_timeout(una) {

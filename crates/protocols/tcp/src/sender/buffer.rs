@@ -1,11 +1,11 @@
-//! The send buffer: what the application has written and the peer has not acknowledged.
+//! The send buffer: data that the application has written and the peer has not acknowledged.
 
 use super::facts::Pick;
 use crate::{Config, Payload, Store};
 
 /// The stream between SND.UNA and the application's write position, and how far it was sent.
 ///
-/// `una <= next <= end`, where the FIN adds one to `next` and `una`; the store holds what lies
+/// `una <= next <= end`, where the FIN adds one to `next` and `una`; the store holds the bytes
 /// between `una` and `end`.
 #[derive(Debug)]
 pub(super) struct SendBuffer<P: Payload> {
@@ -37,7 +37,7 @@ impl<P: Payload> SendBuffer<P> {
         }
     }
 
-    /// This buffer with nothing sent: what the application has written stays.
+    /// Returns this buffer with nothing sent: the application's data stays.
     pub(super) fn start_over(&mut self, config: &Config) -> Self {
         debug_assert_eq!(self.next, 0, "no data leaves before the handshake is over");
         let (store, end) = (core::mem::take(&mut self.store), self.end);
@@ -67,7 +67,7 @@ impl<P: Payload> SendBuffer<P> {
         self.capacity.saturating_sub(self.store.len().min(u64::from(u32::MAX)) as u32)
     }
 
-    /// No more data will be written: a FIN follows what is buffered.
+    /// Ends the data: a FIN follows the buffered bytes.
     pub(super) fn close(&mut self) {
         self.fin = true;
     }
@@ -94,7 +94,7 @@ impl<P: Payload> SendBuffer<P> {
         self.next
     }
 
-    /// Where the data written so far ends; the FIN comes after it.
+    /// Returns the end of the data written so far; the FIN comes after it.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
@@ -157,8 +157,8 @@ impl<P: Payload> SendBuffer<P> {
         self.store.copy(pick.start - self.una, pick.payload)
     }
 
-    /// Whether the application that waits for space should hear that there is at least a segment
-    /// of `smss` bytes again. It is told once.
+    /// Returns whether the application that waits for space should be notified that there is at
+    /// least a segment of `smss` bytes again. It is notified once.
     pub(super) fn take_opened(&mut self, smss: u32) -> bool {
         let enough = smss.min(self.capacity / 2).max(1);
         let opened = self.want_space && self.space() >= enough;

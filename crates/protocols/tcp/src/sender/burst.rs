@@ -32,8 +32,8 @@ impl Burst {
     }
 }
 
-/// Segments of `smss` bytes that a packet holds (`tcp_tso_autosize`): what the rate sends in 2^-10
-/// seconds, and for least round trips of a few milliseconds a part of the most.
+/// Segments of `smss` bytes that a packet holds (`tcp_tso_autosize`): the rate's data in 2^-10
+/// seconds, and for minimum round trips of a few milliseconds a part of the maximum.
 pub(super) fn most_segments(rate: Option<BitRate>, least_rtt: Option<Duration>, smss: u32) -> u64 {
     let paced = rate.map_or(MOST_BYTES, |rate| (rate.0 / 8) >> 10);
     let halvings = least_rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000) >> 9);

@@ -1,9 +1,9 @@
-//! Duplicate ACKs: how many came, and what they let out (RFC 5681, RFC 3042).
+//! Duplicate ACKs: their number, and the segments that they permit (RFC 5681, RFC 3042).
 
 /// Duplicate ACKs since SND.UNA moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Duplicates {
-    /// So many mean a loss (RFC 5681: 3).
+    /// Number of duplicates that means a loss (RFC 5681: 3).
     threshold: u32,
     count: u32,
     /// Bytes of new data sent on the first of them (RFC 3042), which are no part of FlightSize.

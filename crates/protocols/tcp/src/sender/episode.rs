@@ -1,5 +1,5 @@
-//! The recovery under way: fast recovery (RFC 6675, RFC 6582), or what follows a timeout (RFC
-//! 6298 section 5).
+//! The current recovery: fast recovery (RFC 6675, RFC 6582), or the one after a timeout (RFC 6298
+//! section 5).
 
 use super::prr::{Progress, Prr};
 use crate::ReductionBound;
@@ -24,8 +24,7 @@ struct Timeout {
     backoff: u32,
 }
 
-/// What is done about losses now. Fast recovery and the recovery from a timeout exclude each
-/// other.
+/// Current reaction to losses. Fast recovery and the recovery from a timeout exclude each other.
 #[derive(Debug)]
 pub(super) struct Episode {
     fast: Option<Fast>,
@@ -133,8 +132,8 @@ impl Episode {
         }
     }
 
-    /// A partial ACK of `acked` bytes without SACK (RFC 6582 section 3.2 step 3): the next
-    /// segment is lost too, and the window deflates by what has left the network.
+    /// Handles a partial ACK of `acked` bytes without SACK (RFC 6582 section 3.2 step 3): the next
+    /// segment is lost too, and the window deflates by the data that has left the network.
     pub(super) fn deflate(&mut self, acked: u32, smss: u32) {
         self.retransmit_head = true;
         self.inflation -= i64::from(acked);
@@ -221,7 +220,8 @@ impl Episode {
         core::mem::take(&mut self.retransmit_lost)
     }
 
-    /// What may be in flight, in bytes, before bounds: the window of the recovery, or `cwnd`.
+    /// Returns the maximum data in flight, in bytes, before bounds: the window of the recovery, or
+    /// `cwnd`.
     pub(super) fn window(&self, cwnd: u32) -> i64 {
         i64::from(self.prr.map_or(cwnd, |prr| prr.window())) + self.inflation
     }

@@ -1,4 +1,4 @@
-//! What the sender and its connection tell each other.
+//! Values that the sender and its connection exchange.
 
 use fairwave_units::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(crate) struct Ack<'a> {
     pub(crate) una: u64,
     /// SACK blocks as `[left, right)` within the outstanding data.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// What arrived twice (RFC 2883).
+    /// Duplicate that arrived (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
     /// It moves SND.UNA.
     pub(crate) advances: bool,
@@ -40,17 +40,17 @@ pub(crate) struct Ack<'a> {
 
 /// Time at which a segment was last sent, and its number among all transmissions of the connection.
 ///
-/// RFC 8985 orders segments by the time of transmission, then by end sequence, because a clock
-/// that ticks slower than segments leave cannot tell more. The simulated host sends any number
-/// of segments in the same nanosecond, new data before a retransmission included, whose end
-/// sequence is the lower one. The number orders these as a clock that ticked for each would.
+/// RFC 8985 orders segments by the time of transmission, then by end sequence, because a clock that
+/// ticks slower than segments leave cannot resolve more. The simulated host sends any number of
+/// segments in the same nanosecond, new data before a retransmission included, whose end sequence
+/// is the lower one. The number orders these as a clock that ticked for each would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) number: u64,
 }
 
-/// What the sender found, for the connection's events.
+/// Findings of the sender, for the connection's events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Observed {
     /// Fast recovery began.
@@ -61,7 +61,7 @@ pub(crate) struct Observed {
     pub(crate) space: bool,
 }
 
-/// What the sender tells the connection's statistics: see [`crate::Stats`].
+/// The sender's part of the connection's statistics: see [`crate::Stats`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SenderStats {
     pub(crate) cwnd: u32,

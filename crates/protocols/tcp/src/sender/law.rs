@@ -1,4 +1,4 @@
-//! The congestion control law, and what it was told so far.
+//! The congestion control algorithm, and the events passed to it so far.
 
 use crate::Config;
 use fairwave_cc::{AckEvent, Controller, LossEvent, Recovery, RtoEvent};
@@ -10,17 +10,17 @@ pub(super) struct Law {
     controller: Option<Box<dyn Controller>>,
     /// Bytes of a full segment: no law makes the window smaller.
     smss: u32,
-    /// Bytes marked lost so far that the law has heard of.
+    /// Bytes marked lost so far that the algorithm has reacted to.
     lost_told: u64,
     /// The congestion window was full when this was SND.NXT.
     limited_until: u64,
-    /// What a loss lowers is the congestion window, not FlightSize.
+    /// A loss lowers the congestion window, not FlightSize.
     reduces_window: bool,
-    /// How much of the window is used, where slow start looks at that.
+    /// Used part of the window, where slow start depends on it.
     usage: Option<Usage>,
 }
 
-/// The most data that was in flight within a window (Linux, `tcp_cwnd_validate`).
+/// The maximum data in flight within a window (Linux, `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     /// Bytes.
@@ -90,8 +90,8 @@ impl Law {
         }
     }
 
-    /// Whether the congestion window was full when what follows `una` was sent, or may grow in slow
-    /// start although it was not.
+    /// Returns whether the congestion window was full when the data after `una` was sent, or may
+    /// grow in slow start although it was not.
     pub(super) fn was_limited(&self, una: u64) -> bool {
         una < self.limited_until || self.has_headroom()
     }
@@ -101,13 +101,13 @@ impl Law {
         law.cwnd() < law.ssthresh().min(usage.most.saturating_mul(2))
     }
 
-    /// What a loss with `flight` bytes outstanding (FlightSize) reduces.
+    /// Returns the value that a loss with `flight` bytes outstanding (FlightSize) reduces.
     pub(super) fn reduced(&self, flight: u32) -> u32 {
         self.cwnd().filter(|_| self.reduces_window).unwrap_or(flight)
     }
 
-    /// Of the `lost` bytes marked lost so far, those that the law has not heard of. It is about
-    /// to.
+    /// Returns the bytes of the `lost` marked so far to which the algorithm has not reacted. It is
+    /// about to.
     pub(super) fn take_lost(&mut self, lost: u64) -> u32 {
         debug_assert!(self.lost_told <= lost, "{} of {lost} bytes lost", self.lost_told);
         let news = lost - self.lost_told;

@@ -1,4 +1,4 @@
-//! What shows a loss, and how a recovery begins.
+//! Detection of losses, and the beginning of a recovery.
 
 use super::Sender;
 use super::prr::Progress;
@@ -13,7 +13,7 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 const UNSAMPLED: Duration = Duration::from_secs(1);
 
 impl<P: Payload> Sender<P> {
-    /// RACK takes what an ACK reports, and marks the segments that this shows to be lost.
+    /// Passes an ACK's reports to RACK, and marks the segments that this shows to be lost.
     pub(super) fn rack_on_ack(&mut self, now: Instant, order: Option<Order>, dsack: bool) {
         let (una, next) = (self.buffer.una(), self.buffer.next());
         if let (Some(rack), Some(order)) = (&mut self.rack, order) {
@@ -23,7 +23,8 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// How long after its departure a segment is overdue, once a later one has arrived.
+    /// Returns the time after its departure at which a segment is overdue, once a later one has
+    /// arrived.
     pub(super) fn rack_allowance(&self) -> Option<Duration> {
         let rack = self.rack.as_ref()?;
         let sure = self.episode.is_under_way()
@@ -32,7 +33,7 @@ impl<P: Payload> Sender<P> {
         Some(rack.allowance(sure, rtt.least(), rtt.srtt()))
     }
 
-    /// RFC 8985 section 6.2 step 5: marks what is overdue, and sets the timer for what will be.
+    /// RFC 8985 section 6.2 step 5: marks overdue segments, and sets the timer for the next ones.
     pub(super) fn rack_detect(&mut self, now: Instant) {
         let Some(allowance) = self.rack_allowance() else { return };
         let Some(rack) = &mut self.rack else { return };
@@ -42,8 +43,8 @@ impl<P: Payload> Sender<P> {
         rack.set_timer(timer);
     }
 
-    /// RFC 8985 section 7.2: sets the probe timeout after new data or progress, unless something
-    /// else will tell of a loss.
+    /// RFC 8985 section 7.2: sets the probe timeout after new data or progress, unless another
+    /// timer will detect a loss.
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         let Some(rack) = &self.rack else { return };
         let quiet = !self.episode.is_under_way()
@@ -77,7 +78,7 @@ impl<P: Payload> Sender<P> {
         self.episode.reduce(&Progress { delivered, pipe, target, smss, safe });
     }
 
-    /// Begins fast recovery if what was heard means a loss that no earlier event covers.
+    /// Begins fast recovery if the reports mean a loss that no earlier event covers.
     pub(super) fn detect_loss(&mut self, now: Instant) -> bool {
         let lost = match self.rack {
             Some(_) => self.board.has_lost() && !self.episode.is_timeout(),

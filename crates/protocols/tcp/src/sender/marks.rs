@@ -1,6 +1,6 @@
 //! The sender's answer to congestion marks that the receiver echoes (RFC 3168 section 6.1.2).
 
-/// What was answered so far.
+/// Reactions to marks so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Both ends agreed on ECN.
@@ -33,8 +33,8 @@ impl Marks {
         responds
     }
 
-    /// The window was reduced at SND.NXT `next`, for a mark or a loss: the peer is to be told
-    /// that, and there is no second reduction for the same window.
+    /// Records that the window was reduced at SND.NXT `next`, for a mark or a loss: the peer has to
+    /// be notified, and there is no second reduction for the same window.
     pub(super) fn note_reduction(&mut self, next: u64) {
         if self.enabled {
             self.answered = Some(next);

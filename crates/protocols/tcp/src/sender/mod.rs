@@ -1,9 +1,8 @@
-//! The sending half: what is buffered, what is outstanding, and what may leave next.
+//! The sending half: buffered data, outstanding data, and the next segment to leave.
 //!
-//! Positions are 64-bit stream offsets: zero is the first data byte, and the FIN takes the
-//! offset after the last. [`Sender`] is composed of parts that each keep one thing. What an ACK
-//! means is in `acks`, what a timer means in `timers`, what leaves next in `pick`; all of them
-//! rest on `losses`.
+//! Positions are 64-bit stream offsets: zero is the first data byte, and the FIN takes the offset
+//! after the last. [`Sender`] is composed of parts that each keep one thing. ACKs are handled in
+//! `acks`, timers in `timers`, the next segment is chosen in `pick`; all of them rest on `losses`.
 
 mod acks;
 mod buffer;
@@ -116,8 +115,8 @@ impl<P: Payload> Sender<P> {
         self.buffer.grow(self.law.cwnd().unwrap_or(0));
     }
 
-    /// The handshake failed and begins anew: only what the application has written stays (RFC
-    /// 9293 section 3.10.2 queues it until the connection is established).
+    /// Restarts after a failed handshake: only the application's data stays (RFC 9293 section
+    /// 3.10.2 queues it until the connection is established).
     pub(crate) fn start_over(&mut self, config: &Config) {
         let buffer = self.buffer.start_over(config);
         *self = Self { buffer, ..Self::new(config) };
@@ -134,7 +133,7 @@ impl<P: Payload> Sender<P> {
         self.buffer.space()
     }
 
-    /// No more data will be written: a FIN follows what is buffered.
+    /// Ends the data: a FIN follows the buffered bytes.
     pub(crate) fn close(&mut self) {
         self.buffer.close();
     }
@@ -164,9 +163,9 @@ impl<P: Payload> Sender<P> {
         self.buffer.next()
     }
 
-    /// Where a segment without data is numbered: SND.NXT, or the right edge of the peer's
-    /// window if a probe or a window that shrank has left that behind. RFC 9293 section 3.4
-    /// would have the peer refuse it beyond, and its ACK with it.
+    /// Returns the number of a segment without data: SND.NXT, or the right edge of the peer's
+    /// window if a probe or a window that shrank has left that behind. RFC 9293 section 3.4 would
+    /// have the peer refuse it beyond, and its ACK with it.
     pub(crate) fn next_acceptable(&self) -> u64 {
         self.next().min(self.una() + u64::from(self.peer.size()))
     }
@@ -226,7 +225,7 @@ impl<P: Payload> Sender<P> {
         self.timing.expire_after(now, linear)
     }
 
-    /// Expiries since the peer was last heard.
+    /// Returns the expiries since the peer's last segment.
     pub(crate) fn silent_expiries(&self) -> u32 {
         self.timing.silent_expiries()
     }
@@ -251,13 +250,13 @@ impl<P: Payload> Sender<P> {
         [self.timing.timer(), rack.timer(), self.tail.timer()].into_iter().flatten().min()
     }
 
-    /// When pacing lets the next segment leave, if that is what holds it back.
+    /// Returns the time at which pacing lets the next segment leave, if pacing holds it back.
     pub(crate) fn pace_deadline(&self, now: Instant) -> Option<Instant> {
         self.law.pacing_rate()?;
         self.pacer.holds(now).filter(|_| self.has_work())
     }
 
-    /// Whether pacing holds back what is not forced.
+    /// Returns whether pacing holds back segments that are not forced.
     fn is_paced(&self, now: Instant) -> bool {
         self.law.pacing_rate().is_some() && self.pacer.holds(now).is_some()
     }
@@ -271,12 +270,12 @@ impl<P: Payload> Sender<P> {
             || self.tail.due().is_some()
     }
 
-    /// FlightSize of RFC 5681 in bytes: what limited transmit sent is no part of it.
+    /// FlightSize of RFC 5681 in bytes: segments sent by limited transmit are no part of it.
     fn flight_size(&self) -> u32 {
         self.buffer.flight().saturating_sub(self.duplicates.limited_transmit())
     }
 
-    /// The congestion window with inflation: what may be in flight, in bytes.
+    /// The congestion window with inflation: the maximum data in flight, in bytes.
     fn effective_window(&self) -> u32 {
         let Some(cwnd) = self.law.cwnd() else { return 0 };
         let limited = if self.sack || self.episode.is_under_way() {
@@ -306,8 +305,8 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// The window was reduced: RFC 3168 section 6.1.2 wants that told, and no second reduction
-    /// for the same window.
+    /// Records that the window was reduced: RFC 3168 section 6.1.2 wants the peer notified, and no
+    /// second reduction for the same window.
     fn note_reduction(&mut self) {
         self.marks.note_reduction(self.buffer.next());
     }
@@ -340,7 +339,7 @@ impl<P: Payload> Sender<P> {
         }
     }
 
-    /// Asserts what holds between the parts after every fact.
+    /// Asserts the invariants between the parts after every fact.
     fn check(&self) {
         self.board.check(self.buffer.una(), self.buffer.next());
         let (limited, flight) = (self.duplicates.limited_transmit(), self.buffer.flight());

@@ -5,7 +5,7 @@ use fairwave_units::{BitRate, Duration, Instant};
 /// Spaces departures by a rate. Nothing is saved up while there is nothing to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
-    /// A burst is what the rate gives in this time, at least one segment.
+    /// A burst is the rate's data in this time, at least one segment.
     quantum: Duration,
     /// Time at which the next burst may leave.
     next: Instant,

@@ -1,4 +1,4 @@
-//! Which segment leaves next.
+//! Choice of the next segment to leave.
 
 use super::burst;
 use super::probe::Probe;

@@ -1,5 +1,5 @@
-//! Tail loss probes (RFC 8985 section 7): where no ACK would tell of a loss, a probe asks for
-//! one before the retransmission timer expires.
+//! Tail loss probes (RFC 8985 section 7): where no ACK would show a loss, a probe asks for one
+//! before the retransmission timer expires.
 
 use super::facts::Ack;
 use fairwave_units::Instant;
@@ -19,7 +19,7 @@ pub(super) struct TailProbe {
     sent: u64,
 }
 
-/// What a probe is (section 7.3).
+/// Kinds of probes (section 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
     /// A new segment, whatever the congestion window.
@@ -76,8 +76,8 @@ impl TailProbe {
         self.sent += 1;
     }
 
-    /// Section 7.4: what an ACK tells of the probe. Whether the probe alone repaired a loss, of
-    /// which the law must hear.
+    /// Section 7.4: takes an ACK's report on the probe. Returns whether the probe alone repaired a
+    /// loss, to which the algorithm must react.
     pub(super) fn take_ack(&mut self, ack: &Ack<'_>) -> bool {
         let Some(end) = self.end.filter(|end| ack.una >= *end) else { return false };
         let twice = ack.dsack.is_some_and(|(_, right)| right == end);

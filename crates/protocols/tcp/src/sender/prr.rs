@@ -5,17 +5,17 @@ use crate::ReductionBound;
 /// State of RFC 6937 section 3. Lengths are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    /// RecoverFS: FlightSize as recovery began, or what the window was reduced from.
+    /// RecoverFS: FlightSize as recovery began, or the value that the window was reduced from.
     flight: u64,
     /// prr_delivered.
     delivered: u64,
     /// prr_out.
     out: u64,
-    /// What may be in flight until the next ACK: pipe + sndcnt.
+    /// Maximum data in flight until the next ACK: pipe + sndcnt.
     window: u32,
 }
 
-/// What an ACK in recovery tells.
+/// An ACK's information in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// DeliveredData.
@@ -58,7 +58,7 @@ impl Prr {
         self.window = u32::try_from(pipe + count).unwrap_or(u32::MAX);
     }
 
-    /// What may be in flight until the next ACK, in bytes.
+    /// Returns the maximum data in flight until the next ACK, in bytes.
     pub(super) fn window(&self) -> u32 {
         self.window
     }
@@ -84,7 +84,7 @@ mod tests {
         prr.window - ack.pipe
     }
 
-    /// RFC 6937 section 3: above ssthresh, half of what is delivered leaves for a ratio of 1/2.
+    /// RFC 6937 section 3: above ssthresh, half of the delivered data leaves for a ratio of 1/2.
     #[test]
     fn above_the_target_departures_are_proportional() {
         let ack = Progress { delivered: 5_000, pipe: 12_000, ..START };

@@ -1,4 +1,4 @@
-//! Losses found by time (RFC 8985 section 6): what left well before something that has arrived
+//! Losses found by time (RFC 8985 section 6): a segment that left well before one that has arrived
 //! is lost.
 
 use super::facts::Sent;
@@ -7,14 +7,14 @@ use fairwave_units::{Duration, Instant, Seq32};
 /// Recoveries without a D-SACK after which the reordering window shrinks again.
 const REO_WND_PERSIST: u32 = 16;
 
-/// What RACK asks of the segments that one ACK newly reports (RFC 8985 section 6.2, steps 2 and
+/// RACK's questions to the segments that one ACK newly reports (RFC 8985 section 6.2, steps 2 and
 /// 3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Order {
     now: Instant,
     /// The timestamp that the ACK echoes.
     echo: Option<u32>,
-    /// Least round-trip time so far.
+    /// Minimum round-trip time so far.
     least_rtt: Option<Duration>,
     /// RACK.fack before this ACK.
     fack: u64,
@@ -80,7 +80,7 @@ impl Rack {
         }
     }
 
-    /// What to ask of the segments that an ACK reports.
+    /// Returns the questions to the segments that an ACK reports.
     pub(super) fn order(&self, now: Instant, echo: Option<u32>, least: Option<Duration>) -> Order {
         let (fack, newest) = (self.fack, self.newest);
         let highest = fack;
@@ -126,10 +126,10 @@ impl Rack {
         self.timer = at;
     }
 
-    /// How long after its departure a segment is overdue, once a later one has arrived: the sum
-    /// of RACK.rtt and RACK.reo_wnd (section 6.2 step 4). A loss is `likely` if a recovery is
-    /// under way, or as many segments are SACKed as duplicate ACKs mean a loss: then there is no
-    /// reason to wait where no reordering was seen.
+    /// Returns the time after its departure at which a segment is overdue, once a later one has
+    /// arrived: the sum of RACK.rtt and RACK.reo_wnd (section 6.2 step 4). A loss is `likely` if a
+    /// recovery is in progress, or as many segments are SACKed as duplicate ACKs mean a loss: then
+    /// there is no reason to wait where no reordering was seen.
     pub(super) fn allowance(
         &self,
         likely: bool,
@@ -145,14 +145,14 @@ impl Rack {
         self.rtt + window.min(srtt.unwrap_or(window))
     }
 
-    /// What to ask of segments that have not arrived, with that allowance; `None` before anything
-    /// has arrived.
+    /// Returns the questions to segments that have not arrived, with that allowance; `None` before
+    /// anything has arrived.
     pub(super) fn due(&self, now: Instant, allowance: Duration) -> Option<Due> {
         self.newest.map(|newest| Due { now, newest, allowance })
     }
 }
 
-/// What has arrived, and how long after its departure a segment sent before that is overdue.
+/// The newest arrived segment, and the time after its departure at which an earlier one is overdue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
     /// The time.
@@ -163,9 +163,9 @@ pub(crate) struct Due {
     pub(crate) allowance: Duration,
 }
 
-/// How a segment stands.
+/// State of a segment.
 pub(super) enum Standing {
-    /// It left after what has arrived: nothing is known.
+    /// It left after the newest arrived segment: nothing is known.
     Later,
     /// It will be overdue at this time.
     Waits(Instant),
@@ -174,7 +174,7 @@ pub(super) enum Standing {
 }
 
 impl Due {
-    /// How a segment stands that was last `sent` then.
+    /// Returns the state of a segment that was last `sent` then.
     pub(super) fn judge(&self, sent: Sent) -> Standing {
         let at = sent.at + self.allowance;
         // By order of departure, not by time: several leave in one nanosecond here.

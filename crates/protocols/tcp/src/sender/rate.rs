@@ -1,15 +1,15 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation section 3.3).
 //!
-//! Each segment remembers how much had been delivered when it left. Once it arrives, what was
-//! delivered since, over the time that sending or acknowledging it took, is a rate that the
-//! path has sustained.
+//! Each segment remembers the data delivered when it left. Once it arrives, the data delivered
+//! since, over the time that sending or acknowledging it took, is a rate that the path has
+//! sustained.
 
 use super::facts::Sent;
 use super::rack::Order;
 use fairwave_cc::RateSample;
 use fairwave_units::{Duration, Instant};
 
-/// What a segment remembers of the connection as it leaves.
+/// State of the connection that a segment remembers as it leaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Departure {
     /// P.delivered: bytes delivered by then.
@@ -22,14 +22,14 @@ pub(crate) struct Departure {
     app_limited: bool,
 }
 
-/// What one ACK reports for the first time, cumulatively or by SACK.
+/// First reports of one ACK, cumulatively or by SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
     /// Bytes of sequence space.
     pub(crate) bytes: u64,
-    /// Of the segments, the one sent last: when, and what it remembers.
+    /// Of the segments, the one sent last: its time, and its memory.
     newest: Option<(Sent, Departure)>,
-    /// What RACK asks of them, where it is on.
+    /// RACK's questions to them, where it is on.
     pub(super) order: Option<Order>,
 }
 
@@ -85,7 +85,7 @@ impl RateSampler {
         self.app_limited = Some(self.delivered + u64::from(flight));
     }
 
-    /// Takes what an ACK reports. `min_rtt` is the least round-trip time so far.
+    /// Takes an ACK's reports. `min_rtt` is the minimum round-trip time so far.
     pub(super) fn arrive(
         &mut self,
         now: Instant,

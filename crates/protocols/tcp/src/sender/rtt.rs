@@ -15,7 +15,7 @@ pub(crate) struct RttEstimator {
     /// Doublings since the last sample.
     backoff: u32,
     min: Duration,
-    /// Least value of the term 4 RTTVAR.
+    /// Minimum of the term 4 RTTVAR.
     min_spread: Duration,
     max: Duration,
     tick: Duration,

@@ -1,4 +1,4 @@
-//! What is outstanding: one record a segment, and what SACK says of it (RFC 6675).
+//! Outstanding data: one record a segment, with its SACK state (RFC 6675).
 
 mod overdue;
 
@@ -18,7 +18,7 @@ pub(crate) struct Record {
     timestamp: u32,
     /// Time at which it left last.
     sent: Sent,
-    /// What the rate sampler knew then.
+    /// State of the rate sampler then.
     departure: Departure,
     /// The rate sampler has counted its delivery.
     counted: bool,
@@ -36,7 +36,8 @@ impl Record {
         self.start + u64::from(self.len)
     }
 
-    /// How often each of its bytes counts in `pipe` (RFC 6675 section 4, SetPipe).
+    /// Returns the number of times that each of its bytes counts in `pipe` (RFC 6675 section 4,
+    /// SetPipe).
     fn weight(&self) -> u32 {
         if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.resent) }
     }
@@ -56,16 +57,16 @@ impl Record {
     }
 }
 
-/// What a segment leaves with.
+/// State that a segment leaves with.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Left {
     /// Timestamp value, where timestamps are on.
     pub(crate) timestamp: u32,
-    /// What the rate sampler knows.
+    /// State of the rate sampler.
     pub(crate) departure: Departure,
 }
 
-/// What a cumulative acknowledgement covered.
+/// Coverage of a cumulative acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Covered {
     /// Some of it was sent more than once.
@@ -90,7 +91,7 @@ pub(crate) struct Scoreboard {
     high_sacked: u64,
     /// Everything below that is not SACKed is marked lost.
     lost_below: u64,
-    /// Blocks of the last ACK: what they cover need not be looked at again.
+    /// Blocks of the last ACK: their ranges need not be examined again.
     known: [(u64, u64); 4],
     /// Bytes marked lost so far, by whatever rule but a timeout.
     lost: u64,
@@ -147,7 +148,7 @@ impl Scoreboard {
         self.records.get(index)
     }
 
-    /// Asserts what holds after every fact: the records cover SND.UNA..SND.NXT, and the counts
+    /// Asserts the invariants after every fact: the records cover SND.UNA..SND.NXT, and the counts
     /// are of them.
     pub(crate) fn check(&self, una: u64, next: u64) {
         let span = self.records.front().zip(self.records.back());
@@ -233,8 +234,8 @@ impl Scoreboard {
         self.high_rxt = self.high_rxt.max(record.end());
     }
 
-    /// Drops what lies below `una`; `echo` is the timestamp that the ACK echoes. `arrivals` hears
-    /// of what was not reported before.
+    /// Drops the records below `una`; `echo` is the timestamp that the ACK echoes. `arrivals`
+    /// receives the segments that were not reported before.
     pub(crate) fn acknowledge(
         &mut self,
         una: u64,
@@ -308,8 +309,8 @@ impl Scoreboard {
         self.records.partition_point(|r| r.start < offset)
     }
 
-    /// Marks what RFC 6675 section 4 IsLost calls lost: below `threshold` separate SACKed runs,
-    /// or below more than `threshold - 1` segments' worth of SACKed bytes.
+    /// Marks the segments that RFC 6675 section 4 IsLost calls lost: below `threshold` separate
+    /// SACKed runs, or below more than `threshold - 1` segments' worth of SACKed bytes.
     pub(crate) fn mark_lost(&mut self, threshold: u32, smss: u32) {
         let limit = threshold.saturating_sub(1) * smss;
         let (mut runs, mut bytes, mut above) = (0, 0, false);
@@ -357,8 +358,8 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery begins with HighRxt = HighACK (RFC 6675 section 5, step 4.2): what was sent
-    /// again in an earlier one counts as sent once.
+    /// A recovery begins with HighRxt = HighACK (RFC 6675 section 5, step 4.2): a segment
+    /// retransmitted in an earlier one counts as sent once.
     pub(crate) fn begin_recovery(&mut self) {
         self.high_rxt = self.records.front().map_or(self.high_rxt, |r| r.start);
         for record in self.records.iter_mut().filter(|r| r.resent) {
@@ -379,8 +380,8 @@ impl Scoreboard {
         (first..self.records.len()).find(|&i| self.records[i].awaits_retransmission())
     }
 
-    /// Moves `high_rxt` past what is SACKed or sent again, which stays so until it is reset:
-    /// each record is looked at once in a recovery. The index that it has then.
+    /// Moves `high_rxt` past SACKed and retransmitted segments, which stay so until it is reset:
+    /// each record is examined once in a recovery. Returns its index then.
     fn skip_settled(&mut self) -> usize {
         let first = self.index_of(self.high_rxt);
         let settled = self.records.range(first..).take_while(|r| r.sacked || r.resent).count();
@@ -396,10 +397,10 @@ impl Scoreboard {
         self.records.get(first).filter(|r| r.start < self.high_sacked).map(|_| first)
     }
 
-    /// The retransmission timer expired: all that is not SACKed is lost but what left after
-    /// `recent` (RFC 8985 section 6.3). Returns the bytes that were SACKed. They count as lost too
-    /// where SACK information is not kept, since the receiver may have dropped what it reported
-    /// (RFC 2018 section 8), and where it has.
+    /// Handles an expired retransmission timer: every segment that is not SACKed is lost unless it
+    /// left after `recent` (RFC 8985 section 6.3). Returns the bytes that were SACKed. They count
+    /// as lost too where SACK information is not kept, since the receiver may have dropped them
+    /// after its report (RFC 2018 section 8), and where it has.
     pub(crate) fn timeout(&mut self, recent: Option<Instant>) -> u32 {
         let forgets = !self.keeps_sacks || self.is_reneged();
         let (mut sacked, mut pipe, mut pending) = (0, 0, 0);
@@ -437,7 +438,7 @@ impl Scoreboard {
         }
     }
 
-    /// What was marked lost was not (RFC 4015): it is in flight, and what was sent again, twice.
+    /// Undoes loss marks (RFC 4015): the segments are in flight, and retransmitted ones twice.
     pub(crate) fn undo(&mut self) {
         for record in self.records.iter_mut().filter(|r| r.lost) {
             record.lost = false;

@@ -1,5 +1,5 @@
-//! Needless retransmissions found by timestamps (Eifel detection, RFC 3522) or by what arrives
-//! after a timeout (F-RTO, RFC 5682).
+//! Needless retransmissions found by timestamps (Eifel detection, RFC 3522) or by arrivals after a
+//! timeout (F-RTO, RFC 5682).
 
 use fairwave_units::Seq32;
 
@@ -21,7 +21,7 @@ enum Frto {
     /// Recovery is the conventional one.
     #[default]
     Off,
-    /// Step 2: the first segment was retransmitted, and nothing has been heard since.
+    /// Step 2: the first segment was retransmitted, and nothing has been received since.
     First,
     /// Step 3: it was acknowledged. This many new segments may still leave, and no
     /// retransmission.
@@ -73,14 +73,15 @@ impl Spurious {
         echo.is_some_and(|echo| Seq32(echo).before(Seq32(retransmitted)))
     }
 
-    /// A timeout: step 1, unless it comes while what timed out before is repaired (not `anew`).
+    /// Handles a timeout: step 1, unless it comes while the data of an earlier timeout is repaired
+    /// (not `anew`).
     pub(super) fn begin_frto(&mut self, anew: bool) {
         // Then the segment that leaves may be acknowledged by either of two transmissions before
         // it: nothing could be told.
         self.frto = if self.wants_frto && anew { Frto::First } else { Frto::Off };
     }
 
-    /// Whether F-RTO has sent new data and waits for what that tells (step 3).
+    /// Returns whether F-RTO has sent new data and waits for its ACK (step 3).
     pub(super) fn awaits_verdict(&self) -> bool {
         matches!(self.frto, Frto::Second(_))
     }
@@ -106,7 +107,7 @@ impl Spurious {
     }
 
     /// A new segment left for step 2 b, or there was none to send. Without any, the conventional
-    /// recovery goes on.
+    /// recovery continues.
     pub(super) fn note_new(&mut self, left: bool) {
         let Frto::Second(count) = self.frto else { return };
         self.frto = match left {

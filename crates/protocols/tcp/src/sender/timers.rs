@@ -1,5 +1,5 @@
-//! What an expired timer means: a timeout (RFC 6298), a window probe, a tail loss probe or
-//! overdue segments (RFC 8985).
+//! Handling of expired timers: a timeout (RFC 6298), a window probe, a tail loss probe or overdue
+//! segments (RFC 8985).
 
 use super::Sender;
 use super::probe::Probe;

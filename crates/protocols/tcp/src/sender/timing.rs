@@ -7,7 +7,7 @@ use fairwave_units::{Duration, Instant};
 /// Time for which a sender waits at least before it believes that the peer has reneged.
 const LEAST_RENEGE_WAIT: Duration = Duration::from_millis(10);
 
-/// The round-trip time and what is timed by it.
+/// The round-trip time and the timers that depend on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     rtt: RttEstimator,
@@ -15,7 +15,7 @@ pub(super) struct Timing {
     timer: Option<Instant>,
     /// Time at which a segment with data left last.
     last_sent: Option<Instant>,
-    /// Expiries since the peer was last heard.
+    /// Expiries since the peer's last segment.
     silent_expiries: u32,
 }
 
@@ -46,9 +46,9 @@ impl Timing {
         self.timer = Some(self.rtt.expiry(now));
     }
 
-    /// Starts the timer for data that the peer has dropped after reporting it. ACKs that are
-    /// under way may tell otherwise, so that it is given half a round-trip time, and at least
-    /// 10 ms (Linux, `tcp_check_sack_reneging`).
+    /// Starts the timer for data that the peer has dropped after reporting it. ACKs in flight may
+    /// show otherwise, so it is given half a round-trip time, and at least 10 ms (Linux,
+    /// `tcp_check_sack_reneging`).
     pub(super) fn start_renege_timer(&mut self, now: Instant) {
         let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt / 2);
         self.timer = Some(now + half.max(LEAST_RENEGE_WAIT));
@@ -58,7 +58,8 @@ impl Timing {
         self.timer = None;
     }
 
-    /// The timer expired: backs off and starts it anew. Expiries since the peer was last heard.
+    /// Handles an expired timer: backs off and starts it anew. Returns the expiries since the
+    /// peer's last segment.
     pub(super) fn expire(&mut self, now: Instant) -> u32 {
         self.expire_after(now, 0)
     }
@@ -73,7 +74,7 @@ impl Timing {
         self.silent_expiries
     }
 
-    /// The peer was heard.
+    /// Records a segment of the peer.
     pub(super) fn note_heard(&mut self) {
         self.silent_expiries = 0;
     }
@@ -90,7 +91,8 @@ impl Timing {
         }
     }
 
-    /// How long nothing has left, if that is longer than the RTO (RFC 5681 section 4.1).
+    /// Returns the time since the last departure, if that is longer than the RTO (RFC 5681 section
+    /// 4.1).
     pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
         let idle = now.since(self.last_sent?);
         (idle > self.rtt.base_rto()).then_some(idle)

@@ -1,4 +1,4 @@
-//! What is overdue by RACK (RFC 8985 section 6.2 step 5).
+//! Segments overdue by RACK (RFC 8985 section 6.2 step 5).
 
 use super::super::facts::Sent;
 use super::super::rack::{Due, Standing};
@@ -22,8 +22,8 @@ impl Scoreboard {
         originals.max(self.mark_retransmissions(due))
     }
 
-    /// Originals leave in the order of their numbers, so the walk ends at the first that left
-    /// after what has arrived.
+    /// Originals leave in the order of their numbers, so the walk ends at the first that left after
+    /// the newest arrived segment.
     fn mark_originals(&mut self, due: &Due) -> Option<Instant> {
         let first = self.index_of(self.settled_below);
         let (mut waits, mut pending, mut gone, mut lost) = (None, 0, 0, 0);
