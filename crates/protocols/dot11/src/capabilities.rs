@@ -1,4 +1,4 @@
-//! What a radio can send and receive, of which a pair of radios uses what both can.
+//! Capabilities of a radio; a pair of radios uses the common ones.
 
 use crate::phy::Format;
 use crate::{GuardInterval, Mode, Phy, Width};
@@ -30,7 +30,7 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// What both radios can.
+    /// Returns the common capabilities of both radios.
     pub fn common(self, other: Self) -> Self {
         Self {
             streams: self.streams.min(other.streams),
@@ -78,15 +78,15 @@ impl Capabilities {
     }
 }
 
-/// What of a mode a radio cannot receive.
+/// Parts of a mode that a radio cannot receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
     /// It has fewer spatial streams.
     #[error("{used} spatial streams, and it has {most}")]
     Streams {
-        /// Those of the mode.
+        /// The mode's number.
         used: u8,
-        /// Those of the radio.
+        /// The radio's number.
         most: u8,
     },
     /// Its widest channel is narrower.

@@ -1,11 +1,10 @@
-//! Access categories and their parameters (802.11-2020 clause 10.23.2), and what may be
-//! aggregated.
+//! Access categories and their parameters (802.11-2020 clause 10.23.2), and limits of aggregation.
 
 use crate::phy::{BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, Format};
 use crate::{Mode, Phy};
 use fairwave_units::Duration;
 
-/// How urgent a frame is, as EDCA distinguishes it.
+/// Access category of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessCategory {
     /// AC_BK.
@@ -20,7 +19,7 @@ pub enum AccessCategory {
 }
 
 impl AccessCategory {
-    /// Every category, the least urgent first.
+    /// Every category, from the lowest priority.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 }
 
@@ -43,7 +42,7 @@ impl Edca {
         Self { aifsn: 2, cw_min: phy.cw_min(), cw_max: phy.cw_max(), txop: Duration::ZERO }
     }
 
-    /// The default parameters of the four categories, the least urgent first (table 9-155).
+    /// The default parameters of the four categories, from the lowest priority (table 9-155).
     pub fn defaults(phy: Phy) -> [Self; 4] {
         let (min, max) = (phy.cw_min(), phy.cw_max());
         let (half, quarter) = (min.div_ceil(2) - 1, min.div_ceil(4) - 1);
@@ -80,7 +79,7 @@ pub struct Aggregation {
     pub time: Duration,
     /// Bytes of an A-MSDU; zero sends every MSDU in an MPDU of its own.
     pub msdu_bytes: u32,
-    /// When senders ask for a BlockAck.
+    /// Occasions on which senders ask for a BlockAck.
     pub request: BlockAckRequest,
     /// Attempts at an MPDU under the block ack agreement, and at a BlockAckReq; `None`: as many
     /// as at frames without aggregation.
@@ -99,7 +98,7 @@ pub enum BlockAckRequest {
     /// drivers that report a failed MPDU.
     #[default]
     OnDrop,
-    /// Never. The receiver learns at once and at no cost what its sender gave up.
+    /// Never. The receiver learns at once and at no cost which frames its sender dropped.
     Never,
 }
 
@@ -110,7 +109,7 @@ impl Aggregation {
         self.bytes.min(phy.psdu_within(mode, longest))
     }
 
-    /// The most that the PHY's generation allows without A-MSDU (tables 9-184, 9-271 and, of
+    /// Returns the maximum of the PHY's generation without A-MSDU (tables 9-184, 9-271 and, of
     /// 802.11ax-2021, 9-322e; aPPDUMaxTime); `None` before HT.
     pub fn most(phy: Phy) -> Option<Self> {
         let (mpdus, bytes) = match phy.format() {

@@ -29,7 +29,7 @@ pub fn success(modulation: Modulation, sinr: f64, bits: f64) -> f64 {
 /// links whose measured delivery falls over many decibels, where a modulation's would over two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeliverySlope {
-    /// Where half of the frames arrive.
+    /// SNR at which half of the frames arrive.
     pub middle: Db,
     /// Over this to either side the odds of arriving change by e; above 0.
     pub width: Db,

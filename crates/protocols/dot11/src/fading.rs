@@ -15,7 +15,7 @@ const OSCILLATORS: usize = 20;
 /// Grid points in a period of the Doppler frequency.
 const GRID: f64 = 32.0;
 
-/// How the gain between two radios varies around its mean of 1.
+/// Variation of the gain between two radios around its mean of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fading {
     /// Power of the direct path over that of the scattered ones, as a factor: the K of Rice. Zero

@@ -1,4 +1,4 @@
-//! Where a radio is: on straight lines between way-points, at constant speed on each.
+//! Position of a radio: on straight lines between way-points, at constant speed on each.
 
 use fairwave_units::{Instant, Metres};
 
@@ -16,7 +16,7 @@ pub struct WayPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     points: Vec<WayPoint>,
-    /// Whether somebody may put the radio elsewhere at any time.
+    /// Whether the host may put the radio elsewhere at any time.
     is_steered: bool,
 }
 
@@ -33,7 +33,7 @@ impl Path {
         Self { points: vec![WayPoint { at: Instant::ZERO, position }], is_steered: false }
     }
 
-    /// A radio that stands still until somebody [places](crate::channel::Channel::place) it
+    /// Returns a radio that stands still until the host [places](crate::channel::Channel::place) it
     /// elsewhere.
     pub fn steered(position: (Metres, Metres)) -> Self {
         Self { is_steered: true, ..Self::still(position) }

@@ -16,7 +16,7 @@ pub(crate) fn loss_at_one_metre(frequency: Hertz) -> Db {
     Db(20.0 * math::log10(4.0 * core::f64::consts::PI / wavelength))
 }
 
-/// [`path_loss`] from the loss over one metre, for those who ask for many distances.
+/// [`path_loss`] from the loss over one metre, for callers with many distances.
 pub(crate) fn path_loss_beyond(at_one_metre: Db, exponent: f64, distance: Metres) -> Db {
     Db(at_one_metre.0 + 10.0 * exponent * math::log10(distance.0.max(1.0)))
 }

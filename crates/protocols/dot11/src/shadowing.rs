@@ -1,4 +1,4 @@
-//! Log-normal shadowing: what walls and furniture add to the mean path loss.
+//! Log-normal shadowing: the effect of walls and furniture on the mean path loss.
 //!
 //! In decibels it is a normal variate for each pair of radios. With a decorrelation distance it
 //! is a field over the places of both ends, whose correlation falls as e^(-d/D) with the way that
@@ -18,8 +18,8 @@ const WAVES: usize = 32;
 pub struct Shadowing {
     /// Standard deviation; indoors 4 to 8 dB.
     pub sigma: Db,
-    /// Way after which the correlation has fallen to 1/e. `None`: a pair keeps what it drew,
-    /// wherever its ends go.
+    /// Distance at which the correlation has fallen to 1/e. `None`: a pair keeps its draw, wherever
+    /// its ends go.
     pub decorrelation: Option<Metres>,
 }
 
@@ -53,7 +53,8 @@ impl ShadowingLink {
         Self { sigma_db: shadowing.sigma.0, waves, constant: normal(&mut stream) }
     }
 
-    /// What is added to the path loss with the ends at these places, always in the same order.
+    /// Returns the addition to the path loss with the ends at these places, always in the same
+    /// order.
     pub fn loss(&self, first: Place, second: Place) -> Db {
         if self.waves.is_empty() {
             return Db(self.sigma_db * self.constant);

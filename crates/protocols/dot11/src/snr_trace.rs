@@ -2,7 +2,7 @@
 
 use fairwave_units::{Db, Instant};
 
-/// What holds between two points of a trace.
+/// Interpolation between two points of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
     /// The earlier point, until the next.
@@ -18,7 +18,7 @@ pub struct SnrTrace {
     interpolation: Interpolation,
 }
 
-/// Why points are no trace.
+/// Reason for which points are no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadTrace {
     /// There is no point.

@@ -1,9 +1,8 @@
-//! What goes into a PPDU, and what a BlockAck says of it (802.11-2020 clauses 9.7, 10.11, 10.12,
-//! 10.25).
+//! Contents of a PPDU, and of its BlockAck (802.11-2020 clauses 9.7, 10.11, 10.12, 10.25).
 //!
 //! The block ack agreement is taken to exist; its window is the limit of MPDUs. A receiver hands
-//! MPDUs up in order and keeps those that follow a missing one, until that arrives or is given
-//! up by its sender, as a BlockAckReq would tell it.
+//! MPDUs up in order and keeps those after a missing one, until that arrives or is dropped by its
+//! sender, as a BlockAckReq would report it.
 
 use super::air::Transmission;
 use super::mac::{Batch, Contender, DELIMITER_BYTES, in_ampdu};
@@ -12,16 +11,16 @@ use crate::phy::{DATA_OVERHEAD_BYTES, Format, QOS_BYTES};
 use crate::{Aggregation, Mode, Phy};
 use fairwave_units::Duration;
 
-/// MAC header with QoS Control and FCS: what a QoS MPDU has around its MSDU or A-MSDU.
+/// MAC header with QoS Control and FCS, the bytes of a QoS MPDU around its MSDU or A-MSDU.
 const QOS_MAC_BYTES: u32 = 30;
-/// Longest MPDU in an A-MPDU of HT: what its delimiter can say, in 12 bits, and the delimiter.
+/// Longest MPDU in an A-MPDU of HT: the limit of its delimiter, in 12 bits, and the delimiter.
 const MOST_HT_MPDU_BYTES: u32 = 4_095 + DELIMITER_BYTES;
 /// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
 const SUBFRAME_BYTES: u32 = 14;
-/// What the MSDU of an MPDU is shorter by than the MPDU with its own header.
+/// Difference in length between an MPDU with its own header and its MSDU.
 const _: () = assert!(DATA_OVERHEAD_BYTES + QOS_BYTES - 8 == QOS_MAC_BYTES);
 
-/// What a PPDU may hold.
+/// Limits of a PPDU.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     mpdus: u32,
@@ -36,7 +35,7 @@ fn subframe(bytes: u32) -> u32 {
 }
 
 impl<P> Contender<P> {
-    /// Decides what the next PPDU holds, at least the first frame, within `longest` if that is
+    /// Chooses the contents of the next PPDU, at least the first frame, within `longest` if that is
     /// set.
     pub(super) fn form(
         &mut self,
@@ -173,7 +172,7 @@ impl<P: Copy> Channel<P> {
         any
     }
 
-    /// Hands up what is in order.
+    /// Hands up the frames that are in order.
     pub(super) fn hand_up(&mut self, contender: u32, to: u32) {
         let from = RadioId(self.radio_of(contender));
         for frame in &mut self.contenders[contender as usize].batch.frames {
@@ -201,9 +200,9 @@ impl<P: Copy> Channel<P> {
         }
     }
 
-    /// Counts a failure for every frame on the air that has not arrived, and gives up those at
-    /// their limit; how many. Where the receiver is to be told of those by a BlockAckReq, the host
-    /// hears of them after that.
+    /// Counts a failure for every frame on the air that has not arrived, and drops those at their
+    /// limit; returns their number. Where a BlockAckReq reports them to the receiver, the host is
+    /// notified of them after that.
     pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) -> u64 {
         let radio = self.radio_of(contender);
         let config = &self.config;
@@ -229,9 +228,9 @@ impl<P: Copy> Channel<P> {
         given_up
     }
 
-    /// Forgets settled frames at the front of the window. Those behind a missing one stay, for
-    /// the receiver holds them back; once it is gone they are handed up. Nothing moves before a
-    /// BlockAckReq has told the receiver what is gone.
+    /// Forgets settled frames at the front of the window. Frames behind a missing one stay, for the
+    /// receiver holds them back; once it is gone they are handed up. Nothing moves before a
+    /// BlockAckReq has reported the dropped frames to the receiver.
     pub(super) fn slide(&mut self, contender: u32) {
         let batch = &mut self.contenders[contender as usize].batch;
         (batch.sending, batch.is_rest) = (0, true);

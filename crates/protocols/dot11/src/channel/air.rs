@@ -1,8 +1,8 @@
-//! What is on the air, and who decodes it.
+//! Transmissions on the air, and their reception.
 //!
-//! A transmission that overlaps no other is judged by its SNR alone. Where transmissions
-//! overlap, each receiver's view is replayed from their start times: which preamble it locked on,
-//! what captured it, and the SINR of every stretch.
+//! A transmission that overlaps no other is judged by its SNR alone. Where transmissions overlap,
+//! each receiver's view is replayed from their start times: the preamble that it locked on,
+//! captures, and the SINR of every stretch.
 
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
@@ -23,13 +23,13 @@ mod transmission;
 /// No receiver: broadcast.
 pub(super) const BROADCAST: u32 = u32::MAX;
 
-/// What a frame was to a receiver that detected its preamble and held on to it. To others it was
+/// A frame as seen by a receiver that detected its preamble and held on to it. To others it was
 /// energy only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
     /// The FCS was right.
     Decoded,
-    /// An A-MPDU held to its end by its receiver: each MPDU is judged by itself.
+    /// An A-MPDU that its receiver held until the end: each MPDU is judged by itself.
     Aggregate,
     /// The FCS was wrong: EIFS follows.
     Errored,
@@ -59,7 +59,7 @@ pub(super) struct Air {
     pub(super) levels: Levels,
     /// The bursts of the links that have carried data, by transmitter and receiver.
     bursts: BTreeMap<(u32, u32), BurstLink>,
-    /// What the streams of links are named after: the seed, the channel and its radios.
+    /// Names of the random streams of links: the seed, the channel and its radios.
     seed: Seed,
     name: String,
     names: Vec<String>,
@@ -68,7 +68,7 @@ pub(super) struct Air {
     last_slope: (f64, f64),
     /// Per mode met so far.
     odds: Vec<Odds>,
-    /// Per transmitter: who senses it.
+    /// Per transmitter: the radios that sense it.
     hearers: Vec<Box<[u32]>>,
     /// Per transmitter: the lowest level at any of its hearers, in milliwatts.
     weakest_mw: Vec<f64>,
@@ -93,7 +93,7 @@ struct Stretch {
     bits: f64,
 }
 
-/// What an idle receiver holds; transmissions are numbered from one.
+/// The transmission that an idle receiver holds; transmissions are numbered from one.
 const NOTHING: u64 = 0;
 
 /// Records that are kept without asking whether they can go.
@@ -136,7 +136,7 @@ impl Air {
         air
     }
 
-    /// Finds out who senses `from`, and whether others did before.
+    /// Computes the radios that sense `from`; returns whether others did before.
     fn survey(&mut self, from: u32) -> bool {
         let row = self.levels.row(from);
         let senses = |&to: &u32| {
@@ -166,8 +166,8 @@ impl Air {
         self.levels.set_present(radio, present);
     }
 
-    /// Level over noise, as a factor, at which `to` received what `from` began to send at
-    /// `start`.
+    /// Returns the level over noise, as a factor, at which `to` received the frame that `from`
+    /// began to send at `start`.
     pub(super) fn snr(&mut self, from: u32, to: u32, start: Instant) -> f64 {
         self.levels.received(from, to, start) / self.noise_mw
     }
@@ -177,12 +177,13 @@ impl Air {
         self.noise
     }
 
-    /// The level at which `to` received what `from` began to send at `start`.
+    /// Returns the level at which `to` received the frame that `from` began to send at `start`.
     pub(super) fn level_dbm(&mut self, from: u32, to: u32, start: Instant) -> Dbm {
         Dbm::from_milliwatts(self.levels.received(from, to, start))
     }
 
-    /// By how much `to` would receive what `from` begins to send at `now` above its mean level.
+    /// Returns the excess over its mean level at which `to` would receive a frame that `from`
+    /// begins at `now`.
     pub(super) fn fading(&mut self, from: u32, to: u32, now: Instant) -> Db {
         // Means are brought up to date where `from` begins to send, which may be long ago.
         let last = self.levels.mean(from, to);
@@ -197,13 +198,13 @@ impl Air {
         &self.names[radio as usize]
     }
 
-    /// For each radio, who senses it.
+    /// Returns for each radio the radios that sense it.
     pub(super) fn hearers(&self) -> &[Box<[u32]>] {
         &self.hearers
     }
 
-    /// Takes the list of who senses `from`; give it back with [`Air::return_hearers`]. Lets the
-    /// caller change the channel while it walks the list.
+    /// Takes the list of radios that sense `from`; give it back with [`Air::return_hearers`]. Lets
+    /// the caller change the channel while it walks the list.
     pub(super) fn take_hearers(&mut self, from: u32) -> Box<[u32]> {
         core::mem::take(&mut self.hearers[from as usize])
     }
@@ -254,8 +255,8 @@ impl Air {
         }
     }
 
-    /// A record that overlaps nothing under way can still have decided what a receiver held when
-    /// something under way began. That is noted before the record goes.
+    /// A record that overlaps no present transmission can still have decided the frame that a
+    /// receiver held when a present one began. That is noted before the record goes.
     fn prune_to_oldest(&mut self) {
         let under_way = self.list.iter().filter(|tx| !tx.over);
         let Some(oldest) = under_way.map(|tx| tx.start).min() else { return };
@@ -301,8 +302,8 @@ impl Air {
         odds
     }
 
-    /// What `tx`, just ended, was to each of `hearers`, appended to `receptions` in their order;
-    /// those to whom it was energy only are left out. `chance` is asked whether a
+    /// Appends to `receptions`, in the order of `hearers`, how each of them received `tx`, which
+    /// just ended; radios to which it was energy only are left out. `chance` is asked whether a
     /// radio meets with a probability that is neither 0 nor 1.
     pub(super) fn receive(
         &mut self,
@@ -355,7 +356,8 @@ impl Air {
         self.together.return_holders(index, holders);
     }
 
-    /// Who detected `tx` and held on to it until its end, all on the air having begun together.
+    /// Returns the radios that detected `tx` and held on to it until its end, all on the air having
+    /// begun together.
     fn take_holders(&mut self, tx: &Transmission) -> (usize, Vec<u32>) {
         let Self { noise_mw, sense_mw, detection: sinr, .. } = *self;
         let by = Detection { noise_mw, sense_mw, sinr };
@@ -365,7 +367,7 @@ impl Air {
         (index, self.together.take_holders(index))
     }
 
-    /// Whether what began with `tx` has ruined its beginning for `radio`.
+    /// Returns whether a frame that began with `tx` has ruined its beginning for `radio`.
     fn is_hopeless(&self, tx: &Transmission, radio: u32, odds: &Odds) -> bool {
         let interference = self.together.interference(radio);
         let sinr = self.sinr(tx, self.level(tx.from, radio), interference);
@@ -405,8 +407,8 @@ impl Air {
         success
     }
 
-    /// The set probability that a frame received at `level` is lost. It applies to the addressed
-    /// receiver only: what bystanders would lose changes nothing but their EIFS.
+    /// Returns the set probability that a frame received at `level` is lost. It applies to the
+    /// addressed receiver only: losses of bystanders change nothing but their EIFS.
     fn set_loss(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
         match (&self.config.errors, tx.kind) {
             _ if tx.to != radio => 0.0,
@@ -468,8 +470,8 @@ impl Air {
         self.follow(radio, |other| other.start < tx.end).is_some_and(|held| held.id == tx.id)
     }
 
-    /// What the receiver of `radio` holds after the starts of the first records, those that are
-    /// `early`.
+    /// Returns the transmission that the receiver of `radio` holds after the starts of the first
+    /// records, those that are `early`.
     fn follow(&self, radio: u32, early: impl Fn(&Transmission) -> bool) -> Option<&Transmission> {
         let mut locked = match self.held[radio as usize] {
             NOTHING => None,
@@ -587,7 +589,7 @@ impl Air {
         if survives { 1.0 - self.set_loss(tx, tx.to, level) } else { 0.0 }
     }
 
-    /// When something next begins or ends after `when`.
+    /// Returns the time after `when` of the next beginning or end of a transmission.
     fn next_change(&self, when: Instant) -> Instant {
         let edges = self.list.iter().flat_map(|tx| [tx.start, tx.end]);
         edges.filter(|edge| *edge > when).min().unwrap_or(Instant::MAX)

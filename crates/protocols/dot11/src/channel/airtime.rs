@@ -1,6 +1,6 @@
-//! Limits on the airtime of frames that a radio has taken and is not done with: Linux's airtime
-//! queue limits (AQL). A host that keeps its packets in queues of its own decides later, and so
-//! better, who is served.
+//! Limits on the airtime of frames that a radio has taken and not finished: Linux's airtime queue
+//! limits (AQL). A host that keeps its packets in queues of its own chooses later, and so better,
+//! the station to serve.
 
 use super::{AirtimeLimits, Channel, RadioId};
 use fairwave_units::Duration;
@@ -24,9 +24,8 @@ impl<P: Copy> Channel<P> {
         Some(limits.admits(self.pending_airtime(contender), total))
     }
 
-    /// The time of the contender's frames in one PPDU, in the mode in which most frames for their
-    /// receiver are sent now: an estimate without contention, responses and retries, as Linux makes
-    /// it.
+    /// Returns the time of the contender's frames in one PPDU, in the most used mode for their
+    /// receiver: an estimate without contention, responses and retries, as Linux makes it.
     fn pending_airtime(&self, contender: u32) -> Duration {
         let batch = &self.contenders[contender as usize].batch;
         if batch.frames.is_empty() {

@@ -2,13 +2,13 @@
 //! clauses 10.3.4 and 10.23.2).
 //!
 //! A radio has one contender under DCF and one for each access category under EDCA; contender
-//! `radio * categories + category`. What the medium does happens to a radio, what a backoff does
-//! to a contender.
+//! `radio * categories + category`. Transitions of the medium concern a radio, backoffs a
+//! contender.
 //!
-//! Radios that hear the same transmissions form a group, which a transition touches as a whole:
-//! in a cell where all hear all, a frame costs the logarithm of their number. Where every radio
-//! hears another selection, every radio is a group. What differs from radio to radio (whom a
-//! frame was for, who decoded it) costs as much as it touches. See [`group`].
+//! Radios that sense the same transmissions form a group, which a transition touches as a whole: in
+//! a cell where all sense all, a frame costs the logarithm of their number. Where every radio
+//! senses another selection, every radio is a group. Differences between radios (the receiver of a
+//! frame, the radios that decoded it) cost as much as they touch. See [`group`].
 
 use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
 pub(super) use contenders::{Counting, Heard};
@@ -25,7 +25,7 @@ mod tournament;
 #[cfg(test)]
 mod worlds;
 
-/// How long the medium must be idle before the contenders of one category count slots.
+/// Time for which the medium must be idle before the contenders of one category count slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     /// DIFS for DCF, AIFS of the category for EDCA.
@@ -44,9 +44,9 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    /// Radios on a medium that has been idle since time zero, with a contender for each of
-    /// `access`; `hearers` says who senses each, itself left out, and `varies` whether that is to
-    /// change.
+    /// Makes radios on a medium that has been idle since time zero, with a contender for each of
+    /// `access`; `hearers` lists the radios that sense each, itself left out, and `varies` says
+    /// whether that is to change.
     pub(super) fn new(
         slot: Duration,
         counting: Counting,
@@ -90,7 +90,8 @@ impl Contention {
         contention
     }
 
-    /// Who senses `from` from now on; while it is silent, and only where that is to change.
+    /// Sets the radios that sense `from` from now on; while it is silent, and only where that is to
+    /// change.
     pub(super) fn set_reach(&mut self, from: u32, hearers: &[u32]) {
         let radios = hearers.iter().chain([&from]);
         let mut reached: Vec<u32> = radios.map(|radio| self.all.group[*radio as usize]).collect();
@@ -112,7 +113,7 @@ impl Contention {
         self.group_of(radio).states[self.all.state[radio as usize] as usize].nav
     }
 
-    /// Whether the radio hears nothing at all, NAV aside.
+    /// Returns whether the radio senses nothing at all, NAV aside.
     pub(super) fn is_quiet(&self, radio: u32) -> bool {
         self.group_of(radio).heard == 0
     }
@@ -129,8 +130,8 @@ impl Contention {
         }
     }
 
-    /// `from` ends its transmission. To those who sense it that was what `except` says, each
-    /// radio once, and `heard` to the others; to `from` itself, nothing.
+    /// Ends a transmission of `from`. It was received as `except` says, each radio once, and as
+    /// `heard` by the other radios that sense it; `from` itself receives nothing.
     pub(super) fn end(
         &mut self,
         from: u32,
@@ -151,7 +152,7 @@ impl Contention {
         }
     }
 
-    /// Nothing followed an RTS: radios that have heard nothing since free the medium that it
+    /// Nothing followed an RTS: radios that have received nothing since free the medium that it
     /// reserved (clause 10.3.2.4).
     pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
         for group in &mut self.groups {
@@ -283,7 +284,7 @@ impl Contention {
         group.set_end(&mut self.all, contender, end);
     }
 
-    /// When this contender's backoff ends, if all stays idle.
+    /// Returns the time at which this contender's backoff ends, if all stays idle.
     pub(super) fn access_of(&self, contender: u32) -> Option<Instant> {
         let (radio, category) = self.all.split(contender);
         let group = self.group_of(radio);
@@ -314,7 +315,7 @@ fn each_alone(radios: usize) -> Vec<Vec<u32>> {
     (0..radios as u32).map(|radio| vec![radio]).collect()
 }
 
-/// Groups radios by the transmitters they hear, each counted among those that hear it.
+/// Groups radios by the transmitters that they sense, each counted among those that sense it.
 fn group_by_ear(hearers: &[Box<[u32]>]) -> Vec<Vec<u32>> {
     let words = hearers.len().div_ceil(64);
     let mut ears = vec![0_u64; hearers.len() * words];

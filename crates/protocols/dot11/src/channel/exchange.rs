@@ -26,14 +26,14 @@ impl<P: Copy> Channel<P> {
         self.edca[(contender % self.contention.categories()) as usize]
     }
 
-    /// Whether this contender sends its radio's beacons: the most urgent.
+    /// Whether this contender sends its radio's beacons: the highest priority.
     fn sends_beacons(&self, contender: u32) -> bool {
         let categories = self.contention.categories();
         contender % categories == categories - 1
     }
 
-    /// Lets the contender contend for what it sends next, if it has anything and is free. A
-    /// beacon that is due goes first. Frames that the rest of a TXOP has time for go at once.
+    /// Lets the contender contend for its next frame, if it has any and is free. A beacon that is
+    /// due goes first. Frames that the rest of a TXOP has time for go at once.
     pub(super) fn load_next(&mut self, contender: u32, now: Instant) {
         let radio = self.radio_of(contender);
         let beacons = self.sends_beacons(contender);
@@ -115,7 +115,7 @@ impl<P: Copy> Channel<P> {
         }
     }
 
-    /// Decides what the next PPDU holds, so that it and its response end within `left`.
+    /// Chooses the contents of the next PPDU, so that it and its response end within `left`.
     fn form(&mut self, contender: u32, left: Option<Duration>) {
         let (phy, limits) = (self.config.phy, self.config.aggregation);
         let mode = self.contenders[contender as usize].batch.mode;
@@ -161,8 +161,8 @@ impl<P: Copy> Channel<P> {
         self.schedule(now + self.config.phy.sifs(), Due::Respond(data));
     }
 
-    /// Backoffs ended: of each radio the most urgent contender sends, and for the others that is
-    /// a collision (clause 10.23.2.4). Contenders come in order.
+    /// Handles ended backoffs: of each radio the contender of the highest priority sends, and for
+    /// the others that is a collision (clause 10.23.2.4). Contenders come in order.
     pub(super) fn start(&mut self, contenders: &[u32], now: Instant) {
         debug_assert!(contenders.windows(2).all(|two| two[0] < two[1]), "{contenders:?}");
         for (i, &contender) in contenders.iter().enumerate() {
@@ -183,7 +183,7 @@ impl<P: Copy> Channel<P> {
         }
     }
 
-    /// Sends what the contender serves, or the RTS or CTS that goes before it.
+    /// Sends the contender's frames, or the RTS or CTS that goes before them.
     fn transmit_own(&mut self, contender: u32, now: Instant) {
         self.contention.withdraw(contender);
         let (radio, txop) = (self.radio_of(contender), self.edca(contender).txop);
@@ -322,7 +322,7 @@ impl<P: Copy> Channel<P> {
         }
     }
 
-    /// The radio's own frame left the air: what does it wait for now?
+    /// Handles the end of the radio's own frame: chooses the response to wait for.
     pub(super) fn sent(&mut self, tx: &Transmission, received: bool, now: Instant) {
         let await_response = match tx.kind {
             FrameKind::Cts if tx.to == tx.from => return self.follow(tx.from, now),
@@ -347,7 +347,7 @@ impl<P: Copy> Channel<P> {
         self.schedule(now + timeout, Due::Timeout(tx.from, attempt));
     }
 
-    /// `to` decoded a broadcast frame. A beacon tells the host nothing.
+    /// `to` decoded a broadcast frame. A beacon is not reported to the host.
     pub(super) fn deliver_broadcast(&mut self, tx: &Transmission, to: u32) {
         if tx.kind != FrameKind::Data {
             return;
@@ -408,8 +408,8 @@ impl<P: Copy> Channel<P> {
         self.complete(radio, now);
     }
 
-    /// Tells the rate control how many MPDUs of the PPDU under way arrived, as far as its sender
-    /// knows.
+    /// Reports to the rate control the number of MPDUs of the present PPDU that arrived, as far as
+    /// its sender knows.
     fn tell_rates(&mut self, contender: u32, answered: bool, now: Instant) {
         let radio = self.radio_of(contender);
         let mac = &mut self.macs[radio as usize];
@@ -420,7 +420,7 @@ impl<P: Copy> Channel<P> {
         rates.hear(to.0, sent, if answered { arrived as u32 } else { 0 }, now);
     }
 
-    /// A frame that nobody acknowledges has been sent.
+    /// Ends a frame that needs no acknowledgement.
     fn conclude_unanswered(&mut self, radio: u32, now: Instant) {
         let contender = self.macs[radio as usize].turn;
         for frame in self.contenders[contender as usize].batch.on_air() {
@@ -460,8 +460,8 @@ impl<P: Copy> Channel<P> {
         self.retry(contender, is_long, now);
     }
 
-    /// Doubles CW and tries again, or gives up what is at either retry limit (clause 10.3.4.4).
-    /// What is left of a batch then begins as after a success (clause 10.23.2.2).
+    /// Doubles CW and tries again, or drops frames at either retry limit (clause 10.3.4.4). The
+    /// rest of a batch then begins as after a success (clause 10.23.2.2).
     fn retry(&mut self, contender: u32, is_long: bool, now: Instant) {
         // Without a frame sent, an internal collision, nothing of the batch has failed.
         let own = &self.contenders[contender as usize];
@@ -477,7 +477,7 @@ impl<P: Copy> Channel<P> {
         self.double_cw(contender, now);
     }
 
-    /// Doubles CW and contends for what is served.
+    /// Doubles CW and contends for the present frames.
     pub(super) fn double_cw(&mut self, contender: u32, now: Instant) {
         let Edca { cw_min, cw_max, .. } = self.edca(contender);
         let own = &mut self.contenders[contender as usize];
@@ -498,7 +498,7 @@ impl<P: Copy> Channel<P> {
         self.release(turn, now);
     }
 
-    /// What was served is over, one way or the other: CW goes back to its least, and a backoff
+    /// Ends the service of frames, one way or the other: CW goes back to its minimum, and a backoff
     /// follows even if nothing waits (clause 10.3.4.3).
     pub(super) fn release(&mut self, contender: u32, now: Instant) {
         let cw_min = self.edca(contender).cw_min;

@@ -1,4 +1,4 @@
-//! What a channel is told and what it tells.
+//! Inputs and outputs of a channel.
 
 use crate::{
     AccessCategory, Aggregation, Capabilities, DeliverySlope, Edca, Fading, GilbertElliott, Mode,
@@ -11,13 +11,13 @@ use fairwave_units::{Db, Dbm, Duration, Hertz, Instant, Metres};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RadioId(pub u32);
 
-/// How frames get lost besides collisions.
+/// Losses of frames besides collisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ErrorModel {
     /// By signal to interference and noise, through [`crate::success`].
     Snr,
-    /// Each frame independently at its addressed receiver. A frame overlapped by what the
-    /// receiver senses survives only by capture.
+    /// Each frame independently at its addressed receiver. A frame that overlaps other energy at
+    /// the receiver survives only by capture.
     Rate {
         /// For data frames, each attempt.
         data: f64,
@@ -32,7 +32,7 @@ pub enum ErrorModel {
     Slope(DeliverySlope),
 }
 
-/// What holds for the whole channel.
+/// Parameters of the whole channel.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The PHY.
@@ -45,15 +45,15 @@ pub struct Config {
     pub noise_figure: Db,
     /// Level from which a transmission makes the medium busy and can be received.
     pub carrier_sense: Dbm,
-    /// Least SINR for detecting a preamble; `None` detects all above `carrier_sense`.
+    /// Minimum SINR for detecting a preamble; `None` detects all above `carrier_sense`.
     pub preamble_detection: Option<Db>,
-    /// How much stronger a later frame must be to take over a receiver; `None`: it never does.
+    /// Excess in level by which a later frame takes over a receiver; `None`: it never does.
     pub capture: Option<Db>,
     /// Frame errors besides collisions.
     pub errors: ErrorModel,
-    /// How levels vary from frame to frame; `None`: they do not.
+    /// Variation of levels from frame to frame; `None`: none.
     pub fading: Option<Fading>,
-    /// How path losses of pairs differ; `None`: by distance only.
+    /// Variation of path losses between pairs; `None`: by distance only.
     pub shadowing: Option<Shadowing>,
     /// PSDUs of at least this many bytes are preceded by RTS/CTS.
     pub rts_threshold: Option<u32>,
@@ -63,9 +63,9 @@ pub struct Config {
     pub long_retry_limit: u32,
     /// Interval between the beacons of a radio that sends them.
     pub beacon_interval: Option<Duration>,
-    /// Parameters of the four access categories, the least urgent first; `None` is DCF.
+    /// Parameters of the four access categories, from the lowest priority; `None` is DCF.
     pub edca: Option<[Edca; 4]>,
-    /// What an A-MPDU may hold; `None` sends one MPDU at a time.
+    /// Limits of an A-MPDU; `None` sends one MPDU at a time.
     pub aggregation: Option<Aggregation>,
     /// The mode of a CTS to itself with which a radio announces each OFDM frame to stations of
     /// 802.11b (clause 10.3.2.14); `None` sends none.
@@ -108,16 +108,16 @@ impl Config {
 pub struct RadioConfig {
     /// Its name: part of the names of its random streams.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub position: (Metres, Metres),
-    /// Where it goes, instead of standing at `position`.
+    /// Its path, instead of standing at `position`.
     pub path: Option<Path>,
-    /// SNR of frames between it, a station, and the access points of the channel, instead of
-    /// what follows from places, power and shadowing. Fading comes on top.
+    /// SNR of frames between it, a station, and the access points of the channel, instead of the
+    /// SNR from places, power and shadowing. Fading comes on top.
     pub snr_trace: Option<SnrTrace>,
-    /// How it chooses the modes of its data frames; `None` takes those that the host sets.
+    /// Choice of the modes of its data frames; `None` takes the modes that the host sets.
     pub rates: Option<RateChoice>,
-    /// What it can send and receive.
+    /// Its capabilities to send and receive.
     pub capabilities: Capabilities,
     /// Whether it may leave the channel and come back.
     pub roams: bool,
@@ -127,26 +127,26 @@ pub struct RadioConfig {
     pub is_access_point: bool,
 }
 
-/// How a radio chooses its rates.
+/// A radio's choice of its rates.
 #[derive(Clone, Debug)]
 pub struct RateChoice {
     /// The algorithm; each receiver gets a state of its own.
     pub algorithm: rate_control::Algorithm,
-    /// The first frame's mode, where both ends can use it; `None` leaves it to the algorithm.
-    /// The modes to choose from are those that both ends can use.
+    /// The first frame's mode, where both ends can use it; `None` leaves it to the algorithm. It
+    /// chooses among the modes that both ends can use.
     pub initial: Option<Mode>,
 }
 
-/// How much airtime a radio takes over from its host. A frame is taken while what waits for the
-/// same receiver in the same category is below `low`; or below `high`, if all that the radio has
-/// is below `threshold`.
+/// Airtime that a radio takes over from its host. A frame is taken while the waiting frames for the
+/// same receiver in the same category are below `low`; or below `high`, if all frames of the radio
+/// are below `threshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirtimeLimits {
     /// Airtime for one receiver and category that a busy radio takes.
     pub low: Duration,
     /// The same for a radio that has little to send.
     pub high: Duration,
-    /// What the radio has in all from which on it counts as busy.
+    /// Total airtime of the radio's frames from which on it counts as busy.
     pub threshold: Duration,
 }
 
@@ -167,23 +167,23 @@ pub struct Mpdu<P> {
     /// Length in bytes with MAC header and FCS: [`crate::DATA_OVERHEAD_BYTES`] over the packet,
     /// and [`crate::QOS_BYTES`] where there is EDCA.
     pub bytes: u32,
-    /// How it is sent; must be one of the PHY's modes. A radio with [`RadioConfig::rates`]
-    /// chooses anew for each attempt.
+    /// Its mode; must be one of the PHY's modes. A radio with [`RadioConfig::rates`] chooses anew
+    /// for each attempt.
     pub mode: Mode,
-    /// How urgent it is; all are the same under DCF.
+    /// Its access category; all are the same under DCF.
     pub category: AccessCategory,
     /// The host's payload.
     pub payload: P,
 }
 
-/// What a host tells the channel.
+/// Inputs of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input<P> {
     /// A radio's next frame. Only when [`Channel::is_ready`] or [`Channel::has_room`].
     Send(RadioId, Mpdu<P>),
 }
 
-/// What became of a frame.
+/// Fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Acknowledged, or broadcast.
@@ -192,7 +192,7 @@ pub enum Fate {
     RetryLimit,
 }
 
-/// What the channel tells its host.
+/// Events of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output<P> {
     /// A frame was decoded for the first time by `to`.
@@ -210,7 +210,7 @@ pub enum Output<P> {
         radio: RadioId,
         /// The frame's payload.
         payload: P,
-        /// What became of it.
+        /// Its fate.
         fate: Fate,
     },
 }
@@ -238,7 +238,7 @@ pub enum FrameKind {
 /// of a PPDU follow each other and have its start and airtime.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameReport<P> {
-    /// When its PPDU began.
+    /// Start of its PPDU.
     pub start: Instant,
     /// Its PPDU's time on the air.
     pub airtime: Duration,
@@ -248,11 +248,11 @@ pub struct FrameReport<P> {
     pub from: RadioId,
     /// Receiver; `None` for broadcast. A CTS may be to its own transmitter.
     pub to: Option<RadioId>,
-    /// How it was sent.
+    /// Its transmission mode.
     pub mode: Mode,
     /// Level at the receiver (at the strongest hearer for broadcast).
     pub signal: Dbm,
-    /// What its Duration field reserved.
+    /// Reservation of its Duration field.
     pub reserved: Duration,
     /// Sequence number of a data or beacon frame.
     pub sequence: u16,
@@ -266,7 +266,7 @@ pub struct FrameReport<P> {
     pub category: Option<AccessCategory>,
     /// Place of a data frame.
     pub place: Option<Place>,
-    /// What a BlockAck says; of a BlockAckReq, from which MPDU on it asks.
+    /// Content of a BlockAck; of a BlockAckReq, the first MPDU that it asks for.
     pub scoreboard: Option<Scoreboard>,
 }
 

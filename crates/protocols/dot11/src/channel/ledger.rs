@@ -1,4 +1,4 @@
-//! What is counted of frames, by transmitter and receiver.
+//! Counts of frames, by transmitter and receiver.
 
 use super::air::{BROADCAST, Transmission};
 use super::pairs::Pairs;
@@ -7,8 +7,7 @@ use fairwave_trace::PairSample;
 use fairwave_units::Duration;
 
 impl<P: Copy> Channel<P> {
-    /// What a radio has sent to each receiver that it has sent anything to; `None`, which is last,
-    /// is everybody.
+    /// Transmissions of a radio to each of its receivers; `None`, which is last, is broadcast.
     pub fn pairs(&self, radio: RadioId) -> impl Iterator<Item = (Option<RadioId>, PairSample)> {
         let Pairs { list, everybody, .. } = &self.macs[radio.0 as usize].pairs;
         let named = list.iter().map(|pair| (Some(RadioId(pair.to)), pair));
@@ -20,7 +19,7 @@ impl<P: Copy> Channel<P> {
         })
     }
 
-    /// Counts a frame that goes on the air and takes `airtime`.
+    /// Counts a frame that begins on the air and takes `airtime`.
     pub(super) fn note_sent(&mut self, tx: &Transmission, airtime: Duration) {
         let mac = &mut self.macs[tx.from as usize];
         let to = if tx.to == tx.from {

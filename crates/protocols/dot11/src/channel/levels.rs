@@ -1,9 +1,9 @@
 //! Levels between the radios of a channel, and how they vary.
 //!
-//! A mean level is transmit power less path loss and shadowing, or what a trace of measured SNR
-//! says. Where radios move or traces run, the levels of a transmitter's frames are computed anew
-//! when it begins one, at most every 10 ms; nothing is scheduled for it. Fading comes on top of
-//! the mean for the one frame that a receiver decodes: carrier sense, preambles that compete and
+//! A mean level is transmit power less path loss and shadowing, or the value of a trace of measured
+//! SNR. Where radios move or traces run, the levels of a transmitter's frames are computed anew
+//! when it begins one, at most every 10 ms; nothing is scheduled for it. Fading comes on top of the
+//! mean for the one frame that a receiver decodes: carrier sense, preambles that compete and
 //! interference are computed from means, as a radio averages them too.
 
 use super::{Config, RadioConfig};
@@ -12,7 +12,8 @@ use crate::shadowing::ShadowingLink;
 use crate::{Path, SnrTrace, propagation};
 use fairwave_units::{Db, Dbm, Instant, Metres, Seed, math};
 
-/// How often at most the levels of a moving transmitter are computed: walking makes 15 mm.
+/// Minimum interval between computations of the levels of a moving transmitter: walking makes 15
+/// mm.
 const TICK_NANOS: u64 = 10_000_000;
 
 /// The tick of a row that is to be computed before it is used.
@@ -27,7 +28,7 @@ pub(super) struct Levels {
     varying: Option<Box<Varying>>,
 }
 
-/// What makes levels vary.
+/// Causes of varying levels.
 #[derive(Debug)]
 struct Varying {
     geometry: Geometry,
@@ -44,7 +45,7 @@ struct Varying {
     names: Vec<String>,
 }
 
-/// What mean levels follow from.
+/// Inputs of mean levels.
 #[derive(Debug)]
 struct Geometry {
     config: Config,
@@ -82,13 +83,15 @@ impl Levels {
         &self.mean_mw[from as usize * self.radios..][..self.radios]
     }
 
-    /// Level in milliwatts at which `to` receives what `from` began to send at `start`.
+    /// Returns the level in milliwatts at which `to` receives the frame that `from` began to send
+    /// at `start`.
     pub(super) fn received(&mut self, from: u32, to: u32, start: Instant) -> f64 {
         let mean = self.mean(from, to);
         self.varying.as_mut().map_or(mean, |varying| mean * varying.gain(from, to, start))
     }
 
-    /// Whether what is received is always the mean, so that it can be judged for all at once.
+    /// Returns whether the received level is always the mean, so that it can be judged for all at
+    /// once.
     pub(super) fn is_steady(&self) -> bool {
         self.varying.as_ref().is_none_or(|v| v.fading.is_empty() && !v.may_leave)
     }
@@ -127,8 +130,8 @@ impl Levels {
         true
     }
 
-    /// `from` begins a transmission: brings its levels up to date. Whether they, or who is
-    /// present, may have changed.
+    /// Updates the levels of `from`, which begins a transmission. Returns whether they, or the set
+    /// of present radios, may have changed.
     pub(super) fn refresh(&mut self, from: u32, now: Instant) -> bool {
         let Some(varying) = &mut self.varying else { return false };
         let from = from as usize;
@@ -142,8 +145,8 @@ impl Levels {
         true
     }
 
-    /// Mean level at `to` of a transmission of `from` at `now`, whether or not both are on the
-    /// channel: what a station measures of the beacons of an access point.
+    /// Returns the mean level at `to` of a transmission of `from` at `now`, whether or not both are
+    /// on the channel: a station's measurement of the beacons of an access point.
     pub(super) fn measure(&self, from: u32, to: u32, now: Instant) -> Dbm {
         match &self.varying {
             Some(varying) => varying.geometry.level(from as usize, to as usize, now),

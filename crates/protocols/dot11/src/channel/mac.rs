@@ -1,4 +1,4 @@
-//! What a radio and its contenders remember of their frames.
+//! State of a radio and its contenders for their frames.
 
 use super::pairs::Pairs;
 use super::rates::Rates;
@@ -9,7 +9,7 @@ use fairwave_trace::StationSample;
 use fairwave_units::{Instant, Seed, Stream};
 use std::collections::VecDeque;
 
-/// Where a radio stands with its current exchange.
+/// State of a radio's present exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Nothing to send, or counting its backoff down.
@@ -46,9 +46,9 @@ pub(super) struct Mac {
     pub(super) exchange_end: Instant,
     /// Time at which the last A-MPDU for this radio ended of which it decoded something.
     pub(super) ampdu_end: Option<Instant>,
-    /// How much airtime it takes over from its host; `None`: as many frames as fill a PPDU.
+    /// Airtime that it takes over from its host; `None`: as many frames as fill a PPDU.
     pub(super) airtime_limits: Option<AirtimeLimits>,
-    /// Chooses modes of data frames; `None` takes those that the host sets.
+    /// Chooses modes of data frames; `None` takes the modes that the host sets.
     pub(super) rates: Option<Rates>,
     pub(super) capabilities: Capabilities,
 }
@@ -95,7 +95,7 @@ impl Mac {
     }
 }
 
-/// What a contender is about to send or sending.
+/// Frames that a contender is about to send or sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Serving {
     Nothing,
@@ -122,9 +122,9 @@ pub(super) struct Frame<P> {
     pub(super) delivered: bool,
     /// Whether its sender is done with it: acknowledged, or given up.
     pub(super) settled: bool,
-    /// Whether it was given up and the host has not been told yet.
+    /// Whether it was dropped and the host has not been notified yet.
     pub(super) lost: bool,
-    /// How often it was put on the air.
+    /// Number of its transmissions.
     pub(super) transmissions: u32,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct Batch<P> {
     /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
     pub(super) is_sample: bool,
     pub(super) frames: VecDeque<Frame<P>>,
-    /// How many frames from the front the PPDU under way covers, settled ones included.
+    /// Number of frames from the front that the present PPDU covers, settled ones included.
     pub(super) sending: usize,
     /// For each MPDU of that PPDU: the frame after it, and where it ends in bytes.
     pub(super) ends: Vec<(usize, u32)>,
@@ -163,7 +163,7 @@ impl<P> Batch<P> {
         self.frames.iter_mut().take(self.sending).filter(|frame| !frame.settled)
     }
 
-    /// The PPDU under way goes on the air. How many of its MPDUs were there before.
+    /// Puts the present PPDU on the air. Returns the number of its MPDUs that were there before.
     pub(super) fn note_transmission(&mut self) -> u64 {
         let (mut from, mut retries) = (0, 0);
         for &(end, _) in &self.ends {
@@ -187,7 +187,7 @@ impl<P> Batch<P> {
         self.frames.iter().find(|frame| !frame.settled)
     }
 
-    /// Whether nothing of what was taken together with it was sent yet.
+    /// Returns whether no frame taken together with it was sent yet.
     pub(super) fn is_fresh(&self) -> bool {
         !self.is_rest && self.frames.front().is_none_or(|frame| frame.sequence.is_none())
     }
@@ -243,7 +243,7 @@ impl<P> Contender<P> {
         self.backoff.below(u64::from(self.cw) + 1) as u32
     }
 
-    /// Gives up what it serves; frames that nobody has got are added to `payloads`.
+    /// Drops the present frames; those without a receiver that has them are added to `payloads`.
     pub(super) fn leave(&mut self, cw_min: u32, payloads: &mut Vec<P>) {
         self.serving = Serving::Nothing;
         self.cw = cw_min;
@@ -263,8 +263,8 @@ impl<P> Contender<P> {
         number
     }
 
-    /// Takes a frame over; the first of a batch decides where it goes and how. `room` tells the
-    /// most bytes of a PPDU in a mode.
+    /// Takes a frame over; the first of a batch sets its receiver and mode. `room` gives the
+    /// maximum bytes of a PPDU in a mode.
     pub(super) fn push(&mut self, mpdu: Mpdu<P>, room: impl FnOnce(Mode) -> u32) {
         let batch = &mut self.batch;
         if batch.frames.is_empty() {

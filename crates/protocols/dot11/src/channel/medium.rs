@@ -1,4 +1,4 @@
-//! From a transmission's start to what each radio in range made of it.
+//! From a transmission's start to its reception by each radio in range.
 
 use super::air::{BROADCAST, Reception, Transmission};
 use super::contention::Heard;
@@ -26,7 +26,7 @@ impl<P: Copy> Channel<P> {
         self.schedule(tx.end, Due::End(tx.id));
     }
 
-    /// A transmission ends: every radio in range learns what it was.
+    /// Ends a transmission: every radio in range gets its reception.
     pub(super) fn finish(&mut self, id: u64, now: Instant) {
         let tx = self.air.end(id);
         let hearers = self.air.take_hearers(tx.from);
@@ -67,8 +67,8 @@ impl<P: Copy> Channel<P> {
         addressed || (for_all && !hearers.is_empty())
     }
 
-    /// Decides for each hearer what `tx` was to it; whether the addressed one decoded it, or
-    /// for broadcast any.
+    /// Decides the reception of `tx` at each radio in range; returns whether the addressed one
+    /// decoded it, or for broadcast any.
     fn receive_each(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
         let mut receptions = core::mem::take(&mut self.receptions);
         let macs = &mut self.macs;
@@ -102,7 +102,7 @@ impl<P: Copy> Channel<P> {
         received
     }
 
-    /// Tells the contenders what `tx` was to each radio: what it was to most, and the others.
+    /// Passes the receptions of `tx` to the contenders: the common one, and the exceptions.
     fn end_for_each(
         &mut self,
         tx: &Transmission,

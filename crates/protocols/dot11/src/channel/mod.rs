@@ -1,9 +1,9 @@
 //! One radio channel with everything on it, as one machine.
 //!
-//! The distributed coordination function (802.11-2020 clause 10.3) of all radios of a channel
-//! runs here together: a host hands in MPDUs and hears what was delivered and what became of
-//! each, and sees a single deadline. Carrier sense, NAV, EIFS and receptions are kept per
-//! radio, so hidden stations, capture and the near-far effect come out by themselves.
+//! The distributed coordination function (802.11-2020 clause 10.3) of all radios of a channel runs
+//! here together: a host hands in MPDUs, gets deliveries and the fate of each, and sees a single
+//! deadline. Carrier sense, NAV, EIFS and receptions are kept per radio, so hidden stations,
+//! capture and the near-far effect come out by themselves.
 //!
 //! Not modelled: propagation delay (13 ns at 4 m), the time a receiver needs to notice a busy
 //! medium within a slot, fragmentation, power save.
@@ -115,7 +115,7 @@ pub struct Channel<P> {
     outputs: VecDeque<Output<P>>,
     reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
-    /// For reports: what each radio's last BlockAck said.
+    /// For reports: the content of each radio's last BlockAck.
     scoreboards: Vec<Scoreboard>,
     /// For reports: which MPDUs of the A-MPDU that has just ended arrived; none if all did.
     arrivals: Vec<bool>,
@@ -228,8 +228,8 @@ impl<P: Copy> Channel<P> {
         self.timers.peek().map(|Reverse(timer)| timer.at)
     }
 
-    /// Handles everything due at `now`. Starts come last and together, so that radios whose
-    /// backoff ends in the same slot collide instead of hearing each other.
+    /// Handles everything due at `now`. Starts come last and together, so that radios whose backoff
+    /// ends in the same slot collide instead of sensing each other.
     fn step(&mut self, now: Instant) {
         while let Some(Reverse(timer)) = self.timers.peek().copied().filter(|t| t.0.at <= now) {
             self.timers.pop();

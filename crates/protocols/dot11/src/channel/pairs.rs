@@ -1,10 +1,10 @@
-//! What each radio sends to each receiver: frames, modes and airtime.
+//! Transmissions of each radio to each receiver: frames, modes and airtime.
 
 use super::air::{BROADCAST, Transmission};
 use crate::Mode;
 use fairwave_trace::PairSample;
 
-/// What a radio has sent to one receiver.
+/// Transmissions of a radio to one receiver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pair {
     /// The receiver.
@@ -15,7 +15,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Counts a data PPDU, of whose MPDUs so many were on the air before.
+    /// Counts a data PPDU, of whose MPDUs this number was on the air before.
     pub(super) fn note_data(&mut self, tx: &Transmission, retries: u64) {
         let Self { sums, last, .. } = self;
         sums.ppdus += 1;
@@ -38,7 +38,7 @@ pub(super) struct Pairs {
     /// For each radio up to the last one of the list: its place there, or [`NOWHERE`]. Stations,
     /// which send to the access point only, are many, so that not every radio has all others.
     places: Vec<u32>,
-    /// What was sent to everybody.
+    /// Returns the broadcasts.
     pub(super) everybody: Pair,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Pairs {
 const NOWHERE: u32 = u32::MAX;
 
 impl Pairs {
-    /// What was sent to a receiver.
+    /// Returns the transmissions to a receiver.
     pub(super) fn with(&mut self, to: u32) -> &mut Pair {
         if to == BROADCAST {
             return &mut self.everybody;

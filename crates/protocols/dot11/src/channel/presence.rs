@@ -1,4 +1,4 @@
-//! Radios that come and go: what a handover needs of a channel.
+//! Radios that come and go, for handovers.
 
 use super::mac::Phase;
 use super::{Channel, RadioId};
@@ -10,7 +10,7 @@ impl<P: Copy> Channel<P> {
     /// exchange; that takes
     /// some milliseconds at most, so ask again.
     ///
-    /// An absent radio neither sends nor hears. What was on the air when it left passes it by.
+    /// An absent radio neither sends nor receives. Frames on the air when it left pass it by.
     pub fn leave(&mut self, radio: RadioId) -> Option<Vec<P>> {
         if self.macs[radio.0 as usize].phase != Phase::Waiting {
             return None;
@@ -26,26 +26,27 @@ impl<P: Copy> Channel<P> {
         Some(payloads)
     }
 
-    /// A radio that roams neither hears nor is heard from now on, and goes on trying to send what
-    /// it has: frames are given up at their retry limit. [`Channel::leave`] ends that.
+    /// Takes a radio that roams off the air: it neither receives nor is received from now on, and
+    /// continues to try to send its frames: they are dropped at their retry limit.
+    /// [`Channel::leave`] ends that.
     pub fn part(&mut self, radio: RadioId) {
         self.air.set_present(radio.0, false);
     }
 
-    /// Puts a radio that roams on the channel. It hears what begins from now on.
+    /// Puts a radio that roams on the channel. It receives frames that begin from now on.
     pub fn join(&mut self, radio: RadioId) {
         self.air.set_present(radio.0, true);
     }
 
-    /// Puts a radio elsewhere, whatever its path was. What is on the air is received as it was
-    /// sent. False, and nothing is done, where no radio of the channel has a path on which it
+    /// Puts a radio elsewhere, whatever its path was. Frames on the air are received as they were
+    /// sent. Returns false, and does nothing, where no radio of the channel has a path on which it
     /// moves or is [steered](crate::Path::steered): then all levels are constant.
     pub fn place(&mut self, radio: RadioId, position: (Metres, Metres)) -> bool {
         self.air.levels.place(radio.0, position)
     }
 
-    /// Mean level at which `to` would receive `from` at `now`, on the channel or not: what a
-    /// station learns from the beacons of an access point.
+    /// Returns the mean level at which `to` would receive `from` at `now`, on the channel or not: a
+    /// station's measurement of the beacons of an access point.
     pub fn measure(&self, from: RadioId, to: RadioId, now: Instant) -> Dbm {
         self.air.levels().measure(from.0, to.0, now)
     }

@@ -30,7 +30,7 @@ struct Link {
     chosen: usize,
 }
 
-/// A receiver: its name and what it can receive.
+/// A receiver: its name and its capabilities.
 pub(super) type Peer<'a> = (&'a str, Capabilities);
 
 impl Rates {
@@ -70,7 +70,7 @@ impl Rates {
         (link.modes[rate], is_sample)
     }
 
-    /// The mode in which most frames for `to` are sent now; `None` before the first.
+    /// Returns the most used mode of frames for `to`; `None` before the first.
     pub(super) fn current(&self, to: u32) -> Option<Mode> {
         self.links.get(&to).map(|link| link.modes[link.control.current()])
     }
@@ -84,7 +84,7 @@ impl Rates {
     }
 }
 
-/// What a frame costs in each of `modes`.
+/// Returns the cost of a frame in each of `modes`.
 fn costs(phy: Phy, aggregation: Option<Aggregation>, modes: &[Mode]) -> Vec<Rate> {
     let mut group = 0;
     let mut costs: Vec<Rate> = Vec::with_capacity(modes.len());

@@ -1,4 +1,4 @@
-//! Reports of frames, for those who want to see each of them.
+//! Reports of single frames, for hosts that want them.
 
 use super::air::{BROADCAST, Transmission};
 use super::{Channel, FrameKind, FrameReport, RadioId};
@@ -8,7 +8,7 @@ use fairwave_trace::{Place, Scoreboard};
 use fairwave_units::Dbm;
 
 impl<P: Copy> Channel<P> {
-    /// Whether every frame is to be reported as an event; off until said.
+    /// Whether every frame is to be reported as an event; off by default.
     pub fn report_frames(&mut self, on: bool) {
         self.reports_frames = on;
         let radios = if on { self.macs.len() } else { 0 };
@@ -24,8 +24,8 @@ impl<P: Copy> Channel<P> {
         Dbm(levels.fold(f64::NEG_INFINITY, f64::max).max(-200.0))
     }
 
-    /// Notes what `from` is about to say of the MPDUs of `to` in a BlockAck: when that is
-    /// reported, `to` has learnt it and gone on.
+    /// Records the content of the BlockAck that `from` is about to send on the MPDUs of `to`: when
+    /// that is reported, `to` has processed it and moved on.
     pub(super) fn note_scoreboard(&mut self, from: u32, to: u32) {
         if !self.reports_frames {
             return;
@@ -46,7 +46,7 @@ impl<P: Copy> Channel<P> {
         self.scoreboards[from as usize] = Scoreboard { start, arrived, is_long };
     }
 
-    /// Reports what went over the air in `tx`.
+    /// Reports the frames of `tx`.
     pub(super) fn report(&mut self, tx: &Transmission, signal: Dbm, received: bool) {
         let of_turn = |radio: u32| self.macs[radio as usize].turn;
         let beacon = self.contenders[of_turn(tx.from) as usize].sequence + 4095;
@@ -91,7 +91,7 @@ impl<P: Copy> Channel<P> {
         AccessCategory::ALL.get(index as usize).copied()
     }
 
-    /// Reports every payload of a data PPDU; `report` holds what they have in common.
+    /// Reports every payload of a data PPDU; `report` holds the common fields.
     fn report_data(&mut self, tx: &Transmission, contender: u32, mut report: FrameReport<P>) {
         let batch = &mut self.contenders[contender as usize].batch;
         let mpdus = batch.ends.len();

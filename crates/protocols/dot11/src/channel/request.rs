@@ -1,9 +1,10 @@
-//! BlockAckReqs: a sender asks what arrived, and tells from which MPDU on it still sends
-//! (802.11-2020 clauses 9.3.1.7 and 10.25.6).
+//! BlockAckReqs: a sender asks for the received MPDUs, and states the first MPDU that it still
+//! sends (802.11-2020 clauses 9.3.1.7 and 10.25.6).
 //!
 //! A BlockAckReq contends like a data frame, goes out in the mode of a response and without RTS,
-//! and has attempts of its own. One that is given up leaves things as if it had never been due:
-//! MPDUs whose fate is unknown are retransmitted, and the receiver hands up what it held back.
+//! and has attempts of its own. One that is dropped leaves things as if it had never been due:
+//! MPDUs whose fate is unknown are retransmitted, and the receiver hands up the frames that it held
+//! back.
 
 use super::{Channel, Fate, FrameKind, Output, RadioId};
 use crate::phy::BLOCK_ACK_REQ_BYTES;
@@ -17,7 +18,7 @@ impl<P: Copy> Channel<P> {
         self.config.aggregation.filter(|limits| addressed && limits.mpdus > 1)
     }
 
-    /// Whether a BlockAckReq is to tell the receiver of MPDUs that were given up.
+    /// Whether a BlockAckReq is to report dropped MPDUs to the receiver.
     pub(super) fn tells_of_drops(&self, contender: u32) -> bool {
         let agreement = self.agreement(contender);
         agreement.is_some_and(|limits| limits.request != BlockAckRequest::Never)
@@ -65,7 +66,7 @@ impl<P: Copy> Channel<P> {
         self.release(contender, now);
     }
 
-    /// The window moves on, and the host hears which frames were given up.
+    /// Moves the window, and reports the dropped frames to the host.
     fn forget_request(&mut self, contender: u32) {
         let radio = RadioId(self.radio_of(contender));
         let batch = &mut self.contenders[contender as usize].batch;

@@ -1,4 +1,4 @@
-//! What radios know of their channel beside the frames that they exchange.
+//! Radios' knowledge of their channel beside the frames that they exchange.
 
 use super::{Channel, RadioId};
 use fairwave_units::{Db, Instant};
@@ -10,9 +10,9 @@ impl<P: Copy> Channel<P> {
         self.measure(from, to, now) - self.air.noise()
     }
 
-    /// The level over noise at which `to` would receive `from` at `now`, fading included: what the
-    /// registers of a network card show. `None` if it is below carrier sense or too weak for the
-    /// preamble.
+    /// Returns the level over noise at which `to` would receive `from` at `now`, fading included,
+    /// as in the registers of a network card. `None` if it is below carrier sense or too weak for
+    /// the preamble.
     pub fn reading(&mut self, from: RadioId, to: RadioId, now: Instant) -> Option<Db> {
         let level = self.measure(from, to, now) + self.air.fading(from.0, to.0, now);
         let snr = level - self.air.noise();

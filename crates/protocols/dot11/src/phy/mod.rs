@@ -7,7 +7,7 @@ mod mode;
 use fairwave_units::{BitRate, Duration, Hertz};
 pub use mode::{Format, GuardInterval, InvalidMode, Mode, Modulation, Width};
 
-/// Which generation of the standard a cell uses.
+/// Generation of the standard of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standard {
     /// OFDM at 5 GHz, clause 17.
@@ -68,9 +68,9 @@ pub const BLOCK_ACK_BYTES: u32 = 32;
 pub const BLOCK_ACK_REQ_BYTES: u32 = 24;
 /// Length of a BlockAck with a bitmap of 256 (802.11ax-2021 clause 9.3.1.8.2).
 pub const BLOCK_ACK_256_BYTES: u32 = 56;
-/// What a data frame adds to an IP packet: 24 MAC header, 8 LLC/SNAP, 4 FCS.
+/// Additions of a data frame to an IP packet: 24 MAC header, 8 LLC/SNAP, 4 FCS.
 pub const DATA_OVERHEAD_BYTES: u32 = 36;
-/// What QoS Control adds to that.
+/// Addition of QoS Control to that.
 pub const QOS_BYTES: u32 = 2;
 /// A beacon with SSID, rates and DS parameters, in bytes.
 pub const BEACON_BYTES: u32 = 80;
@@ -78,7 +78,7 @@ pub const BEACON_BYTES: u32 = 80;
 /// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
 pub(crate) const DELIMITER_BYTES: u32 = 4;
 
-/// What an MPDU takes of an A-MPDU, padding for the next one included.
+/// Length of an MPDU in an A-MPDU, padding for the next one included.
 pub(crate) const fn in_ampdu(bytes: u32) -> u32 {
     (DELIMITER_BYTES + bytes).next_multiple_of(4)
 }
@@ -132,8 +132,8 @@ impl Phy {
         self.legacy_modes().find(|mode| mode.rate() == rate)
     }
 
-    /// Every mode of the PHY's newest format with so many streams over its whole width, by MCS;
-    /// the long guard interval, which for HE is its shortest.
+    /// Returns every mode of the PHY's newest format with this number of streams over its whole
+    /// width, by MCS; the long guard interval, which for HE is its shortest.
     pub fn modes(self, streams: u8) -> Vec<Mode> {
         if !self.is_qos() {
             return self.legacy_modes().collect();
@@ -181,15 +181,15 @@ impl Phy {
         self.sifs() + self.difs() + self.tx_time(self.lowest_mode(), ACK_BYTES)
     }
 
-    /// How long to wait for an ACK or CTS to begin (clause 10.3.2.11): SIFS + slot + the time
-    /// from the frame's start to its recognition, taken as preamble and header.
+    /// Returns the timeout of an ACK or CTS (clause 10.3.2.11): SIFS + slot + the time from the
+    /// frame's start to its recognition, taken as preamble and header.
     pub fn response_timeout(self) -> Duration {
         self.sifs() + self.slot() + self.preamble_time(self.lowest_mode())
     }
 
-    /// How long after an RTS in `mode` the data must have begun, or those who only heard the
-    /// RTS may free the medium again (clause 10.3.2.4): two SIFS, the CTS, the time to recognise
-    /// a frame, and two slots.
+    /// Returns the time after an RTS in `mode` within which the data must have begun, or radios
+    /// that only received the RTS may free the medium again (clause 10.3.2.4): two SIFS, the CTS,
+    /// the time to recognise a frame, and two slots.
     pub fn nav_timeout(self, mode: Mode) -> Duration {
         let cts = self.tx_time(self.response_mode(mode), ACK_BYTES);
         self.sifs() * 2 + cts + self.preamble_time(self.lowest_mode()) + self.slot() * 2

@@ -1,4 +1,4 @@
-//! How a frame is modulated: the formats of the standard, their MCS tables and symbol times.
+//! Modulation of a frame: the formats of the standard, their MCS tables and symbol times.
 
 use fairwave_trace::{Ppdu, PpduFormat};
 use fairwave_units::{BitRate, Duration};
@@ -68,7 +68,7 @@ pub enum Format {
     He,
 }
 
-/// How the bits of a mode are modulated, which decides its error model.
+/// Modulation of the bits of a mode, which decides its error model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
     /// Barker-spread DBPSK (1 Mbps).
@@ -88,7 +88,7 @@ pub enum Modulation {
     },
 }
 
-/// One way to send a frame: what the standard's TXVECTOR says of its rate.
+/// One way to send a frame: the part of the standard's TXVECTOR on its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode {
     format: Format,
@@ -261,7 +261,7 @@ impl Mode {
         self.guard
     }
 
-    /// How its bits are modulated.
+    /// Modulation of its bits.
     pub fn modulation(self) -> Modulation {
         let table: &[(u32, u32, u32)] = match self.format {
             Format::Dsss => return DSSS[usize::from(self.mcs)].1,

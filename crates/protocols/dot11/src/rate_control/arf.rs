@@ -9,7 +9,7 @@ use fairwave_units::Instant;
 
 /// Successes in a row before the next rate is tried.
 const SUCCESSES: u32 = 10;
-/// The most that AARF waits for.
+/// Maximum that AARF waits for.
 const MOST_SUCCESSES: u32 = 50;
 /// Failures in a row before the rate falls.
 const FAILURES: u32 = 2;

@@ -1,4 +1,4 @@
-//! What every algorithm does, and what it begins with.
+//! Common interface of the algorithms, and their inputs.
 
 use core::fmt::Debug;
 use fairwave_units::{Duration, Instant, Stream};
@@ -8,7 +8,7 @@ pub trait RateControl: Debug + Send {
     /// The rate for an attempt at a frame; `attempt` is 0 for the first, counting up.
     fn choose(&mut self, now: Instant, attempt: u32) -> Choice;
 
-    /// Index of the rate at which it would send most of its frames now.
+    /// Index of the preferred rate for frames now.
     fn current(&self) -> usize;
 
     /// An attempt at the rate with index `rate` is over: of `sent` MPDUs, `acknowledged` were.
@@ -20,9 +20,8 @@ pub trait RateControl: Debug + Send {
 pub struct Choice {
     /// Its index.
     pub rate: usize,
-    /// Whether the attempt only finds out what a rate is good for, or is the retry of such a one.
-    /// It has a single MPDU: an A-MPDU at a rate that does not work would occupy the medium for up
-    /// to 5 ms.
+    /// Whether the attempt only measures a rate, or is the retry of such a one. It has a single
+    /// MPDU: an A-MPDU at a rate that does not work would occupy the medium for up to 5 ms.
     pub is_sample: bool,
 }
 
@@ -33,7 +32,7 @@ impl Choice {
     }
 }
 
-/// What a frame costs at one rate.
+/// Cost of a frame at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Time of the data of an MPDU of usual length. Of a rate with aggregation it is its share of
@@ -50,7 +49,7 @@ pub struct Rate {
     pub group: usize,
 }
 
-/// What a controller begins with.
+/// Parameters of a new controller.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The rates: group by group in ascending order, slowest first within each; not empty.

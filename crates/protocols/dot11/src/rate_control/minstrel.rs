@@ -13,12 +13,12 @@ use super::control::{Choice, Rate, RateControl, Setup};
 use fairwave_units::{Duration, Instant};
 use samples::Samples;
 
-/// How often averages are taken and rates chosen anew.
+/// Interval at which averages are taken and rates chosen anew.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Weights of the new share and of the last two values in the average of a rate's success: a
 /// low-pass filter of second order with a period of 16 intervals.
 const FILTER: [f64; 3] = [0.286_4, 1.287_3, -0.573_7];
-/// What the mean length of A-MPDUs keeps of its past.
+/// Share of the past in the mean length of A-MPDUs.
 const KEPT: f64 = 0.75;
 /// Rates that succeed more rarely have no throughput.
 const HOPELESS: f64 = 0.1;
@@ -86,7 +86,7 @@ impl Measured {
 pub struct Minstrel {
     rates: Vec<Rate>,
     measured: Vec<Measured>,
-    /// Most throughput, second most, most reliable.
+    /// Maximum throughput, second to that, most reliable.
     chain: [usize; 3],
     interval_ends: Instant,
     /// PPDUs of this interval, and their MPDUs.
@@ -205,7 +205,7 @@ impl Minstrel {
         success.min(GOOD_ENOUGH) / (share + mpdu.as_secs_f64())
     }
 
-    /// The rate with the most throughput of those that `fits`. Of equals the one that succeeds
+    /// Returns the rate of maximum throughput of those that `fits`. Of equals the one that succeeds
     /// more often, then the one that comes first and needs less SNR.
     fn fastest(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
         let key = |i: usize| (self.throughput(i), self.measured[i].success());
@@ -217,7 +217,7 @@ impl Minstrel {
         (0..self.rates.len()).filter(|i| fits(*i)).max_by(better)
     }
 
-    /// The rate for what the best two do not get through: the fastest reliable one, of fewer
+    /// Returns the rate for frames that fail at the best two: the fastest reliable one, of fewer
     /// streams than the best where there is such.
     fn surest(&self, best: usize) -> usize {
         let success = |i: usize| self.measured[i].success();

@@ -1,7 +1,7 @@
-//! Rate control: which rate an attempt goes at, learnt from what became of earlier ones.
+//! Rate control: the rate of an attempt, learnt from the outcome of earlier ones.
 //!
-//! A controller is kept for each pair of a radio and a receiver. It knows its rates only as
-//! indices into a list, and what a usual frame costs at each.
+//! A controller is kept for each pair of a radio and a receiver. It knows its rates only as indices
+//! into a list, and the cost of a usual frame at each.
 
 mod arf;
 mod control;

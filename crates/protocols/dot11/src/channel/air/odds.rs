@@ -1,4 +1,4 @@
-//! What is certain without asking chance: for each mode, the levels and ratios beyond which the
+//! Certain outcomes without asking chance: for each mode, the levels and ratios beyond which the
 //! probability of decoding a frame is 0 or 1 in floating point.
 
 use crate::phy::Modulation;
@@ -14,7 +14,7 @@ const LENGTHS: [f64; 3] = [64.0, 512.0, 4096.0];
 /// A probability this small, taken from one, leaves one.
 const NIL: f64 = 1e-18;
 
-/// Where chance begins and ends for one mode.
+/// Bounds of chance for one mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Odds {
     pub(super) mode: Mode,

@@ -1,4 +1,4 @@
-//! Frames that begin together, the usual collision: who holds on to which.
+//! Frames that begin together, the usual collision, and the radios that hold on to each.
 //!
 //! Of preambles that begin together a receiver can detect only the strongest, the last of
 //! equals, and nothing but they interferes with it. This is worked out once for all receivers,
@@ -7,12 +7,12 @@
 use super::super::levels::Levels;
 use super::transmission::Transmission;
 
-/// What decides whether a preamble is detected.
+/// Conditions for the detection of a preamble.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Detection {
     pub(super) noise_mw: f64,
     pub(super) sense_mw: f64,
-    /// Least SINR, as a factor.
+    /// Minimum SINR, as a factor.
     pub(super) sinr: f64,
 }
 
@@ -30,7 +30,8 @@ pub(super) struct Together {
 }
 
 impl Together {
-    /// Works out who holds which of `list`, all of which began together, unless that is known.
+    /// Computes the radios that hold each of `list`, all of which began together, unless that is
+    /// known.
     pub(super) fn settle(&mut self, list: &[Transmission], levels: &Levels, by: Detection) {
         let of = (list.len(), list.last().map_or(0, |tx| tx.id));
         if self.of != of {
@@ -85,7 +86,7 @@ impl Together {
         }
     }
 
-    /// Takes the list of who holds the transmission `index`; give it back with
+    /// Takes the list of radios that hold the transmission `index`; give it back with
     /// [`Together::return_holders`].
     pub(super) fn take_holders(&mut self, index: usize) -> Vec<u32> {
         core::mem::take(&mut self.holders[index])
@@ -95,7 +96,7 @@ impl Together {
         self.holders[index] = holders;
     }
 
-    /// What interferes with the frame that `radio` holds, in milliwatts.
+    /// Returns the interference with the frame that `radio` holds, in milliwatts.
     pub(super) fn interference(&self, radio: u32) -> f64 {
         self.others[radio as usize]
     }

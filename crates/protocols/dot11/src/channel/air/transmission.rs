@@ -34,7 +34,7 @@ impl Transmission {
         8.0 * f64::from(self.bytes) / f64::from(self.mpdus)
     }
 
-    /// What it is to a radio that decodes it and that it is not for.
+    /// Its meaning for a radio that decodes it and is not its receiver.
     pub(crate) fn decoded(&self) -> Heard {
         let rts = if self.kind == FrameKind::Rts { self.id } else { 0 };
         Heard::Decoded { until: self.reserved_until.as_nanos(), rts }

@@ -1,12 +1,12 @@
-//! What is known of each contender, and what its radio heard.
+//! State of each contender, and the reception of its radio.
 
-/// The time of what does not come by itself: the medium is busy.
+/// The time of an event that does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
 
-/// What a group's clock shows at first: so much that shifts never take it below zero.
+/// First reading of a group's clock: so much that shifts never take it below zero.
 pub(super) const FIRST_READING: u64 = 1 << 60;
 
-/// What a transmission was to a radio that sensed it.
+/// A transmission as received by a radio that sensed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// It made the medium busy, no more.
@@ -27,7 +27,7 @@ pub(crate) enum Heard {
 /// Time at which a slot is taken off a backoff, and when a frame may begin that needs none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// DCF: a slot is taken off once it was idle to its end (clause 10.3.4.3), and a frame that
+    /// DCF: a slot is counted once it was idle until its end (clause 10.3.4.3), and a frame that
     /// finds the medium idle for DIFS goes at once (clause 10.3.4.2).
     WholeSlots,
     /// EDCA: at each slot boundary, the end of AIFS being the first, a slot is taken off or a
@@ -45,7 +45,7 @@ pub(super) struct Fresh {
     pub(super) is_listed: bool,
 }
 
-/// What is known of each contender, and where each radio belongs. One array per field.
+/// State of each contender, and the group of each radio. One array per field.
 #[derive(Debug)]
 pub(super) struct Contenders {
     pub(super) slot: u64,
@@ -59,7 +59,7 @@ pub(super) struct Contenders {
     pub(super) state: Vec<u32>,
     /// Per contender: the reading of its group's clock at which its backoff ends.
     pub(super) end: Vec<u64>,
-    /// Whether a backoff was drawn and not withdrawn. It may have come to its end since.
+    /// Whether a backoff was drawn and not withdrawn. It may have ended since.
     pub(super) pending: Vec<bool>,
     /// Whether the contender has a frame to send when its backoff ends.
     pub(super) wants: Vec<bool>,

@@ -1,4 +1,4 @@
-//! Radios that hear the same transmissions, and the backoffs of their contenders.
+//! Radios that sense the same transmissions, and the backoffs of their contenders.
 //!
 //! Most radios of a group are in one carrier-sense state, [`Group::states`]`[0]`; the others are
 //! `away` in one of the further states until theirs comes to the same. Backoffs are kept as the
@@ -9,14 +9,14 @@
 use super::contenders::{BUSY, Contenders, Counting, FIRST_READING, Heard};
 use super::tournament::{OUT, Tournament};
 
-/// What carrier sense says to a radio.
+/// Carrier sense of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     /// End of the network allocation vector.
     pub(super) nav: u64,
-    /// The RTS that set it, while nothing was heard since; otherwise zero.
+    /// The RTS that set it, while nothing was received since; otherwise zero.
     pub(super) nav_by_rts: u64,
-    /// Whether the last frame heard was not decoded, so that EIFS applies.
+    /// Whether the last sensed frame was not decoded, so that EIFS applies.
     extended: bool,
     /// Since when the medium counts as idle, to which AIFS is added; [`BUSY`] if it is not.
     pub(super) idle_from: u64,
@@ -54,7 +54,7 @@ pub(super) struct Queue {
     aifs: u64,
     /// Nanoseconds' worth of slots passed.
     pub(super) reading: u64,
-    /// Ends of the backoffs of those who want to send, by place in the group.
+    /// Ends of the backoffs of contenders with a frame, by place in the group.
     pub(super) ends: Tournament,
 }
 
@@ -92,7 +92,7 @@ impl Group {
         }
     }
 
-    /// When those in the first state begin to count slots of a category.
+    /// Returns the time at which radios in the first state begin to count slots of a category.
     fn origin(&self, category: usize) -> u64 {
         self.states[0].idle_from.saturating_add(self.queues[category].aifs)
     }
@@ -102,7 +102,7 @@ impl Group {
         self.states[state as usize].idle_from.saturating_add(self.queues[category].aifs)
     }
 
-    /// How far the backoffs in `state` are shifted.
+    /// Returns the shift of the backoffs in `state`.
     pub(super) fn shift(&self, state: u32) -> u64 {
         // Away radios may have become idle before the first state, so shifts wrap.
         self.states[state as usize].idle_from.wrapping_sub(self.states[0].idle_from)
@@ -142,7 +142,7 @@ impl Group {
         }
     }
 
-    /// One more transmission is heard.
+    /// Adds one more sensed transmission.
     pub(super) fn begin(&mut self, all: &mut Contenders, now: u64) {
         self.heard += 1;
         // Only a radio that has heard nothing since the RTS may reset its NAV (clause 10.3.2.4).
@@ -250,7 +250,7 @@ impl Group {
         self.settled = self.states.len();
     }
 
-    /// To this radio the transmission was something else than to most.
+    /// Gives this radio another reception of the transmission than the group's.
     pub(super) fn except(&mut self, all: &mut Contenders, radio: u32, heard: Heard) {
         let r = radio as usize;
         let old = all.state[r] as usize;
@@ -274,7 +274,7 @@ impl Group {
         all.state[r] = new as u32;
     }
 
-    /// The transmission ends; `heard` is what it was to those not excepted.
+    /// Ends the transmission; `heard` is the reception of the radios that are not excepted.
     pub(super) fn end(&mut self, all: &mut Contenders, heard: Heard, now: u64) {
         for state in &mut self.states[..self.settled] {
             *state = state.after(heard);
@@ -345,8 +345,8 @@ impl Group {
         self.corrections = renamed;
     }
 
-    /// Nothing followed an RTS: those that it reserved the medium for and that have heard nothing
-    /// since free it.
+    /// Nothing followed an RTS: radios that it reserved the medium for and that have received
+    /// nothing since free it.
     pub(super) fn reset_nav(&mut self, all: &mut Contenders, rts: u64, now: u64) {
         if self.heard > 0 || self.states.iter().all(|state| state.nav_by_rts != rts) {
             return;

@@ -18,7 +18,7 @@ impl Tournament {
         Self { leaves, nodes: vec![OUT; 2 * leaves] }
     }
 
-    /// The smallest number, [`OUT`] if nobody takes part.
+    /// The smallest number, [`OUT`] without a participant.
     pub(super) fn least(&self) -> u64 {
         self.nodes[1]
     }

@@ -1,4 +1,4 @@
-//! Which rates are worth a sample, and when.
+//! Rates that are worth a sample, and the times of samples.
 //!
 //! There are three kinds: the next faster rate of each group, so that a link that improves is
 //! followed step by step; any faster rate, so that a sudden change is found; and rates between
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// From one sample to the next.
 const EVERY: Duration = Duration::from_millis(20);
-/// The most rates of a kind that wait for their turn.
+/// Maximum number of rates of a kind that wait for their turn.
 const MOST: usize = 5;
 /// A slow rate that succeeds more often needs no sample.
 const PROVEN: f64 = 0.95;
@@ -89,7 +89,7 @@ impl Samples {
         self.waiting[kind as usize].pop_front()
     }
 
-    /// Fills the lists up, given the rates in use, the one with the most throughput first.
+    /// Fills the lists up, given the rates in use, the one with the maximum throughput first.
     pub(super) fn refill(
         &mut self,
         rates: &[Rate],
@@ -132,8 +132,8 @@ impl Samples {
         None
     }
 
-    /// A random rate of the next group that is faster than `fast`. Rates between `fast` and
-    /// `slow` that are met on the way join those that are sampled for the retry chain.
+    /// Returns a random rate of the next group that is faster than `fast`. Rates between `fast` and
+    /// `slow` that are met on the way join the samples for the retry chain.
     fn next_jump(
         &mut self,
         time: impl Fn(usize) -> Duration,
