@@ -1,9 +1,9 @@
 //! The access point's loop: from reports and its own view of stations to weights that are worth
 //! setting in a real scheduler.
 //!
-//! A [`Table`] says what weight each station should have now. Setting a weight in a kernel costs a
-//! system call and disturbs queues, so [`AccessPoint`] asks for a change only when it matters, and
-//! not more often than [`ApConfig::pace`] for one station.
+//! A [`Table`] gives the weight that each station should have now. Setting a weight in a kernel
+//! costs a system call and disturbs queues, so [`AccessPoint`] asks for a change only when it
+//! matters, and not more often than [`ApConfig::pace`] for one station.
 
 mod config;
 mod datagram;
@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hint::black_box;
 use std::net::{IpAddr, SocketAddr};
 
-/// What the key of one station is derived for.
+/// Purpose for which the key of one station is derived.
 const STATION_KEY: &str = "soc station";
 
 /// Length of a key in bytes, of a network as of a station.
@@ -45,17 +45,17 @@ pub fn station_secret(network: &Key, station: Mac) -> [u8; KEY_LEN] {
     secret
 }
 
-/// Time between two answers that an access point gives in the mean: what it spends on answers, and
-/// the air that they take, does not grow with a crowd.
+/// Mean time between two answers of an access point: the cost of answers, and their airtime, do not
+/// grow with a crowd.
 const ANSWER_PACE: Duration = Duration::from_millis(10);
 /// The longest time between two answers to one station, whatever the crowd: one may be lost and
-/// another one late before the station takes it that nobody listens.
+/// another one late before the station concludes that no access point listens.
 const ANSWER_MOST: Duration = Duration::from_secs(2);
 
 /// Attempts of unknown stations that may arrive together.
 const STRANGERS_BURST: u64 = 64;
 
-/// The loop of one access point. Its outputs are what the scheduler has to do.
+/// The loop of one access point. Its outputs are the scheduler's tasks.
 #[derive(Debug)]
 pub struct AccessPoint {
     config: ApConfig,
@@ -63,21 +63,21 @@ pub struct AccessPoint {
     stations: Stations<Known>,
     /// Addresses of stations behind routers.
     addresses: BTreeMap<IpAddr, Mac>,
-    /// How the report came that the table is looking at.
+    /// Way of the report that the table is processing.
     hearing: Reach,
     /// Time at which a station is looked at again: a change that waited, or a view that gets old.
     alarms: BTreeSet<(Instant, Mac)>,
     actions: VecDeque<Action>,
     events: VecDeque<Decision>,
     counters: ApCounters,
-    /// Room for what a station's weights should be, so that a report allocates nothing.
+    /// Room for a station's target weights, so that a report allocates nothing.
     wanted: Vec<Weight>,
     /// Time at which the next unknown station is expected at the earliest, at their pace.
     strangers: Instant,
 }
 
 impl AccessPoint {
-    /// An access point that knows nobody.
+    /// Makes an access point without stations.
     pub fn new(config: ApConfig) -> Self {
         Self {
             table: Table::new(config.table.clone()),
@@ -94,7 +94,7 @@ impl AccessPoint {
         }
     }
 
-    /// How often what happened in this loop.
+    /// Returns the counts of events in this loop.
     pub const fn counters(&self) -> &ApCounters {
         &self.counters
     }
@@ -110,8 +110,8 @@ impl AccessPoint {
         served.map(|(link, known)| self.status(now, link, known)).collect()
     }
 
-    /// Reads what these reports will be compared with. A processor that finds little of it in its
-    /// caches fetches it for several stations at once here, and for one after the other in
+    /// Reads the state that these reports will be compared with. A processor with little of it in
+    /// its caches fetches it for several stations at once here, and for one after the other in
     /// [`Machine::handle`]. Nothing changes.
     pub fn foresee(&self, reports: &[Heard]) {
         let looked_at = |heard: &Heard| {
@@ -154,7 +154,7 @@ impl AccessPoint {
         self.answer(now, heard, routed);
     }
 
-    /// Answers a report that was just believed, if the station has not been answered for a while.
+    /// Answers a report that was just accepted, if the station has not been answered for a while.
     fn answer(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
         let station = heard.from();
         let crowd = (ANSWER_PACE * self.stations.len() as u64).min(ANSWER_MOST);
@@ -217,8 +217,8 @@ impl AccessPoint {
         Ok(())
     }
 
-    /// Whether there is room for one more. A station that is gone makes room, the one that was
-    /// heard longest ago first.
+    /// Returns whether there is room for one more station. A station that is gone makes room, the
+    /// one silent for longest first.
     fn make_room(&mut self, now: Instant, link: Mac) -> bool {
         let is_new = self.stations.find(link).is_none();
         if !is_new || self.stations.len() < self.config.table.stations_most {
@@ -269,7 +269,7 @@ impl AccessPoint {
         self.settle(now, link, reason);
     }
 
-    /// After the table was told something: settles the stations that it has news of.
+    /// Handles the table's events after an input to it.
     fn follow(&mut self, now: Instant) {
         // Weights are read from the table where they are compared with those in force.
         let mut is_changed = false;
@@ -281,7 +281,7 @@ impl AccessPoint {
         }
     }
 
-    /// `is_changed`: the table has told a new weight.
+    /// `is_changed`: the table has reported a new weight.
     fn hear(&mut self, now: Instant, seen: &Observation, is_changed: bool) {
         match *seen {
             Observation::Heard { station, soc, .. } => {
@@ -312,7 +312,7 @@ impl AccessPoint {
         }
     }
 
-    /// Compares what a station should have with what it has, and asks for the difference.
+    /// Compares a station's target with its present weights, and asks for the difference.
     fn settle(&mut self, now: Instant, link: Mac, reason: WeightReason) {
         let Self { config, table, stations, wanted, alarms, .. } = self;
         let Some(known) = stations.get_mut(link) else { return };
@@ -359,7 +359,7 @@ impl AccessPoint {
     }
 }
 
-/// What its SoC is worth to a station, by class; `told` is what the table says of its reports.
+/// Returns the weights of a station's SoC, by class; `told` is the table's event on its reports.
 fn weights<'t>(
     table: &'t TableConfig,
     source: Source,

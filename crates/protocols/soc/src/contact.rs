@@ -1,25 +1,25 @@
-//! Whether anybody listens to a station's reports, and how often it reports while nobody does.
+//! The access point that listens to a station's reports, and the pace of reports without one.
 
 use fairwave_units::{Duration, Instant};
 
-/// Silence of the access point after which nobody listens any more. It answers each
+/// Silence of the access point after which it counts as not listening any more. It answers each
 /// second, in a crowd every other one.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest time between two reports that nobody answers.
+/// The longest time between two unanswered reports.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// A station's contact with its access point, by addresses of some kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact<A> {
-    /// Whom reports go to that are for everybody.
+    /// Receiver of reports that are for all.
     everybody: A,
-    /// The access point that the station is associated with, where its radio tells.
+    /// The access point that the station is associated with, where its radio reports it.
     associated: Option<A>,
-    /// Whether the next report that nobody answers goes to that one alone.
+    /// Whether the next unanswered report goes to that one alone.
     is_direct: bool,
     /// The access point, and when it last answered.
     answered: Option<(A, Instant)>,
-    /// Time at which the next report may go, and the time after it, while nobody answers.
+    /// Time at which the next report may go, and the time after it, while no access point answers.
     next: Instant,
     gap: Duration,
     /// The gap to begin with.
@@ -58,15 +58,15 @@ impl<A: Copy> Contact<A> {
         self.is_direct = true;
     }
 
-    /// The access point that listens; `None` if nobody does.
+    /// Returns the access point that listens; `None` without one.
     pub fn access_point(&self, now: Instant) -> Option<A> {
         let (mac, at) = self.answered?;
         (now < at + PATIENCE).then_some(mac)
     }
 
-    /// To whom a report of now is sent: to the access point that listens. While none does, reports
-    /// go in turn to the one of the association and to everybody, with growing gaps: the listener
-    /// may be a router behind the access point. `None` if the report is not sent.
+    /// Returns the receiver of a report now: the access point that listens. Without one, reports go
+    /// in turn to the one of the association and to all, with growing gaps: the listener may be a
+    /// router behind the access point. `None` if the report is not sent.
     pub fn addressee(&mut self, now: Instant) -> Option<A> {
         if let Some(mac) = self.access_point(now) {
             return Some(mac);
@@ -91,7 +91,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// When reports leave that are made each 200 ms, and to whom.
+    /// Times and receivers of reports that are made each 200 ms.
     fn sent(contact: &mut Contact<Mac>, range: std::ops::Range<u64>) -> Vec<(u64, Mac)> {
         let all = range.step_by(200);
         all.filter_map(|at| contact.addressee(ms(at)).map(|to| (at, to))).collect()

@@ -1,33 +1,33 @@
-//! How well a filter's reports follow a channel: the paper's open question (section 6), as a
-//! function over what was heard.
+//! Quality with which a filter's reports follow a channel: the paper's open question (section 6),
+//! as a function over samples.
 
 use crate::filter::FilterSpec;
 use fairwave_units::{Db, Duration, Instant};
 
-/// A sample, and what it is a sample of.
+/// A sample, and the true level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// When.
     pub at: Instant,
-    /// SNR of the path alone, without fading: what a scheduler would want to know.
+    /// SNR of the path alone, without fading: the value that a scheduler would want.
     pub mean: Db,
     /// SNR that was measured.
     pub sample: Db,
 }
 
-/// What a filter made of a channel.
+/// Quality of a filter's reports on a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
     /// Intervals that had a report.
     pub reports: u32,
-    /// By how much what is reported is above the mean, on average.
+    /// Excess of the reports over the mean, on average.
     pub bias: Db,
     /// Root mean square of the error of the report in force, at each sample.
     pub error: Db,
-    /// The same once bias and lag are taken out: what the filter lets through of the fading.
+    /// The same once bias and lag are taken out: the fading that the filter lets through.
     pub noise: Db,
-    /// How far what is reported is behind: the shift at which it fits best. `None` if the mean
-    /// does not move by a decibel, and then there is nothing to be behind.
+    /// Delay of the reports: the shift at which they fit best. `None` if the mean does not move by
+    /// a decibel, and then there is no delay to find.
     pub lag: Option<Duration>,
 }
 
@@ -36,10 +36,10 @@ const LAG_STEP: Duration = Duration::from_millis(10);
 /// The longest lag that is tried.
 const LAG_MOST: Duration = Duration::from_millis(3000);
 
-/// Runs a filter over `points`, which are in the order of time, and compares the report in force
-/// at each with the mean there. A report is in force from the end of its interval, as if it took
-/// no time, until the next; what is before the first does not count, nor do the first
-/// three seconds, in which filters settle and there is no past to lag behind.
+/// Runs a filter over `points`, which are in the order of time, and compares the report in force at
+/// each with the mean there. A report is in force from the end of its interval, as if it took no
+/// time, until the next; points before the first do not count, nor do the first three seconds, in
+/// which filters settle and there is no past to lag behind.
 ///
 /// `None` if no point remains.
 pub fn evaluate(filter: FilterSpec, interval: Duration, points: &[Point]) -> Option<Evaluation> {
@@ -47,7 +47,7 @@ pub fn evaluate(filter: FilterSpec, interval: Duration, points: &[Point]) -> Opt
     compare(points, &held, reports)
 }
 
-/// Compares what a station is taken for at each of `points`, which are in the order of time, with
+/// Compares the access point's estimate at each of `points`, which are in the order of time, with
 /// the mean there: as [`evaluate`], for reports that took their time or were lost. `held` is as
 /// long as `points`; `None` where nothing is known.
 ///
@@ -96,7 +96,7 @@ fn held(filter: FilterSpec, interval: Duration, points: &[Point]) -> (Vec<Option
     (held, reports)
 }
 
-/// The lag at which the error varies least, and that variance.
+/// Returns the lag with the smallest variance of the error, and that variance.
 fn best_lag(points: &[Point], seen: &[(Point, f64)], unshifted: f64) -> (Duration, f64) {
     let lags = (1..=LAG_MOST / LAG_STEP).map(|step| LAG_STEP * step);
     let start = (Duration::ZERO, unshifted);

@@ -39,7 +39,7 @@ pub enum FilterSpec {
 }
 
 impl FilterSpec {
-    /// A gain at which the average weighs the last eight samples most.
+    /// A gain at which the average weighs the last eight samples more than all others.
     pub const EWMA: Self = Self::Ewma { gain: 0.125 };
 
     /// For somebody who walks: at 1.5 m/s straight away from an access point 10 m off, path loss
@@ -139,14 +139,14 @@ impl Filter for Ewma {
     }
 }
 
-/// Samples of an interval that a median is taken of: so many keep its memory bounded, and their
-/// median as exact as a report can say.
+/// Number of samples of an interval that a median is taken of: it bounds their memory, and keeps
+/// their median as exact as a report can be.
 const MEDIAN_WINDOW: usize = 255;
 
 #[derive(Debug, Default)]
 struct Median {
     samples: Vec<f64>,
-    /// Where the next sample goes once the window is full.
+    /// Place of the next sample once the window is full.
     oldest: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The Strength of Connection (SoC) of Aida, Tobe and Tokuda (2003): how good a station's channel
-//! has been over some hundred milliseconds, told to its access point, and turned into the weight
+//! The Strength of Connection (SoC) of Aida, Tobe and Tokuda (2003): the quality of a station's
+//! channel over some hundred milliseconds, reported to its access point, and turned into the weight
 //! with which the access point serves it.
 //!
 //! ```text
@@ -7,15 +7,15 @@
 //!                 (station)                                  (access point)
 //! ```
 //!
-//! [`Reporter`] and [`Table`] are sans-IO machines: the one is told samples and that a data frame
-//! is about to leave, and gives reports; the other is told what arrived from whom, and gives a
-//! [`Weight`] whenever one changes. Who schedules by these weights is not known here.
-//! [`AccessPoint`] is the loop around the table for a real access point: it adds the access point's
-//! own view of stations, and asks for changes only where they are worth their cost.
+//! [`Reporter`] and [`Table`] are sans-IO machines: the one takes samples and data frames about to
+//! leave, and gives reports; the other takes received frames, and gives a [`Weight`] whenever one
+//! changes. The scheduler is not known here. [`AccessPoint`] is the loop around the table for a
+//! real access point: it adds the access point's own view of stations, and asks for changes only
+//! where they are worth their cost.
 //!
-//! Reports are sealed ([`fairwave_wire::soc`]), since the weights of others are at stake: what the
-//! table refuses it counts by [`Refusal`], and nothing that a stranger sends changes the weight of
-//! a registered station. What the paper leaves open, and how it is read here, is in
+//! Reports are sealed ([`fairwave_wire::soc`]), since the weights of others are at stake: the table
+//! counts refused ones by [`Refusal`], and no frame of a stranger changes the weight of a
+//! registered station. Open points of the paper, and their reading here, are in
 //! `docs/models/soc.md`.
 
 mod access_point;

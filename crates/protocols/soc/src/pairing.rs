@@ -1,4 +1,4 @@
-//! How a station gets its key from an access point that it has never met.
+//! Agreement on a key between a station and an access point that have never met.
 //!
 //! ```text
 //! station                      access point

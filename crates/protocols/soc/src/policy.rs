@@ -3,8 +3,8 @@
 use fairwave_units::Db;
 use thiserror::Error;
 
-/// How much of the channel a host gets beside others: a number from 0 to 1 in 65536ths, whole so
-/// that a scheduler's virtual time can be whole too.
+/// Share of the channel for a host beside others: a number from 0 to 1 in 65536ths, whole so that a
+/// scheduler's virtual time can be whole too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(pub u32);
 
@@ -38,13 +38,13 @@ pub struct Knot {
     pub weight: f64,
 }
 
-/// What a curve does between its knots.
+/// Interpolation of a curve between its knots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// A straight line, as section 4.3 says and Table 2's column of weights has it.
     #[default]
     Linear,
-    /// The weight of the knot above: what Table 2's column of shares follows from. See
+    /// The weight of the knot above: Table 2's column of shares follows from it. See
     /// `docs/models/soc.md`.
     UpperStep,
 }
@@ -56,11 +56,11 @@ pub enum Curve {
     Equal,
     /// "Good or bad": 1 above the threshold, 0 at and below it.
     GoodOrBad(Db),
-    /// Knots by rising SoC, and what is between them; made by [`Curve::through`].
+    /// Knots by rising SoC, and the interpolation between them; made by [`Curve::through`].
     Knots(Vec<Knot>, Rule),
 }
 
-/// Why points make no curve.
+/// Reason for which points make no curve.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum CurveError {
     /// There are none.
@@ -142,9 +142,9 @@ fn line(lower: &Knot, upper: &Knot, soc: Db) -> f64 {
 pub struct Policies {
     /// One for each class of traffic; a single one weighs hosts, whatever they are sent.
     pub curves: Vec<Curve>,
-    /// By how much the SoC must rise before it counts, once it has fallen. Zero in the paper.
-    /// Fairwave's choice is the play of a gear: what counts stays within this much below the SoC
-    /// and follows it down at once, so that a threshold is crossed upwards this much higher.
+    /// Rise of the SoC that is needed before it counts, once it has fallen. Zero in the paper.
+    /// Fairwave's choice is the play of a gear: the counted value stays within this much below the
+    /// SoC and follows it down at once, so that a threshold is crossed upwards this much higher.
     pub hysteresis: Db,
 }
 
@@ -186,7 +186,7 @@ pub struct PolicyKind {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Origin of the policy.
     pub source: &'static str,
     /// It.
     pub curve: fn() -> Curve,
@@ -254,7 +254,7 @@ pub const ALL: &[PolicyKind] = &[
     },
 ];
 
-/// What hosts get if all weights are 0, which the paper leaves open.
+/// Weight of hosts if all weights are 0, which the paper leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllZero {
     /// Nothing.

@@ -13,15 +13,15 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
 use thiserror::Error;
 
-/// The intervals that the paper designs for (section 4.2): the channel of somebody who walks does
-/// not change within them.
+/// The intervals that the paper designs for (section 4.2): the channel of a walker does not change
+/// within them.
 pub const INTERVAL_DESIGN: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_millis(1000);
 
 /// The shortest interval, that of the paper's last experiment (section 5.3.4).
 pub const INTERVAL_LEAST: Duration = Duration::from_millis(20);
 
-/// What a reporter is to do.
+/// Configuration of a reporter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReporterConfig {
     /// The station's link address.
@@ -101,8 +101,8 @@ pub enum ReporterInput {
 pub enum Sent {
     /// The payload of a frame of its own to the access point.
     Alone([u8; soc::LEN]),
-    /// What goes in front of the payload of the frame that is about to leave; the frame's type
-    /// becomes [`soc::ETHER_TYPE`].
+    /// Returns the report to put in front of the payload of the frame that is about to leave; the
+    /// frame's type becomes [`soc::ETHER_TYPE`].
     InFront([u8; soc::LEN]),
 }
 
@@ -115,10 +115,10 @@ impl Sent {
     }
 }
 
-/// What an interval came to.
+/// Result of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Its SoC; `None`, and then nothing is reported, if nobody was heard in it.
+    /// Its SoC; `None`, and then nothing is reported, if no frame was received in it.
     pub soc: Option<CentiDb>,
     /// Its samples.
     pub samples: u32,
@@ -178,7 +178,7 @@ impl Reporter {
         self.key = key;
     }
 
-    /// Sends what waits.
+    /// Sends the waiting report.
     fn release(&mut self, next: Option<EtherType>) {
         let Some(waiting) = self.waiting.take() else { return };
         debug_assert!(self.out.is_none(), "a report has not been fetched");
@@ -197,7 +197,7 @@ impl Reporter {
         self.out = Some(if next.is_none() { Sent::Alone(bytes) } else { Sent::InFront(bytes) });
     }
 
-    /// Ends the interval, and those that nobody woke us for with it.
+    /// Ends the interval, and any earlier ones without a wake-up.
     fn close(&mut self, now: Instant) {
         let soc = self.filter.close(now).map(|soc| CentiDb::from_db(soc.0));
         self.events.push_back(Made { soc, samples: std::mem::take(&mut self.samples) });

@@ -1,4 +1,4 @@
-//! What is kept of each station, by link address.
+//! State of each station, by link address.
 
 use fairwave_wire::ethernet::Mac;
 

@@ -48,7 +48,7 @@ impl Table {
         }
     }
 
-    /// How often what happened.
+    /// Returns the counts of events.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -63,7 +63,7 @@ impl Table {
         self.entries.len() == 0
     }
 
-    /// What a station's SoC is taken for; `None` if it is not known.
+    /// Returns the estimate of a station's SoC; `None` if it is unknown.
     pub fn soc(&self, station: Mac) -> Option<Db> {
         self.entries.get(station)?.level.map(|level| level.soc)
     }
@@ -75,8 +75,8 @@ impl Table {
         own.copied().unwrap_or(self.config.first_weight)
     }
 
-    /// What a station's SoC is taken for, and the weights in force by class; nothing of one that is
-    /// not registered.
+    /// Returns the estimate of a station's SoC, and the weights in force by class; `None` for one
+    /// that is not registered.
     pub(crate) fn told(&self, station: Mac) -> (Option<Db>, &[Weight]) {
         let entry = self.entries.get(station);
         entry.map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.told))
@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    /// Forgets a station; the scheduler is told what unknown ones get.
+    /// Removes a station; the scheduler gets the weight of unknown ones.
     fn remove(&mut self, link: Mac) {
         let Some(entry) = self.entries.remove(link) else { return };
         let first = self.config.first_weight;
@@ -195,14 +195,14 @@ impl Table {
         self.settle(place);
     }
 
-    /// After a change of what is known of a station: its alarm and its weights.
+    /// Updates a station after a change: its alarm and its weights.
     fn settle(&mut self, place: Place) {
         let alarm = self.entries.at(place).alarm(self.config.forget_after);
         self.entries.set_alarm(place, alarm);
         self.tell(place);
     }
 
-    /// Tells the weights that are new.
+    /// Reports the weights that are new.
     fn tell(&mut self, place: Place) {
         let link = self.entries.link(place);
         let Entry { level, told, .. } = self.entries.at(place);
@@ -231,13 +231,13 @@ struct Believed {
     compat: bool,
 }
 
-/// Whether both stations have the same key, or none: keys are compared by what they make.
+/// Returns whether both stations have the same key, or none: keys are compared by a seal of each.
 fn is_same_key(a: &Station, b: &Station) -> bool {
     let made = |station: &Station| station.key.as_ref().map(|key| key.tag("soc same key", &[]));
     made(a) == made(b)
 }
 
-/// Which reason a parser's error is.
+/// Returns the reason for a parser's error.
 fn refusal(error: soc::Error, payload: &[u8]) -> Refusal {
     match error {
         _ if Plain::is_meant(payload) && payload.len() >= Plain::LEN => Refusal::Unsealed,

@@ -1,41 +1,42 @@
-//! What an access point is to do.
+//! Configuration of an access point.
 
 use crate::table::TableConfig;
 use fairwave_units::{Dbm, Duration};
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::Session;
 
-/// The noise that counts where a radio does not tell it: thermal noise of 20 MHz (-101 dBm) and a
+/// The noise level for a radio that does not report it: thermal noise of 20 MHz (-101 dBm) and a
 /// noise figure of 6 dB.
 pub const NOISE: Dbm = Dbm(-95.0);
 
-/// What an access point is to do.
+/// Configuration of an access point.
 #[derive(Clone, Debug)]
 pub struct ApConfig {
-    /// What a report, and a missing one, mean.
+    /// Treatment of reports, and of missing ones.
     pub table: TableConfig,
     /// The network's key. Each station's own follows from it
     /// ([`station_secret`](super::station_secret)).
     pub key: Key,
-    /// What reports are sealed for, together with their station's key: random, and another one at
-    /// each start, so that no report of an earlier start or another access point is believed.
+    /// Session that reports are sealed for, together with their station's key: random, and another
+    /// one at each start, so that no report of an earlier start or another access point is
+    /// accepted.
     pub session: Session,
     /// By how much a weight must change before it is set, as a share of a full weight. A change to
     /// or from 0 always counts.
     pub step: f64,
     /// Minimum time between two changes of one station's weights.
     pub pace: Duration,
-    /// How long the access point's own view of a station counts after it was last told.
+    /// Time for which the access point's own view of a station counts after its last update.
     pub view_lasts: Duration,
-    /// The noise that counts where the radio does not tell it.
+    /// The noise level for a radio that does not report it.
     pub noise: Dbm,
-    /// Least mean time between attempts of stations that are not known, all of them together. Each
-    /// attempt costs the derivation of a key.
+    /// Minimum mean time between attempts of unknown stations, all of them together. Each attempt
+    /// costs the derivation of a key.
     pub strangers_pace: Duration,
     /// Time between two answers to one station; in a crowd of more than 100 longer, up to 2 s.
     pub answer_every: Duration,
-    /// What makes tokens for stations behind routers: random, and another one at each start.
-    /// Without it, datagrams are refused.
+    /// Secret for tokens of stations behind routers: random, and another one at each start. Without
+    /// it, datagrams are refused.
     pub tokens: Option<Key>,
 }
 

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// A token counts until the end of the minute after the one in which it was made.
 const MINUTE: Duration = Duration::from_secs(60);
-/// What the token's key is used for.
+/// Purpose of the token's key.
 const LABEL: &str = "soc token";
 
 impl AccessPoint {
@@ -31,8 +31,8 @@ impl AccessPoint {
         }
     }
 
-    /// Reads a datagram whose address is its sender's; answers another with a token. What is
-    /// refused, by whom as far as that is known.
+    /// Reads a datagram whose address is its sender's; answers another with a token. Returns the
+    /// refusal, with the station where it is known.
     fn admit(&mut self, now: Instant, datagram: &Routed) -> Result<(), (Option<Mac>, Refusal)> {
         let malformed = |_| (None, Refusal::Malformed);
         let split = routed::split(datagram.payload());

@@ -1,4 +1,4 @@
-//! What an access point is told, what it asks for, and why.
+//! Inputs and outputs of an access point, and their reasons.
 
 use crate::policy::Weight;
 use crate::table::{Heard, Refusal};
@@ -8,7 +8,7 @@ use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::{self, routed};
 use std::net::{IpAddr, SocketAddr};
 
-/// What an access point's own radio tells of an associated station, such as Linux does by nl80211.
+/// An access point's own radio's report on an associated station, such as Linux's by nl80211.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationView {
     /// The station's link address.
@@ -71,7 +71,7 @@ impl Routed {
     }
 }
 
-/// By what frames to a station are known.
+/// Addresses of frames to a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     /// The station's link address.
@@ -88,27 +88,27 @@ pub enum ApInput {
     Report(Heard),
     /// A report arrived as a datagram.
     Datagram(Routed),
-    /// The radio tells that a station associated.
+    /// The radio reports that a station associated.
     Joined(Mac),
-    /// The radio tells that a station is gone.
+    /// The radio reports that a station is gone.
     Left(Mac),
-    /// What the radio sees of a station.
+    /// The radio's view of a station.
     Seen(StationView),
 }
 
-/// What the access point has to do.
+/// Tasks of the access point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Serves a station with these weights, one for each class of traffic. The station may be new.
     Serve {
         /// The station.
         station: Mac,
-        /// By what frames to it are known.
+        /// Addresses of frames to it.
         reach: Reach,
         /// Its weights, by [`Class`](crate::Class).
         weights: Vec<Weight>,
     },
-    /// Forgets a station: it gets what unknown ones get.
+    /// Removes a station: it gets the weight of unknown ones.
     Stop {
         /// The station.
         station: Mac,
@@ -133,7 +133,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Which station it is about.
+    /// The station that it is about.
     pub const fn station(&self) -> Mac {
         match self {
             Self::Serve { station, .. }
@@ -144,14 +144,14 @@ impl Action {
     }
 }
 
-/// Where the SoC of a station is from. An earlier one goes before a later one.
+/// Source of a station's SoC. An earlier one goes before a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The station's own reports.
     Report,
     /// The access point's view of it.
     View,
-    /// Nobody has told: the weight is that of stations without a SoC.
+    /// None: the weight is that of stations without a SoC.
     Nothing,
 }
 
@@ -166,14 +166,14 @@ impl Source {
     }
 }
 
-/// Reason for which a weight is what it is.
+/// Reason for a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightReason {
     /// The station associated.
     Joined,
     /// The station left.
     Left,
-    /// Its report said so.
+    /// Its report.
     Report {
         /// Its SoC.
         soc: Db,
@@ -213,14 +213,14 @@ impl fmt::Display for WeightReason {
     }
 }
 
-/// What happened in the loop, for a log.
+/// Events in the loop, for a log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// The scheduler was asked for something.
     Changed {
         /// For what.
         action: Action,
-        /// Where the SoC is from.
+        /// Source of the SoC.
         source: Source,
         /// Why.
         reason: WeightReason,
@@ -239,26 +239,26 @@ pub enum Decision {
 pub struct StationStatus {
     /// Its link address.
     pub link: Mac,
-    /// Where its SoC is from.
+    /// Source of its SoC.
     pub source: Source,
-    /// By what frames to it are known.
+    /// Addresses of frames to it.
     pub reach: Reach,
-    /// Its SoC; `None` if nobody told.
+    /// Its SoC; `None` if unknown.
     pub soc: Option<Db>,
-    /// How long ago its last report or view came, whichever counts.
+    /// Age of its last report or view, whichever counts.
     pub age: Option<Duration>,
     /// The weights that were asked for last, by class.
     pub weights: Vec<Weight>,
-    /// What the radio told last.
+    /// The radio's last report.
     pub view: Option<StationView>,
 }
 
-/// How often what happened in the loop.
+/// Counts of events in the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApCounters {
     /// Actions that were asked for.
     pub changes: u64,
-    /// Views of stations that the radio told.
+    /// Views of stations by the radio.
     pub views: u64,
     /// Greetings, and datagrams without a token that counts, which were answered.
     pub challenges: u64,

@@ -37,7 +37,7 @@ impl AccessPoint {
     }
 }
 
-/// Which reason a parser's error is.
+/// Returns the reason for a parser's error.
 const fn refusal(error: GreetingError) -> Refusal {
     match error {
         GreetingError::Truncated(_) => Refusal::Truncated,

@@ -1,4 +1,4 @@
-//! One station as the loop has it: what is seen of it, and what was asked for.
+//! State of one station in the loop: the views of it, and the weights asked for.
 
 use super::config::ApConfig;
 use super::facts::{Action, Reach, Source, StationView, WeightReason};
@@ -15,21 +15,21 @@ pub(super) struct Known {
     pub(super) is_registered: bool,
     /// Whether it reports, is seen, or is associated.
     pub(super) is_present: bool,
-    /// Whether the radio told that it associated, and not yet that it left.
+    /// Whether the radio reported that it associated, and not yet that it left.
     pub(super) is_associated: bool,
-    /// How the last report that was believed came.
+    /// Way of the last accepted report.
     pub(super) reach: Reach,
     /// Time at which a report of it was last believed.
     pub(super) heard: Option<Instant>,
-    /// Apart, so that what each report looks at lies together.
+    /// Apart, so that the fields that each report reads lie together.
     pub(super) view: Option<Box<Seen>>,
     /// Time at which it is looked at again.
     pub(super) alarm: Option<Instant>,
-    /// What was last told of it.
+    /// Its last view.
     pub(super) reason: Option<WeightReason>,
     /// Time at which it was last answered.
     pub(super) answered: Option<Instant>,
-    /// Whether it has what its reports say: there is nothing to do until they say something else.
+    /// Whether it has the weights of its reports: there is nothing to do until they change.
     pub(super) is_steady: bool,
     served: Option<Served>,
 }
@@ -49,7 +49,7 @@ struct Served {
     since: Instant,
 }
 
-/// What follows from a target.
+/// Consequences of a target.
 #[derive(Default)]
 pub(super) struct Change {
     pub(super) action: Option<Action>,
@@ -60,7 +60,7 @@ pub(super) struct Change {
 }
 
 impl Known {
-    /// A look at what a report changes, wherever it lies.
+    /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
         let (heard, answered) = (self.heard.is_some(), self.answered.is_some());
         [self.is_registered, heard, answered, self.reason.is_some()]
@@ -90,7 +90,7 @@ impl Known {
         seen.level
     }
 
-    /// What its SoC is, and who says so: its own report, if there is one, before our view of it.
+    /// Returns its SoC, and the source: its own report, if there is one, before our view of it.
     pub(super) fn source(
         &self,
         now: Instant,
@@ -145,7 +145,7 @@ impl Known {
         self.is_associated || source != Source::Nothing
     }
 
-    /// Time since it was heard or seen.
+    /// Returns the time since its last report or view.
     pub(super) fn age(&self, now: Instant, source: Source) -> Option<Duration> {
         let at = match source {
             Source::Report => self.heard,

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// From one try to the next of a message that is not answered.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// How long a station answers that it has its key: the access point may not have heard it.
+/// Time for which a station answers that it has its key: the access point may have missed it.
 const LINGER: Duration = Duration::from_secs(2);
 
 /// The station's end. Its outputs are messages; the first goes to everybody.
@@ -30,9 +30,9 @@ pub struct Joiner {
 }
 
 enum Joining {
-    /// Nobody has answered.
+    /// No answer yet.
     Calling,
-    /// This access point has, and has still to open what it committed itself to.
+    /// This access point has answered, and has still to open its commitment.
     Offered {
         access_point: Mac,
         public: [u8; PUBLIC_LEN],
@@ -45,14 +45,14 @@ enum Joining {
     Over,
 }
 
-/// What a station learns.
+/// Results for a station.
 #[derive(Clone, PartialEq, Eq)]
 pub enum JoinerEvent {
     /// An access point answered; its people have to see this code.
     Code {
         /// Who.
         access_point: Mac,
-        /// What both show.
+        /// The code that both show.
         code: Code,
     },
     /// The station's key. It shows nothing of itself.
@@ -66,7 +66,7 @@ pub enum JoinerEvent {
 pub enum Ended {
     /// Its time is over.
     TooLate,
-    /// Somebody said no.
+    /// A person refused the code.
     Refused,
 }
 
@@ -102,7 +102,7 @@ impl Joiner {
         matches!(self.state, Joining::Over)
     }
 
-    /// Whom messages go to.
+    /// Receiver of messages.
     pub const fn addressee(&self) -> Mac {
         match &self.state {
             Joining::Offered { access_point, .. }
@@ -159,7 +159,7 @@ impl Joiner {
 }
 
 impl Machine for Joiner {
-    /// A message, and who sent its frame.
+    /// A message, and the sender of its frame.
     type Input = (Mac, Message);
     type Output = Message;
     type Event = JoinerEvent;
@@ -248,8 +248,8 @@ impl Machine for Joiner {
 pub struct Registrar {
     network: Key,
     own: Ephemeral,
-    /// What the offer commits to. It is shown to one station alone, after that has shown its key:
-    /// whoever comes before learns nothing by which he could choose his own.
+    /// Commitment of the offer. It is shown to one station alone, after that has shown its key: an
+    /// earlier attacker learns nothing by which to choose its own.
     nonce: [u8; NONCE_LEN],
     state: Registering,
     again: Instant,
@@ -281,20 +281,20 @@ enum Registering {
 /// A fact for a [`Registrar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrarInput {
-    /// A message, and who sent its frame.
+    /// A message, and the sender of its frame.
     Message(Mac, Message),
     /// Whether the codes are the same, or the first to come is trusted.
     Compared(bool),
 }
 
-/// What an access point learns.
+/// Results for an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegistrarEvent {
     /// A station wants its key; it has to show this code.
     Code {
         /// Who.
         station: Mac,
-        /// What both show.
+        /// The code that both show.
         code: Code,
     },
     /// The station has its key.

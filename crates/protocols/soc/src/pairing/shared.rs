@@ -1,4 +1,4 @@
-//! What both ends compute.
+//! Computations of both ends.
 
 use crate::KEY_LEN;
 use chacha20poly1305::aead::{Aead, KeyInit};
@@ -10,7 +10,7 @@ use fairwave_wire::soc::pair::{GRANT_LEN, NONCE_LEN, PROOF_LEN, PUBLIC_LEN};
 use sha2::{Digest, Sha256};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
-/// What people compare: a number below a million.
+/// Code for people to compare: a number below a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code(pub u32);
 
@@ -37,7 +37,7 @@ impl Ephemeral {
     }
 }
 
-/// What a station says before it shows its public key.
+/// Commitment of a station before it shows its public key.
 pub(super) fn commitment(public: &[u8; PUBLIC_LEN], nonce: &[u8; NONCE_LEN]) -> [u8; PUBLIC_LEN] {
     Sha256::new()
         .chain_update(b"fairwave soc pair")
@@ -47,12 +47,12 @@ pub(super) fn commitment(public: &[u8; PUBLIC_LEN], nonce: &[u8; NONCE_LEN]) -> 
         .into()
 }
 
-/// What an access point says before a station shows its public key.
+/// Commitment of an access point before a station shows its public key.
 pub(super) fn promise(nonce: &[u8; NONCE_LEN]) -> [u8; PUBLIC_LEN] {
     Sha256::new().chain_update(b"fairwave soc pair offer").chain_update(nonce).finalize().into()
 }
 
-/// What is said in the open, by which a pairing differs from every other.
+/// Public values by which a pairing differs from every other.
 #[derive(Clone, Copy)]
 pub(super) struct Transcript {
     pub(super) station: Mac,
@@ -100,7 +100,8 @@ impl Shared {
         self.0.tag("soc pair refused", &[]).0
     }
 
-    /// Whether a proof is one of this key, in a time that does not tell how much of it is right.
+    /// Returns whether a proof is one of this key, in a time that does not depend on the number of
+    /// right bytes.
     pub(super) fn is_proof(&self, is_done: bool, proof: [u8; PROOF_LEN]) -> bool {
         let label = if is_done { "soc pair done" } else { "soc pair refused" };
         self.0.verify(label, &[], &Tag(proof)).is_ok()

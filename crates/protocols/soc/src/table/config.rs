@@ -1,9 +1,9 @@
-//! What a table is to do.
+//! Configuration of a table.
 
 use crate::policy::{Policies, Weight};
 use fairwave_units::{Db, Duration};
 
-/// What a missing report lowers.
+/// Value that a missing report lowers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decay {
     /// The SoC: its distance from the floor times beta.
@@ -13,20 +13,20 @@ pub enum Decay {
     Weight,
 }
 
-/// What a table is to do.
+/// Configuration of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableConfig {
     /// From SoC to weight.
     pub policies: Policies,
-    /// Share of the newest SoC in what is weighed, beside the one before: the `a` of Fig. 7, of
+    /// Share of the newest SoC in the weighted value, beside the one before: the `a` of Fig. 7, of
     /// which the paper gives no value. 1 is the newest alone.
     pub smoothing: f64,
-    /// What remains after a missing report; 0.7 in the paper.
+    /// Factor of a missing report; 0.7 in the paper.
     pub beta: f64,
-    /// What a missing report lowers. Fairwave's reading of the lost Fig. 4 is the SoC.
+    /// Value that a missing report lowers. Fairwave's reading of the lost Fig. 4 is the SoC.
     pub decay: Decay,
-    /// What a SoC decays to, and the least that it is taken for. Fairwave's choice: a negative
-    /// number of decibels would rise when it is damped.
+    /// Limit of a SoC's decay, and its minimum. Fairwave's choice: a negative number of decibels
+    /// would rise when it is damped.
     pub floor: Db,
     /// Silence after which a SoC is not known any more. Fairwave's choice.
     pub forget_after: Duration,
@@ -41,7 +41,7 @@ pub struct TableConfig {
     pub stations_most: usize,
     /// Mean time between a station's reports below which they are a flood.
     pub pace: Duration,
-    /// How many may arrive together nevertheless.
+    /// Number of reports that may arrive together nevertheless.
     pub burst: u32,
     /// By how much a report may be later than the fastest one of its station.
     pub late_most: Duration,

@@ -1,4 +1,4 @@
-//! One station as the table has it: who may speak for it, and what its SoC is taken for.
+//! State of one station in the table: its key, and the estimate of its SoC.
 
 use super::config::{Decay, TableConfig};
 use super::facts::{Refusal, Station};
@@ -14,14 +14,14 @@ pub(super) struct Entry {
     pub(super) guard: Guard,
     /// Unknown until the first report, and after long silence.
     pub(super) level: Option<Level>,
-    /// Time at which it was registered or last heard.
+    /// Time of its registration or last report.
     pub(super) heard: Instant,
-    /// What the scheduler was told, by class. Few are the classes: each report compares them, and
-    /// they lie beside the rest.
+    /// Last weights reported to the scheduler, by class. Few are the classes: each report compares
+    /// them, and they lie beside the rest.
     pub(super) told: SmallVec<[Weight; 4]>,
 }
 
-/// What a station's SoC is taken for.
+/// Estimate of its SoC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     /// Now, and one report or one miss before, in dB.
@@ -29,7 +29,7 @@ pub(super) struct Level {
     before: Db,
     /// After hysteresis.
     counted: Option<Db>,
-    /// What the weight is multiplied by, if weights decay.
+    /// Factor of the weight, if weights decay.
     factor: f64,
     pub(super) misses: u32,
     interval: Duration,
@@ -38,7 +38,7 @@ pub(super) struct Level {
 }
 
 impl Entry {
-    /// A look at what a report changes, wherever it lies.
+    /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
         let (key, told) = (self.station.key.is_some(), self.told.is_empty());
         [key, told, self.level.is_some(), self.guard.is_new()]
@@ -102,7 +102,7 @@ impl Entry {
         soc
     }
 
-    /// When something is to be done about it: a report is missed, or it ages out.
+    /// Returns the time of its next event: a report is missed, or it ages out.
     pub(super) fn alarm(&self, forget_after: Duration) -> Option<Instant> {
         self.level.map(|level| level.due.min(self.heard + forget_after))
     }
@@ -125,7 +125,7 @@ impl Level {
         debug_assert!((0.0..=1.0).contains(&self.factor), "{self:?}");
     }
 
-    /// Settles what counts, and gives the weight of each class for it.
+    /// Updates the counted value, and returns the weight of each class for it.
     pub(super) fn weigh(
         &mut self,
         policies: &Policies,

@@ -1,4 +1,4 @@
-//! What a table is told, what it tells, and what it counts.
+//! Inputs, outputs and counts of a table.
 
 use crate::policy::{Class, Weight};
 use fairwave_units::Db;
@@ -21,7 +21,7 @@ pub struct Station {
     pub ipv6: Option<Ipv6Addr>,
 }
 
-/// A frame of type [`soc::ETHER_TYPE`] as it was received: its first bytes, and from whom.
+/// A frame of type [`soc::ETHER_TYPE`] as it was received: its first bytes, and its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     from: Mac,
@@ -30,8 +30,8 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// A frame from this link address with this payload. No more of it is kept than a report is
-    /// long: what follows a report is not for the table.
+    /// Makes a frame from this link address with this payload. It keeps no more than the length of
+    /// a report: the rest is not for the table.
     pub fn new(from: Mac, payload: &[u8]) -> Self {
         let len = payload.len().min(soc::LEN);
         let mut bytes = [0; soc::LEN];
@@ -39,7 +39,7 @@ impl Heard {
         Self { from, len: len as u8, bytes }
     }
 
-    /// Whose link address the frame had.
+    /// Link address of the frame's sender.
     pub const fn from(&self) -> Mac {
         self.from
     }
@@ -52,7 +52,7 @@ impl Heard {
 /// A fact for a [`super::Table`].
 #[derive(Clone, Debug)]
 pub enum TableInput {
-    /// A station associated, or its key or addresses changed. Its sequence goes on if the key is
+    /// A station associated, or its key or addresses changed. Its sequence continues if the key is
     /// the one it had.
     Register(Station),
     /// A station left for good: all about it is forgotten, and its old reports could be replayed
@@ -67,31 +67,31 @@ pub enum TableInput {
 pub struct WeightChange {
     /// The host.
     pub station: Mac,
-    /// Which of its traffic.
+    /// Class of its traffic.
     pub class: Class,
     /// From now on.
     pub weight: Weight,
 }
 
-/// What a table saw.
+/// Observations of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Observation {
     /// A report was believed.
     Heard {
         /// Whose.
         station: Mac,
-        /// What it said.
+        /// Reported value.
         reported: CentiDb,
-        /// What it is taken for: no less than the floor.
+        /// Counted value: no less than the floor.
         soc: Db,
     },
     /// A report did not come.
     Missed {
         /// Whose.
         station: Mac,
-        /// What its SoC is taken for now.
+        /// Estimate of its SoC now.
         soc: Db,
-        /// How many have not come since the last that did.
+        /// Number of missing reports since the last received one.
         misses: u32,
     },
     /// A station has been silent for so long that its SoC is not known any more.
@@ -133,7 +133,7 @@ pub enum Refusal {
     Forged,
     /// It claims an IP address that the station does not have.
     WrongAddress,
-    /// Its sequence number was there before, or is too old to tell.
+    /// Its sequence number was there before, or is too old to decide.
     Replayed,
     /// A later one overtook it, or it was under way for too long.
     Stale,
@@ -179,12 +179,12 @@ impl Refusal {
     }
 }
 
-/// How often what happened, from the start.
+/// Counts of events from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Reports believed.
     pub accepted: u64,
-    /// Those of them in the paper's unsealed format.
+    /// Reports among them in the paper's unsealed format.
     pub compat: u64,
     /// Reports that did not come.
     pub missed: u64,
@@ -192,12 +192,12 @@ pub struct Counters {
     pub aged_out: u64,
     /// Stations without a key that made room.
     pub evicted: u64,
-    /// What was refused, by [`Refusal::ALL`]'s order.
+    /// Refusals, by [`Refusal::ALL`]'s order.
     pub refused: [u64; Refusal::ALL.len()],
 }
 
 impl Counters {
-    /// How much was refused for this reason.
+    /// Returns the number of refusals for this reason.
     pub const fn refused_for(&self, why: Refusal) -> u64 {
         self.refused[why as usize]
     }

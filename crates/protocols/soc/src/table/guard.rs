@@ -1,4 +1,4 @@
-//! What keeps one station's reports in order: each believed once, in time, and not too often.
+//! Order of one station's reports: each accepted once, in time, and not too often.
 
 use super::config::TableConfig;
 use super::facts::Refusal;
@@ -9,8 +9,7 @@ use fairwave_wire::soc::Report;
 /// 240 ppm, where crystals stay within 100.
 const DRIFT: u64 = 4096;
 
-/// How many sequence numbers below the newest are remembered one by one (RFC 4303 section 3.4.3
-/// asks for 64).
+/// Size of the window of sequence numbers below the newest (RFC 4303 section 3.4.3 asks for 64).
 const WINDOW: u64 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +73,8 @@ impl Guard {
         Err(Refusal::Stale)
     }
 
-    /// Compares the report's way with the fastest one's: who holds reports back to let them loose
-    /// when the channel has changed is no better than a forger.
+    /// Compares the report's delay with the fastest one's: a host that holds reports back to
+    /// release them when the channel has changed is no better than a forger.
     fn in_time(
         &mut self,
         now: Instant,
