@@ -1,23 +1,23 @@
-//! Packets that were sent, and what feedback says of them.
+//! Packets that were sent, and feedback about them.
 
 use crate::gcc::Fate;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, TICK};
 use std::collections::VecDeque;
 
-/// Packets that are remembered; feedback about older ones is not heard. Numbers of 16 bits tell no
-/// more apart.
+/// Maximum number of packets kept; feedback about older ones is ignored. Numbers of 16 bits
+/// cannot distinguish more.
 const MOST: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
-/// Beyond this the reference begins anew: only lies go so far, and sums of times must fit.
+/// Beyond this the reference begins anew: only false reports go so far, and sums of times must fit.
 const MOST_REFERENCE: i64 = 1 << 35;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Instant,
     bytes: u32,
-    /// Whether it is known to have arrived, or was told to be missing.
+    /// Whether it was reported as arrived or as missing.
     told: Told,
 }
 
@@ -36,15 +36,15 @@ pub(crate) struct History {
     first: u64,
     /// The reference of the newest feedback, extended beyond 24 bits.
     reference: Option<i64>,
-    /// The number behind the newest that was told of.
+    /// The number after the newest that feedback reported.
     answered: u64,
 }
 
-/// What feedback has told anew.
+/// New reports in one feedback.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     pub(crate) fates: Vec<Fate>,
-    /// Since the newest packet was sent that feedback tells of.
+    /// Time since the sending of the newest packet that the feedback reports.
     pub(crate) rtt: Option<Duration>,
 }
 
@@ -62,14 +62,14 @@ impl History {
         self.sent.push_back(Sent { at, bytes, told: Told::Nothing });
     }
 
-    /// Packets since the newest that was told of. Those before it of which nothing was told are
-    /// awaited no longer: feedback does not go back to what a lost one told.
+    /// Number of packets sent after the newest reported one. Earlier packets without a report are
+    /// not awaited: feedback does not repeat the reports of a lost feedback packet.
     pub(crate) fn unanswered(&self) -> u64 {
         self.next() - self.answered
     }
 
-    /// What `feedback` tells of packets that were sent, and had not been told before. A packet
-    /// that was said to be missing may still arrive; what arrived stays so.
+    /// Returns the new reports in `feedback` about packets that were sent. A packet reported as
+    /// missing may still arrive; one reported as arrived stays so.
     pub(crate) fn take(&mut self, now: Instant, feedback: &Feedback) -> News {
         let mut arrival = self.reference_ns(feedback.reference);
         let tick = TICK.as_nanos().cast_signed();
@@ -97,8 +97,8 @@ impl History {
         news
     }
 
-    /// The number nearest to the next that ends in these 16 bits. What lies before the first packet
-    /// or ahead of the last was never sent, and is not found.
+    /// The number nearest to the next that ends in these 16 bits. A number before the first packet
+    /// or after the last belongs to no packet, and is not found.
     fn extend(&self, low: u16) -> i64 {
         let next = self.next();
         let behind = (next as u16).wrapping_sub(low);

@@ -3,9 +3,9 @@
 use fairwave_units::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 
-/// Packets leave at so many times the target (libwebrtc's pacing factor), in halves.
+/// Packets leave at this multiple of the target (libwebrtc's pacing factor), in halves.
 const FACTOR_HALVES: u64 = 5;
-/// What waits is gone after this many seconds, whatever the target (libwebrtc's queue time limit).
+/// Waiting packets leave within this many seconds at any target (libwebrtc's queue time limit).
 const MOST_SECONDS: u64 = 2;
 /// Packets that wait at most; then the oldest is dropped.
 const MOST: usize = 16_384;
@@ -39,7 +39,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Whose packets have headers of `overhead` bytes.
+    /// A pacer of packets with headers of `overhead` bytes.
     pub(crate) const fn new(overhead: u32) -> Self {
         Self {
             queue: VecDeque::new(),

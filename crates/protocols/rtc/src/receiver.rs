@@ -5,23 +5,24 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, Header, TICK};
 use std::collections::VecDeque;
 
-/// Packets whose arrival is remembered, for those that come late.
+/// Number of packets whose arrival is kept, for packets that come late.
 const MOST_KEPT: usize = 1_024;
-/// Packets that one feedback tells of; more are told in several. Each takes two bytes at most and
-/// two bits of a chunk, so that feedback has 1200 B at most: 20 + 2 * 74 + 2 * 512 and padding.
+/// Maximum number of packets in one feedback; more are reported in several. Each takes at most
+/// two bytes and two bits of a chunk, so feedback has at most 1200 B: 20 + 2 * 74 + 2 * 512 and
+/// padding.
 const MOST_TOLD: usize = 512;
 /// A number that jumps further ahead begins anew.
 const MOST_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
 const REFERENCE_TICKS: u64 = 256;
 
-/// What a receiver is to be.
+/// Options of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
     /// Its synchronisation source.
     pub ssrc: u32,
-    /// From the first packet that is not told of to the feedback that tells of it; libwebrtc has
-    /// 50 to 250 ms, 100 ms to begin with.
+    /// Time from the first unreported packet to the feedback that reports it; libwebrtc has 50 to
+    /// 250 ms, 100 ms to begin with.
     pub interval: Duration,
 }
 
@@ -49,9 +50,9 @@ pub struct Receiver {
     arrivals: VecDeque<Option<u64>>,
     /// Transport-wide number of the first of them.
     first: u16,
-    /// Number of them, from the front, feedback has told of.
+    /// Number of packets, from the front, that feedback has reported.
     told: usize,
-    /// Number of them it has told of at least once.
+    /// Number of packets that feedback has reported at least once.
     seen: usize,
     media_ssrc: u32,
     due: Option<Instant>,
@@ -103,7 +104,7 @@ impl Receiver {
         true
     }
 
-    /// Forgets what has been told of, but for the newest.
+    /// Discards reported packets, except the newest.
     fn forget(&mut self) {
         let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
         self.arrivals.drain(..old);
@@ -112,7 +113,7 @@ impl Receiver {
         self.first = self.first.wrapping_add(old as u16);
     }
 
-    /// Feedback about what is not told of, as far as one packet can tell it.
+    /// Builds feedback for the packets not yet reported, as many as fit into one RTCP packet.
     fn feedback(&mut self) -> Option<Vec<u8>> {
         let mut untold = self.arrivals.range(self.told..);
         let start = *untold.clone().flatten().next()?;

@@ -15,10 +15,10 @@ const HIGH: f64 = 0.10;
 const RAISE: f64 = 1.05;
 const RAISE_EVERY: Duration = Duration::from_secs(1);
 const LOWER_EVERY: Duration = Duration::from_millis(300);
-/// Packets that a share is reckoned from, at least (libwebrtc).
+/// Minimum number of packets for computing a share of losses (libwebrtc).
 const LEAST_PACKETS: u64 = 20;
 
-/// What losses let one send.
+/// Limit of the rate that losses allow.
 #[derive(Clone, Debug)]
 pub struct Losses {
     limit: f64,
@@ -45,7 +45,7 @@ impl Losses {
         self.limit = self.limit.max(bps);
     }
 
-    /// Hears that of `packets` packets `lost` did not arrive; `target` is what is being sent.
+    /// Takes the report that `lost` of `packets` packets did not arrive; `target` is the rate sent.
     pub(super) fn take(
         &mut self,
         now: Instant,
