@@ -76,8 +76,8 @@ impl Pacer {
         debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
-    /// Lets what waits, and the rest of what is going, be gone in time. The rate that this takes
-    /// stays until nothing waits: of a share of what is left there would always be some left.
+    /// Raises the rate so that all waiting bits, and the rest of those being sent, leave in time.
+    /// The rate holds until nothing waits: a share of the remainder would always leave a remainder.
     fn hurry(&mut self, now: Instant) {
         let headers = self.queue.len() as u64 * u64::from(self.overhead);
         let going = u128::from(self.free.since(now).as_nanos()) * u128::from(self.rate.0);

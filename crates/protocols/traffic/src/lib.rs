@@ -1,8 +1,8 @@
-//! What applications send, and when.
+//! Traffic of applications: sizes and times of their data.
 //!
 //! A [`Source`] describes datagrams; its [`Emissions`] are an iterator over time and size, drawn
 //! from one random stream and from nothing else. A [`Browser`] fetches pages over connections
-//! that its host provides: it must hear when an object has arrived, and so is a machine.
+//! that its host provides: it needs a report when an object has arrived, and so is a machine.
 //! [`Frames`] are the same as emissions, but whole, as a viewer needs them; [`playout`] is that
 //! viewer.
 

@@ -40,7 +40,7 @@ impl Losses {
         self.limit
     }
 
-    /// A limit below what is sent at least would only take long to come back from.
+    /// Raises the limit to the minimum rate: recovery from a limit below it would only take longer.
     pub(super) const fn keep_above(&mut self, bps: f64) {
         self.limit = self.limit.max(bps);
     }
