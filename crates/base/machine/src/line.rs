@@ -100,7 +100,8 @@ struct Way {
 }
 
 impl<T: Clone> Line<T> {
-    /// Makes a line with `from_a` for the items that A sends and `from_b` for those that B sends.
+    /// Makes a line with `from_a` for the items that A sends and `from_b` for the items that B
+    /// sends.
     pub fn new(seed: Seed, from_a: Wire, from_b: Wire) -> Self {
         Self {
             from_a: Way::new(from_a, seed.stream("line/a")),

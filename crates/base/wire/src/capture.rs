@@ -1,8 +1,8 @@
 //! Capture files as they come: pcap and pcapng, read record by record from whatever part of the
 //! file is at hand.
 //!
-//! A [`Decoder`] keeps no bytes. It is shown the bytes after those that it has taken, and returns
-//! the number that it needs, the number that hold no packet, or the place of a packet in them. It
+//! A [`Decoder`] keeps no bytes. Its input is the bytes after those already taken. It returns the
+//! number that it needs, the number that hold no packet, or the place of a packet in them. It
 //! accepts faults that tcpdump and Wireshark accept; where a file is damaged, the error names the
 //! byte and the packet before. [`crate::pcapng`] is for the captures that Fairwave writes, with
 //! their comments.

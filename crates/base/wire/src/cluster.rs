@@ -2,11 +2,11 @@
 //! (`docs/models/cluster.md` has it byte by byte).
 //!
 //! The system is of Mineno et al. (1999) and of Iida, Ishihara and Mizuno (TCP SHAKE, section 1),
-//! who give no format. A message is a head of 40 bytes, a body by kind and a [seal](crate::seal).
-//! Those to everybody, and those that open a session, are sealed with the key of the cluster; the
-//! others with the key of a session between a borrower and a lender, which both have proven to
-//! have. The sender, the receiver and the number are under the seal, so nothing can be thrown back
-//! or given to somebody else.
+//! which give no format. A message is a head of 40 bytes, a body by kind and a [seal](crate::seal).
+//! Messages to all stations, and messages that open a session, are sealed with the key of the
+//! cluster; the others with the key of a session between a borrower and a lender, which both have
+//! proven to have. The sender, the receiver and the number are under the seal, so a message cannot
+//! be reflected to its sender or redirected to another station.
 //!
 //! Announcements and queries have one length, and a greeting has that of its answer, so that a
 //! sender with a forged address cannot cause more traffic than it sends.

@@ -1,10 +1,11 @@
 //! An IP packet as a capture holds it: IPv4 or IPv6, perhaps cut, perhaps with wrong sums.
 //!
-//! [`crate::ipv4`] and its neighbours read what a receiver would accept. A capture also has what
-//! no receiver should refuse an analyst: packets cut at the snap length, checksums that the card
-//! would have filled in, segments larger than the MSS that the card would have cut (TSO) or has
-//! joined (GRO), a total length of zero on those (Linux writes it where 16 bits are too few), and
-//! fragments. Here lengths come from the headers where they say them, and no sum is asked for.
+//! [`crate::ipv4`] and its neighbours read packets that a receiver would accept. A capture also has
+//! packets that an analyst needs although a receiver would refuse them: packets cut at the snap
+//! length, checksums that the card would have filled in, segments larger than the MSS that the card
+//! would have cut (TSO) or has joined (GRO), a total length of zero on those (Linux writes it where
+//! 16 bits are too few), and fragments. Here lengths come from the headers where these state them,
+//! and checksums are not verified.
 
 use crate::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
 use crate::pseudo::Pseudo;

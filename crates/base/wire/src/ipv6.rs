@@ -275,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a receiver and an analyst read is what was written.
+        /// A receiver and an analyst read the fields that were written.
         #[test]
         fn what_is_written_is_read(
             ends: ([u8; 16], [u8; 16]), traffic_class: u8, hops: u8,

@@ -56,8 +56,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By hand: the eight words of each address are 0x2001, 0x0db8, five of zero and the last; the
-    /// protocol is 33 and the length 5, so 0x2001 * 2 + 0x0db8 * 2 + 1 + 2 + 0x21 + 5 = 0x5b9b.
+    /// Computed on paper: the eight words of each address are 0x2001, 0x0db8, five of zero and the
+    /// last; the protocol is 33 and the length 5, so
+    /// 0x2001 * 2 + 0x0db8 * 2 + 1 + 2 + 0x21 + 5 = 0x5b9b.
     #[test]
     fn the_words_of_an_ipv6_pseudo_header_add_up() {
         let [source, destination] =

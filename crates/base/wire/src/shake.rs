@@ -1,11 +1,11 @@
 //! Messages of SHAKE over UDP, one connection over several paths: Fairwave's own format
 //! (`docs/models/shake.md` has it byte by byte).
 //!
-//! The system is of Iida, Ishihara and Mizuno (TCP SHAKE), who simulate it and give no format. A
+//! The system is of Iida, Ishihara and Mizuno (TCP SHAKE); they simulate it and give no format. A
 //! message is a head of 28 bytes, a body by kind, for data the payload, and a [seal](crate::seal)
 //! over all of it. Every message has a number that its sender gives once per path and direction, so
-//! that a receiver that remembers numbers refuses what is sent again by others; what a sender says
-//! and what is said to it differ in a bit under the seal, so that nothing can be thrown back.
+//! that a receiver that keeps the numbers refuses replays. The two directions differ in a bit under
+//! the seal, so that a message cannot be reflected to its sender.
 
 mod blocks;
 mod codec;

@@ -9,8 +9,8 @@
 //!
 //! Either follows an Ethernet II or SNAP header of type [`ETHER_TYPE`]. A report whose
 //! [`Report::next`] is not `None` is in front of the payload that the frame would have carried
-//! without it, and `next` is the type of that payload: it is put in and taken out like a VLAN
-//! tag (IEEE 802.1Q-2018 clause 9), without looking at what it precedes.
+//! without it, and `next` is the type of that payload: it is inserted and removed like a VLAN tag
+//! (IEEE 802.1Q-2018 clause 9), without looking at the bytes behind it.
 //!
 //! An access point that listens says so by an [`Answer`] each second, in a crowd every other one,
 //! and reports are sealed for one start of one access point ([`Session`]). Stations behind a router

@@ -1,4 +1,4 @@
-//! What several test modules share.
+//! Helpers of several test modules.
 
 use std::fmt::Write as _;
 

@@ -33,7 +33,7 @@ pub enum Error {
     /// demands.
     #[error("checksum at offset 6 is {found:#06x}, does not match the datagram")]
     Checksum {
-        /// What the header says.
+        /// Checksum in the header.
         found: u16,
     },
     /// More payload than the length field can state.

@@ -31,8 +31,8 @@ impl Clock {
         Self { offset_s, ..self }
     }
 
-    /// Returns the time after this number of ticks, rounded down; `None` beyond what 64 bits of
-    /// nanoseconds hold.
+    /// Returns the time after this number of ticks, rounded down; `None` if it exceeds 64 bits of
+    /// nanoseconds.
     pub(super) fn at(self, ticks: u64) -> Option<Instant> {
         let (seconds, rest) = (ticks / self.ticks_per_s, ticks % self.ticks_per_s);
         let seconds = seconds.checked_add_signed(self.offset_s)?;

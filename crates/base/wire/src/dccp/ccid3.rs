@@ -18,8 +18,8 @@ impl LossInterval {
     pub const WIRE_LEN: usize = 9;
 
     /// `lossless` packets without loss or mark, then `lossy` packets from the first to the last
-    /// lost or marked one; `data` of them all were data packets. `nonce_echo` is the sum of the
-    /// ECN nonces of the lossless part. Counts are cut to what their fields hold: 2^24 - 1, and
+    /// lost or marked one; `data` of them all were data packets. `nonce_echo` is the sum of the ECN
+    /// nonces of the lossless part. Counts are cut to the ranges of their fields: 2^24 - 1, and
     /// 2^23 - 1 for the lossy part.
     pub const fn new(lossless: u32, lossy: u32, data: u32, nonce_echo: bool) -> Self {
         const fn cut(value: u32, most: u32) -> u32 {

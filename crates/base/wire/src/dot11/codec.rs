@@ -210,7 +210,7 @@ pub fn on_air(frame: &Frame, out: &mut Vec<u8>) {
 /// Appends a data frame with its payload as it is on the air, check sequence included.
 ///
 /// # Errors
-/// Those of [`datagram::Datagram::write`]; then nothing is appended.
+/// Errors of [`datagram::Datagram::write`]; then nothing is appended.
 pub fn data_frame(
     header: &Data,
     payload: &Payload<'_>,

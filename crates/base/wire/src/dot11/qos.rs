@@ -33,7 +33,7 @@ pub enum AckPolicy {
     None,
     /// Neither by an ACK nor now: of power-save multi-poll.
     NotExplicit,
-    /// When a BlockAckReq asks for it.
+    /// On request by a BlockAckReq.
     Block,
 }
 

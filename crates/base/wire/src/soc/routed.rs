@@ -1,10 +1,10 @@
 //! Reports of stations behind a router, which come as datagrams of UDP.
 //!
-//! A router leaves nothing of the link address that a frame had, so that an access point knows
-//! such a station by its IP address. That one has to be the station's own: a report counts with the
-//! token alone that the access point sent to this address before, as RFC 9000 section 8.1 has it.
-//! A datagram to the access point is longer than the one back, so that nobody else's address can be
-//! made to receive more than was sent.
+//! A router removes the link addresses of a frame, so that an access point knows such a station by
+//! its IP address. The address has to be the station's own: a report counts only with the token
+//! that the access point sent to this address before, as in RFC 9000 section 8.1. A datagram to
+//! the access point is longer than the one back, so that a forged address never receives more
+//! bytes than were sent.
 
 use super::LEN;
 use super::session::{SESSION_LEN, Session};

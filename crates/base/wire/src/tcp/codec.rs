@@ -32,7 +32,7 @@ pub enum Error {
     OptionLength {
         /// Its kind.
         kind: u8,
-        /// Where it begins in the segment, in bytes.
+        /// Offset in the segment, in bytes.
         offset: usize,
         /// The length stated.
         len: u8,
@@ -42,7 +42,7 @@ pub enum Error {
     OptionCut {
         /// Its kind.
         kind: u8,
-        /// Where it begins in the segment, in bytes.
+        /// Offset in the segment, in bytes.
         offset: usize,
     },
     /// A window scale that may not be sent.
