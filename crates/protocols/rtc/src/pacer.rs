@@ -3,9 +3,9 @@
 use fairwave_units::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 
-/// Packets leave at so many times the target (libwebrtc's pacing factor), in halves.
+/// Packets leave at this multiple of the target (libwebrtc's pacing factor), in halves.
 const FACTOR_HALVES: u64 = 5;
-/// What waits is gone after this many seconds, whatever the target (libwebrtc's queue time limit).
+/// Maximum time in the queue in seconds, whatever the target (libwebrtc's queue time limit).
 const MOST_SECONDS: u64 = 2;
 /// Packets that wait at most; then the oldest is dropped.
 const MOST: usize = 16_384;
@@ -39,7 +39,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Whose packets have headers of `overhead` bytes.
+    /// Makes a pacer for packets with headers of `overhead` bytes.
     pub(crate) const fn new(overhead: u32) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -76,8 +76,9 @@ impl Pacer {
         debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
-    /// Lets what waits, and the rest of what is going, be gone in time. The rate that this takes
-    /// stays until nothing waits: of a share of what is left there would always be some left.
+    /// Makes the waiting packets, and the rest of the present one, leave in time. The rate that
+    /// this takes stays until nothing waits: of a share of the rest there would always be some
+    /// left.
     fn hurry(&mut self, now: Instant) {
         let headers = self.queue.len() as u64 * u64::from(self.overhead);
         let going = u128::from(self.free.since(now).as_nanos()) * u128::from(self.rate.0);
@@ -166,8 +167,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when, and however low the target is: nothing waits for longer than two
-        /// seconds, but for what rounding adds.
+        /// Whatever comes, and however low the target is: nothing waits for longer than two
+        /// seconds, but for rounding.
         #[test]
         fn nothing_waits_for_longer_than_two_seconds(
             pauses in proptest::collection::vec(

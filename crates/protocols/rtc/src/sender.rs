@@ -9,7 +9,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::rtp::{Feedback, HEADER_LEN, Header};
 
-/// What a sender is to be.
+/// Configuration of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderConfig {
     /// Its synchronisation source.
@@ -18,11 +18,11 @@ pub struct SenderConfig {
     pub payload_type: u8,
     /// Sequence number of its first packet.
     pub first_sequence: u16,
-    /// Most of a frame that a packet carries, in bytes; at least one.
+    /// Maximum bytes of a frame in a packet; at least one.
     pub payload_bytes: u32,
     /// Between which rates the target stays.
     pub bounds: Bounds,
-    /// How fast the threshold of its delays adapts.
+    /// Speed with which the threshold of its delays adapts.
     pub threshold: Threshold,
 }
 
@@ -35,7 +35,7 @@ pub struct Frame {
     pub timestamp: u32,
 }
 
-/// What the host tells a sender.
+/// Inputs of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SenderInput {
     /// The encoder has a frame.
@@ -55,13 +55,13 @@ pub struct Packet {
     pub header: Header,
     /// Bytes of the frame behind it.
     pub payload_bytes: u32,
-    /// Which of all packets of all frames it carries, counting from zero.
+    /// Its index among all packets of all frames, counting from zero.
     pub unit: u64,
     /// Time at which the encoder gave its frame.
     pub made: Instant,
 }
 
-/// What a sender has to say.
+/// Events of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderEvent {
     /// The encoder is to aim at this rate, in bits of RTP payload per second.
@@ -73,7 +73,7 @@ pub enum SenderEvent {
 pub struct SenderStats {
     /// Packets sent.
     pub packets: u64,
-    /// Packets that feedback said to be missing.
+    /// Packets that feedback reported missing.
     pub missing: u64,
     /// The rate to be sent at, in bits of IP packets per second.
     pub target: BitRate,
@@ -98,11 +98,11 @@ pub struct Sender {
     encode: BitRate,
     told: Option<BitRate>,
     link: Link,
-    /// Since when nothing was heard while something was unanswered.
+    /// Time since which nothing was received while something was unanswered.
     silent_since: Option<Instant>,
 }
 
-/// What is known of the link.
+/// State of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Up,
@@ -143,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// What the encoder is to aim at, in bits of RTP payload per second.
+    /// Target of the encoder, in bits of RTP payload per second.
     pub const fn encoder_rate(&self) -> BitRate {
         self.encode
     }
@@ -204,7 +204,7 @@ impl Sender {
         self.note_target();
     }
 
-    /// Goes down while nobody answers.
+    /// Lowers the rate while there is no feedback.
     fn mind_silence(&mut self, now: Instant) {
         while let Some(at) = self.silence_ends()
             && now >= at

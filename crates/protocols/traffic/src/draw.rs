@@ -43,7 +43,7 @@ impl Period {
     }
 }
 
-/// How large an object is, in bytes.
+/// Size of an object in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Always the same.
@@ -61,7 +61,7 @@ pub enum Size {
     },
     /// Pareto, cut off at `most`: `P(X > x) = (least / x)^shape` up to there.
     Pareto {
-        /// Least value, at which the distribution begins.
+        /// Minimum, at which the distribution begins.
         least: u64,
         /// The exponent, above 0.
         shape: f64,
@@ -101,7 +101,7 @@ impl Size {
     }
 }
 
-/// A span of `ns` nanoseconds; what does not fit is cut off.
+/// Returns a span of `ns` nanoseconds; the excess is cut off.
 fn nanos(ns: f64) -> Duration {
     Duration::from_nanos((ns + 0.5) as u64)
 }

@@ -1,8 +1,8 @@
-//! One frame: what has to be there as a whole.
+//! One frame: data that is needed as a whole.
 
 use fairwave_units::Duration;
 
-/// What a frame needs besides itself.
+/// Dependence of a frame on others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Nothing: it is coded by itself (an I frame).
@@ -16,7 +16,7 @@ pub enum FrameKind {
 pub struct Frame {
     /// Counting from zero.
     pub number: u64,
-    /// What it depends on.
+    /// Its dependence.
     pub kind: FrameKind,
     /// Time at which it was captured, from the source's start.
     pub at: Duration,
@@ -25,7 +25,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// How many datagrams of at most `payload_bytes` it fills.
+    /// Returns the number of datagrams of at most `payload_bytes` that it fills.
     pub const fn datagrams(&self, payload_bytes: u32) -> u64 {
         self.bytes.div_ceil(if payload_bytes == 0 { 1 } else { payload_bytes as u64 })
     }

@@ -11,13 +11,13 @@ mod tests;
 /// One datagram to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emission {
-    /// When, from the source's start.
+    /// Time from the source's start.
     pub at: Duration,
     /// Payload in bytes.
     pub bytes: u32,
 }
 
-/// What datagrams a source sends.
+/// Datagrams of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// At a constant rate.
@@ -52,7 +52,7 @@ pub struct OnOff {
     pub interval: Duration,
     /// Time for which a period lasts.
     pub on: Period,
-    /// How long silence lasts.
+    /// Duration of silence.
     pub off: Period,
 }
 
@@ -90,7 +90,8 @@ impl Source {
         }
     }
 
-    /// Why the source cannot run, if so: time would not move on, or a number is out of range.
+    /// Reason for which the source cannot run, if any: time would not advance, or a number is out
+    /// of range.
     pub fn unsound(&self) -> Option<&'static str> {
         let period = |p: Period| match p {
             Period::Pareto { shape, .. } => shape > 1.0 && shape.is_finite(),
@@ -153,7 +154,7 @@ impl Trace {
 enum State {
     /// The n-th datagram, frame or line is next.
     Count(u64),
-    /// What is left of the current video frame, and the next frame's number.
+    /// Rest of the current video frame, and the next frame's number.
     Frame { left: u64, next: u64 },
     /// A period or silence begins now.
     Between { silent: bool },

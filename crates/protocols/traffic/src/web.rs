@@ -1,4 +1,4 @@
-//! A user who reads web pages.
+//! A user that reads web pages.
 //!
 //! The model is the HTTP source of 3GPP2 C.R1002-0 (also IEEE 802.16m-08/004r5):
 //! a page is a main object and a number of embedded ones; the user reads it before the next. The
@@ -14,14 +14,14 @@ use std::collections::VecDeque;
 #[cfg(test)]
 mod tests;
 
-/// What pages are like. The default has the values of 3GPP2 C.R1002-0.
+/// Properties of pages. The default has the values of 3GPP2 C.R1002-0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Page {
     /// Size of the main object.
     pub main: Size,
     /// Size of each embedded object.
     pub embedded: Size,
-    /// How many embedded objects.
+    /// Number of embedded objects.
     pub objects: Objects,
     /// Mean time from the end of a page to the beginning of the next, exponential.
     pub reading: Duration,
@@ -33,14 +33,14 @@ pub struct Page {
     pub connections: u32,
 }
 
-/// How many embedded objects a page has.
+/// Number of embedded objects of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objects {
     /// Always the same number.
     Constant(u32),
-    /// A Pareto number, cut off, less its least value: from 0 to `most - least`.
+    /// A Pareto number, cut off, less its minimum: from 0 to `most - least`.
     Pareto {
-        /// Least value before it is taken off.
+        /// Minimum before it is taken off.
         least: u32,
         /// The exponent, above 0.
         shape: f64,
@@ -91,7 +91,7 @@ impl Default for Page {
     }
 }
 
-/// What the host tells a browser.
+/// Inputs of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The first page may begin.
@@ -115,7 +115,7 @@ pub struct Fetch {
     pub bytes: u64,
 }
 
-/// What a browser has seen.
+/// Observations of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// An object took so long from its request on.
@@ -142,12 +142,12 @@ enum Phase {
     Main { began: Instant },
     /// The main object is read until then.
     Parsing { began: Instant, until: Instant },
-    /// So many embedded objects have not been asked for.
+    /// This number of embedded objects has not been asked for.
     Embedded { began: Instant, left: u32 },
 }
 
-/// A user of the web. A host opens the connections that [`Fetch`] names, asks for the object,
-/// and tells when it has arrived.
+/// A user of the web. A host opens the connections that [`Fetch`] names, asks for the object, and
+/// reports its arrival.
 #[derive(Clone, Debug)]
 pub struct Browser {
     page: Page,
@@ -160,7 +160,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A user who has not begun.
+    /// A user that has not begun.
     pub fn new(page: Page, random: Stream) -> Self {
         Self {
             random,
@@ -187,7 +187,7 @@ impl Browser {
         *line = Line { asked: Some(now), used: true };
     }
 
-    /// An object has come or is lost: what next?
+    /// Handles an object that has come or is lost.
     fn go_on(&mut self, now: Instant) {
         match self.phase {
             Phase::Main { began } => {

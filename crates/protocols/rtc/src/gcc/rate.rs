@@ -1,4 +1,4 @@
-//! What arrives, in bits per second of the receiver's clock.
+//! The incoming rate, in bits per second of the receiver's clock.
 
 use std::collections::VecDeque;
 

@@ -9,18 +9,18 @@ use std::collections::VecDeque;
 const WINDOW: usize = 20;
 /// Share of the old value in the smoothed delay.
 const SMOOTHING: f64 = 0.9;
-/// From a slope to what is compared with the threshold, in ms.
+/// Factor from a slope to the value compared with the threshold, in ms.
 const GAIN: f64 = 4.0;
-/// The slope counts more with each group, up to so many.
+/// The slope counts more with each group, up to this number.
 const MOST_DELTAS: u32 = 60;
-/// Over-use is told when the threshold was exceeded for longer than this.
+/// Over-use is reported when the threshold was exceeded for longer than this.
 const OVERUSE_MS: f64 = 10.0;
 /// A value further above the threshold than this does not move it: it is a spike.
 const MOST_OFFSET_MS: f64 = 15.0;
 /// Longest time that one step of the threshold stands for, in ms.
 const MOST_STEP_MS: f64 = 100.0;
 
-/// How fast the threshold follows what it is compared with.
+/// Speed with which the threshold follows the value compared with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threshold {
     /// As the draft has it (section 5.4): up by 0.01 of the distance in a ms, down by 0.00018. It
@@ -41,7 +41,7 @@ impl Threshold {
     }
 }
 
-/// What delays say of the path.
+/// Meaning of delays for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// A queue empties.
@@ -88,7 +88,7 @@ impl Trendline {
         }
     }
 
-    /// Hears of two groups, and says what delays say by now.
+    /// Takes two groups, and returns the meaning of delays by now.
     pub fn take(&mut self, delta: &Delta) -> Usage {
         self.deltas = (self.deltas + 1).min(MOST_DELTAS);
         let first = *self.first_ms.get_or_insert(delta.at_ms);
@@ -106,7 +106,7 @@ impl Trendline {
         self.usage
     }
 
-    /// What is compared with the threshold, in ms.
+    /// The value compared with the threshold, in ms.
     pub fn value(&self) -> f64 {
         f64::from(self.deltas) * self.slope * GAIN
     }
@@ -136,8 +136,8 @@ impl Trendline {
         self.adapt(value.abs(), delta.at_ms);
     }
 
-    /// Draft section 5.4: the threshold follows what it is compared with, so that a flow that only
-    /// looks at delays is not starved by one that fills the queue.
+    /// Draft section 5.4: the threshold follows the value compared with it, so that a flow that
+    /// only reacts to delays is not starved by one that fills the queue.
     fn adapt(&mut self, value: f64, at_ms: f64) {
         let last = self.last_ms.replace(at_ms).unwrap_or(at_ms);
         if value > self.threshold + MOST_OFFSET_MS {
@@ -151,7 +151,7 @@ impl Trendline {
     }
 }
 
-/// Of the line with the least squares of errors; `None` if all points have one time.
+/// Returns the slope of the line of least squares; `None` if all points have one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let n = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));

@@ -1,4 +1,4 @@
-//! What a viewer saw, in numbers.
+//! Quality of a viewer's picture, in numbers.
 
 use fairwave_units::{Duration, Instant};
 
@@ -6,29 +6,29 @@ use fairwave_units::{Duration, Instant};
 /// *Identifiers for WebRTC's Statistics API*, `freezeCount`).
 const FREEZE: Duration = Duration::from_millis(150);
 
-/// What a viewer saw. Each frame whose time has come is shown, undecodable or missed.
+/// Quality for a viewer. Each frame whose time has come is shown, undecodable or missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quality {
     /// Frames shown.
     pub shown: u64,
-    /// Frames that were there, but not those that they depend on.
+    /// Frames that were received, but not the frames that they depend on.
     pub undecodable: u64,
     /// Frames passed over because they were not there when their time came.
     pub missed: u64,
-    /// Those of the missed that came later.
+    /// Missed frames that came later.
     pub came_late: u64,
-    /// Those of the shown that had to be waited for.
+    /// Shown frames that had to be waited for.
     pub waited: u64,
     /// Times that the same picture stood for at least three frames and for 150 ms longer than one,
     /// pauses of the source left out.
     pub freezes: u64,
-    /// How long it stood then, all together.
+    /// Total time for which it stood then.
     pub frozen: Duration,
-    /// How long it stood at most.
+    /// Maximum time for which it stood.
     pub longest_freeze: Duration,
     /// Times that the clock of the playout stood still.
     pub stalls: u64,
-    /// How long, all together.
+    /// Total time.
     pub stalled: Duration,
     /// Time at which a picture was shown last.
     last_shown: Option<Instant>,
@@ -39,7 +39,7 @@ pub struct Quality {
     last_made: Option<Instant>,
     /// For how much longer than usual no frame was made, of all since the picture was shown.
     paused: Duration,
-    /// What was before is not counted.
+    /// Earlier events are not counted.
     pub(super) since: Instant,
 }
 
