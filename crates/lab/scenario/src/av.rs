@@ -21,10 +21,10 @@ keys! {
             within(BitRate(1_000), BitRate::mbps(100_000)).required("target = \"5 Mbps\"");
         /// The window is steered towards this many times the target.
         margin: f64 = real(1.0, 2.0).or(1.05);
-        /// What is owed to the target is remembered up to what it brings in this time, and losses
-        /// are averaged over it.
+        /// Time whose data at the target rate bounds the remembered debt, and over which losses are
+        /// averaged.
         horizon: Duration = times().or(Duration::from_secs(5));
-        /// Time in which the target window makes good what is owed.
+        /// Time in which the target window repays the debt.
         catch_up: Duration = times().or(Duration::from_secs(1));
         /// The target window asks for at most this many times the target.
         most: f64 = real(1.0, 100.0).or(2.0);

@@ -5,7 +5,7 @@ use fairwave_trace::NodeId;
 
 /// A transport of a flow.
 pub(crate) trait Carrier {
-    /// What the simulator runs; `id` tells the nodes of names, which were found to exist.
+    /// Returns the simulator's inputs; `id` finds the nodes of names, which exist.
     fn to_world(&self, id: &dyn Fn(&str) -> NodeId) -> world::Traffic;
 
     /// The nodes that its paths are to pass, by name.

@@ -26,9 +26,9 @@ keys! {
         /// The PHY.
         standard: Standard =
             choice(STANDARDS).or(Standard::A).needs("standard = \"802.11a\"");
-        /// Whose MAC layer: what `rts_threshold`, `preamble_detection`, `capture`,
-        /// `acknowledgements` and `beacon_interval` default to. "ns-2" is its `Mac/802_11`,
-        /// "ns-2-ext" its `Mac/802_11Ext`, "wavelan" the cards before 802.11.
+        /// MAC layer that sets the defaults of `rts_threshold`, `preamble_detection`, `capture`,
+        /// `acknowledgements` and `beacon_interval`. "ns-2" is its `Mac/802_11`, "ns-2-ext" its
+        /// `Mac/802_11Ext`, "wavelan" the cards before 802.11.
         mac: Mac = choice(MACS).or(Mac::Standard);
         /// Features of the standard in use.
         generation: Generation = Flat(known);

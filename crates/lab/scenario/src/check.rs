@@ -132,7 +132,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is agreed with a station, the queues of its access points keep to.
+    /// Warns of an agreement with a station that the queues of its access points ignore.
     fn services(&mut self) {
         for (i, node) in self.scenario.node.iter().enumerate() {
             let Some(station) = node.kind.station() else { continue };
@@ -161,7 +161,7 @@ impl Check<'_> {
         }
     }
 
-    /// A queue that serves by what is reported to it, where nothing is.
+    /// Warns of a queue that serves by reports, where there are none.
     fn weighers(&mut self) {
         for (i, node) in self.scenario.node.iter().enumerate() {
             let (radio, cell) = match &node.kind {

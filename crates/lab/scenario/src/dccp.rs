@@ -26,10 +26,9 @@ keys! {
         /// Edition of TFRC. Not for CCID 2.
         profile: Option<world::TfrcProfile> =
             choice(PROFILES).or(world::TfrcProfile::Rfc5348).when(ccid != 2, "CCID 2 is not TFRC");
-        /// What the interval before the first loss stands for: "reported" is the largest receive
-        /// rate that was reported (RFC 5348), "measured" that of the last round trip (RFC 3448),
-        /// "counted" the packets that came before the loss; "edition" is what `profile` says. Not
-        /// for CCID 2.
+        /// Rate of the interval before the first loss: "reported" is the largest reported receive
+        /// rate (RFC 5348), "measured" that of the last round trip (RFC 3448), "counted" the
+        /// packets that came before the loss; "edition" follows `profile`. Not for CCID 2.
         first_interval: Option<world::FirstInterval> = choice(FIRST_INTERVALS)
             .or_word("edition")
             .or(None)
@@ -40,13 +39,14 @@ keys! {
         send_queue: u32 = counted("packets", 1, MOST_WAITING).or(5);
         /// Datagrams that have waited longer are not sent any more, or "never".
         send_within: Option<Duration> = within(MILLISECOND, HOUR).or_word("never").or(None);
-        /// Packets that either end may have in flight at the beginning: what is further away is
-        /// not believed (RFC 4340 section 7.5.2). It is widened to five times what is in flight.
+        /// Packets that either end may have in flight at the beginning: packets further away are
+        /// not accepted (RFC 4340 section 7.5.2). It is widened to five times the packets in
+        /// flight.
         sequence_window: u32 = counted("packets", 32, 1_000_000).or(1000);
-        /// What the congestion control does about handovers of a station at either end, of which
-        /// it is not told otherwise: "ahead" takes over the rate that is free at the new access
-        /// point, "leave-out" ignores what was observed before and meanwhile, "sensitive" weighs
-        /// the new for a while, "restart" begins anew. Not for CCID 2.
+        /// Reaction of the congestion control to handovers of a station at either end, of which
+        /// only the sender knows: "ahead" takes over the rate that is free at the new access point,
+        /// "leave-out" ignores observations from before and during it, "sensitive" gives new ones
+        /// more weight for a while, "restart" begins anew. Not for CCID 2.
         remedies: Vec<Remedy> =
             remedies().or(Vec::new()).terse().only_if(ccid != 2, "CCID 2 is not TFRC", Vec::new());
         /// Source of its datagrams.

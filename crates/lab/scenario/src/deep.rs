@@ -61,7 +61,7 @@ struct Dotted {
 }
 
 impl Dotted {
-    /// Takes what stands from `start` to `end`: more of a part, or the next one after a dot.
+    /// Takes the text from `start` to `end`: more of a part, or the next one after a dot.
     fn part(&mut self, start: usize, end: usize) {
         if self.parts == 0 {
             self.start = start;

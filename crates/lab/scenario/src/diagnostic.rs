@@ -222,7 +222,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// Of `line`, around the place that so many characters are before.
+    /// Cuts `line` around the place behind this number of characters.
     fn of(line: &str, before: usize) -> Self {
         if line.chars().nth(MOST_SHOWN).is_none() {
             return Self { line: line.to_owned(), indent: before };

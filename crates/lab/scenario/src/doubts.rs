@@ -39,8 +39,8 @@ impl Scenario {
     }
 }
 
-/// Stations and access points that do not hear each other at the place where they stand. Those that
-/// move or have levels of their own are passed over, as is what fading and shadowing add.
+/// Stations and access points that do not receive each other at their places. Nodes that move or
+/// have levels of their own are passed over, as are fading and shadowing.
 fn out_of_reach(world: &World) -> Vec<String> {
     let mut doubts = Vec::new();
     for node in &world.nodes {

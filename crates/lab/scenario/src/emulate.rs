@@ -24,9 +24,9 @@ keys! {
         /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP, UDP
         /// or buffer probes, and SHAKE where `mptcp` is true.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
-        /// Congestion controls of the machine's kernel for flows that its sockets carry, by the
-        /// kernel's names and instead of those that stand for the scenario's, as in `"up*=bbr"`.
-        /// Of several for one flow the last counts.
+        /// Congestion control algorithms of the machine's kernel for flows that its sockets carry,
+        /// by the kernel's names and instead of the counterparts of the scenario's, as in
+        /// `"up*=bbr"`. Of several for one flow the last counts.
         kernel_laws: Vec<String> = kernel_laws().or(Vec::new());
         /// Whether the kernel's MPTCP (RFC 8684) carries the flows of SHAKE among `kernel_flows`
         /// over their paths, and the kernel's TCP those of a single path. Their law is "reno" if

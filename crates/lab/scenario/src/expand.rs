@@ -119,7 +119,7 @@ pub(super) fn access_points_of(
     names.filter_map(|name| nodes.iter().position(|n| n.name == *name)).collect()
 }
 
-/// For each of so many nodes, the least that `edges` lead to.
+/// Returns for each of this number of nodes the smallest one that `edges` lead to.
 fn joined(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
     let mut root: Vec<usize> = (0..nodes).collect();
     for (a, b) in edges {

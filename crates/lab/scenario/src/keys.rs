@@ -66,7 +66,7 @@ impl<T: Clone + 'static> Kind<T> {
         }
     }
 
-    /// Behind a pointer, which keeps what holds it small.
+    /// Behind a pointer, which keeps its holder small.
     pub(crate) fn boxed(self) -> Kind<Box<T>> {
         self.map(Box::new, |value| (**value).clone())
     }
@@ -159,7 +159,7 @@ impl<T: Clone + 'static> Entry<T> {
         Self { example: Some(example.into()), ..self }
     }
 
-    /// Says in words what the default is, where that depends on other keys.
+    /// States the default in words, where it depends on other keys.
     pub(crate) fn phrase(self, phrase: &'static str) -> Self {
         Self { phrase: Some(phrase), ..self }
     }
@@ -202,7 +202,7 @@ impl<T: Clone + 'static> Entry<T> {
         Self { refused, is_conditional: true, ..self }
     }
 
-    /// The same with none for what is refused.
+    /// The same with `None` for a refused value.
     pub(crate) fn when(self, holds: bool, why: impl Into<String>) -> Entry<Option<T>> {
         let Self { read, write, schema, absent, example, phrase, is_hidden, .. } = self;
         let entry = Entry {
@@ -222,7 +222,7 @@ impl<T: Clone + 'static> Entry<T> {
 
 /// Substitute for a field in [`keys!`].
 pub(crate) trait Part<T> {
-    /// Reads, writes or describes it as key `name` of what `r` goes through.
+    /// Reads, writes or describes it as key `name` of the table that `r` goes through.
     fn go(self, r: &Reader<'_>, name: &'static str, about: &str, this: Option<&T>) -> T;
 }
 
@@ -341,7 +341,7 @@ pub(crate) trait Keyed: Clone + 'static {
     /// The context of the defaults in the documentation.
     fn usual() -> Self::Context;
 
-    /// Reads a table inside another one; `help` is for who writes something else.
+    /// Reads a table inside another one; `help` is for a file with something else there.
     fn nested(value: &Value, context: &Self::Context, help: &str) -> Read<Self> {
         match &value.data {
             Data::Table(table) => reader::nested(table, value, |r| Self::keys(r, None, context)),
@@ -383,9 +383,9 @@ pub(crate) fn describe<'a>(
     described
 }
 
-/// The names of the keys that `go` goes through, and what comes of that.
+/// Returns the names of the keys that `go` goes through, and its result.
 ///
-/// Whoever reads a file asks for them, so that they cost nothing of what a schema costs.
+/// Reading asks for them with every file, so they cost nothing of a schema's cost.
 pub(crate) fn listed<T>(go: impl FnOnce(&Reader<'_>) -> T) -> (Vec<&'static str>, T) {
     let (table, problems) = (Table::default(), Problems::default());
     let names = RefCell::default();
@@ -409,7 +409,7 @@ pub(crate) fn table<T: Keyed>(help: &'static str) -> Kind<T> {
     table_in(T::usual(), help)
 }
 
-/// Where the schema of a table is, which is defined if it was not.
+/// Returns the place of the schema of a table, which is defined if it was not.
 pub(crate) fn reference<T: Keyed>(definitions: &Definitions) -> Json {
     if !definitions.borrow().contains_key(T::NAME) {
         let schema = schema::<T>(definitions);

@@ -26,6 +26,6 @@ pub(crate) const MOST_QUEUE_BYTES: u64 = 32 << 30;
 pub(crate) const MOST_SAMPLES: u64 = 1_000_000;
 /// Maximum number of jobs of a plan.
 pub const MOST_JOBS: usize = 100_000;
-/// The most parts of a dotted key. No key has as many; tables within tables without end would
-/// exhaust the stack of whoever goes through them.
+/// Maximum number of parts of a dotted key. No key has as many; tables within tables without end
+/// would exhaust the stack.
 pub(crate) const MOST_PARTS: usize = 16;

@@ -144,7 +144,7 @@ fn losses() -> Kind<Loss> {
     })
 }
 
-/// Changes of a link of which `at_first` holds, each with what it leaves as it was.
+/// Changes of a link of which `at_first` holds, each with the parts that it leaves as they were.
 fn changes(at_first: Change) -> Kind<Vec<Change>> {
     let write = |changes: &Vec<Change>| {
         changes.iter().map(|change| Json::Object(written(change))).collect()

@@ -1,8 +1,8 @@
 //! Cells that share a channel.
 //!
-//! Cells on the same frequency are one medium: their stations hear each other as far as positions
-//! and levels let them, which is what overlapping cells (OBSS) are. Cells on different
-//! frequencies do not hear each other at all.
+//! Cells on the same frequency are one medium: their stations sense each other as far as positions
+//! and levels let them, as overlapping cells (OBSS) do. Cells on different frequencies do not sense
+//! each other at all.
 
 use crate::cell::Cell;
 use crate::model::Scenario;

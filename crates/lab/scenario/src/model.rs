@@ -18,7 +18,7 @@ use fairwave_units::Duration;
 use std::path::{Path, PathBuf};
 
 keys! {
-    /// A scenario with every default resolved: what is simulated, apart from the sweep around it.
+    /// A scenario with every default resolved: the simulated part, apart from the sweep around it.
     pub struct Scenario |r| (base: PathBuf = PathBuf::new()) {
         /// One line for people.
         title: String = text().or(String::new());

@@ -33,8 +33,8 @@ keys! {
         block: u32 = size(LEAST_BLOCK.into(), u16::MAX.into())
             .or(usual_block(&own))
             .phrase("what makes a segment with its header of 12 bytes");
-        /// What either end keeps outside its connections: what came too early, and with "adaptive"
-        /// what is not known to have arrived.
+        /// Buffer of either end outside its connections: for early data, and with "adaptive" for
+        /// data that is not known to have arrived.
         buffer: u32 = size(LEAST_BLOCK.into(), GIB)
             .or(match split {
                 Split::Equal | Split::Weighted => block,
@@ -74,7 +74,7 @@ const SPLITS: &[(&str, Split)] = &[
     (Split::Adaptive.name(), Split::Adaptive),
 ];
 
-/// What makes a segment of `tcp` with its header.
+/// Makes a segment of `tcp` with its header.
 fn usual_block(tcp: &Tcp) -> u32 {
     let taken = if tcp.timestamps { TIMESTAMPS_LEN } else { 0 } + HEADER_LEN as u32;
     tcp.mss.saturating_sub(taken).max(u32::from(LEAST_BLOCK))

@@ -128,8 +128,8 @@ keys! {
         power: Dbm = level().or(Dbm(16.0));
         /// Transmission of data frames.
         rate: Rate = Flat(air.phy);
-        /// How it chooses its rates or MCS, beginning with the one set, among those that both ends
-        /// can use. "constant" without a rate or an MCS takes the highest of these.
+        /// Rate control that chooses its rates or MCS, beginning with the one set, among the modes
+        /// that both ends can use. "constant" without a rate or an MCS takes the highest of these.
         rate_control: String = air::rate_control()
             .or(rate.usual_control(air.acknowledges).to_owned())
             .phrase(
@@ -165,7 +165,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Those of the scenario that `r` reads, whose cells have been read.
+    /// Nodes of the scenario that `r` reads, whose cells have been read.
     pub(super) fn new(r: &Reader<'_>, cells: &[Cell], base: &Path) -> Self {
         let cell = |(r, cell): (Reader<'_>, &Cell)| {
             let phy = Cell::standard(&r).map(|_| cell.phy());

@@ -81,7 +81,7 @@ fn descend<'t, 's>(
     }
 }
 
-/// Why the path into a list of tables leads to none of those that have `names`.
+/// Reason for which the path into a list of tables leads to none of those that have `names`.
 fn not_named(key: &str, named: Option<&str>, names: &[String]) -> Refusal {
     match (named, names) {
         (Some(written), _) => {

@@ -73,8 +73,9 @@ keys! {
         amsdu_size: Option<Option<u32>> =
             size(1, MOST_AMSDU).or_word("off").or(None).when(is_later, LATER);
         /// Time at which the sender of an A-MPDU transmits a BlockAckReq: "after-missing" before it
-        /// retransmits what got no BlockAck, as ns-3 does; "on-drop" when it has given MPDUs up, as
-        /// Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n on.
+        /// retransmits MPDUs without a BlockAck, as ns-3 does; "on-drop" when it has dropped MPDUs,
+        /// as Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n
+        /// on.
         block_ack_request: Option<BlockAckRequest> = choice(words::BLOCK_ACK_REQUESTS)
             .or(BlockAckRequest::OnDrop)
             .when(is_later, LATER);
@@ -168,7 +169,7 @@ keys! {
         data_rate: Option<BitRate> =
             data_rates(phy).optional().phrase("none: rate control chooses");
         /// MCS of its data frames, for 802.11n that of one stream (0 to 7), with all its `streams`,
-        /// over its `width` and with its `guard_interval`: who receives them must have these.
+        /// over its `width` and with its `guard_interval`: their receivers must have these.
         mcs: Option<u8> = indices(move |mcs| {
             at_most(mcs, highest)?;
             mode(phy, mcs, streams_read, guard, width_read)

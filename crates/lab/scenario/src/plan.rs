@@ -85,7 +85,7 @@ impl Plan {
     /// Reads the scenario file at `path`; `overrides` are `key=value`, as [`Plan::parse`] takes.
     ///
     /// # Errors
-    /// When the file cannot be read, or the scenario or an override is wrong.
+    /// If the file cannot be read, or the scenario or an override is wrong.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
         Self::load_with(path, &of_set(overrides))
     }
@@ -170,7 +170,7 @@ impl Job {
     }
 }
 
-/// The file at `path`, but no more of it than what tells that it is too long: it may be a device
+/// Reads the file at `path`, but no more of it than shows that it is too long: it may be a device
 /// without an end.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

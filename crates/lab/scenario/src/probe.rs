@@ -38,8 +38,8 @@ keys! {
         interval: Duration = within(MICROSECOND, HOUR).or(Duration::from_millis(20));
         /// Silence after a trial is accounted for.
         rest: Duration = within(Duration::ZERO, HOUR).or(Duration::from_millis(100));
-        /// Another probe flow from the same node, whose trains load the buffer while the packets
-        /// of this one say who waits behind them.
+        /// Another probe flow from the same node, whose trains load the buffer while the packets of
+        /// this one measure the delay behind them.
         watches: Option<String> = text().optional();
     }
     check Self::check;

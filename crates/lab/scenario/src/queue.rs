@@ -259,9 +259,9 @@ keys! {
 keys! {
     /// The queues of Linux's mac80211.
     for Mac80211Config |r| (usual: Mac80211Config = Mac80211Config::linux(Place::Radio.usual())) {
-        /// Who is served.
+        /// Order of service.
         airtime: AirtimeConfig = Flat(usual.airtime);
-        /// What the device takes.
+        /// Room of the device.
         limits: QueueLimits = Flat(usual.limits);
     }
 }

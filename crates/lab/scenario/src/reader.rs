@@ -35,7 +35,7 @@ pub(super) enum Mode<'a> {
     Read,
     /// To write the values that it holds.
     Write(&'a RefCell<Map<String, Json>>),
-    /// To describe the keys. There are no values: those that others depend on are the defaults.
+    /// To describe the keys. There are no values: keys that others depend on have their defaults.
     Describe(&'a Described<'a>),
     /// To list the names of the keys, or for the defaults alone. There are no values either.
     Name(&'a RefCell<Vec<&'static str>>),
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         read(self.table.get(key)?).ok()
     }
 
-    /// What `go` reads of the table; whoever reads it after this reports on it.
+    /// Returns the result of `go` on the table; a later reader of it reports on it.
     pub(super) fn quietly<T>(&self, go: impl FnOnce(&Reader<'_>) -> T) -> T {
         let told = Problems::default();
         go(&Reader::new(self.key.as_str(), self.table, self.span.clone(), &told))
@@ -125,12 +125,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Does not call `keys` unknown, though nobody asks for them.
+    /// Does not report `keys` as unknown, though no reader asks for them.
     pub(super) fn pass(&self, keys: &[&'static str]) {
         self.refused.borrow_mut().extend(keys);
     }
 
-    /// Counts `keys` as known, though nobody has asked for them.
+    /// Counts `keys` as known, though no reader has asked for them.
     pub(super) fn know(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
@@ -231,7 +231,7 @@ pub(super) fn element_path(key: &str, index: usize, table: &Table) -> String {
     format!("{key}.{}", element_name(key, index, table))
 }
 
-/// What an element of an array of tables is called in dotted keys: its name, a link without
+/// Returns the name of an element of an array of tables in dotted keys: its name, a link without
 /// one by its ends, anything else by its index.
 pub(super) fn element_name(key: &str, index: usize, table: &Table) -> String {
     if let Some(name) = table.text("name") {
@@ -248,7 +248,7 @@ pub(super) fn element_name(key: &str, index: usize, table: &Table) -> String {
     }
 }
 
-/// What a link without a name is called: by its ends, of a pattern without the star.
+/// Returns the name of a link without one: by its ends, of a pattern without the star.
 pub(super) fn joined(a: &str, b: &str) -> String {
     let [a, b] = [a, b].map(|end| end.strip_suffix('*').unwrap_or(end));
     format!("{a}-{b}")

@@ -90,7 +90,7 @@ fn means(written: &[&str], key: &str) -> bool {
     matches(written, &key.split('.').collect::<Vec<_>>(), false)
 }
 
-/// Known keys like `path`: those of its last name first, then those that are spelt alike.
+/// Returns known keys like `path`: keys of its last name first, then similar ones.
 fn near(path: &str, keys: &[&KeyHelp]) -> Vec<String> {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let wanted = last(path);
@@ -166,7 +166,7 @@ impl<'a> Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// The tables, those that have one title with the conditions of the tables that they are in.
+    /// Returns the tables; tables of one title with the conditions of the tables around them.
     fn told_apart(mut self) -> Vec<TableHelp> {
         let title = |table: &TableHelp| (table.key.clone(), table.conditions.clone());
         let titles: Vec<_> = self.tables.iter().map(title).collect();
@@ -181,7 +181,7 @@ impl Collector<'_> {
     }
 }
 
-/// What tells a table of several sorts that have no word: a key that it has and others have not.
+/// Returns the mark of a table of several sorts that have no word: a key that others have not.
 fn mark(schema: &Json) -> Option<String> {
     let required = schema["required"].as_array().and_then(|keys| keys.first()?.as_str());
     let first = schema["properties"].as_object().and_then(|keys| keys.keys().next());

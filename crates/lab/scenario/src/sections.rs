@@ -68,7 +68,7 @@ impl<T: Keyed> Part<Vec<T>> for Tables<T::Context> {
     }
 }
 
-/// Tables of one sort that most files do not have: none are written as nothing.
+/// Tables of one sort that few files have: none are written as nothing.
 pub(crate) struct Few<C>(pub(crate) C);
 
 impl<T: Keyed> Part<Vec<T>> for Few<T::Context> {

@@ -16,7 +16,7 @@ keys! {
         weight: f64 = real(0.001, 1000.0).or(1.0);
         /// Service guaranteed to its datagrams.
         promise: Promise = Flat(());
-        /// Its share of what is not promised, in proportion to the others', else 100 Mbps.
+        /// Its share of the rate without a guarantee, in proportion to the others', else 100 Mbps.
         share_rate: Option<BitRate> = curve_rates().optional();
         /// The same at first, else `share_rate`.
         share_first_rate: Option<BitRate> = first_rate("share_rate", share_rate);

@@ -42,7 +42,7 @@ keys! {
         hysteresis: Db = within(Db(0.0), Db(20.0)).or(Db(0.0));
         /// Share of the newest report in the weighted value, beside the one before.
         smoothing: f64 = real(0.0, 1.0).or(usual.smoothing);
-        /// Factor by which a missing report multiplies what `decay` names.
+        /// Factor of a missing report on the value in `decay`.
         beta: f64 = real(0.0, 1.0).or(usual.beta);
         /// Value that a missing report lowers by `beta`.
         decay: Decay = choice(DECAYS).or(usual.decay);

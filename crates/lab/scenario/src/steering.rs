@@ -57,7 +57,7 @@ fn nodes() -> Kind<String> {
     Kind::new(reader::text, |name| json!(name), json!({ "type": "string" }))
 }
 
-/// Reads changes of one world, and keeps what later ones leave as it is.
+/// Reads changes of one world, and keeps the parts that later ones leave as they are.
 #[derive(Clone, Debug)]
 pub struct Steering {
     world: World,
@@ -118,7 +118,7 @@ impl Steering {
         self.absolute(&word, &table).map_err(|refusal| in_words(&word, refusal))
     }
 
-    /// Keeps what a text of [`Self::read`] has made of the world at `at`.
+    /// Keeps the change of the world at `at` that a text of [`Self::read`] has made.
     pub fn note(&mut self, at: Instant, text: &str) {
         let Ok((word, table)) = split(text) else { return };
         match self.absolute(&word, &table) {
@@ -141,7 +141,7 @@ impl Steering {
         }
     }
 
-    /// The change without what depends on the past: its word, and its whole table.
+    /// The change without its dependence on the past: its word, and its whole table.
     fn whole<'w>(
         &self,
         now: Instant,
@@ -307,7 +307,7 @@ fn far(node: NodeId) -> [Metres; 2] {
     [Metres(x), Metres(f64::from(node.0 % IN_A_ROW) * APART - FAR)]
 }
 
-/// A text of the table taken out, and what remains.
+/// A text with the table taken out, and the rest.
 fn taken(value: &Value, key: &str, example: &str) -> Read<(String, Value)> {
     let Data::Table(table) = &value.data else {
         return Err(reader::wrong_type(value, "an object"));

@@ -36,7 +36,7 @@ keys! {
         /// A user at `to` that fetches pages from `from`: a table. Not in `[tcp]`.
         web: Option<Box<Web>> =
             table("write web = {} for its defaults").boxed().optional().hidden_if(!is_flow);
-        /// What the application sends, frame by frame, instead of as much as fits: a table. Not in
+        /// Data of the application, frame by frame, instead of as much as fits: a table. Not in
         /// `[tcp]`.
         video: Option<Box<Video>> = table("write video = { rate = \"2 Mbps\" }")
             .boxed()
@@ -67,7 +67,7 @@ keys! {
         send_buffer_most: Option<u32> = buffers().or_word("off").or(d.send_buffer_most);
         /// Receive buffer; bounds the advertised window.
         receive_buffer: u32 = buffers().or(d.receive_buffer);
-        /// Lets the receive buffer grow with what is read in a round trip, at most to this, or
+        /// Lets the receive buffer grow with the data read in a round trip, at most to this, or
         /// "off".
         receive_buffer_most: Option<u32> = buffers().or_word("off").or(d.receive_buffer_most);
         /// Offer window scaling (RFC 7323).
@@ -91,7 +91,7 @@ keys! {
         rack: bool = boolean().or(d.rack);
         /// With timestamps, undo timeouts and recoveries that were needless (RFC 3522, RFC 4015).
         eifel: bool = boolean().or(d.eifel);
-        /// See by what arrives after a timeout whether it was needless, and undo it (F-RTO, RFC
+        /// Detect by the ACKs after a timeout whether it was needless, and undo it (F-RTO, RFC
         /// 5682).
         frto: bool = boolean().or(d.frto);
         /// Delayed acknowledgements: "on", "off" or a table.
@@ -121,10 +121,10 @@ keys! {
         /// acknowledges.
         slow_start_limit: Option<u32> =
             counted("segments", 1, 1000).or_word("unlimited").or(d.slow_start_limit);
-        /// In slow start, let the window grow to twice what was in flight, although it was not
+        /// In slow start, let the window grow to twice the data in flight, although it was not
         /// full.
         slow_start_headroom: bool = boolean().or(d.slow_start_headroom);
-        /// A loss lowers ssthresh from the congestion window, not from what was in flight (RFC 5681
+        /// A loss lowers ssthresh from the congestion window, not from FlightSize (RFC 5681
         /// equation 4).
         reduce_window: bool = boolean().or(d.reduce_window);
         /// Duplicate ACKs that mean a loss.
@@ -188,7 +188,7 @@ fn delayed_acks() -> Kind<DelayedAck> {
     })
 }
 
-/// Where keys of TCP stand.
+/// Tables with keys of TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// In a TCP flow.
@@ -226,7 +226,7 @@ impl Defaults {
         Self { place: Place::Table, ..Self::default() }
     }
 
-    /// What the keys that `r` reads default to: what was wrong with the table was told before.
+    /// Returns the defaults of the keys that `r` reads: faults of the table were reported before.
     fn of(&self, r: &Reader<'_>) -> Tcp {
         let read = |value: &Value| reader::text(value);
         let known = |name: &String| Profile::find(name).is_some();
@@ -299,7 +299,7 @@ fn of_stack(stack: &Profile) -> Tcp {
 }
 
 impl Tcp {
-    /// What `r` reads, for keys that depend on it; whoever reads it after this reports on it.
+    /// Returns the value that `r` reads, for keys that depend on it; a later reader reports on it.
     pub(crate) fn quietly(r: &Reader<'_>, defaults: &Defaults) -> Self {
         r.quietly(|r| Self::keys(r, None, defaults))
     }

@@ -39,7 +39,7 @@ variants! {
 }
 
 impl Transport {
-    /// What the simulator runs; `id` tells the nodes of names, which were found to exist.
+    /// Returns the simulator's inputs; `id` finds the nodes of names, which exist.
     pub(crate) fn to_world(&self, id: &dyn Fn(&str) -> NodeId) -> world::Traffic {
         self.inner().to_world(id)
     }

@@ -147,8 +147,8 @@ pub(crate) fn document(text: &str) -> Result<Table, Vec<Problem>> {
     Err(errors.first().map(problem).into_iter().collect())
 }
 
-/// Reads one value of a `--set` argument. What is no TOML value is a text, so that
-/// `--set cell.standard=802.11a` needs no quotes.
+/// Reads one value of a `--set` argument. A text that is no TOML value is a string, so that `--set
+/// cell.standard=802.11a` needs no quotes.
 pub(crate) fn argument(text: &str, base: usize) -> Value {
     let base = base + text.len() - text.trim_start().len();
     let text = text.trim();
@@ -187,7 +187,7 @@ fn convert(value: Spanned<DeValue<'_>>, base: usize) -> Value {
     Value { span, data }
 }
 
-/// The key whose line is at `at` in a text that is not TOML, as well as one can tell.
+/// Returns the key whose line is at `at` in a text that is not TOML, as far as it can be found.
 pub(crate) fn key_around(text: &str, at: usize) -> String {
     let at = (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
     let begin = text[..at].rfind('\n').map_or(0, |i| i + 1);

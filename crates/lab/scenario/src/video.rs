@@ -13,8 +13,8 @@ keys! {
     /// The viewer at `to` (`docs/models/video.md`). Its results are in the flow's summary.
     /// Frames are those of a video; of every other source each datagram is one.
     pub struct Playout [Copy, Eq] |r| {
-        /// From a frame's capture to its showing, for "skip"; for "stall" what is buffered before
-        /// the first frame is shown.
+        /// From a frame's capture to its display, for "skip"; for "stall" the buffer before the
+        /// first frame is shown.
         delay: Duration =
             within(Duration::ZERO, Duration::from_secs(60)).or(Duration::from_millis(200));
         /// Treatment of a frame that is late: "skip" it, as a call does, or "stall" until it

@@ -176,8 +176,8 @@ impl Radio {
         self.fixed(phy).is_none().then_some(world::RateChoice { algorithm, initial })
     }
 
-    /// The mode of all its data frames, if that is the same for every receiver: the one set, or
-    /// the highest where receivers cannot differ in what they receive, which is before 802.11n.
+    /// Returns the mode of all its data frames, if that is the same for every receiver: the one
+    /// set, or the highest where receivers have the same capabilities, which is before 802.11n.
     pub(super) fn fixed(&self, phy: Phy) -> Option<Mode> {
         let highest = || (!phy.is_qos()).then(|| self.rate.mode(phy));
         self.rate.named(phy).or_else(highest).filter(|_| self.rate_control == CONSTANT)

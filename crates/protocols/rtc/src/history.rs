@@ -1,12 +1,12 @@
-//! Packets that were sent, and feedback about them.
+//! Packets that were sent, and feedback on them.
 
 use crate::gcc::Fate;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, TICK};
 use std::collections::VecDeque;
 
-/// Maximum number of packets kept; feedback about older ones is ignored. Numbers of 16 bits
-/// cannot distinguish more.
+/// Packets that are remembered; feedback about older ones is ignored. Numbers of 16 bits
+/// distinguish no more.
 const MOST: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
@@ -17,7 +17,7 @@ const MOST_REFERENCE: i64 = 1 << 35;
 struct Sent {
     at: Instant,
     bytes: u32,
-    /// Whether it was reported as arrived or as missing.
+    /// Whether it is known to have arrived, or was reported missing.
     told: Told,
 }
 
@@ -36,15 +36,15 @@ pub(crate) struct History {
     first: u64,
     /// The reference of the newest feedback, extended beyond 24 bits.
     reference: Option<i64>,
-    /// The number after the newest that feedback reported.
+    /// The number behind the newest reported packet.
     answered: u64,
 }
 
-/// New reports in one feedback.
+/// New reports of feedback.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     pub(crate) fates: Vec<Fate>,
-    /// Time since the sending of the newest packet that the feedback reports.
+    /// Time since the newest reported packet was sent.
     pub(crate) rtt: Option<Duration>,
 }
 
@@ -62,14 +62,14 @@ impl History {
         self.sent.push_back(Sent { at, bytes, told: Told::Nothing });
     }
 
-    /// Number of packets sent after the newest reported one. Earlier packets without a report are
-    /// not awaited: feedback does not repeat the reports of a lost feedback packet.
+    /// Packets since the newest reported one. Earlier ones without a report are expected no longer:
+    /// feedback does not go back to the reports of a lost one.
     pub(crate) fn unanswered(&self) -> u64 {
         self.next() - self.answered
     }
 
-    /// Returns the new reports in `feedback` about packets that were sent. A packet reported as
-    /// missing may still arrive; one reported as arrived stays so.
+    /// Returns the reports of `feedback` on packets that were sent, and had not been reported
+    /// before. A packet that was reported missing may still arrive; a received one stays so.
     pub(crate) fn take(&mut self, now: Instant, feedback: &Feedback) -> News {
         let mut arrival = self.reference_ns(feedback.reference);
         let tick = TICK.as_nanos().cast_signed();
@@ -97,8 +97,8 @@ impl History {
         news
     }
 
-    /// The number nearest to the next that ends in these 16 bits. A number before the first packet
-    /// or after the last belongs to no packet, and is not found.
+    /// Returns the number nearest to the next that ends in these 16 bits. Numbers before the first
+    /// packet or ahead of the last were never sent, and are not found.
     fn extend(&self, low: u16) -> i64 {
         let next = self.next();
         let behind = (next as u16).wrapping_sub(low);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(history.unanswered(), 2);
     }
 
-    /// References that run away begin anew, and never leave what times can be reckoned with.
+    /// References that run away begin anew, and never leave the range of times.
     #[test]
     fn a_reference_that_runs_away_begins_anew() {
         let mut history = history(1);

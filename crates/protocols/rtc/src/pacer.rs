@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// Packets leave at this multiple of the target (libwebrtc's pacing factor), in halves.
 const FACTOR_HALVES: u64 = 5;
-/// Waiting packets leave within this many seconds at any target (libwebrtc's queue time limit).
+/// Maximum time in the queue in seconds, whatever the target (libwebrtc's queue time limit).
 const MOST_SECONDS: u64 = 2;
 /// Packets that wait at most; then the oldest is dropped.
 const MOST: usize = 16_384;
@@ -39,7 +39,7 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer of packets with headers of `overhead` bytes.
+    /// Makes a pacer for packets with headers of `overhead` bytes.
     pub(crate) const fn new(overhead: u32) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -76,8 +76,9 @@ impl Pacer {
         debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
-    /// Raises the rate so that all waiting bits, and the rest of those being sent, leave in time.
-    /// The rate holds until nothing waits: a share of the remainder would always leave a remainder.
+    /// Makes the waiting packets, and the rest of the present one, leave in time. The rate that
+    /// this takes stays until nothing waits: of a share of the rest there would always be some
+    /// left.
     fn hurry(&mut self, now: Instant) {
         let headers = self.queue.len() as u64 * u64::from(self.overhead);
         let going = u128::from(self.free.since(now).as_nanos()) * u128::from(self.rate.0);
@@ -166,8 +167,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when, and however low the target is: nothing waits for longer than two
-        /// seconds, but for what rounding adds.
+        /// Whatever comes, and however low the target is: nothing waits for longer than two
+        /// seconds, but for rounding.
         #[test]
         fn nothing_waits_for_longer_than_two_seconds(
             pauses in proptest::collection::vec(

@@ -5,18 +5,17 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, Header, TICK};
 use std::collections::VecDeque;
 
-/// Number of packets whose arrival is kept, for packets that come late.
+/// Packets whose arrival is remembered, for late ones.
 const MOST_KEPT: usize = 1_024;
-/// Maximum number of packets in one feedback; more are reported in several. Each takes at most
-/// two bytes and two bits of a chunk, so feedback has at most 1200 B: 20 + 2 * 74 + 2 * 512 and
-/// padding.
+/// Packets in one feedback; more are reported in several. Each takes two bytes at most and two bits
+/// of a chunk, so that feedback has 1200 B at most: 20 + 2 * 74 + 2 * 512 and padding.
 const MOST_TOLD: usize = 512;
 /// A number that jumps further ahead begins anew.
 const MOST_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
 const REFERENCE_TICKS: u64 = 256;
 
-/// Options of a receiver.
+/// Configuration of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
     /// Its synchronisation source.
@@ -50,9 +49,9 @@ pub struct Receiver {
     arrivals: VecDeque<Option<u64>>,
     /// Transport-wide number of the first of them.
     first: u16,
-    /// Number of packets, from the front, that feedback has reported.
+    /// Number of them, from the front, that feedback has reported.
     told: usize,
-    /// Number of packets that feedback has reported at least once.
+    /// Number of them that it has reported at least once.
     seen: usize,
     media_ssrc: u32,
     due: Option<Instant>,
@@ -104,7 +103,7 @@ impl Receiver {
         true
     }
 
-    /// Discards reported packets, except the newest.
+    /// Forgets reported packets, but for the newest.
     fn forget(&mut self) {
         let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
         self.arrivals.drain(..old);
@@ -212,8 +211,8 @@ mod tests {
         }
     }
 
-    /// Lets packets come, each so much ahead of the one before and so long after it; how many of
-    /// them were told of as arrived. Checks what must hold whatever comes.
+    /// Lets packets come, each this far ahead of the one before and this long after it; returns the
+    /// number reported as arrived. Checks the invariants.
     fn hear(interval: Duration, steps: impl IntoIterator<Item = (u16, Duration)>) -> usize {
         let mut receiver = Receiver::new(ReceiverConfig { ssrc: 8, interval });
         let (mut now, mut number, mut told) = (Instant::ZERO, 0u16, 0);
@@ -236,8 +235,8 @@ mod tests {
         told
     }
 
-    /// Numbers that jump by as much as they may, all at once: the gaps between are more than one
-    /// feedback can tell of.
+    /// Numbers that jump by the maximum, all at once: the gaps between are more than one feedback
+    /// can report.
     #[test]
     fn five_packets_that_jump_are_told_of() {
         let jumps = [0, 2_047, 2_047, 2_047, 2_047].map(|ahead| (ahead, Duration::ZERO));
@@ -258,7 +257,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         /// Whatever comes however fast: no feedback is too long, little is kept, and each packet
-        /// that goes on from those before is told of.
+        /// that continues from those before is reported.
         #[test]
         fn feedback_is_bounded(
             steps in proptest::collection::vec((1u16..2_048, 0u64..40), 1..400),

@@ -9,7 +9,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::rtp::{Feedback, HEADER_LEN, Header};
 
-/// Options of a sender.
+/// Configuration of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderConfig {
     /// Its synchronisation source.
@@ -18,11 +18,11 @@ pub struct SenderConfig {
     pub payload_type: u8,
     /// Sequence number of its first packet.
     pub first_sequence: u16,
-    /// Maximum bytes of a frame in one packet; at least one.
+    /// Maximum bytes of a frame in a packet; at least one.
     pub payload_bytes: u32,
     /// Range in which the target stays.
     pub bounds: Bounds,
-    /// Speed at which the threshold of its delays adapts.
+    /// Speed with which the threshold of its delays adapts.
     pub threshold: Threshold,
 }
 
@@ -55,7 +55,7 @@ pub struct Packet {
     pub header: Header,
     /// Bytes of the frame behind it.
     pub payload_bytes: u32,
-    /// Number of the packet among all packets of all frames, counted from zero.
+    /// Its index among all packets of all frames, counting from zero.
     pub unit: u64,
     /// Time at which the encoder gave its frame.
     pub made: Instant,
@@ -73,7 +73,7 @@ pub enum SenderEvent {
 pub struct SenderStats {
     /// Packets sent.
     pub packets: u64,
-    /// Packets that feedback reported as missing.
+    /// Packets that feedback reported missing.
     pub missing: u64,
     /// The rate to be sent at, in bits of IP packets per second.
     pub target: BitRate,
@@ -98,7 +98,7 @@ pub struct Sender {
     encode: BitRate,
     told: Option<BitRate>,
     link: Link,
-    /// Start of the time without feedback while packets await it.
+    /// Time since which nothing was received while something was unanswered.
     silent_since: Option<Instant>,
 }
 
@@ -204,7 +204,7 @@ impl Sender {
         self.note_target();
     }
 
-    /// Lowers the rate while no feedback arrives.
+    /// Lowers the rate while there is no feedback.
     fn mind_silence(&mut self, now: Instant) {
         while let Some(at) = self.silence_ends()
             && now >= at

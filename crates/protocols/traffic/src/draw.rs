@@ -101,7 +101,7 @@ impl Size {
     }
 }
 
-/// A span of `ns` nanoseconds, cut to the range of [`Duration`].
+/// Returns a span of `ns` nanoseconds; the excess is cut off.
 fn nanos(ns: f64) -> Duration {
     Duration::from_nanos((ns + 0.5) as u64)
 }

@@ -1,8 +1,8 @@
-//! One frame: data that is of use only as a whole.
+//! One frame: data that is needed as a whole.
 
 use fairwave_units::Duration;
 
-/// Frames that a frame depends on.
+/// Dependence of a frame on others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Nothing: it is coded by itself (an I frame).
@@ -16,7 +16,7 @@ pub enum FrameKind {
 pub struct Frame {
     /// Counting from zero.
     pub number: u64,
-    /// Frames that it depends on.
+    /// Its dependence.
     pub kind: FrameKind,
     /// Time at which it was captured, from the source's start.
     pub at: Duration,
@@ -25,7 +25,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Number of datagrams of at most `payload_bytes` that it fills.
+    /// Returns the number of datagrams of at most `payload_bytes` that it fills.
     pub const fn datagrams(&self, payload_bytes: u32) -> u64 {
         self.bytes.div_ceil(if payload_bytes == 0 { 1 } else { payload_bytes as u64 })
     }

@@ -1,4 +1,4 @@
-//! Frames of a source: data that is of use only as a whole and by a given time.
+//! Frames of a source: data that is needed as a whole, and its time limit.
 
 use crate::frame::{Frame, FrameKind};
 use crate::source::{Emissions, Source};
@@ -10,9 +10,9 @@ mod tests;
 
 /// The frames of a source, in order of time.
 ///
-/// Frames of [`Source::Video`] are its pictures; of every other source each
-/// datagram is a frame that depends on no other. Draws from the random stream are the same as in
-/// [`Source::emissions`], so that both give the same bytes at the same times.
+/// Frames of a source. Frames of [`Source::Video`] are its pictures; of every other source each
+/// datagram is a frame that depends on no other. The random stream is drawn from as
+/// [`Source::emissions`] does, so that both give the same bytes at the same times.
 #[derive(Clone, Debug)]
 pub struct Frames {
     number: u64,
@@ -26,7 +26,7 @@ enum Inner {
 }
 
 impl Source {
-    /// Frames, in order of time.
+    /// Data that has to arrive as a whole, in order of time.
     pub fn frames(&self, random: Stream) -> Frames {
         let inner = match self {
             Self::Video(video) => Inner::Pictures { video: *video, random, now: Duration::ZERO },
@@ -35,7 +35,7 @@ impl Source {
         Frames { number: 0, inner }
     }
 
-    /// Usual time between frames, from which freezes are determined.
+    /// Usual time between frames, for the definition of a freeze.
     pub fn frame_interval(&self) -> Duration {
         match self {
             Self::Cbr { interval, .. } | Self::Poisson { interval, .. } => *interval,

@@ -1,10 +1,9 @@
-//! Traffic of applications: sizes and times of their data.
+//! Data that applications send, and its times.
 //!
 //! A [`Source`] describes datagrams; its [`Emissions`] are an iterator over time and size, drawn
-//! from one random stream and from nothing else. A [`Browser`] fetches pages over connections
-//! that its host provides: it needs a report when an object has arrived, and so is a machine.
-//! [`Frames`] are the same as emissions, but whole, as a viewer needs them; [`playout`] is that
-//! viewer.
+//! from one random stream and from nothing else. A [`Browser`] fetches pages over connections that
+//! its host provides: it needs the arrival of each object, and so is a machine. [`Frames`] are the
+//! same as emissions, but whole, as a viewer needs them; [`playout`] is that viewer.
 
 mod draw;
 mod frame;

@@ -1,9 +1,8 @@
 //! Playout: which frames a viewer sees, and when the picture stands still.
 //!
-//! The inputs of a [`Playout`] are frames when they are made, with the units that each travels in
-//! (datagrams, or bytes of a stream), and the units that arrive. A frame is complete with its last
-//! unit, and can be decoded if the frames that it depends on are decoded. When its time comes it is
-//! shown or not:
+//! A [`Playout`] gets each frame when it is made, with the units it travels in (datagrams, or bytes
+//! of a stream), and the units that arrive. A frame is there with its last unit, and can be decoded
+//! if the frames that it depends on are decoded. When its time comes it is shown or not:
 //!
 //! [`Policy::Skip`], of a call: each frame's time is a set delay after it was made. A frame that is
 //! incomplete by then is passed over. If it is completed later it is still decoded, for the frames
@@ -23,12 +22,12 @@ mod tests;
 
 pub use quality::Quality;
 
-/// Number of frames that are kept after their time, for frames that depend on them.
+/// Frames that are kept after their time, for others that depend on them.
 const KEPT: u64 = 1_024;
 /// Frames that may wait for their time; beyond that the oldest is lost. As many may be late.
 const MOST: usize = 1 << 16;
 
-/// Treatment of a frame that is incomplete when its time comes.
+/// Treatment of a frame that is not there when its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Go on without it.
@@ -37,7 +36,7 @@ pub enum Policy {
     Stall,
 }
 
-/// Options of a playout.
+/// Display of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// From a frame's capture to its showing, for [`Policy::Skip`]; for [`Policy::Stall`] from when
@@ -45,7 +44,7 @@ pub struct Config {
     pub delay: Duration,
     /// Treatment of late frames.
     pub policy: Policy,
-    /// Usual time between frames, from which freezes are determined.
+    /// Usual time between frames, for the definition of a freeze.
     pub interval: Duration,
 }
 
@@ -54,7 +53,7 @@ pub struct Config {
 pub struct Made {
     /// Time at which it was captured; not before the frame made before.
     pub at: Instant,
-    /// Frames that it depends on.
+    /// Its dependence on others.
     pub kind: FrameKind,
     /// The units it travels in: they follow those of the frame before.
     pub units: Range<u64>,
@@ -86,7 +85,7 @@ struct Late {
     missing: u64,
 }
 
-/// The last picture shown, and the slot that sets the times of later frames (of a stall).
+/// The frame last on the screen, and the slot that sets the next times (of a stall).
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     at: Instant,
@@ -186,7 +185,7 @@ impl Playout {
         }
     }
 
-    /// Time at which [`Self::wake`] is due: earlier, the inputs so far decide nothing.
+    /// Time at which [`Self::wake`] is due: the inputs so far settle nothing before.
     pub fn deadline(&self) -> Option<Instant> {
         let frame = self.frames.get((self.next - self.first) as usize)?;
         match self.config.policy {
@@ -214,7 +213,7 @@ impl Playout {
         self.counted_from = self.next;
     }
 
-    /// Quality for the viewer up to `now`; a picture that stands still is counted up to `now`.
+    /// Returns the viewer's quality up to `now`, a picture that stands still being counted so far.
     pub fn quality(&self, now: Instant) -> Quality {
         let stalls = self.stalls_since(now).is_some();
         let mut quality = self.quality;
@@ -342,7 +341,8 @@ impl Playout {
         self.decode_from(i, now);
     }
 
-    /// Decodes the frame at place `i` if possible, and the complete frames that depend on it.
+    /// Decodes the frame at place `i` if that can be done, and the received frames that depend on
+    /// it.
     fn decode_from(&mut self, i: usize, now: Instant) {
         let mut reference = match i.checked_sub(1) {
             Some(before) => self.frames[before].decodable.is_some(),

@@ -17,7 +17,7 @@ pub struct Emission {
     pub bytes: u32,
 }
 
-/// Model of the datagrams that a source sends.
+/// Datagrams of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// At a constant rate.
@@ -52,7 +52,7 @@ pub struct OnOff {
     pub interval: Duration,
     /// Time for which a period lasts.
     pub on: Period,
-    /// Duration of a silence.
+    /// Duration of silence.
     pub off: Period,
 }
 
@@ -154,7 +154,7 @@ impl Trace {
 enum State {
     /// The n-th datagram, frame or line is next.
     Count(u64),
-    /// Rest of the current video frame, and the number of the next frame.
+    /// Rest of the current video frame, and the next frame's number.
     Frame { left: u64, next: u64 },
     /// A period or silence begins now.
     Between { silent: bool },

@@ -27,7 +27,7 @@ pub struct Video {
 }
 
 impl Video {
-    /// Frames that the `n`-th frame depends on.
+    /// Returns the dependence of the `n`-th frame.
     pub(crate) fn kind(&self, n: u64) -> FrameKind {
         match n.is_multiple_of(u64::from(self.group.max(1))) {
             true => FrameKind::Intra,

@@ -1,4 +1,4 @@
-//! A model of a user reading web pages.
+//! A user that reads web pages.
 //!
 //! The model is the HTTP source of 3GPP2 C.R1002-0 (also IEEE 802.16m-08/004r5):
 //! a page is a main object and a number of embedded ones; the user reads it before the next. The
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 #[cfg(test)]
 mod tests;
 
-/// Model of pages. The default has the values of 3GPP2 C.R1002-0.
+/// Properties of pages. The default has the values of 3GPP2 C.R1002-0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Page {
     /// Size of the main object.
@@ -33,14 +33,14 @@ pub struct Page {
     pub connections: u32,
 }
 
-/// Distribution of the number of embedded objects of a page.
+/// Number of embedded objects of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Objects {
     /// Always the same number.
     Constant(u32),
-    /// A Pareto number, cut off, minus its minimum: from 0 to `most - least`.
+    /// A Pareto number, cut off, less its minimum: from 0 to `most - least`.
     Pareto {
-        /// Minimum, before it is subtracted.
+        /// Minimum before it is taken off.
         least: u32,
         /// The exponent, above 0.
         shape: f64,
@@ -115,7 +115,7 @@ pub struct Fetch {
     pub bytes: u64,
 }
 
-/// Counters of a browser.
+/// Observations of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// An object took so long from its request on.
@@ -142,11 +142,11 @@ enum Phase {
     Main { began: Instant },
     /// The main object is read until then.
     Parsing { began: Instant, until: Instant },
-    /// This number of embedded objects has not been requested.
+    /// This number of embedded objects has not been asked for.
     Embedded { began: Instant, left: u32 },
 }
 
-/// A user of the web. A host opens the connections that [`Fetch`] names, requests the object, and
+/// A user of the web. A host opens the connections that [`Fetch`] names, asks for the object, and
 /// reports its arrival.
 #[derive(Clone, Debug)]
 pub struct Browser {
@@ -160,7 +160,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A user before the first page.
+    /// A user that has not begun.
     pub fn new(page: Page, random: Stream) -> Self {
         Self {
             random,
@@ -187,7 +187,7 @@ impl Browser {
         *line = Line { asked: Some(now), used: true };
     }
 
-    /// Continues after an object has arrived or is lost.
+    /// Handles an object that has come or is lost.
     fn go_on(&mut self, now: Instant) {
         match self.phase {
             Phase::Main { began } => {

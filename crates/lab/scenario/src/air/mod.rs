@@ -32,7 +32,7 @@ keys! {
     pub struct Shadowing |r| {
         /// Standard deviation.
         sigma: Db = within(Db(0.0), Db(30.0)).required("sigma = \"6 dB\"");
-        /// Way after which the correlation has fallen to 1/e, or "none": a pair keeps what it drew
+        /// Distance at which the correlation has fallen to 1/e, or "none": a pair keeps its draw
         /// wherever its ends go.
         decorrelation: Option<Metres> =
             within(Metres(0.01), Metres(100_000.0)).or_word("none").or(None);
@@ -80,12 +80,12 @@ keys! {
         begin: bool = choice(BEGINNINGS).or(false);
         /// Packets that its last access point keeps for it while it has none; the oldest stay.
         hold: u32 = counted("packets", 0, 100_000).or(50);
-        /// What it drops of its own waiting packets because it was away: "200 ms" all that were
-        /// made longer ago, also while it is away; "25 packets" so many of the oldest once it is
-        /// back; or "none".
+        /// Waiting packets that it drops after an absence: "200 ms" all that were made longer ago,
+        /// also while it is away; "25 packets" this number of the oldest once it is back; or
+        /// "none".
         discard: Option<Discard> = discards().or_word("none").or(None);
-        /// What its MAC does while it has no access point: "waits" keeps its frames, "attempts"
-        /// goes on sending them to the last one, which does not hear them, and gives up each at
+        /// Behaviour of its MAC while it has no access point: "waits" keeps its frames, "attempts"
+        /// continues to send them to the last one, which does not receive them, and drops each at
         /// its retry limit.
         meanwhile: bool = choice(MEANWHILE).or(false);
         /// Handovers at set times, in order.

@@ -28,7 +28,7 @@ impl Queues {
 }
 
 impl Check<'_> {
-    /// Queues take memory as they fill. Those that could never all be full are refused before a
+    /// Queues take memory as they fill. Queues that could never all be full are refused before a
     /// run, not killed in the middle of one.
     pub(super) fn queues(&mut self, nodes: &[Expanded]) {
         let queues = self.all_queues(nodes);

@@ -41,7 +41,8 @@ pub(super) fn shown<'n>(names: &[&'n str]) -> Vec<&'n str> {
     names.iter().copied().take(24).collect()
 }
 
-/// Why `pattern`, which is the name of a group, matches no node: for a `what` is one needed.
+/// Reason for which `pattern`, which is the name of a group, matches no node where a `what` is
+/// needed.
 pub(super) fn names_group(pattern: &str, names: &[&str], what: &str) -> Option<Refusal> {
     let group = format!("{pattern}1");
     names.contains(&group.as_str()).then(|| {

@@ -1,4 +1,4 @@
-//! Links that join what there is, and converters with hosts behind them.
+//! Links that join existing nodes, and converters with hosts behind them.
 
 use super::report::{Check, names_group, shown};
 use crate::diagnostic::Refusal;

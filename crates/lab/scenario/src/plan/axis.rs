@@ -47,7 +47,7 @@ impl Axis {
         self.keys.iter().any(|key| other.keys.contains(key))
     }
 
-    /// Whether it has the name, or changes a key of those that `name` lists.
+    /// Returns whether it has the name, or changes a key of those that `name` lists.
     pub(super) fn answers_to(&self, name: &str) -> bool {
         keys_of(name).iter().any(|key| self.keys.contains(key))
     }

@@ -3,17 +3,17 @@
 use super::trend::Usage;
 use fairwave_units::{Duration, Instant, math};
 
-/// Factor of a decrease, applied to the incoming rate.
+/// Factor of a decrease from the incoming rate.
 const BETA: f64 = 0.85;
 /// Factor of a multiplicative increase in a second.
 const ETA: f64 = 1.08;
-/// The rate stays below this multiple of the incoming rate, plus the next constant in bit/s.
+/// The rate stays below this multiple of the incoming rate, and this much more, in bit/s.
 const MOST_OVER: f64 = 1.5;
 const MOST_OVER_BPS: f64 = 10_000.0;
-/// Bits of a full packet, and frames per second; the draft computes a usual packet from them.
+/// Bits of a full packet, and frames per second, from which the draft computes a usual packet.
 const PACKET_BITS: f64 = 1_200.0 * 8.0;
 const FRAMES: f64 = 30.0;
-/// While the incoming rate is unknown, the rate is halved at most this often (libwebrtc).
+/// While the incoming rate is unknown the rate is halved no more often than this (libwebrtc).
 const HALVE_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +23,8 @@ enum State {
     Decrease,
 }
 
-/// Rate that the path carried when it was last over-used, in kbps, with its variance divided by
-/// the rate (libwebrtc `LinkCapacityEstimator`).
+/// Capacity of the path when it was last over-used, in kbps, with its variance over itself
+/// (libwebrtc `LinkCapacityEstimator`).
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     mean: f64,
@@ -47,7 +47,7 @@ impl Capacity {
     }
 }
 
-/// A rate that increases by a factor or a step, and decreases to a share of the incoming rate.
+/// A rate that goes up by a factor or a step, and down by a factor of the incoming rate.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     state: State,
@@ -68,7 +68,7 @@ impl Aimd {
         self.rate
     }
 
-    /// Takes feedback. `incoming` is the incoming rate in bit/s, once it is known.
+    /// Handles feedback. `incoming` is the incoming rate in bit/s, once it is known.
     pub(super) fn update(
         &mut self,
         now: Instant,
@@ -180,8 +180,8 @@ mod tests {
         assert!((aimd.rate() - (850_000.0 + 9_444.4 / 4.0)).abs() < 0.1, "{}", aimd.rate());
     }
 
-    /// Feedback every 10 ms reports over-use before the incoming rate is known: the rate is halved
-    /// at once, and again after 200 ms.
+    /// Feedback every 10 ms that reports over-use, before the incoming rate is known: half at once
+    /// and half after 200 ms.
     #[test]
     fn a_rate_is_not_halved_by_each_feedback() {
         let mut aimd = Aimd::new(4e6);
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(aimd.rate(), 1e6);
     }
 
-    /// An incoming rate far above the path's earlier capacity means that the path has changed.
+    /// If much more arrives than the path could carry before, it is another path.
     #[test]
     fn a_path_that_has_grown_is_explored_by_factors() {
         let mut aimd = Aimd::new(1e6);

@@ -5,8 +5,8 @@ use fairwave_units::{Duration, Instant};
 
 /// Packets sent within this time of the first of them are one group.
 const BURST: Duration = Duration::from_millis(5);
-/// A packet that arrives this close to the packet before belongs to its group if it has caught
-/// up: a queue on the path (a radio, for example) releases packets in bursts.
+/// Packets that arrive this close to the one before belong to its group, if they have caught up: a
+/// queue on the way (a radio, say) lets packets out in bursts.
 const BURST_NS: i64 = 5_000_000;
 /// Longest group in arrival time (libwebrtc `InterArrival`).
 const MOST_BURST_NS: i64 = 100_000_000;
@@ -55,8 +55,7 @@ impl Group {
 }
 
 impl Groups {
-    /// Takes the arrival of a packet. The first packet of a third group completes a pair of groups,
-    /// which is returned.
+    /// Handles the arrival of a packet. The first of a third group completes two, and reports them.
     pub fn take(&mut self, sent: Instant, arrived: i64) -> Option<Delta> {
         let Some(current) = &mut self.current else {
             self.current = Some(Group::of(sent, arrived));

@@ -15,10 +15,10 @@ const HIGH: f64 = 0.10;
 const RAISE: f64 = 1.05;
 const RAISE_EVERY: Duration = Duration::from_secs(1);
 const LOWER_EVERY: Duration = Duration::from_millis(300);
-/// Minimum number of packets for computing a share of losses (libwebrtc).
+/// Minimum number of packets for a share (libwebrtc).
 const LEAST_PACKETS: u64 = 20;
 
-/// Limit of the rate that losses allow.
+/// Rate that losses permit.
 #[derive(Clone, Debug)]
 pub struct Losses {
     limit: f64,
@@ -40,12 +40,13 @@ impl Losses {
         self.limit
     }
 
-    /// Raises the limit to the minimum rate: recovery from a limit below it would only take longer.
+    /// A limit below the minimum rate would only take long to come back from.
     pub(super) const fn keep_above(&mut self, bps: f64) {
         self.limit = self.limit.max(bps);
     }
 
-    /// Takes the report that `lost` of `packets` packets did not arrive; `target` is the rate sent.
+    /// Handles the report that of `packets` packets `lost` did not arrive; `target` is the present
+    /// rate.
     pub(super) fn take(
         &mut self,
         now: Instant,

@@ -29,13 +29,13 @@ const CLOCK_JUMP_NS: i64 = 3_000_000_000;
 pub struct Bounds {
     /// Minimum.
     pub min: BitRate,
-    /// First value.
+    /// Initial values.
     pub start: BitRate,
     /// Maximum.
     pub max: BitRate,
 }
 
-/// Feedback about a packet that was sent.
+/// Feedback on a packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Time at which it was sent.
@@ -57,7 +57,7 @@ pub struct Gcc {
     incoming: Incoming,
     aimd: Aimd,
     losses: Losses,
-    /// Time of the most recent feedback, and the newest arrival that it reported.
+    /// Time of the last feedback, and the newest arrival in it.
     newest: Option<(Instant, i64)>,
     usage: Usage,
 }
@@ -85,18 +85,18 @@ impl Gcc {
         }
     }
 
-    /// Rate that may be sent.
+    /// Returns the permitted rate.
     pub fn target(&self) -> BitRate {
         let rate = self.aimd.rate().min(self.losses.limit());
         BitRate(rate as u64).clamp(self.bounds.min, self.bounds.max)
     }
 
-    /// Use of the path, judged by the delay of the newest packets.
+    /// Returns the meaning of the newest packets' delay.
     pub const fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Takes feedback about packets, in the order of their sending.
+    /// Handles the fate of packets, in the order of their sending.
     pub fn on_feedback(&mut self, now: Instant, fates: &[Fate], rtt: Duration) {
         if self.clock_has_jumped(now, fates) {
             self.forget_delays();
@@ -121,9 +121,9 @@ impl Gcc {
         self.losses.keep_above(self.bounds.min.0 as f64);
     }
 
-    /// Whether the receiver's clock was set since the last feedback: it is [`CLOCK_JUMP_NS`] ahead
-    /// of the progress of the sender's clock, or went back as much. Feedback that was delayed on
-    /// its path reports arrivals that advance more slowly than the sender's clock; that is no jump.
+    /// Returns whether the receiver's clock is another than at the last feedback: [`CLOCK_JUMP_NS`]
+    /// ahead of the sender's progress, or as much back. Feedback that was delayed on its way
+    /// reports arrivals that advance more slowly than the sender's clock, so that is no jump.
     fn clock_has_jumped(&mut self, now: Instant, fates: &[Fate]) -> bool {
         let Some(newest) = fates.iter().filter_map(|fate| fate.arrived).max() else { return false };
         let Some((then, before)) = self.newest.replace((now, newest)) else { return false };
@@ -132,14 +132,14 @@ impl Gcc {
         came - went >= CLOCK_JUMP_NS || came <= -CLOCK_JUMP_NS
     }
 
-    /// Takes the lack of any feedback for [`Self::SILENCE`] after packets were sent.
+    /// Nothing has been received for [`Self::SILENCE`], though something was sent.
     pub fn on_silence(&mut self) {
         self.aimd.lower(0.8 * self.target().0 as f64);
         self.bound_aimd();
     }
 
-    /// The path has changed: earlier observations do not apply to delays from now on. The rate
-    /// stays.
+    /// Handles a change of the path: earlier observations say nothing of delays from now on. The
+    /// rate stays.
     pub fn forget_delays(&mut self) {
         self.groups = Groups::default();
         self.trendline = Trendline::new(self.threshold);

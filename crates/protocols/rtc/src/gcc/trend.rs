@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 const WINDOW: usize = 20;
 /// Share of the old value in the smoothed delay.
 const SMOOTHING: f64 = 0.9;
-/// Factor from a slope to the value that is compared with the threshold, in ms.
+/// Factor from a slope to the value compared with the threshold, in ms.
 const GAIN: f64 = 4.0;
-/// The slope counts more with each group, up to this number of groups.
+/// The slope counts more with each group, up to this number.
 const MOST_DELTAS: u32 = 60;
 /// Over-use is reported when the threshold was exceeded for longer than this.
 const OVERUSE_MS: f64 = 10.0;
@@ -20,7 +20,7 @@ const MOST_OFFSET_MS: f64 = 15.0;
 /// Longest time that one step of the threshold stands for, in ms.
 const MOST_STEP_MS: f64 = 100.0;
 
-/// Speed at which the threshold follows the value that is compared with it.
+/// Speed with which the threshold follows the value compared with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threshold {
     /// As the draft has it (section 5.4): up by 0.01 of the distance in a ms, down by 0.00018. It
@@ -41,7 +41,7 @@ impl Threshold {
     }
 }
 
-/// Use of the path, judged by delays.
+/// Meaning of delays for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// A queue empties.
@@ -88,8 +88,7 @@ impl Trendline {
         }
     }
 
-    /// Takes the difference of two groups. Returns the use of the path, judged by the delays so
-    /// far.
+    /// Takes two groups, and returns the meaning of delays by now.
     pub fn take(&mut self, delta: &Delta) -> Usage {
         self.deltas = (self.deltas + 1).min(MOST_DELTAS);
         let first = *self.first_ms.get_or_insert(delta.at_ms);
@@ -107,7 +106,7 @@ impl Trendline {
         self.usage
     }
 
-    /// Value that is compared with the threshold, in ms.
+    /// The value compared with the threshold, in ms.
     pub fn value(&self) -> f64 {
         f64::from(self.deltas) * self.slope * GAIN
     }
@@ -137,8 +136,8 @@ impl Trendline {
         self.adapt(value.abs(), delta.at_ms);
     }
 
-    /// Draft section 5.4: the threshold follows the compared value, so that a flow controlled by
-    /// delay alone is not starved by one that fills the queue.
+    /// Draft section 5.4: the threshold follows the value compared with it, so that a flow that
+    /// only reacts to delays is not starved by one that fills the queue.
     fn adapt(&mut self, value: f64, at_ms: f64) {
         let last = self.last_ms.replace(at_ms).unwrap_or(at_ms);
         if value > self.threshold + MOST_OFFSET_MS {
@@ -152,7 +151,7 @@ impl Trendline {
     }
 }
 
-/// Slope of the line with the minimum sum of squared errors; `None` if all points have one time.
+/// Returns the slope of the line of least squares; `None` if all points have one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let n = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));

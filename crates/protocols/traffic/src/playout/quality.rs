@@ -1,4 +1,4 @@
-//! Quality for a viewer, in numbers.
+//! Quality of a viewer's picture, in numbers.
 
 use fairwave_units::{Duration, Instant};
 
@@ -11,24 +11,24 @@ const FREEZE: Duration = Duration::from_millis(150);
 pub struct Quality {
     /// Frames shown.
     pub shown: u64,
-    /// Frames that were complete, but depend on frames that were not decoded.
+    /// Frames that were received, but not the frames that they depend on.
     pub undecodable: u64,
     /// Frames passed over because they were not there when their time came.
     pub missed: u64,
     /// Missed frames that came later.
     pub came_late: u64,
-    /// Shown frames that the playout had to wait for.
+    /// Shown frames that had to be waited for.
     pub waited: u64,
     /// Times that the same picture stood for at least three frames and for 150 ms longer than one,
     /// pauses of the source left out.
     pub freezes: u64,
-    /// Total duration of freezes.
+    /// Total time for which it stood then.
     pub frozen: Duration,
-    /// Maximum duration of a freeze.
+    /// Maximum time for which it stood.
     pub longest_freeze: Duration,
     /// Times that the clock of the playout stood still.
     pub stalls: u64,
-    /// Total duration of stalls.
+    /// Total time.
     pub stalled: Duration,
     /// Time at which a picture was shown last.
     last_shown: Option<Instant>,
@@ -39,7 +39,7 @@ pub struct Quality {
     last_made: Option<Instant>,
     /// For how much longer than usual no frame was made, of all since the picture was shown.
     paused: Duration,
-    /// Start of the counting.
+    /// Earlier events are not counted.
     pub(super) since: Instant,
 }
 
