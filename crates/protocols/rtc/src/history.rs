@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 const MOST: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
-/// Beyond this the reference begins anew: only false reports go so far, and sums of times must fit.
+/// Beyond this the reference begins anew: only lies go so far, and sums of times must fit.
 const MOST_REFERENCE: i64 = 1 << 35;
 
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ pub struct SenderConfig {
     pub first_sequence: u16,
     /// Maximum bytes of a frame in a packet; at least one.
     pub payload_bytes: u32,
-    /// Range in which the target stays.
+    /// Between which rates the target stays.
     pub bounds: Bounds,
     /// Speed with which the threshold of its delays adapts.
     pub threshold: Threshold,
@@ -42,7 +42,7 @@ pub enum SenderInput {
     Frame(Frame),
     /// An RTCP packet arrived.
     Feedback(Vec<u8>),
-    /// The host has lost its link: observations do not count until it has the next one.
+    /// The host has lost its link: until the next one nothing that is observed counts.
     LinkLost,
     /// The host has a link again. Delays count anew, from packets sent from now on.
     LinkFound,
@@ -107,7 +107,7 @@ pub struct Sender {
 enum Link {
     Up,
     Lost,
-    /// Found again at this time: reports about packets sent before do not count.
+    /// Found again then: packets sent before say nothing.
     Found(Instant),
 }
 

@@ -24,14 +24,14 @@ use trend::{Threshold, Trendline, Usage};
 /// A receiver's clock that jumps so far has been set (libwebrtc `InterArrival` begins anew then).
 const CLOCK_JUMP_NS: i64 = 3_000_000_000;
 
-/// Range in which the target stays, and its first value.
+/// Between which rates the target stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Minimum.
+    /// The least.
     pub min: BitRate,
     /// Initial values.
     pub start: BitRate,
-    /// Maximum.
+    /// The most.
     pub max: BitRate,
 }
 
