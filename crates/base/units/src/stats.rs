@@ -163,7 +163,7 @@ mod tests {
         assert!(student_t_p(f64::INFINITY, 4) < 1e-12);
     }
 
-    /// By hand: tan(0.95 pi / 2) for one degree, 0.95 sqrt(2 / (1 - 0.95^2)) for two.
+    /// From closed forms: tan(0.95 pi / 2) for one degree, 0.95 sqrt(2 / (1 - 0.95^2)) for two.
     #[test]
     fn few_degrees_of_freedom_have_closed_forms() {
         let one = 0.95 * FRAC_PI_2;

@@ -99,6 +99,7 @@ impl Receiver {
             return false;
         }
         *arrival = Some(ticks);
+        // A late arrival has to be reported too, so feedback begins again at its place.
         self.told = self.told.min(place);
         true
     }

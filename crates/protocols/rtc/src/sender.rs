@@ -233,6 +233,7 @@ impl Sender {
         self.sequence = self.sequence.wrapping_add(1);
         self.stats.packets += 1;
         self.history.push(now, waiting.payload_bytes + Self::overhead());
+        // Silence counts from the first packet that awaits feedback; later ones do not restart it.
         self.silent_since.get_or_insert(now);
         let Waiting { payload_bytes, unit, since, .. } = *waiting;
         Packet { header, payload_bytes, unit, made: since }

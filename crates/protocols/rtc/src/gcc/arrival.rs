@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(take(&mut groups, 80, 180), Some((20.0, 20.0)));
     }
 
-    /// What was sent earlier is not counted; what arrived before the packet it follows is of that
-    /// one's group. Groups of which the later arrived earlier say nothing.
+    /// A packet sent before the current group is not counted; a packet that arrived before the one
+    /// it follows belongs to the same group. Groups that overtook each other yield no difference.
     #[test]
     fn what_was_overtaken_says_nothing() {
         let mut groups = Groups::default();

@@ -64,6 +64,7 @@ impl Losses {
         (self.lost, self.packets) = (0, 0);
         let after = |last: Option<Instant>, pause| last.is_none_or(|last| now.since(last) >= pause);
         if share > HIGH && after(self.lowered, LOWER_EVERY + rtt) {
+            // Before the first loss the limit is infinite, so the decrease starts from the target.
             self.limit = self.limit.min(target) * (1.0 - 0.5 * share);
             self.lowered = Some(now);
             self.raised = Some(now);

@@ -125,6 +125,7 @@ impl Trendline {
             };
             self.over_for = Some(over_for);
             self.over_times += 1;
+            // A falling slope means that the queue already drains, so it is no over-use.
             if over_for > OVERUSE_MS && self.over_times > 1 && self.slope >= slope_before {
                 (self.over_for, self.over_times) = (Some(0.0), 0);
                 self.usage = Usage::Over;
@@ -151,7 +152,7 @@ impl Trendline {
     }
 }
 
-/// Returns the slope of the line of least squares; `None` if all points have one time.
+/// Returns the slope of the regression line; `None` if all points have one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let n = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));
@@ -205,9 +206,9 @@ mod tests {
         assert_eq!(trendline.threshold(), 6.0);
     }
 
-    /// One step by hand: the first group sets the clock; the second, 100 ms later, with a value
-    /// of zero, takes 12.5 down by 0.039 * 12.5 * 100 = 48.75, to the least, 6. A spike far above
-    /// does not move it.
+    /// One step: the first group sets the clock; the second, 100 ms later, with a value of zero,
+    /// lowers 12.5 by 0.039 * 12.5 * 100 = 48.75, to the minimum, 6. A spike far above does not
+    /// move it.
     #[test]
     fn the_threshold_adapts_but_not_to_spikes() {
         let mut trendline = Trendline::new(Threshold::Libwebrtc);

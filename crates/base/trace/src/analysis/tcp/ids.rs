@@ -1,9 +1,9 @@
 //! Packets of an end that were lost before the capture, from gaps of its IP identifications.
 //!
-//! Linux and most small devices number the packets of a connection one by one, a packet that the
-//! card cuts taking a number for each piece. A missing number is a packet that was lost before the
-//! capture, ACKs among them, whatever the receiver's habit of acknowledging is. Others (Windows)
-//! number all packets of a host together, or write zero (RFC 6864 allows both).
+//! Linux and many small devices number the packets of a connection one by one; if the card cuts a
+//! packet, each piece takes a number. A missing number is a packet that was lost before the
+//! capture. This includes ACKs, independent of the receiver's ACK policy. Others (Windows) number
+//! all packets of a host together, or write zero (RFC 6864 allows both).
 
 /// Gaps beyond this are no losses, but a counter that is not this connection's.
 const GAP_MAX: u16 = 512;
