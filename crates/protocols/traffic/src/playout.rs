@@ -4,9 +4,9 @@
 //! of a stream), and the units that arrive. A frame is there with its last unit, and can be decoded
 //! if the frames that it depends on are decoded. When its time comes it is shown or not:
 //!
-//! [`Policy::Skip`], of a call: each frame's time is a set delay after it was made. A frame that is
-//! incomplete by then is passed over. If it is completed later it is still decoded, for the frames
-//! that depend on it.
+//! - [`Policy::Skip`], of a call: each frame's time is a set delay after it was made. A frame that
+//!   is incomplete by then is passed over. If it is completed later it is still decoded, for the
+//!   frames that depend on it.
 //! - [`Policy::Stall`], of a stream: the first frame is shown a set delay after it could be, each
 //!   other as long after the one before as it was made after it. A frame that is not there is
 //!   waited for, unless a later one is there whole: then it is lost, and passed over.
