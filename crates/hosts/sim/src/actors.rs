@@ -27,7 +27,7 @@ pub(crate) enum Actor {
     Roamer(usize),
     /// A station that reports its Strength of Connection.
     Reporter(usize),
-    /// An access point that is told.
+    /// An access point with channel reports.
     SocTable(usize),
     /// An access point that watches its links.
     Monitor(usize),

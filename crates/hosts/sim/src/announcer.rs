@@ -131,8 +131,8 @@ impl Announcers {
         cx.set(self.ids, i, Some(cx.now + every));
     }
 
-    /// The rate that a station may hope for at an access point for packets of so many bytes with
-    /// their headers, and as payload; `None` where that announces nothing.
+    /// The rate that a station may hope for at an access point for packets of this number of bytes
+    /// with their headers, and as payload; `None` where that announces nothing.
     pub(crate) fn share(
         &self,
         (port, ap): (&Port, NodeId),

@@ -84,7 +84,7 @@ fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
     check_roaming(world, name, radio, first)
 }
 
-/// A station and its access point can receive what the other sends in a fixed mode.
+/// A station and its access point can receive each other's frames in a fixed mode.
 fn can_talk(world: &World, (name, station): (&str, &Radio), ap: NodeId) -> Result<(), Error> {
     let node = &world.nodes[ap.0 as usize];
     let Some(ap) = &node.radio else { return Ok(()) };
@@ -185,8 +185,8 @@ fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String>
     }
 }
 
-/// Refuses what cannot be done to `world`. An earlier command may have given a radio another queue
-/// than the world says: `follows_weights` tells of the one that is there now.
+/// Refuses a command that cannot be applied to `world`. An earlier command may have given a radio
+/// another queue than the world's: `follows_weights` is about the present one.
 pub(crate) fn command(
     world: &World,
     command: &Command,

@@ -16,7 +16,7 @@ pub enum Command {
         /// Where.
         position: (Metres, Metres),
     },
-    /// A link becomes what `change` says, whenever that says; changes that the world has for it
+    /// Applies `change` to a link, at the time that it states; changes that the world has for it
     /// come in their time.
     Link {
         /// Its index among [`World::links`].

@@ -9,8 +9,8 @@ use crate::soc::Soc;
 use fairwave_trace::{DropCause, QueueId};
 use fairwave_units::Instant;
 
-/// The time, everybody's deadlines, and who is told what becomes of packets. A part of the
-/// simulation that carries packets gets this, and no other part.
+/// The time, all deadlines, and the receivers of the fates of packets. A part of the simulation
+/// that carries packets gets this, and no other part.
 #[derive(Debug)]
 pub(crate) struct Context<'s> {
     /// Virtual time.

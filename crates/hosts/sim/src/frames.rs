@@ -8,7 +8,7 @@ use fairwave_dot11::channel::{FrameKind, FrameReport, RadioId};
 use fairwave_trace::{FrameBody, FrameSample, NodeId, Sample};
 use fairwave_wire::soc;
 
-/// Passes on what a channel saw, if it was to report its frames.
+/// Passes on a channel's frames, if it was to report them.
 pub(crate) fn report(cell: usize, radios: &mut Radios, cx: &mut Context<'_>) {
     while let Some((report, nodes)) = radios.frame(cell) {
         let soc = cx.soc.as_deref().zip(report.payload.as_ref());

@@ -1,8 +1,8 @@
 //! The simulator: virtual time, nodes, links, an 802.11 radio.
 //!
 //! [`run`] takes a [`world::World`] and drives its machines (TCP connections, links, radio
-//! channels) from deadline to deadline. It knows no file and no clock; what it sees goes to a
-//! [`Sink`], and what a run came to is its [`Outcome`]. The same world and seed give the same
+//! channels) from deadline to deadline. It knows no file and no clock; observations go to a
+//! [`Sink`], and the result of a run is its [`Outcome`]. The same world and seed give the same
 //! samples and outcome on any machine.
 //!
 //! [`Simulation`] is the same in steps, for a host with a clock and packets of its own.
@@ -55,7 +55,7 @@ use world::World;
 /// Events between two calls of `progress`.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// Runs `world` to its end. `progress` hears the virtual time now and then.
+/// Runs `world` until its end. `progress` gets the virtual time now and then.
 ///
 /// # Errors
 /// [`Error`] says why the world cannot be simulated.
@@ -71,8 +71,8 @@ pub fn run(
     Ok(run_while(world, sink, &mut goes_on)?.expect("nobody ended it"))
 }
 
-/// Runs `world` to its end, or until `goes_on`, which hears the virtual time now and then, says
-/// that it is enough: then there is no outcome.
+/// Runs `world` until its end, or until `goes_on`, which gets the virtual time now and then, ends
+/// it: then there is no outcome.
 ///
 /// # Errors
 /// [`Error`] says why the world cannot be simulated.

@@ -1,9 +1,9 @@
-//! Whether the links of an access point are good: what schedulers that pass over hosts in a fade
-//! are told.
+//! State of the links of an access point, good or bad, for schedulers that pass over hosts in a
+//! fade.
 //!
 //! The papers of IWFQ and CIF-Q let the scheduler know each link's state; a [`Monitor::Level`] is
-//! that knowledge, of set age. CSDPS looks at what became of its frames (Bhagwat et al. 1996), as
-//! [`Monitor::Failures`] does; where nothing is acknowledged, it learns nothing.
+//! that knowledge, of set age. CSDPS observes the fate of its frames (Bhagwat et al. 1996), as
+//! [`Monitor::Failures`] does; without acknowledgements, it learns nothing.
 
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
@@ -27,7 +27,7 @@ struct Watch {
     ap: NodeId,
     monitor: Monitor,
     links: Vec<Watched>,
-    /// When levels are looked at next.
+    /// Time at which levels are next examined.
     look_at: Instant,
 }
 
@@ -54,7 +54,7 @@ impl Watch {
 }
 
 impl Watches {
-    /// Those of a world that [`check`] has passed.
+    /// Monitors of a world that [`check`] has passed.
     pub(crate) fn new(world: &World, actors: &mut Actors) -> Self {
         let all: Vec<Watch> = world.monitors.iter().map(|spec| Watch::new(world, spec)).collect();
         Self { ids: actors.enlist(all.len(), Actor::Monitor), all }
@@ -134,7 +134,7 @@ impl Watched {
     }
 }
 
-/// Refuses what cannot be watched.
+/// Refuses monitors of impossible links.
 pub(crate) fn check(world: &World) -> Result<(), Error> {
     for (i, spec) in world.monitors.iter().enumerate() {
         let node = world.nodes.get(spec.ap.0 as usize);

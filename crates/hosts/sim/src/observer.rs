@@ -6,18 +6,18 @@ use fairwave_trace::{DropCause, DropSample, Kind, NodeId, PacketSample, QueueId,
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};
 
-/// A sink, with what it said before the run that it wants.
+/// A sink, with the kinds that it wants.
 pub(crate) struct Observer<'s> {
     sink: &'s mut dyn Sink,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
-    /// Whether somebody sees whole packets, on the air or at a tap.
+    /// Whether whole packets are observed, on the air or at a tap.
     pub(crate) shows_packets: bool,
 }
 
 impl<'s> Observer<'s> {
-    /// That of a world with so many nodes.
+    /// Observer of a world with this number of nodes.
     pub(crate) fn new(sink: &'s mut dyn Sink, nodes: usize) -> Self {
         let tapped: Vec<bool> = (0..nodes).map(|node| sink.taps(NodeId(node as u32))).collect();
         let tapped = if tapped.contains(&true) { tapped } else { Vec::new() };
@@ -41,7 +41,7 @@ impl<'s> Observer<'s> {
         self.sink.note_contents(datagram, contents);
     }
 
-    /// Shows a packet that leaves or reaches `node` to who taps it.
+    /// Shows a packet that leaves or reaches `node` to its tap.
     pub(crate) fn tap(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         if self.tapped.get(node.0 as usize) == Some(&true) {
             let (ends, datagram) = ((packet.source, packet.via), packet.datagram);

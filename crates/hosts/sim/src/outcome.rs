@@ -49,26 +49,26 @@ pub struct FlowOutcome {
     pub longest_silence: Duration,
     /// Time at which the last byte of a sized flow was delivered.
     pub completed: Option<Duration>,
-    /// One-way delays of what was delivered after the warm-up. Of datagrams: from the application
-    /// that made each to the one that got it. Of TCP and SHAKE: from when a segment's bytes first
-    /// left the source until the sink's application got its last one in order. `None` where
-    /// nothing was delivered, and of transports that measure none.
+    /// One-way delays of data delivered after the warm-up. Of datagrams: from the application that
+    /// made each to the one that got it. Of TCP and SHAKE: from the first departure of a segment's
+    /// bytes from the source until the sink's application got its last one in order. `None` without
+    /// any delivery, and of transports that measure none.
     pub delay: Option<Times>,
-    /// What the receiver of a datagram flow saw after the warm-up.
+    /// Observations of the receiver of a datagram flow after the warm-up.
     pub datagrams: Option<DatagramOutcome>,
-    /// What the user of a web flow saw after the warm-up.
+    /// Observations of the user of a web flow after the warm-up.
     pub web: Option<WebOutcome>,
-    /// What a viewer saw after the warm-up.
+    /// Observations of a viewer after the warm-up.
     pub video: Option<VideoOutcome>,
-    /// What a buffer probe found, over the whole run.
+    /// Findings of a buffer probe, over the whole run.
     pub probe: Option<ProbeOutcome>,
-    /// What a SHAKE connection came to, over the whole run.
+    /// Result of a SHAKE connection, over the whole run.
     pub shake: Option<ShakeOutcome>,
     /// Its paths by their numbers, where it may have several.
     pub paths: Vec<PathOutcome>,
 }
 
-/// What a SHAKE connection came to at its source, beside its paths and the flow's counters.
+/// Result of a SHAKE connection at its source, beside its paths and the flow's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShakeOutcome {
     /// Segments found lost before a timer expired.
@@ -92,28 +92,28 @@ pub struct PathOutcome {
     pub at_end: PathSample,
 }
 
-/// What a buffer probe found.
+/// Findings of a buffer probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeOutcome {
     /// Per packet size.
     pub sizes: Vec<SizeEstimate>,
-    /// What kind of buffer it is.
+    /// Kind of buffer.
     pub diagnosis: Diagnosis,
     /// Whether its receiver shares a queue with that of the flow it watches.
     pub sharing: Option<Finding<Sharing>>,
-    /// How the session ended, if it did before the run.
+    /// End of the session, if it ended before the run.
     pub ended: Option<Result<(), Failure>>,
 }
 
 impl ProbeOutcome {
-    /// What the accounts of a session say, which has ended so.
+    /// Findings from the accounts of a session with this end.
     pub fn of(accounts: &[Account], ended: Option<Result<(), Failure>>) -> Self {
         let diagnosis = diagnosis::diagnose(accounts);
         Self { sizes: estimate::by_size(accounts), diagnosis, sharing: None, ended }
     }
 }
 
-/// What a receiver saw that knows the datagrams' numbers and times.
+/// Observations of a receiver that knows the datagrams' numbers and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramOutcome {
     /// Datagrams received.
@@ -124,7 +124,7 @@ pub struct DatagramOutcome {
     pub jitter: Duration,
 }
 
-/// What a viewer saw.
+/// Observations of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoOutcome {
     /// Frames shown and not shown, freezes and stalls.
@@ -133,7 +133,7 @@ pub struct VideoOutcome {
     pub latency: Option<Times>,
 }
 
-/// What a user of the web saw.
+/// Observations of a user of the web.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebOutcome {
     /// Times from a page's first request to its last byte.
@@ -170,7 +170,7 @@ pub struct StationOutcome {
     pub at_end: StationSample,
 }
 
-/// What a radio sent to one receiver.
+/// Transmissions of a radio to one receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairOutcome {
     /// Name of the transmitter's node.

@@ -3,10 +3,10 @@
 //! The world carries a header and a length; the bytes stay with the host, which finds them again
 //! by a handle. Each handle comes back once: with a packet that arrived, or with why it did not.
 //!
-//! A radio that is done with a frame does not always know what became of it: the receiver may hold
-//! it back behind a missing one, or may have it though every ACK was lost. Such a packet is in
-//! doubt until all that happens at that time has happened. It is lost then, unless it was seen
-//! further on its way or its receiver holds it back.
+//! A radio that is done with a frame does not always know its fate: the receiver may hold it back
+//! behind a missing one, or may have it though every ACK was lost. Such a packet is in doubt until
+//! all events of that time have happened. It is lost then, unless it was seen further on its way or
+//! its receiver holds it back.
 
 use crate::packet::{Packet, address};
 use fairwave_dot11::AccessCategory;
@@ -27,15 +27,15 @@ pub struct OutsidePacket {
     /// The node that it goes to first and from there on, as packets of a flow's path do; `None`
     /// takes the way to its destination.
     pub via: Option<NodeId>,
-    /// How urgent it is where a cell has EDCA; a host takes that from its DSCP (RFC 8325).
+    /// Its access category where a cell has EDCA; a host takes that from its DSCP (RFC 8325).
     pub category: AccessCategory,
-    /// What queues and captures see of it. It takes as long on a medium as this is long.
+    /// Its view for queues and captures. It takes as long on a medium as this is long.
     pub datagram: Datagram,
 }
 
 impl OutsidePacket {
-    /// A packet of which nothing is known but that its bytes from the IP header on are `len`, 28
-    /// at least. Packets with the same `ports` are one flow to queues that tell flows apart.
+    /// Makes a packet of which nothing is known but that its bytes from the IP header on are `len`,
+    /// 28 at least. Packets with the same `ports` are one flow to queues that distinguish flows.
     pub fn opaque(
         handle: u64,
         (source, destination): (NodeId, NodeId),
@@ -57,14 +57,14 @@ impl OutsidePacket {
     }
 }
 
-/// What became of a packet from outside.
+/// Fate of a packet from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutsideEvent {
     /// The packet's handle.
     pub handle: u64,
     /// Time at which it became so.
     pub at: Instant,
-    /// What became of it.
+    /// Its fate.
     pub fate: OutsideFate,
 }
 
@@ -82,8 +82,8 @@ pub enum OutsideFate {
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     handle: u64,
-    /// Time at which it entered. Place and time together are no other packet's: a place is used
-    /// again only after its packet has ended, and what has a copy left then has been on the air.
+    /// Time at which it entered. Place and time together are unique: a place is used again only
+    /// after its packet has ended, and a packet with a copy left then has been on the air.
     entered: Instant,
     /// The node where it was seen last.
     at: NodeId,
@@ -103,13 +103,13 @@ fn place(number: u32) -> usize {
     (number >> 2) as usize
 }
 
-/// How urgent a packet is; one that is not from outside as most data.
+/// Returns the access category of a packet; best effort for one that is not from outside.
 pub(crate) fn category(packet: &Packet) -> AccessCategory {
     let category = AccessCategory::ALL[(packet.number & 3) as usize];
     if packet.is_from_outside() { category } else { AccessCategory::BestEffort }
 }
 
-/// All packets from outside that are under way, and what became of others. Takes memory only once
+/// All packets from outside that are in flight, and the fates of others. Takes memory only once
 /// there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
@@ -123,7 +123,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Takes a packet that enters at `now`; what travels for it.
+    /// Takes a packet that enters at `now`; returns its stand-in in the world.
     pub(crate) fn enter(&mut self, packet: &OutsidePacket, now: Instant) -> Packet {
         let OutsidePacket { handle, source, destination, via, category, datagram } = *packet;
         let under_way = UnderWay { handle, entered: now, at: source, doubt: None };
@@ -162,7 +162,7 @@ impl Outside {
         }
     }
 
-    /// A packet ended. What a radio gives up is in doubt instead.
+    /// A packet ended. A packet that a radio drops is in doubt instead.
     pub(crate) fn dropped(&mut self, packet: &Packet, cause: DropCause, now: Instant) {
         if cause != DropCause::RetryLimit {
             self.end(packet, OutsideFate::Lost(cause), now);

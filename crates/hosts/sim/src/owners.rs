@@ -1,7 +1,6 @@
 //! Owners of packets: the flows of the world, and a host that gives it packets from outside.
 //!
-//! The network tells the owner of a packet what becomes of it, and knows neither transports nor
-//! hosts.
+//! The network reports the fate of a packet to its owner, and knows neither transports nor hosts.
 
 use crate::actors::{Actor, Actors, Ids};
 use crate::flow::{End, FlowState};
@@ -12,12 +11,12 @@ use fairwave_dot11::AccessCategory;
 use fairwave_trace::{DropCause, NodeId};
 use fairwave_units::Instant;
 
-/// Everybody who has packets under way.
+/// All owners of packets in flight.
 #[derive(Debug)]
 pub(crate) struct Owners {
     /// The flows, by their numbers.
     pub(crate) flows: Vec<FlowState>,
-    /// How urgent the packets of each flow are.
+    /// Access categories of the packets of each flow.
     categories: Vec<AccessCategory>,
     pub(crate) sources: Ids,
     /// Numbers of the connections at each end.
@@ -44,14 +43,14 @@ impl Owners {
         self.ends[end as usize].of(flow)
     }
 
-    /// How urgent a packet is: as its flow or its host says, and a report in a frame of its own as
-    /// most data.
+    /// Returns the access category of a packet: that of its flow or its host, and best effort for a
+    /// report in a frame of its own.
     pub(crate) fn category(&self, packet: &Packet) -> AccessCategory {
         let flow = self.categories.get(packet.flow.0 as usize);
         flow.copied().unwrap_or_else(|| outside::category(packet))
     }
 
-    /// A packet is at `node`, on its way. False if nobody waits for it any more.
+    /// A packet is at `node`, on its way. False if no owner waits for it any more.
     pub(crate) fn passes(&mut self, packet: &Packet, node: NodeId) -> bool {
         match self.flows.get_mut(packet.flow.0 as usize) {
             Some(flow) => flow.passes(packet, node),

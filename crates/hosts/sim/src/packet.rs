@@ -8,7 +8,7 @@ use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::soc;
 use std::net::Ipv4Addr;
 
-/// A datagram with what the simulator knows about it.
+/// A datagram with the simulator's own data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packet {
     pub(crate) flow: FlowId,
@@ -46,7 +46,7 @@ impl Packet {
         (self.flow < Self::OUTSIDE).then_some(self.flow)
     }
 
-    /// Length of what a frame carries, in bytes.
+    /// Length of a frame's payload in bytes.
     pub(crate) fn wire_len(&self) -> u32 {
         let datagram = if self.is_report() { 0 } else { self.datagram.wire_len() };
         datagram + if self.report == 0 { 0 } else { soc::LEN as u32 }
@@ -77,7 +77,7 @@ pub(crate) struct Queued {
     pub(crate) packet: Packet,
     /// The node of the next hop's radio; zero at a link, which has one receiver.
     pub(crate) receiver: u32,
-    /// What its flow is; [`LINK`] at a link.
+    /// Its flow; [`LINK`] at a link.
     pub(crate) category: AccessCategory,
 }
 

@@ -18,7 +18,7 @@ use fairwave_wire::datagram::Transport;
 #[derive(Debug)]
 struct Relay {
     flow: usize,
-    /// Where the flow's data goes: what heads there comes from the near side.
+    /// Destination of the flow's data: packets towards it come from the near side.
     sink: NodeId,
     node: NodeId,
     proxy: Proxy<Virtual>,

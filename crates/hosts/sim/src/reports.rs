@@ -46,7 +46,7 @@ fn read_card(i: usize, network: &mut Network<'_>, cx: &mut Context<'_>) {
     }
 }
 
-/// Takes the report out of a packet that has arrived at `node`, and tells the table there.
+/// Takes the report out of a packet that has arrived at `node`, and passes it to the table there.
 pub(crate) fn take(
     node: NodeId,
     packet: &mut Packet,
@@ -68,8 +68,8 @@ pub(crate) fn run_table(i: usize, network: &mut Network<'_>, cx: &mut Context<'_
     after_table(i, network, cx);
 }
 
-/// Does what a table says: weights go to the access point's queue, which may have something to
-/// send by the new ones.
+/// Carries out a table's outputs: weights go to the access point's queue, which may have something
+/// to send by the new ones.
 fn after_table(i: usize, network: &mut Network<'_>, cx: &mut Context<'_>) {
     let Some(soc) = &mut cx.soc else { return };
     soc.note_seen(i);

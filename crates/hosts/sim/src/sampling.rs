@@ -54,7 +54,7 @@ fn flow_sample(flow: usize, relays: &Relays, cx: &Context<'_>) -> FlowSample {
 #[derive(Debug)]
 pub(crate) struct Sampling<'w> {
     world: &'w World,
-    /// From one sample to the next; `None` if nobody wants any.
+    /// Interval of samples; `None` if none are wanted.
     every: Option<Duration>,
     sampler: Ids,
     warm_up: Ids,
@@ -92,7 +92,7 @@ impl<'w> Sampling<'w> {
         cx.set(self.bin, 0, bin.map(|bin| cx.now + bin));
     }
 
-    /// A bin is over: what was delivered in it is noted.
+    /// A bin is over: records the data delivered in it.
     pub(crate) fn end_bin(&self, cx: &mut Context<'_>) {
         cx.owners.flows.iter_mut().for_each(|flow| flow.delivery.end_bin());
         cx.set(self.bin, 0, self.world.bins.map(|bin| cx.now + bin));
@@ -151,7 +151,7 @@ impl<'w> Sampling<'w> {
         cx.set(self.sampler, 0, self.every.map(|every| now + every));
     }
 
-    /// What a run came to that ends at `end`.
+    /// Returns the result of a run that ends at `end`.
     pub(crate) fn outcome(
         &self,
         mut network: Network<'_>,
@@ -309,7 +309,7 @@ pub fn queue_names(world: &World) -> Vec<String> {
     radios.map(|node| node.name.clone()).chain(lines).collect()
 }
 
-/// What the paths of a flow came to, each under the name of the node that it passes.
+/// Results of the paths of a flow, each under the name of the node that it passes.
 fn path_outcomes(
     world: &World,
     flow: usize,

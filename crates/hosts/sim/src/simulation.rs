@@ -1,10 +1,9 @@
-//! A world under way: hands each deadline to whose it is, and what one part gives back to the
-//! next.
+//! A world in progress: hands each deadline to its owner, and the outputs of one part to the next.
 //!
-//! The parts know nothing of one another but what goes down: the network is told what to send, and
-//! its deliveries are taken here to flows, proxies, tables and hosts. What they want to send then
-//! goes back to the network. Deadlines of the same instant are served in the order in which they
-//! were set, so the order of calls within each function here is part of what a run gives.
+//! The parts know nothing of one another but the calls downwards: the network takes packets to
+//! send, and its deliveries are taken here to flows, proxies, tables and hosts. Their packets then
+//! go back to the network. Deadlines of the same instant are served in the order in which they were
+//! set, so the order of calls within each function here is part of the result of a run.
 
 use crate::actors::{Actor, Actors};
 use crate::announcer::Announcers;
@@ -88,7 +87,7 @@ pub struct Simulation<'w> {
 }
 
 impl<'w> Simulation<'w> {
-    /// A world at its beginning; what it shows goes to `sink`.
+    /// A world at its beginning; its samples go to `sink`.
     ///
     /// # Errors
     /// [`Error`] says why the world cannot be simulated.
@@ -146,7 +145,7 @@ impl<'w> Simulation<'w> {
 
     // From outside.
 
-    /// Virtual time: of what happened last, or to which the world was advanced.
+    /// Virtual time: of the last event, or to which the world was advanced.
     pub fn now(&self) -> Instant {
         self.cx.now
     }
@@ -156,8 +155,8 @@ impl<'w> Simulation<'w> {
         self.cx.now >= self.end && self.next_deadline().is_none()
     }
 
-    /// When something happens next, if nothing comes from outside; `None` if nothing does before
-    /// the end.
+    /// Returns the time of the next event, if nothing comes from outside; `None` if there is none
+    /// before the end.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.cx.deadlines.first().map(|(at, _)| at).filter(|at| *at <= self.end)
     }
@@ -172,8 +171,8 @@ impl<'w> Simulation<'w> {
         self.cx.owners.outside.settle(|number, sent| radios.holds(number, sent));
     }
 
-    /// A host's packet enters at its source at `now`; all that is due until then happens before.
-    /// What becomes of it comes out of [`Self::take`], maybe at once.
+    /// A host's packet enters at its source at `now`; everything due until then happens before. Its
+    /// fate comes out of [`Self::take`], maybe at once.
     ///
     /// # Errors
     /// The packet does not enter if it has not two different nodes with a way between them, or if
@@ -206,7 +205,8 @@ impl<'w> Simulation<'w> {
     /// Changes the world at `now`; all that is due until then happens before.
     ///
     /// # Errors
-    /// Nothing changes if the world has not what the command names, or could not be simulated so.
+    /// Nothing changes if the world lacks the object that the command names, or could not be
+    /// simulated so.
     pub fn command(&mut self, command: &Command, now: Instant) -> Result<(), Error> {
         check::command(self.world, command, &|ap| self.network.follows_weights(ap))?;
         self.advance_to(now);
@@ -219,25 +219,25 @@ impl<'w> Simulation<'w> {
         ))
     }
 
-    /// Shows the sink what a host saw of flows that it carries itself, if anybody wants that.
+    /// Passes a host's observations of flows that it carries itself to the sink, if it wants them.
     pub fn record(&mut self, at: Instant, sample: &Sample) {
         self.cx.observer.record(at, sample);
     }
 
-    /// The next packet of a host that has come to its end. A loss by a radio is told when that
-    /// gives the packet up, unless its receiver holds it back behind a missing frame: then it may
-    /// still arrive. What has not come out when the host ends the run is under way.
+    /// Returns the next packet of a host that has ended. A loss by a radio is reported when that
+    /// drops the packet, unless its receiver holds it back behind a missing frame: then it may
+    /// still arrive. A packet that has not come out when the host ends the run is in flight.
     pub fn take(&mut self) -> Option<OutsideEvent> {
         self.cx.owners.outside.take()
     }
 
-    /// Whether somebody will see packets whole: then [`Self::note_contents`] is worth its while.
+    /// Whether whole packets will be observed: then [`Self::note_contents`] is worth its cost.
     pub fn shows_packets(&self) -> bool {
         self.cx.observer.shows_packets
     }
 
-    /// Tells the sink what a host's packet carries that is about to enter. The identification of
-    /// its datagram tells it from others between its addresses.
+    /// Passes the contents of a host's packet that is about to enter to the sink. The
+    /// identification of its datagram distinguishes it from others between its addresses.
     pub fn note_contents(&mut self, packet: &OutsidePacket, contents: Contents) {
         self.cx.observer.note_contents(&packet.datagram, contents);
     }
@@ -247,8 +247,8 @@ impl<'w> Simulation<'w> {
         self.events
     }
 
-    /// What the run came to until `end`, up to which it is advanced: the end of the world's
-    /// duration, or an earlier one.
+    /// Returns the result of the run until `end`, up to which it is advanced: the end of the
+    /// world's duration, or an earlier one.
     pub fn finish(mut self, end: Instant) -> Outcome {
         let end = end.min(self.end);
         self.advance_to(end);
@@ -409,7 +409,7 @@ impl<'w> Simulation<'w> {
         self.cx.set(self.cx.owners.sources, flow, deadline);
     }
 
-    /// Sends what a connection has to send and sets its deadline.
+    /// Sends the segments of a connection and sets its deadline.
     fn flush(&mut self, flow: usize, end: End) {
         let spec = &self.world.flows[flow];
         let node = if end == End::Source { spec.source } else { spec.sink };
@@ -437,7 +437,7 @@ impl<'w> Simulation<'w> {
         }
     }
 
-    /// Sends on what a proxy has to send.
+    /// Sends on the segments of a proxy.
     fn flush_relay(&mut self, relay: usize) {
         while let Some((node, packet)) = self.relays.poll(relay, &mut self.cx) {
             self.network.send(node, packet, &mut self.cx);
@@ -477,8 +477,8 @@ impl<'w> Simulation<'w> {
         self.network.resume_both((node, ap), &mut self.cx);
     }
 
-    /// Tells the flows of a roaming station that ask what happens to it; `new_ap` is where it
-    /// goes or has come to.
+    /// Passes an event of a roaming station to its flows that ask for it; `new_ap` is its next or
+    /// present access point.
     fn notify(&mut self, node: NodeId, new_ap: NodeId, notice: fn(Option<BitRate>) -> Notice) {
         for (flow, spec) in self.world.flows.iter().enumerate() {
             if (spec.source == node || spec.sink == node) && spec.traffic.asks_for_handovers() {
@@ -498,7 +498,8 @@ impl<'w> Simulation<'w> {
     }
 }
 
-/// What a saturating source sends whose first hop is a link: datagrams at the link's rate.
+/// Returns the source that replaces a saturating one whose first hop is a link: datagrams at the
+/// link's rate.
 fn paced(world: &World, network: &Network<'_>, flow: &Flow) -> Option<Source> {
     let payload_bytes = flow.traffic.description().saturates()?;
     match network.hop(flow.source, flow.sink) {

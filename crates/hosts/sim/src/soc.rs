@@ -1,8 +1,8 @@
 //! Strength of Connection: stations read their cards and report, access points believe and weigh.
 //!
 //! Reports travel as frames do: alone through the station's queue, or in front of the next data
-//! frame that the station's radio takes. What they hold is the sealed bytes of
-//! [`fairwave_wire::soc`], which the access point's table checks as it would on the air.
+//! frame that the station's radio takes. They hold the sealed bytes of [`fairwave_wire::soc`],
+//! which the access point's table checks as it would on the air.
 //!
 //! Nothing here knows the network: cards are read for it, and weights are handed back.
 
@@ -40,7 +40,7 @@ pub(crate) struct Soc {
     table_ids: Ids,
 }
 
-/// A card that is to be read: that of a station, as it hears its access point.
+/// A card that is to be read: that of a station, on its access point's signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Card {
     /// Place of the station among the reporters.
@@ -49,7 +49,7 @@ pub(crate) struct Card {
     pub(crate) ap: NodeId,
 }
 
-/// What an access point is to make of a station.
+/// An access point's estimate of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weighing {
     pub(crate) ap: NodeId,
@@ -67,8 +67,7 @@ struct Reporting {
     /// Its access point's place among the tables.
     table: usize,
     reporter: Reporter,
-    /// Time at which it reads its card next, and what the access point had been on the air at the
-    /// last reading.
+    /// Time of its next reading, and the access point's time on the air at the last reading.
     read_at: Instant,
     on_air: Duration,
     /// Reports under way, and the number of the newest.
@@ -224,8 +223,8 @@ impl Soc {
         self.reporters[self.of(packet.source)?].bytes(packet.report).copied()
     }
 
-    /// What stations report and what they are taken for; `mean_snr` is that of a station's
-    /// channel from its access point, where there is one.
+    /// Reports of stations and their estimates; `mean_snr` is that of a station's channel from its
+    /// access point, where there is one.
     pub(crate) fn samples(
         &self,
         mean_snr: impl Fn(NodeId, NodeId) -> Option<Db>,
@@ -244,7 +243,7 @@ impl Soc {
 
     // Access points.
 
-    /// A report has come from a station: tells the table there, whose place this is.
+    /// A report has come from a station: passes it to the table there, whose place this is.
     pub(crate) fn hear(
         &mut self,
         at: NodeId,
@@ -263,14 +262,14 @@ impl Soc {
         self.tables[i].table.wake(now);
     }
 
-    /// Counts what a table has seen; then it is polled.
+    /// Counts a table's observations; then it is polled.
     pub(crate) fn note_seen(&mut self, i: usize) {
         while let Some(event) = self.tables[i].table.event() {
             self.note(event);
         }
     }
 
-    /// What a table says next.
+    /// Returns a table's next output.
     pub(crate) fn poll_table(&mut self, i: usize, now: Instant) -> Option<Weighing> {
         let Listening { ap, table, by_class, .. } = &mut self.tables[i];
         let change = table.poll(now)?;
@@ -287,7 +286,7 @@ impl Soc {
         deadlines.set(self.table_ids.of(i), self.tables[i].table.deadline());
     }
 
-    /// Counts what a table saw of a station.
+    /// Counts a table's observation of a station.
     fn note(&mut self, event: Observation) {
         let (from, add): (Mac, fn(&mut SocSample)) = match event {
             Observation::Heard { station, .. } => (station, |seen| seen.heard += 1),
@@ -306,7 +305,7 @@ impl Reporting {
         self.reporter.deadline().map(|at| at.min(self.read_at))
     }
 
-    /// Takes what the reporter has to send; the number under which the bytes are kept.
+    /// Takes the reporter's output; returns the number under which the bytes are kept.
     fn poll(&mut self, now: Instant) -> Option<(u32, Sent)> {
         let sent = self.reporter.poll(now)?;
         match sent {
@@ -379,13 +378,13 @@ fn node_of(mac: Mac) -> NodeId {
     NodeId(u32::from_be_bytes([a, b, c, d]))
 }
 
-/// A station's key. Nobody forges in a simulation, so it need not be secret.
+/// A station's key. There is no forger in a simulation, so it need not be secret.
 fn key(node: NodeId) -> Key {
     let shared = Key::new(b"fairwave simulator").expect("it is long enough");
     shared.derive("soc station", &[&mac(node).0])
 }
 
-/// Refuses what cannot report or be weighed.
+/// Refuses stations that cannot report or have a weight.
 pub(crate) fn check(world: &World) -> Result<(), Error> {
     let invalid = |spec: &world::Soc, why: &str| {
         let name = world.nodes.get(spec.ap.0 as usize).map_or("?", |node| &node.name);

@@ -3,7 +3,7 @@
 use fairwave_trace::{DelayBin, Times};
 use fairwave_units::Duration;
 
-/// Buckets of each power of two. A bucket is at most 1/128 of its least value wide, so that a
+/// Buckets of each power of two. A bucket is at most 1/128 of its smallest value wide, so that a
 /// quantile, which is a bucket's middle, is off by at most 0.4 %.
 const PARTS_LOG2: u32 = 7;
 const PARTS: u64 = 1 << PARTS_LOG2;

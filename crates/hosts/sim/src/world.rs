@@ -1,5 +1,5 @@
-//! What is simulated, with every default resolved: plain values that `fairwave-lab` builds from
-//! a scenario file and any Rust program can build by hand.
+//! Input of the simulator, with every default resolved: plain values that `fairwave-lab` builds
+//! from a scenario file and any Rust program can build itself.
 
 pub use crate::flow::screen::{Playout, Policy};
 pub use crate::flow::transports::*;
@@ -38,9 +38,9 @@ pub struct World {
     pub links: Vec<Link>,
     /// Flows; a [`fairwave_trace::FlowId`] is an index into this.
     pub flows: Vec<Flow>,
-    /// Access points whose stations report their Strength of Connection; none in most worlds.
+    /// Access points whose stations report their Strength of Connection; usually none.
     pub soc: Vec<Soc>,
-    /// Access points whose queues are told which links are good; none in most worlds.
+    /// Access points whose queues know which links are good; usually none.
     pub monitors: Vec<LinkMonitor>,
 }
 
@@ -56,8 +56,8 @@ pub struct LinkMonitor {
 /// Rule that distinguishes good links from bad ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Monitor {
-    /// By the level over noise at the station, fading included, which nobody knows without being
-    /// told: good above the threshold.
+    /// By the level over noise at the station, fading included, an ideal knowledge: good above the
+    /// threshold.
     Level {
         /// The threshold.
         threshold: Db,
@@ -71,8 +71,8 @@ pub enum Monitor {
     },
 }
 
-/// An access point that weighs its stations by what they report of their channels (Aida, Tobe
-/// and Tokuda 2003). Stations that roam cannot be among them.
+/// An access point that weighs its stations by their reports on their channels (Aida, Tobe and
+/// Tokuda 2003). Stations that roam cannot be among them.
 #[derive(Clone, Debug)]
 pub struct Soc {
     /// The access point.
@@ -85,8 +85,8 @@ pub struct Soc {
     pub read_every: Duration,
     /// Mapping from readings to reports.
     pub filter: FilterSpec,
-    /// Mapping from reports to weights. With several curves, each is for the traffic of an
-    /// access category, the least urgent first.
+    /// Mapping from reports to weights. With several curves, each is for the traffic of an access
+    /// category, from the lowest priority.
     pub table: TableConfig,
 }
 
@@ -110,11 +110,11 @@ pub struct Radio {
     pub position: (Metres, Metres),
     /// Movement, instead of a position.
     pub path: Option<Path>,
-    /// SNR between it, a station, and access points, instead of what follows from places.
+    /// SNR between it, a station, and access points, instead of the SNR from places.
     pub snr_trace: Option<SnrTrace>,
     /// Rate control; `None` sends everything in `mode`.
     pub rates: Option<RateChoice>,
-    /// Capabilities to send and receive; a pair of radios uses those that both have.
+    /// Capabilities to send and receive; a pair of radios uses the common ones.
     pub capabilities: Capabilities,
     /// Handovers of a station; `None`: it keeps its access point.
     pub roaming: Option<Roaming>,
@@ -124,7 +124,7 @@ pub struct Radio {
     pub mode: Mode,
     /// Its transmit queue. The frame at the MAC is not counted.
     pub queue: Spec,
-    /// What the queues of its access points are told about it, a station.
+    /// Agreement of its access points' queues on it, a station.
     pub service: Service,
 }
 
@@ -155,16 +155,16 @@ pub struct Roaming {
     pub hold: u32,
     /// Waiting packets that it drops because of its absence.
     pub discard: Option<Discard>,
-    /// Whether its MAC goes on sending to its last access point while it is away, instead of
-    /// waiting: frames are given up at the retry limit, one after the other.
+    /// Whether its MAC continues to send to its last access point while it is away, instead of
+    /// waiting: frames are dropped at the retry limit, one after the other.
     pub attempts: bool,
 }
 
-/// Which of its waiting packets a station drops when it changes its access point: a remedy of
-/// Otsuka, Tamura and Ishihara (section 4.5, D) against round-trip times that tell of the gap.
+/// Waiting packets that a station drops when it changes its access point: a remedy of Otsuka,
+/// Tamura and Ishihara (section 4.5, D) against round-trip times that include the gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discard {
-    /// Those made longer ago than this, while it is away and when it is associated again.
+    /// Packets made longer ago than this, while it is away and when it is associated again.
     Older(Duration),
     /// This number of the oldest, when it is associated again.
     Oldest(u32),
@@ -284,7 +284,7 @@ pub struct Change {
     pub back: Option<Pace>,
     /// As in [`Link::loss`].
     pub loss: [Loss; 2],
-    /// If not, all that is sent on it is lost, and what was being sent.
+    /// If not, all packets sent on it are lost, and a packet in transmission.
     pub is_up: bool,
 }
 

@@ -1,12 +1,12 @@
 //! Contents of the packets of one end beside their lengths, while they are in flight.
 //!
-//! The simulated network carries lengths. What a machine needs of a packet when it arrives waits
-//! here, by the number of the datagram, until that arrives or is dropped. So the store is as large
-//! as what queues and links hold of the flow, however much that is.
+//! The simulated network carries lengths. The data that a machine needs of a packet on arrival
+//! waits here, by the number of the datagram, until that arrives or is dropped. So the store is as
+//! large as the flow's share of queues and links, however much that is.
 //!
-//! A radio that gives a frame up does not know whether it arrived. Such a packet is kept in doubt,
-//! unless it has been seen further on its way; of those in doubt the oldest are forgotten. What
-//! arrives of them has been held back behind a missing frame, and that is a window at most.
+//! A radio that drops a frame does not know whether it arrived. Such a packet is kept in doubt,
+//! unless it has been seen further on its way; of those in doubt the oldest are forgotten. A packet
+//! in doubt that arrives has been held back behind a missing frame, and that is a window at most.
 
 use fairwave_trace::NodeId;
 use std::collections::VecDeque;
@@ -147,8 +147,8 @@ mod tests {
         assert!(!came.contains(&u32::MAX));
     }
 
-    /// What a radio gives up may have arrived: seen further on, it is under way; held back by the
-    /// receiver, it comes later; else it is forgotten in the end.
+    /// Handles a packet that a radio drops and that may have arrived: seen further on, it is in
+    /// flight; held back by the receiver, it comes later; else it is forgotten in the end.
     #[test]
     fn what_was_given_up_may_still_come() {
         let mut carried = filled(0..4);

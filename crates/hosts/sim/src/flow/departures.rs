@@ -94,7 +94,7 @@ mod tests {
         assert!(departures.under_way.is_empty());
     }
 
-    /// A retransmission that is longer than what was lost brings new bytes, which leave now.
+    /// A retransmission that is longer than the lost segment brings new bytes, which leave now.
     #[test]
     fn new_bytes_behind_repeated_ones_leave_now() {
         let (mut departures, mut delays) = (Departures::default(), Delays::default());

@@ -56,8 +56,8 @@ impl Feed {
         Some(frame)
     }
 
-    /// Payload of the next datagram, if one is due. The screen hears of the frame that it begins,
-    /// whose units are datagrams of this source, numbered from zero.
+    /// Returns the payload of the next datagram, if one is due. The screen gets the frame that it
+    /// begins, whose units are datagrams of this source, numbered from zero.
     pub(super) fn next_payload(
         &mut self,
         now: Instant,

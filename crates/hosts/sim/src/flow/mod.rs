@@ -1,7 +1,7 @@
 //! The two ends of a flow and the application behind each.
 //!
 //! [`state`] holds the flow as the engine sees it: it starts and stops the application and lends
-//! the transport what all flows have. [`transport`] defines the trait that every transport
+//! the transport the common parts of flows. [`transport`] defines the trait that every transport
 //! implements, [`description`] the trait by which the world describes one, and [`transports`] lists
 //! them all, with a file for each. The other modules help several transports. No module imports
 //! from its parent.

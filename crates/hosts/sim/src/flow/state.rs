@@ -51,8 +51,8 @@ fn screen(flow: &Flow) -> Option<Screen> {
 }
 
 impl FlowState {
-    /// A flow that has not begun, of a world that has been checked. `paced` is what a saturating
-    /// source sends instead, where its interface is no radio.
+    /// A flow that has not begun, of a world that has been checked. `paced` replaces a saturating
+    /// source, where its interface is no radio.
     pub(crate) fn new(id: FlowId, flow: &Flow, paced: Option<&Source>, seed: Seed) -> Self {
         let Flow { name, source, sink, start, stop, playout, traffic, .. } = flow;
         let (source, sink, start, is_watched) = (*source, *sink, *start, playout.is_some());
@@ -117,7 +117,7 @@ impl FlowState {
         end
     }
 
-    /// Starts, goes on or stops the application, as is due. Datagrams that are due then come out
+    /// Starts, continues or stops the application, as is due. Datagrams that are due then come out
     /// of [`Self::next_datagram`].
     pub(crate) fn wake_source(&mut self, now: Instant) {
         let stops = self.stop.is_some_and(|stop| now >= stop);
@@ -189,7 +189,8 @@ impl FlowState {
         self.transport.show_contents();
     }
 
-    /// What the packet carries that `end` has made last, where the datagram does not tell.
+    /// Returns the contents of the packet that `end` has made last, where the datagram does not
+    /// have them.
     pub(crate) fn last_contents(&mut self, end: End, packet: &Packet) -> Option<Contents> {
         self.transport.last_contents(end, packet)
     }
@@ -234,7 +235,7 @@ impl FlowState {
         }
     }
 
-    /// What the packets of this one's sender carry, where that is kept while they are under way.
+    /// Contents of the packets of this sender, where they are kept while in flight.
     fn under_way(&mut self, packet: &Packet) -> Option<&mut dyn UnderWay> {
         self.transport.under_way(self.ends.at(packet.source))
     }

@@ -1,7 +1,8 @@
-//! What a transport is for the flow that it carries: the trait, and what its methods are given.
+//! Interface of a transport to the flow that it carries: the trait, and the arguments of its
+//! methods.
 //!
-//! A transport holds the machines of both ends and the application behind each. What one of its
-//! machines needs of a packet beside its length is kept in [`super::carried`] until the packet
+//! A transport holds the machines of both ends and the application behind each. Data that its
+//! machines need of a packet beside its length is kept in [`super::carried`] until the packet
 //! arrives.
 
 use super::carried::UnderWay;
@@ -18,8 +19,8 @@ use fairwave_trace::{FlowSample, PathSample};
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::datagram::{self, Contents};
 
-/// What happens to a station; `share` is the rate of its flow's payload that it may hope for at
-/// the new access point, `None` where that has not announced its load.
+/// An event of a station; `share` is the rate of its flow's payload that it may hope for at the new
+/// access point, `None` where that has not announced its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// It leaves its access point, and has none for now. It chose the new one by its beacons, and
@@ -29,14 +30,14 @@ pub(crate) enum Notice {
     Arrives { share: Option<BitRate> },
 }
 
-/// What a flow lends its transport for one call.
+/// Parts that a flow lends its transport for one call.
 #[derive(Debug)]
 pub(crate) struct Host<'a> {
     /// The present.
     pub(super) now: Instant,
     /// Makes the datagrams of both ends.
     pub(super) ends: &'a mut Ends,
-    /// What the receiving application has got.
+    /// Data of the receiving application.
     pub(super) delivery: &'a mut Delivery,
     /// The viewer at the sink, if the flow has one.
     pub(super) screen: Option<&'a mut Screen>,
@@ -74,7 +75,7 @@ impl Host<'_> {
         self.deliver(bytes);
     }
 
-    /// The viewer, if there is one, sees the stream up to what has been delivered.
+    /// The viewer, if there is one, sees the stream up to the delivered data.
     pub(super) fn show_stream(&mut self) {
         if let Some(screen) = self.screen.as_deref_mut() {
             screen.stream(self.delivery.bytes, self.now);
@@ -100,7 +101,7 @@ pub(crate) trait Transport: Debug {
     /// The application stops, perhaps before it has started. It sends nothing new.
     fn stop(&mut self, host: &mut Host<'_>);
 
-    /// The application does what is due by [`Self::source_deadline`].
+    /// Lets the application do the work that is due by [`Self::source_deadline`].
     fn step(&mut self, _host: &mut Host<'_>) {}
 
     /// Time at which the application, which has started, is to do something next.
@@ -123,26 +124,27 @@ pub(crate) trait Transport: Debug {
     /// A timer of `end` may have expired. An early call does nothing.
     fn wake(&mut self, end: End, host: &mut Host<'_>);
 
-    /// When to [`Self::wake`] `end`; never in the past once [`Self::poll`] has given `None`.
+    /// Returns the time to [`Self::wake`] `end`; never in the past once [`Self::poll`] has given
+    /// `None`.
     fn deadline(&self, end: End) -> Option<Instant>;
 
-    /// The station at `end` changes its access point. Only a transport whose description asks for
-    /// handovers is told.
+    /// Handles a change of access point of the station at `end`. Only a transport whose description
+    /// asks for handovers gets it.
     fn notice(&mut self, _end: End, _notice: Notice, _host: &mut Host<'_>) {}
 
-    /// Bytes of a usual IP packet of the source and of its payload. A transport that says it is
-    /// told the rate that it may hope for at an access point.
+    /// Returns the bytes of a usual IP packet of the source and of its payload. A transport that
+    /// returns them gets the rate that it may hope for at an access point.
     fn usual_bytes(&self) -> Option<(u32, u32)> {
         None
     }
 
-    /// Whether what arrives at one end may let the other end send at the same instant.
+    /// Whether an arrival at one end may let the other end send at the same instant.
     fn is_entangled(&self) -> bool {
         false
     }
 
-    /// What the packets of `end` carry while they are under way, if the transport keeps it in a
-    /// store that forgets what was dropped.
+    /// Returns the contents of the packets of `end` in flight, if the transport keeps them in a
+    /// store that forgets dropped packets.
     fn under_way(&mut self, _end: End) -> Option<&mut dyn UnderWay> {
         None
     }
@@ -150,13 +152,13 @@ pub(crate) trait Transport: Debug {
     /// Captures will ask for [`Self::last_contents`]. Called at most once, before the start.
     fn show_contents(&mut self) {}
 
-    /// What the packet that `end` has made last carries beside its headers, for captures; `None`
-    /// where the datagram tells all.
+    /// Returns the contents of the packet that `end` has made last beside its headers, for
+    /// captures; `None` where the datagram has all.
     fn last_contents(&mut self, _end: End, _packet: &Packet) -> Option<Contents> {
         None
     }
 
-    /// State and counters. The flow adds what was delivered and which ACKs were dropped.
+    /// State and counters. The flow adds delivered data and dropped ACKs.
     fn sample(&self) -> FlowSample;
 
     /// The state of a path by its number, counting from zero; `None` beyond the last, and where
@@ -173,6 +175,6 @@ pub(crate) trait Transport: Debug {
     /// The warm-up is over: statistics of the outcome count from here on.
     fn restart_statistics(&mut self) {}
 
-    /// Adds what only this transport knows to the flow's result.
+    /// Adds this transport's own part to the flow's result.
     fn fill(&self, _outcome: &mut FlowOutcome) {}
 }

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 /// Saturating flows of one node, for each of its queues, in turn.
 type Saturating = [VecDeque<usize>; AccessCategory::ALL.len()];
 
-/// The radios of all nodes, with who sends by them next.
+/// The radios of all nodes, with the source of each one's next frame.
 #[derive(Debug)]
 pub(crate) struct Access<'w> {
     world: &'w World,
@@ -158,7 +158,7 @@ impl<'w> Access<'w> {
         self.roamers.next_own(node, |own| queue.class(own.category) == class)
     }
 
-    /// Reports what the queue of a node's radio dropped.
+    /// Reports the drops of the queue of a node's radio.
     fn report_dropped(&mut self, node: NodeId, cx: &mut Context<'_>) {
         let Some(port) = self.radios.port_mut(node) else { return };
         while let Some((packet, cause)) = port.queue.dropped() {
@@ -180,8 +180,8 @@ impl<'w> Access<'w> {
         self.radios.cells[port.cell].channel.handle(cx.now, Input::Send(port.radio, mpdu));
     }
 
-    /// Another queue takes the place of that of a node's radio, with what waits there. Weights are
-    /// as agreed; those that follow from reports come with the next.
+    /// Replaces the queue of a node's radio, whose waiting packets move over. Weights are as
+    /// agreed; weights from reports come with the next.
     pub(super) fn replace_queue(
         &mut self,
         node: NodeId,
@@ -223,7 +223,7 @@ impl<'w> Access<'w> {
         cx.set(self.gate_ids, i, deadline);
     }
 
-    /// A queue may give what it held back.
+    /// A queue may release packets that it held back.
     pub(super) fn open_gate(&mut self, i: usize, routes: &Table, cx: &mut Context<'_>) {
         cx.set(self.gate_ids, i, None);
         self.resume(self.gates[i], routes, cx);
@@ -319,7 +319,7 @@ impl<'w> Access<'w> {
         at
     }
 
-    /// A radio is done with a frame: tells the packet's owner. The radio's node.
+    /// A radio is done with a frame: reports to the packet's owner. Returns the radio's node.
     pub(crate) fn sent(
         &mut self,
         (cell, radio): (usize, RadioId),
@@ -339,8 +339,8 @@ impl<'w> Access<'w> {
         node
     }
 
-    /// The next frames of a radio that is done with one. The queues are charged before they are
-    /// asked, for the charge may decide who is next.
+    /// Hands over the next frames of a radio that is done with one. The queues are charged before
+    /// they are asked, for the charge may decide the order.
     pub(super) fn after_sent(
         &mut self,
         (cell, radio, node): (usize, RadioId, NodeId),
@@ -378,7 +378,7 @@ impl<'w> Access<'w> {
         self.roamers.access_points()
     }
 
-    /// What a station that roams does now.
+    /// Present action of a station that roams.
     pub(crate) fn decide(&mut self, i: usize, now: Instant) -> Move {
         self.roamers.all[i].decide(&self.radios.cells, now)
     }
@@ -455,8 +455,8 @@ impl<'w> Access<'w> {
         Some(Associated { node, last_ap, ap, held })
     }
 
-    /// A station that roams and its new access point send what waits; saturating flows to the
-    /// station, which paused, go on.
+    /// A station that roams and its new access point send their waiting packets; saturating flows
+    /// to the station, which paused, continue.
     pub(super) fn resume_both(
         &mut self,
         (node, ap): (NodeId, NodeId),
@@ -467,8 +467,8 @@ impl<'w> Access<'w> {
         self.resume(ap, routes, cx);
     }
 
-    /// Drops what a roaming station is to drop of its waiting packets, now that one more comes
-    /// while it is away, or that it is back.
+    /// Drops the waiting packets that a roaming station is to drop, now that one more comes while
+    /// it is away, or that it is back.
     pub(crate) fn discard(&mut self, i: usize, is_back: bool, cx: &mut Context<'_>) {
         let roamer = &mut self.roamers.all[i];
         let Some(port) = &mut self.radios.ports[roamer.node.0 as usize] else { return };
@@ -532,6 +532,6 @@ pub(crate) struct Associated {
     pub(crate) last_ap: NodeId,
     /// Its access point.
     pub(crate) ap: NodeId,
-    /// What the last one kept for it.
+    /// Packets that the last one kept for it.
     pub(crate) held: VecDeque<Packet>,
 }

@@ -1,4 +1,4 @@
-//! The radios of a world: who is on which channel, and where stations that roam have a seat.
+//! The radios of a world: their channels, and the seats of stations that roam.
 
 use super::radio::{Cell, Port};
 use super::roaming::{Roamer, Seat};
@@ -34,7 +34,7 @@ pub(super) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
     (cells.collect(), ports)
 }
 
-/// Tells the radios whose queues limit the airtime below them.
+/// Informs the radios whose queues limit the airtime below them.
 fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<Packet>) {
     for (node, radio) in nodes.iter().zip((0..).map(RadioId)) {
         if let Some(spec) = &world.nodes[node.0 as usize].radio {

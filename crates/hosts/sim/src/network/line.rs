@@ -5,8 +5,8 @@
 //! arrived at the tick before, its transmission ends at a tick, and the delay is a number of
 //! ticks. Packets of one tick come out together.
 //!
-//! Rate, delay, losses and whether it is up may change at set times. What has left keeps its time
-//! of arrival; what is being sent goes on at the new rate and has the new delay.
+//! Rate, delay, losses and state may change at set times. Packets that have left keep their time of
+//! arrival; a packet in transmission continues at the new rate and has the new delay.
 
 use super::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
@@ -46,7 +46,7 @@ pub(crate) struct Line {
     changes: VecDeque<Change>,
 }
 
-/// What a change needs to know of the packet sent last.
+/// Data on the packet sent last, for a change.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     /// Time of its arrival: the last of that time in `flight`.
@@ -80,7 +80,7 @@ impl Line {
         }
     }
 
-    /// Starts sending `packet` at `start`, which a clock may not tell from `now`.
+    /// Starts sending `packet` at `start`, which a clock may not distinguish from `now`.
     fn launch(&mut self, packet: Packet, start: Instant, now: Instant) {
         let bytes = u64::from(packet.datagram.wire_len());
         let time = self.rate.map_or(Duration::ZERO, |rate| rate.time_for(bytes));
@@ -126,14 +126,14 @@ impl Line {
         self.newest = Some(Newest { arrival, order_before, jitter });
     }
 
-    /// Does what is due of what becomes of the link.
+    /// Carries out the changes of the link that are due.
     fn change(&mut self, now: Instant) {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.become_as(&change);
         }
     }
 
-    /// Becomes what `change` says at its time, which is now.
+    /// Applies `change` at its time, which is now.
     pub(super) fn become_as(&mut self, change: &Change) {
         let sending = self.take_sending(change.at);
         let Pace { rate, delay } = change.pace(self.way);
@@ -152,7 +152,7 @@ impl Line {
         }
     }
 
-    /// Takes the packet that is being sent at `now` out of what flies; also its jitter.
+    /// Removes the packet in transmission at `now` from the packets in flight; also its jitter.
     fn take_sending(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let newest = self.newest.filter(|_| self.busy_until > now)?;
         let place = self.flight.iter().rposition(|(at, _)| *at == newest.arrival)?;
@@ -162,7 +162,8 @@ impl Line {
     }
 }
 
-/// What `left` of a transmission at the rate `old` takes at the rate `new`, rounded up.
+/// Returns the time of the rest `left` of a transmission at the rate `old` at the rate `new`,
+/// rounded up.
 fn rescaled(left: Duration, old: Option<BitRate>, new: Option<BitRate>) -> Duration {
     let (Some(old), Some(new)) = (old, new) else { return Duration::ZERO };
     let nanos = (u128::from(left.as_nanos()) * u128::from(old.0)).div_ceil(u128::from(new.0));

@@ -53,7 +53,7 @@ impl Lines {
         self.settle(line, cx);
     }
 
-    /// Lets a line do what is due.
+    /// Lets a line do the work that is due.
     pub(crate) fn wake(&mut self, line: usize, now: Instant) {
         self.all[line].wake(now);
     }
@@ -72,7 +72,7 @@ impl Lines {
         cx.set(self.ids, line, self.all[line].deadline());
     }
 
-    /// Both directions of a link become what `change` says, whose time is now.
+    /// Applies `change`, whose time is now, to both directions of a link.
     pub(super) fn change(&mut self, link: usize, change: &Change, cx: &mut Context<'_>) {
         for line in [2 * link, 2 * link + 1] {
             self.all[line].wake(cx.now);
@@ -81,7 +81,7 @@ impl Lines {
         }
     }
 
-    /// Another queue takes the place of a line's, with what waits there.
+    /// Replaces the queue of a line, whose waiting packets move over.
     pub(super) fn replace_queue(&mut self, line: usize, spec: &Spec, cx: &mut Context<'_>) {
         // Packets on a line wait for one receiver, which has the number 0.
         for (packet, cause) in self.all[line].queue.replace(spec, 1, cx.now) {

@@ -1,4 +1,4 @@
-//! A packet queue that keeps count of what passes through it.
+//! A packet queue that counts its packets.
 
 use crate::packet::{LINK, Packet, Queued};
 use fairwave_dot11::AccessCategory;
@@ -9,7 +9,7 @@ use fairwave_units::{Duration, Instant};
 /// A queue with counters and a time-weighted mean length.
 #[derive(Debug)]
 pub(crate) struct Metered {
-    /// One, or one for each access category, the least urgent first.
+    /// One, or one for each access category, from the lowest priority.
     queues: Box<[Box<dyn Discipline<Queued>>]>,
     looks_beside: bool,
     follows_weights: bool,
@@ -27,7 +27,7 @@ impl Metered {
         Self::with_categories(spec, 1)
     }
 
-    /// One queue of this kind for each of so many access categories.
+    /// Makes one queue of this kind for each of this number of access categories.
     pub(crate) fn with_categories(spec: &Spec, categories: usize) -> Self {
         Self {
             queues: (0..categories).map(|_| spec.build()).collect(),
@@ -42,9 +42,9 @@ impl Metered {
         }
     }
 
-    /// Queues of another kind take the place of these, with what waits there for the nodes below
-    /// `receivers`, in the order in which it would have been sent. Counters go on. What the old
-    /// queues dropped meanwhile is returned, counted.
+    /// Replaces these queues by others of another kind, to which the waiting packets for the nodes
+    /// below `receivers` move, in the order in which they would have been sent. Counters continue.
+    /// Returns the drops of the old queues meanwhile, counted.
     pub(crate) fn replace(
         &mut self,
         spec: &Spec,
@@ -76,7 +76,7 @@ impl Metered {
         self.last_change = now;
     }
 
-    /// Which of the queues is a category's.
+    /// Returns the queue of a category.
     pub(crate) fn class(&self, category: AccessCategory) -> usize {
         if self.queues.len() == 1 { 0 } else { category as usize }
     }
@@ -87,7 +87,7 @@ impl Metered {
     }
 
     /// Queues a packet, unless there is no room for it. Then, as after every other call that may
-    /// drop, [`Metered::dropped`] tells what was.
+    /// drop, [`Metered::dropped`] gives the drops.
     pub(crate) fn push(&mut self, item: Queued, now: Instant) {
         self.account(now);
         let before = self.len();
@@ -97,7 +97,8 @@ impl Metered {
         self.peak = self.peak.max(after);
     }
 
-    /// A packet finds the queue of its category empty and the sender free: what to send at once.
+    /// A packet finds the queue of its category empty and the sender free: returns the packet to
+    /// send at once.
     pub(crate) fn pass(&mut self, item: Queued, now: Instant) -> Option<Queued> {
         self.account(now);
         self.enqueued += 1;
@@ -137,7 +138,7 @@ impl Metered {
         self.follows_weights
     }
 
-    /// What a receiver weighs from now on, in one of the queues or in all.
+    /// Sets the weight of a receiver, in one of the queues or in all.
     pub(crate) fn set_weight(
         &mut self,
         receiver: u32,
@@ -152,7 +153,7 @@ impl Metered {
         }
     }
 
-    /// What was agreed for a receiver, in all of the queues.
+    /// Sets the agreement with a receiver, in all of the queues.
     pub(crate) fn set_service(&mut self, receiver: u32, service: &Service) {
         self.queues
             .iter_mut()
@@ -180,7 +181,7 @@ impl Metered {
         self.queues.iter_mut().find_map(|queue| queue.pop_to(now, receiver))
     }
 
-    /// Takes out of what waits for one receiver what `goes` says of. The rest keeps its order.
+    /// Removes the packets for one receiver that `goes` selects. The rest keeps its order.
     pub(crate) fn discard(
         &mut self,
         receiver: u32,

@@ -1,8 +1,8 @@
 //! Carries packets from node to node: routes, wired links, radios.
 //!
 //! It takes a packet at a node ([`Network::send`]) and gives it back at the next one, from a
-//! channel or a line that was woken. What happens at a node is for others to say. It tells the
-//! owners of packets what becomes of them, and lets reports ride in front of packets.
+//! channel or a line that was woken. Others decide on packets at a node. It reports the fate of
+//! packets to their owners, and lets reports ride in front of packets.
 
 pub(crate) mod access;
 mod build;
@@ -50,7 +50,7 @@ impl<'w> Network<'w> {
         self.lines.begin(cx);
     }
 
-    /// Sets the first deadlines of stations that roam, and tells where all begin.
+    /// Sets the first deadlines of stations that roam, and reports their first places.
     pub(crate) fn begin_roaming(&self, cx: &mut Context<'_>) {
         self.access.begin_roaming(cx);
         if cx.observer.wants(Kind::Association) {
@@ -120,13 +120,13 @@ impl<'w> Network<'w> {
         self.access.resume(node, &self.routes, cx);
     }
 
-    /// A queue may give what it held back.
+    /// A queue may release packets that it held back.
     pub(crate) fn open_gate(&mut self, gate: usize, cx: &mut Context<'_>) {
         self.access.open_gate(gate, &self.routes, cx);
     }
 
-    /// A station takes a seat: routes change. What its last access point kept for it is to be sent
-    /// on from there. `None`: it takes its seat later.
+    /// A station takes a seat: routes change. The packets that its last access point kept for it
+    /// are to be sent on from there. `None`: it takes its seat later.
     pub(crate) fn associate(
         &mut self,
         roamer: usize,
@@ -140,7 +140,7 @@ impl<'w> Network<'w> {
         Some(associated)
     }
 
-    /// A station that is back and its access point send what waits.
+    /// A station that is back and its access point send their waiting packets.
     pub(crate) fn resume_both(&mut self, ends: (NodeId, NodeId), cx: &mut Context<'_>) {
         self.access.resume_both(ends, &self.routes, cx);
     }

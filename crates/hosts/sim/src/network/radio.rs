@@ -58,8 +58,8 @@ impl Port {
         Mpdu { to, bytes, mode: self.mode, category, payload: packet }
     }
 
-    /// How many packets so many saturating flows keep in the queue: enough for a whole A-MPDU
-    /// of each, if there is room.
+    /// Returns the number of packets that this number of saturating flows keep in the queue: enough
+    /// for a whole A-MPDU of each, if there is room.
     pub(crate) fn saturation(&self, flows: u32) -> u32 {
         if self.aggregated <= 1 {
             return SATURATION_DEPTH;
@@ -120,7 +120,8 @@ impl Port {
         }
     }
 
-    /// The time that a frame with a packet of so many bytes takes when this radio sends it once.
+    /// Returns the time of a frame with a packet of this number of bytes when this radio sends it
+    /// once.
     pub(crate) fn tx_time(&self, phy: Phy, ip_bytes: u32) -> Duration {
         phy.tx_time(self.mode, ip_bytes + self.overhead)
     }

@@ -12,7 +12,7 @@ use fairwave_machine::Machine;
 use fairwave_trace::{NodeId, PairSample};
 use fairwave_units::{Db, Duration, Instant};
 
-/// A transmitter, a receiver or everybody, and what the one has sent to the other.
+/// A transmitter, a receiver or broadcast, and the transmissions from the one to the other.
 pub(crate) type PairState = (NodeId, Option<NodeId>, PairSample);
 
 /// Place of a pair in their order.
@@ -61,18 +61,18 @@ impl Radios {
         self.ports.iter_mut().flatten()
     }
 
-    /// Lets a channel do what is due.
+    /// Lets a channel do the work that is due.
     pub(crate) fn wake(&mut self, cell: usize, now: Instant) {
         self.cells[cell].channel.wake(now);
     }
 
-    /// What came out of a channel. New frames handed in meanwhile bring no new outputs before time
-    /// moves on.
+    /// Returns the outputs of a channel. New frames handed in meanwhile bring no new outputs before
+    /// time moves on.
     pub(crate) fn poll(&mut self, cell: usize, now: Instant) -> Option<Output<Packet>> {
         self.cells[cell].channel.poll(now)
     }
 
-    /// What a channel saw of a frame, if it was to report that, and the nodes of its radios.
+    /// Returns a channel's report of a frame, if it was to make one, and the nodes of its radios.
     pub(crate) fn frame(&mut self, cell: usize) -> Option<(FrameReport<Packet>, &[NodeId])> {
         let Cell { channel, nodes } = &mut self.cells[cell];
         channel.event().map(|report| (report, &nodes[..]))
@@ -107,7 +107,8 @@ impl Radios {
         stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
     }
 
-    /// What each radio has sent to each receiver, in the order of both; everybody is last.
+    /// Returns the transmissions of each radio to each receiver, in the order of both; broadcast is
+    /// last.
     pub(crate) fn pair_samples(&self) -> Vec<PairState> {
         let of_cell = |Cell { channel, nodes }: &Cell| -> Vec<_> {
             let of_radio = |(radio, from): (u32, &NodeId)| {
@@ -149,7 +150,7 @@ impl Radios {
         Some(self.cells[to.cell].channel.mean_snr(from.radio, to.radio, now))
     }
 
-    /// What a station weighs in the queues of its access point from now on.
+    /// Sets the weight of a station in the queues of its access point.
     pub(crate) fn set_weight(&mut self, weighing: &Weighing, now: Instant) {
         let Weighing { ap, station, class, weight } = *weighing;
         let port = self.port_mut(ap).expect("worlds are checked: it is an access point");

@@ -6,7 +6,7 @@
 //! waits there, and is routed anew once the station is associated again. A station whose MAC
 //! attempts stays on its channel meanwhile and sends what it has, which nobody hears.
 //!
-//! Here is when a station goes and what it has with it; [`super::access`] moves it.
+//! This file decides when a station goes and which packets it takes; [`super::access`] moves it.
 
 use super::metered::Metered;
 use super::radio::Cell;
@@ -42,7 +42,7 @@ enum State {
     Away(usize, Instant),
 }
 
-/// What a station does now. Seats are places in its list.
+/// Present action of a station. Seats are places in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// Nothing.
@@ -121,7 +121,7 @@ impl<'w> Roamer<'w> {
         &self.seats
     }
 
-    /// Whether its MAC goes on sending while it is away.
+    /// Whether its MAC continues to send while it is away.
     pub(super) fn attempts(&self) -> bool {
         self.roaming.attempts
     }
@@ -132,7 +132,7 @@ impl<'w> Roamer<'w> {
         self.own.remove(next)
     }
 
-    /// When to look after it.
+    /// Time of its next check.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
         match self.state {
             State::Leaving(..) => Some(now + EXCHANGE),
@@ -145,7 +145,7 @@ impl<'w> Roamer<'w> {
         }
     }
 
-    /// What it does now.
+    /// Its present action.
     pub(super) fn decide(&mut self, cells: &[Cell], now: Instant) -> Move {
         match self.state {
             State::Leaving(to, away) => Move::Leave { to, away },
@@ -222,12 +222,12 @@ impl<'w> Roamer<'w> {
         self.state = State::Away(to, now + EXCHANGE);
     }
 
-    /// Its attempts are over, and these frames are left of what its MAC had.
+    /// Its attempts are over, and these frames are left in its MAC.
     pub(super) fn take_along(&mut self, frames: impl Iterator<Item = Queued>) {
         self.own.extend(frames);
     }
 
-    /// It takes a seat. What its last access point kept for it, in order.
+    /// It takes a seat. Returns the packets that its last access point kept for it, in order.
     pub(super) fn associate(&mut self, to: usize) -> VecDeque<Packet> {
         debug_assert!(self.is_away(), "it has left");
         self.seat = to;
@@ -249,7 +249,7 @@ impl<'w> Roamer<'w> {
         has_room
     }
 
-    /// Takes out of its waiting packets, those it took along before those of `queue`, what it is
+    /// Removes from its waiting packets, those it took along before those of `queue`, the packets
     /// to drop now that one more comes while it is away, or that it is back.
     pub(super) fn discard(
         &mut self,
@@ -283,7 +283,7 @@ impl<'w> Roamer<'w> {
         gone
     }
 
-    /// Its counters on all channels; what describes the present is that of the present one.
+    /// Its counters on all channels; values of the present are those of the present one.
     pub(super) fn stats(&self, cells: &[Cell]) -> StationSample {
         let here = self.here();
         let mut sum = cells[here.cell].channel.stats(here.radio);
@@ -315,7 +315,7 @@ pub(super) struct Roamers<'w> {
 }
 
 impl<'w> Roamers<'w> {
-    /// Those of a world with so many nodes.
+    /// Roaming of a world with this number of nodes.
     pub(super) fn new(all: Vec<Roamer<'w>>, nodes: usize, actors: &mut Actors) -> Self {
         let mut places = vec![None; nodes];
         for (i, roamer) in all.iter().enumerate() {
@@ -348,8 +348,8 @@ impl<'w> Roamers<'w> {
         self.place(node).filter(|&i| self.all[i].is_away())
     }
 
-    /// The node that gets what waits at `node` for `receiver`: of a station that roams, its
-    /// access point.
+    /// Returns the node that gets the waiting packets at `node` for `receiver`: of a station that
+    /// roams, its access point.
     pub(super) fn peer(&self, node: NodeId, receiver: u32) -> u32 {
         self.of(node).map_or(receiver, |roamer| roamer.here().ap.0)
     }

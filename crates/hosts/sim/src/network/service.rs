@@ -1,4 +1,4 @@
-//! What access points have agreed with their stations, and which queues hold packets back for it.
+//! Agreements of access points with their stations, and the queues that hold packets back for them.
 
 use super::radio::Port;
 use crate::error::Error;
@@ -20,7 +20,7 @@ fn agreements(world: &World) -> impl Iterator<Item = (NodeId, &Radio, Vec<NodeId
     })
 }
 
-/// Refuses what no queue keeps to.
+/// Refuses agreements that no queue keeps to.
 pub(crate) fn check(world: &World) -> Result<(), Error> {
     for (id, radio, aps) in agreements(world) {
         let name = &world.nodes[id.0 as usize].name;
@@ -46,7 +46,7 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-/// Tells the queue of one access point anew what was agreed.
+/// Sets the agreements of the queue of one access point anew.
 pub(super) fn agree_again(world: &World, ap: NodeId, port: &mut Port) {
     for (station, radio, aps) in agreements(world) {
         if aps.contains(&ap) {
@@ -55,7 +55,7 @@ pub(super) fn agree_again(world: &World, ap: NodeId, port: &mut Port) {
     }
 }
 
-/// Tells queues what was agreed; the nodes whose queues may hold packets back.
+/// Sets the agreements of queues; returns the nodes whose queues may hold packets back.
 pub(super) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
     let mut gates = Vec::new();
     for (station, radio, aps) in agreements(world) {

@@ -28,9 +28,9 @@ enum Schedule {
     Saturate { payload_bytes: u32 },
     /// The source, whose time began at `start`.
     Timed { start: Instant, next: Option<Emission>, emissions: Box<Emissions> },
-    /// The source, of whose frames somebody wants to know.
+    /// The source, whose frames are observed.
     Framed(Box<Feed>),
-    /// Nobody any more.
+    /// None any more.
     Stopped,
 }
 
@@ -58,7 +58,7 @@ impl Datagrams {
         Self::new(setup, Schedule::Saturate { payload_bytes })
     }
 
-    /// Datagrams of a source whose frames nobody wants to hear of.
+    /// Datagrams of a source whose frames are not observed.
     pub(super) fn timed(source: &Source, setup: &Setup<'_>) -> Self {
         let mut emissions = Box::new(source.emissions(setup.stream("traffic")));
         let next = emissions.next();

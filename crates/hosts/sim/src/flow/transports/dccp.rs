@@ -36,7 +36,7 @@ pub struct DccpFlow {
     pub ccid: Ccid,
     /// Edition of TFRC.
     pub profile: TfrcProfile,
-    /// What TFRC's interval before the first loss stands for, if it is not what the edition says.
+    /// Rate of TFRC's interval before the first loss, if it is not that of the edition.
     pub first_interval: Option<FirstInterval>,
     /// Reaction of its congestion control to handovers.
     pub remedies: Remedies,
@@ -231,8 +231,8 @@ impl Transport for Dccp {
         self.connections[end].deadline()
     }
 
-    /// The other end is not told: the sender can tell by sequence numbers what it reports of the
-    /// gap.
+    /// The other end is not notified: the sender recognises its reports on the gap by sequence
+    /// numbers.
     fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
         let handover = match notice {
             Notice::Leaves { .. } => Handover::Started,

@@ -1,8 +1,8 @@
 //! The one list of transports. Each has its description and its machines in a file of its own.
 //!
 //! A new one is a file here with a description that implements [`Description`] and a state that
-//! implements [`super::transport::Transport`], its `mod` and its line in the list. What its file
-//! makes `pub` becomes part of [`crate::world`].
+//! implements [`super::transport::Transport`], its `mod` and its line in the list. Items that its
+//! file makes `pub` become part of [`crate::world`].
 
 mod datagrams;
 mod dccp;
@@ -76,7 +76,7 @@ impl Traffic {
         self.description().payload_bytes()
     }
 
-    /// Whether it wants to hear of handovers of the stations at its ends.
+    /// Whether it needs handovers of the stations at its ends.
     pub(crate) fn asks_for_handovers(&self) -> bool {
         self.description().asks_for_handovers()
     }

@@ -1,7 +1,7 @@
 //! A flow over a set of TCP connections, one for each path: multi-connection SHAKE.
 //!
-//! The connections differ by the client's port. Their packets carry lengths, so what is written in
-//! the streams beside the data goes from one end to the other here, when it is written.
+//! The connections differ by the client's port. Their packets carry lengths, so the marks in the
+//! streams beside the data go from one end to the other here, when they are written.
 
 use super::tcp::{TcpFlow, check_law, law};
 use crate::flow::backlog::Backlog;
@@ -58,7 +58,7 @@ struct MultiTcp {
     backlog: Backlog,
     size: Option<Bytes>,
     is_closing: bool,
-    /// What each end has written beside the data on each connection, where somebody captures.
+    /// Marks of each end beside the data on each connection, for captures.
     shown: Option<Box<Both<Vec<MarkedStream>>>>,
 }
 
@@ -142,7 +142,7 @@ impl MultiTcp {
         (offset % PORTS) as u8
     }
 
-    /// Lets the application at `end` write or read, after its connections heard something. The
+    /// Lets the application at `end` write or read, after an event of its connections. The
     /// receiving one closes when the sending one has.
     fn run_application(&mut self, end: End, host: &mut Host<'_>) {
         match end {
@@ -181,7 +181,7 @@ impl MultiTcp {
         host.delivery.note_completion(self.size, host.now);
     }
 
-    /// Tells the other end what `end` has written beside the data, before its segments arrive.
+    /// Passes the marks of `end` beside the data to the other end, before its segments arrive.
     fn carry_marks(&mut self, end: End, now: Instant) {
         for connection in 0..self.vias.len() as u8 {
             while let Some(mark) = self.sets[end].told(connection) {
@@ -289,8 +289,8 @@ impl Transport for MultiTcp {
     }
 }
 
-/// What is on the stream of a TCP connection of a set: marks, and behind each its block. Of blocks
-/// there is the pattern at their place in the application's stream.
+/// The stream of a TCP connection of a set: marks, and behind each its block. Blocks hold the
+/// pattern at their place in the application's stream.
 #[derive(Debug, Default)]
 struct MarkedStream {
     /// Number of its first byte, once the SYN has been sent.
@@ -308,7 +308,7 @@ impl MarkedStream {
         self.end = behind(self.end, &mark).end;
     }
 
-    /// What a segment carries of it; the peer has acknowledged `acked` bytes.
+    /// Returns a segment's part of it; the peer has acknowledged `acked` bytes.
     fn segment(&mut self, header: &wire::Header, len: u32, acked: u64) -> Option<Contents> {
         if header.flags.syn {
             self.first = Some(header.seq + 1);

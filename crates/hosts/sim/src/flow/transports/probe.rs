@@ -1,7 +1,7 @@
 //! A flow of the buffer probe: its sender at the source, its receiver at the sink.
 //!
-//! The simulated network carries lengths. What the two ends say to each other waits here, by the
-//! number of the datagram that carries it, until that arrives.
+//! The simulated network carries lengths. The messages of the two ends wait here, by the number of
+//! the datagram that carries them, until that arrives.
 
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End};
@@ -31,7 +31,7 @@ const MOST_CARRIED: usize = 16_384;
 pub struct ProbeFlow {
     /// Trains to send.
     pub plan: Plan,
-    /// What either end allows.
+    /// Limits of either end.
     pub limits: Limits,
     /// The flow, another probe from the same source, whose trains this one watches: both together
     /// say whether their receivers share a queue.

@@ -30,7 +30,7 @@ const PAYLOAD_TYPE: u8 = 96;
 /// A flow of real-time media.
 #[derive(Clone, Debug)]
 pub struct RtcFlow {
-    /// What the encoder gives; its payload is what a packet carries of a frame.
+    /// Output of the encoder; its payload is a packet's part of a frame.
     pub source: Source,
     /// Whether the encoder follows the congestion control; only a video can.
     pub adapts: bool,
@@ -38,10 +38,9 @@ pub struct RtcFlow {
     pub bounds: RtcBounds,
     /// Adaptation speed of the threshold of its delays.
     pub threshold: Threshold,
-    /// From the first packet that is not told of to the feedback that tells of it.
+    /// Time from the first unreported packet to the feedback that reports it.
     pub feedback_interval: Duration,
-    /// Whether the sender hears of handovers of its station, and leaves out what it observed until
-    /// then.
+    /// Whether the sender gets handovers of its station, and leaves out earlier observations.
     pub hears_of_handovers: bool,
 }
 
@@ -131,7 +130,7 @@ impl Rtc {
         }
     }
 
-    /// The sender hears of the arrivals that the datagram with this number reports.
+    /// Passes the arrivals that the datagram with this number reports to the sender.
     fn take_feedback(&mut self, number: u32, now: Instant) {
         let Some(feedback) = self.feedback.take(number) else { return };
         self.sender.handle(now, SenderInput::Feedback(feedback));
@@ -158,7 +157,7 @@ impl Transport for Rtc {
         self.feed = None;
     }
 
-    /// The encoder gives what is due.
+    /// Takes the frames that are due from the encoder.
     fn step(&mut self, host: &mut Host<'_>) {
         while let Some(feed) = &mut self.feed
             && let Some(frame) = feed.next_cut(host.now, host.screen.as_deref_mut())

@@ -51,14 +51,14 @@ pub struct ShakePath {
     pub leave: Option<Duration>,
 }
 
-/// What a path of the source is to do.
+/// Configuration of a path of the source.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Join(Option<BitRate>),
     Leave,
 }
 
-/// What was sent on a path.
+/// Counts of a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     segments: u64,
@@ -73,18 +73,18 @@ struct Shake {
     connections: Both<Connection<Virtual>>,
     /// The nodes that paths pass, by their number.
     vias: Vec<NodeId>,
-    /// What is to happen to paths, the earliest first.
+    /// Future events of paths, the earliest first.
     steps: VecDeque<(Instant, u8, Step)>,
     backlog: Backlog,
     size: Option<Bytes>,
     closing: bool,
-    /// End of what the source has sent at least once.
+    /// End of the data that the source has sent at least once.
     sent_up_to: u64,
     departures: Departures,
     tallies: Vec<Tally>,
     acks_sent: u64,
     carried: Both<Carried<Segment<Virtual>>>,
-    /// That of the connection, for who captures it. Nothing is sealed for the simulated network.
+    /// Key of the connection, for captures. Nothing is sealed for the simulated network.
     key: Key,
     reset: Option<Reason>,
 }
@@ -178,8 +178,8 @@ impl Shake {
         }
     }
 
-    /// Lets the application at `end` write or read, after its connection heard something. The
-    /// receiving one ends its stream when the sending one has.
+    /// Lets the application at `end` write or read, after an event of its connection. The receiving
+    /// one ends its stream when the sending one has.
     fn run_application(&mut self, end: End, host: &mut Host<'_>) {
         let mut finished = false;
         while let Some(event) = self.connections[end].event() {

@@ -25,12 +25,12 @@ pub struct TcpFlow {
     pub congestion_control: String,
     /// Amount of data to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
-    /// What it sends and when, instead of as much as fits; then `size` is not used.
+    /// Source of its data, instead of as much as fits; then `size` is not used.
     pub source: Option<Source>,
 }
 
-/// Two connections, and an application that writes as much as fits, or what its source
-/// gives as soon as it fits.
+/// Two connections, and an application that writes as much as fits, or the data of its source as
+/// soon as it fits.
 #[derive(Debug)]
 struct Tcp {
     connections: Both<Connection<Virtual>>,
@@ -115,7 +115,7 @@ impl Tcp {
         }
     }
 
-    /// Takes what the source has by now.
+    /// Takes the source's data up to now.
     fn take_fed(&mut self, host: &mut Host<'_>) {
         while let Some(feed) = &mut self.feed
             && let Some(bytes) = feed.next_bytes(host.now, host.screen.as_deref_mut())
@@ -124,8 +124,8 @@ impl Tcp {
         }
     }
 
-    /// Lets the application at `end` write or read, after its connection heard something. The
-    /// receiving one closes when the sending one has.
+    /// Lets the application at `end` write or read, after an event of its connection. The receiving
+    /// one closes when the sending one has.
     fn run_application(&mut self, end: End, host: &mut Host<'_>) {
         let mut remote_closed = false;
         while let Some(event) = self.connections[end].event() {

@@ -29,7 +29,7 @@ pub struct WebFlow {
     pub page: Page,
 }
 
-/// The connection of one place, with what its ends have to do.
+/// The connection of one place, with the tasks of its ends.
 #[derive(Debug)]
 struct Place {
     server: Connection<Virtual>,
@@ -176,7 +176,7 @@ impl Web {
         }
     }
 
-    /// Lets both ends of a connection read and write after one has heard something.
+    /// Lets both ends of a connection read and write after an event of one.
     fn run_applications(&mut self, index: usize, host: &mut Host<'_>) {
         let Some(place) = &mut self.places[index] else { return };
         let now = host.now;
@@ -198,7 +198,7 @@ impl Web {
         }
     }
 
-    /// Does what the browser asks for, and notes what it has seen.
+    /// Carries out the browser's requests, and records its observations.
     fn follow_browser(&mut self, now: Instant) {
         while let Some(fetch) = self.browser.poll(now) {
             self.fetch(fetch, now);
@@ -273,7 +273,7 @@ impl Transport for Web {
         Some(host.tcp(end, &segment))
     }
 
-    /// A segment of a connection that is gone finds nobody.
+    /// A segment of a closed connection is dropped.
     fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
         let Some(segment) = segment(packet) else { return };
         let client_port = match end {
@@ -308,7 +308,7 @@ impl Transport for Web {
         places.filter_map(deadline).min()
     }
 
-    /// The user's requests let the server send, and what arrives lets the user ask for more.
+    /// The user's requests let the server send, and arrivals let the user ask for more.
     fn is_entangled(&self) -> bool {
         true
     }
