@@ -87,8 +87,8 @@ impl Balance {
         self.jain_change.is_some_and(|e| e.half_width.is_some() && e.low() > AS_FAIR)
     }
 
-    /// Fair remedies come before others: of the fair ones the largest total first, of the others the
-    /// fairest.
+    /// Fair remedies come before others: of the fair ones the largest total first, of the others
+    /// the fairest.
     fn rank(&self) -> (bool, f64) {
         let change = self.jain_change.map_or(f64::NEG_INFINITY, |estimate| estimate.mean);
         if self.is_fair() { (true, self.kept) } else { (false, change) }

@@ -166,8 +166,7 @@ impl Air {
         self.levels.set_present(radio, present);
     }
 
-    /// Returns the level over noise, as a factor, at which `to` received the frame that `from`
-    /// began to send at `start`.
+    /// Returns the level over noise, as a factor, of the frame from `from` since `start` at `to`.
     pub(super) fn snr(&mut self, from: u32, to: u32, start: Instant) -> f64 {
         self.levels.received(from, to, start) / self.noise_mw
     }
@@ -255,8 +254,8 @@ impl Air {
         }
     }
 
-    /// A record that overlaps no present transmission can still have decided the frame that a
-    /// receiver held when a present one began. That is noted before the record goes.
+    /// A record without present overlaps can still have decided the frame that a receiver held when
+    /// a present one began. That is noted before the record goes.
     fn prune_to_oldest(&mut self) {
         let under_way = self.list.iter().filter(|tx| !tx.over);
         let Some(oldest) = under_way.map(|tx| tx.start).min() else { return };
