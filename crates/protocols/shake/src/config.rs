@@ -1,23 +1,24 @@
-//! What a connection is set to, and the sets that stand for the paper and for today.
+//! Configuration of a connection, and the profiles of the paper and of today.
 
 use crate::{Blest, Growth, RetransmissionPath, Scheduler, Uncoupled, Widest};
 use fairwave_units::Duration;
 
-/// How loss is found before a timer expires.
+/// Detection of a loss before a timer expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// So many acknowledgements in a row that do not advance: the first segment is lost (RFC 5681
-    /// section 3.2, over all paths together, as in TCP SHAKE).
+    /// After this number of acknowledgements in a row that do not advance, the first segment is
+    /// lost (RFC 5681 section 3.2, over all paths together, as in TCP SHAKE).
     Duplicates(u32),
-    /// So many later messages of the same path were echoed, or one was and 9/8 of the round-trip
-    /// time is over (as RFC 9002 section 6.1, per path). Reordering between paths means nothing.
+    /// After echoes of this number of later messages of the same path, or of one where 9/8 of the
+    /// round-trip time is over (as RFC 9002 section 6.1, per path). Reordering between paths means
+    /// nothing.
     Echoes(u32),
 }
 
 /// Settings of a connection. Both ends may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Most payload bytes of a segment.
+    /// Maximum payload of a segment in bytes.
     pub mss: u32,
     /// Bytes written and not acknowledged that are kept.
     pub send_buffer: u32,
@@ -27,16 +28,16 @@ pub struct Config {
     pub initial_window: u32,
     /// Slow start threshold of a path at its start, in bytes.
     pub initial_ssthresh: u32,
-    /// How loss is found.
+    /// Detection of losses.
     pub loss_detection: LossDetection,
-    /// Most SACK blocks in an acknowledgement, up to
+    /// Maximum number of SACK blocks in an acknowledgement, up to
     /// [`MOST_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
-    /// Whether a timeout of one path sends all again that is not known to have arrived, whichever
-    /// path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections 2.2.1 and
-    /// 2.3), and SACK spares what it has reported. Without SACK it always does.
+    /// Whether a timeout of one path retransmits all data that is not known to have arrived,
+    /// whichever path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections
+    /// 2.2.1 and 2.3), and SACK spares the data that it has reported. Without SACK it always does.
     pub timeout_rewinds: bool,
-    /// Which path repeats what was lost.
+    /// Path of retransmissions.
     pub retransmission: RetransmissionPath,
     /// Whether the next best path repeats it while the chosen one's window is full. The paper's
     /// sender waits.
@@ -46,23 +47,23 @@ pub struct Config {
     /// Whether a path's segments are spread over its round-trip time: 5/4 of window over round-trip
     /// time, twice that in slow start (as Linux does), ten segments at once after a pause.
     pub pacing: bool,
-    /// A path has no more in flight than so many times what its least round-trip time takes, so
-    /// that a deeper queue does not keep the receive window of others (after Ferlin et al., IWQoS
-    /// 2014). Zero: as much as its window.
+    /// Bound of a path's data in flight, in multiples of the data of its minimum round-trip time,
+    /// so that a deeper queue does not keep the receive window of others (after Ferlin et al.,
+    /// IWQoS 2014). Zero: the window alone.
     pub most_round_trips: u32,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
-    /// what another path is holding back (opportunistic retransmission: Raiciu et al., NSDI 2012,
-    /// section 4.2). That path's window is not halved for it, as they do: see
+    /// data that another path is holding back (opportunistic retransmission: Raiciu et al., NSDI
+    /// 2012, section 4.2). That path's window is not halved for it, as they do: see
     /// `docs/models/shake.md`.
     pub opportunistic: bool,
     /// Whether a path whose timer has expired gets copies alone until one is acknowledged, if
-    /// another path works. Otherwise it gets what its window of one segment takes.
+    /// another path works. Otherwise it gets the data of its window of one segment.
     pub suspects_get_copies: bool,
     /// Timeout before the first sample.
     pub initial_rto: Duration,
     /// Least timeout.
     pub min_rto: Duration,
-    /// Most, with back-off.
+    /// Maximum, with back-off.
     pub max_rto: Duration,
     /// Round-trip times are measured and timers expire in such ticks (4.3BSD: 500 ms); zero is
     /// exact.
@@ -74,16 +75,16 @@ pub struct Config {
     pub probe_interval: Duration,
     /// A connection without any path that works ends after this time.
     pub give_up: Duration,
-    /// Most different path ids in the life of a connection.
+    /// Maximum number of different path ids in the life of a connection.
     pub most_paths: usize,
 }
 
 /// The exchangeable parts of a connection.
 #[derive(Debug)]
 pub struct Rules {
-    /// Which path carries the next new segment.
+    /// Choice of the path for the next new segment.
     pub scheduler: Box<dyn Scheduler>,
-    /// How windows grow in congestion avoidance.
+    /// Growth of windows in congestion avoidance.
     pub growth: Box<dyn Growth>,
 }
 
@@ -128,7 +129,7 @@ impl Profile {
 
 /// MSS, buffers (36 segments), ssthresh (20 segments), threshold of duplicates and initial window
 /// are the paper's (section 2.2.1, Table 8); timers those of 4.3BSD (2 to 128 ticks of 500 ms, 6 s
-/// at first). What it does not say, a path's death among it, is Fairwave's choice.
+/// at first). Points that it leaves open, a path's death among them, are Fairwave's choice.
 const PAPER: Config = Config {
     mss: 1460,
     send_buffer: 52_560,
@@ -155,8 +156,8 @@ const PAPER: Config = Config {
     most_paths: 16,
 };
 
-/// RFC 6928 and RFC 6298 with the least timeout of Linux. The MSS leaves room for the format's head
-/// and seal behind IPv6 and UDP in 1500 bytes.
+/// RFC 6928 and RFC 6298 with the minimum timeout of Linux. The MSS leaves room for the format's
+/// head and seal behind IPv6 and UDP in 1500 bytes.
 const MODERN: Config = Config {
     mss: 1400,
     send_buffer: 8_000_000,

@@ -1,7 +1,7 @@
 //! Bytes of segments: sealed when they leave, checked when they arrive.
 //!
-//! [`Connection`](crate::Connection) believes what it is given; a host passes it nothing that
-//! [`open`] has not let through. Numbers that were there before are the connection's to refuse.
+//! [`Connection`](crate::Connection) trusts its inputs; a host passes it nothing that [`open`] has
+//! not let through. Repeated numbers are the connection's to refuse.
 
 use crate::Segment;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ pub enum Refused {
     /// They are no message.
     #[error(transparent)]
     Malformed(#[from] shake::Error),
-    /// They were not written by somebody with the key, or changed since.
+    /// They were not written with the key, or changed since.
     #[error(transparent)]
     Forged(#[from] Forged),
 }

@@ -1,4 +1,4 @@
-//! How windows grow in congestion avoidance: each for itself, or coupled. Integers only.
+//! Growth of windows in congestion avoidance: each for itself, or coupled. Integers only.
 
 use core::fmt::Debug;
 use fairwave_units::Duration;
@@ -10,7 +10,7 @@ const RATE_SCALE: u128 = 1 << 16;
 /// A shorter round-trip time counts as this.
 const LEAST_RTT: Duration = Duration::from_micros(100);
 
-/// What a law knows of a path.
+/// An algorithm's knowledge of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window in bytes, never zero.
@@ -32,7 +32,7 @@ impl Window {
     }
 }
 
-/// A law of growth. Slow start and what a timeout does are the same for all (RFC 5681).
+/// An algorithm of growth. Slow start and the effect of a timeout are the same for all (RFC 5681).
 pub trait Growth: Debug + Send {
     /// Its name.
     fn name(&self) -> &'static str;
@@ -48,7 +48,7 @@ pub trait Growth: Debug + Send {
     }
 }
 
-/// Each path as a connection of its own (Reno, RFC 5681): what TCP SHAKE does.
+/// Each path as a connection of its own (Reno, RFC 5681), as in TCP SHAKE.
 #[derive(Clone, Copy, Debug)]
 pub struct Uncoupled;
 
@@ -65,7 +65,7 @@ pub struct Olia;
 #[derive(Clone, Copy, Debug)]
 pub struct Balia;
 
-/// What Reno adds: a segment per window.
+/// Returns Reno's growth: a segment per window.
 fn reno(acked: u32, window: &Window) -> u64 {
     u64::from(acked) * u64::from(window.mss) * PARTS / u64::from(window.cwnd.max(1))
 }
@@ -115,7 +115,7 @@ impl Growth for Lia {
 }
 
 impl Olia {
-    /// Bytes between losses, squared, over the round-trip time: what the path promises.
+    /// Bytes between losses, squared, over the round-trip time: the quality of the path.
     fn promise(window: &Window) -> u128 {
         let bytes = u128::from(window.since_loss.max(window.between_losses).min(1 << 40));
         bytes * bytes / u128::from(window.srtt.max(LEAST_RTT).as_micros())

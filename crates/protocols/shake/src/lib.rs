@@ -2,9 +2,9 @@
 //!
 //! After Iida, Ishihara and Mizuno, "Performance Evaluation of the method of connection-type
 //! communication on multiple wireless links" (TCP SHAKE). [`Connection`] has one sequence space and
-//! one pair of buffers, and for each path a window, a round-trip time and a timer. What goes where
-//! is a [`Scheduler`]'s, how windows grow a [`Growth`]'s; which path repeats what was lost is a
-//! [`RetransmissionPath`]. [`Profile`] has the paper's parameters and those of today.
+//! one pair of buffers, and for each path a window, a round-trip time and a timer. A [`Scheduler`]
+//! chooses the path of new data, a [`Growth`] the growth of windows, a [`RetransmissionPath`] the
+//! path of retransmissions. [`Profile`] has the paper's parameters and those of today.
 //!
 //! It speaks in [`Segment`]s, whose header is the wire's own; [`envelope`] seals and opens their
 //! bytes. Path ids are the host's: which socket a path is, is not known here.

@@ -1,8 +1,8 @@
-//! Which places of a long row are marked, and where the next mark is, however far it may be.
+//! Marked places of a long row, and the next mark, however far it may be.
 
 use std::collections::VecDeque;
 
-/// A word has a bit for each of so many places or words, as a power of two.
+/// Number of places or words with a bit in a word, as a power of two.
 const FOLD: u32 = u64::BITS.trailing_zeros();
 /// A word of the highest level stands for 262 144 places.
 const LEVELS: usize = 3;
@@ -22,7 +22,7 @@ fn split(place: u64) -> (u64, u64) {
 }
 
 impl Marks {
-    /// Where word number `word` of a level is kept.
+    /// Returns the index of word number `word` of a level.
     fn index(&self, level: usize, word: u64) -> usize {
         (word - (self.first >> (FOLD * (level as u32 + 1)))) as usize
     }

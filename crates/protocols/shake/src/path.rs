@@ -1,4 +1,4 @@
-//! One path: its life, its window, its round-trip time, its timer, and what is in flight on it.
+//! One path: its life, its window, its round-trip time, its timer, and its data in flight.
 
 mod flights;
 mod life;
@@ -24,11 +24,11 @@ use window::CongestionWindow;
 #[cfg(test)]
 mod tests;
 
-/// A path, composed of parts that keep one thing each. What it does itself concerns several.
+/// A path, composed of parts that keep one thing each. Its own work concerns several of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     id: u8,
-    /// Its bandwidth, if somebody said so.
+    /// Its bandwidth, if it was stated.
     pub(crate) nominal: Option<BitRate>,
     pub(crate) life: Life,
     pub(crate) told: Told,
@@ -69,7 +69,7 @@ impl Path {
         }
     }
 
-    /// Begins anew. What is kept: numbers, what is known of its bandwidth, and counts.
+    /// Begins anew. Kept are: numbers, the known bandwidth, and counts.
     pub(crate) fn restart(&mut self, state: State, config: &Config) {
         let new = Self::new(self.id, state, self.nominal, config);
         *self = Self {
@@ -116,12 +116,12 @@ impl Path {
         self.timer
     }
 
-    /// When messages are lost because a later one arrived some time ago.
+    /// Time at which messages are lost because a later one arrived some time ago.
     pub(crate) fn loss_at(&self) -> Option<Instant> {
         self.flights.loss_at()
     }
 
-    /// When pacing lets the next segment leave.
+    /// Time at which pacing lets the next segment leave.
     pub(crate) fn ready_at(&self) -> Instant {
         self.pacer.ready_at()
     }
@@ -163,8 +163,8 @@ impl Path {
         }
     }
 
-    /// The part of its window that may be in flight: what the path delivers in `most_round_trips`
-    /// of its least round-trip time.
+    /// The part of the window that may be in flight: the data that the path delivers in
+    /// `most_round_trips` of its minimum RTT.
     fn usable(&self) -> u32 {
         self.usable_of(self.cwnd())
     }
@@ -180,13 +180,13 @@ impl Path {
         u32::try_from(part).unwrap_or(window).max(self.window.mss())
     }
 
-    /// What laws of growth know of its window.
+    /// View of its window for algorithms of growth.
     pub(crate) fn window(&self) -> Window {
         self.window.view(self.rtt.srtt().unwrap_or(self.rtt.base_rto()))
     }
 
     /// Whether nothing was in flight for a round-trip time: then no queue holds anything of this
-    /// path, and what was measured with one there is out of date.
+    /// path, and measurements with one there are out of date.
     fn has_rested(&self, now: Instant) -> bool {
         if self.flight() > 0 {
             return false;
@@ -259,7 +259,7 @@ impl Path {
         self.flights.overtaken()
     }
 
-    /// Appends to `lost` what later arrivals on this path say is lost.
+    /// Appends to `lost` the messages that later arrivals on this path show to be lost.
     pub(crate) fn find_lost(&mut self, now: Instant, threshold: usize, lost: &mut Vec<Flight>) {
         let before = lost.len();
         self.flights.find_lost(now, threshold, self.rtt.loss_delay(), lost);
@@ -326,12 +326,12 @@ impl Path {
         self.window.acked() > 0
     }
 
-    /// The window does not grow for what was acknowledged.
+    /// The window does not grow for acknowledged data.
     pub(crate) fn forget_news(&mut self) {
         self.window.take_acked();
     }
 
-    /// The window grows for what was acknowledged since the last call. `windows` are those of all
+    /// Grows the window for the data acknowledged since the last call. `windows` are those of all
     /// that work, this path's at `index`.
     pub(crate) fn grow(
         &mut self,
@@ -371,7 +371,7 @@ impl Path {
     }
 }
 
-/// How many later messages tell that one is lost; `None` where paths are not looked at alone.
+/// Number of later messages that show a loss; `None` where paths are not looked at alone.
 pub(crate) fn echoes(detection: LossDetection) -> Option<usize> {
     match detection {
         LossDetection::Echoes(threshold) => Some(threshold.max(1) as usize),

@@ -1,12 +1,12 @@
-//! What has arrived: in order for the application, out of order until the gaps are filled.
+//! Received data: in order for the application, out of order until the gaps are filled.
 
 use fairwave_tcp::{Payload, Reassembly, Store};
 use fairwave_wire::shake::{Ack, Block, Blocks, Echo};
 use std::num::NonZeroU32;
 
-/// Chunks out of order that are kept, at least and one for each of so many bytes of buffer: each
-/// costs some 90 bytes beside its own, so that a flood of tiny ones with gaps between them costs
-/// about what the buffer does. Tiny ones without gaps are joined.
+/// Maximum chunks out of order: a minimum number, and one for each of a number of bytes of buffer.
+/// Each costs some 90 bytes beside its own, so that a flood of tiny ones with gaps between them
+/// costs about as much as the buffer. Tiny ones without gaps are joined.
 const LEAST_CHUNKS: usize = 64;
 const BYTES_A_CHUNK: usize = 64;
 
@@ -18,16 +18,16 @@ pub(crate) struct Receiver<P: Payload> {
     /// The next byte in order.
     next: u64,
     held: Reassembly<P>,
-    /// Where the stream ends, once that is known.
+    /// End of the stream, once it is known.
     end: Option<u64>,
     capacity: u32,
-    /// The highest end of the window that was told.
+    /// The highest reported end of the window.
     told: u64,
-    /// Nobody reads any more.
+    /// There is no reader any more.
     is_closed: bool,
 }
 
-/// What became of data.
+/// Outcome of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// Taken, or had already.
@@ -39,10 +39,10 @@ pub(crate) enum Arrival {
     Beyond,
     /// It contradicts where the stream ends.
     Contradiction,
-    /// It is new, and nobody reads.
+    /// It is new, and there is no reader.
     Unread,
-    /// Too many pieces wait for what is missing between them. It is as if it had been lost on its
-    /// way, so that its path sends it again.
+    /// Too many pieces wait for missing data between them. It is as if it had been lost on its way,
+    /// so that its path retransmits it.
     NoRoom,
 }
 
@@ -157,13 +157,13 @@ impl<P: Payload> Receiver<P> {
         Some(data)
     }
 
-    /// What the peer may send beyond what has come in order, as it was told.
+    /// Window reported to the peer, beyond the data in order.
     pub(crate) fn told_window(&self) -> u64 {
         self.told.saturating_sub(self.next)
     }
 
-    /// Whether the sender may be waiting for a window that has opened since it was told: it had
-    /// less than half the buffer, and gets a quarter of it or more.
+    /// Returns whether the sender may be waiting for a window that has opened since its report: it
+    /// had less than half the buffer, and gets a quarter of it or more.
     pub(crate) fn window_has_opened(&self) -> bool {
         let quarter = u64::from(self.capacity / 4);
         !self.is_finished()

@@ -13,9 +13,9 @@ pub struct Named<T> {
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
-    /// What it is, or makes it.
+    /// The value, or its constructor.
     pub part: T,
 }
 
@@ -82,7 +82,7 @@ pub const GROWTHS: &[Named<BuildGrowth>] = &[
     Named::new("balia", "balanced linked adaptation", "Peng et al. 2016", || Box::new(Balia)),
 ];
 
-/// Every way to choose the path that repeats what was lost, in the order in which it is listed.
+/// Every choice of the path of retransmissions, in the order in which it is listed.
 pub const RETRANSMISSION_PATHS: &[Named<RetransmissionPath>] = &[
     Named::new(
         "widest",

@@ -75,8 +75,8 @@ impl Rtt {
         self.var
     }
 
-    /// No queue holds anything of this path: the estimate is the least sample again, and what it
-    /// was more remains as deviation, so that the timeout does not shrink at once.
+    /// No queue holds anything of this path: the estimate is the minimum sample again, and its
+    /// excess remains as deviation, so that the timeout does not shrink at once.
     pub(crate) fn rest(&mut self) {
         let Some(srtt) = self.srtt else { return };
         let rested = srtt.min(self.least);

@@ -1,4 +1,4 @@
-//! Which path carries the next segment, and which one repeats a lost one.
+//! Choice of the path for the next segment, and for the retransmission of a lost one.
 
 use core::cmp::Reverse;
 use core::fmt::Debug;
@@ -7,7 +7,7 @@ use fairwave_units::{BitRate, Duration};
 #[cfg(test)]
 mod tests;
 
-/// What a rule knows of a path that may carry data.
+/// A rule's knowledge of a path that may carry data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathView {
     /// Its id.
@@ -26,9 +26,9 @@ pub struct PathView {
     pub least_rtt: Duration,
     /// Its mean deviation.
     pub rttvar: Duration,
-    /// Its bandwidth, if somebody said so.
+    /// Its bandwidth, if it was stated.
     pub nominal: Option<BitRate>,
-    /// Messages of data sent on it lately.
+    /// Recent messages of data on it.
     pub sent: u32,
     /// Number of these were lost.
     pub lost: u32,
@@ -48,7 +48,7 @@ impl PathView {
         self.flight == 0 || u64::from(self.flight) + u64::from(len) <= u64::from(self.cwnd)
     }
 
-    /// What is known of its bandwidth in bits per second: what was said, or window over RTT.
+    /// Its bandwidth in bits per second: the stated one, or window over RTT.
     fn bandwidth(&self) -> u64 {
         self.nominal.map_or_else(
             || BitRate::over(u64::from(self.cwnd), self.srtt.max(Duration::from_micros(1))).0,
@@ -70,10 +70,10 @@ impl PathView {
     }
 }
 
-/// A path of which less is known is judged as if so many more messages had arrived.
+/// A path with few messages is judged as if this number of further messages had arrived.
 const LEAST_SENT: u64 = 16;
 
-/// What is to be sent.
+/// Data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Bytes of the segment.
@@ -93,19 +93,19 @@ pub trait Scheduler: Debug + Send {
     /// again after every event.
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize>;
 
-    /// Whether every path carries every segment that is not known to have arrived. It is then asked
-    /// which path is next, among those that have something left to carry.
+    /// Returns whether every path carries every segment that is not known to have arrived. It is
+    /// then asked for the next path, among those that have something left to carry.
     fn is_redundant(&self) -> bool {
         false
     }
 }
 
-/// Lowest numbers on the widest path: that with the largest window, then bandwidth, then the least
-/// round-trip time (TCP SHAKE, section 2.2.2; the order of ties is Fairwave's).
+/// Lowest numbers on the widest path: the one with the largest window, then bandwidth, then the
+/// minimum round-trip time (TCP SHAKE, section 2.2.2; the order of ties is Fairwave's).
 #[derive(Clone, Copy, Debug)]
 pub struct Widest;
 
-/// The path with the least round-trip time that has room (Linux's default for MPTCP).
+/// The path with the minimum round-trip time that has room (Linux's default for MPTCP).
 #[derive(Clone, Copy, Debug)]
 pub struct LeastRtt;
 
@@ -117,9 +117,9 @@ pub struct RoundRobin {
 
 /// As [`LeastRtt`], but a slower path gets nothing that would keep the receive window shut for
 /// faster ones (after Ferlin et al., IFIP Networking 2016). They look at the fastest path alone,
-/// count rounds in whole numbers and correct what they reckon by a factor that learns; here all
-/// faster paths count, with the rates that they have now. Nor gets a lossy path anything where the
-/// window would likely be shut for the others until it was sent again: this is Fairwave's.
+/// count rounds in whole numbers and correct their estimate by a factor that learns; here all
+/// faster paths count, with their present rates. A lossy path gets nothing either where the window
+/// would likely be shut for the others until a retransmission: this is Fairwave's.
 #[derive(Clone, Copy, Debug)]
 pub struct Blest;
 
@@ -146,7 +146,7 @@ fn best_with_room<K: Ord>(
     with_room.max_by_key(|(index, path)| (key(path), Reverse(*index))).map(|(index, _)| index)
 }
 
-/// The path with the least round-trip time, whether it has room or not.
+/// Returns the path with the minimum round-trip time, whether it has room or not.
 fn fastest(paths: &[PathView]) -> Option<usize> {
     (0..paths.len()).min_by_key(|index| paths[*index].srtt)
 }
@@ -211,7 +211,7 @@ impl Blest {
     }
 }
 
-/// What a rule has to know of all paths to judge one against the others. Rates are those of now.
+/// A rule's knowledge of all paths to judge one against the others. Rates are the present ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Crowd {
     /// Bytes per second.
@@ -219,11 +219,11 @@ struct Crowd {
     largest: u64,
     /// Bytes that keep all of them busy without a queue.
     held: u64,
-    /// The two least round-trip times.
+    /// The two smallest round-trip times.
     fastest: [Duration; 2],
 }
 
-/// Bytes that pass in `time` at so many bytes per second.
+/// Returns the bytes that pass in `time` at this number of bytes per second.
 fn passing(rate: u64, time: Duration) -> u64 {
     rate.saturating_mul(time.as_micros()) / 1_000_000
 }
@@ -322,20 +322,20 @@ impl Scheduler for Ecf {
     }
 }
 
-/// Which path repeats what was lost.
+/// Choice of the path of retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmissionPath {
-    /// That with the largest bandwidth, as known at the start, or measured if nobody said (TCP
-    /// SHAKE, sections 2.3 and 3.2.1).
+    /// The one with the largest bandwidth, as known at the start, or measured if none was stated
+    /// (TCP SHAKE, sections 2.3 and 3.2.1).
     Widest,
     /// That on which it was lost.
     Same,
     /// That with the largest window.
     LargestWindow,
-    /// That with the least round-trip time.
+    /// The one with the minimum round-trip time.
     LeastRtt,
-    /// That with the least round-trip time over the part of its messages that arrives: the paper's
-    /// future work.
+    /// The one with the minimum round-trip time over the part of its messages that arrives: the
+    /// paper's future work.
     LeastRttOverDelivery,
 }
 

@@ -50,15 +50,15 @@ impl Sent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
-    /// How many were here before them: the place of the first one.
+    /// Number of earlier segments: the place of the first one.
     first: u64,
-    /// Where the next new segment begins.
+    /// Position of the next new segment.
     next: u64,
     /// Segments marked as lost, and their places.
     lost: usize,
     lost_at: Marks,
-    /// Places of those that have not arrived. Neither is looked for one by one: a peer chooses how
-    /// far they are from each other, and asks with every message.
+    /// Places of missing segments. Neither is searched one by one: a peer chooses how far they are
+    /// from each other, and asks with every message.
     missing_at: Marks,
     /// Blocks that the last acknowledgement named: all in them is marked.
     known: [(u64, u64); MOST_BLOCKS],
@@ -129,7 +129,7 @@ impl Scoreboard {
         (segment.path, segment.number, segment.at) = (path, number, at);
     }
 
-    /// A copy of the segment at `seq` flies no more.
+    /// Removes a copy of the segment at `seq` from the copies in flight.
     pub(crate) fn landed(&mut self, seq: u64) {
         if let Some(index) = self.find(seq) {
             let segment = &mut self.segments[index];
@@ -192,8 +192,8 @@ impl Scoreboard {
         self.looked_at
     }
 
-    /// Everything below `cumulative` has arrived: forgets it. `arrived` hears of each segment
-    /// whose arrival is news.
+    /// Forgets everything below `cumulative`, which has arrived. `arrived` gets each segment whose
+    /// arrival is new.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, mut arrived: impl FnMut(&Sent)) {
         while let Some(front) = self.segments.front().filter(|front| front.end() <= cumulative) {
             if !front.delivered {
@@ -223,8 +223,8 @@ impl Scoreboard {
         debug_assert!(self.first_missing().is_none_or(is_missing), "what is missing has arrived");
     }
 
-    /// What lies within `start..end` has arrived; as [`Scoreboard::acknowledge`]. Returns up to
-    /// where that was marked: half a segment is none.
+    /// Marks the segments within `start..end` as arrived; as [`Scoreboard::acknowledge`]. Returns
+    /// the end of the marks: half a segment is none.
     fn sack(&mut self, start: u64, end: u64, mut arrived: impl FnMut(&Sent)) -> u64 {
         let known = self.known.iter().find(|known| known.0 <= start && start < known.1);
         let start = known.map_or(start, |known| known.1);
@@ -251,7 +251,7 @@ impl Scoreboard {
         end
     }
 
-    /// What lies within `blocks` has arrived.
+    /// Marks the segments within `blocks` as arrived.
     pub(crate) fn sack_blocks(
         &mut self,
         blocks: impl Iterator<Item = (u64, u64)> + Clone,

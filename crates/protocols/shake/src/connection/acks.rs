@@ -1,4 +1,4 @@
-//! Acknowledgements: what has arrived, what is lost, how windows change.
+//! Acknowledgements: arrivals, losses, changes of windows.
 
 use super::{Connection, Event};
 use crate::path::{Path, echoes};
@@ -7,14 +7,14 @@ use fairwave_tcp::{Payload, Store};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::{Ack, Block, Echo};
 
-/// What an acknowledgement echoes.
+/// Echo of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 enum Echoed {
     /// Nothing that was sent.
     None,
     /// A copy of the segment that begins at this offset, which was not known to have arrived.
     Copy(u64),
-    /// What was given up or known to have arrived, perhaps of a segment that has been repeated.
+    /// Copies abandoned or known to have arrived, perhaps of a segment that has been repeated.
     Late,
 }
 
@@ -42,7 +42,7 @@ impl<P: Payload> Connection<P> {
         self.close_if_done();
     }
 
-    /// A window ends before one told earlier only if both were told on this path, in the order of
+    /// A window ends before an earlier one only if both were reported on this path, in the order of
     /// their numbers: acknowledgements overtake each other.
     fn take_window(&mut self, path: usize, number: u64, ack: &Ack) {
         let edge = ack.cumulative + u64::from(ack.window);
@@ -93,7 +93,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// How losses are found: path by path where every segment comes more than once, since then
+    /// Detects losses path by path where every segment comes more than once, since then
     /// acknowledgements that do not advance mean nothing.
     fn loss_detection(&self) -> LossDetection {
         match self.config.loss_detection {
@@ -104,10 +104,10 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Marks what has arrived. Its path is credited for it where it was sent once, or where one
-    /// copy alone is left that may have arrived; that one gives no time (Karn). Otherwise copies
-    /// keep their place in the windows until they are echoed or lost: a path that is full of copies
-    /// is full. Where all paths carry the same, only their own echoes say what arrived on them.
+    /// Marks arrived segments. A segment's path is credited for it where it was sent once, or where
+    /// one copy alone is left that may have arrived; that one gives no time (Karn). Otherwise
+    /// copies keep their place in the windows until they are echoed or lost: a path that is full of
+    /// copies is full. Where all paths carry the same, only their own echoes show arrivals on them.
     fn take_arrivals(&mut self, now: Instant, ack: &Ack, echoed: Echoed) {
         let next = self.board.next();
         let range = |block: &Block| {
@@ -136,7 +136,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Where no loss is looked for path by path: copies that a later message of their path has
-    /// overtaken fly no more once another has arrived.
+    /// overtaken are not in flight any more once another has arrived.
     fn forget_overtaken(&mut self, now: Instant, index: usize) {
         let is_missing = |board: &scoreboard::Scoreboard, seq| {
             board.find(seq).is_some_and(|s| !board.get(s).delivered)
@@ -150,7 +150,7 @@ impl<P: Payload> Connection<P> {
         self.lost.clear();
     }
 
-    /// Windows of the paths with news grow.
+    /// Grows the windows of the paths with new acknowledgements.
     fn grow(&mut self) {
         if !self.paths.iter().any(Path::has_news) {
             return;
@@ -176,9 +176,9 @@ impl<P: Payload> Connection<P> {
         self.answer_losses(index, flight);
     }
 
-    /// What is in `self.lost` was lost on the path, which had `flight` bytes before: its window is
-    /// lowered unless all of it has arrived otherwise. That another path delivered a copy, as it
-    /// does by a redundant scheduler, does not make the path less full.
+    /// Handles the losses in `self.lost` on the path, which had `flight` bytes before: its window
+    /// is lowered unless all of them have arrived otherwise. A copy delivered by another path, as
+    /// by a redundant scheduler, does not make the path less full.
     fn answer_losses(&mut self, index: usize, flight: u32) {
         let mut newest = None;
         let is_redundant = self.rules.scheduler.is_redundant();
@@ -207,7 +207,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// The windows that coupled laws weigh: a dead path shares nothing with those that carry data.
+    /// Returns the windows that coupled algorithms weigh: a dead path shares nothing with those
+    /// that carry data.
     fn look_at_windows(&mut self) {
         let up = self.paths.iter().filter(|path| path.life.is_up());
         self.windows.clear();
@@ -258,8 +259,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Whether something flies whose fate will be known: on a path in doubt that counts only if all
-    /// are, as it may be the same copy for ever.
+    /// Returns whether data is in flight whose fate will be known: on a path in doubt that counts
+    /// only if all are, as it may be the same copy for ever.
     pub(super) fn flies(&self) -> bool {
         let doubts = self.config.suspects_get_copies;
         let any_sound = self.paths.iter().any(|path| path.is_sound(doubts));
@@ -267,7 +268,7 @@ impl<P: Payload> Connection<P> {
         self.paths.iter().any(|path| path.flight() > 0 && counts(path))
     }
 
-    /// If nothing flies and nothing is known as lost, what has not arrived was refused.
+    /// If nothing is in flight and nothing is known as lost, the missing data was refused.
     pub(super) fn unstick(&mut self) {
         if !self.flies() && !self.board.is_empty() && self.board.lost() == 0 {
             self.board.lose_all();

@@ -1,4 +1,4 @@
-//! What arrives, and what the application writes.
+//! Arriving messages, and writes of the application.
 
 use super::{Connection, Control, Event, Phase, Segment};
 use crate::path::{Path, State};
@@ -18,7 +18,7 @@ impl<P: Payload> Connection<P> {
         self.writable_wanted = self.send_space() == 0;
     }
 
-    /// A message of the peer, or of somebody who has the key.
+    /// A message of the peer, or of another host with the key.
     pub(super) fn take(&mut self, now: Instant, segment: Segment<P>) {
         let Segment { header, payload } = segment;
         let Some(path) = self.admit(&header) else { return };
@@ -107,7 +107,7 @@ impl<P: Payload> Connection<P> {
         Some(self.paths.len() - 1)
     }
 
-    /// Whether what comes on this path is believed: the peer has answered for it, now or once.
+    /// Whether messages on this path are accepted: the peer has confirmed it, now or once.
     fn is_answered(&self, path: usize) -> bool {
         let state = self.paths[path].life.state();
         match self.phase {

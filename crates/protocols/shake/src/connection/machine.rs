@@ -1,4 +1,4 @@
-//! The five verbs: what the host tells the connection and asks of it.
+//! The five verbs: inputs and outputs of the connection.
 
 use super::{Connection, Event, Input, Phase, Segment};
 use crate::path::Path;

@@ -1,4 +1,4 @@
-//! One connection over several paths: its state, and what all that changes it rests on.
+//! One connection over several paths: its state, and the parts that every change rests on.
 
 mod acks;
 mod input;
@@ -26,27 +26,27 @@ pub struct Segment<P> {
     pub payload: P,
 }
 
-/// What a connection is told.
+/// Inputs of a connection.
 #[derive(Clone, Debug)]
 pub enum Input<P> {
     /// There is a path. The opener joins it, at first or again; the first join opens the
-    /// connection. To the acceptor this tells the bandwidth of a path that the opener has joined.
+    /// connection. For the acceptor this is the bandwidth of a path that the opener has joined.
     Join {
         /// Its id.
         path: u8,
         /// Its bandwidth, if it is known.
         nominal: Option<BitRate>,
     },
-    /// A path is to be used no more. What flies on it is sent on others.
+    /// A path is to be used no more. Its data in flight is sent on others.
     Leave {
         /// Its id.
         path: u8,
     },
-    /// Bytes to send. What [`Connection::send_space`] has no room for is not taken.
+    /// Bytes to send. Bytes beyond [`Connection::send_space`] are not taken.
     Write(P),
-    /// Nothing more will be written: the stream ends behind what was (half-close).
+    /// Nothing more will be written: the stream ends behind the data so far (half-close).
     Finish,
-    /// As `Finish`, and nobody reads any more: new data resets the connection.
+    /// As `Finish`, and without a reader any more: new data resets the connection.
     Close,
     /// The connection is given up.
     Abort,
@@ -54,10 +54,10 @@ pub enum Input<P> {
     Segment(Segment<P>),
 }
 
-/// What a connection tells.
+/// Events of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A first path has been answered for.
+    /// A first path has been confirmed.
     Opened,
     /// A path carries data, at first or again.
     PathUp {
@@ -69,8 +69,8 @@ pub enum Event {
         /// Its id.
         path: u8,
     },
-    /// A path has been left, by this end or the other. Of the other's leaving the host is told even
-    /// when the connection is closed, as the peer may lack a path to hear of that.
+    /// A path has been left, by this end or the other. The other's leaving is reported even when
+    /// the connection is closed, as the peer may lack a path to learn of that.
     PathLeft {
         /// Its id.
         path: u8,
@@ -79,7 +79,7 @@ pub enum Event {
     Readable,
     /// There is room to write that was not there.
     Writable,
-    /// The peer's stream has ended; what is left can be read.
+    /// The peer's stream has ended; the rest can be read.
     Finished,
     /// Both streams have ended and are acknowledged. The host keeps the machine for a while, so
     /// that it can answer a peer that missed the last acknowledgement.
@@ -88,23 +88,23 @@ pub enum Event {
     Reset {
         /// Why.
         reason: Reason,
-        /// Whether the peer said so.
+        /// Whether the peer reported it.
         by_peer: bool,
     },
 }
 
-/// What has been counted.
+/// Counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Messages of data sent, copies among them.
     pub segments: u64,
-    /// Of them those that repeat what was taken for lost.
+    /// Retransmissions of data taken for lost among them.
     pub retransmissions: u64,
-    /// Of them those that repeat what another path holds back.
+    /// Copies among them of data that another path holds back.
     pub reinjections: u64,
-    /// Of them further copies of what another path carries, by a redundant scheduler.
+    /// Further copies among them of data on another path, by a redundant scheduler.
     pub copies: u64,
-    /// Of them those that try a path.
+    /// Copies among them that try a path.
     pub probes: u64,
     /// Losses found before a timer expired.
     pub losses_found: u64,
@@ -115,7 +115,7 @@ pub struct Stats {
     /// Segments looked at to see whether a block covers them: one for each that does, and at most
     /// one more a block, whatever the peer repeats.
     pub looked_at: u64,
-    /// What was refused.
+    /// Refused messages.
     pub refused: Refused,
 }
 
@@ -126,9 +126,9 @@ pub struct Refused {
     pub foreign: u64,
     /// On a path that there is not, or one more than there may be.
     pub unknown_path: u64,
-    /// A number that was there before, or is too old to tell.
+    /// A number that was there before, or is too old to decide.
     pub replayed: u64,
-    /// On a path that nobody has answered for.
+    /// On a path that has not been confirmed.
     pub unanswered: u64,
     /// Challenges, responses and leaves that answer nothing.
     pub stray: u64,
@@ -138,7 +138,7 @@ pub struct Refused {
     pub block_of_unsent: u64,
     /// Echoes of messages never sent.
     pub echo_of_unsent: u64,
-    /// Windows that end before one told earlier.
+    /// Windows that end before an earlier one.
     pub window_shrunk: u64,
     /// Data beyond the window.
     pub beyond_window: u64,
@@ -155,7 +155,7 @@ pub struct Refused {
 pub struct PathReport {
     /// Its id.
     pub id: u8,
-    /// Whether it carries data: it was answered for, is not left and not dead.
+    /// Whether it carries data: it was confirmed, is not left and not dead.
     pub is_up: bool,
     /// Congestion window in bytes.
     pub cwnd: u32,
@@ -173,10 +173,10 @@ pub struct PathReport {
     pub timeouts: u64,
 }
 
-/// Where the connection is in its life.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No path has been answered for.
+    /// No path has been confirmed.
     Opening,
     Open,
     /// Both streams have ended.
@@ -188,7 +188,7 @@ enum Phase {
     },
 }
 
-/// What is to be sent before data. Paths are indices.
+/// Messages to send before data. Paths are indices.
 #[derive(Clone, Copy, Debug)]
 enum Control {
     Join(usize),
@@ -229,7 +229,7 @@ pub struct Connection<P: Payload> {
     phase: Phase,
     nonces: Stream,
     paths: Vec<Path>,
-    /// Those that may carry data now, and their indices.
+    /// Paths that may carry data now, and their indices.
     views: Vec<PathView>,
     view_paths: Vec<usize>,
     windows: Vec<Window>,
@@ -240,10 +240,10 @@ pub struct Connection<P: Payload> {
     written: u64,
     finishing: bool,
     fin_sent: bool,
-    /// End of the peer's window, the highest told.
+    /// End of the peer's window, the highest reported.
     edge: u64,
     duplicates: u32,
-    /// When pacing lets a path send that could otherwise.
+    /// Time at which pacing lets a path send that could otherwise.
     pace_at: Option<Instant>,
     /// Time at which a segment that may hold the line up should have been acknowledged.
     overdue_at: Option<Instant>,
@@ -255,7 +255,7 @@ pub struct Connection<P: Payload> {
     last_arrival: usize,
     control: VecDeque<Control>,
     events: VecDeque<Event>,
-    /// It waits to be said that the window has opened: many small reads make one message.
+    /// An opened window waits to be reported: many small reads make one message.
     update_due: bool,
     readable_told: bool,
     writable_wanted: bool,
@@ -324,7 +324,7 @@ impl<P: Payload> Connection<P> {
         Some(data)
     }
 
-    /// Whether the peer's stream has ended and was read to its end.
+    /// Whether the peer's stream has ended and was read completely.
     pub fn is_read_to_the_end(&self) -> bool {
         self.receiver.is_finished() && self.receiver.readable() == 0
     }
@@ -344,7 +344,7 @@ impl<P: Payload> Connection<P> {
         matches!(self.phase, Phase::Closed | Phase::Reset { .. })
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         Stats { looked_at: self.board.looked_at(), ..self.stats }
     }
@@ -364,8 +364,9 @@ impl<P: Payload> Connection<P> {
         })
     }
 
-    /// Tells the host, unless the connection is over: a peer that missed the last acknowledgement
-    /// may still move paths to ask for it, of which the host need know when they are left alone.
+    /// Reports to the host, unless the connection is over: a peer that missed the last
+    /// acknowledgement may still move paths to ask for it, and the host need know only when they
+    /// are left.
     fn tell(&mut self, event: Event) {
         if !self.is_over() {
             self.events.push_back(event);
@@ -380,7 +381,8 @@ impl<P: Payload> Connection<P> {
         self.phase == Phase::Opening
     }
 
-    /// The path that works, without timeout if there is one, and has the least round-trip time.
+    /// Returns the path that works, without timeout if there is one, and has the minimum round-trip
+    /// time.
     fn best_path(&self, not: Option<usize>) -> Option<usize> {
         let works = |index: &usize| self.paths[*index].life.is_joined() && Some(*index) != not;
         (0..self.paths.len()).filter(works).min_by_key(|index| {

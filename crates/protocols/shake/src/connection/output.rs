@@ -1,4 +1,4 @@
-//! What is sent: messages about the connection, then data.
+//! Output: messages about the connection, then data.
 
 use super::{Connection, Control, Segment};
 use crate::path::State;
@@ -12,7 +12,8 @@ use fairwave_wire::shake::{Body, Data, Header, Join, Leave, Side};
 const MOST_LOST_TRIED: usize = 64;
 /// Segments from the first missing one on that may be sent a second time on another path.
 const MOST_REINJECTED: usize = 64;
-/// Of them those that were not yet, which are looked at: what was sent later is later, too.
+/// Lost messages among them not seen before, which are examined: messages sent later are later,
+/// too.
 const MOST_HELD_BACK: usize = 16;
 
 impl<P: Payload> Connection<P> {
@@ -32,7 +33,7 @@ impl<P: Payload> Connection<P> {
         Some(Segment { header: self.header(now, path, body), payload: P::default() })
     }
 
-    /// The message for what is to be said, unless it has become pointless.
+    /// Returns the next message about the connection, unless it has become pointless.
     pub(super) fn say(&mut self, now: Instant, control: Control) -> Option<Segment<P>> {
         match control {
             Control::Join(path) => {
@@ -73,8 +74,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// The path on which data came last tells the window, if it works. After a shut window all do:
-    /// the peer is silent until it hears of it, and one that only hears does not see a path die.
+    /// The path of the most recent data reports the window, if it works. After a shut window all
+    /// do: the peer is silent until it gets the report, and one that only receives does not see a
+    /// path die.
     fn choose_paths_for_window(&mut self) {
         let works = |path: &usize| self.paths.get(*path).is_some_and(|path| path.life.is_joined());
         let last = Some(self.last_arrival).filter(works).or_else(|| self.best_path(None));
@@ -126,8 +128,9 @@ impl<P: Payload> Connection<P> {
         Some(self.send_again(now, segment, path))
     }
 
-    /// The next segment of the path that the scheduler picks among those that have one: what it has
-    /// not carried and is not known to have arrived, else what is new, if `new` says how much.
+    /// Returns the next segment of the path that the scheduler picks among those that have one:
+    /// data that it has not carried and that is not known to have arrived, else new data, if `new`
+    /// gives its length.
     fn send_everywhere(&mut self, now: Instant, new: Option<(u32, bool)>) -> Option<Segment<P>> {
         let new_len = new.map(|(payload, fin)| payload + u32::from(fin));
         let (mut kept, mut least) = (0, u32::MAX);
@@ -181,7 +184,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Sees which paths may carry data: those that work, and of them those in doubt only if all
+    /// Computes which paths may carry data: those that work, and of them those in doubt only if all
     /// are.
     fn look_at_paths(&mut self, now: Instant) {
         self.views.clear();
@@ -196,7 +199,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// When pacing, and nothing else, lets a path send.
+    /// Returns the time at which pacing, and nothing else, lets a path send.
     fn next_ready(&self) -> Option<Instant> {
         let waits = self.views.iter().zip(&self.view_paths);
         let waits = waits.filter(|(view, _)| !view.is_ready && view.has_room(1));
@@ -241,14 +244,14 @@ impl<P: Payload> Connection<P> {
         None
     }
 
-    /// Whether a copy sent now on `view` is likely acknowledged before the one that flies.
+    /// Returns whether a copy sent now on `view` is likely acknowledged before the one in flight.
     fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
         let carrier = &self.paths[segment.path];
         let doubtful = !carrier.life.is_joined() || carrier.is_suspect();
         doubtful || segment.at + carrier.window().srtt > now + view.srtt
     }
 
-    /// Suspect paths on which nothing flies get a copy of what goes elsewhere.
+    /// Suspect paths without data in flight get a copy of data that goes elsewhere.
     fn rouse_suspects(&mut self) {
         if self.views.len() == self.paths.len() {
             return;
@@ -315,8 +318,8 @@ impl<P: Payload> Connection<P> {
         Some(self.copy(now, missing, path))
     }
 
-    /// What makes the peer answer on a path: a copy that it lacks, or the join or challenge over
-    /// again, with the nonces that both know.
+    /// Returns a message that makes the peer answer on a path: a copy that it lacks, or the join or
+    /// challenge over again, with the nonces that both know.
     fn check(&mut self, now: Instant, index: usize) -> Option<Segment<P>> {
         if !self.is_to_be_checked(&self.paths[index]) {
             return None;
@@ -334,7 +337,7 @@ impl<P: Payload> Connection<P> {
         self.message(now, index, body)
     }
 
-    /// A byte beyond a window that has been shut for long: its acknowledgement tells the window.
+    /// A byte beyond a window that has been shut for long: its acknowledgement reports the window.
     fn persist(&mut self, now: Instant) -> Option<Segment<P>> {
         let path = self.best_path(None).filter(|_| !self.is_over())?;
         self.stats.probes += 1;

@@ -1,4 +1,4 @@
-//! Paths join, are answered for, leave, and come again.
+//! Paths join, are confirmed, leave, and come again.
 
 use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
@@ -6,8 +6,8 @@ use fairwave_tcp::Payload;
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::shake::{Challenge, Echo, Header, Join, Leave, Side};
 
-/// A leave is said so often before the host is told that it is done, and a challenge, a join and a
-/// leave at all unless the connection is open.
+/// Number of times that a leave is sent before the host gets its end, and that a challenge, a join
+/// and a leave are sent at all unless the connection is open.
 pub(super) const MOST_REPEATED: u32 = 6;
 
 impl<P: Payload> Connection<P> {
@@ -59,7 +59,7 @@ impl<P: Payload> Connection<P> {
         self.paths[index].restart(state, &config);
     }
 
-    /// What flies on the path is to be sent on others.
+    /// Sends the data in flight on the path on others.
     pub(super) fn abandon(&mut self, index: usize) {
         debug_assert!(self.lost.is_empty(), "losses not yet acted on");
         self.paths[index].lose_all(&mut self.lost);
@@ -110,8 +110,8 @@ impl<P: Payload> Connection<P> {
         self.paths[path].told.open(window);
     }
 
-    /// Whether a path is to be asked for a sign of life: it is dead and nothing flies on it, or the
-    /// opener does not know whether its response arrived.
+    /// Returns whether a path is to be asked for a sign of life: it is dead and has no data in
+    /// flight, or the opener does not know whether its response arrived.
     pub(super) fn is_to_be_checked(&self, path: &Path) -> bool {
         let is_idle = path.life.is_dead() && path.flight() == 0;
         let life = &path.life;
@@ -119,7 +119,7 @@ impl<P: Payload> Connection<P> {
         self.phase == Phase::Open && (is_idle || is_unsure)
     }
 
-    /// The challenge of a path that has not been answered for, or seems dead.
+    /// The challenge of a path that has not been confirmed, or seems dead.
     pub(super) fn challenge(&self, path: usize) -> Option<Challenge> {
         let life = &self.paths[path].life;
         let nonce = match life.state() {

@@ -11,7 +11,7 @@ use fairwave_wire::shake::Reason;
 const MOST_DOUBLINGS: u32 = 6;
 
 impl<P: Payload> Connection<P> {
-    /// What is due happens.
+    /// Handles the timers that are due.
     pub(super) fn expire(&mut self, now: Instant) {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         for index in 0..self.paths.len() {
@@ -40,7 +40,7 @@ impl<P: Payload> Connection<P> {
         debug_assert_eq!(self.paths.iter().find_map(over), None, "what is due has happened");
     }
 
-    /// A join or a leave is said again.
+    /// Repeats a join or a leave.
     fn repeat(&mut self, now: Instant, index: usize) {
         let later = |tries: u32| now + (self.config.initial_rto * (2 << tries.min(5)));
         match self.paths[index].life.state() {
@@ -135,8 +135,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// When paths are asked for a sign of life: dead ones at the interval of probes, others less
-    /// and less often.
+    /// Times at which paths are asked for a sign of life: dead ones at the interval of probes,
+    /// others less and less often.
     fn set_checks(&mut self, now: Instant) {
         for index in 0..self.paths.len() {
             let path = &self.paths[index];

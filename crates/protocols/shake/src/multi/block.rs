@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 /// A block that is not known to have arrived, or follows one that is not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// Where it begins in the stream.
+    /// Its position in the stream.
     pub(super) offset: u64,
     /// Its bytes.
     pub(super) len: NonZeroU16,

@@ -1,4 +1,4 @@
-//! What a set of connections is configured with.
+//! Configuration of a set of connections.
 
 use fairwave_tcp::{self as tcp, BuildController};
 use fairwave_units::Seq32;
@@ -7,15 +7,15 @@ use thiserror::Error;
 
 /// Maximum number of connections of a set.
 pub const MOST_CONNECTIONS: usize = 32;
-/// Least block in bytes. Smaller ones would cost more to remember than they carry.
+/// Minimum block in bytes. Smaller ones would cost more to remember than they carry.
 pub const LEAST_BLOCK: u16 = 64;
-/// Least that is read of a block whose turn has not come, unless it ends before.
+/// Minimum that is read of a block whose turn has not come, unless it ends before.
 pub(super) const PIECE: u32 = 1024;
-/// Least receive buffer of a connection. TCP opens its window in steps of up to half of it, so no
+/// Minimum receive buffer of a connection. TCP opens its window in steps of up to half of it, so no
 /// more than half is sure to fill while nothing is read.
 const LEAST_RECEIVE_BUFFER: u32 = 2 * PIECE;
 
-/// Which connection gets the next block.
+/// Choice of the connection for the next block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
     /// Each in turn, whatever becomes of them (paper, section 3.2.4: 1:1:1).
@@ -23,8 +23,8 @@ pub enum Split {
     /// In turn, each as often as its weight says (paper: 2:1:1, by bandwidth).
     #[default]
     Weighted,
-    /// That which would deliver it first, among those whose congestion window takes it; what
-    /// does not arrive over one connection goes again over another.
+    /// The connection that would deliver it first, among those whose congestion window has room; a
+    /// block that does not arrive over one connection goes again over another.
     Adaptive,
 }
 
@@ -50,21 +50,21 @@ impl Split {
 /// Configuration of one end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How blocks are spread.
+    /// Distribution of blocks.
     pub split: Split,
-    /// What [`Split::Weighted`] goes by, for each connection; the others do not look at it.
+    /// Weights of [`Split::Weighted`], for each connection; the others ignore them.
     pub weights: Vec<u32>,
     /// Bytes of a block; the last may be shorter.
     pub block: u16,
-    /// Bytes that this end keeps of what its application writes: what is in no block yet and,
-    /// with [`Split::Adaptive`], what is not known to have arrived. At least a block.
+    /// Send buffer of this end: data in no block yet and, with [`Split::Adaptive`], data that is
+    /// not known to have arrived. At least a block.
     pub send_buffer: u32,
-    /// Bytes that this end keeps beyond what its application has read, in order or not. What
-    /// does not fit stays in the receive buffers of the connections. At least a block.
+    /// Receive buffer of this end beyond the data that its application has read, in order or not.
+    /// The rest stays in the receive buffers of the connections. At least a block.
     pub receive_buffer: u32,
 }
 
-/// What one connection is made of.
+/// Configuration of one connection.
 pub struct Dial {
     /// Its configuration, ports included.
     pub config: tcp::Config,
@@ -93,7 +93,7 @@ pub enum ConfigError {
     Block {
         /// Bytes of a block.
         block: u16,
-        /// What the least of the send buffers takes, or the set's own buffers.
+        /// Capacity of the smallest send buffer, or the set's own buffers.
         most: u32,
     },
     /// A connection whose receive buffer is too small.
@@ -105,7 +105,7 @@ impl Config {
     /// Whether a set of these connections can work.
     ///
     /// # Errors
-    /// [`ConfigError`] says what cannot.
+    /// [`ConfigError`] names the impossible value.
     pub fn check(&self, connections: &[tcp::Config]) -> Result<(), ConfigError> {
         let count = connections.len();
         if count == 0 || count > MOST_CONNECTIONS {

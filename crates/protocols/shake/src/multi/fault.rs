@@ -1,9 +1,9 @@
-//! What a peer said that cannot be.
+//! Impossible messages of a peer.
 
 use super::mark::MarkError;
 use thiserror::Error;
 
-/// What a peer said that cannot be.
+/// An impossible message of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// It is no preface or header.
@@ -15,27 +15,27 @@ pub enum Fault {
     /// Another connection of the set, or the set has more or fewer.
     #[error("connection {connection} of {connections}, expected was {expected}")]
     OtherConnection {
-        /// What it calls itself.
+        /// Its own number.
         connection: u8,
         /// Of how many.
         connections: u8,
-        /// Which it must be.
+        /// The number that it must have.
         expected: u8,
     },
     /// Data behind the end of the stream.
     #[error("a block at {offset} of a stream that ends at {length}")]
     BeyondEnd {
-        /// Where the block begins.
+        /// Position of the block.
         offset: u64,
-        /// Where the stream ends.
+        /// End of the stream.
         length: u64,
     },
-    /// The stream ends at two places, or before what has come of it.
+    /// The stream ends at two places, or before data that has come of it.
     #[error("a stream of {length} bytes that goes on to {offset}")]
     OtherEnd {
-        /// Where it goes on to.
+        /// The position that it continues to.
         offset: u64,
-        /// Where it was said to end.
+        /// Its earlier end.
         length: u64,
     },
     /// Bytes behind the mark that nothing follows.

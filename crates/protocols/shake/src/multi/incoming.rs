@@ -1,4 +1,4 @@
-//! What comes in: blocks of all connections, put in order within a bounded buffer.
+//! Input: blocks of all connections, put in order within a bounded buffer.
 
 use super::config::PIECE;
 use super::fault::Fault;
@@ -7,7 +7,7 @@ use super::mark::Marked;
 use fairwave_tcp::{Reassembly, Store};
 use fairwave_wire::multi::Header;
 
-/// Least bytes of buffer for each piece that is kept out of order, about what keeping it costs.
+/// Minimum bytes of buffer for each piece that is kept out of order, about the cost of keeping it.
 const BYTES_PER_PIECE: u32 = 64;
 
 /// The receiving half of a set.
@@ -19,9 +19,9 @@ pub(super) struct Incoming<P: Marked> {
     held: Reassembly<P>,
     /// Bytes that the application has read.
     pub(super) read: u64,
-    /// What is below has come in order.
+    /// End of the data in order.
     next: u64,
-    /// Length of the stream, once a connection has said it.
+    /// Length of the stream, once a connection has reported it.
     length: Option<u64>,
     /// Bytes that came again.
     pub(super) repeated: u64,
@@ -65,7 +65,8 @@ impl<P: Marked> Incoming<P> {
         Some(data)
     }
 
-    /// Where a header says that data, or the end, is: it must be the same stream for all.
+    /// Records the position of data, or of the end, by a header: it must be the same stream for
+    /// all.
     pub(super) fn check(&self, header: &Header) -> Result<(), Fault> {
         match (*header, self.length) {
             (Header::Block { offset, len }, Some(length))
@@ -90,7 +91,7 @@ impl<P: Marked> Incoming<P> {
         Ok(())
     }
 
-    /// Takes what there is room for of the block that a connection is in. Whether it was anything.
+    /// Takes as much as fits of the block that a connection is in. Returns whether it was anything.
     pub(super) fn pull(&mut self, leg: &mut Leg<P>) -> bool {
         let Reading::Block { at, left } = leg.reading else { return false };
         let there = leg.bytes_ready().min(u64::from(left)) as u32;

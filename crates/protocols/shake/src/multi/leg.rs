@@ -1,4 +1,4 @@
-//! One connection of a set: what is on its stream, and how far this end has read the other's.
+//! One connection of a set: the content of its stream, and this end's place in the other's.
 
 use super::block::Block;
 use super::config::Dial;
@@ -10,23 +10,23 @@ use fairwave_units::Instant;
 use fairwave_wire::multi::{HEADER_LEN, Header, Preface};
 use std::collections::VecDeque;
 
-/// Where this end is in the stream that it reads.
+/// Place of this end in the stream that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// The preface comes next.
     Preface,
     /// A header comes next.
     Header,
-    /// So many bytes of a block come next.
+    /// This number of bytes of a block comes next.
     Block {
-        /// Where they belong.
+        /// Their position.
         at: u64,
         /// How many.
         left: u32,
     },
-    /// The peer has said that nothing follows.
+    /// The peer has reported that nothing follows.
     Ended,
-    /// It said what cannot be.
+    /// Its message was impossible.
     Broken,
 }
 
@@ -35,30 +35,30 @@ pub(super) enum Reading {
 struct Placed {
     offset: u64,
     len: u16,
-    /// Where the block ends on this connection's stream.
+    /// End of the block on this connection's stream.
     until: u64,
 }
 
-/// A connection and what the set knows of it.
+/// A connection and the set's state for it.
 #[derive(Debug)]
 pub(super) struct Leg<P: Marked> {
     pub(super) connection: Connection<P>,
     /// Blocks may go on it: it is established, and this end's preface is written.
     pub(super) is_up: bool,
-    /// It failed. What came in order over it can still be read.
+    /// It failed. Data in order over it can still be read.
     pub(super) is_dead: bool,
-    /// Timeouts follow each other: nothing new goes on it until something is acknowledged.
+    /// Timeouts follow each other: no new data goes on it until something is acknowledged.
     pub(super) is_stalled: bool,
     /// Its end is written.
     pub(super) is_ended: bool,
     /// The peer has closed it.
     pub(super) is_finished: bool,
     pub(super) reading: Reading,
-    /// Bytes of blocks read from it, those that came twice among them.
+    /// Bytes of blocks read from it, duplicates included.
     pub(super) delivered: u64,
     /// Blocks put on it.
     pub(super) blocks: u64,
-    /// Of them those that had been put on a connection before.
+    /// Bytes among them that had been put on a connection before.
     pub(super) repeated: u64,
     /// Bytes of blocks that the peer's TCP has got.
     pub(super) arrived: u64,
@@ -123,13 +123,13 @@ impl<P: Marked> Leg<P> {
         self.has_room(len) && !self.is_stalled && takes()
     }
 
-    /// When `bytes` behind what waits on it would have arrived, in nanoseconds from now: at a
-    /// window in each round-trip time. `None` while it has not been measured.
+    /// Returns the time at which `bytes` behind the waiting data would have arrived, in nanoseconds
+    /// from now: at a window in each round-trip time. `None` while it has not been measured.
     pub(super) fn time_for(&self, bytes: u32) -> Option<u64> {
         self.time_until(self.written + u64::from(bytes))
     }
 
-    /// When its stream will have arrived up to `position`, likewise.
+    /// Returns the time at which its stream will have arrived up to `position`, likewise.
     pub(super) fn time_until(&self, position: u64) -> Option<u64> {
         let Stats { srtt, cwnd, .. } = self.connection.stats();
         let srtt = u128::from(srtt?.as_nanos());

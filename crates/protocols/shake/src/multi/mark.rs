@@ -1,4 +1,5 @@
-//! Prefaces and headers as payload of a connection: as bytes, or beside what is but counted.
+//! Prefaces and headers as payload of a connection: as bytes, or beside payload that is only
+//! counted.
 
 use bytes::Bytes;
 use fairwave_tcp::{Payload, Virtual};
@@ -6,7 +7,7 @@ use fairwave_wire::multi::{Error, HEADER_LEN, Header, PREFACE_LEN, Preface};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// What a connection's stream holds beside the data.
+/// Content of a connection's stream beside the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// At its beginning.
@@ -21,17 +22,17 @@ pub enum MarkError {
     /// The bytes are none.
     #[error(transparent)]
     Wire(#[from] Error),
-    /// The stream has lengths only, and the host did not say what they stand for.
+    /// The stream has lengths only, and the host did not pass their content.
     #[error("no mark was told; carry those of `Multi::told` to the other end")]
     Untold,
 }
 
 /// Payload on whose streams marks can travel.
 pub trait Marked: Payload {
-    /// A mark as payload. What the payload cannot hold goes to `aside`.
+    /// Returns a mark as payload. The part that the payload cannot hold goes to `aside`.
     fn of(mark: &Mark, aside: &mut VecDeque<Mark>) -> Self;
 
-    /// The preface that this payload is; `aside` holds what the other end put there.
+    /// Reads the preface from this payload; `aside` holds the other end's part.
     ///
     /// # Errors
     /// If it is none.
@@ -74,8 +75,8 @@ impl Marked for Bytes {
     }
 }
 
-/// A length says nothing of what it stands for: marks travel beside the stream, in its order,
-/// which is exact because TCP delivers the stream as it was written.
+/// A length does not show its content: marks travel beside the stream, in its order, which is exact
+/// because TCP delivers the stream as it was written.
 impl Marked for Virtual {
     fn of(mark: &Mark, aside: &mut VecDeque<Mark>) -> Self {
         aside.push_back(*mark);

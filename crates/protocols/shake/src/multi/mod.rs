@@ -1,10 +1,10 @@
 //! Multi-connection SHAKE: one stream over several ordinary TCP connections, one for each path.
 //!
 //! The predecessor of TCP SHAKE (Iida, Ishihara and Mizuno, section 3.2.4), as a library above TCP:
-//! [`Multi`] is one end. It cuts what the application writes into blocks, gives each block as a
-//! whole to a connection by a [`Split`], and at the other end puts the blocks in order again. With
-//! the splits of the paper a block's connection is fixed by the order of turns: where that one has
-//! no room, everything waits. [`Split::Adaptive`] looks at how the connections fare.
+//! [`Multi`] is one end. It cuts the application's data into blocks, gives each block as a whole to
+//! a connection by a [`Split`], and at the other end puts the blocks in order again. With the
+//! splits of the paper a block's connection is fixed by the order of turns: where that one has no
+//! room, everything waits. [`Split::Adaptive`] looks at the state of the connections.
 
 mod block;
 mod config;
@@ -41,7 +41,7 @@ pub enum Input<P> {
     /// A segment arrived for this connection.
     Segment(u8, Segment<P>),
     /// The application writes. At most [`Multi::send_space`] bytes are taken; [`Event::Refused`]
-    /// tells of the rest.
+    /// reports the rest.
     Write(P),
     /// The application will write no more; it may go on reading.
     Close,
@@ -52,24 +52,24 @@ pub enum Input<P> {
     Told(u8, Mark),
 }
 
-/// What one end tells its application.
+/// Events of one end for its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// This connection carries blocks.
     Up(u8),
     /// This connection has failed.
     Down(u8, Cause),
-    /// There is data for [`Multi::read`]. Told once until the next read.
+    /// There is data for [`Multi::read`]. Reported once until the next read.
     Readable,
     /// There is space to write again.
     SendSpace,
-    /// So many bytes of a write were not taken.
+    /// This number of bytes of a write was not taken.
     Refused(u32),
-    /// The peer's stream has come whole; what is left of it can be read.
+    /// The peer's stream has come whole; its rest can be read.
     RemoteClosed,
     /// Both streams were delivered and all connections have ended.
     Closed,
-    /// The streams cannot be completed any more. What came in order can be read.
+    /// The streams cannot be completed any more. Data in order can be read.
     Broken,
 }
 
@@ -82,16 +82,16 @@ pub enum Cause {
     TimedOut,
     /// The peer closed it without saying where its stream ends.
     Cut,
-    /// The peer said what cannot be; the connection was reset for it.
+    /// The peer's message was impossible; the connection was reset for it.
     Fault(Fault),
 }
 
-/// What has been counted.
+/// Counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Bytes that the application has written.
     pub bytes_written: u64,
-    /// Of them, from the first on, those that the peer's TCP has got.
+    /// Bytes among them, from the first on, that the peer's TCP has received.
     pub bytes_arrived: u64,
     /// Bytes that the application has read.
     pub bytes_read: u64,
@@ -106,17 +106,17 @@ pub struct Stats {
 /// A connection as it is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionReport {
-    /// What TCP says.
+    /// TCP's counters.
     pub tcp: tcp::Stats,
     /// Whether blocks may go on it: it is open, has not failed, and does not seem stalled.
     pub is_up: bool,
     /// Blocks put on it.
     pub blocks: u64,
-    /// Of them those that had been put on a connection before.
+    /// Bytes among them that had been put on a connection before.
     pub repeated: u64,
     /// Bytes of its blocks that the peer's TCP has got.
     pub arrived: u64,
-    /// Bytes of the peer's blocks that came over it, those that came twice among them.
+    /// Bytes of the peer's blocks that came over it, duplicates included.
     pub delivered: u64,
 }
 
@@ -129,7 +129,7 @@ pub struct Multi<P: Marked> {
     buffer: u32,
     opens: bool,
     is_started: bool,
-    /// The set's id; who waits hears it.
+    /// The set's id, for the end that waits.
     set: Option<u64>,
     now: Instant,
     is_broken: bool,
@@ -189,7 +189,7 @@ impl<P: Marked> Multi<P> {
         if self.is_broken { 0 } else { self.tx.space() }
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         Stats {
             bytes_written: self.tx.written(),
@@ -260,7 +260,7 @@ impl<P: Marked> Multi<P> {
         self.events.push_back(Event::Up(index as u8));
     }
 
-    /// Takes what a connection tells.
+    /// Handles the events of a connection.
     fn hear(&mut self, index: usize) {
         while let Some(event) = self.legs[index].connection.event() {
             match event {
@@ -311,8 +311,8 @@ impl<P: Marked> Multi<P> {
         }
     }
 
-    /// Reads what connections have and the buffer takes. What comes in order over one may make
-    /// room for what waits in another.
+    /// Reads from connections as much as the buffer takes. Data in order over one may make room for
+    /// data that waits in another.
     fn pull(&mut self) {
         let mut goes_on = true;
         while goes_on {

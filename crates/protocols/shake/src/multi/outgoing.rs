@@ -1,4 +1,4 @@
-//! What goes out: the application's stream, cut into blocks, and which connection gets each.
+//! Output: the application's stream, cut into blocks, and the connection of each.
 
 use super::block::Block;
 use super::config::{Config, Split};
@@ -12,7 +12,7 @@ use std::num::NonZeroU16;
 /// A block to be put on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
-    /// The next so many bytes.
+    /// The next bytes, this number of them.
     New(NonZeroU16),
     /// The block at this offset, once more, for its connection does not deliver it.
     Again(u64),
@@ -20,8 +20,8 @@ enum Job {
     Rescue(u64),
 }
 
-/// Whose turn it is: each in proportion to its weight, as evenly as can be. Each turn every
-/// connection gains its weight; that with the most has the turn and pays the sum of all.
+/// Order of turns: each in proportion to its weight, as evenly as can be. Each turn every
+/// connection gains its weight; the one with the maximum has the turn and pays the sum of all.
 #[derive(Clone, Debug)]
 struct Turns {
     weights: Vec<i64>,
@@ -41,7 +41,7 @@ impl Turns {
         }
     }
 
-    /// Whose turn it is; ties go to the first.
+    /// Returns the connection whose turn it is; ties go to the first.
     fn current(&self) -> usize {
         let best = |best: usize, at: usize| {
             if self.credit[at] > self.credit[best] { at } else { best }
@@ -69,7 +69,7 @@ pub(super) struct Outgoing<P: Marked> {
     /// The stream from `base` on.
     store: P::Store,
     base: u64,
-    /// What is below is in blocks.
+    /// End of the data in blocks.
     cut: u64,
     end: u64,
     /// From the first that has not arrived on, in order.
@@ -78,9 +78,9 @@ pub(super) struct Outgoing<P: Marked> {
     again: BTreeSet<u64>,
     /// Blocks below this have been sent twice for holding up the rest, or need not be.
     rescued: u64,
-    /// What the peer keeps beyond what its application has read, once it has said so.
+    /// The peer's buffer beyond the data that its application has read, once it has reported it.
     pub(super) peer_buffer: Option<u32>,
-    /// What it is taken to keep until then: as much as this end does.
+    /// The assumed buffer until then: as much as this end's.
     assumed_buffer: u32,
     pub(super) finish: bool,
     /// A write was not taken as a whole, or took all space.
@@ -196,7 +196,7 @@ impl<P: Marked> Outgoing<P> {
         }
     }
 
-    /// Puts on connections what they take.
+    /// Puts data on connections as far as they have room.
     pub(super) fn fill(&mut self, now: Instant, legs: &mut [Leg<P>]) {
         while let Some((leg, job)) = self.next_job(legs) {
             self.put(now, &mut legs[leg], leg, job);
@@ -213,9 +213,9 @@ impl<P: Marked> Outgoing<P> {
         legs[turn].has_room(len.get().into()).then_some((turn, Job::New(len)))
     }
 
-    /// Bytes of the next block. A short one goes at the end, or when nothing is under way, so
-    /// that what is written bit by bit does not make a block of every bit and yet does not wait
-    /// without end (Nagle's rule).
+    /// Returns the bytes of the next block. A short one goes at the end, or when nothing is in
+    /// flight, so that small writes do not make a block each and yet do not wait without end
+    /// (Nagle's rule).
     fn next_len(&self) -> Option<NonZeroU16> {
         let waits = self.end - self.cut;
         let may_be_short = self.finish || self.blocks.is_empty();
@@ -226,7 +226,7 @@ impl<P: Marked> Outgoing<P> {
         len.and_then(NonZeroU16::new)
     }
 
-    /// The connection that would have delivered `len` bytes first, of those that take them now.
+    /// Returns the connection that would have delivered `len` bytes first, of those with room now.
     fn soonest(
         legs: &[Leg<P>],
         len: NonZeroU16,
@@ -238,8 +238,8 @@ impl<P: Marked> Outgoing<P> {
         legs.iter().enumerate().filter(takes).map(time).min_by_key(|(at, time)| (*time, *at))
     }
 
-    /// New data, as far ahead of what has not arrived as the peer can keep. One block may always
-    /// go: it is next.
+    /// New data, as far ahead of the missing data as the peer can keep. One block may always go: it
+    /// is next.
     fn next_new(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         let len = self.next_len()?;
         let ahead = self.cut + u64::from(len.get()) - self.arrived_to();
@@ -279,8 +279,8 @@ impl<P: Marked> Outgoing<P> {
         Some((leg, Job::Again(offset)))
     }
 
-    /// Where nothing new may go, what holds everything up goes once more, over a connection that
-    /// would have delivered it before its own.
+    /// Where nothing new may go, the data that holds everything up goes once more, over a
+    /// connection that would have delivered it before its own.
     fn next_rescue(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         let from = self.blocks.partition_point(|block| block.offset < self.rescued);
         let block = self.blocks.range(from..).find(|block| !block.arrived)?;

@@ -1,4 +1,4 @@
-//! Messages of data that are in flight on a path, and what their fate shows of the others.
+//! Messages of data that are in flight on a path, and conclusions from their fate.
 
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ pub(crate) struct Flights {
     /// The number taken last, whatever the message was.
     last_number: u64,
     highest_echo: u64,
-    /// When messages are lost because a later one arrived some time ago.
+    /// Time at which messages are lost because a later one arrived some time ago.
     loss_at: Option<Instant>,
     /// Time at which the last message in flight was acknowledged; `None` if it was given up with
     /// all others.
@@ -72,7 +72,7 @@ impl Flights {
         self.highest_echo = self.highest_echo.max(number);
     }
 
-    /// When messages are lost because a later one arrived some time ago.
+    /// Time at which messages are lost because a later one arrived some time ago.
     pub(crate) fn loss_at(&self) -> Option<Instant> {
         self.loss_at
     }
@@ -111,8 +111,8 @@ impl Flights {
         (flight.number < self.highest_echo).then_some(*flight)
     }
 
-    /// Gives up, and appends to `lost`, what later arrivals say is lost: `threshold` later messages
-    /// came before the latest echo, or one did and it left more than `delay` ago.
+    /// Declares lost, and appends to `lost`, the messages before later arrivals: `threshold` later
+    /// messages came before the latest echo, or one did and it left more than `delay` ago.
     pub(crate) fn find_lost(
         &mut self,
         now: Instant,
@@ -147,8 +147,8 @@ impl Flights {
         true
     }
 
-    /// Gives up everything in flight, and appends it to `lost`. What was given up says nothing of
-    /// the path's queue.
+    /// Declares everything in flight lost, and appends it to `lost`. That says nothing of the
+    /// path's queue.
     pub(crate) fn lose_all(&mut self, lost: &mut Vec<Flight>) {
         lost.extend(self.messages.drain(..).filter(|flight| !flight.done).inspect(|flight| {
             self.bytes -= flight.len;

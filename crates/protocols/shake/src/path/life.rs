@@ -1,10 +1,10 @@
-//! Whether a path takes part: joined, up, dead, left, and what was said to get there.
+//! Participation of a path: joined, up, dead, left, and the messages to get there.
 
 use fairwave_machine::Replay;
 use fairwave_units::Instant;
 use std::num::NonZeroU64;
 
-/// Where a path is in its life.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Opener: a join is under way.
@@ -15,7 +15,7 @@ pub(crate) enum State {
     Up,
     /// It carried data, but timeouts in a row say that it does not: probes alone.
     Dead,
-    /// The peer is being told that it is used no more.
+    /// The peer is being notified that it is used no more.
     Leaving { tries: u32, retry_at: Instant },
     /// It is used no more.
     Left,
@@ -31,7 +31,7 @@ pub(crate) struct Life {
     challenged: Option<u64>,
     /// Whether the peer knows that the path is up: it has sent data or an acknowledgement on it.
     is_confirmed: bool,
-    /// When to ask for a sign of life, and how often that was done in a row.
+    /// Time to ask for a sign of life, and the number of times in a row.
     check_at: Option<Instant>,
     checks: u32,
     /// The number of the peer's message that joined it last.
@@ -142,7 +142,7 @@ impl Life {
         self.seen.admit(number)
     }
 
-    /// When to ask for a sign of life.
+    /// Returns the time to ask for a sign of life.
     pub(crate) fn check_at(&self) -> Option<Instant> {
         self.check_at
     }
@@ -157,7 +157,7 @@ impl Life {
         self.checks += 1;
     }
 
-    /// How often a sign of life was asked for in a row.
+    /// Returns the number of times in a row that a sign of life was asked for.
     pub(crate) fn checks(&self) -> u32 {
         self.checks
     }

@@ -1,4 +1,4 @@
-//! How much of what is sent on a path gets lost, lately.
+//! Recent share of lost messages on a path.
 
 use fairwave_units::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub(super) struct LossRate {
     launched_at: Instant,
 }
 
-/// What a path has lost lately.
+/// Recent losses of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Messages of data sent.
@@ -66,7 +66,7 @@ impl LossRate {
         self.counts.halved(self.half_lives(now))
     }
 
-    /// How often the counts have been halved since something was sent.
+    /// Number of times that the counts have been halved since something was sent.
     fn half_lives(&self, now: Instant) -> u32 {
         let rest = now.since(self.launched_at);
         if rest < HALF_LIFE {

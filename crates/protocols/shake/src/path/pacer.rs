@@ -10,8 +10,8 @@ const BURST: u64 = 10;
 pub(super) struct Pacer {
     /// Time at which the next segment may leave.
     ready_at: Instant,
-    /// Smoothed time until it is known that a message arrived, which another path's acknowledgement
-    /// may tell before its own: the path sends a window in this time.
+    /// Smoothed time until a message is known to have arrived, which another path's acknowledgement
+    /// may show before its own: the path sends a window in this time.
     turn: Option<Duration>,
 }
 

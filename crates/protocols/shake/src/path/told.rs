@@ -1,11 +1,11 @@
-//! The receive window as the peer told it on one path.
+//! The receive window as the peer reported it on one path.
 
-/// The newest message that told a window on a path.
+/// The newest message that reported a window on a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
     /// Its number.
     number: u64,
-    /// The highest end of the window told so far, as a stream offset.
+    /// The highest reported end of the window, as a stream offset.
     edge: u64,
 }
 
@@ -15,8 +15,9 @@ impl Told {
         self.edge = self.edge.max(edge);
     }
 
-    /// The message of this number told a window that ends at `edge`. Whether that is before an
-    /// end told earlier: messages are told apart by their numbers, as they overtake each other.
+    /// Records that the message of this number reported a window that ends at `edge`. Returns
+    /// whether that is before an earlier end: messages are ordered by their numbers, as they
+    /// overtake each other.
     pub(crate) fn take(&mut self, number: u64, edge: u64) -> bool {
         if number <= self.number {
             return false;

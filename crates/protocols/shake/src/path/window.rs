@@ -1,4 +1,4 @@
-//! The congestion window of a path (RFC 5681), and what it grows and shrinks by.
+//! The congestion window of a path (RFC 5681), its growth and reductions.
 
 use crate::Config;
 use crate::growth::{PARTS, Window};
@@ -38,7 +38,7 @@ impl CongestionWindow {
         }
     }
 
-    /// A window at its start; what was sent up to `last_number` does not lower it.
+    /// Returns a window at its start; data sent up to `last_number` does not lower it.
     pub(super) fn restarted(config: &Config, last_number: u64) -> Self {
         Self { recover: last_number, ..Self::new(config) }
     }
@@ -59,7 +59,7 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// What laws of growth know of it.
+    /// View of it for algorithms of growth.
     pub(super) fn view(&self, srtt: Duration) -> Window {
         let Self { cwnd, mss, since_loss, between_losses, .. } = *self;
         Window { cwnd, mss, srtt, since_loss, between_losses }
@@ -92,13 +92,13 @@ impl CongestionWindow {
         used >= u64::from(self.cwnd)
     }
 
-    /// Slow start: the window grows by what was acknowledged.
+    /// Slow start: the window grows by the acknowledged data.
     pub(super) fn double(&mut self, acked: u32) {
         self.cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh.max(self.cwnd));
         self.check();
     }
 
-    /// Congestion avoidance: the window grows by so many [`PARTS`] of a byte.
+    /// Congestion avoidance: the window grows by this number of [`PARTS`] of a byte.
     pub(super) fn grow(&mut self, parts: i64) {
         self.credit += parts;
         let whole = self.credit / PARTS as i64;
