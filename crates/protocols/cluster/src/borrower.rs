@@ -19,8 +19,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-/// How many lenders and uplinks rest at once. Beyond that those whose rest ends first are tried
-/// before it does.
+/// Maximum number of lenders and uplinks that rest at once. Beyond that the ones whose rest ends
+/// first are tried before it does.
 const MOST_RESTING: usize = 256;
 
 /// A lender that is being called, or has given a session.
@@ -162,7 +162,7 @@ impl Borrower {
         post.tell(Event::Refused { lender, reason });
     }
 
-    /// A message of a session, whose seal nobody has looked at.
+    /// A message of a session, whose seal has not been checked.
     pub(crate) fn take(
         &mut self,
         now: Instant,
@@ -253,7 +253,7 @@ impl Borrower {
         }
     }
 
-    /// What is offered and fits, the widest first, then the nearest.
+    /// Returns the fitting offers, the widest first, then the nearest.
     fn candidates(&self, neighbours: &Neighbours, want: &Want) -> Vec<(MemberId, Offer)> {
         let offers = neighbours
             .iter()

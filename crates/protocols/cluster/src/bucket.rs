@@ -1,10 +1,10 @@
-//! A token bucket in integers: what may go over an uplink now.
+//! A token bucket in integers: the data that may go over an uplink now.
 
 use fairwave_units::{BitRate, Instant};
 
-/// A byte at one bit per second lasts so many nanoseconds: levels are in bits times 10^-9.
+/// Nanoseconds of a byte at one bit per second: levels are in bits times 10^-9.
 const BYTE: i128 = 8_000_000_000;
-/// How long a full bucket lasts at its rate, as a part of a second: 100 ms, which is several
+/// Duration of a full bucket at its rate, as a part of a second: 100 ms, which is several
 /// round-trip times within a cluster.
 const DEPTH: u64 = 10;
 /// Two full packets always fit a bucket that fills at all.
@@ -40,13 +40,13 @@ impl Bucket {
         self.level = self.level.min(self.full());
     }
 
-    /// Whether there are so many bytes.
+    /// Returns whether there are this number of bytes.
     pub(crate) fn has(&mut self, now: Instant, bytes: u64) -> bool {
         self.fill(now);
         self.level >= i128::from(bytes) * BYTE
     }
 
-    /// Takes so many bytes, into a debt of no more than a full bucket.
+    /// Takes this number of bytes, into a debt of no more than a full bucket.
     pub(crate) fn take(&mut self, now: Instant, bytes: u64) {
         self.fill(now);
         self.level = (self.level - i128::from(bytes) * BYTE).max(-self.full());

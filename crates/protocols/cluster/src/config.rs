@@ -1,12 +1,12 @@
-//! What a member is set to, what it lends, and what it wants to borrow.
+//! Configuration of a member, of its offers and of its wishes.
 
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::cluster::{Cost, Kind, MOST_OFFERS, MemberId, Name, Rates};
 use std::num::NonZeroU32;
 use thiserror::Error;
 
-/// Longest interval between announcements: what the format can say is longer, but nobody should
-/// be believed to be there for hours.
+/// Longest interval between announcements: the format allows longer ones, but no announcement
+/// should count for hours.
 pub(crate) const MOST_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings of a member. They may differ between members.
@@ -23,7 +23,7 @@ pub struct Config {
     pub announce_every: Duration,
     /// From one query to the next.
     pub query_every: Duration,
-    /// The first interval of either, doubled until it is the other; also the least time between
+    /// The first interval of either, doubled until it is the other; also the minimum time between
     /// two announcements.
     pub first_interval: Duration,
     /// Number of announcers that are remembered.
@@ -32,19 +32,19 @@ pub struct Config {
     pub most_per_address: usize,
     /// Number of borrowers that have a session at once.
     pub most_sessions: usize,
-    /// How many messages per second are sent to those who have not proven who they are.
+    /// Messages per second to hosts that have not proven their identity.
     pub strangers_per_second: u32,
     /// Time until a message that was not answered is sent again; doubled for each further one.
     pub retry: Duration,
     /// Silence after which a session without leases is over.
     pub session_idle: Duration,
-    /// Time after which a lender is asked again what it has denied.
+    /// Time after which a lender is asked again for a denied lease.
     pub rest: Duration,
     /// Longest lease until it is renewed.
     pub longest_lease: Duration,
     /// For how long a lease that is revoked may still be used.
     pub notice: Duration,
-    /// How often shares are computed again from what the lender itself sends.
+    /// Interval at which shares are computed again from the lender's own traffic.
     pub review: Duration,
     /// A battery with less, in percent, and no charger ends the lending.
     pub least_battery: u8,
@@ -123,14 +123,14 @@ impl Config {
     }
 }
 
-/// What may be lent of an uplink.
+/// Limits of lending of an uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Rates lent in all.
     pub rates: Rates,
     /// Rates lent to one borrower.
     pub borrower_rates: Rates,
-    /// A further borrower is taken only if it gets so much of what it wants, each way.
+    /// A further borrower is taken only if it gets this share of its wish, each way.
     pub least_share: BitRate,
     /// Borrowers at once.
     pub borrowers: u8,
@@ -162,20 +162,20 @@ impl Limits {
     }
 }
 
-/// An uplink, and what may be lent of it.
+/// An uplink, and its limits of lending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uplink {
     /// Its number at its owner.
     pub number: u8,
     /// Its kind.
     pub kind: Kind,
-    /// Who pays for it.
+    /// Whether its owner pays for it.
     pub cost: Cost,
     /// Its own rates.
     pub nominal: Rates,
-    /// Its round-trip time to somewhere outside in microseconds, if it is known.
+    /// Its round-trip time to a host outside in microseconds, if it is known.
     pub rtt_us: Option<NonZeroU32>,
-    /// What may be lent of it.
+    /// Its limits of lending.
     pub limits: Limits,
     /// Bytes that went over it for others today, if the machine cannot know because it was not
     /// there.
@@ -225,7 +225,7 @@ impl Uplinks {
     }
 }
 
-/// What a host would like to borrow: leases of so many uplinks, each alike.
+/// Wishes of a borrowing host: leases of this number of uplinks, each alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
     /// Uplinks at once.
@@ -240,7 +240,7 @@ pub struct Want {
     pub metered: bool,
 }
 
-/// What a host knows of its battery.
+/// A host's knowledge of its battery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Power {
     /// Its charge in percent.

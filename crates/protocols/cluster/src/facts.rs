@@ -1,4 +1,4 @@
-//! What a member is told, what it sends, and what it tells.
+//! Inputs, outputs and events of a member.
 
 use crate::{Power, Uplinks, Want};
 use fairwave_units::{BitRate, Instant};
@@ -18,11 +18,11 @@ pub enum Input {
     },
     /// These uplinks are lent from now on, and no others.
     Lend(Uplinks),
-    /// What the battery says.
+    /// State of the battery.
     Power(Power),
-    /// This is wanted from now on; `None` gives back what was borrowed.
+    /// This is wanted from now on; `None` gives back everything borrowed.
     Want(Option<Want>),
-    /// The host goes: nothing is lent or wanted, and all who need to know are told.
+    /// The host goes: nothing is lent or wanted, and all members that need to know are notified.
     Leave,
 }
 
@@ -44,16 +44,16 @@ pub struct Output {
     pub bytes: Vec<u8>,
 }
 
-/// Which lease, at its lender.
+/// Number of the lease, at its lender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseId {
-    /// Who has it.
+    /// Its holder.
     pub borrower: MemberId,
     /// Its number there.
     pub lease: NonZeroU32,
 }
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// Into the network outside.
@@ -67,24 +67,24 @@ pub enum Way {
 pub enum Excess {
     /// There is no such lease, or it is over.
     NoLease,
-    /// The lease's rate, what is lent in all, or what the lender leaves of its uplink.
+    /// The lease's rate, the total lent, or the rest that the lender leaves of its uplink.
     Rate,
     /// The lease's bytes, or those of the day. The lease is revoked.
     Quota,
 }
 
-/// Over what a borrowed path goes.
+/// Uplink of a borrowed path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// Who lends it.
+    /// Its lender.
     pub lender: MemberId,
     /// Whither packets for it are to be sent: the host that announced it.
     pub address: SocketAddr,
-    /// Which of the lender's uplinks.
+    /// Index among the lender's uplinks.
     pub uplink: u8,
-    /// What the lender calls the lease, beside this member's id.
+    /// The lender's number of the lease, beside this member's id.
     pub lease: NonZeroU32,
-    /// What may be used of it.
+    /// Rates that may be used.
     pub rates: Rates,
 }
 
@@ -103,31 +103,31 @@ pub enum End {
     Left,
 }
 
-/// What a member tells.
+/// Events of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Somebody lends who was not known.
+    /// A new lender.
     Found {
         /// Who.
         member: MemberId,
         /// Its name.
         name: Name,
-        /// Where it is.
+        /// Its address.
         address: SocketAddr,
     },
-    /// Somebody lends no more, or has fallen silent.
+    /// A member lends no more, or has fallen silent.
     Lost {
         /// Who.
         member: MemberId,
     },
-    /// There is a borrowed path, or a path has other rates: `Join` of SHAKE, which takes a join
-    /// of a path that it has for news of its bandwidth.
+    /// There is a borrowed path, or a path has other rates: `Join` of SHAKE, which takes a join of
+    /// a path that it has as a change of its bandwidth.
     Join {
         /// Its id.
         path: u8,
-        /// What may be sent over it; `None` if nothing is left of it for now.
+        /// Rates that may be sent over it; `None` if nothing is left of it for now.
         nominal: Option<BitRate>,
-        /// What it goes over.
+        /// Its uplink.
         over: Over,
     },
     /// A borrowed path is to be used no more: `Leave` of SHAKE.
@@ -157,11 +157,11 @@ pub enum Event {
     Lent {
         /// The lease.
         lease: LeaseId,
-        /// Where its borrower is.
+        /// Address of its borrower.
         address: SocketAddr,
         /// The uplink.
         uplink: u8,
-        /// What may be used of it.
+        /// Rates that may be used.
         rates: Rates,
     },
     /// A lease is over at its lender.
@@ -182,7 +182,7 @@ pub struct Lent {
     pub lease: LeaseId,
     /// Of which uplink.
     pub uplink: u8,
-    /// What may be used of it.
+    /// Rates that may be used.
     pub rates: Rates,
     /// Bytes that went over it, both ways together.
     pub carried: u64,
@@ -197,7 +197,7 @@ pub struct Lent {
 pub struct Held {
     /// The path that it is.
     pub path: u8,
-    /// What it goes over.
+    /// Its uplink.
     pub over: Over,
     /// Time at which it ends without renewal.
     pub ends: Instant,
@@ -210,18 +210,18 @@ pub struct Neighbour {
     pub member: MemberId,
     /// Its name.
     pub name: Name,
-    /// Where it is.
+    /// Its address.
     pub address: SocketAddr,
-    /// What it lends.
+    /// Its offers.
     pub offers: Offers,
 }
 
-/// How much a member keeps of others.
+/// Amount of a member's state about others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Announcers.
     pub members: usize,
-    /// Sessions with lenders, those that are being opened or left among them.
+    /// Sessions with lenders, those being opened or left included.
     pub lenders: usize,
     /// Leases held or asked for.
     pub held: usize,
@@ -252,13 +252,13 @@ pub struct Refused {
     pub replayed: u64,
     /// Of a session that there is not.
     pub no_session: u64,
-    /// Announcers beyond those that there is room for.
+    /// Announcers beyond the available room.
     pub crowded: u64,
     /// Strangers beyond the rate at which they are answered.
     pub strangers: u64,
     /// Responses whose cookie is no good.
     pub cookie: u64,
-    /// Sessions beyond those that there may be.
+    /// Sessions beyond the maximum number.
     pub busy: u64,
     /// Answers to nothing.
     pub stray: u64,

@@ -45,7 +45,7 @@ pub(crate) struct Lender {
     strangers: Bucket,
     power: Option<Power>,
     review_at: Option<Instant>,
-    /// Whether what is free has changed since that was asked.
+    /// Whether the free capacity has changed since the last question.
     news: bool,
 }
 
@@ -64,12 +64,12 @@ impl Lender {
         }
     }
 
-    /// Whether what is free has changed since this was asked last.
+    /// Returns whether the free capacity has changed since the last question.
     pub(crate) fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
 
-    /// What may be borrowed, for an announcement.
+    /// Returns the offers, for an announcement.
     pub(crate) fn offers(&self, config: &Config) -> Offers {
         let mut offers = Offers::default();
         for link in self.links.iter().filter(|link| self.may_lend(link, config)) {
@@ -94,7 +94,7 @@ impl Lender {
         offers
     }
 
-    /// Whether a stranger may be sent so many bytes now.
+    /// Returns whether this number of bytes may be sent to a stranger now.
     pub(crate) fn may_answer(&mut self, now: Instant, len: usize, post: &mut Post) -> bool {
         let may = self.strangers.has(now, len as u64);
         if may {
@@ -153,7 +153,7 @@ impl Lender {
         self.settle(now, config, post);
     }
 
-    /// After a change of what may be lent: what may not is revoked.
+    /// After a change of the limits of lending: revokes leases beyond them.
     fn settle(&mut self, now: Instant, config: &Config, post: &mut Post) {
         for index in 0..self.links.len() {
             let link = &self.links[index];
@@ -207,7 +207,7 @@ impl Lender {
         }
     }
 
-    /// A response, whose seal nobody has looked at.
+    /// A response, whose seal has not been checked.
     pub(crate) fn response(
         &mut self,
         now: Instant,
@@ -293,7 +293,7 @@ impl Lender {
         self.cookies.has_room()
     }
 
-    /// A session is over, and what was lent in it is free.
+    /// A session is over: frees its leases.
     fn drop_client(&mut self, now: Instant, member: MemberId, post: &mut Post) {
         let Some(client) = self.clients.remove(&member) else { return };
         for lease in &client.leases {
@@ -311,7 +311,7 @@ impl Lender {
         self.news = true;
     }
 
-    /// A message of a session, whose seal nobody has looked at.
+    /// A message of a session, whose seal has not been checked.
     pub(crate) fn take(
         &mut self,
         now: Instant,

@@ -11,11 +11,11 @@
 //!
 //! [`Member`] is one host, lender, borrower or both, as a sans-IO machine. A borrower's
 //! [`Event::Join`] and [`Event::Leave`] are a SHAKE connection's `Join` and `Leave`. A lender's
-//! host asks [`Member::carry`] for each packet of a borrower, and tells [`Member::own`] what it
-//! sends and receives itself: that comes first, and the rest is shared max-min fairly.
+//! host asks [`Member::carry`] for each packet of a borrower, and reports its own traffic to
+//! [`Member::own`]: that comes first, and the rest is shared max-min fairly.
 //!
-//! What outsiders can say changes no lease, is never answered with more than was asked, and is
-//! counted in [`Refused`]. Whoever has the key of the cluster is believed to be who he says.
+//! Messages of outsiders change no lease, never cause an answer longer than the question, and are
+//! counted in [`Refused`]. A host with the key of the cluster is trusted on its identity.
 
 mod borrower;
 mod bucket;

@@ -1,4 +1,4 @@
-//! A member: what comes in is sorted here, and what is said to everybody goes out from here.
+//! A member: sorts its inputs, and sends the messages to all.
 
 use crate::borrower::Borrower;
 use crate::config::{Config, ConfigError};
@@ -29,8 +29,8 @@ pub struct Member {
 }
 
 impl Member {
-    /// A member that lends nothing and wants nothing yet. `key` is that of the cluster, `secret`
-    /// one that was drawn at random for this start and is known to nobody else.
+    /// Makes a member that lends nothing and wants nothing yet. `key` is that of the cluster,
+    /// `secret` one that was drawn at random for this start and is known to no other host.
     ///
     /// # Errors
     /// If its times are out of bounds.
@@ -62,8 +62,8 @@ impl Member {
         self.lender.carry(now, lease, (way, bytes), (&self.config, &mut self.post))
     }
 
-    /// The host itself has sent or received so many bytes over one of its uplinks. Nobody is asked:
-    /// its own traffic comes first, and borrowers get what it leaves.
+    /// Records that the host itself has sent or received this number of bytes over one of its
+    /// uplinks. Its own traffic needs no permission: it comes first, and borrowers get the rest.
     pub fn own(&mut self, now: Instant, uplink: u8, way: Way, bytes: u64) {
         self.lender.own(now, uplink, way, bytes);
     }
@@ -84,12 +84,12 @@ impl Member {
         self.borrower.held()
     }
 
-    /// Those who announce that they lend.
+    /// Returns the announced lenders.
     pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
         self.neighbours.iter().map(|known| known.is)
     }
 
-    /// How much it keeps of others.
+    /// Returns the amount of its state about others.
     #[must_use]
     pub fn census(&self) -> Census {
         let mut census = Census { members: self.neighbours.len(), ..Census::default() };
@@ -98,7 +98,7 @@ impl Member {
         census
     }
 
-    /// What has been refused.
+    /// Returns the counts of refusals.
     #[must_use]
     pub fn refused(&self) -> Refused {
         self.post.refused
@@ -130,7 +130,7 @@ impl Member {
         }
     }
 
-    /// What is sealed with the key of the cluster.
+    /// Handles messages sealed with the key of the cluster.
     fn receive_public(&mut self, now: Instant, from: SocketAddr, claim: &Claim<'_>) {
         let Ok(message) = claim.open(&self.post.key) else {
             self.post.refused.forged += 1;
@@ -160,7 +160,7 @@ impl Member {
         }
     }
 
-    /// Somebody asks who lends.
+    /// Handles a query for lenders.
     fn answer(&mut self, now: Instant, asker: Addressee) {
         if self.lender.is_open(&self.config)
             && self.lender.may_answer(now, ANNOUNCE_LEN, &mut self.post)
@@ -179,7 +179,7 @@ impl Member {
         })
     }
 
-    /// What is due by now.
+    /// Carries out the work due by now.
     fn advance(&mut self, now: Instant) {
         self.neighbours.age(now, &mut self.post);
         self.lender.age(now, (&self.config, &mut self.post));
@@ -193,7 +193,7 @@ impl Member {
         }
     }
 
-    /// After any change: who is to be told, called or asked.
+    /// After any change: sends notifications, calls and queries.
     fn settle(&mut self, now: Instant) {
         let has_news = self.lender.has_news();
         if self.lender.is_open(&self.config) {

@@ -1,4 +1,4 @@
-//! Who announces what: the table of lenders that this member has heard.
+//! Announcements: the table of lenders that this member has received.
 
 use crate::config::{Config, MOST_INTERVAL};
 use crate::facts::{Event, Neighbour};
@@ -9,7 +9,8 @@ use fairwave_wire::cluster::{Announce, MemberId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// An announcer is forgotten after so many halves of its interval: three announcements are lost.
+/// An announcer is forgotten after this number of halves of its interval: three announcements are
+/// lost.
 const SILENCE_HALVES: u64 = 7;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +23,19 @@ pub(crate) struct Known {
     forgotten_at: Instant,
 }
 
-/// What an announcement is.
+/// Kind of an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// Refused.
     Nothing,
-    /// One more of somebody known.
+    /// One more of a known member.
     Again,
     /// The first of its sender, or of a new start of it.
     Anew,
 }
 
-/// Announcers. An announcement alone is a hint: whoever has recorded one can play it to somebody
-/// who has not heard it yet. Who is there is proven by a session.
+/// Announcers. An announcement alone is a hint: a host that has recorded one can replay it to a
+/// member that has not received it yet. A session proves who is there.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     known: BTreeMap<MemberId, Known>,
@@ -101,15 +102,15 @@ impl Neighbours {
         }
     }
 
-    /// Notes that a member is greeted now, upon its last announcement; `None` if that was done
-    /// before, or nobody knows it.
+    /// Records that a member is greeted now, upon its last announcement; `None` if that was done
+    /// before, or it is unknown.
     pub(crate) fn greet(&mut self, member: MemberId) -> Option<SocketAddr> {
         let known = self.known.get_mut(&member).filter(|known| known.greeted < known.number)?;
         known.greeted = known.number;
         Some(known.is.address)
     }
 
-    /// Forgets those who have been silent for too long.
+    /// Forgets members that have been silent for too long.
     pub(crate) fn age(&mut self, now: Instant, post: &mut Post) {
         self.known.retain(|member, known| {
             let stays = known.forgotten_at > now;

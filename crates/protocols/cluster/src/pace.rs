@@ -1,4 +1,4 @@
-//! When to say again what is said to everybody: often at first, then seldom, never in step.
+//! Times of repeated messages to all: often at first, then seldom, never in step.
 
 use fairwave_units::{Duration, Instant, Stream};
 
@@ -37,7 +37,7 @@ impl Pace {
         self.next = None;
     }
 
-    /// There is news: it is told as soon as it may be.
+    /// Schedules a new message as early as permitted.
     pub(crate) fn hurry(&mut self, now: Instant) {
         let soonest = self.last.map_or(now, |last| (last + self.first).max(now));
         self.next = self.next.map(|next| next.min(soonest));

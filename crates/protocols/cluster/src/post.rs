@@ -1,4 +1,4 @@
-//! What goes out: messages, numbered and sealed, and events.
+//! Output: messages, numbered and sealed, and events.
 
 use crate::facts::{Event, Output, Refused, To};
 use fairwave_units::{Seed, Stream};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-/// Who a message is for, and where he is.
+/// Receiver of a message, and its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addressee {
     pub(crate) member: MemberId,
@@ -48,7 +48,7 @@ impl Post {
         }
     }
 
-    /// A number that nobody can guess, and that was not there before.
+    /// Returns a number that cannot be guessed, and that was not there before.
     pub(crate) fn nonce(&mut self) -> u64 {
         self.nonces += 1;
         let Tag(tag) = self.secret.tag("fairwave cluster nonce", &[&self.nonces.to_be_bytes()]);

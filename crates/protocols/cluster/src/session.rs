@@ -1,5 +1,5 @@
-//! A session: two members that have proven to each other that they have the key of the cluster,
-//! and that they get what is sent to their addresses.
+//! A session: two members that have proven to each other that they have the key of the cluster, and
+//! that packets reach their addresses.
 
 use crate::facts::Refused;
 use crate::post::{Addressee, Post};
@@ -10,15 +10,15 @@ use fairwave_wire::seal::{Key, Tag};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-/// Times that a message is sent that nobody answers. Three greetings are no longer than the
+/// Number of times that an unanswered message is sent. Three greetings are no longer than the
 /// announcement that called for them.
 pub(crate) const TRIES: u32 = 3;
 /// For how long a cookie is good, at least; at most for twice as long.
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_secs(10);
-/// How many used cookies are remembered.
+/// Number of used cookies that are remembered.
 const MOST_USED: usize = 256;
 
-/// Which start of a member a number of its messages is of.
+/// The start of a member that a number of its messages belongs to.
 pub(crate) fn start_of(number: u64) -> u64 {
     number >> 32
 }
@@ -62,7 +62,7 @@ impl Retry {
 pub(crate) struct Session {
     pub(crate) peer: Addressee,
     pub(crate) key: Key,
-    /// Which start of the peer.
+    /// Start of the peer.
     pub(crate) start: u64,
     pub(crate) heard: Instant,
     seen: Replay,
@@ -123,15 +123,15 @@ impl Session {
     }
 }
 
-/// Cookies: a greeting is answered with something that its sender can only return if it gets what
-/// is sent to its address, and that this end knows again without keeping anything.
+/// Cookies: the answer to a greeting has a value that its sender can only return if packets reach
+/// its address, and that this end recognises without keeping anything.
 #[derive(Debug, Default)]
 pub(crate) struct Cookies {
-    /// Those that were used, and until when they are good.
+    /// Used cookies, and the end of their validity.
     used: VecDeque<(Instant, Cookie)>,
 }
 
-/// Who greets: part of what is in a cookie.
+/// Identity of the greeting host: part of a cookie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Greeting {
     pub(crate) member: MemberId,

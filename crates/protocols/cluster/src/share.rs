@@ -1,7 +1,7 @@
 //! Max-min fairness (Bertsekas and Gallager, Data Networks, section 6.5.2).
 
-/// What each of those who want something gets of `capacity`: nobody more than he wants, and nobody
-/// less than another unless he wants no more. What does not divide is left.
+/// Max-min fair shares of `capacity`: no member gets more than it wants, and none less than another
+/// unless it wants no more. The indivisible rest is left.
 pub(crate) fn max_min(capacity: u64, wanted: &[u64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|index| wanted[*index]);

@@ -1,10 +1,10 @@
-//! What arrived here and is reported: Ack Vector and Data Dropped (RFC 4340 sections 11.4, 11.7).
+//! Arrivals here, as reported: Ack Vector and Data Dropped (RFC 4340 sections 11.4, 11.7).
 
 use fairwave_wire::dccp::{Arrival, DropCode, Dropped, Options, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
 use std::collections::VecDeque;
 
-/// Packets whose arrival is remembered. What is older counts as seen.
+/// Packets whose arrival is remembered. Older ones count as seen.
 const HISTORY: u64 = 4096;
 /// Packets of the acknowledgement window; older ones are reported no more.
 const WINDOW: usize = 2048;
@@ -23,14 +23,14 @@ struct Entry {
 
 const MISSING: Entry = Entry { state: Arrival::Missing, nonce: false, dropped: Dropped::Normal };
 
-/// Which packets arrived.
+/// Arrived packets.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     /// The greatest number so far.
     greatest: Option<Seq48>,
     /// A bit for each of the last numbers, at its place modulo [`HISTORY`].
     seen: Vec<u64>,
-    /// What is reported, from the greatest number downwards.
+    /// Reported packets, from the greatest number downwards.
     window: VecDeque<Entry>,
     /// Numbers of acknowledgements and the greatest number each reported.
     sent: VecDeque<(Seq48, Seq48)>,
@@ -114,7 +114,7 @@ impl Arrivals {
         }
     }
 
-    /// Packet `seq` of this end, an acknowledgement, arrived: what it reported is known.
+    /// Packet `seq` of this end, an acknowledgement, arrived: its report is known.
     pub(crate) fn on_acknowledged(&mut self, seq: Seq48) {
         let at = self.sent.partition_point(|(sent, _)| sent.before(seq));
         let Some(&(_, reported)) = self.sent.get(at).filter(|(sent, _)| *sent == seq) else {
@@ -129,7 +129,7 @@ impl Arrivals {
         }
     }
 
-    /// Adds what is to be reported to packet `seq`, which acknowledges the greatest number.
+    /// Adds the report to packet `seq`, which acknowledges the greatest number.
     pub(crate) fn write(&mut self, seq: Seq48, with_vector: bool, options: &mut Options) {
         let Some(greatest) = self.greatest else { return };
         if with_vector {

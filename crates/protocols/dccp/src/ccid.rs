@@ -1,9 +1,9 @@
-//! What a congestion control profile of DCCP is told and asked (RFC 4340 section 10).
+//! Interface of a congestion control profile of DCCP (RFC 4340 section 10).
 //!
-//! A connection has two half-connections. Of each, the profile has two halves: a [`Sender`] where
-//! the data come from, which says when a packet may go, and a [`Receiver`] where they arrive, which
-//! says when to acknowledge and with which options. Both are told every packet that passes; packets
-//! told here are sequence-valid, and none is told twice.
+//! A connection has two half-connections. Of each, the profile has two halves: a [`Sender`] at the
+//! source of the data, which decides when a packet may go, and a [`Receiver`] at their destination,
+//! which decides when to acknowledge and with which options. Both get every packet that passes;
+//! packets here are sequence-valid, and none comes twice.
 
 use core::fmt;
 use fairwave_units::{BitRate, Duration, Instant};
@@ -55,7 +55,7 @@ pub struct Sent {
     pub more: bool,
 }
 
-/// What a packet of the other end says of the packets sent here.
+/// Report in a packet of the other end on the packets sent here.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
     /// Number of the packet that brings it.
@@ -89,19 +89,19 @@ pub struct Arrived<'a> {
     pub options: &'a Options,
 }
 
-/// What a host that roams tells its transports, if they ask for it.
+/// Event of a roaming host for its transports, if they ask for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Handover {
     /// Nothing gets through from now on.
     Started,
     /// The new access point serves this host.
     Ended {
-        /// What may be free there for one more sender, if known.
+        /// Rate that may be free there for one more sender, if known.
         free: Option<BitRate>,
     },
 }
 
-/// What a sender knows; `None` where its profile does not have it, or not yet.
+/// State of a sender; `None` where its profile does not have it, or not yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SenderStats {
     /// Allowed sending rate in bytes a second.
@@ -110,7 +110,7 @@ pub struct SenderStats {
     pub rtt: Option<Duration>,
     /// Time after which missing feedback counts as congestion.
     pub timeout: Option<Duration>,
-    /// The rate at which the other end said that it receives, in bytes a second.
+    /// The receive rate reported by the other end, in bytes a second.
     pub receive_rate: Option<f64>,
     /// Loss event rate; zero if nothing was lost so far.
     pub loss_event_rate: Option<f64>,
@@ -128,7 +128,7 @@ pub struct SenderStats {
     pub timeouts: u64,
 }
 
-/// What a receiver knows; `None` where its profile does not have it, or not yet.
+/// State of a receiver; `None` where its profile does not have it, or not yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceiverStats {
     /// Loss event rate; zero if nothing was lost so far.
@@ -144,8 +144,8 @@ pub trait Sender: fmt::Debug + Send {
     /// The profile.
     fn ccid(&self) -> Ccid;
 
-    /// Whether a data packet with `bytes` of application data may go. Asked only while data wait,
-    /// so that whoever is told "not yet" was not limited by its application.
+    /// Returns whether a data packet with `bytes` of application data may go. Asked only while data
+    /// wait, so that a sender that must wait was not limited by its application.
     fn permit(&mut self, now: Instant, bytes: u32) -> Permit;
 
     /// The four bits CCVal of the data packet that is sent now.
@@ -169,7 +169,8 @@ pub trait Sender: fmt::Debug + Send {
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);
 
-    /// When to [`Sender::wake`]. The time of a [`Permit::At`] is not in it: who asked keeps that.
+    /// Returns the time to [`Sender::wake`]. The time of a [`Permit::At`] is not in it: the caller
+    /// keeps that.
     fn deadline(&self) -> Option<Instant>;
 
     /// Whether the other end must send Ack Vectors (RFC 4340 section 11.5).
@@ -177,8 +178,8 @@ pub trait Sender: fmt::Debug + Send {
         false
     }
 
-    /// Whether the next data packet should acknowledge too, so that the other end can forget what
-    /// it has reported (RFC 4340 section 11.1).
+    /// Returns whether the next data packet should acknowledge too, so that the other end can
+    /// forget its reports (RFC 4340 section 11.1).
     fn wants_to_acknowledge(&self) -> bool {
         false
     }
@@ -188,10 +189,10 @@ pub trait Sender: fmt::Debug + Send {
         None
     }
 
-    /// A handover of this end, or of the other one as far as this end was told.
+    /// Handles a handover of this end, or of the other one as far as this end knows.
     fn on_handover(&mut self, _now: Instant, _handover: Handover) {}
 
-    /// What it knows.
+    /// Returns its state.
     fn stats(&self) -> SenderStats;
 }
 
@@ -219,13 +220,13 @@ pub trait Receiver: fmt::Debug + Send {
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);
 
-    /// When to [`Receiver::wake`].
+    /// Returns the time to [`Receiver::wake`].
     fn deadline(&self) -> Option<Instant>;
 
-    /// A handover of this end, or of the other one as far as this end was told.
+    /// Handles a handover of this end, or of the other one as far as this end knows.
     fn on_handover(&mut self, _now: Instant, _handover: Handover) {}
 
-    /// What it knows.
+    /// Returns its state.
     fn stats(&self) -> ReceiverStats {
         ReceiverStats::default()
     }

@@ -1,10 +1,9 @@
-//! CCID 3: TFRC in DCCP (RFC 4342), and what CCID 4 shares with it (RFC 5622).
+//! CCID 3: TFRC in DCCP (RFC 4342), and its common parts with CCID 4 (RFC 5622).
 //!
-//! Data packets carry no times: a window counter of four bits goes up every quarter of a round
-//! trip ([`WindowCounter`]), and the receiver tells loss events apart by it. Feedback carries the
-//! loss intervals themselves, so the sender computes p, and with what it remembers of its own
-//! packets it may know better than the receiver ([`SenderConfig::split_gap_events`],
-//! [`crate::tfrc::Remedies`]).
+//! Data packets carry no times: a window counter of four bits goes up every quarter of a round trip
+//! ([`WindowCounter`]), and the receiver separates loss events by it. Feedback carries the loss
+//! intervals themselves, so the sender computes p, and with its memory of its own packets it may
+//! know better than the receiver ([`SenderConfig::split_gap_events`], [`crate::tfrc::Remedies`]).
 //!
 //! ECN nonces (RFC 3540) are historic since RFC 8311: their echo is always 0 and none is verified.
 
@@ -24,7 +23,7 @@ pub use sender::{Segment, Sender, SenderConfig};
 /// Loss intervals that feedback reports, NINTERVAL + 1 (RFC 4342, section 8.6.1).
 const REPORTED: usize = crate::tfrc::average::N + 1;
 
-/// What of TFRC-SP differs (RFC 5622, RFC 4828).
+/// Differences of TFRC-SP (RFC 5622, RFC 4828).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Variant {
     /// CCID 3.

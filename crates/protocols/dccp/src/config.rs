@@ -1,4 +1,4 @@
-//! What a connection is set up with.
+//! Configuration of a connection.
 
 use crate::QueueLimits;
 use crate::ccid::{Ccid, Receiver, Sender};
@@ -28,7 +28,7 @@ pub struct Config {
     pub local_port: u16,
     /// Port of the other end; a listener that has zero here learns it.
     pub remote_port: u16,
-    /// Service code (RFC 4340 section 8.1.2): what a client asks for and a server offers.
+    /// Service code (RFC 4340 section 8.1.2) that a client asks for and a server offers.
     pub service: u32,
     /// Profiles for data sent from here, best first. Other than CCID 2 alone is negotiated.
     pub send_ccids: Vec<Ccid>,
@@ -36,8 +36,8 @@ pub struct Config {
     pub receive_ccids: Vec<Ccid>,
     /// Sequence Window of this end at the beginning, 32 to 2^46 - 1 (RFC 4340 section 7.5.2).
     pub sequence_window: u64,
-    /// Up to where it is widened, to keep it at five times what is under way. A wide window is
-    /// easier to hit for an attacker.
+    /// Maximum to which it is widened, to keep it at five times the packets in flight. A wide
+    /// window is easier to hit for an attacker.
     pub sequence_window_max: u64,
     /// Whether to ask for short sequence numbers on data and acknowledgements sent from here.
     pub short_seqnos: bool,
@@ -47,7 +47,7 @@ pub struct Config {
     pub ask_ndp_count: bool,
     /// Checksum coverage of data sent from here, 0 to 15; other than 0, it is negotiated.
     pub coverage: u8,
-    /// Least coverage of data accepted here, 0 to 15; 0 accepts covered data only.
+    /// Minimum coverage of data accepted here, 0 to 15; 0 accepts covered data only.
     pub minimum_coverage: u8,
     /// Whether data sent from here carry a CRC that the other end has to check.
     pub data_checksum: bool,

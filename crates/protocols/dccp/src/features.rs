@@ -3,7 +3,7 @@
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::{Options, Seq48, Side, Value};
 
-/// Least and greatest Sequence Window (RFC 4340 section 7.5.2).
+/// Minimum and maximum Sequence Window (RFC 4340 section 7.5.2).
 pub(crate) const WINDOW_MIN: u64 = 32;
 pub(crate) const WINDOW_MAX: u64 = (1 << 46) - 1;
 
@@ -27,13 +27,13 @@ pub enum Feature {
     SequenceWindow = 3,
     /// Whether its end cannot read ECN fields.
     EcnIncapable = 4,
-    /// How many of its end's data packets the other one acknowledges at once.
+    /// Number of its end's data packets that the other one acknowledges at once.
     AckRatio = 5,
     /// Whether its end sends Ack Vectors.
     SendAckVector = 6,
     /// Whether its end sends NDP Counts.
     SendNdpCount = 7,
-    /// Which checksum coverage its end accepts.
+    /// Checksum coverage that its end accepts.
     MinimumChecksumCoverage = 8,
     /// Whether its end checks Data Checksums.
     CheckDataChecksum = 9,
@@ -108,7 +108,7 @@ struct List {
 }
 
 impl List {
-    /// Those of `values` that there is room for.
+    /// Returns the values that there is room for.
     fn new(values: &[u8]) -> Self {
         let len = values.len().min(LIST_MAX);
         let mut bytes = [0; LIST_MAX];
@@ -126,11 +126,11 @@ impl List {
 enum State {
     Stable,
     Changing,
-    /// As changing, but what was sent last is not what is wanted now.
+    /// As changing, but the value sent last is not the one wanted now.
     Unstable,
 }
 
-/// What is owed to a Change of the other end.
+/// Answer owed to a Change of the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
     Nothing,
@@ -142,7 +142,7 @@ enum Owed {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     value: u64,
-    /// What this end prefers; of a stated feature of this end, the value that it states.
+    /// Preference of this end; of a stated feature of this end, the value that it states.
     wanted: List,
     state: State,
     mandatory: bool,
@@ -164,7 +164,7 @@ pub(crate) struct Received<'a> {
     pub(crate) seq: Seq48,
     pub(crate) ack: Option<Seq48>,
     pub(crate) mandatory: bool,
-    /// Whose feature it is, seen from here.
+    /// Owner of the feature, seen from here.
     pub(crate) side: Side,
     pub(crate) feature: u8,
     pub(crate) values: &'a [u8],
@@ -192,7 +192,7 @@ pub(crate) struct Features {
     /// Greatest number received, and sent, with negotiation options that were new.
     greatest_received: Option<Seq48>,
     greatest_sent: Option<Seq48>,
-    /// When to send Changes again, and how long to wait then.
+    /// Time to repeat Changes, and the wait then.
     retry_at: Option<Instant>,
     retry_after: Duration,
 }
@@ -246,7 +246,7 @@ impl Features {
         self.view(side, feature).state == State::Stable
     }
 
-    /// What this end prefers, best first, if it is asked.
+    /// Preferences of this end, best first, if it is asked.
     pub(crate) fn prefer(&mut self, side: Side, feature: Feature, list: &[u8]) {
         self.slot(side, feature).wanted = List::new(list);
     }
@@ -392,7 +392,7 @@ impl Features {
         }
     }
 
-    /// Adds what is owed and what is asked to a packet.
+    /// Adds owed answers and requests to a packet.
     pub(crate) fn write(&mut self, carrier: &Carrier, options: &mut Options) {
         let Carrier { now, seq, acknowledges, handshake, rtt } = *carrier;
         let again = handshake || self.retry_at.is_some_and(|at| at <= now);
@@ -445,7 +445,7 @@ impl Features {
             || self.retry_at.is_some_and(|at| at <= now)
     }
 
-    /// When a Change is sent again.
+    /// Returns the time at which a Change is repeated.
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.retry_at
     }

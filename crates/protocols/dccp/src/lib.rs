@@ -1,9 +1,9 @@
 //! The Datagram Congestion Control Protocol (RFC 4340): datagrams with congestion control.
 //!
 //! [`Connection`] is one end of a connection as a sans-IO state machine: handshake, feature
-//! negotiation, sequence validity, acknowledgements, a send queue. When data may go is for the
-//! profile to say that both ends agree on: [`ccid`] is what a connection asks of it.
-//! [`tfrc`] is the rate control of CCID 3 and 4, usable without a connection.
+//! negotiation, sequence validity, acknowledgements, a send queue. The profile that both ends agree
+//! on decides when data may go: [`ccid`] is its interface. [`tfrc`] is the rate control of CCID 3
+//! and 4, usable without a connection.
 
 mod ack_vector;
 pub mod ccid;

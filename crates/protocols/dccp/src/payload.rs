@@ -1,4 +1,4 @@
-//! What a connection carries: bytes on a live host, lengths in a simulation.
+//! Payload of a connection: bytes on a live host, lengths in a simulation.
 
 use bytes::Bytes;
 use core::fmt;

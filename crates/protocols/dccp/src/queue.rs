@@ -4,7 +4,7 @@ use crate::Payload;
 use fairwave_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Who goes when the queue is full.
+/// Choice of the datagram to drop when the queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// The newcomer is refused.
@@ -14,14 +14,14 @@ pub enum WhenFull {
     DropOldest,
 }
 
-/// How long data may wait, and how many.
+/// Limits of waiting data: time and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
     /// Maximum number of datagrams that wait.
     pub datagrams: usize,
-    /// Who goes when there are as many.
+    /// The datagram to drop at the maximum number.
     pub when_full: WhenFull,
-    /// What has waited longer is dropped instead of sent; `None` keeps it.
+    /// Time after which waiting data is dropped instead of sent; `None` keeps it.
     pub age: Option<Duration>,
 }
 
@@ -32,7 +32,7 @@ impl Default for QueueLimits {
     }
 }
 
-/// Why data of the application were not sent.
+/// Reason for which data of the application were not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsent {
     /// The queue was full.
@@ -57,7 +57,7 @@ impl<P: Payload> SendQueue<P> {
         Self { limits, waiting: VecDeque::new(), bytes: 0 }
     }
 
-    /// Takes a datagram; what had to go for it, or itself.
+    /// Takes a datagram; returns the one dropped for it, or itself.
     pub(crate) fn push(&mut self, now: Instant, payload: P) -> Option<P> {
         let full = self.waiting.len() >= self.limits.datagrams;
         if full && self.limits.when_full == WhenFull::RefuseNewest {

@@ -1,4 +1,4 @@
-//! Which numbers a connection believes: validity windows (RFC 4340 sections 7.1 and 7.5).
+//! Validity of numbers: windows (RFC 4340 sections 7.1 and 7.5).
 
 use fairwave_wire::dccp::{Kind, Seq48};
 
@@ -86,7 +86,7 @@ impl Numbers {
     }
 
     /// The table of RFC 4340 section 7.5.3. `active` asks for the strict checks of a connection
-    /// that has heard of the other end within three round-trip times.
+    /// that has received a packet of the other end within three round-trip times.
     pub(crate) fn is_valid(&self, seq: Seq48, kind: Kind, active: bool) -> bool {
         let in_window = seq.is_within(self.seq_low(), self.seq_high());
         let ends = matches!(kind, Kind::CloseReq { .. } | Kind::Close { .. } | Kind::Reset { .. });

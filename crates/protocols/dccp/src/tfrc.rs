@@ -1,10 +1,10 @@
 //! TCP Friendly Rate Control (RFC 5348): a rate as smooth as an application may wish, and over
 //! seconds as much as a TCP connection would take.
 //!
-//! [`equation`] says what TCP would take at a loss event rate and a round-trip time. [`history`]
-//! finds lost packets and joins them to loss events, [`average`] makes a loss event rate of them;
-//! both run at the receiver. [`Sender`] turns feedback into a rate and the rate into times of
-//! transmission. [`Profile`] chooses between RFC 5348 and RFC 3448, the older one.
+//! [`equation`] gives TCP's rate at a loss event rate and a round-trip time. [`history`] finds lost
+//! packets and joins them to loss events, [`average`] makes a loss event rate of them; both run at
+//! the receiver. [`Sender`] turns feedback into a rate and the rate into times of transmission.
+//! [`Profile`] chooses between RFC 5348 and RFC 3448, the older one.
 //!
 //! Rates are bytes a second in f64, computed with `+ - * /` and `sqrt` alone, so that they are the
 //! same to the last bit on every platform.
@@ -25,21 +25,21 @@ pub use receiver::{Data, Feedback, Receiver, ReceiverConfig};
 pub use remedy::{Remedies, Sensitivity};
 pub use sender::{Headers, InitialWindow, Report, Sender, SenderConfig};
 
-/// Which edition of TFRC to follow.
+/// Edition of TFRC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// RFC 5348, of 2008.
     #[default]
     Rfc5348,
-    /// RFC 3448, of 2003, with its errata: what simulations before 2008 ran. The rate is limited
-    /// by twice the last receive rate alone, whether or not the application had more to send,
+    /// RFC 3448, of 2003, with its errata, as in simulations before 2008. The rate is limited by
+    /// twice the last receive rate alone, whether or not the application had more to send,
     /// discounting goes down to a half, and the first loss interval stands for the receive rate of
     /// the last round trip (RFC 5348, section 9, lists the changes).
     Rfc3448,
 }
 
-/// What the interval before the first loss event stands for, which nobody has measured as the
-/// later ones are. Simulators of before 2008 differ in it.
+/// Rate of the interval before the first loss event, which is not measured as the later ones are.
+/// Simulators of before 2008 differ in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstInterval {
     /// The largest receive rate reported: the interval at which the equation gives it (RFC 5348
@@ -53,7 +53,7 @@ pub enum FirstInterval {
 }
 
 impl Profile {
-    /// What the interval before the first loss stands for, in this edition.
+    /// Returns the rate of the interval before the first loss, in this edition.
     pub const fn first_interval(self) -> FirstInterval {
         match self {
             Self::Rfc5348 => FirstInterval::Reported,

@@ -9,8 +9,8 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::cluster::{Ask, Body, Cost, Grant, Offer};
 use std::num::NonZeroU32;
 
-/// Clocks of two hosts may differ by one part in so many: 240 ppm, where crystals stay within 100.
-/// A lease is taken to be so much shorter.
+/// Clocks of two hosts may differ by one part in this number: 240 ppm, where crystals stay within
+/// 100. A lease is taken to be shorter by it.
 pub(super) const DRIFT: u64 = 4096;
 
 /// Maximum time to wait after a denial, so that a lender with a wrong clock is tried again.
@@ -40,7 +40,7 @@ pub(super) enum State {
     Asked(Retry),
     /// It is a path.
     Held { path: u8, over: Over, ends: Instant, renewal: Retry },
-    /// The lender is being told that it is needed no more.
+    /// The lender is being notified that it is needed no more.
     Released(Retry),
 }
 
@@ -133,14 +133,14 @@ impl Lease {
     }
 }
 
-/// What a path of SHAKE is told of rates.
+/// Rates for a path of SHAKE.
 pub(super) fn join(path: u8, over: Over) -> Event {
     let up = over.rates.up;
     Event::Join { path, nominal: (up.0 > 0).then_some(up), over }
 }
 
 impl Lease {
-    /// Whether it goes on.
+    /// Whether it continues.
     pub(super) fn age(
         &mut self,
         now: Instant,

@@ -158,7 +158,8 @@ impl Borrower {
         }
     }
 
-    /// Says again what was not answered, renews what is half over, and gives up what is over.
+    /// Repeats unanswered messages, renews leases that are half over, and drops those that are
+    /// over.
     pub(super) fn age_leases(&mut self, now: Instant, (config, post): (&Config, &mut Post)) {
         let mut rests = Vec::new();
         let mut silent = Vec::new();

@@ -1,4 +1,4 @@
-//! How far the session with a lender has come.
+//! Stages of the session with a lender.
 
 use crate::config::Config;
 use crate::post::{Addressee, Post};
@@ -55,7 +55,7 @@ impl Stage {
         session.heard + config.session_idle <= now
     }
 
-    /// Says again what was not answered; whether it has been said in vain.
+    /// Repeats unanswered messages; returns whether all tries were in vain.
     pub(super) fn age(&mut self, now: Instant, post: &mut Post) -> bool {
         if self.is_leaving() {
             let session = self.session_mut();

@@ -1,4 +1,4 @@
-//! What goes over a lent uplink: whether it may, and the accounts of it.
+//! Packets over a lent uplink: permission, and accounts.
 
 use super::Lender;
 use super::link::Link;

@@ -1,11 +1,11 @@
-//! How much went over uplinks for others today.
+//! Traffic over uplinks for others today.
 
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::cluster::MemberId;
 use std::collections::BTreeMap;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// How many borrowers of an uplink are accounted for in a day. Each has used it.
+/// Maximum number of borrowers of an uplink with an account in a day. Each has used it.
 const MOST_ACCOUNTS: usize = 1024;
 
 /// The accounts of a day; a new day begins with empty ones.
@@ -40,7 +40,7 @@ impl Days {
         }
     }
 
-    /// What went over an uplink, for all and for one.
+    /// Traffic over an uplink, for all and for one.
     pub(crate) fn carried(&self, uplink: u8, borrower: MemberId) -> (u64, u64) {
         let account = self.accounts.get(&(uplink, borrower));
         (self.total(uplink), account.copied().unwrap_or(0))

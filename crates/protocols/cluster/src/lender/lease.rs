@@ -14,7 +14,7 @@ pub(super) struct Lease {
     pub(super) uplink: u8,
     pub(super) wanted: Rates,
     pub(super) rates: Rates,
-    /// What the borrower knows.
+    /// The borrower's knowledge.
     pub(super) told: Rates,
     pub(super) up: Bucket,
     pub(super) down: Bucket,
@@ -84,7 +84,7 @@ impl Lease {
     }
 }
 
-/// A retry of something that is said `TRIES` times at most.
+/// A retry of a message that is sent `TRIES` times at most.
 pub(super) fn is_due(retry: &mut Option<Retry>, now: Instant) -> bool {
     match retry.as_mut().map(|retry| retry.again(now, TRIES)) {
         Some(Some(due)) => due,

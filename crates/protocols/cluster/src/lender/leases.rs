@@ -1,4 +1,4 @@
-//! Leases: who has how much of which uplink, until when.
+//! Leases: holder, rate and uplink, with their end.
 
 use super::Lender;
 use super::lease::{Lease, is_due};
@@ -11,7 +11,7 @@ use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::cluster::{Ask, Body, Denial, Grant, MOST_OFFERS, MemberId, Rates, Revocation};
 use std::num::NonZeroU32;
 
-/// A borrower is told of a rate that differs from the last one told by more than this part of it.
+/// Smallest change of a rate, as a part of the last reported one, that a borrower is notified of.
 const TOLD: u64 = 8;
 
 impl Lender {
@@ -92,7 +92,7 @@ impl Lender {
         }
     }
 
-    /// A borrower has one lease of an uplink: who asks for another has lost the first.
+    /// A borrower has one lease of an uplink: with a request for another it loses the first.
     fn supersede(&mut self, now: Instant, member: MemberId, uplink: u8, post: &mut Post) {
         let Some(client) = self.clients.get_mut(&member) else { return };
         let place = client.leases.iter().position(|lease| lease.uplink == uplink);
@@ -102,7 +102,7 @@ impl Lender {
         }
     }
 
-    /// Whether one more borrower would get the least share, as far as it wants that.
+    /// Returns whether one more borrower would get the minimum share, as far as it wants that.
     fn would_do(&self, ask: &Ask, others: &[Rates]) -> bool {
         let Some(link) = self.links.iter().find(|link| link.is.number == ask.uplink) else {
             return false;
@@ -179,8 +179,8 @@ impl Lender {
         }
     }
 
-    /// Shares an uplink among its borrowers, and tells those whose part has changed, but for one
-    /// who will be told.
+    /// Shares an uplink among its borrowers, and notifies those whose part has changed, but for one
+    /// that will be notified later.
     fn share(
         &mut self,
         now: Instant,
@@ -288,7 +288,7 @@ impl Lender {
         }
     }
 
-    /// Ends leases whose time is over, and says again what has not been noted.
+    /// Ends leases whose time is over, and repeats messages without an answer.
     pub(super) fn age_leases(&mut self, now: Instant, post: &mut Post) {
         let mut repeat = Vec::new();
         let mut some_ended = false;
@@ -312,7 +312,7 @@ impl Lender {
         }
     }
 
-    /// Measures what the lender itself sends, and shares what it leaves.
+    /// Measures the lender's own traffic, and shares the rest.
     pub(super) fn review(&mut self, now: Instant, config: &Config, post: &mut Post) {
         for link in &mut self.links {
             link.review(now);

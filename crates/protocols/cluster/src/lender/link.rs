@@ -1,4 +1,4 @@
-//! An uplink that is lent: its buckets, and what the lender itself sends over it.
+//! An uplink that is lent: its buckets, and the lender's own traffic over it.
 
 use crate::bucket::Bucket;
 use crate::config::Uplink;
@@ -11,11 +11,11 @@ use fairwave_wire::cluster::Rates;
 struct Pipe {
     /// All that goes over it. The lender takes from it into debt, borrowers do not.
     whole: Bucket,
-    /// What is lent of it.
+    /// Limits of lending.
     lent: Bucket,
     /// Bytes of the lender since the last review.
     own_bytes: u64,
-    /// What the lender sends, as of the last review.
+    /// The lender's own traffic, as of the last review.
     own: BitRate,
 }
 
@@ -31,7 +31,7 @@ impl Pipe {
         self.own = BitRate(self.own.0 / 2 + new.0 / 2);
     }
 
-    /// What may be lent now.
+    /// Rates that may be lent now.
     fn capacity(&self) -> BitRate {
         let left = self.whole.rate().0.saturating_sub(self.own.0);
         BitRate(left.min(self.lent.rate().0))
@@ -76,7 +76,7 @@ impl Link {
         pipe.whole.take(now, bytes);
     }
 
-    /// Measures what the lender itself sent since the last time.
+    /// Measures the lender's own traffic since the last time.
     pub(crate) fn review(&mut self, now: Instant) {
         let span = now.since(self.reviewed);
         self.reviewed = now;
@@ -89,7 +89,7 @@ impl Link {
         Rates { up: self.up.capacity(), down: self.down.capacity() }
     }
 
-    /// Whether borrowers may send so many bytes now.
+    /// Returns whether borrowers may send this number of bytes now.
     pub(crate) fn has(&mut self, now: Instant, way: Way, bytes: u64) -> bool {
         let pipe = self.pipe(way);
         pipe.whole.has(now, bytes) && pipe.lent.has(now, bytes)

@@ -3,11 +3,11 @@
 use super::NUMDUPACK;
 use fairwave_wire::dccp::Seq48;
 
-/// The ratio of new connections (RFC 4340 section 11.3), and the least one used here, which
-/// RFC 4341 section 6.1.2 permits.
+/// The ratio of new connections (RFC 4340 section 11.3), and the minimum here, which RFC 4341
+/// section 6.1.2 permits.
 const LEAST: u32 = 2;
 
-/// How many of this end's data packets one acknowledgement may stand for.
+/// Maximum number of this end's data packets that one acknowledgement may stand for.
 #[derive(Debug)]
 pub(super) struct AckRatio {
     ratio: u32,
@@ -55,8 +55,8 @@ impl AckRatio {
         self.count_overtaken();
     }
 
-    /// What three later packets have overtaken is lost: without an NDP Count, it counts as an
-    /// acknowledgement (RFC 4341 section 6.1.1).
+    /// A packet that three later packets have overtaken is lost: without an NDP Count, it counts as
+    /// an acknowledgement (RFC 4341 section 6.1.1).
     fn count_overtaken(&mut self) {
         let mut seen = 0;
         for back in 0..=self.counted {

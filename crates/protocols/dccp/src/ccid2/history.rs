@@ -1,4 +1,4 @@
-//! What was sent, and what became of it.
+//! Packets sent, and their outcome.
 
 use super::NUMDUPACK;
 use fairwave_units::Instant;
@@ -20,7 +20,7 @@ struct Record {
     at: Instant,
     has_data: bool,
     fate: Fate,
-    /// A Data Dropped option has told of it.
+    /// A Data Dropped option has reported it.
     dropped: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct History {
     settled: usize,
 }
 
-/// What is new about a packet with data.
+/// New knowledge of a packet with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     /// Time at which it was sent.
@@ -68,7 +68,7 @@ impl History {
         (place < self.records.len() as u64).then_some(place as usize)
     }
 
-    /// Packet `seq` arrived; what is new about that.
+    /// Records the arrival of packet `seq`; returns the new knowledge.
     pub(super) fn on_arrived(&mut self, seq: Seq48) -> Option<Arrival> {
         let place = self.place(seq)?;
         let record = &mut self.records[place];
@@ -89,8 +89,8 @@ impl History {
         is_new
     }
 
-    /// Gives up what at least three later packets have overtaken; calls `lost` with the number of
-    /// every such packet with data.
+    /// Declares lost the packets that at least three later ones have overtaken; calls `lost` with
+    /// the number of every such packet with data.
     pub(super) fn give_up_overtaken(&mut self, mut lost: impl FnMut(Seq48)) {
         let arrived = |(_, record): &(usize, &Record)| record.fate == Fate::Arrived;
         let third = self.records.iter().enumerate().rev().filter(arrived).nth(NUMDUPACK - 1);
@@ -108,7 +108,7 @@ impl History {
         self.forget();
     }
 
-    /// Keeps a window's worth of what is settled: late news may still come of it.
+    /// Keeps a window's worth of settled packets: late reports may still come on them.
     fn forget(&mut self) {
         while self.settled > 256 {
             self.pop();

@@ -1,4 +1,4 @@
-//! When to acknowledge (RFC 4341 section 6, RFC 4340 section 11.3).
+//! Times of acknowledgements (RFC 4341 section 6, RFC 4340 section 11.3).
 
 use crate::Ccid;
 use crate::ccid::{Arrived, Receiver};
@@ -9,7 +9,7 @@ use fairwave_wire::ipv4::Ecn;
 /// Longest wait of an acknowledgement (RFC 4340 section 11.3).
 const DELAY: Duration = Duration::from_millis(200);
 
-/// The receiver's half of CCID 2. What arrived is told by the Ack Vector of the connection.
+/// The receiver's half of CCID 2. The Ack Vector of the connection reports arrivals.
 #[derive(Debug)]
 pub struct Ccid2Receiver {
     ack_ratio: u16,

@@ -1,9 +1,9 @@
-//! Round-trip time and timeout, as TCP has them (RFC 6298), without TCP's least timeout of a
+//! Round-trip time and timeout, as TCP has them (RFC 6298), without TCP's minimum timeout of a
 //! second (RFC 4341 section 5).
 
 use fairwave_units::Duration;
 
-/// Least timeout: that of acknowledgements that are delayed by 200 ms (RFC 4340 section 11.3).
+/// Minimum timeout: that of acknowledgements that are delayed by 200 ms (RFC 4340 section 11.3).
 /// The RFC names none; with less, every delayed acknowledgement would look like a timeout.
 const MIN: Duration = Duration::from_millis(400);
 const MAX: Duration = Duration::from_secs(64);

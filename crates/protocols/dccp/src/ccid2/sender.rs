@@ -9,7 +9,7 @@ use fairwave_units::Instant;
 use fairwave_wire::dccp::{Arrival, DropCode, Dropped, Runs, Seq48, Value};
 use fairwave_wire::ipv4::Ecn;
 
-/// Windows do not grow beyond what a history holds.
+/// Windows do not grow beyond the capacity of a history.
 const CWND_MAX: u32 = 4096;
 
 /// The sender's half of CCID 2.
@@ -21,7 +21,7 @@ pub struct Ccid2Sender {
     /// Whether the first data packet has set the initial window.
     begun: bool,
     history: History,
-    /// The greatest number sent, and what it was when congestion was last found.
+    /// The greatest number sent, and its value when congestion was last found.
     sent: Option<Seq48>,
     recover: Option<Seq48>,
     /// The greatest number sent with a full window: acknowledgements up to it let the window grow.
@@ -44,7 +44,7 @@ pub struct Ccid2Sender {
     timeouts: u64,
 }
 
-/// What a feedback packet says in sum.
+/// Sum of a feedback packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     /// Data packets newly acknowledged, unmarked; those of them that let the window grow.
@@ -175,7 +175,7 @@ impl Ccid2Sender {
         }
     }
 
-    /// Growth by what was acknowledged: by one for two packets in slow start, at most half the
+    /// Grows by the acknowledged packets: by one for two packets in slow start, at most half the
     /// Ack Ratio at once; by one a window afterwards.
     fn grow(&mut self, now: Instant, told: Told) {
         let is_slow = self.slow_until.is_some_and(|until| now < until);

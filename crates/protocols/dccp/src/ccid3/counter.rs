@@ -1,5 +1,5 @@
-//! The window counter in CCVal: coarse time at the sender, and what the receiver reads from it
-//! (RFC 4342, section 8.1).
+//! The window counter in CCVal: coarse time at the sender, and its reading by the receiver (RFC
+//! 4342, section 8.1).
 
 use fairwave_units::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const STEP_MAX: u64 = 5;
 /// A round trip in quarters.
 const ROUND: u8 = 4;
 
-/// How far counter `a` is ahead of `b`, modulo 16.
+/// Returns the lead of counter `a` over `b`, modulo 16.
 pub(super) const fn ahead(a: u8, b: u8) -> u8 {
     a.wrapping_sub(b) & 0xf
 }
@@ -46,7 +46,7 @@ impl WindowCounter {
         self.last
     }
 
-    /// A packet with this counter was acknowledged: what follows is a round trip later.
+    /// A packet with this counter was acknowledged: later packets are a round trip later.
     pub fn acknowledged(&mut self, counter: u8) {
         self.least = Some((counter + ROUND) & 0xf);
     }

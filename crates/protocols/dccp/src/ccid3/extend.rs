@@ -2,7 +2,7 @@
 
 use fairwave_wire::dccp::Seq48;
 
-/// Where the first number seen is put: with as much room below it as it could ever need.
+/// Value of the first number seen: with as much room below it as it could ever need.
 const ORIGIN: u64 = 1 << 50;
 
 /// Extends numbers near the greatest one seen.
@@ -12,7 +12,7 @@ pub(super) struct Extender {
 }
 
 impl Extender {
-    /// The extended number, and from then on what is nearest to it.
+    /// Returns the extended number, and from then on the one nearest to it.
     pub(super) fn take(&mut self, seq: Seq48) -> u64 {
         let extended = self.of(seq).unwrap_or(ORIGIN);
         if self.greatest.is_none_or(|(_, greatest)| extended > greatest) {

@@ -1,11 +1,11 @@
-//! What the sender remembers of its own packets (RFC 4342, section 10.1).
+//! The sender's memory of its own packets (RFC 4342, section 10.1).
 
 use fairwave_units::Instant;
 use std::collections::VecDeque;
 
-/// Packets remembered: the largest Sequence Window of a scenario, so that what may be acknowledged
-/// is known. What is acknowledged later gives no round-trip time, as if it had been sent by
-/// somebody who does not save times.
+/// Packets remembered: the largest Sequence Window of a scenario, so that every packet that may be
+/// acknowledged is known. One acknowledged later gives no round-trip time, as with a sender that
+/// does not save times.
 const REMEMBERED: usize = 65_536;
 
 /// A packet that was sent.

@@ -17,7 +17,7 @@ use fairwave_wire::ipv4::Ecn;
 
 /// Counters of a round trip, after which feedback is due.
 const ROUND: u8 = 4;
-/// The round-trip time while the counters have not told one yet; Fairwave's choice, as RFC 4342
+/// The round-trip time while the counters have not given one yet; Fairwave's choice, as RFC 4342
 /// has none.
 const RTT_UNKNOWN: Duration = Duration::from_millis(200);
 /// Bytes of a count in a Dropped Packets option (RFC 5622, section 8.7).
@@ -25,17 +25,17 @@ const DROP_COUNT_LEN: usize = 3;
 /// The Dropped Packets option.
 pub(super) const DROPPED_PACKETS: u8 = 195;
 
-/// How a receiver behaves.
+/// Behaviour of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceiverConfig {
     /// The edition of TFRC to follow.
     pub profile: Profile,
-    /// What the interval before the first loss stands for, if it is not what the edition says.
+    /// Rate of the interval before the first loss, if it is not that of the edition.
     pub first_interval: Option<FirstInterval>,
     /// Whether to add Loss Event Rate options also where the other end does not ask for them by the
     /// feature Send Loss Event Rate (RFC 4342, section 8.4).
     pub send_loss_event_rate: bool,
-    /// What to do about handovers.
+    /// Remedies for handovers.
     pub remedies: Remedies,
 }
 

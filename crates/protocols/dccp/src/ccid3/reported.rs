@@ -1,5 +1,5 @@
-//! Loss intervals as feedback told them, and what the sender makes of them
-//! (RFC 4342, sections 6.1 and 8.6).
+//! Loss intervals as feedback reported them, and the sender's use of them (RFC 4342, sections 6.1
+//! and 8.6).
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ struct Interval {
     lossy: u64,
     /// Data packets in it.
     data: u64,
-    /// How many were lost or marked, if that was told.
+    /// Number of lost or marked packets, if that was reported.
     dropped: u64,
     /// The general discount factor when it began.
     folded: f64,
@@ -40,14 +40,14 @@ struct Interval {
 pub(super) struct Told<'a> {
     /// The greatest number that arrived.
     pub(super) ack: u64,
-    /// Packets up to that which are in no interval, and the intervals, newest first; `None` from a
-    /// receiver that tells none.
+    /// Number of packets that are in no interval yet, and the intervals, newest first; `None` from
+    /// a receiver that reports none.
     pub(super) intervals: Option<(u8, LossIntervals<'a>)>,
-    /// Three bytes an interval: how many packets were lost. Empty if not told.
+    /// Three bytes an interval: number of lost packets. Empty if not reported.
     pub(super) dropped: &'a [u8],
 }
 
-/// How to look at the intervals.
+/// Rules for the intervals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// The weights and the discounting.
@@ -77,12 +77,12 @@ impl Reported {
         Self { known: VecDeque::with_capacity(REMEMBERED + 1), events: 0 }
     }
 
-    /// How many loss events began so far.
+    /// Number of loss events so far.
     pub(super) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Takes a report and says whether it tells of a new loss event.
+    /// Takes a report and returns whether it has a new loss event.
     pub(super) fn take(&mut self, told: &Told<'_>, log: &Log, rules: &Rules) -> bool {
         let mut fresh = [Interval::default(); READ_MAX];
         let count = read(told, &mut fresh);

@@ -23,17 +23,17 @@ const SMALL_PACKET_HEADERS: f64 = 36.0;
 /// The smallest time between packets of TFRC-SP (RFC 4828, section 4.3).
 const SMALL_PACKET_SPACING: Duration = Duration::from_millis(10);
 
-/// What the segment size s is (RFC 4342, section 5.3).
+/// Segment size s (RFC 4342, section 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Segment {
     /// The mean payload of the packets sent, each new one weighing a tenth.
     #[default]
     Mean,
-    /// So many bytes, whatever is sent.
+    /// This number of bytes, whatever is sent.
     Fixed(f64),
 }
 
-/// How a sender behaves.
+/// Behaviour of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {
     /// The edition of TFRC to follow. The initial window is that of RFC 3390 in either.
@@ -49,7 +49,7 @@ pub struct SenderConfig {
     /// Whether a run of losses that took more than a round trip to send is several loss events,
     /// by the times the sender saved (RFC 4342, section 9.2). The receiver cannot know.
     pub split_gap_events: bool,
-    /// What to do about handovers.
+    /// Remedies for handovers.
     pub remedies: Remedies,
 }
 
@@ -81,11 +81,11 @@ pub struct Sender {
     mean_bytes: Option<f64>,
     /// X_recv of the last feedback, in bytes a second.
     receive_rate: Option<f64>,
-    /// Loss events that a receiver told of by its loss event rate alone.
+    /// Loss events that a receiver reported by its loss event rate alone.
     told_events: u64,
     /// Number of the packet that brought the newest feedback.
     newest_feedback: Option<Seq48>,
-    /// The greatest number that a Data Dropped option told of.
+    /// The greatest number that a Data Dropped option reported.
     dropped_up_to: u64,
     gap: Gap,
 }
@@ -101,7 +101,7 @@ struct Gap {
     seed: Option<f64>,
 }
 
-/// What the options of a packet say to this sender.
+/// Information of a packet's options for this sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Heard {
     elapsed: Option<Duration>,
@@ -174,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// Reads what concerns this sender; `newest` is the greatest number acknowledged.
+    /// Reads the options for this sender; `newest` is the greatest number acknowledged.
     fn hear(&mut self, options: &Options, ack: Seq48, newest: u64) -> Heard {
         let mut heard = Heard::default();
         let tens = |units: u32| Duration::from_micros(10 * u64::from(units));
@@ -211,7 +211,7 @@ impl Sender {
         dropped
     }
 
-    /// X_recv less what the other end could not take (RFC 4342, section 5.2).
+    /// X_recv less the rate that the other end could not take (RFC 4342, section 5.2).
     fn believed_rate(&self, heard: &Heard, x_in: f64) -> f64 {
         let mut x_drop = f64::INFINITY;
         if heard.slow {
@@ -249,7 +249,7 @@ impl Sender {
         rules
     }
 
-    /// The loss event rate of what was reported.
+    /// Returns the loss event rate of the reports.
     fn loss_event_rate(&mut self, now: Instant, x_recv: f64) -> f64 {
         if self.config.remedies.restart && self.gap.seed.is_none() {
             if self.reported.average(&self.rules(now)).is_some() {
@@ -270,8 +270,9 @@ impl Sender {
     }
 
     /// Takes feedback that is complete: elapsed time, receive rate and loss intervals (RFC 4342,
-    /// section 6). Linux's receiver tells neither elapsed time nor intervals, but the loss event
-    /// rate itself (section 8.5); how long it held feedback back is then part of the round trip.
+    /// section 6). Linux's receiver reports neither elapsed time nor intervals, but the loss event
+    /// rate itself (section 8.5); the time for which it held feedback back is then part of the
+    /// round trip.
     fn take(&mut self, now: Instant, told: &Told<'_>, heard: &Heard) {
         let unsaid = told.intervals.is_none().then_some(Duration::ZERO);
         let (Some(delay), Some(x_in)) = (heard.elapsed.or(unsaid), heard.x_recv) else { return };

@@ -16,12 +16,12 @@ pub(super) enum Packet {
     Ack { seq: Seq48, ack: Seq48, options: Options },
 }
 
-/// What the application sends.
+/// Data of the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// As much as it may.
     Greedy,
-    /// A packet every so often; what may not go waits.
+    /// A packet at this interval; packets that may not go wait.
     Every(Duration),
 }
 
@@ -120,7 +120,7 @@ impl Pair {
         }
     }
 
-    /// Sends what may go; when the next packet may.
+    /// Sends the packets that may go; returns the time of the next one.
     fn transmit(&mut self) -> Option<Instant> {
         while self.waiting > 0 {
             match ccid::Sender::permit(&mut self.sender, self.now, self.bytes) {

@@ -1,5 +1,4 @@
-//! Init Cookies (RFC 4340 section 8.1.4): what a listener would have to remember, sealed and
-//! given to the client.
+//! Init Cookies (RFC 4340 section 8.1.4): a listener's state, sealed and given to the client.
 //!
 //! A cookie holds the numbers of Request and Response and the negotiation options of the Request.
 //! The features are not in it: processing the same options again gives the same values.
@@ -17,7 +16,7 @@ const LIFETIME: Duration = Duration::from_secs(64);
 /// Bytes of options that fit a cookie: 253, less time, two numbers and the seal.
 const OPTIONS_MAX: usize = 253 - 8 - 8 - 8 - TAG_LEN;
 
-/// What a cookie says.
+/// Content of a cookie.
 struct Cookie {
     request: Seq48,
     response: Seq48,
@@ -122,7 +121,7 @@ impl<P: Payload> Connection<P> {
         })
     }
 
-    /// What else a cookie is good for: these ports and this service alone.
+    /// Scope of a cookie: these ports and this service alone.
     fn ports(&self, client: &Header) -> [u8; 8] {
         let [a, b] = client.source_port.to_be_bytes();
         let [c, d] = client.destination_port.to_be_bytes();

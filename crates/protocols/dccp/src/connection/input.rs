@@ -136,7 +136,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// What congestion control has to know of a packet.
+    /// Information of a packet for congestion control.
     fn tell_halves(&mut self, now: Instant, packet: &Packet<P>) {
         let header = &packet.header;
         let data = packet.payload.as_ref().filter(|_| header.kind.is_data_packet());
@@ -172,7 +172,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Keeps this end's Sequence Window at five times what is under way (RFC 4340 section 7.5.2).
+    /// Keeps this end's Sequence Window at five times the packets in flight (RFC 4340 section
+    /// 7.5.2).
     fn widen_window(&mut self) {
         let under_way = self.numbers.gss.distance(self.numbers.gar);
         let enough = under_way.saturating_mul(5).min(self.config.sequence_window_max);

@@ -1,4 +1,4 @@
-//! The connection: states (RFC 4340 section 8), the five verbs, and what they rest on.
+//! The connection: states (RFC 4340 section 8), the five verbs, and their foundations.
 
 mod closing;
 mod cookie;
@@ -22,17 +22,17 @@ use std::collections::VecDeque;
 
 /// Round-trip time where none is known (RFC 4340 section 3.4).
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
-/// Control packets that may wait; what would be more is answered when it is repeated.
+/// Control packets that may wait; further ones are answered when they are repeated.
 const CONTROL_MAX: usize = 16;
 
-/// A DCCP packet: header and options, what its datagram says of congestion, application data.
+/// A DCCP packet: header and options, its datagram's congestion mark, application data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<P> {
     /// The header.
     pub header: Header,
     /// The options.
     pub options: Options,
-    /// ECN field of the datagram around it: what to send it with, or what it had.
+    /// ECN field of the datagram around it: to send, or as received.
     pub ecn: Ecn,
     /// Application data; `None` differs from data of no bytes (RFC 4340 section 5.4).
     pub payload: Option<P>,
@@ -77,19 +77,19 @@ pub enum Input<P> {
     Listen,
     /// A packet arrived whose checksum and addresses are right.
     Packet(Packet<P>),
-    /// The application sends a datagram; [`Event::Unsent`] tells what never went out.
+    /// The application sends a datagram; [`Event::Unsent`] reports those that never went out.
     Send(P),
-    /// The application sends no more. What waits has [`Config::linger`] to go out.
+    /// The application sends no more. Waiting data has [`Config::linger`] to go out.
     Close,
     /// Drop the connection and reset the other end.
     Abort,
-    /// Whether the application has trouble to follow: the other end is told not to go faster.
+    /// Whether the application has trouble to follow: the other end is asked not to go faster.
     Slow(bool),
     /// A handover, which congestion control may heed.
     Handover(Handover),
 }
 
-/// What the connection tells the application and the trace.
+/// Events for the application and the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<P> {
     /// The handshake is complete.
@@ -133,9 +133,9 @@ pub enum Event<P> {
 pub struct Stats {
     /// State of the connection.
     pub state: State,
-    /// What the sender of this end knows, once its profile is agreed.
+    /// State of the sender of this end, once its profile is agreed.
     pub sender: Option<SenderStats>,
-    /// What the receiver of this end knows, once its profile is agreed.
+    /// State of the receiver of this end, once its profile is agreed.
     pub receiver: Option<ReceiverStats>,
     /// Datagrams that wait to be sent.
     pub queued: usize,
@@ -178,7 +178,7 @@ enum Control {
         code: ResetCode,
         data: [u8; 3],
     },
-    /// A packet with numbers of its own, for what is outside the connection.
+    /// Makes a packet with numbers of its own, for use outside the connection.
     Stray(Header, Options),
 }
 
@@ -201,14 +201,14 @@ pub struct Connection<P: Payload> {
     /// The next Request, Close or the like, and how long to wait after it.
     retry_at: Option<Instant>,
     retry_after: Duration,
-    /// What the retry timer repeats is to be sent now.
+    /// The retry timer's packet is to be sent now.
     retry: bool,
     /// Time at which the present state has lasted too long.
     give_up_at: Option<Instant>,
     time_wait: Option<Instant>,
     /// The application closes: until when its data may go out.
     close_by: Option<Instant>,
-    /// When congestion control lets the next datagram go.
+    /// Returns the time at which congestion control lets the next datagram go.
     pace: Option<Instant>,
     /// A clock to return, and when it came.
     echo: Option<(u32, Instant)>,
@@ -265,7 +265,7 @@ impl<P: Payload> Connection<P> {
         self.state
     }
 
-    /// What it was configured with; a listener learns the other end's port here.
+    /// Its configuration; a listener learns the other end's port here.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -337,7 +337,7 @@ impl<P: Payload> Connection<P> {
         self.events.push_back(Event::Unsent { payload, why });
     }
 
-    /// Drops what has waited too long.
+    /// Drops data that has waited too long.
     fn expire_queue(&mut self, now: Instant) {
         while let Some(old) = self.queue.pop_old(now) {
             self.unsent(old, Unsent::TooOld);
@@ -359,7 +359,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Sets the retry timer for the next try of what has just been sent.
+    /// Sets the retry timer for the next try of the packet just sent.
     fn arm_retry(&mut self, now: Instant) {
         self.retry = false;
         self.retry_at = Some(now + self.retry_after);

@@ -34,7 +34,7 @@ impl<P: Payload> Connection<P> {
         self.state = State::Listen;
     }
 
-    /// The features with what the configuration wants of them.
+    /// Features with the wishes of the configuration.
     pub(super) fn own_features(&self, is_server: bool) -> Features {
         use Feature as F;
         use Side::{Local, Remote};
@@ -80,7 +80,7 @@ impl<P: Payload> Connection<P> {
         features
     }
 
-    /// RFC 4340 section 8.5, step 3. True if the packet goes on to the steps of RESPOND.
+    /// RFC 4340 section 8.5, step 3. True if the packet continues to the steps of RESPOND.
     pub(super) fn on_listening(&mut self, now: Instant, packet: &Packet<P>) -> bool {
         let header = packet.header;
         let service = match header.kind {
@@ -111,7 +111,7 @@ impl<P: Payload> Connection<P> {
         self.give_up_at = Some(now + self.config.max_segment_lifetime * 4);
     }
 
-    /// RFC 4340 section 8.5, step 4. True if the packet goes on.
+    /// RFC 4340 section 8.5, step 4. True if the packet continues.
     pub(super) fn on_request_sent(&mut self, packet: &Packet<P>) -> bool {
         let header = packet.header;
         let answers = matches!(header.kind, Kind::Response { .. } | Kind::Reset { .. })

@@ -1,4 +1,4 @@
-//! Options of packets: what arrives is heeded (RFC 4340 section 5.8), what is due is added.
+//! Options of packets: reads those that arrive (RFC 4340 section 5.8), adds those that are due.
 
 use super::{Connection, Packet, State};
 use crate::features::{Carrier, Failure, Feature, Features, Received};
@@ -98,7 +98,7 @@ impl<P: Payload> Connection<P> {
         stated.is_some_and(|stated| payload.crc32c().is_some_and(|crc| crc != stated))
     }
 
-    /// What the values of features in force mean for this end.
+    /// Effects of the feature values in force on this end.
     pub(super) fn apply_features(&mut self, now: Instant) {
         self.numbers.window_here = self.features.value(Side::Local, Feature::SequenceWindow);
         self.numbers.window_there = self.features.value(Side::Remote, Feature::SequenceWindow);

@@ -1,5 +1,4 @@
-//! What goes out: control packets first, then data as congestion control lets them, then
-//! acknowledgements.
+//! Output: control packets first, then data as congestion control lets them, then acknowledgements.
 
 use super::{Connection, Control, Packet, State};
 use crate::Payload;
@@ -34,7 +33,7 @@ impl<P: Payload> Connection<P> {
         due.then(|| self.emit(now, Kind::Ack { ack: self.numbers.gsr }, None))
     }
 
-    /// What the retry timer repeats.
+    /// Packet of the retry timer.
     fn repeated(&mut self, now: Instant) -> Option<Packet<P>> {
         let ack = self.numbers.gsr;
         let kind = match self.state {
@@ -164,7 +163,7 @@ impl<P: Payload> Connection<P> {
         if self.config.ecn && known && !incapable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// What has to be remembered of a packet sent.
+    /// Memory of a packet sent.
     fn note_sent(&mut self, now: Instant, packet: &Packet<P>) {
         let kind = packet.header.kind;
         self.ndp_run = if kind.is_data_packet() { 0 } else { self.ndp_run + 1 };

@@ -1,10 +1,10 @@
-//! The average loss interval (RFC 5348, sections 5.4 and 5.5): recent intervals weigh most, and
-//! a long interval without loss makes the older ones weigh less.
+//! The average loss interval (RFC 5348, sections 5.4 and 5.5): recent intervals have the largest
+//! weights, and a long interval without loss lowers the weights of the older ones.
 
 #[cfg(test)]
 mod tests;
 
-/// The most closed loss intervals that are averaged, n of RFC 5348, section 5.4.
+/// Maximum number of closed loss intervals that are averaged, n of RFC 5348, section 5.4.
 pub const N: usize = 8;
 
 /// A loss interval as it is averaged.
@@ -16,7 +16,7 @@ pub struct Weighed {
     pub discount: f64,
 }
 
-/// How to average.
+/// Parameters of the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Method {
     /// The closed intervals that count, n, at most [`N`].
@@ -31,7 +31,7 @@ impl Default for Method {
     }
 }
 
-/// What [`average`] found.
+/// Result of [`average`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Average {
     /// The average loss interval, 1/p, in packets.

@@ -29,9 +29,9 @@ fn f(p: f64) -> f64 {
     (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)
 }
 
-/// The loss event rate at which [`throughput`] is within 5 % of `x` bytes a second (RFC 5348,
-/// section 6.3.1). Found by bisection, much closer than the RFC asks. A rate below the least the
-/// equation gives has a loss event rate of 1, one without bound has 0.
+/// Returns the loss event rate at which [`throughput`] is within 5 % of `x` bytes a second (RFC
+/// 5348, section 6.3.1). Found by bisection, much closer than the RFC asks. A rate below the
+/// equation's minimum has a loss event rate of 1, one without bound has 0.
 pub fn loss_rate_for(s: f64, r: f64, x: f64) -> f64 {
     let wanted = s / (r * x);
     if wanted.is_nan() || wanted >= f(P_MAX) {

@@ -20,14 +20,14 @@ pub use facts::{Arrival, LossInterval, NDUPACK, Rule};
 use fairwave_units::{Duration, Instant};
 use holes::{Hole, Holes, State};
 
-/// What an arrival changed.
+/// Change by an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// A loss event began.
     pub began: bool,
     /// It is the first one: [`History::seed`] waits to be called.
     pub first: bool,
-    /// A late packet filled a hole that had been lost: the events were told anew.
+    /// A late packet filled a hole that had been lost: the events were computed anew.
     pub filled: bool,
     /// The packet came before, or too late for anybody to remember.
     pub old: bool,
@@ -44,7 +44,7 @@ pub struct Blind {
     pub through: Option<u64>,
 }
 
-/// How to look at the intervals.
+/// Rules for the intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct View {
     /// The weights.
@@ -126,13 +126,13 @@ impl History {
         self.highest.map(|arrival| arrival.seq)
     }
 
-    /// How many loss events there have been, less those that late packets undid.
+    /// Returns the number of loss events, less those that late packets undid.
     pub fn events_so_far(&self) -> u64 {
         self.events.told()
     }
 
-    /// How many of the latest packets are part of no loss interval yet, at most [`NDUPACK`]: they
-    /// may be holes or not (Skip Length of RFC 4342, section 8.6.1).
+    /// Returns the number of the latest packets that are part of no loss interval yet, at most
+    /// [`NDUPACK`]: they may be holes or not (Skip Length of RFC 4342, section 8.6.1).
     pub fn skip(&self) -> u64 {
         let Some(highest) = self.highest else { return 0 };
         let pending = self.holes.first_pending();
@@ -211,7 +211,7 @@ impl History {
         Change { filled, ..Change::default() }
     }
 
-    /// Tells events anew from the one that `seq` was a part of.
+    /// Computes events anew from the one that `seq` was a part of.
     fn tell_again(&mut self, seq: u64, rtt: Duration) {
         let from = match self.events.start_at_or_before(seq) {
             Some(from) => from,
@@ -229,7 +229,7 @@ impl History {
         self.events.settle();
     }
 
-    /// Makes lost what is missing for long enough.
+    /// Declares lost the packets that have been missing for long enough.
     fn declare(&mut self, arrival: Arrival, rtt: Duration) {
         if !arrival.data {
             self.events.set_apart(1);

@@ -5,7 +5,7 @@ use fairwave_units::{Duration, Instant};
 /// Reports that are remembered; more within a round trip make the time measured shorter.
 const REMEMBERED: usize = 8;
 
-/// Bytes received, and what was received by the last reports.
+/// Bytes received, and the bytes received by the last reports.
 ///
 /// The rate is measured over the time since the last report that is at least a round trip ago, as
 /// the RFC allows for ease of implementation: nothing is kept of each packet.

@@ -44,7 +44,7 @@ impl Pacer {
         self.last = self.last.map(|last| last.max(now));
     }
 
-    /// How early a packet may go: min(t_ipi, t_gran, R)/2.
+    /// Returns the time by which a packet may be early: min(t_ipi, t_gran, R)/2.
     fn t_delta(&self, t_ipi: Duration, rtt: Duration) -> Duration {
         t_ipi.min(self.granularity).min(rtt) / 2
     }
@@ -61,8 +61,8 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
-    /// The example of section 8.3: 10 packets a round trip of 100 ms, t_gran 10 ms. The text
-    /// prints 1 ms and 0.5 ms for what its formulas make 10 ms and 5 ms; the formulas count.
+    /// The example of section 8.3: 10 packets a round trip of 100 ms, t_gran 10 ms. The text prints
+    /// 1 ms and 0.5 ms where its formulas give 10 ms and 5 ms; the formulas count.
     #[test]
     fn a_packet_goes_half_a_granule_early() {
         let mut pacer = Pacer::new(Duration::from_millis(10), Duration::ZERO);

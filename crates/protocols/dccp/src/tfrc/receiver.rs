@@ -10,7 +10,7 @@ use super::remedy::SENSITIVE_ROUNDS;
 use super::{Meter, Profile, Remedies, Sensitivity};
 use fairwave_units::{Duration, Instant};
 
-/// How a receiver behaves.
+/// Behaviour of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverConfig {
     /// The edition to follow.
@@ -19,7 +19,7 @@ pub struct ReceiverConfig {
     pub discounting: bool,
     /// The segment size s of the sender in bytes.
     pub segment_bytes: f64,
-    /// What to do about handovers.
+    /// Remedies for handovers.
     pub remedies: Remedies,
 }
 
@@ -55,7 +55,7 @@ pub struct Data {
 pub struct Feedback {
     /// Time at which the newest packet was sent, t_recvdata.
     pub sent: Instant,
-    /// How long ago that arrived, t_delay.
+    /// Time since that arrived, t_delay.
     pub delay: Duration,
     /// The receive rate X_recv in bytes a second.
     pub x_recv: f64,
@@ -149,7 +149,7 @@ impl Receiver {
         Some(Feedback { sent: newest.sent, delay: now.since(arrived), x_recv, p: self.p })
     }
 
-    /// When to [`Receiver::wake`]: the feedback timer.
+    /// Returns the time to [`Receiver::wake`]: the feedback timer.
     pub fn deadline(&self) -> Option<Instant> {
         self.timer
     }
@@ -201,7 +201,7 @@ impl Receiver {
         self.newest = Some((data, now));
     }
 
-    /// Whether what changed wants feedback before the timer (RFC 5348, section 6.1).
+    /// Returns whether the change wants feedback before the timer (RFC 5348, section 6.1).
     fn judge(&mut self, now: Instant, change: Change) {
         if change.first {
             self.seed(now);
@@ -213,8 +213,8 @@ impl Receiver {
         self.due |= self.missed;
     }
 
-    /// The interval before the first loss: what the equation makes of the largest rate reported
-    /// (RFC 5348, section 6.3.1), or of the rate now (RFC 3448).
+    /// Returns the interval before the first loss: by the equation from the largest rate reported
+    /// (RFC 5348, section 6.3.1), or from the rate now (RFC 3448).
     fn seed(&mut self, now: Instant) {
         let (s, rtt) = (self.config.segment_bytes, self.rtt.as_secs_f64().max(1e-6));
         let target = match (self.config.profile, self.target > 0.0) {

@@ -1,20 +1,20 @@
-//! What a transport may do about a handover it is told of.
+//! Remedies of a transport for a handover that it is notified of.
 //!
-//! Otsuka, Tamura and Ishihara (section 4.5) propose four remedies and define none; what follows
-//! is Fairwave's definition of theirs, and one more. D, dropping old packets from the transmit
-//! queue, belongs to the queue.
+//! Otsuka, Tamura and Ishihara (section 4.5) propose four remedies and define none; these are
+//! Fairwave's definitions of theirs, and one more. D, dropping old packets from the transmit queue,
+//! belongs to the queue.
 
-/// Which remedies a half-connection uses. Without any it does not care to hear of handovers.
+/// Remedies of a half-connection. Without any it ignores handovers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Remedies {
-    /// A: before the handover the rate goes down to what is known to be free at the new access
-    /// point, and after it begins there, whatever the nofeedback timer made of it meanwhile.
+    /// A: before the handover the rate goes down to the rate known to be free at the new access
+    /// point, and after it begins there, whatever the nofeedback timer did meanwhile.
     pub set_ahead: bool,
     /// B: observations from before and during the handover are left out. Losses of packets sent
-    /// from one round trip before its start to its end begin no loss event and their sequence
+    /// from one round trip before its start until its end begin no loss event and their sequence
     /// space is in no loss interval. Of packets that waited through it, the round-trip time counts
-    /// from its end, and the first such time replaces what was known. Receive rates of before and
-    /// the first one after, which has the silence in it, do not count. The nofeedback timer stands
+    /// from its end, and the first such time replaces the estimate. Receive rates of before and the
+    /// first one after, which has the silence in it, do not count. The nofeedback timer stands
     /// still, for t_mbi = 64 s at most.
     pub leave_out: bool,
     /// C: for five round trips after the handover new observations weigh more.
@@ -24,11 +24,11 @@ pub struct Remedies {
     pub restart: bool,
 }
 
-/// How remedy C makes loss intervals forget; the filter of the round-trip time goes from q = 0.9
-/// to 0.5 in both.
+/// Forgetting of loss intervals by remedy C; the filter of the round-trip time goes from q = 0.9 to
+/// 0.5 in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sensitivity {
-    /// Only so many closed loss intervals count, 2 to 4.
+    /// Only this number of closed loss intervals counts, 2 to 4.
     Intervals(usize),
     /// Intervals from before the handover count by this factor, 0.25.
     Discount(f64),
@@ -48,5 +48,5 @@ impl Remedies {
 
 /// The filter constant q of remedy C.
 pub(super) const SENSITIVE_Q: f64 = 0.5;
-/// How many round trips remedy C lasts.
+/// Duration of remedy C in round trips.
 pub(super) const SENSITIVE_ROUNDS: u64 = 5;

@@ -21,18 +21,18 @@ const FIRST_TIMER: Duration = Duration::from_secs(2);
 /// The smallest round-trip time to compute with: the equation has none for zero.
 const LEAST_RTT: f64 = 1e-6;
 
-/// What feedback says.
+/// Content of feedback.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// Time at which the newest packet it knows of was sent, t_recvdata.
     pub sent: Instant,
-    /// How long the receiver kept it, t_delay.
+    /// Time for which the receiver kept it, t_delay.
     pub delay: Duration,
     /// The receive rate X_recv in bytes a second.
     pub x_recv: f64,
     /// The loss event rate p.
     pub p: f64,
-    /// Whether it tells of a loss event that earlier feedback did not.
+    /// Whether it reports a loss event that earlier feedback did not.
     pub new_loss: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Sender {
     had_feedback: bool,
     /// A packet has gone.
     began: bool,
-    /// The next round-trip time replaces what is known (B, E).
+    /// The next round-trip time replaces the estimate (B, E).
     rtt_is_old: bool,
     /// No packet has gone since the nofeedback timer was set.
     idle: bool,
@@ -65,7 +65,7 @@ pub struct Sender {
     handover: Handover,
 }
 
-/// What a sender knows of handovers.
+/// A sender's knowledge of handovers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handover {
     under_way: bool,
@@ -177,12 +177,13 @@ impl Sender {
         }
     }
 
-    /// When to [`Sender::wake`]: the nofeedback timer.
+    /// Returns the time to [`Sender::wake`]: the nofeedback timer.
     pub fn deadline(&self) -> Option<Instant> {
         self.timer
     }
 
-    /// How often the nofeedback timer expired because feedback was missing, or lowered the rate.
+    /// Number of times that the nofeedback timer expired because feedback was missing, or lowered
+    /// the rate.
     pub fn timeouts(&self) -> u64 {
         self.timeouts
     }
@@ -236,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// A handover begins; `free` is what is known to be free at the new access point, in bytes a
+    /// A handover begins; `free` is the rate known to be free at the new access point, in bytes a
     /// second (remedy A).
     pub fn handover_started(&mut self, now: Instant, free: Option<f64>) {
         self.handover = Handover {
@@ -277,7 +278,7 @@ impl Sender {
         }
     }
 
-    /// Remedy A: what is free, but not more than before.
+    /// Remedy A: the free rate, but not more than before.
     fn set_ahead(&mut self, now: Instant) {
         if let Some(free) = self.handover.free.filter(|_| self.config.remedies.set_ahead) {
             self.x = free.min(self.handover.rate_before).max(self.least_rate());
@@ -291,7 +292,7 @@ impl Sender {
         self.handover.sensitive_until.is_some_and(|until| now < until)
     }
 
-    /// Remedy E: what a new connection knows, but the last round-trip time to begin with.
+    /// Remedy E: the state of a new connection, but with the last round-trip time.
     fn forget(&mut self, now: Instant) {
         self.p = 0.0;
         self.set = ReceiveSet::only(now, f64::INFINITY);
@@ -334,7 +335,7 @@ impl Sender {
         from_before || first
     }
 
-    /// Limits the rate by what is received: step (4) of section 4.3.
+    /// Limits the rate by the receive rate: step (4) of section 4.3.
     fn limit(&mut self, now: Instant, x_recv: f64, data_limited: bool, increased: bool) {
         // The first feedback tells of one packet, and so of no rate yet. Where the handshake took
         // long, what the set began with is old by then; it is meant for two round trips from here.
@@ -461,7 +462,8 @@ impl Sender {
 }
 
 impl Handover {
-    /// Whether a packet was sent before the handover; before its end if its start was not told.
+    /// Returns whether a packet was sent before the handover; before its end if its start is
+    /// unknown.
     fn is_from_before(self, sent: Instant) -> bool {
         self.ended.is_some_and(|ended| sent < self.started.unwrap_or(ended))
     }

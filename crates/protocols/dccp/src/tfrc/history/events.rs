@@ -54,7 +54,7 @@ pub(super) struct Events {
     told: u64,
     recent: [Recent; RECENT],
     recent_next: usize,
-    /// What undone events had set apart, oldest first, and how much of it was given back.
+    /// Packets that undone events had set apart, oldest first, and the number of those given back.
     undone: [u64; REMEMBERED],
     undone_len: usize,
     given: usize,
@@ -205,7 +205,8 @@ impl Events {
         }
     }
 
-    /// Takes out of the open interval what arrived apart since `start`, where the next begins.
+    /// Takes out of the open interval the packets that arrived apart since `start`, where the next
+    /// begins.
     fn move_apart(&mut self, start: u64) -> u64 {
         let moved = self.recent.iter().filter(|a| a.apart && a.seq >= start).count() as u64;
         if let Some(event) = self.all.back_mut() {
@@ -238,14 +239,15 @@ impl Events {
         self.told -= self.undone_len as u64;
     }
 
-    /// What the undone event in the place of a new one had set apart.
+    /// Packets that the undone event in the place of a new one had set apart.
     fn give_back(&mut self) -> u64 {
         let apart = self.undone[..self.undone_len].get(self.given).copied();
         self.given += usize::from(apart.is_some());
         apart.unwrap_or(0)
     }
 
-    /// Ends telling anew: what undone events had set apart and nobody took goes to the newest.
+    /// Ends the computation: packets set apart by undone events that no event took go to the
+    /// newest.
     pub(super) fn settle(&mut self) {
         let rest = self.undone[self.given..self.undone_len].iter().sum();
         self.undone_len = 0;
@@ -283,8 +285,8 @@ impl Events {
         count
     }
 
-    /// The factor that interval `i + 1` has beyond interval `i`: what was folded when interval
-    /// `i - 1` began.
+    /// The factor of interval `i + 1` beyond interval `i`: the discount folded when interval `i -
+    /// 1` began.
     fn folded_after(&self, i: usize) -> f64 {
         self.all[self.all.len() - i].folded
     }
@@ -337,7 +339,7 @@ fn skip_what_will_be_forgotten(hole: &Hole, next: u64, rtt: Duration) -> u64 {
     next + events.saturating_sub(2 * REMEMBERED as u64) * stride
 }
 
-/// How far counter `a` is ahead of `b`, modulo 16.
+/// Returns the lead of counter `a` over `b`, modulo 16.
 fn ahead(a: u8, b: u8) -> u8 {
     a.wrapping_sub(b) & 0xf
 }

@@ -1,11 +1,12 @@
-//! What the history is told, by which rule it judges, and the intervals that it tells.
+//! Inputs of the history, its rule, and the resulting intervals.
 
 use fairwave_units::Instant;
 
-/// How many packets with higher numbers make a missing packet a lost one (RFC 5348, section 5.1).
+/// Number of packets with higher numbers that make a missing packet a lost one (RFC 5348, section
+/// 5.1).
 pub const NDUPACK: u8 = 3;
 
-/// What tells loss events apart.
+/// Separation of loss events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// Nominal times of arrival, interpolated: more than a round trip after the event's first
@@ -39,8 +40,8 @@ pub struct LossInterval {
     pub lossless: u64,
     /// Packets from the first to the last lost one of its event; 0 for the first interval.
     pub lossy: u64,
-    /// Its length in data packets, what p is computed from.
+    /// Its length in data packets, from which p is computed.
     pub data: u64,
-    /// How many were lost or marked (RFC 5622, the Dropped Packets option).
+    /// Number of lost or marked packets (RFC 5622, the Dropped Packets option).
     pub dropped: u64,
 }

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 /// comes after this many further holes stays lost.
 const REMEMBERED: usize = 64;
 
-/// What is thought of a hole.
+/// State of a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// So many packets with higher numbers arrived.
+    /// This number of packets with higher numbers arrived.
     Missing(u8),
     /// Its packets are lost, or marked.
     Lost,
@@ -130,7 +130,7 @@ impl Holes {
         }
     }
 
-    /// Makes what is missing below `seq` overdue, as a mark does (RFC 5348, section 5.1).
+    /// Makes the missing packets below `seq` overdue, as a mark does (RFC 5348, section 5.1).
     pub(super) fn give_up_below(&mut self, seq: u64) {
         for hole in self.all.iter_mut().rev().filter(|hole| hole.last < seq) {
             if let State::Missing(higher) = &mut hole.state {
@@ -146,7 +146,7 @@ impl Holes {
         overdue.filter(|hole| hole.is_overdue()).last()
     }
 
-    /// Takes `arrival` out of the hole it belongs to and says what was thought of that.
+    /// Takes `arrival` out of the hole it belongs to and returns the state of that.
     pub(super) fn fill(&mut self, arrival: Arrival) -> Option<State> {
         let at = self.all.partition_point(|hole| hole.last < arrival.seq);
         let hole = *self.all.get(at)?;

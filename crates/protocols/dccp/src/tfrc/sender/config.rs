@@ -1,9 +1,9 @@
-//! How a sender behaves.
+//! Behaviour of a sender.
 
 use crate::tfrc::{Profile, Remedies};
 use fairwave_units::Duration;
 
-/// How much may be sent in the first round trip.
+/// Maximum amount in the first round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InitialWindow {
     /// min(4 MSS, max(2 MSS, 4380 bytes)), of RFC 3390: RFC 5348, section 4.2, and CCID 3 in any
@@ -14,14 +14,14 @@ pub enum InitialWindow {
     OnePacket,
 }
 
-/// How a sender behaves.
+/// Behaviour of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {
     /// The edition to follow.
     pub profile: Profile,
     /// The segment size s in bytes, without headers (RFC 5348, section 4.1).
     pub segment_bytes: f64,
-    /// What may be sent at first.
+    /// Maximum at first.
     pub initial: InitialWindow,
     /// The filter constant q of the round-trip time.
     pub q: f64,
@@ -36,7 +36,7 @@ pub struct SenderConfig {
     /// Bytes of headers that the rate has to pay for besides the segment, for TFRC-SP (RFC 4828,
     /// section 4.2): of an allowed rate X the part s/(s + H) remains. `None` scales nothing.
     pub headers: Option<Headers>,
-    /// What to do about handovers.
+    /// Remedies for handovers.
     pub remedies: Remedies,
 }
 
