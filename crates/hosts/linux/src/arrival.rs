@@ -1,4 +1,5 @@
-//! When datagrams arrived: the kernel stamps them by the wall clock, which may be set meanwhile.
+//! Arrival times of datagrams: the kernel stamps them by the wall clock, which may be set
+//! meanwhile.
 
 use crate::clock;
 use fairwave_units::{Duration, Instant};
@@ -23,7 +24,7 @@ pub struct Taken {
     pub dropped: Option<u32>,
 }
 
-/// Memory for what the kernel tells beside a datagram.
+/// Memory for the kernel's control messages beside a datagram.
 #[derive(Debug)]
 pub struct Beside(Vec<u8>);
 
@@ -36,8 +37,8 @@ impl Default for Beside {
 /// Takes a datagram from a socket that has `SO_TIMESTAMPNS`; `None` if there is none.
 ///
 /// # Errors
-/// What became of an earlier datagram of this socket, such as that its port is closed. There may be
-/// more to take.
+/// Error of an earlier datagram of this socket, such as that its port is closed. There may be more
+/// to take.
 pub fn receive(
     socket: &impl AsFd,
     buffer: &mut [u8],
@@ -70,7 +71,7 @@ pub fn arrival(now: Instant, waited: Duration, not_before: Instant) -> Instant {
     Instant::from_nanos(now.as_nanos().saturating_sub(waited.as_nanos())).max(not_before)
 }
 
-/// How long before `wall_ns` the kernel's stamp was set. A wall clock that was set back puts the
+/// Returns the age of the kernel's stamp at `wall_ns`. A wall clock that was set back puts the
 /// stamp into the future: the datagram then counts as just arrived.
 fn since(stamp: &TimeSpec, wall_ns: u64) -> Duration {
     let stamp_ns = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;

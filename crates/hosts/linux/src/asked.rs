@@ -1,4 +1,4 @@
-//! What a kernel is to be asked for, so that it tells the same settings again.
+//! Requests to a kernel for the settings that it reported.
 //!
 //! Most qdiscs tell their settings as they take them. CoDel keeps its times in units of 1024 ns and
 //! tells them in whole microseconds, rounded down both times: asked for what it tells, 4.999 ms for
@@ -11,13 +11,13 @@ use netlink_packet_core::NlaBuffer;
 /// Attributes of times in microseconds: target, interval and threshold of ECN.
 const CODEL: [u16; 3] = [1, 3, 5];
 const FQ_CODEL: [u16; 3] = [1, 3, 7];
-/// Where limit and flows stand in `struct tc_sfq_qopt`.
+/// Offsets of limit and flows in `struct tc_sfq_qopt`.
 const SFQ_LIMIT: usize = 8;
 const SFQ_FLOWS: usize = 16;
 /// The limit that SFQ has where none is asked for (`SFQ_MAX_DEPTH`).
 const SFQ_DEFAULT: u32 = 127;
 
-/// The options to make a qdisc of this kind with that tells these.
+/// Returns the options for a qdisc of this kind that reports these.
 pub(crate) fn asked(kind: &str, told: &[u8]) -> Vec<u8> {
     let mut options = told.to_vec();
     match kind {
@@ -34,7 +34,7 @@ pub(crate) fn asked(kind: &str, told: &[u8]) -> Vec<u8> {
     options
 }
 
-/// Sets times in a list of attributes to what is to be asked for.
+/// Sets times in a list of attributes to the values to ask for.
 fn set_times(options: &mut [u8], times: [u16; 3]) {
     let mut at = 0;
     while let Some(rest) = options.get_mut(at..)
@@ -49,12 +49,12 @@ fn set_times(options: &mut [u8], times: [u16; 3]) {
     }
 }
 
-/// The microseconds that CoDel has to be asked for to tell these.
+/// Returns the microseconds to ask CoDel for so that it reports these.
 fn asked_us(told: u32) -> u32 {
     if told_us(told) == told { told } else { told.saturating_add(1) }
 }
 
-/// What CoDel tells of a time that it was asked for.
+/// Returns CoDel's report of a time that it was asked for.
 fn told_us(asked: u32) -> u32 {
     let kept = (u64::from(asked) * 1000) >> 10;
     ((kept << 10) / 1000) as u32

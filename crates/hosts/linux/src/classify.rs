@@ -13,13 +13,13 @@ use netlink_packet_route::tc::{
 use std::net::IpAddr;
 
 const BUCKETS: u32 = 256;
-/// Filters that a station may have where traffic is told apart: a power of two.
+/// Filters that a station may have where traffic is classified: a power of two.
 const ROW: u32 = 16;
 /// `ETH_P_IP` and `ETH_P_IPV6`.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 
-/// A kind of traffic to a station. What is none of these is the rest.
+/// A kind of traffic to a station. All other traffic is the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Traffic {
     /// DSCP EF, VOICE-ADMIT, CS6 and CS7 (RFC 8325 section 4.3, user priorities 6 and 7).
@@ -28,7 +28,7 @@ pub enum Traffic {
     Video,
     /// DSCP CS1 and LE (user priority 1).
     Background,
-    /// What is carried by TCP, of other DSCPs.
+    /// Traffic of TCP with other DSCPs.
     Tcp,
 }
 
@@ -66,7 +66,7 @@ impl Traffic {
     }
 }
 
-/// What a packet of some kind has in its IP header.
+/// Pattern in the IP header of a packet of some kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// Bits of the octet that has the DSCP in its upper six (RFC 2474 section 3).
@@ -95,7 +95,7 @@ impl Pattern {
     }
 }
 
-/// By what frames to a station are known.
+/// Addresses of frames to a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
     Link([u8; 6]),
@@ -118,7 +118,7 @@ impl Table {
         (self as u32) << 20
     }
 
-    /// What frames it looks at.
+    /// Frames that it looks at.
     const fn protocol(self) -> u32 {
         match self {
             Self::Ipv4 => IPV4.to_be() as u32,
@@ -127,7 +127,7 @@ impl Table {
         }
     }
 
-    /// Where the word is that ends with the last byte of the address.
+    /// Offset of the word that ends with the last byte of the address.
     const fn last_word(self) -> i16 {
         match self {
             Self::Ipv4 => 16,
@@ -149,7 +149,7 @@ impl Table {
         self.filter(index, self.handle(), vec![TcFilterU32Option::Divisor(BUCKETS)])
     }
 
-    /// What leads every frame to its bucket, by the lowest byte of that word.
+    /// Filters that lead every frame to its bucket, by the lowest byte of that word.
     fn hashing(self, index: u32) -> TcMessage {
         let mut selector = matching(vec![key(0, 0, 0)]);
         selector.hoff = self.last_word();
@@ -191,7 +191,8 @@ impl Destination {
         self.table().handle() | u32::from(last) << 12
     }
 
-    /// The words that tell a packet of this pattern, in each version of IP that can reach it.
+    /// Returns the words that match a packet of this pattern, in each version of IP that can reach
+    /// it.
     fn patterns(self, pattern: Pattern) -> Vec<Vec<TcU32Key>> {
         // The EtherType is in the last two bytes before the network header.
         let typed = |number: u16, own: TcU32Key| vec![key(0xffff, u32::from(number), -4), own];
@@ -241,7 +242,7 @@ impl Row<'_> {
         self.destination.bucket() | (u32::from(self.number) * row + at as u32 + 1)
     }
 
-    /// What leads frames to a station into its classes.
+    /// Filters that lead frames to a station into its classes.
     pub(crate) fn add(&self, index: u32) -> Vec<TcMessage> {
         let filter = |(at, (keys, minor)): (usize, (Vec<TcU32Key>, u16))| {
             let mut selector = matching(keys);
@@ -264,13 +265,13 @@ impl Row<'_> {
     }
 }
 
-/// Maximum number of stations, by whether traffic is told apart.
+/// Maximum number of stations, by whether traffic is classified.
 pub(crate) const fn most(traffic: &[Traffic]) -> usize {
     if traffic.is_empty() { 0xf00 } else { 0xff0 / ROW as usize }
 }
 
-/// The tables, and before them what leads frames of one EtherType into a class, whichever station
-/// they are for.
+/// The tables, and before them the filter that leads frames of one EtherType into a class,
+/// whichever station they are for.
 pub(crate) fn set_up(index: u32, urgent: u16, minor: u16) -> Vec<TcMessage> {
     let tables = [Table::Ipv4, Table::Ipv6, Table::Link];
     let mut all: Vec<TcMessage> = tables.iter().map(|table| table.make(index)).collect();

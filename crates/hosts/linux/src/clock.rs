@@ -23,8 +23,8 @@ impl Clock {
         self.at(read(ClockId::Monotonic))
     }
 
-    /// A reading of `CLOCK_MONOTONIC` in nanoseconds, as others take it, by this clock. Zero for
-    /// what lies before its zero.
+    /// Returns a reading of `CLOCK_MONOTONIC` in nanoseconds, as others take it, by this clock.
+    /// Zero for times before its zero.
     pub fn at(self, monotonic_ns: u64) -> Instant {
         Instant::from_nanos(monotonic_ns.saturating_sub(self.zero_ns))
     }
@@ -60,7 +60,7 @@ pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read(ClockId::ThreadCPUTime))
 }
 
-/// So many nanoseconds as the kernel takes them.
+/// Returns this number of nanoseconds as the kernel takes them.
 pub fn timespec(ns: u64) -> Timespec {
     let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
     Timespec { tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX), tv_nsec: rest as _ }

@@ -1,5 +1,5 @@
-//! What is asked of every frame that leaves an interface, before its qdisc: the egress hook of
-//! clsact, where a filter (u32) with the action mirred leads all frames to another interface.
+//! Filter of every frame that leaves an interface, before its qdisc: the egress hook of clsact,
+//! where a filter (u32) with the action mirred leads all frames to another interface.
 
 use crate::netlink::{DONE, ERROR, Netlink};
 use crate::tc::{ALL_PROTOCOLS, MAJOR, message};
@@ -75,7 +75,7 @@ impl Netlink {
         self.add_filter(redirection(index, to))
     }
 
-    /// Takes our filter away, and the hooks if nobody else uses them.
+    /// Takes our filter away, and the hooks if no other filter uses them.
     pub(crate) fn free_egress(&mut self, index: u32) -> io::Result<()> {
         if self.hooked(index)?.as_deref() != Some("clsact") {
             return Ok(());

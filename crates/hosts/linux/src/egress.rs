@@ -32,7 +32,7 @@ const AROUND: usize = 14 + 2 * 4;
 /// Bytes of the longest packet of IP that is left in one piece.
 const WHOLE: usize = 65_536;
 
-/// What becomes of data that a connection of TCP hands down in one piece, as it does where a card
+/// Treatment of data that a connection of TCP hands down in one piece, as it does where a card
 /// would cut it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pieces {
@@ -54,11 +54,12 @@ pub struct Egress {
     _keeper: Keeper,
 }
 
-/// Whether the kernel has what [`Egress`] needs: TAP devices, clsact, u32 and mirred. That is tried
-/// in a network namespace that nobody else sees; where those are refused, it counts as had.
+/// Returns whether the kernel has the parts that [`Egress`] needs: TAP devices, clsact, u32 and
+/// mirred. That is tried in a separate network namespace; where those are refused, it counts as
+/// had.
 ///
 /// # Errors
-/// What the kernel lacks, in its words.
+/// The missing part, in the kernel's words.
 pub fn may_lead_egress() -> io::Result<()> {
     let tried = std::thread::spawn(move || {
         if unshare(UnshareFlags::NEWNET).is_err() {
@@ -95,12 +96,12 @@ fn tap(netlink: &mut Netlink, pieces: Pieces) -> io::Result<(OwnedFd, u32)> {
 
 impl Egress {
     /// Leads the frames of an interface here, which go past its root qdisc from here on: if that is
-    /// one which somebody set, it has to be said that they may (`passes_by`).
+    /// not the kernel's default, the caller has to permit it (`passes_by`).
     ///
     /// # Errors
-    /// Where there is no such interface, it is no Ethernet's, somebody has set clsact or ingress
-    /// there, the kernel lacks something, or the user may not (CAP_NET_ADMIN, CAP_NET_RAW). Nothing
-    /// is left then.
+    /// If there is no such interface, it is no Ethernet's, another program has set clsact or
+    /// ingress there, the kernel lacks something, or the user may not (CAP_NET_ADMIN, CAP_NET_RAW).
+    /// Nothing is left then.
     pub fn open(
         interface: &str,
         pieces: Pieces,
@@ -151,10 +152,10 @@ impl Egress {
 
     /// Takes the next frame with its virtio header of
     /// [`VNET_HEADER_LENGTH`](crate::VNET_HEADER_LENGTH) bytes; returns the length of both, or
-    /// `None` where none waits. What does not fit is cut off. This does not block.
+    /// `None` where none waits. A frame that does not fit is cut. This does not block.
     ///
     /// # Errors
-    /// If somebody has deleted the TAP device.
+    /// If another program has deleted the TAP device.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match rustix::io::read(&self.tap, buffer) {
             Ok(length) => Ok(Some(length)),
@@ -192,10 +193,10 @@ impl AsFd for Egress {
     }
 }
 
-/// What stands in the way of leading an interface's frames through this program.
+/// Returns the obstacle to leading an interface's frames through this program.
 ///
 /// # Errors
-/// If there is no such interface, or the kernel does not tell.
+/// If there is no such interface, or the kernel does not answer.
 pub fn egress_obstacle(interface: &str) -> Result<Option<String>, Error> {
     let at = || Error::at(format!("interface `{interface}`"));
     let mut netlink = Netlink::open().map_err(at())?;

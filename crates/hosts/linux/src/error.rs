@@ -1,9 +1,9 @@
-//! What can go wrong, in words that name the node and the step.
+//! Errors, in words that name the node and the step.
 
 use std::fmt;
 use std::io;
 
-/// Why namespaces could not be built or used.
+/// Reason for which namespaces could not be built or used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The machine or the user lacks something.
@@ -15,9 +15,9 @@ pub enum Error {
     /// The kernel refused a step.
     #[error("{step}: {cause}")]
     Kernel {
-        /// What was tried, with the node's name.
+        /// The failed step, with the node's name.
         step: String,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         cause: io::Error,
     },
@@ -37,12 +37,12 @@ impl Error {
     }
 }
 
-/// What is missing, and how to get it.
+/// A missing part, and the way to get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
-    /// What is missing.
+    /// The missing part.
     pub what: String,
-    /// What to do about it.
+    /// Advice to get it.
     pub remedy: String,
 }
 

@@ -20,7 +20,7 @@ pub struct EtherSocket {
 /// The link address of an interface of the calling thread's network namespace.
 ///
 /// # Errors
-/// Where there is no such interface, or it has no link address.
+/// If there is no such interface, or it has no link address.
 pub fn link_address(interface: &str) -> Result<[u8; 6], Error> {
     let asked = || -> io::Result<[u8; 6]> {
         let mut netlink = Netlink::open()?;
@@ -34,7 +34,7 @@ impl EtherSocket {
     /// Opens a socket at an interface of the calling thread's network namespace.
     ///
     /// # Errors
-    /// Where there is no such interface, it has no link address, or the user may not (CAP_NET_RAW).
+    /// If there is no such interface, it has no link address, or the user may not (CAP_NET_RAW).
     pub fn open(interface: &str, ether_type: u16) -> Result<Self, Error> {
         let opened = || -> io::Result<Self> {
             let mut netlink = Netlink::open()?;
@@ -51,8 +51,8 @@ impl EtherSocket {
         self.address
     }
 
-    /// Reads one frame; returns its length, or `None` where none waits. What does not fit is cut
-    /// off, and so is what is longer than 190 bytes.
+    /// Reads one frame; returns its length, or `None` where none waits. A frame that does not fit
+    /// is cut, and so is one longer than 190 bytes.
     ///
     /// # Errors
     /// If the interface has been deleted.
@@ -103,7 +103,7 @@ mod tests {
     /// An EtherType for experiments (IEEE 802 clause 9.2.4).
     const ETHER_TYPE: u16 = 0x88b5;
 
-    /// Two sockets of a loopback interface that nobody else sees: the second hears the first.
+    /// Two sockets of a separate loopback interface: the second receives the first's frames.
     fn at_loopback(test: impl FnOnce(EtherSocket, EtherSocket) + Send) {
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED, this test needs a network namespace: run as root");

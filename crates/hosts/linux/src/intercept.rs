@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 /// machine do not meet.
 const MARK: u32 = 0x4657_0000;
 
-/// What is led to the proxy.
+/// Connections that are led to the proxy.
 #[derive(Debug, Clone, Default)]
 pub struct InterceptionPlan {
     /// Interfaces at which clients' packets arrive.
@@ -26,7 +26,7 @@ pub struct InterceptionPlan {
     pub server_ports: Vec<u16>,
     /// The port of the proxy's transparent sockets.
     pub port: u16,
-    /// How the keeper is started.
+    /// Command of the keeper.
     pub keeper: KeeperCommand,
 }
 
@@ -64,7 +64,7 @@ impl Interception {
     }
 }
 
-/// What the kernel takes as a name, and nftables does not read otherwise.
+/// Returns whether the kernel takes it as a name, and nftables does not read it otherwise.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     (1..16).contains(&name.len()) && name.bytes().all(is_plain)
@@ -107,7 +107,7 @@ fn enter(rules: &str) -> io::Result<()> {
     run(nft().args(["-f", "-"]), rules)
 }
 
-/// Runs a program; the error is what it says.
+/// Runs a program; the error is its output.
 fn run(command: &mut Command, input: &str) -> io::Result<()> {
     let mut child =
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {

@@ -1,9 +1,9 @@
 //! The keeper: a process that outlives a crash of the emulator just long enough to clean up.
 //!
-//! It is init (process 1) of the PID namespace of all programs. It reads a pipe whose other end
-//! the emulator holds. When the emulator exits, however it does, the pipe ends; the keeper then
-//! restores what was changed outside of the namespaces, and exits, and the kernel kills every
-//! process of the PID namespace. Namespaces and devices go with the last process and descriptor.
+//! It is init (process 1) of the PID namespace of all programs. It reads a pipe whose other end the
+//! emulator holds. When the emulator exits, however it does, the pipe ends; the keeper then
+//! restores the changes outside of the namespaces, and exits, and the kernel kills every process of
+//! the PID namespace. Namespaces and devices go with the last process and descriptor.
 
 use crate::kernel::{be_ordinary, unshare};
 pub use crate::plan::COMMAND;
@@ -29,14 +29,14 @@ const WITHOUT_PROGRAMS: &str = "without-programs";
 /// Argument before the command of a process that starts it on a terminal of its own.
 const ON_TERMINAL: &str = "on-terminal";
 
-/// What the keeper says when it is ready, and when it has noted what to restore.
+/// The keeper's messages when it is ready, and when it has recorded an undo.
 const DONE: &str = "done\n";
 
-/// How often orphans are reaped.
+/// Interval at which orphans are reaped.
 const REAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// What the door calls for the hidden subcommand [`COMMAND`], before it starts threads. Commands
-/// come on standard input.
+/// Entry point of the hidden subcommand [`COMMAND`], before it starts threads. Commands come on
+/// standard input.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let tasks = [SHOW_PROCESSES, ON_TERMINAL, WITHOUT_PROGRAMS];
@@ -68,7 +68,7 @@ fn keep_and_restore() -> ExitCode {
     if kept.is_ok() && failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Takes a change back; what to tell the user where that fails.
+/// Takes a change back; returns the message for the user where that fails.
 fn failure(undo: &Undo) -> Option<String> {
     undo.run().err().map(|error| format!("cannot restore {undo:?}: {error}"))
 }
@@ -77,7 +77,7 @@ fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "fairwave keeper: {what}");
 }
 
-/// Notes what is to be restored, and reaps orphans, until the emulator is gone.
+/// Records undos, and reaps orphans, until the emulator is gone.
 fn keep(undos: &mut Vec<Undo>) -> io::Result<()> {
     // The directory in which the emulator was started can be unmounted while the keeper runs.
     std::env::set_current_dir("/")?;
@@ -104,7 +104,7 @@ fn learn(undos: &mut Vec<Undo>, undo: Undo) {
     }
 }
 
-/// Reads what the pipe holds; `false` at its end.
+/// Reads the content of the pipe; `false` at its end.
 fn take_lines(pending: &mut Vec<u8>, undos: &mut Vec<Undo>) -> io::Result<bool> {
     let mut piece = [0; 4096];
     let length = retry_on_intr(|| rustix::io::read(io::stdin().as_fd(), &mut piece))?;
@@ -160,7 +160,7 @@ impl Keeper {
         self.programs.try_clone().map(ProcessNamespace).map_err(Error::at("PID namespace"))
     }
 
-    /// Has the keeper note what is to be restored. To be called before the change.
+    /// Lets the keeper record an undo. To be called before the change.
     pub fn note(&mut self, undo: Undo) -> Result<(), Error> {
         let line = undo.line();
         learn(&mut self.undos, undo);
@@ -202,9 +202,9 @@ impl Watchdog {
         Keeper::start_without_programs(command).map(Self)
     }
 
-    /// Has it run the program, behind [`COMMAND`], with these words. What it was told of the same
-    /// `key` before is forgotten, so that it holds one change for each key. To be called before the
-    /// change that this takes back. Neither key nor words may have tabs or ends of lines.
+    /// Lets it run the program, behind [`COMMAND`], with these words. An earlier task of the same
+    /// `key` is forgotten, so that it holds one change for each key. To be called before the change
+    /// that this takes back. Neither key nor words may have tabs or ends of lines.
     ///
     /// # Errors
     /// If the keeper is gone.
@@ -213,7 +213,7 @@ impl Watchdog {
         self.0.note(Undo::Program { key, words })
     }
 
-    /// Has it forget what it was told of a key.
+    /// Lets it forget the task of a key.
     ///
     /// # Errors
     /// As [`Watchdog::note`].
@@ -243,7 +243,7 @@ impl ProcessNamespace {
     }
 }
 
-/// What mounts `/proc` for a node, as a process of the PID namespace of programs.
+/// Process that mounts `/proc` for a node, in the PID namespace of programs.
 pub fn showing_processes(command: &KeeperCommand) -> Command {
     let mut shower = Command::new(&command.program);
     shower.args(&command.arguments).arg(SHOW_PROCESSES);

@@ -26,7 +26,7 @@ const IFF_TAP: i16 = 0x0002;
 const IFF_NO_PI: i16 = 0x1000;
 const IFF_VNET_HDR: i16 = 0x4000;
 
-/// What the reader of a TUN takes upon itself: checksums.
+/// Task of a TUN's reader: checksums.
 pub const TUN_F_CSUM: usize = 0x01;
 /// Segmentation of TCP over IPv4 and IPv6.
 pub const TUN_F_TSO: usize = 0x02 | 0x04;
@@ -48,9 +48,9 @@ pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
-/// Makes the calling thread, and what it will start, one among others for the scheduler: under
-/// `chrt --fifo` the emulator comes before all others, and two programs that never sleep would keep
-/// it and the whole machine waiting if they inherited that.
+/// Gives the calling thread, and its later threads, the default scheduling policy: under `chrt
+/// --fifo` the emulator comes before all others, and two programs that never sleep would keep it
+/// and the whole machine waiting if they inherited that.
 pub fn be_ordinary() -> io::Result<()> {
     // SAFETY: all bytes zero are a priority of zero, which ordinary threads have.
     let ordinary: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -82,7 +82,7 @@ fn attach(tun: impl AsFd, name: &str, flags: i16) -> io::Result<String> {
     String::from_utf8(name.to_vec()).map_err(io::Error::other)
 }
 
-/// Says what the kernel may leave to the reader of a TUN: a sum of `TUN_F_` flags.
+/// Sets the tasks that the kernel may leave to the reader of a TUN: a sum of `TUN_F_` flags.
 pub fn set_tun_offload(tun: impl AsFd, flags: usize) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes a number, no pointer.
     Ok(unsafe { ioctl(tun, IntegerSetter::<TUNSETOFFLOAD>::new_usize(flags)) }?)

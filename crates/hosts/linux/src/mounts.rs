@@ -1,4 +1,4 @@
-//! What a node's programs see of the file system: the machine's, but for a few files.
+//! A node's programs' view of the file system: the machine's, but for a few files.
 
 use rustix::fs::CWD;
 use rustix::mount::{
@@ -9,7 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Where a file system in memory stands for a moment; what is there is seen again afterwards.
+/// Mount point of a file system in memory for a moment; its own content is visible again
+/// afterwards.
 const STAGES: [&str; 3] = ["/tmp", "/run", "/mnt"];
 
 /// Keeps mounts of the calling thread's mount namespace to itself.
@@ -37,7 +38,7 @@ fn place(stage: &str, target: &Path, contents: &str) -> io::Result<()> {
     Ok(mount_bind(&source, target)?)
 }
 
-/// The BPF file system, with what is pinned for all of the machine.
+/// The BPF file system, with the pins of all of the machine.
 const BPFFS: &str = "/sys/fs/bpf";
 
 /// Shows the network namespace of the calling thread in `/sys/class/net`, where the machine

@@ -160,7 +160,7 @@ impl Netlink {
         found.ok_or_else(|| io::Error::other("the kernel does not tell"))
     }
 
-    /// What the kernel tells of an interface in one of its attributes.
+    /// Value of one attribute of an interface.
     fn attribute<T>(
         &mut self,
         index: u32,
@@ -265,7 +265,7 @@ impl Netlink {
         all.collect::<Result<_, _>>().map_err(io::Error::other)
     }
 
-    /// The same, unread: the type of each message, and what follows its header.
+    /// The same, unread: the type of each message, and the bytes after its header.
     pub fn raw_answers(&self) -> io::Result<Vec<(u16, Vec<u8>)>> {
         let split = |message: Vec<u8>| {
             let of_type = u16::from_ne_bytes([message[4], message[5]]);

@@ -1,4 +1,4 @@
-//! How the keeper is started, and prefixes of addresses.
+//! The command of the keeper, and prefixes of addresses.
 
 use std::ffi::OsString;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Giving privileges up once what needs them is done.
+//! Giving privileges up once they are not needed any more.
 
 use crate::Error;
 use rustix::process::{Gid, Uid, geteuid};
@@ -8,7 +8,7 @@ use rustix::thread::{
 };
 use std::fs;
 
-/// What may be kept.
+/// Privileges that may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// Sockets with addresses that are not this machine's, and raw ones (CAP_NET_RAW).
@@ -18,14 +18,14 @@ pub enum Capability {
 /// User and group `nobody` of all distributions.
 const NOBODY: u32 = 65_534;
 
-/// Makes root `nobody` who keeps `kept` alone, for this thread and those that it will start;
-/// another user, and root of a user namespace without that user, loses the capabilities beside
-/// `kept`. Nobody gets privileges back afterwards, by
-/// programs that are set-user-ID neither.
+/// Makes root the user `nobody` with the capabilities `kept` alone, for this thread and its later
+/// ones; another user, and root of a user namespace without that user, loses the capabilities
+/// beside `kept`. Privileges cannot be regained afterwards, by programs that are set-user-ID
+/// neither.
 ///
 /// # Errors
 ///
-/// Where threads run already, which would keep theirs, and where the kernel refuses a step.
+/// If threads run already, which would keep theirs, or the kernel refuses a step.
 pub fn become_ordinary_user(kept: &[Capability]) -> Result<(), Error> {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     if !status.lines().any(|line| line == "Threads:\t1") {

@@ -11,7 +11,7 @@ const PRIORITY: i32 = 10;
 ///
 /// # Errors
 ///
-/// Where the user may not: it takes root (outside of user namespaces), or a limit on real-time
+/// If the user may not: it takes root (outside of user namespaces), or a limit on real-time
 /// priorities (`ulimit -r`) that is not zero.
 pub fn become_realtime() -> Result<(), Error> {
     kernel::become_realtime(PRIORITY).map_err(Error::at("real-time priority"))

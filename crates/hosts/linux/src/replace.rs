@@ -1,9 +1,9 @@
-//! A qdisc that somebody set, taken away for a while.
+//! A qdisc of another program, taken away for a while.
 //!
-//! The kernel tells a qdisc's settings in the form in which it takes them, nearly ([`asked`]).
-//! Whether that is so of this one is tried before anything is changed: at an interface that nobody
-//! else sees, a qdisc is made of what was told, and what the kernel tells of that one has to be the
-//! same. Classes, filters and further qdiscs below it would be lost, and are found in the same way.
+//! The kernel reports a qdisc's settings in the form in which it takes them, nearly ([`asked`]).
+//! That is tried for the present one before anything is changed: at a separate interface, a qdisc
+//! is made of the report, and the report on that one has to be the same. Classes, filters and
+//! further qdiscs below it would be lost, and are found in the same way.
 
 use crate::Error;
 use crate::asked::asked;
@@ -26,7 +26,7 @@ const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 /// Bytes of `struct tcmsg`, behind which attributes stand.
 const HEADER: usize = 20;
-/// Kinds that tell the flows that wait as classes, which nobody made.
+/// Kinds that report waiting flows as classes, though none was made.
 const OF_FLOWS: [&str; 4] = ["cake", "fq_codel", "fq_pie", "sfq"];
 
 /// A root qdisc, as it is to be made again.
@@ -35,7 +35,7 @@ pub struct Saved {
     pub(crate) kind: String,
     /// Upper half of its handle; 0 for one that the kernel has put there by itself.
     pub(crate) major: u16,
-    /// Its options as the kernel tells them.
+    /// Its options as the kernel reports them.
     pub(crate) options: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ impl Saved {
         [self.kind.clone(), self.major.to_string(), octets]
     }
 
-    /// `None` for what no qdisc has as words.
+    /// `None` for words that no qdisc has.
     pub(crate) fn parse(words: [&str; 3]) -> Option<Self> {
         let [kind, major, octets] = words;
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -105,7 +105,7 @@ impl Saved {
     }
 }
 
-/// What somebody set at an interface; `None` where the kernel's default is.
+/// Returns the qdisc that was set at an interface; `None` where the kernel's default is.
 pub(crate) fn saved(netlink: &mut Netlink, index: u32) -> io::Result<Option<Saved>> {
     let tree = tree(netlink, index)?;
     Ok(tree.map(|tree| tree.root).filter(|root| root.major != 0))
@@ -114,7 +114,7 @@ pub(crate) fn saved(netlink: &mut Netlink, index: u32) -> io::Result<Option<Save
 /// Whether the root qdisc of an interface could be put back, and else why not.
 ///
 /// # Errors
-/// If the kernel does not tell.
+/// If the kernel does not answer.
 pub(crate) fn obstacle(netlink: &mut Netlink, index: u32) -> io::Result<Option<String>> {
     let Some(wanted) = tree(netlink, index)? else { return Ok(None) };
     let again = wanted.clone();
@@ -136,7 +136,7 @@ pub(crate) fn obstacle(netlink: &mut Netlink, index: u32) -> io::Result<Option<S
     })
 }
 
-/// What would be lost.
+/// Parts that would be lost.
 fn difference(wanted: &Tree, made: &Tree) -> Option<String> {
     let lost = [
         (wanted.classes > made.classes, "classes"),
@@ -148,7 +148,7 @@ fn difference(wanted: &Tree, made: &Tree) -> Option<String> {
     (!lost.is_empty()).then(|| format!("its {} would be lost", lost.join(", its ")))
 }
 
-/// The root qdisc of an interface with what is below it.
+/// The root qdisc of an interface with the parts below it.
 fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     let question = |parent: TcHandle| tc::message(index, TcHandle::UNSPEC, parent);
     let any = || question(TcHandle::UNSPEC);
@@ -174,7 +174,7 @@ fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     Ok(Some(Tree { root, classes, filters, below }))
 }
 
-/// What the kernel tells of one thing.
+/// The kernel's report on one thing.
 struct Told {
     index: u32,
     handle: u32,
@@ -220,7 +220,7 @@ fn thing(body: &[u8]) -> Option<Told> {
     })
 }
 
-/// What is said where a qdisc of somebody else is in the way.
+/// Message where another program's qdisc is in the way.
 pub(crate) fn refused(interface: &str, root: &Saved, obstacle: Option<&str>) -> Error {
     let what = format!("interface `{interface}` has the qdisc {root}, which somebody set");
     let room = format!("`tc qdisc delete dev {interface} root` would make room");

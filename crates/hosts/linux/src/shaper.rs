@@ -1,10 +1,10 @@
 //! Shares of an interface by weight: HTB or HFSC with a class for each station, or one for each
 //! kind of its traffic, behind a classifier by link or IP address.
 //!
-//! Every class owns a part of the rate in proportion to its weight, and gets of what others leave
-//! in that proportion, too. So the shares of stations that always have something to send are those
-//! of their weights, and nothing is left unused. The keeper deletes the qdisc when this process
-//! ends, however it does; the kernel then puts its default one back.
+//! Every class owns a part of the rate in proportion to its weight, and gets unused bandwidth in
+//! that proportion, too. So stations that always have something to send get the shares of their
+//! weights, and nothing is left unused. The keeper deletes the qdisc when this process ends,
+//! however it does; the kernel then puts its default one back.
 
 use crate::Error;
 use crate::classify::{self, Destination, Row, Traffic};
@@ -26,22 +26,22 @@ const ALL: u16 = 1;
 const UNKNOWN: u16 = 2;
 /// Classes of stations.
 const FIRST: u16 = 0x10;
-/// What a full weight sends in its turn, in bytes, and the least of any: a long frame.
+/// Bytes of a full weight in its turn, and the minimum of any: a long frame.
 const QUANTUM: f64 = 60_000.0;
 const LEAST_QUANTUM: u32 = 1_600;
-/// Bytes a second of a station whose weight is 0: the kernel's least that still ends a queue.
+/// Bytes a second of a station whose weight is 0: the kernel's minimum that still ends a queue.
 const TRICKLE: u32 = 125;
 /// By how much the sum of weights for which rates are computed may exceed the true one.
 const SLACK: f64 = 1.25;
 
-/// What is to be shared.
+/// Parameters of the shared interface.
 #[derive(Debug, Clone)]
 pub struct ShaperPlan {
     /// The interface by which frames go to stations.
     pub interface: String,
-    /// What all together get, in bits a second: somewhat less than the radio carries.
+    /// Total rate in bits a second: somewhat less than the radio carries.
     pub rate_bps: u64,
-    /// By what: one that the kernel has.
+    /// The qdisc: one that the kernel has.
     pub discipline: Discipline,
     /// Packets that wait in each class.
     pub queue_packets: u32,
@@ -50,17 +50,17 @@ pub struct ShaperPlan {
     pub traffic: Vec<Traffic>,
     /// The EtherType of frames to stations that do not wait in the stations' queues.
     pub urgent: u16,
-    /// Whether a qdisc that somebody set is taken away for as long as this lives. One that could
-    /// not be put back stays.
+    /// Whether another program's qdisc is taken away for the life of this. One that could not be
+    /// put back stays.
     pub replace: bool,
-    /// How the keeper is started.
+    /// Command of the keeper.
     pub keeper: KeeperCommand,
 }
 
-/// What an interface has now, and the kernel can do.
+/// Present state of an interface, and the kernel's capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shapeable {
-    /// The root qdisc that somebody set; `None` if it is the kernel's default.
+    /// The root qdisc that was set; `None` if it is the kernel's default.
     pub foreign: Option<Foreign>,
     /// Whether the kernel has HTB.
     pub htb: bool,
@@ -68,7 +68,7 @@ pub struct Shapeable {
     pub hfsc: bool,
 }
 
-/// A qdisc of somebody else.
+/// A qdisc of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
     /// Its kind and its handle, as tc(8) writes them.
@@ -78,7 +78,7 @@ pub struct Foreign {
 }
 
 impl Shapeable {
-    /// What the kernel has, the better first: the link-sharing curves of HFSC are weights, where
+    /// The kernel's qdiscs, the better first: the link-sharing curves of HFSC are weights, where
     /// HTB has rates and serves in rounds.
     pub fn disciplines(&self) -> Vec<Discipline> {
         let all = [(self.hfsc, Discipline::Hfsc), (self.htb, Discipline::Htb)];
@@ -92,7 +92,7 @@ pub const fn stations_most(traffic: &[Traffic]) -> usize {
     classify::most(traffic)
 }
 
-/// What can be done at an interface.
+/// Returns the possibilities at an interface.
 ///
 /// # Errors
 /// If there is no such interface, or the user may not look.
@@ -107,8 +107,8 @@ pub fn shapeable(interface: &str) -> Result<Shapeable, Error> {
     Ok(Shapeable { foreign, htb: has(Discipline::Htb), hfsc: has(Discipline::Hfsc) })
 }
 
-/// Whether the kernel has a qdisc: tried in a network namespace that nobody else sees. Where those
-/// are refused, as services may be, it counts as had, and setting it up says if it is not.
+/// Returns whether the kernel has a qdisc: tried in a separate network namespace. Where those are
+/// refused, as services may be, it counts as had, and setting it up reports if it is not.
 fn has(discipline: Discipline) -> bool {
     let tried = std::thread::spawn(move || {
         if unshare(UnshareFlags::NEWNET).is_err() {
@@ -141,17 +141,17 @@ pub struct Shaper {
 struct Station {
     /// A number that no other has.
     number: u16,
-    /// Where it is reached, if not at its link address.
+    /// Its IP address, if it is not reached at its link address.
     address: Option<IpAddr>,
     /// Of the rest, and then of each kind of traffic.
     weights: Vec<f64>,
 }
 
 impl Shaper {
-    /// Sets up the qdisc, with a class for those who are not known.
+    /// Sets up the qdisc, with a class for unknown stations.
     ///
     /// # Errors
-    /// Where there is no such interface, somebody else has set a qdisc there, or the user may not
+    /// If there is no such interface, another program has set a qdisc there, or the user may not
     /// (CAP_NET_ADMIN). Nothing is left then.
     pub fn start(plan: &ShaperPlan) -> Result<Self, Error> {
         let rate = u32::try_from(plan.rate_bps / 8).ok().filter(|rate| *rate >= 1_000);
@@ -198,7 +198,7 @@ impl Shaper {
         Ok(shaper)
     }
 
-    /// By what it is shared.
+    /// Returns the qdisc that shares it.
     pub const fn discipline(&self) -> Discipline {
         self.discipline
     }
@@ -219,7 +219,7 @@ impl Shaper {
     /// behind a router are, and else by its link address.
     ///
     /// # Errors
-    /// If the kernel refuses, as it does when somebody has deleted the qdisc.
+    /// If the kernel refuses, as it does when another program has deleted the qdisc.
     pub fn serve(
         &mut self,
         station: [u8; 6],

@@ -12,7 +12,7 @@ use std::io;
 
 /// Handle of our root qdisc: "SC", as in the subtype of reports.
 pub(crate) const MAJOR: u16 = 0x5343;
-/// What shares an interface by weight.
+/// Qdiscs that share an interface by weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discipline {
     /// Hierarchical token buckets: each class owns a rate, and borrows.
@@ -48,7 +48,7 @@ const SHARING: u16 = 2;
 const LIMIT: u16 = 3;
 /// `TC_LINKLAYER_ETHERNET`.
 const ETHERNET: u8 = 1;
-/// Nanoseconds of a tick in which the kernel is told times (`PSCHED_SHIFT`).
+/// Nanoseconds of a tick, the kernel's unit of times (`PSCHED_SHIFT`).
 const TICK_NS: u64 = 64;
 /// `ETH_P_ALL`, in network order as the kernel wants it.
 pub(crate) const ALL_PROTOCOLS: u32 = 0x0003_u16.to_be() as u32;
@@ -58,13 +58,13 @@ pub(crate) const fn class(minor: u16) -> TcHandle {
     TcHandle { major: MAJOR, minor }
 }
 
-/// What a class may send.
+/// Limits of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
-    /// Bytes a second that are its own, and the most with what others leave. Neither is 0.
+    /// Bytes a second of its own, and the maximum with unused bandwidth. Neither is 0.
     pub(crate) rate: u32,
     pub(crate) ceil: u32,
-    /// Bytes that it sends in turn with others of what nobody owns.
+    /// Bytes that it sends in turn with others of the unused bandwidth.
     pub(crate) quantum: u32,
 }
 
@@ -79,7 +79,7 @@ fn other(kind: u16, bytes: Vec<u8>) -> TcOption {
     TcOption::Other(DefaultNla::new(kind, bytes))
 }
 
-/// The root qdisc; what no filter knows goes to the class `unknown`.
+/// The root qdisc; frames that no filter knows go to the class `unknown`.
 pub(crate) fn qdisc(discipline: Discipline, index: u32, unknown: u16) -> TcMessage {
     let mut message = message(index, class(0), TcHandle::ROOT);
     let options = match discipline {
@@ -121,7 +121,7 @@ pub(crate) fn share_class(
     message
 }
 
-/// `struct tc_service_curve`: straight, so many bytes a second.
+/// `struct tc_service_curve`: straight, this number of bytes a second.
 fn curve(rate: u32) -> Vec<u8> {
     [0, 0, rate].map(u32::to_ne_bytes).concat()
 }
@@ -145,7 +145,7 @@ fn ticks(rate: u32) -> u32 {
     u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX)
 }
 
-/// A queue of so many packets in a class.
+/// A queue of this number of packets in a class.
 pub(crate) fn pfifo(index: u32, minor: u16, packets: u32) -> TcMessage {
     let mut message = message(index, TcHandle::UNSPEC, class(minor));
     // The limit is the whole option, and not nested.
@@ -212,13 +212,14 @@ impl Netlink {
         }
     }
 
-    /// Makes a qdisc where nobody has set one.
+    /// Makes a qdisc where none has been set.
     pub(crate) fn add_qdisc(&mut self, qdisc: TcMessage) -> io::Result<()> {
         let flags = NLM_F_CREATE | NLM_F_EXCL;
         self.ask(RouteNetlinkMessage::NewQueueDiscipline(qdisc), flags)
     }
 
-    /// Deletes our qdisc of an interface, with all classes and filters. One of somebody else stays.
+    /// Deletes our qdisc of an interface, with all classes and filters. One of another program
+    /// stays.
     pub(crate) fn delete_ours(&mut self, index: u32) -> io::Result<()> {
         match self.root_qdisc(index)? {
             Some(root) if root.is_ours() => {

@@ -17,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::thread::{self, JoinHandle};
 
-/// How often the size of the window is looked at.
+/// Interval at which the size of the window is read.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Both ends of a pseudo-terminal.
@@ -27,8 +27,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A new one; `None` where this process has no terminal, so that the program can do as well
-    /// with what this process has.
+    /// Makes a new one; `None` where this process has no terminal, so that the program can do as
+    /// well with this process's files.
     pub fn open() -> io::Result<Option<Self>> {
         if !(isatty(stdin()) && isatty(stdout())) {
             return Ok(None);
@@ -78,7 +78,7 @@ fn carry_until_end(ours: &OwnedFd, process: &OwnedFd, _raw: &Raw) -> io::Result<
     }
 }
 
-/// What there is to do.
+/// Work to do.
 struct Seen {
     /// The user typed.
     typed: bool,
@@ -102,7 +102,7 @@ fn wait(ours: &OwnedFd, process: &OwnedFd, reads_input: bool) -> io::Result<Seen
     Ok(Seen { typed: reads_input && typed, shown, ended })
 }
 
-/// Carries what there is; `false` at its end.
+/// Carries the available data; `false` at its end.
 fn carry(from: impl AsFd, to: impl AsFd) -> io::Result<bool> {
     let mut bytes = [0; 4096];
     let length = match retry_on_intr(|| read(&from, &mut bytes)) {
@@ -150,8 +150,8 @@ impl Drop for Raw {
     }
 }
 
-/// What the program's process does first: it makes its standard input the terminal of a session
-/// of its own. Returns only where that or the program's start fails.
+/// First action of the program's process: it makes its standard input the terminal of a session of
+/// its own. Returns only where that or the program's start fails.
 pub fn lead_session(mut command: Command) -> ExitCode {
     let led = rustix::process::setsid().and_then(|_| rustix::process::ioctl_tiocsctty(stdin()));
     let error = led.map_or_else(io::Error::from, |()| command.exec());

@@ -1,4 +1,4 @@
-//! What was changed outside of the namespaces, and how to restore it.
+//! Changes outside of the namespaces, and their undo.
 
 use crate::netlink::Netlink;
 use crate::plan::COMMAND;
@@ -108,7 +108,7 @@ impl Undo {
         }
     }
 
-    /// Takes the change back. What is gone already is no error.
+    /// Takes the change back. An object that is gone already is no error.
     pub fn run(&self) -> io::Result<()> {
         match self {
             Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),

@@ -1,6 +1,6 @@
 //! The header that TUN, TAP and packet sockets put before a packet, and where the former come from.
 
-/// Where TUN devices come from.
+/// Device that TUN devices come from.
 pub const CLONE_DEVICE: &str = "/dev/net/tun";
 
 /// Bytes of the virtio header (`struct virtio_net_hdr`) before each packet that is read or written.

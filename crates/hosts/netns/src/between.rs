@@ -21,12 +21,12 @@ pub struct FrameSocket {
 
 impl FrameSocket {
     /// Opens a socket at an interface of the calling thread's network namespace. The interface is
-    /// promiscuous for as long as the socket exists. What the machine itself sends by the interface
-    /// is not seen. Reads and writes do not block.
+    /// promiscuous for as long as the socket exists. Frames that the machine itself sends by the
+    /// interface are not seen. Reads and writes do not block.
     ///
     /// # Errors
     ///
-    /// Where there is no such interface, or the user may not.
+    /// If there is no such interface, or the user may not.
     pub fn open(interface: &str) -> Result<Self, Error> {
         let step = format!("interface `{interface}`");
         let index = Netlink::open()
@@ -37,8 +37,8 @@ impl FrameSocket {
     }
 
     /// Reads one frame with its virtio header. Returns its bytes, or `None` where none waits. A
-    /// frame can have 64 KiB, as the interface may have joined several; what does not fit is cut
-    /// off.
+    /// frame can have 64 KiB, as the interface may have joined several; one that does not fit is
+    /// cut.
     ///
     /// # Errors
     ///

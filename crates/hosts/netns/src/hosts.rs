@@ -1,4 +1,4 @@
-//! What `/etc/hosts` and `/etc/resolv.conf` say inside.
+//! Content of `/etc/hosts` and `/etc/resolv.conf` inside.
 
 use crate::NodePlan;
 use std::fmt::Write;

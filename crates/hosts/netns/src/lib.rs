@@ -24,7 +24,7 @@
 //! ```
 //!
 //! Nothing has a name or a file, so nothing can leak. A node is a thread that has moved into
-//! namespaces of its own: network, mounts and host name. What it opens belongs to the node, and
+//! namespaces of its own: network, mounts and host name. Its descriptors belong to the node, and
 //! programs that it starts inherit the namespaces. When thread, programs and sockets are gone, so
 //! is the node. All programs share one PID namespace, whose init is the [`keeper`].
 //!
@@ -32,7 +32,8 @@
 //! the interfaces of the node, where the machine allows. The kernel sends nothing of its own
 //! accord: no router solicitations, no duplicate address detection, no link-local addresses.
 //!
-//! A user without privileges calls [`become_root_inside`] first. [`support`] says what is missing.
+//! A user without privileges calls [`become_root_inside`] first. [`support`] names the missing
+//! parts.
 #![cfg(target_os = "linux")]
 
 pub mod between;

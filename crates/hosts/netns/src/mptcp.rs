@@ -1,5 +1,5 @@
-//! What the kernel's MPTCP knows of paths: addresses from which it opens further subflows, by
-//! generic netlink (`mptcp_pm`, `linux/mptcp_pm.h`).
+//! Paths of the kernel's MPTCP: addresses from which it opens further subflows, by generic netlink
+//! (`mptcp_pm`, `linux/mptcp_pm.h`).
 
 use netlink_packet_core::{
     DefaultNla, Emitable, NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
@@ -12,7 +12,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
-/// Bytes of an answer at most: a family tells all of its operations.
+/// Maximum bytes of an answer: a family reports all of its operations.
 const READ: usize = 8 * 1024;
 /// Bytes of the header of generic netlink: command, version, and two that are reserved.
 const HEADER_LEN: usize = 4;
@@ -116,7 +116,7 @@ fn family(socket: &OwnedFd) -> io::Result<u16> {
     Err(mute())
 }
 
-/// Sends a request and waits until the kernel has done it; what it told beside that, if anything.
+/// Sends a request and waits until the kernel has done it; returns its report beside that, if any.
 fn ask(
     socket: &OwnedFd,
     family: u16,

@@ -1,4 +1,4 @@
-//! All namespaces of a run, and what is done in them.
+//! All namespaces of a run, and work in them.
 
 use crate::node::{Node, Site};
 use crate::program::Shared;
@@ -25,11 +25,11 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Builds what the plan says. The calling thread stays where it is.
+    /// Builds the plan. The calling thread stays where it is.
     ///
     /// # Errors
     ///
-    /// Where the plan contradicts itself or the kernel refuses a step. Nothing is left then.
+    /// If the plan contradicts itself or the kernel refuses a step. Nothing is left then.
     pub fn build(plan: &Plan) -> Result<Self, Error> {
         check(plan)?;
         let machine = Machine::look(&plan.uplinks)?;
@@ -95,16 +95,16 @@ impl Namespaces {
     ///
     /// # Errors
     ///
-    /// Where the node's thread is gone, or the kernel does not say.
+    /// If the node's thread is gone, or the kernel does not answer.
     pub fn unread(&self, node: usize) -> Result<u64, Error> {
         self.nodes[node].unread()
     }
 
-    /// The inode of a node's network namespace, by which the kernel tells it from others.
+    /// Returns the inode of a node's network namespace, the kernel's name of it.
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say.
+    /// If the kernel does not answer.
     pub fn network(&self, node: usize) -> Result<u32, Error> {
         let step = || format!("{}: its network namespace", self.names[node]);
         let file = self.nodes[node].network.metadata().map_err(Error::at(step()))?;
@@ -112,13 +112,13 @@ impl Namespaces {
         Ok(file.ino() as u32)
     }
 
-    /// Runs a closure on a thread that lives in the node's namespaces, and returns what it returns:
+    /// Runs a closure on a thread that lives in the node's namespaces, and returns its result:
     /// sockets that it opens belong to the node, and threads that it starts live there too. A panic
-    /// of the closure goes on in the caller.
+    /// of the closure continues in the caller.
     ///
     /// # Errors
     ///
-    /// Where the node's thread is gone.
+    /// If the node's thread is gone.
     pub fn within<T: Send + 'static>(
         &self,
         node: usize,
@@ -131,7 +131,7 @@ impl Namespaces {
     ///
     /// # Errors
     ///
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn spawn(&self, node: usize, plan: ProgramPlan) -> Result<Program, Error> {
         let name = &self.names[node];
         let step = format!("{name}: {}", plan.invocation);
@@ -152,7 +152,7 @@ impl Namespaces {
     ///
     /// # Errors
     ///
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn attach(&self, node: usize, invocation: &Invocation) -> Result<Program, Error> {
         let name = &self.names[node];
         let step = || format!("{name}: {invocation}");
@@ -176,7 +176,7 @@ impl Namespaces {
     ///
     /// # Errors
     ///
-    /// How it ended.
+    /// Its exit status.
     pub fn check_keeper(&self) -> Result<(), Error> {
         lock(&self.keeper).check()
     }
@@ -185,7 +185,7 @@ impl Namespaces {
     ///
     /// # Errors
     ///
-    /// What is gone, and in which node.
+    /// Returns the vanished device, and its node.
     pub fn check(&self) -> Result<(), Error> {
         self.check_keeper()?;
         self.nodes.iter().try_for_each(Node::check)
@@ -209,7 +209,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What no kernel has to be asked for.
+/// Parts that no kernel has to be asked for.
 fn check(plan: &Plan) -> Result<(), Error> {
     let mut names = BTreeSet::new();
     for node in &plan.nodes {

@@ -1,4 +1,4 @@
-//! One node: a thread that lives in the node's namespaces and does there what it is asked.
+//! One node: a thread that lives in the node's namespaces and carries out requests there.
 
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mptcp};
@@ -17,11 +17,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a node's thread is waited for when all ends, as a closure may never return; and an
-/// address when all begins.
+/// Timeout of a node's thread when all ends, as a closure may never return; and of an address when
+/// all begins.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long is waited between two questions whether an address is usable, milliseconds.
+/// Interval of questions whether an address is usable, in milliseconds.
 const MOMENT_MS: u8 = 1;
 
 /// Settings of `fw0` that keep the kernel from sending packets of its own accord, and from
@@ -36,7 +36,7 @@ const QUIET: [(&str, &str); 4] = [
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread that does what it is asked.
+/// A thread that carries out requests.
 #[derive(Debug)]
 struct Worker {
     node: String,
@@ -59,7 +59,7 @@ pub(crate) struct Node {
     pub(crate) network: File,
 }
 
-/// What a node is built from.
+/// Inputs of a node.
 pub(crate) struct Site<'a> {
     pub(crate) plan: &'a NodePlan,
     pub(crate) hosts: &'a str,
@@ -69,7 +69,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl Worker {
-    /// Starts a thread that first makes itself ready by `enter`, and returns what that returned.
+    /// Starts a thread that first makes itself ready by `enter`, and returns the result of that.
     fn start<T: Send + 'static>(
         node: &str,
         enter: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -87,7 +87,7 @@ impl Worker {
         Ok((Self { node: node.to_owned(), jobs, ended, thread: Some(thread) }, ready))
     }
 
-    /// Runs a closure on the thread. Its panic goes on here.
+    /// Runs a closure on the thread. Its panic continues here.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -117,7 +117,7 @@ impl Worker {
 }
 
 impl Node {
-    /// Starts a node's threads in new namespaces, and builds what the plan says there.
+    /// Starts a node's threads in new namespaces, and builds the plan there.
     pub(crate) fn start(site: &Site<'_>, programs: ProcessNamespace) -> Result<(Self, Tun), Error> {
         let name = site.plan.name.clone();
         let own = name.clone();
@@ -146,7 +146,7 @@ impl Node {
         self.run(move || connect(&plan, receivers.as_deref()))?
     }
 
-    /// Runs a closure on the node's thread. Its panic goes on here.
+    /// Runs a closure on the node's thread. Its panic continues here.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -256,7 +256,7 @@ fn connect(plan: &NodePlan, receivers: Option<&str>) -> Result<Tun, Error> {
     Ok(tun)
 }
 
-/// Waits until packets to the node's addresses are taken: those that come before are lost.
+/// Waits until packets to the node's addresses are taken: earlier ones are lost.
 fn await_addresses(netlink: &mut Netlink, plan: &NodePlan) -> Result<(), Error> {
     let moments = PATIENCE.as_millis() / u128::from(MOMENT_MS);
     for Prefix { address, .. } in &plan.addresses {

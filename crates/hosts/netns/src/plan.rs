@@ -1,4 +1,4 @@
-//! What is to be built: nodes, addresses, routes, settings.
+//! Plan of namespaces: nodes, addresses, routes, settings.
 
 use fairwave_linux::realtime::Processors;
 pub use fairwave_linux::{KeeperCommand, Prefix};
@@ -11,11 +11,11 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// Ways out to the network of this machine.
     pub uplinks: Vec<UplinkPlan>,
-    /// Processors on which the nodes' kernels take what arrives at `fw0` (receive packet steering).
-    /// Without, or where the kernel has no `net.core.rps_default_mask`, who writes a packet to the
-    /// TUN device also does the receiver's work, up to its socket.
+    /// Processors on which the nodes' kernels handle packets that arrive at `fw0` (receive packet
+    /// steering). Without, or where the kernel has no `net.core.rps_default_mask`, the thread that
+    /// writes a packet to the TUN device also does the receiver's work, up to its socket.
     pub receivers: Option<Processors>,
-    /// How the keeper process is started.
+    /// Command of the keeper.
     pub keeper: KeeperCommand,
 }
 
@@ -28,7 +28,7 @@ pub struct NodePlan {
     pub addresses: Vec<Prefix>,
     /// Further addresses of `fw0`, to which no name resolves.
     pub aliases: Vec<Ipv4Addr>,
-    /// Those of the node's addresses from each of which the kernel's MPTCP opens a subflow of every
+    /// Addresses of the node from each of which the kernel's MPTCP opens a subflow of every
     /// connection that begins here. With some, or none, a connection may have several subflows;
     /// without, the kernel's MPTCP stays as it is.
     pub endpoints: Option<Vec<Ipv4Addr>>,
@@ -70,7 +70,7 @@ impl NodePlan {
 /// A route through `fw0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// Where it leads; `0.0.0.0/0` is the default route.
+    /// Destination; `0.0.0.0/0` is the default route.
     pub to: Prefix,
     /// Preferred source address.
     pub source: Option<IpAddr>,
@@ -80,7 +80,7 @@ pub struct Route {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Offload {
     /// Segments of up to 64 KiB (TCP; UDP too where the kernel can), checksums left to the reader.
-    /// The virtio header before each packet says what is to be done.
+    /// The virtio header before each packet states the work left to do.
     #[default]
     On,
     /// Packets as they would be on the wire. The virtio header is there, and all zero.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What is started.
+/// Command to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
     /// A program and its arguments.
@@ -38,13 +38,13 @@ impl fmt::Display for Invocation {
     }
 }
 
-/// How a program is started. Its standard input is empty. It leads a process group of its own, so
-/// that Ctrl-C in the emulator's terminal does not reach it.
+/// Start of a program. Its standard input is empty. It leads a process group of its own, so that
+/// Ctrl-C in the emulator's terminal does not reach it.
 #[derive(Debug)]
 pub struct ProgramPlan {
-    /// What is started.
+    /// The command.
     pub invocation: Invocation,
-    /// Where its output and its errors go.
+    /// File of its output and its errors.
     pub output: File,
     /// Variables beside those of this process and `FAIRWAVE_NODE`, the name of the node.
     pub environment: Vec<(OsString, OsString)>,
@@ -92,7 +92,7 @@ impl ProgramPlan {
 #[derive(Debug)]
 pub struct Program {
     shared: Arc<Shared>,
-    /// What carries between its terminal and ours, if it has one.
+    /// Thread that carries between its terminal and ours, if it has one.
     terminal: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Shared {
     child: Mutex<Running>,
 }
 
-/// A child, and whether it was reaped: its id may then be somebody else's.
+/// A child, and whether it was reaped: its id may then be another process's.
 #[derive(Debug)]
 struct Running {
     child: Child,
@@ -120,7 +120,7 @@ impl Program {
     }
 
     /// The same of a child that leads no process group yet, or never will: its signals go to it
-    /// alone, and the end of its session to what it has started.
+    /// alone, and the end of its session to its descendants.
     pub(crate) fn attached(child: Child) -> io::Result<Self> {
         Self::taken(child, false)
     }
@@ -159,11 +159,11 @@ impl Program {
         self.shared.pid
     }
 
-    /// How the program ended; `None` while it runs.
+    /// Returns the exit status of the program; `None` while it runs.
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say.
+    /// If the kernel does not answer.
     pub fn try_wait(&self) -> Result<Option<ExitStatus>, Error> {
         self.shared.try_wait().map_err(Error::at(format!("process {}", self.pid())))
     }
@@ -172,7 +172,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say how it ended.
+    /// If the kernel does not report its exit status.
     pub fn wait(&self) -> Result<ExitStatus, Error> {
         let step = || format!("process {}", self.pid());
         let mut polled = [PollFd::new(&self.shared.pidfd, PollFlags::IN)];
@@ -189,29 +189,29 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say how it ended.
+    /// If the kernel does not report its exit status.
     pub fn kill(&self) -> Result<ExitStatus, Error> {
         self.shared.kill().map_err(Error::at(format!("process {}", self.pid())))
     }
 
-    /// Asks the program to end, waits for at most `grace`, then kills it and what is left of its
-    /// process group. Says how it ended.
+    /// Asks the program to end, waits for at most `grace`, then kills it and the rest of its
+    /// process group. Returns its exit status.
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say.
+    /// If the kernel does not answer.
     pub fn terminate(&self, grace: Duration) -> Result<ExitStatus, Error> {
         self.ask_to_end();
         self.kill_after(grace)
     }
 
-    /// Waits for at most `grace` until the program ends, then kills it and what is left of its
-    /// process group. Says how it ended. For a program that was asked to end: another SIGTERM
-    /// would interrupt one that is ending.
+    /// Waits for at most `grace` until the program ends, then kills it and the rest of its process
+    /// group. Returns its exit status. For a program that was asked to end: another SIGTERM would
+    /// interrupt one that is ending.
     ///
     /// # Errors
     ///
-    /// Where the kernel does not say.
+    /// If the kernel does not answer.
     pub fn kill_after(&self, grace: Duration) -> Result<ExitStatus, Error> {
         let step = format!("process {}", self.pid());
         self.shared.await_end(grace).map_err(Error::at(step))?;

@@ -1,4 +1,4 @@
-//! What this machine lacks, and the user namespace of an unprivileged user.
+//! Missing parts of this machine, and the user namespace of an unprivileged user.
 
 use fairwave_linux::error::{Error, Lack, Missing};
 use fairwave_linux::kernel::unshare;
@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-/// As whom the process builds namespaces.
+/// Standing of the process that builds namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// With the capabilities of the machine's administrator.
@@ -37,7 +37,8 @@ const FORBIDDING: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Says what this machine lacks. It can be called before or after [`become_root_inside`].
+/// Returns the missing parts of this machine. It can be called before or after
+/// [`become_root_inside`].
 ///
 /// # Errors
 ///
@@ -55,13 +56,13 @@ pub fn support() -> Result<(), Missing> {
     if lacks.is_empty() { Ok(()) } else { Err(Missing(lacks)) }
 }
 
-/// Makes an unprivileged process root in a user namespace of its own; files that it makes are
-/// still those of its user. A process with the capabilities already stays what it is. Call this
-/// while the process has a single thread.
+/// Makes an unprivileged process root in a user namespace of its own; files that it makes are still
+/// those of its user. A process with the capabilities already stays as it is. Call this while the
+/// process has a single thread.
 ///
 /// # Errors
 ///
-/// Where user namespaces are forbidden, or the process has several threads.
+/// If user namespaces are forbidden, or the process has several threads.
 pub fn become_root_inside() -> Result<Standing, Error> {
     if is_capable() {
         return Ok(Standing::Root);

@@ -31,8 +31,8 @@ impl Tun {
         Ok(Self { fd, node: node.to_owned(), cuts_udp })
     }
 
-    /// Reads one packet with its virtio header. Returns its bytes, or `None` where no packet
-    /// waits. A packet can have 64 KiB with [`Offload::On`]; what does not fit is cut off.
+    /// Reads one packet with its virtio header. Returns its bytes, or `None` where no packet waits.
+    /// A packet can have 64 KiB with [`Offload::On`]; one that does not fit is cut.
     ///
     /// # Errors
     ///

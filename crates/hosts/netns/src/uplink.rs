@@ -29,7 +29,7 @@ use std::process::Stdio;
 /// Name of the veth in the node.
 const INSIDE: &str = "uplink0";
 
-/// Links take pairs of addresses from here (RFC 6598), those that no interface has.
+/// Links take pairs of addresses from here (RFC 6598), if no interface has them.
 const POOL: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 /// Links in the pool: /30 of /10.
 const LINKS: u32 = 1 << 20;
@@ -49,7 +49,8 @@ struct Link {
     there: IpAddr,
 }
 
-/// Why IPv6 cannot leave by an interface of this machine, and what would help; nothing if it can.
+/// Returns the reason for which IPv6 cannot leave by an interface of this machine, with a remedy;
+/// nothing if it can.
 pub fn lack_of_ipv6(interface: &str) -> Option<String> {
     let addresses = fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
     if !has_global(&addresses, interface) {
@@ -114,7 +115,7 @@ impl Link {
         }
     }
 
-    /// What has all interfaces of a node forward.
+    /// Setting that lets all interfaces of a node forward.
     fn of_node(&self) -> &'static str {
         match self.here {
             IpAddr::V4(_) => "net.ipv4.ip_forward",
@@ -123,7 +124,7 @@ impl Link {
     }
 }
 
-/// What is known of the machine before anything is changed.
+/// State of the machine before anything is changed.
 #[derive(Debug)]
 pub(crate) struct Machine {
     /// Name servers for nodes, where there are ways out.
@@ -132,7 +133,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Looks whether the machine has what uplinks need.
+    /// Checks that the machine has the parts that uplinks need.
     pub(crate) fn look(uplinks: &[UplinkPlan]) -> Result<Self, Error> {
         if uplinks.is_empty() {
             return Ok(Self { nameservers: Vec::new(), addresses: Vec::new() });

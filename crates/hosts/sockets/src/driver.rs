@@ -18,7 +18,7 @@ const TOGETHER: usize = 64;
 /// Longest wait for room in the socket's buffer.
 const LONGEST_BLOCK: Duration = Duration::from_secs(1);
 
-/// What a driver has seen.
+/// Counters of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Datagrams that were taken.
@@ -48,19 +48,19 @@ pub struct Counts {
 pub struct Driver<T = Udp> {
     socket: T,
     clock: Clock,
-    /// The latest time that a machine was told.
+    /// The latest time that a machine got.
     last: Instant,
     /// Time at which the socket was last seen empty.
     emptied: Instant,
     counts: Counts,
     trouble: Option<io::Error>,
-    /// Memory for what was taken, and for what is to be sent.
+    /// Memory for received datagrams, and for those to be sent.
     taken: Vec<Taken>,
     outgoing: Vec<Outgoing>,
 }
 
 impl<T: Transport> Driver<T> {
-    /// A driver for a socket. Machines are told times of `clock`.
+    /// Makes a driver for a socket. Machines get times of `clock`.
     pub fn new(socket: T, clock: Clock) -> Self {
         let now = clock.now();
         Self {
@@ -80,7 +80,7 @@ impl<T: Transport> Driver<T> {
         &self.socket
     }
 
-    /// What it has seen so far.
+    /// Returns its counters so far.
     pub fn counts(&self) -> Counts {
         let (receive_calls, send_calls) = self.socket.calls();
         Counts {
@@ -92,8 +92,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    /// What the network last said against a datagram, such as that nobody listens. Asking clears
-    /// it.
+    /// Returns the network's last error on a datagram, such as a closed port. Asking clears it.
     pub const fn take_trouble(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
@@ -104,7 +103,7 @@ impl<T: Transport> Driver<T> {
         self.last
     }
 
-    /// Tells a machine a fact, and sends what it makes of it. Its observations go to `events`.
+    /// Passes a fact to a machine, and sends its outputs. Its observations go to `events`.
     pub fn tell<M: Datagrams>(
         &mut self,
         machine: &mut M,
@@ -116,11 +115,11 @@ impl<T: Transport> Driver<T> {
         self.drain(machine, now, events);
     }
 
-    /// Waits for datagrams or for the machine's deadline, but not beyond `until`, and handles what
-    /// there is then. Observations go to `events`.
+    /// Waits for datagrams or for the machine's deadline, but not beyond `until`, and handles them
+    /// then. Observations go to `events`.
     ///
     /// # Errors
-    /// If the socket cannot be waited for. What becomes of single datagrams is counted.
+    /// If the socket cannot be waited for. Fates of single datagrams are counted.
     pub fn turn<M: Datagrams>(
         &mut self,
         machine: &mut M,
@@ -148,7 +147,7 @@ impl<T: Transport> Driver<T> {
         self.socket.wait(false, left.saturating_sub(AWAKE))
     }
 
-    /// Takes what has arrived; whether that was all.
+    /// Takes the arrived datagrams; returns whether those were all.
     fn receive<M: Datagrams>(&mut self, machine: &mut M, events: &mut Vec<M::Event>) -> bool {
         let mut count = 0;
         while count < TURN {
@@ -189,8 +188,8 @@ impl<T: Transport> Driver<T> {
         self.drain(machine, self.last, events);
     }
 
-    /// Sends what the machine gives, until nothing is left. What it gives at once goes together,
-    /// and waits for nothing else: datagrams of a later deadline are paced.
+    /// Sends the machine's outputs, until none is left. Outputs of one time go together, and wait
+    /// for nothing else: datagrams of a later deadline are paced.
     fn drain<M: Datagrams>(&mut self, machine: &mut M, now: Instant, events: &mut Vec<M::Event>) {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         while let Some(output) = machine.poll(now) {

@@ -10,8 +10,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Bytes of both of the socket's buffers that are asked for; the kernel gives at most what
-/// `net.core.rmem_max` and `net.core.wmem_max` allow.
+/// Size asked for of both of the socket's buffers in bytes; the kernel gives at most
+/// `net.core.rmem_max` and `net.core.wmem_max`.
 const BUFFER_BYTES: usize = 4 << 20;
 /// More than the largest datagram has, so that one that is cut shows.
 const MOST_BYTES: usize = 1 << 16;
@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 1 << 16;
 pub(crate) struct Port {
     socket: OwnedFd,
     slots: Slots,
-    /// [`BATCH`] parts of [`MOST_BYTES`]; those that no datagram has reached take no memory.
+    /// [`BATCH`] parts of [`MOST_BYTES`]; parts that no datagram has reached take no memory.
     buffer: Vec<u8>,
     told: Vec<Told>,
     receives: u64,
@@ -54,8 +54,8 @@ impl Port {
         &self.socket
     }
 
-    /// Takes what has arrived in one call. `take` is given each datagram with what the kernel says
-    /// of it and how long it waited.
+    /// Takes the arrived datagrams in one call. `take` gets each datagram with the kernel's
+    /// information on it and its time in the socket.
     pub(crate) fn receive(
         &mut self,
         mut take: impl FnMut(&Told, Duration, &[u8]),

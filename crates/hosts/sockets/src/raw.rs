@@ -50,8 +50,8 @@ impl Raw {
         Ok(Self { four, six, unreadable: 0 })
     }
 
-    /// A socket that speaks with one peer alone, whose port does not count. The kernel drops what
-    /// comes from others, and says when the peer does not speak the protocol.
+    /// A socket that speaks with one peer alone, whose port does not count. The kernel drops
+    /// packets from others, and reports if the peer does not speak the protocol.
     ///
     /// # Errors
     /// Without `CAP_NET_RAW`, or if there is no route to the peer.
@@ -68,7 +68,7 @@ impl Raw {
     /// The address that it is bound to or sends from.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not answer.
     pub fn address(&self) -> io::Result<IpAddr> {
         let port = self.six.as_ref().or(self.four.as_ref());
         let Some(port) = port else { return Err(io::ErrorKind::NotConnected.into()) };
@@ -106,7 +106,7 @@ fn without_port(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// What stands behind the header of an IPv4 packet, and what that says: destination and class.
+/// Returns the payload of an IPv4 packet, and the fields destination and class of its header.
 fn behind_header(packet: &[u8]) -> Option<(&[u8], Ipv4Addr, u8)> {
     let header = usize::from(packet.first()? & 0xf) * 4;
     let to = Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?);

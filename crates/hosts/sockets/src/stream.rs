@@ -15,13 +15,13 @@ const HEAD: usize = 2;
 /// Bytes that are read at once, and bytes of frames beyond which no more are taken for sending.
 const CHUNK: usize = 1 << 16;
 
-/// One end of a connection that never blocks. Datagrams arrive whole and in order, or not at all:
-/// what the kernel's TCP retransmits is late, and neither marks nor times of arrival are known.
+/// One end of a connection that never blocks. Datagrams arrive whole and in order, or not at all: a
+/// retransmission of the kernel's TCP is late, and neither marks nor times of arrival are known.
 #[derive(Debug)]
 pub struct Stream {
     socket: TcpStream,
     peer: SocketAddr,
-    /// What has arrived of a frame that is not whole yet.
+    /// Received part of a frame that is not whole yet.
     incoming: Vec<u8>,
     /// Frames that were taken for sending, and how much of them the kernel has.
     outgoing: Vec<u8>,
@@ -36,7 +36,7 @@ impl Stream {
     /// Connects to a peer, and waits for that.
     ///
     /// # Errors
-    /// If nobody listens there, or the peer cannot be reached.
+    /// If no socket listens there, or the peer cannot be reached.
     pub fn connect(peer: SocketAddr) -> io::Result<Self> {
         Self::over(TcpStream::connect(peer)?)
     }
@@ -67,7 +67,7 @@ impl Stream {
         self.peer
     }
 
-    /// Hands over what was taken for sending; `WouldBlock` if some is left.
+    /// Hands over the datagrams taken for sending; `WouldBlock` if some are left.
     fn flush(&mut self) -> io::Result<()> {
         while self.sent < self.outgoing.len() {
             self.sends += 1;
@@ -203,7 +203,7 @@ impl Transport for Stream {
         (self.receives, self.sends)
     }
 
-    /// None: what a connection has no room for waits at its sender.
+    /// None: datagrams beyond a connection's room wait at its sender.
     fn dropped(&self) -> u64 {
         0
     }
@@ -238,7 +238,7 @@ mod tests {
         [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat()
     }
 
-    /// Receives until so many datagrams are there, or the connection is over.
+    /// Receives until this number of datagrams is there, or the connection is over.
     fn received(stream: &mut Stream, count: usize) -> (Vec<Vec<u8>>, Option<io::Error>) {
         let (mut taken, mut end) = (Vec::new(), None);
         while taken.len() < count && end.is_none() {

@@ -1,11 +1,11 @@
-//! What a driver needs of a socket: datagrams in, datagrams out, and a wait.
+//! Interface of a socket to a driver: datagrams in, datagrams out, and a wait.
 
 use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use std::fmt;
 use std::io;
 
-/// A datagram, and what the kernel said beside it.
+/// A datagram, and the kernel's information on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The datagram.
@@ -14,7 +14,7 @@ pub struct Taken {
     pub waited: Duration,
 }
 
-/// What became of an attempt to take what has arrived.
+/// Result of an attempt to take arrived datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// The socket was seen empty.
@@ -28,15 +28,15 @@ pub trait Transport: fmt::Debug {
     /// Takes a bounded number of datagrams, in the order of their arrival.
     ///
     /// # Errors
-    /// What became of an earlier datagram of this socket, such as that nobody listens. There may
-    /// be more to take.
+    /// Error of an earlier datagram of this socket, such as a closed port. There may be more to
+    /// take.
     fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left>;
 
     /// Hands datagrams to the kernel, from the first on, in as few calls as can be; how many of
     /// them it took, which is at least one.
     ///
     /// # Errors
-    /// Why the kernel did not take the first: `WouldBlock` if it has no room now.
+    /// Reason for which the kernel did not take the first: `WouldBlock` if it has no room now.
     fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize>;
 
     /// Waits until there is something to take, or room to send, for at most so long.

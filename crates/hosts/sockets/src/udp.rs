@@ -12,11 +12,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
 /// Maximum number of datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before
-/// Linux 6.9), and the most bytes of such a message.
+/// Linux 6.9), and the maximum bytes of such a message.
 const MOST_SEGMENTS: usize = 64;
 const MOST_TOGETHER: usize = 65_507;
 
-/// A socket that never blocks. What is sent at once goes in one system call.
+/// A socket that never blocks. Datagrams sent at once go in one system call.
 #[derive(Debug)]
 pub struct Udp {
     port: Port,
@@ -35,7 +35,7 @@ impl Udp {
     }
 
     /// A socket that speaks with one peer alone, from an address of the same family. The kernel
-    /// drops what comes from others, and says when nobody listens at the peer's port.
+    /// drops datagrams from others, and reports a closed port at the peer.
     ///
     /// # Errors
     /// If there is no route to the peer, or no socket is to be had.
@@ -73,7 +73,7 @@ impl Udp {
     /// Its own address, with the port that the kernel chose.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not answer.
     pub fn address(&self) -> io::Result<SocketAddr> {
         let address = rustix::net::getsockname(self.port.socket())?;
         SocketAddr::try_from(address).or(Ok(self.address))
@@ -146,8 +146,8 @@ impl Transport for Udp {
     }
 }
 
-/// How many datagrams from the first on can be one message: all go the same way and have the same
-/// size, but for the last, which may be smaller.
+/// Returns the number of datagrams from the first on that can be one message: all have the same
+/// route and size, but for the last, which may be smaller.
 fn together(queue: &[Outgoing]) -> usize {
     let Some((first, rest)) = queue.split_first() else { return 0 };
     let (size, mut count, mut bytes) = (first.bytes.len(), 1, first.bytes.len());
@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(together(&marked), 1);
     }
 
-    /// Sends datagrams of some sizes over a loopback of a family; what arrives, and the calls.
+    /// Sends datagrams of some sizes over a loopback of a family; returns the arrivals, and the
+    /// calls.
     fn carried(any: &str, sizes: &[usize], with_gso: bool) -> (Vec<Taken>, (u64, u64), u64) {
         let mut there = Udp::bind(any.parse().unwrap()).unwrap();
         let to = there.address().unwrap();

@@ -1,4 +1,4 @@
-//! How long the packets of trials waited, and which were lost, corrected for the drift of clocks.
+//! Delays of the packets of trials, and lost ones, corrected for the drift of clocks.
 
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ pub struct Delays {
     pub spaced: usize,
     /// Time at which each packet was sent, in seconds since the first.
     pub sent_s: Vec<f64>,
-    /// How much longer than the fastest packet of the trial it took one way, in milliseconds;
-    /// `None` if it was lost.
+    /// Excess of the one-way delay over the fastest packet of the trial, in milliseconds; `None` if
+    /// it was lost.
     pub waits_ms: Vec<Option<f64>>,
     /// The wait that nine in ten packets of the train do not exceed, in milliseconds: that of a
     /// full buffer, if the train filled it.
@@ -37,8 +37,7 @@ pub fn delays(accounts: &[Account]) -> Vec<Delays> {
     accounts.iter().filter_map(|account| of_account(account, drift)).collect()
 }
 
-/// How much faster the receiver's clock goes than the sender's, in millionths. Zero where it
-/// cannot be told.
+/// Drift of the receiver's clock against the sender's, in millionths. Zero where it is unknown.
 pub fn drift_ppm(accounts: &[Account]) -> f64 {
     1e6 * timeline::drift(accounts)
 }

@@ -1,5 +1,5 @@
-//! What kind of buffer it is, as far as the trains tell: each finding with the numbers it rests
-//! on, and none where they are too few. The criteria are Fairwave's.
+//! Kind of a buffer, as far as the trains show it: each finding with the numbers it rests on, and
+//! none where they are too few. The criteria are Fairwave's.
 
 #[cfg(test)]
 mod tests;
@@ -8,16 +8,16 @@ use crate::Account;
 use crate::estimate::{self, SizeEstimate};
 use crate::timeline::{self, NEARLY_FULL, Timeline};
 
-/// What was found, and why.
+/// A finding, and its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding<T> {
-    /// The answer; `None` if it cannot be told.
+    /// The answer; `None` if it is undecided.
     pub verdict: Option<T>,
-    /// The numbers behind it, or those that are missing.
+    /// The numbers behind it, or the missing ones.
     pub evidence: String,
 }
 
-/// What the buffer's limit counts.
+/// Unit of the buffer's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Packets of any size.
@@ -47,7 +47,7 @@ pub enum Radio {
 /// Whether stations share the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// What is for one station waits behind what is for another.
+    /// Packets for one station wait behind those for another.
     Shared,
     /// It does not: a queue for each station, or for each flow.
     Separate,
@@ -62,12 +62,12 @@ pub enum Company {
     Beside,
 }
 
-/// What one session tells.
+/// Findings of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What the limit counts.
+    /// Unit of the limit.
     pub limit: Finding<Limit>,
-    /// When packets are dropped.
+    /// Condition of drops.
     pub policy: Finding<Policy>,
     /// Whether the radio loses packets.
     pub radio: Finding<Radio>,
@@ -85,17 +85,17 @@ const ENOUGH: u64 = 300;
 const APART: f64 = 3.0;
 /// Largest part of the radio's time that a train alone misses.
 const ALONE: f64 = 0.003;
-/// Least part that says that others had it.
+/// Minimum part that shows that others had it.
 const BESIDE: f64 = 0.01;
 
-/// A packet that finds this share of the most that an accepted one found comes to the brim.
+/// Share of the maximum that an accepted packet found, from which on a packet comes to the brim.
 const BRIM: f64 = 0.9;
 /// Largest share of the losses that may lie elsewhere where a queue drops at the brim alone, and
 /// the fewest losses that say so.
 const STRAY: f64 = 0.05;
 const FEWEST: u64 = 10;
 
-/// Packets lost out of so many.
+/// Packets lost out of this number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     lost: u64,
@@ -112,7 +112,7 @@ impl Share {
         self.lost as f64 / self.of.max(1) as f64
     }
 
-    /// How many standard errors this rate is above another, pooled.
+    /// Returns the difference of this rate from another in standard errors, pooled.
     fn above(self, other: Self) -> f64 {
         let [a, b] = [self.of.max(1) as f64, other.of.max(1) as f64];
         let pooled = (self.lost + other.lost) as f64 / (a + b);
@@ -121,8 +121,8 @@ impl Share {
     }
 }
 
-/// Losses by what the packet found in the buffer: nearly nothing, up to 35 % of the most, up to
-/// nearly the most, and that.
+/// Losses by the fill that the packet found in the buffer: nearly nothing, up to 35 % of the
+/// maximum, up to nearly the maximum, and that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     short: Share,
@@ -177,7 +177,8 @@ fn timelines(accounts: &[Account]) -> Vec<Timeline> {
     accounts.iter().filter_map(|account| Timeline::new(account, drift)).collect()
 }
 
-/// What the trials of a session tell. Those without a train only watch, and are left out.
+/// Returns the findings of the trials of a session. Trials without a train only watch, and are left
+/// out.
 pub fn diagnose(accounts: &[Account]) -> Diagnosis {
     let mut lines = timelines(accounts);
     lines.retain(|line| line.spaced < line.sent.len());
@@ -221,7 +222,7 @@ fn limit(sizes: &[SizeEstimate]) -> Finding<Limit> {
     finding(verdict, evidence)
 }
 
-/// A full buffer drops what comes; who drops on the way there has another reason.
+/// A full buffer drops arrivals; a drop on the way there has another reason.
 fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
     let Losses { low, middle, full, short } = losses;
     let filled = lines.iter().filter(|line| !line.overflow().is_empty()).count();
@@ -249,10 +250,9 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
     finding(verdict, evidence)
 }
 
-/// Whether what was lost found as many packets as any that was accepted. That is what the limit of
-/// a drop-tail queue does, in trains that fill it for a moment only, too. A queue that drops
-/// before its limit accepts packets where it drops others, or drops one that came when it held
-/// fewer.
+/// Returns whether lost packets found as many packets as any accepted one. The limit of a drop-tail
+/// queue does that, in trains that fill it for a moment only, too. A queue that drops before its
+/// limit accepts packets where it drops others, or drops one that came when it held fewer.
 fn drops_at_the_brim(lines: &[Timeline]) -> bool {
     let mut sizes: Vec<u32> = lines.iter().map(|line| line.payload_bytes).collect();
     sizes.sort_unstable();
@@ -275,7 +275,7 @@ fn drops_at_the_brim(lines: &[Timeline]) -> bool {
     brim.lost >= FEWEST && brim.rate() >= 1.0 - STRAY
 }
 
-/// What was lost although nothing waited was lost by the radio.
+/// A packet lost although nothing waited was lost by the radio.
 fn radio(Losses { short, .. }: Losses) -> Finding<Radio> {
     let evidence = format!("lost {} of {} that met no queue", short.lost, short.of);
     let verdict = match () {
@@ -309,9 +309,9 @@ fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
     finding(verdict, evidence)
 }
 
-/// Whether what is for one receiver waits behind trains for another. `loading` are the accounts of
-/// the trains, `watching` those of a session of the same sender, by the same clock, with packets
-/// apart to another station at the same time.
+/// Returns whether packets for one receiver wait behind trains for another. `loading` are the
+/// accounts of the trains, `watching` those of a session of the same sender, by the same clock,
+/// with packets apart to another station at the same time.
 pub fn sharing(loading: &[Account], watching: &[Account]) -> Finding<Sharing> {
     let drift = timeline::drift(watching);
     // When the buffer was full, by the sender's clock, and for how long packets then waited.

@@ -1,4 +1,5 @@
-//! Number of packets that a buffer holds: the paper's count, and ours that takes off what drained.
+//! Number of packets that a buffer holds: the paper's count, and ours that subtracts the drained
+//! ones.
 //!
 //! The paper (Ando, Murase, Oguchi, section 3) takes the number just before the first gap, `N1`.
 //! While the train filled the buffer the radio drained it, so `N1` is too many: at a rate `lambda`
@@ -12,7 +13,7 @@ use crate::Account;
 use crate::timeline::{self, Timeline};
 use fairwave_units::stats::Estimate;
 
-/// What one train says of the buffer, in packets.
+/// Result of one train on the buffer, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fill {
     /// Packets of the train that waited when the first was dropped: sent before it, less those
@@ -22,7 +23,7 @@ pub struct Fill {
     pub later: Option<f64>,
 }
 
-/// What the trains of one packet size say.
+/// Result of the trains of one packet size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeEstimate {
     /// Length of the packets, as UDP payload.
@@ -41,7 +42,7 @@ pub struct SizeEstimate {
     pub sent_rate: Option<f64>,
     /// Packets per second that arrived.
     pub drain_rate: Option<Estimate>,
-    /// What the rates make of the paper's count: `N1 (1 - mu / lambda)`.
+    /// The paper's count corrected by the rates: `N1 (1 - mu / lambda)`.
     pub by_rates: Option<f64>,
 }
 
@@ -52,8 +53,8 @@ pub fn naive(account: &Account) -> Option<u32> {
     Some((first - line.spaced) as u32)
 }
 
-/// What a train says, if it filled the buffer. `drift` is how much faster the receiver's clock
-/// goes, as a share.
+/// Returns the result of a train, if it filled the buffer. `drift` is the lead of the receiver's
+/// clock, as a share.
 pub fn fill(account: &Account, drift: f64) -> Option<Fill> {
     let line = Timeline::new(account, drift)?;
     let overflow = line.overflow();
@@ -66,7 +67,7 @@ pub fn fill(account: &Account, drift: f64) -> Option<Fill> {
     Some(Fill { waiting, later: later(&line, &overflow, came) })
 }
 
-/// Mean over the drops after a full buffer's wait of what had been accepted and not drained.
+/// Mean, over the drops after a full buffer's wait, of the packets accepted and not drained.
 fn later(line: &Timeline, overflow: &[usize], came: i64) -> Option<f64> {
     let from = came.saturating_add(line.longest_wait);
     let accepted: Vec<usize> = line

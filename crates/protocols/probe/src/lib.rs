@@ -1,17 +1,17 @@
 //! The buffer probe: how many packets an access point holds, measured from outside.
 //!
-//! A [`Sender`] greets a [`Receiver`], shows that it gets what is sent to its address, asks for
-//! limits, and sends [`Trial`]s: a few packets far apart, then a train faster than the radio. The
-//! receiver notes arrivals and accounts for them when asked. A session may also go the other
-//! [`Way`]: then the sender asks for the packets, and the receiver sends them. [`estimate`] and
-//! [`diagnosis`] read the accounts of both.
+//! A [`Sender`] greets a [`Receiver`], shows that packets reach its address, asks for limits, and
+//! sends [`Trial`]s: a few packets far apart, then a train faster than the radio. The receiver
+//! notes arrivals and accounts for them when asked. A session may also go the other [`Way`]: then
+//! the sender asks for the packets, and the receiver sends them. [`estimate`] and [`diagnosis`]
+//! read the accounts of both.
 //!
-//! Who may make whom send: the sender sends nothing but greetings to somebody who has not agreed,
-//! with the session's key, within this session; and never more than the stricter of its own
-//! limits and the receiver's, whatever the receiver says. The receiver answers only messages with
-//! a seal, keeps nothing before a cookie came back, and no answer is longer than what it answers.
-//! Packets that it was asked for go to the address that the cookie came back from, within what it
-//! granted, and only while that address goes on asking.
+//! Protection against abuse: the sender sends nothing but greetings to a host that has not agreed,
+//! with the session's key, within this session; and never more than the stricter of its own limits
+//! and the receiver's, whatever the receiver says. The receiver answers only messages with a seal,
+//! keeps nothing before a cookie came back, and no answer is longer than its question. Packets that
+//! it was asked for go to the address that the cookie came back from, within its grant, and only
+//! while that address continues to ask.
 
 mod datagrams;
 pub mod delay;

@@ -44,7 +44,7 @@ impl Pace {
         self.free_at = now + self.rate.time_for(payload_bytes as u64 + self.header_bytes);
     }
 
-    /// When something that is due `at` can be sent.
+    /// Returns the time at which a packet that is due `at` can be sent.
     pub(crate) fn at_earliest(&self, at: Instant) -> Instant {
         if self.rate == BitRate(0) { Instant::MAX } else { self.free_at.max(at) }
     }

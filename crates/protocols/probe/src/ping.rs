@@ -14,12 +14,12 @@ use std::net::SocketAddr;
 /// Greetings that one pinger sends at most.
 const MOST_PINGS: usize = 1 << 16;
 
-/// Whom to greet, and how often.
+/// Receiver of greetings, and their interval.
 #[derive(Clone, Debug)]
 pub struct PingerConfig {
     /// The secret that both ends share.
     pub key: Key,
-    /// Whom to greet.
+    /// Receiver of greetings.
     pub receiver: SocketAddr,
     /// The session of the first greeting; the others follow. No session of the two has these.
     pub first: u64,
@@ -29,7 +29,7 @@ pub struct PingerConfig {
     pub interval: Duration,
 }
 
-/// What the host tells a pinger.
+/// Inputs of a pinger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PingerInput {
     /// Greet, from now on.
@@ -45,7 +45,7 @@ pub enum PingerInput {
 pub struct Ping {
     /// Time at which it was sent.
     pub sent: Instant,
-    /// When its answer arrived, if it did.
+    /// Time of its answer, if it came.
     pub answered: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be sent, and what became of it.
+//! Planned packets, and their outcome.
 
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::probe::Record;
@@ -23,7 +23,7 @@ impl Trial {
     }
 }
 
-/// Which way the packets of a session's trials go.
+/// Direction of the packets of a session's trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
     /// From the sender to the receiver.
@@ -49,15 +49,14 @@ impl Plan {
     }
 }
 
-/// What was sent in a trial, and what arrived of it.
+/// Packets of a trial, and their arrivals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// What was planned. Fewer packets may have been sent.
+    /// The planned packets. Fewer may have been sent.
     pub trial: Trial,
     /// Time at which each packet was sent, by the clock of the end that sent it; the spaced ones
     /// come first.
     pub sent: Vec<Instant>,
-    /// What arrived, in order of arrival, by the other end's clock; no number twice, none that was
-    /// not sent.
+    /// Arrivals in their order, by the other end's clock; no number twice, none that was not sent.
     pub arrived: Vec<Record>,
 }

@@ -22,14 +22,14 @@ const MOST_ENDED: usize = 256;
 /// A session: whose, and its number.
 type Place = (SocketAddr, u64);
 
-/// What a receiver allows.
+/// Configuration of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverConfig {
     /// The secret that both ends share.
     pub key: Key,
     /// A secret of this receiver alone, drawn anew when it starts.
     pub cookie_key: Key,
-    /// What it grants at most.
+    /// Maximum of its grants.
     pub limits: Limits,
     /// Number of sessions that it serves at once.
     pub sessions: usize,
@@ -37,17 +37,17 @@ pub struct ReceiverConfig {
     pub idle: Duration,
 }
 
-/// What a receiver has seen.
+/// Observations of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverEvent {
     /// It agreed to a session.
     Agreed(SocketAddr, Limits),
-    /// A session is over: its sender said so, or fell silent, or its time ran out.
+    /// A session is over: by its sender's message, its silence, or its time.
     Ended(SocketAddr),
 }
 
-/// The receiving end. It speaks only when spoken to, with a seal; packets that it was asked for go
-/// to who has a session.
+/// The receiving end. It speaks only when spoken to, with a seal; requested packets go to the host
+/// of the session.
 #[derive(Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
@@ -83,7 +83,7 @@ impl Receiver {
         self.surplus
     }
 
-    /// What says that `from` asked in this `epoch`, to whoever has the cookie key.
+    /// Cookie that shows that `from` asked in this `epoch`, for a reader with the cookie key.
     fn cookie(&self, from: SocketAddr, session: u64, nonce: u64, epoch: u64) -> Cookie {
         let address = match from.ip() {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),

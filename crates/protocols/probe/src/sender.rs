@@ -19,26 +19,26 @@ use fetch::Incoming;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// What a session is to be.
+/// Configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SenderConfig {
     /// The secret that both ends share.
     pub key: Key,
-    /// Whom to probe.
+    /// Host to probe.
     pub receiver: SocketAddr,
     /// A number that no other session of the two has.
     pub session: u64,
     /// A number drawn for this session alone.
     pub nonce: u64,
-    /// What this end allows itself, whatever the receiver grants.
+    /// This end's own limits, whatever the receiver grants.
     pub limits: Limits,
-    /// What to send, or to have sent.
+    /// Packets to send, or to have sent.
     pub plan: Plan,
-    /// Which way the packets of the plan go.
+    /// Direction of the packets of the plan.
     pub way: Way,
 }
 
-/// What the host tells a sender.
+/// Inputs of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SenderInput {
     /// Greet the receiver.
@@ -58,7 +58,7 @@ pub enum Failure {
     Refused(Refusal),
     /// The receiver granted nothing that could be used.
     NothingGranted,
-    /// The receiver told something of a train that cannot be so.
+    /// The receiver reported something impossible of a train.
     Absurd,
     /// The time granted was over.
     OutOfTime,
@@ -68,7 +68,7 @@ pub enum Failure {
     Stopped,
 }
 
-/// What a sender has seen.
+/// Observations of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SenderEvent {
     /// The receiver agreed; the stricter of both limits.
@@ -79,8 +79,8 @@ pub enum SenderEvent {
     Finished(Result<(), Failure>),
 }
 
-/// The sending end. It greets when told to, and sends data, or asks for them, once the receiver has
-/// agreed.
+/// The sending end. It greets when asked to, and sends data, or asks for them, once the receiver
+/// has agreed.
 #[derive(Debug)]
 pub struct Sender {
     config: SenderConfig,
@@ -143,7 +143,7 @@ impl Sender {
         self.events.push_back(SenderEvent::Finished(result));
     }
 
-    /// What the datagram says, if it is of this session and sealed with the right key.
+    /// Returns the content of the datagram, if it is of this session and sealed with the right key.
     fn opened(&self, received: &Received) -> Option<Message> {
         if received.from != self.config.receiver {
             return None;
@@ -187,7 +187,7 @@ impl Sender {
         }
     }
 
-    /// The receiver grants limits. Its word is heard once, and only makes ours stricter.
+    /// Handles the receiver's grant of limits. It counts once, and only makes ours stricter.
     fn agree(&mut self, now: Instant, granted: Limits) {
         let limits = self.config.limits.least(granted);
         if limits.rate == BitRate(0) || limits.packets == 0 || limits.duration.is_zero() {
@@ -248,7 +248,7 @@ impl Sender {
         }
     }
 
-    /// Does what time alone brings about.
+    /// Handles the passage of time.
     fn advance(&mut self, now: Instant) {
         let (trials, way) = (&self.config.plan.trials, self.config.way);
         match &mut self.phase {
@@ -364,7 +364,7 @@ impl Agreed {
         }
     }
 
-    /// When something is due, pace aside.
+    /// Returns the time of the next action, pace aside.
     fn next(&self) -> Option<Instant> {
         match &self.step {
             Step::Sending { next, .. } => Some(*next),

@@ -4,7 +4,7 @@ use crate::{Account, Trial};
 use fairwave_units::{Duration, Instant, Seed, Stream};
 use fairwave_wire::probe::Record;
 
-/// What the path is like. Times are nanoseconds.
+/// Properties of the path. Times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     /// Packets that wait, the one on the air aside.
@@ -15,19 +15,19 @@ pub(crate) struct Path {
     pub(crate) air: u64,
     /// Time from the arrival to when the radio is free.
     pub(crate) ack: u64,
-    /// Most idle slots of 9 us before a frame of a busy radio.
+    /// Maximum number of idle slots of 9 us before a frame of a busy radio.
     pub(crate) slots: u64,
     /// Probability that the radio loses a frame.
     pub(crate) loss: f64,
     /// Wait from which on one in `every` frames is dropped at the head, growing more frequent.
     pub(crate) aqm: Option<u64>,
-    /// Every so many nanoseconds another's packet comes to the queue.
+    /// Interval in nanoseconds at which another's packet comes to the queue.
     pub(crate) others: Option<u64>,
-    /// Behind this packet the sender has a pause of so many nanoseconds.
+    /// Packet behind which the sender has a pause, and its length in nanoseconds.
     pub(crate) pause: Option<(u32, u64)>,
     /// The receiver's clock is ahead by so much.
     pub(crate) offset: i64,
-    /// The receiver's clock is faster by so many parts in a million.
+    /// Lead of the receiver's clock, in parts in a million.
     pub(crate) ppm: i64,
 }
 
@@ -114,7 +114,8 @@ impl Buffer<'_> {
     }
 }
 
-/// What becomes of a trial that begins at `start` and whose train goes at `spacing` ns a packet.
+/// Returns the outcome of a trial that begins at `start` and whose train goes at `spacing` ns a
+/// packet.
 pub(crate) fn through(path: &Path, trial: Trial, start: u64, spacing: u64, seed: u64) -> Account {
     let mut buffer = Buffer {
         path,

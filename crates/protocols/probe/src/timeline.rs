@@ -1,37 +1,37 @@
 //! One account on one time axis: when each packet reached the buffer, by the receiver's clock.
 //!
-//! The sender's clock is turned into the receiver's by the least one-way delay `m` of the trial:
+//! The sender's clock is turned into the receiver's by the minimum one-way delay `m` of the trial:
 //! the packet that had it found the buffer empty. A packet sent at `s` is therefore at the
 //! receiver, were the buffer empty, at `s + m`. The radio is done with a frame, its ACK included,
-//! when it takes the next; between two frames of a train that is at least the least gap `g`. So
-//! all frames that the receiver had by `s + m - g` had left when the packet came to the buffer,
-//! and no others: both `m` and `g` hold one frame's time on the air.
+//! when it takes the next; between two frames of a train that is at least the minimum gap `g`. So
+//! all frames that the receiver had by `s + m - g` had left when the packet came to the buffer, and
+//! no others: both `m` and `g` hold one frame's time on the air.
 
 use crate::Account;
 
 /// Largest share of a clock's rate that counts as drift; beyond it a clock was set.
 const MOST_DRIFT: f64 = 2e-4;
-/// A buffer that holds this share of what it holds at most is nearly full.
+/// Share of its maximum from which on a buffer is nearly full.
 pub(crate) const NEARLY_FULL: f64 = 0.7;
 
 /// A trial in order. Times are nanoseconds, as signed numbers: clocks may differ by any amount.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Time at which each packet was sent, by the receiver's clock less the least delay.
+    /// Time at which each packet was sent, by the receiver's clock less the minimum delay.
     pub(crate) sent: Vec<i64>,
     /// Time at which each packet arrived; `None` was lost.
     pub(crate) arrived: Vec<Option<i64>>,
     /// Number and time of arrivals, in order of time.
     pub(crate) arrivals: Vec<(usize, i64)>,
-    /// How many packets come before the train.
+    /// Number of packets before the train.
     pub(crate) spaced: usize,
     /// Length of its packets, as UDP payload.
     pub(crate) payload_bytes: u32,
     /// Minimum time between two arrivals of the train.
     pub(crate) least_gap: i64,
-    /// How many packets of the trial, of those that arrived later, each packet found there.
+    /// Number of packets of the trial, of those that arrived later, that each packet found there.
     pub(crate) held: Vec<usize>,
-    /// The most that the train's packets found, but for one in ten.
+    /// The maximum that the train's packets found, but for one in ten.
     pub(crate) most_held: usize,
     /// Longest wait of the train's packets but for one in ten.
     pub(crate) longest_wait: i64,
@@ -46,9 +46,9 @@ fn least_delay(account: &Account) -> Option<(i64, i64)> {
     account.arrived.iter().filter_map(delay).min()
 }
 
-/// How much faster the receiver's clock goes, as a share: from the least delays of the first
-/// account and the last of a packet size, that with the longest time between. Longer packets take
-/// longer, so sizes are not compared. Zero where it cannot be told, or where a clock was set.
+/// Returns the lead of the receiver's clock, as a share: from the minimum delays of the first
+/// account and the last of a packet size, of the size with the longest time between. Longer packets
+/// take longer, so sizes are not compared. Zero where it is unknown, or where a clock was set.
 pub(crate) fn drift(accounts: &[Account]) -> f64 {
     let pairs = accounts.iter().enumerate().filter_map(|(at, account)| {
         let size = account.trial.payload_bytes;
@@ -129,7 +129,7 @@ impl Timeline {
         held
     }
 
-    /// How much longer than the empty path a packet took.
+    /// Returns a packet's excess over the delay of the empty path.
     pub(crate) fn wait(&self, number: usize) -> Option<i64> {
         let arrived = *self.arrived.get(number)?;
         Some(arrived?.saturating_sub(self.sent[number]))
@@ -145,7 +145,7 @@ impl Timeline {
         (self.spaced..self.sent.len()).filter(|number| self.arrived[*number].is_none()).collect()
     }
 
-    /// How full the buffer was when a packet came, as a share.
+    /// Returns the fill of the buffer when a packet came, as a share.
     pub(crate) fn fullness(&self, number: usize) -> f64 {
         self.held[number] as f64 / self.most_held.max(1) as f64
     }
@@ -168,8 +168,9 @@ impl Timeline {
         ))
     }
 
-    /// The share lost before the train had nearly filled what it fills: by the radio, that is. Of
-    /// few packets it would say nothing; as if all the others of a hundred had arrived.
+    /// Returns the share lost before the train had nearly filled the buffer: by the radio, that is.
+    /// A share of few packets would be worthless; it is computed as if all the others of a hundred
+    /// had arrived.
     fn lost_on_the_way_up(&self) -> f64 {
         let nearly_full = |number: &usize| self.fullness(*number) >= NEARLY_FULL;
         let up = (self.spaced..self.sent.len()).find(nearly_full).unwrap_or(self.sent.len());
@@ -177,10 +178,9 @@ impl Timeline {
         lost as f64 / up.max(100) as f64
     }
 
-    /// The losses at a full buffer, from the first on. When that one came the buffer was nearly
-    /// full; behind it, and from there on, more is lost than on the way up, by at least half of
-    /// what the radio does not carry. Empty if the buffer never filled, or so late that it cannot
-    /// be told.
+    /// Returns the losses at a full buffer, from the first on. When that one came the buffer was
+    /// nearly full; from there on, more is lost than before, by at least half of the radio's
+    /// losses. Empty if the buffer never filled, or too late to decide.
     pub(crate) fn overflow(&self) -> Vec<usize> {
         let mut losses = self.losses();
         losses.retain(|number| self.fullness(*number) >= NEARLY_FULL);

@@ -1,5 +1,5 @@
-//! What [`fairwave_linux::radio`] reads of a real kernel, for the guest of `cargo xtask vm soc`.
-//! Not for users.
+//! Prints [`fairwave_linux::radio`]'s readings of a real kernel, for the guest of `cargo xtask vm
+//! soc`. Not for users.
 //!
 //! `radio-run INTERFACE` prints stations, surveys and whether airtime is scheduled by weights.
 //! `radio-run INTERFACE CONTROL COUNT` prints events, both of nl80211 and of hostapd's control

@@ -14,11 +14,11 @@ use std::ptr;
 
 /// Maximum number of datagrams of a call.
 pub const BATCH: usize = 32;
-/// Room for the address of a datagram, and for what is told beside it.
+/// Room for the address of a datagram, and for its control messages.
 const NAME_BYTES: usize = size_of::<libc::sockaddr_in6>();
 const CONTROL_BYTES: usize = 192;
 
-/// What the kernel says of a datagram.
+/// The kernel's information on a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Length of its payload in bytes.
@@ -76,11 +76,11 @@ impl Default for Slots {
     }
 }
 
-/// Takes what has arrived, as many datagrams as there are parts of `each` bytes in `buffer`, at
-/// most [`BATCH`]. What is told of them goes to `told`, which is cleared.
+/// Takes the arrived datagrams, as many as there are parts of `each` bytes in `buffer`, at most
+/// [`BATCH`]. Their information goes to `told`, which is cleared.
 ///
 /// # Errors
-/// `WouldBlock` if nothing has arrived; what became of an earlier datagram of this socket.
+/// `WouldBlock` if nothing has arrived; the error of an earlier datagram of this socket.
 pub fn receive(
     socket: BorrowedFd<'_>,
     slots: &mut Slots,
@@ -133,7 +133,7 @@ pub fn receive(
 /// Hands messages to the kernel, at most [`BATCH`]; how many of them it took, at least one.
 ///
 /// # Errors
-/// Why it did not take the first one.
+/// Reason for which it did not take the first one.
 pub fn send(
     socket: BorrowedFd<'_>,
     slots: &mut Slots,

@@ -64,7 +64,7 @@ impl<'a> Attributes<'a> {
         self.nested(kind).map(|inside| inside.bytes)
     }
 
-    /// A value of so many bytes.
+    /// A value of this number of bytes.
     pub(super) fn array<const N: usize>(self, kind: u16) -> Option<[u8; N]> {
         self.value(kind)?.try_into().ok()
     }

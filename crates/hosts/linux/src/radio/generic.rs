@@ -1,5 +1,5 @@
 //! Generic netlink: a request and its answers, and messages to a multicast group
-//! (`linux/genetlink.h`). What is in them is known to `attributes`.
+//! (`linux/genetlink.h`). `attributes` knows their contents.
 
 use super::attributes::{Attributes, Field};
 use netlink_packet_core::{
@@ -33,7 +33,7 @@ pub(super) struct Message {
     pub(super) body: Vec<u8>,
 }
 
-/// What the kernel may answer at once.
+/// Maximum answer of the kernel at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     All,

@@ -1,5 +1,5 @@
-//! hostapd's control socket: who joins and leaves, as the access point's own program sees it. It
-//! tells so after the keys are agreed, where nl80211 tells of the association before.
+//! hostapd's control socket: stations that join and leave, as the access point's own program sees
+//! it. It reports them after the keys are agreed, where nl80211 reports the association before.
 
 use super::Mac;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,10 +11,10 @@ use std::path::Path;
 
 /// Bytes of the longest message that is read; those about stations are far shorter.
 const LONGEST: usize = 4096;
-/// How long hostapd may take to answer.
+/// Timeout of hostapd's answer.
 const ANSWER: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// What hostapd tells of a station.
+/// hostapd's report on a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It may send and receive: it is associated and has the keys.
@@ -33,7 +33,7 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// If nobody listens there, or does not answer as hostapd does.
+    /// If no program listens there, or it does not answer as hostapd does.
     pub fn attach(path: &Path) -> io::Result<Self> {
         // hostapd answers to addresses only. One in the abstract name space leaves no file
         // behind, and the process's number with the socket's keeps it apart from others.
@@ -52,11 +52,11 @@ impl Control {
         }
     }
 
-    /// What happened since the last call; nothing if nothing did.
+    /// Returns the events since the last call; none if there were none.
     ///
     /// # Errors
     ///
-    /// What the socket says.
+    /// The socket's error.
     pub fn take(&self) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
         loop {
@@ -90,7 +90,7 @@ impl AsFd for Control {
     }
 }
 
-/// A socket with a name that nobody else has; `None` if somebody has it.
+/// Returns a socket with a name of its own; `None` if the name is taken.
 fn bound(number: u16) -> io::Result<Option<UnixDatagram>> {
     let name = format!("fairwave-hostapd-{}-{number}", std::process::id());
     match UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?) {

@@ -1,8 +1,9 @@
-//! What a radio of this machine tells (nl80211): the stations of an access point or a station's
-//! own link, the noise on its channel, and who joins and leaves. [`hostapd`] tells the latter too.
+//! Information of a radio of this machine (nl80211): the stations of an access point or a station's
+//! own link, the noise on its channel, and joining and leaving stations. [`hostapd`] reports the
+//! latter too.
 //!
-//! Numbers and units are those of `linux/nl80211.h`. What a driver does not tell is `None`. Nothing
-//! that the kernel or the socket says leads to a panic: what cannot be read is left out.
+//! Numbers and units are those of `linux/nl80211.h`. Values that a driver does not report are
+//! `None`. No message of the kernel or the socket leads to a panic: unreadable parts are left out.
 
 mod attributes;
 mod generic;
@@ -70,7 +71,7 @@ mod survey {
 const AUTHORIZED: u32 = 1 << 1;
 /// Bit of the feature `NL80211_EXT_FEATURE_AIRTIME_FAIRNESS`.
 const AIRTIME_FAIRNESS: usize = 33;
-/// The group that is told of associations.
+/// The multicast group of associations.
 const ASSOCIATIONS: &str = "mlme";
 
 /// A wireless interface.
@@ -82,8 +83,8 @@ pub struct Interface {
     pub name: String,
 }
 
-/// What is known of the radio link to a station; at a station, of the link to its access point.
-/// Counters begin with the association.
+/// State of the radio link to a station; at a station, of the link to its access point. Counters
+/// begin with the association.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Station {
     /// The peer's address.
@@ -100,9 +101,9 @@ pub struct Station {
     pub tx_retries: Option<u32>,
     /// Frames that were given up.
     pub tx_failed: Option<u32>,
-    /// How long frames to the peer took on the air, in microseconds.
+    /// Airtime of frames to the peer, in microseconds.
     pub tx_airtime_us: Option<u64>,
-    /// How long frames from the peer took on the air, in microseconds.
+    /// Airtime of frames from the peer, in microseconds.
     pub rx_airtime_us: Option<u64>,
     /// Time since the last frame from or to the peer in milliseconds.
     pub inactive_ms: Option<u32>,
@@ -115,7 +116,7 @@ pub struct Station {
     pub airtime_weight: Option<u16>,
 }
 
-/// What a radio has measured on a channel.
+/// A radio's measurements on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// Centre of the channel in MHz.
@@ -126,11 +127,11 @@ pub struct Survey {
     pub is_in_use: bool,
     /// Time for which the radio has been on it, in milliseconds.
     pub time_ms: Option<u64>,
-    /// How much of this the channel was busy, in milliseconds.
+    /// Part of this for which the channel was busy, in milliseconds.
     pub busy_ms: Option<u64>,
 }
 
-/// What happened to associations.
+/// Events of associations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A station has associated with the interface of this number.
@@ -156,8 +157,8 @@ pub struct Radio {
     socket: Generic,
 }
 
-/// A socket that is told of associations on all interfaces of the network namespace. It is
-/// readable when there are [`Events::take`] to take.
+/// A socket for associations on all interfaces of the network namespace. It is readable when there
+/// are [`Events::take`] to take.
 pub struct Events {
     socket: Generic,
 }
@@ -167,8 +168,8 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::NotFound`] if the kernel has no nl80211 (no radio was ever there), or
-    /// what the socket says.
+    /// [`io::ErrorKind::NotFound`] if the kernel has no nl80211 (no radio was ever there), or the
+    /// socket's error.
     pub fn open() -> io::Result<Self> {
         Ok(Self { socket: Generic::open("nl80211")? })
     }
@@ -177,7 +178,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn interfaces(&mut self) -> io::Result<Vec<Interface>> {
         let answers = self.socket.dump(command::GET_INTERFACE, &[])?;
         Ok(answers.iter().filter_map(|answer| interface(answer.attributes())).collect())
@@ -187,7 +188,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::NotFound`] if there is none, or it has no radio; or what the kernel says.
+    /// [`io::ErrorKind::NotFound`] if there is none, or it has no radio; or the kernel's error.
     pub fn interface(&mut self, name: &str) -> io::Result<Interface> {
         let found = self.interfaces()?.into_iter().find(|one| one.name == name);
         let none = || format!("{name} is no wireless interface here; `iw dev` lists those");
@@ -198,7 +199,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn stations(&mut self, interface: u32) -> io::Result<Vec<Station>> {
         let index = interface.to_ne_bytes();
         let fields = [Field::new(attribute::INTERFACE, &index)];
@@ -210,7 +211,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn station(&mut self, interface: u32, mac: Mac) -> io::Result<Option<Station>> {
         let index = interface.to_ne_bytes();
         let fields = [Field::new(attribute::INTERFACE, &index), Field::new(attribute::MAC, &mac.0)];
@@ -225,17 +226,17 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn link(&mut self, interface: u32) -> io::Result<Option<Station>> {
         let mut known = self.stations(interface)?;
         Ok(if known.len() == 1 { known.pop() } else { None })
     }
 
-    /// What the interface's radio has measured on its channels.
+    /// Returns the measurements of the interface's radio on its channels.
     ///
     /// # Errors
     ///
-    /// What the kernel says; [`io::ErrorKind::Unsupported`] if the driver does not measure.
+    /// The kernel's error; [`io::ErrorKind::Unsupported`] if the driver does not measure.
     pub fn surveys(&mut self, interface: u32) -> io::Result<Vec<Survey>> {
         let index = interface.to_ne_bytes();
         let fields = [Field::new(attribute::INTERFACE, &index)];
@@ -247,7 +248,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn schedules_airtime(&mut self, interface: u32) -> io::Result<bool> {
         let index = interface.to_ne_bytes();
         // Features stand in a later part of the description, which only who asks for it in parts
@@ -268,7 +269,7 @@ impl Radio {
     /// # Errors
     ///
     /// [`io::ErrorKind::Unsupported`] if the driver schedules no airtime,
-    /// [`io::ErrorKind::NotFound`] if there is no such station, or what else the kernel says.
+    /// [`io::ErrorKind::NotFound`] if there is no such station, or another error of the kernel.
     pub fn set_airtime_weight(&mut self, interface: u32, of: Mac, weight: u16) -> io::Result<()> {
         let (index, weight) = (interface.to_ne_bytes(), weight.to_ne_bytes());
         let fields = [
@@ -292,11 +293,11 @@ impl Events {
         Ok(Self { socket })
     }
 
-    /// What happened since the last call; nothing if nothing did.
+    /// Returns the events since the last call; none if there were none.
     ///
     /// # Errors
     ///
-    /// What the socket says.
+    /// The socket's error.
     pub fn take(&self) -> io::Result<Vec<Event>> {
         match self.socket.heard() {
             Ok(heard) => Ok(heard.iter().filter_map(event).collect()),
@@ -353,7 +354,7 @@ fn authorized(flags: [u8; 8]) -> Option<bool> {
     (known & AUTHORIZED != 0).then_some(set & AUTHORIZED != 0)
 }
 
-/// A rate, which the kernel tells in units of 100 kbps; fast ones do not fit into 16 bits.
+/// A rate, which the kernel reports in units of 100 kbps; fast ones do not fit into 16 bits.
 fn kbps(rate: Attributes<'_>) -> Option<u32> {
     let short = || rate.u16(station::RATE_U16).map(u32::from);
     rate.u32(station::RATE_U32).or_else(short).map(|units| units.saturating_mul(100))

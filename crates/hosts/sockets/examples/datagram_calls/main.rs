@@ -1,4 +1,4 @@
-//! What a datagram costs the driver: see `run`.
+//! Cost of a datagram in the driver: see `run`.
 
 #[cfg(target_os = "linux")]
 mod run;

@@ -1,4 +1,4 @@
-//! What a datagram costs the driver, in system calls and processor time: one datagram a call, as
+//! Cost of a datagram in the driver, in system calls and processor time: one datagram a call, as
 //! many a call as are due at once (`sendmmsg`, `recvmmsg`), and messages that the kernel cuts
 //! (GSO). A machine sends bursts over the loopback; the sockets there take them with the same
 //! driver.
@@ -20,7 +20,7 @@ const DATAGRAMS: u64 = 200_000;
 const BYTES: usize = 1_400;
 const ROUNDS: usize = 5;
 
-/// Sends so many datagrams in bursts, each when the one before has left.
+/// Sends this number of datagrams in bursts, each when the one before has left.
 struct Bursts {
     to: SocketAddr,
     burst: u64,

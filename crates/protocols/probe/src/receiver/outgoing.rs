@@ -27,7 +27,7 @@ impl Outgoing {
         self.lease = now + LEASE;
     }
 
-    /// When packet `number` is to be sent, if the session lasts `until` then.
+    /// Returns the time at which packet `number` is to be sent, if the session lasts `until` then.
     pub(super) fn next(&self, number: u32, pace: &Pace, until: Instant) -> Option<Instant> {
         let at = pace.at_earliest(self.next);
         (number < self.order.packets && at < self.lease.min(until)).then_some(at)

@@ -1,4 +1,4 @@
-//! What a receiver keeps of one session: one train, that arrives or that it sends.
+//! A receiver's state of one session: one train, that arrives or that it sends.
 
 use super::outgoing::Outgoing;
 use crate::pace::Pace;
@@ -16,16 +16,16 @@ pub(super) struct Session {
     /// Packets that may still be noted or sent, over all trains.
     packets_left: u32,
     train: u16,
-    /// What of the train arrived, or was sent.
+    /// Packets of the train that arrived, or were sent.
     records: Vec<Record>,
     /// The train is one that was asked for.
     outgoing: Option<Outgoing>,
-    /// What is sent keeps to the rate granted over all trains.
+    /// Pacer by the rate granted over all trains.
     pace: Pace,
     header_bytes: u64,
-    /// Which numbers of the train have arrived, a bit each.
+    /// Bitmap of the numbers of the train that have arrived.
     seen: Vec<u64>,
-    /// Where each chunk begins, once the train has been asked for; then nothing is added.
+    /// Beginnings of chunks, once the train has been asked for; then nothing is added.
     chunks: Vec<usize>,
 }
 
@@ -47,13 +47,13 @@ impl Session {
         }
     }
 
-    /// Time at which it is over if nothing is heard.
+    /// Time at which it is over if nothing is received.
     pub(super) fn ends(&self, idle: Duration) -> Instant {
         (self.heard + idle).min(self.began + self.granted.duration + idle)
     }
 
-    /// Packet `number` of a train arrives. What cannot be of the agreement, or came before, is not
-    /// noted: whether it was.
+    /// Handles packet `number` of a train. One outside of the agreement, or a duplicate, is not
+    /// recorded; returns whether it was.
     pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) -> bool {
         if train > self.train {
             self.turn_to(train);
@@ -139,7 +139,7 @@ impl Session {
         self.chunks.clear();
     }
 
-    /// Finds where chunks begin. What does not fit into 65535 of them is left out.
+    /// Finds the beginnings of chunks. Chunks beyond 65535 are left out.
     fn divide(&mut self) {
         self.chunks.push(0);
         let mut start = probe::records_that_fit(&self.records);

@@ -1,4 +1,4 @@
-//! Puts together the account of a train, from a receiver that may tell anything.
+//! Puts together the account of a train, from a receiver that may send anything.
 
 use fairwave_units::Instant;
 use fairwave_wire::probe::{Chunk, Record};
@@ -7,7 +7,7 @@ use fairwave_wire::probe::{Chunk, Record};
 #[derive(Debug)]
 pub(super) struct Absurd;
 
-/// What a chunk meant.
+/// Effect of a chunk.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// It was not the one asked for.
@@ -18,7 +18,7 @@ pub(super) enum Progress {
     Complete,
 }
 
-/// What this end knows of a train.
+/// This end's knowledge of a train.
 #[derive(Debug)]
 pub(super) enum Own {
     /// It sent the packets at these times.
@@ -32,14 +32,14 @@ pub(super) enum Own {
 pub(super) struct Collector {
     own: Own,
     seen: Vec<bool>,
-    /// What the receiver told: what arrived there, or what it sent.
+    /// The receiver's report: its arrivals, or its departures.
     told: Vec<Record>,
     chunk: u16,
     chunks: Option<u16>,
 }
 
 impl Collector {
-    /// Nothing of a train of at most so many packets.
+    /// Nothing of a train of at most this number of packets.
     pub(super) fn new(own: Own, packets: u32) -> Self {
         let seen = vec![false; packets as usize];
         Self { own, seen, told: Vec::new(), chunk: 0, chunks: None }
@@ -84,10 +84,10 @@ impl Collector {
         Ok(())
     }
 
-    /// When packets were sent, and what arrived.
+    /// Departures of packets, and arrivals.
     ///
     /// # Errors
-    /// If the receiver says that it sent other packets than those that arrived.
+    /// If the receiver reports other departures than the arrivals here.
     pub(super) fn into_parts(self) -> Result<(Vec<Instant>, Vec<Record>), Absurd> {
         let arrived = match self.own {
             Own::Sent(sent) => return Ok((sent, self.told)),

@@ -4,20 +4,20 @@ use crate::Trial;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::probe::{Message, Order, Record};
 
-/// From one order to the next: the receiver sends while orders come. Of so many, enough arrive
-/// through an upload that loses most packets.
+/// Interval of orders: the receiver sends while orders come. Enough of these orders arrive through
+/// an upload that loses most packets.
 const RENEWAL: Duration = Duration::from_millis(100);
 /// After so long a silence, longer than packets are apart, nothing more is expected, not even word
 /// that all were sent.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What has arrived of the train so far.
+/// Arrivals of the train so far.
 #[derive(Debug)]
 pub(super) struct Incoming {
     order: Order,
     arrived: Vec<Record>,
     seen: Vec<bool>,
-    /// The receiver said that all were sent.
+    /// The receiver reported that all were sent.
     closed: bool,
     next: Instant,
     heard: Instant,
@@ -42,7 +42,7 @@ impl Incoming {
         Some((Message::Fetch(self.order), 0))
     }
 
-    /// A packet arrives. What was not ordered, or came before, does not count.
+    /// Handles a packet. One that was not ordered, or a duplicate, does not count.
     pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) {
         let place = self.seen.get_mut(number as usize).filter(|_| train == self.order.train);
         if place.is_some_and(|seen| !std::mem::replace(seen, true)) {
@@ -70,7 +70,7 @@ impl Incoming {
         self.next.min(self.quiet())
     }
 
-    /// What arrived, in the order of arrival.
+    /// Returns the arrivals in their order.
     pub(super) fn take_arrived(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.arrived)
     }

@@ -1,6 +1,7 @@
 //! Runs that the tests interrupt, kill and audit. Not for users.
 //!
-//! `netns-run TASK [ARGUMENT]` prints what it sees and exits with 0 where all is as it should be.
+//! `netns-run TASK [ARGUMENT]` prints its observations and exits with 0 where all is as it should
+//! be.
 
 #[cfg(target_os = "linux")]
 mod tasks;

@@ -1,4 +1,4 @@
-//! What a run does, and how it is audited.
+//! Tasks of a run, and its audit.
 
 #![allow(
     clippy::print_stdout,
@@ -54,7 +54,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// What traffic control has at the loopback interface.
+/// Traffic control of the loopback interface.
 fn traffic_control() -> Outcome<[String; 3]> {
     let shown = |kind| -> Outcome<String> {
         let output = Command::new("tc").args([kind, "show", "dev", "lo"]).output()?;
@@ -201,7 +201,8 @@ fn hold(ending: &str) -> Outcome {
     }
 }
 
-/// What can leak: processes, namespaces in use, links, mounts, files, addresses and settings.
+/// Things that can leak: processes, namespaces in use, links, mounts, files, addresses and
+/// settings.
 fn snapshot() -> Outcome<BTreeMap<String, u32>> {
     let mut seen = BTreeMap::new();
     let mut count = |what: String| *seen.entry(what).or_insert(0) += 1;
@@ -234,7 +235,7 @@ fn snapshot() -> Outcome<BTreeMap<String, u32>> {
 }
 
 /// Compares before and after. To be run as init of a PID namespace of the test's own, with network
-/// and mounts of its own, so that nobody else's doings are seen.
+/// and mounts of its own, so that no other program's changes are seen.
 fn audit(task: &[&str], ending: &str) -> Outcome {
     let mut command = Command::new("/proc/self/exe");
     command.args(task);
@@ -280,7 +281,7 @@ fn audit_run(mut command: Command, ending: &str) -> Outcome {
     Err("before and after differ".into())
 }
 
-/// Waits until the programs of a run sleep, those that have left their parents too.
+/// Waits until the programs of a run sleep, those included that have left their parents.
 fn await_sleepers() -> Outcome<BTreeMap<String, u32>> {
     let wanted: Vec<String> = (1001..=1004).map(|n| format!("process busybox sleep {n}")).collect();
     for _ in 0..200 {
@@ -375,7 +376,7 @@ const WAN: &str = "
     mount --bind /mnt/resolv /etc/resolv.conf
     echo $isp";
 
-/// What an uplink changes on the machine.
+/// Changes of an uplink on the machine.
 const CHANGES: &str = "cat /proc/sys/net/ipv4/conf/wan0/forwarding; nft list ruleset; ip -o link";
 
 fn uplink_plan() -> Plan {
