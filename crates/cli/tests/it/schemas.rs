@@ -135,7 +135,7 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
     let script =
         root().join("crates/protocols/tcp/tests/conformance/prr.pkt").display().to_string();
     #[cfg(target_os = "linux")]
-    let iperf3 = root().join("crates/lab/lab/tests/data/iperf3").display().to_string();
+    let iperf3 = root().join("crates/tools/fairness/tests/data/iperf3").display().to_string();
     fs::write(here.join("bad.toml"), "duraton = \"5 s\"\n").expect("a file");
     let cases = [
         ("check", printed(here, &["check", &tiny, "bad.toml", "gone.toml"])),
