@@ -15,6 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((header, frame)) = Header::parse(bytes) else { return };
     let Ok(mut segments) = Segments::new(&header, frame) else { return };
     let (mut joiner, mut piece) = (Joiner::default(), Vec::new());
+    let joins_udp = frame.len() % 2 == 0;
     for _ in 0..PIECES {
         if !segments.next_into(&mut piece) {
             break;
@@ -25,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
             changed.mark_ce();
             packet::apply(&changed, &mut piece);
         }
-        if !joiner.offer(&piece) {
+        if !joiner.offer(&piece, joins_udp) {
             joiner.take();
         }
     }

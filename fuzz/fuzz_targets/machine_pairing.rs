@@ -38,7 +38,7 @@ impl Between {
         let until = Instant::ZERO + LASTS;
         Self {
             station: Joiner::new(STATION, [3; 32], [4; 32], Instant::ZERO, until),
-            access_point: Registrar::new(network(), [5; 32], until),
+            access_point: Registrar::new(network(), [5; 32], [6; 32], until),
             said: Vec::new(),
             shown: None,
             is_confirmed: false,
