@@ -7,8 +7,8 @@
 #![no_main]
 
 use fairwave_dccp::{Ccid, Config, Standard};
-use fairwave_machine::Machine;
 use fairwave_dccp_tool::{Endpoint, Fact, Over, Settings, Traffic};
+use fairwave_machine::Machine;
 use fairwave_sockets::{Incoming, Outgoing};
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::ipv4::Ecn;
