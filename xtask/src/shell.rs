@@ -80,25 +80,25 @@ impl Steps {
         Self { started: Instant::now(), passed: Vec::new() }
     }
 
-    /// Runs one step.
-    pub(crate) fn step(&mut self, title: &str, work: impl FnOnce() -> Outcome) -> Outcome {
+    /// Runs one step, and returns its result.
+    pub(crate) fn step<T>(
+        &mut self,
+        title: &str,
+        work: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
         let begun = Instant::now();
         println!("\n=== {}: {title}", self.passed.len() + 1);
         let outcome = work();
         let seconds = begun.elapsed().as_secs_f64();
-        match outcome {
-            Ok(()) => {
-                self.passed.push((title.to_owned(), seconds));
-                println!("--- {title}: ok, {seconds:.1} s");
-                Ok(())
-            }
-            Err(why) => {
-                println!("--- {title}: FAILED after {seconds:.1} s");
-                let passed = self.passed.len();
-                println!("test result: FAILED. {passed} steps ok; 1 failed: {title}");
-                Err(why)
-            }
+        if outcome.is_ok() {
+            self.passed.push((title.to_owned(), seconds));
+            println!("--- {title}: ok, {seconds:.1} s");
+        } else {
+            println!("--- {title}: FAILED after {seconds:.1} s");
+            let passed = self.passed.len();
+            println!("test result: FAILED. {passed} steps ok; 1 failed: {title}");
         }
+        outcome
     }
 
     /// Prints the seconds of each step, and a last line in the style of cargo.

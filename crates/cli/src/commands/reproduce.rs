@@ -198,7 +198,7 @@ fn brief(claim: &ClaimVerdict) -> String {
         _ => GOOD,
     };
     let verdict = wrapped(&claim.in_words(), INDENT);
-    let verdict = styled(colour, verdict.trim_start().trim_end());
+    let verdict = styled(colour, verdict.trim());
     let mut text = format!("{} {verdict}\n", styled(HEADING, &format!("{:<8}", claim.id)));
     text.push_str(&wrapped(claim.statement, INDENT));
     let here = match claim.holds {

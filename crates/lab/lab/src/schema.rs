@@ -14,29 +14,44 @@ pub fn of<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// The unit that a name ends in.
+/// The unit that a name ends in, in words.
 pub(crate) fn unit(name: &str) -> Option<&'static str> {
-    let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
-    UNITS.iter().find(|(suffix, _)| ends(suffix)).map(|(_, unit)| *unit)
+    suffix(name).map(|(_, words, _)| *words)
 }
 
-/// Endings of names, and the units that they stand for. The longer ones come first.
-const UNITS: [(&str, &str); 15] = [
-    ("per_cpu_s", "per second of processor time"),
-    ("per_s", "per second"),
-    ("ns", "nanoseconds"),
-    ("ms", "milliseconds"),
-    ("s", "seconds"),
-    ("bytes", "bytes"),
-    ("bps", "bits per second"),
-    ("packets", "packets"),
-    ("slots", "slots"),
-    ("mhz", "megahertz"),
-    ("mdb", "thousandths of a decibel"),
-    ("ppb", "parts per thousand million"),
-    ("ppm", "parts per million"),
-    ("percent", "of a hundred"),
-    ("milli", "thousandths"),
+/// The unit that a name ends in: the name without it, and the unit's symbol.
+pub fn symbol(name: &str) -> Option<(&str, &'static str)> {
+    let (suffix, _, symbol) = suffix(name)?;
+    Some((name.strip_suffix(suffix)?.strip_suffix('_')?, *symbol))
+}
+
+/// The row of [`UNITS`] of a name.
+fn suffix(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let ends = |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('_'));
+    UNITS.iter().find(|(suffix, ..)| ends(suffix))
+}
+
+/// Endings of names, and the units that they stand for, in words and as a symbol. The longer ones
+/// come first.
+const UNITS: [(&str, &str, &str); 18] = [
+    ("per_cpu_s", "per second of processor time", "per CPU second"),
+    ("per_s", "per second", "per second"),
+    ("ns", "nanoseconds", "ns"),
+    ("us", "microseconds", "us"),
+    ("ms", "milliseconds", "ms"),
+    ("s", "seconds", "s"),
+    ("bytes", "bytes", "B"),
+    ("mbps", "megabits per second", "Mbps"),
+    ("kbps", "kilobits per second", "kbps"),
+    ("bps", "bits per second", "bps"),
+    ("packets", "packets", "packets"),
+    ("slots", "slots", "slots"),
+    ("mhz", "megahertz", "MHz"),
+    ("mdb", "thousandths of a decibel", "mdB"),
+    ("ppb", "parts per thousand million", "ppb"),
+    ("ppm", "parts per million", "ppm"),
+    ("percent", "of a hundred", "%"),
+    ("milli", "thousandths", "thousandths"),
 ];
 
 /// Gives the properties of an object that are numbers, or lists of them, their units.

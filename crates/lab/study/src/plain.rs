@@ -3,22 +3,11 @@
 use crate::evidence::Condition;
 use crate::map::Tally;
 use crate::verdict::ClaimVerdict;
+use fairwave_lab::schema;
 use fairwave_units::several;
 
-/// Units by the last part of a quantity's name.
-const UNITS: [(&str, &str); 9] = [
-    ("mbps", " Mbps"),
-    ("kbps", " kbps"),
-    ("bps", " bps"),
-    ("us", " us"),
-    ("ms", " ms"),
-    ("s", " s"),
-    ("percent", " %"),
-    ("packets", " packets"),
-    ("kb", " KB"),
-];
-/// Ends of a 95 % confidence interval, by the last part of a quantity's name.
-const ENDS: [(&str, &str); 2] = [("low", "lower end of "), ("high", "upper end of ")];
+/// Ends of a 95 % confidence interval, by the end of a quantity's name.
+const ENDS: [(&str, &str); 2] = [("_low", "lower end of "), ("_high", "upper end of ")];
 /// Figures that a verdict shows: those that decide it, not all that was measured.
 const MAX_FIGURES: usize = 2;
 
@@ -65,15 +54,14 @@ fn figure(condition: &Condition) -> Option<String> {
     Some(format!("{name} {}{unit} (asked: {bound})", three_digits(value)))
 }
 
-/// The name of a quantity in words, and its unit.
-fn named(key: &str) -> (String, &'static str) {
-    let cut = |key: &'_ str, ends: &[(&'static str, &'static str)]| {
-        let (rest, last) = key.rsplit_once('_')?;
-        let (_, word) = ends.iter().find(|(end, _)| *end == last)?;
-        Some((rest.to_owned(), *word))
+/// The name of a quantity in words, and its unit behind a space.
+fn named(key: &str) -> (String, String) {
+    let end = ENDS.iter().find_map(|(end, word)| Some((key.strip_suffix(end)?, *word)));
+    let (key, end) = end.unwrap_or((key, ""));
+    let (key, unit) = match schema::symbol(key) {
+        Some((key, symbol)) => (key, format!(" {symbol}")),
+        None => (key, String::new()),
     };
-    let (key, end) = cut(key, &ENDS).unwrap_or((key.to_owned(), ""));
-    let (key, unit) = cut(&key, &UNITS).unwrap_or((key, ""));
     (format!("{end}{}", key.replace('_', " ")), unit)
 }
 

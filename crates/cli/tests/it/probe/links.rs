@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Packets that wait in a queue of 30 whose shaper has already dequeued the next one.
 const HELD: [f64; 2] = [29.0, 30.0];
 /// The result for them on a busy machine, since this suite runs beside builds. The accuracy on an
-/// idle machine is tested under `--slow`.
+/// idle machine is tested under `--realtime` and `--slow`.
 const NEARLY: std::ops::Range<f64> = 20.0..40.0;
 /// The result for a shaper's 20 Mbps. A bucket of two packets makes up for no delay of over a
 /// millisecond, so the link loses all time in which the machine is busy elsewhere.
@@ -21,18 +21,37 @@ fn number(found: &Value, path: &str) -> f64 {
     value.unwrap_or_else(|| panic!("{path} is no number: {found:#}"))
 }
 
-/// 20 Mbps and 30 packets up, 60000 bytes down: 17 and 24 ms. The client's clock is days ahead.
-#[test]
-fn every_figure_is_there_over_a_shaped_link() {
-    let script = "
+/// Probes 20 Mbps and 30 packets up, 60000 bytes down: 17 and 24 ms. The client's clock is days
+/// ahead.
+fn probe_shaped_link() -> Option<Ended> {
+    run("
         shape b root handle 1: tbf rate 20mbit burst 3000 limit 1000000
         shape b parent 1: pfifo limit 30
         shape a root tbf rate 20mbit burst 3000 limit 60000
         serve
         within c unshare --time --fork --monotonic 864000 \"$F\" probe 10.9.2.1 \
             --pairing sixteenlettersok --json > found 2> errors
-        kill $server; wait $server";
-    let Some(ended) = run(script) else { return };
+        kill $server; wait $server")
+}
+
+#[test]
+#[ignore = "real time: cargo xtask test --realtime"]
+fn realtime_figures_of_a_shaped_link_are_those_of_its_queues() {
+    let Some(ended) = probe_shaped_link() else { return };
+    let found = ended.found();
+    let packets = number(&found, "/buffer/packets/value");
+    assert!((HELD[0]..=HELD[1]).contains(&packets), "{found:#}");
+    for carried in ["/drain_mbps", "/carried_mbps/up", "/carried_mbps/down"] {
+        assert!((19.0..21.0).contains(&number(&found, carried)), "{carried}: {found:#}");
+    }
+    let [idle, up, down, both] = ["idle", "up", "down", "both"]
+        .map(|load| number(&found, &format!("/latency_ms/{load}/p50")));
+    assert!(up - idle > 12.0 && down - idle > 18.0 && both > up.max(down) + 8.0, "{found:#}");
+}
+
+#[test]
+fn every_figure_is_there_over_a_shaped_link() {
+    let Some(ended) = probe_shaped_link() else { return };
     let found = ended.found();
     assert_eq!(found["kind"], "packets", "{found:#}");
     let packets = |which: &str| number(&found, &format!("/buffer/packets/{which}"));
