@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * What programs and user space agree on. crates/hosts/bpf/src/status.rs reads it. */
+ * Layouts shared by programs and user space. crates/hosts/bpf/src/status.rs reads it. */
 #ifndef FW_STATUS_H
 #define FW_STATUS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * What the tracer of connections and user space agree on. crates/hosts/bpf/src/trace.rs reads it. */
+ * Layouts shared by the tracer and user space. crates/hosts/bpf/src/trace.rs reads it. */
 #ifndef FW_TRACE_H
 #define FW_TRACE_H
 

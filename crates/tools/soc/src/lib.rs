@@ -2,8 +2,8 @@
 //! own, and an access point that shares its interface by it.
 //!
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` by the monotonic
-//! clock, over a packet socket, and over one of UDP for stations behind a router. What a radio
-//! tells comes in by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
+//! clock, over a packet socket, and over one of UDP for stations behind a router. The
+//! radio's reports arrive by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
 //! Linux's. Weights go to `fairwave_linux::Shaper`, to a driver that schedules [`airtime`], or
 //! to a scheduler of our own (`plane`, with the feature `user-space`).
 #![cfg(target_os = "linux")]
@@ -29,8 +29,8 @@ pub use error::Error;
 pub use path::Listener;
 pub use radio::{AccessPointRadio, StationRadio};
 
-/// What a program does whose hidden subcommand is that of the keeper ([`fairwave_linux::keeper`]):
-/// it keeps, or restores what a keeper was told of.
+/// Runs the hidden subcommand of the keeper ([`fairwave_linux::keeper`]): it keeps, or restores the
+/// state that a keeper was given.
 pub fn keep(words: &[std::ffi::OsString]) -> std::process::ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match words.split_first() {

@@ -2,9 +2,10 @@
 //!
 //! The criteria of the claims are in [`claims`], [`walk`], [`slope`] and [`cost`], and were written
 //! before anything was run. Each is judged without link-layer ARQ, as the paper's WaveLAN was, and
-//! beside that with the acknowledgements of 802.11b. Where a criterion was changed after runs, its
-//! module says so: those of SOC-4, SOC-5, SOC-7, SOC-8 and SOC-9 on 2026-11-25, by what the paper
-//! says; `results/verdicts.md` and the map's file tell what became looser and what stricter.
+//! beside that with the acknowledgements of 802.11b. The criteria of SOC-4, SOC-5, SOC-7, SOC-8 and
+//! SOC-9 were changed after runs, on 2026-11-25, to follow the paper's text. Their modules, the
+//! map's file and `results/verdicts.md` list the criteria that became looser and those that became
+//! stricter.
 
 mod beyond;
 mod claims;
