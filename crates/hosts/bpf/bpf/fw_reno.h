@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Controller events and Reno (RFC 5681): crates/protocols/cc/src/{controller,growth,reno}.rs in C, function
- * by function. Windows are bytes, times nanoseconds, `una` and `next` offsets in the stream.
+ * Controller events and Reno (RFC 5681): crates/protocols/cc/src/{controller,growth,reno}.rs in C,
+ * function by function. Windows are bytes, times nanoseconds, `una` and `next` offsets in the stream.
  */
 #ifndef FW_RENO_H
 #define FW_RENO_H

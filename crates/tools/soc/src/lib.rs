@@ -3,8 +3,8 @@
 //!
 //! [`station::run`] and [`access_point::run`] drive the machines of `fairwave_soc` by the monotonic
 //! clock, over a packet socket, and over one of UDP for stations behind a router. The
-//! radio's reports arrive by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`] ask
-//! Linux's. Weights go to `fairwave_linux::Shaper`, to a driver that schedules [`airtime`], or
+//! radio's reports arrive by the traits of [`source`]: [`StationRadio`] and [`AccessPointRadio`]
+//! ask Linux's. Weights go to `fairwave_linux::Shaper`, to a driver that schedules [`airtime`], or
 //! to a scheduler of our own (`plane`, with the feature `user-space`).
 #![cfg(target_os = "linux")]
 
