@@ -178,6 +178,20 @@ impl Keeper {
         }
     }
 
+    /// Like [`Keeper::check`], but awaits a keeper that has begun to exit. The kernel closes its
+    /// pipe, then kills the programs, and ends the keeper when all of them have been waited for:
+    /// the caller has done so.
+    pub fn check_after_programs(&mut self) -> Result<(), Error> {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut polled = [PollFd::new(self.answers.get_ref(), PollFlags::empty())];
+        let ready = retry_on_intr(|| poll(&mut polled, Some(&at_once)));
+        ready.map_err(|error| Error::Keeper(error.to_string()))?;
+        if polled[0].revents().contains(PollFlags::HUP) {
+            self.child.wait().map_err(|error| Error::Keeper(error.to_string()))?;
+        }
+        self.check()
+    }
+
     fn hear(&mut self) -> Result<(), Error> {
         let mut answer = String::new();
         match self.answers.read_line(&mut answer) {

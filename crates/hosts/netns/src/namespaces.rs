@@ -181,6 +181,16 @@ impl Namespaces {
         lock(&self.keeper).check()
     }
 
+    /// The same after the end of all programs, when a keeper that has begun to exit is awaited: its
+    /// programs end before it, so that [`Namespaces::check_keeper`] can miss its end.
+    ///
+    /// # Errors
+    ///
+    /// Its exit status.
+    pub fn check_keeper_after_programs(&self) -> Result<(), Error> {
+        lock(&self.keeper).check_after_programs()
+    }
+
     /// Whether all that was built is still there: the keeper, and `fw0` of each node.
     ///
     /// # Errors

@@ -182,6 +182,13 @@ fn missing(recorded: &log::Recorded) -> Option<String> {
     }
 }
 
+/// Marks a run whose namespaces are gone, as the keeper's check found.
+fn stop_if_gone(report: &mut Report, check: Result<(), fairwave_netns::Error>) {
+    if let Err(gone) = check {
+        report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
+    }
+}
+
 /// Packets that found the device of their node full are lost in the emulator.
 fn count_unread(
     report: &mut Report,
@@ -288,7 +295,21 @@ impl Emulation<'_> {
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
-        Ok(Driven { report, programs: programs.end(clock), windows })
+        let programs = self.end_programs(programs, clock, &mut report);
+        Ok(Driven { report, programs, windows })
+    }
+
+    /// Ends the programs. The programs of a killed keeper end before it, so the keeper is checked
+    /// once more.
+    fn end_programs(
+        &self,
+        programs: Programs<'_>,
+        clock: Clock,
+        report: &mut Report,
+    ) -> Vec<ProgramSummary> {
+        let ended = programs.end(clock);
+        stop_if_gone(report, self.namespaces.check_keeper_after_programs());
+        ended
     }
 
     /// Adds to a report what the namespaces know: packets that nobody read, and whether they are
@@ -298,9 +319,7 @@ impl Emulation<'_> {
         report: &mut Report,
         unread: Vec<Result<u64, fairwave_netns::Error>>,
     ) -> Result<bool, fairwave_netns::Error> {
-        if let Err(gone) = self.namespaces.check_keeper() {
-            report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
-        }
+        stop_if_gone(report, self.namespaces.check_keeper());
         count_unread(report, unread)?;
         Ok(!matches!(report.stopped, Stopped::End))
     }
