@@ -85,17 +85,6 @@ fn real_transfers_pass_with_offloads_and_without_and_captures_bear_right_checksu
     }
 }
 
-#[test]
-#[ignore = "real time: cargo xtask test --realtime"]
-fn realtime_transfers_are_carried_on_time() {
-    if !machine_can() {
-        return;
-    }
-    let ended = transfers(true).with(&["--set", "emulate.lateness_limit=1 ms"]).run();
-    assert_eq!(ended.code, Some(0), "one event in a hundred was over 1 ms late: {}", ended.err);
-    assert_eq!(ended.summary()["valid"], true);
-}
-
 /// By the emulator's own counters, kernels pass large segments if permitted, and each of them is at
 /// least one full packet in the capture. On a machine that is late, a sender's window may be too
 /// small for any; but not all senders have such a window.
