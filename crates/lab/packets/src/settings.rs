@@ -1,7 +1,7 @@
 //! Settings of a script.
 
 use crate::parse::number;
-use fairwave_tcp::{Config, Profile, ReductionBound};
+use fairwave_tcp::{Config, OptionKind, Profile, ReductionBound};
 use fairwave_units::Duration;
 
 /// Ports of the end under test and of the peer.
@@ -64,65 +64,67 @@ impl Settings {
     }
 
     fn configure(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let on = value == "on";
         let config = &mut self.config;
         match key {
-            "sack" => config.sack = on,
-            "keep_sacks" => config.keep_sacks = on,
-            "timestamps" => config.timestamps = on,
-            "window_scaling" => config.window_scaling = on,
-            "byte_counting" => config.byte_counting = on,
-            "ecn" => config.ecn = on,
-            "prr" => config.prr = on,
-            "prr_bound" => config.prr_bound = bound(value)?,
-            "ack_cwr" => config.ack_cwr = on,
-            "min_rto_over_srtt" => config.min_rto_over_srtt = on,
-            "linear_syn_timeouts" => config.linear_syn_timeouts = number(value)?,
-            "tolerant_handshake" => config.tolerant_handshake = on,
-            "rack" => config.rack = on,
-            "eifel" => config.eifel = on,
-            "frto" => config.frto = on,
-            "dsack" => config.dsack = on,
-            "nagle" => config.nagle = on,
-            "ack_on_read" => config.ack_on_read = on,
-            "gradual_window" => config.gradual_window = on,
-            "quick_acks" => config.quick_acks = number(value)?,
-            "challenge_acks" => config.challenge_acks = number(value)?,
-            "mss" => config.mss = number(value)?,
-            "iw" => config.initial_window_segments = number(value)?,
-            "slow_start_headroom" => config.slow_start_headroom = on,
-            "reduce_window" => config.reduce_window = on,
-            "slow_start_limit" => config.slow_start_segments = limit(value)?,
-            "ssthresh" => config.initial_ssthresh = Some(number(value)?),
-            "dupthresh" => config.duplicate_ack_threshold = number(value)?,
-            "send_buffer" => config.send_buffer = number(value)?,
-            "receive_buffer" => config.receive_buffer = number(value)?,
-            "send_buffer_most" => config.send_buffer_most = Some(number(value)?),
-            "receive_buffer_most" => config.receive_buffer_most = Some(number(value)?),
             "ack_every" => config.delayed_ack.every = number(value)?,
             "ack_timeout" => config.delayed_ack.timeout = millis(value)?,
-            "min_rto" => config.min_rto = millis(value)?,
-            "initial_rto" => config.initial_rto = millis(value)?,
-            "time_wait" => config.time_wait = millis(value)?,
-            "max_retries" => config.max_retries = number(value)?,
-            _ => return Err(format!("{key:?} is no key of a configuration")),
+            _ => {
+                let name =
+                    SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, name)| name);
+                let option = Config::option(name);
+                let unknown = || format!("{key:?} is no key of a configuration");
+                set(&option.ok_or_else(unknown)?.kind, config, value)?;
+            }
         }
         Ok(())
     }
 }
 
-fn bound(value: &str) -> Result<ReductionBound, String> {
+/// Short names of options.
+const SHORT: [(&str, &str); 3] = [
+    ("iw", "initial_window"),
+    ("ssthresh", "initial_ssthresh"),
+    ("dupthresh", "duplicate_ack_threshold"),
+];
+
+/// Sets an option. Ranges are not checked: scripts test corners that users have no use for.
+fn set(kind: &OptionKind, config: &mut Config, value: &str) -> Result<(), String> {
+    match kind {
+        OptionKind::Switch(at) => (at.set)(config, switch(value)?),
+        OptionKind::Count(at, _) | OptionKind::Segments(at, _) | OptionKind::Size(at, _) => {
+            (at.set)(config, number(value)?);
+        }
+        OptionKind::SegmentsOr(at, word, _) | OptionKind::SizeOr(at, word, _) => {
+            (at.set)(config, or_none(value, word, number)?);
+        }
+        OptionKind::Time(at, _) => (at.set)(config, millis(value)?),
+        OptionKind::TimeOr(at, word, _) => (at.set)(config, or_none(value, word, millis)?),
+        OptionKind::Acks(_) => return Err("write ack_every=N and ack_timeout=MS".to_owned()),
+        OptionKind::Bound(at) => (at.set)(config, bound(value)?),
+    }
+    Ok(())
+}
+
+fn switch(value: &str) -> Result<bool, String> {
     match value {
-        "conservative" => Ok(ReductionBound::Conservative),
-        "slow-start" => Ok(ReductionBound::SlowStart),
-        "safe-ack" => Ok(ReductionBound::SafeAck),
-        _ => Err(format!("there is no bound {value:?}")),
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("{value:?} is neither on nor off")),
     }
 }
 
-/// A number of segments; `None` is no limit.
-fn limit(value: &str) -> Result<Option<u32>, String> {
-    if value == "unlimited" { Ok(None) } else { number(value).map(Some) }
+fn bound(value: &str) -> Result<ReductionBound, String> {
+    let found = ReductionBound::ALL.iter().find(|(name, _)| *name == value);
+    found.map(|(_, bound)| *bound).ok_or_else(|| format!("there is no bound {value:?}"))
+}
+
+/// `word` for none, or what `read` reads.
+fn or_none<T>(
+    value: &str,
+    word: &str,
+    read: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    if value == word { Ok(None) } else { read(value).map(Some) }
 }
 
 fn millis(value: &str) -> Result<Duration, String> {

@@ -200,7 +200,7 @@ impl Check<'_> {
             let Some(tcp) = flow.transport.connections() else { continue };
             used = true;
             aims |= tcp.av.is_some();
-            let (min, max) = (tcp.min_rto, tcp.max_rto);
+            let (min, max) = (tcp.options.min_rto, tcp.options.max_rto);
             if min > max {
                 let message = format!("min_rto is {min}, which is more than max_rto, {max}");
                 self.report(("flow", i), "min_rto", Refusal::new(message));

@@ -12,6 +12,7 @@ use crate::tcp::{Defaults, Tcp};
 use fairwave_shake::multi::LEAST_BLOCK;
 use fairwave_sim::world;
 use fairwave_sim::world::Split;
+use fairwave_tcp::Config;
 use fairwave_trace::NodeId;
 use fairwave_wire::multi::HEADER_LEN;
 
@@ -31,7 +32,7 @@ keys! {
         split: Split = choice(SPLITS).or(Split::Weighted);
         /// Size of the block that a connection gets as a whole.
         block: u32 = size(LEAST_BLOCK.into(), u16::MAX.into())
-            .or(usual_block(&own))
+            .or(usual_block(&own.options))
             .phrase("what makes a segment with its header of 12 bytes");
         /// Buffer of either end outside its connections: for early data, and with "adaptive" for
         /// data that is not known to have arrived.
@@ -39,7 +40,7 @@ keys! {
             .or(match split {
                 Split::Equal | Split::Weighted => block,
                 Split::Adaptive => {
-                    own.receive_buffer.saturating_mul(paths.len() as u32).min(GIB)
+                    own.options.receive_buffer.saturating_mul(paths.len() as u32).min(GIB)
                 }
             })
             .phrase("a block; with \"adaptive\" the receive buffers of all connections together");
@@ -75,15 +76,15 @@ const SPLITS: &[(&str, Split)] = &[
 ];
 
 /// Makes a segment of `tcp` with its header.
-fn usual_block(tcp: &Tcp) -> u32 {
+fn usual_block(tcp: &Config) -> u32 {
     let taken = if tcp.timestamps { TIMESTAMPS_LEN } else { 0 } + HEADER_LEN as u32;
-    tcp.mss.saturating_sub(taken).max(u32::from(LEAST_BLOCK))
+    u32::from(tcp.mss).saturating_sub(taken).max(u32::from(LEAST_BLOCK))
 }
 
 impl MultiTcp {
     fn check(&self, r: &Reader<'_>) {
         let Self { block, buffer, tcp, .. } = self;
-        let most = tcp.send_buffer.saturating_sub(HEADER_LEN as u32);
+        let most = tcp.options.send_buffer.saturating_sub(HEADER_LEN as u32);
         if self.paths.is_empty() {
             // What the paths lack was told.
             return;
@@ -93,7 +94,7 @@ impl MultiTcp {
             r.refuse("buffer", Refusal::new(message).help("make it larger, or the block smaller"));
         } else if *block > most {
             let message =
-                format!("a send buffer of {} B takes blocks of {most} B", tcp.send_buffer);
+                format!("a send buffer of {} B takes blocks of {most} B", tcp.options.send_buffer);
             let help = "make it smaller, or `send_buffer` larger";
             r.refuse("block", Refusal::new(message).help(help));
         }

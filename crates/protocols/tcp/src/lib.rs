@@ -8,13 +8,14 @@
 mod agreed;
 mod config;
 mod connection;
+mod declare;
 mod payload;
 mod profile;
 mod receiver;
 mod sender;
 pub mod split;
 
-pub use config::{Config, DelayedAck, ReductionBound};
+pub use config::{Config, ConfigOption, DelayedAck, OptionField, OptionKind, ReductionBound};
 pub use connection::{BuildController, Connection, Event, Input, Segment, State, Stats};
 pub use payload::{ByteStore, Payload, Store, Virtual, VirtualStore};
 pub use profile::Profile;

@@ -1,0 +1,129 @@
+//! Keys of scenarios for the options of TCP, which `fairwave-tcp` declares.
+
+use crate::diagnostic::Refusal;
+use crate::keys::{Keyed, Kind, Part, keys, reference, written};
+use crate::kinds::{boolean, choice, count, counted, size, within};
+use crate::limits::NANOSECOND;
+use crate::reader::Reader;
+use crate::value::{Data, Value};
+use core::ops::RangeInclusive;
+use fairwave_tcp::{
+    Config, ConfigOption, DelayedAck, OptionField, OptionKind, Profile, ReductionBound,
+};
+use fairwave_units::Duration;
+use serde_json::{Value as Json, json};
+
+/// The keys of all options in place of a field.
+pub(crate) struct Options {
+    /// Values of keys that are not written.
+    pub(crate) given: Config,
+    /// Stack of the connection.
+    pub(crate) stack: &'static Profile,
+}
+
+impl Part<Config> for Options {
+    fn go(self, r: &Reader<'_>, _: &'static str, _: &str, this: Option<&Config>) -> Config {
+        let mut config = self.given;
+        for option in Config::KEYS {
+            go(option, r, this, &mut config);
+        }
+        if config.delayed_ack.every <= 1 {
+            // Without delay the timeout still bounds the ACK on reading. "off" does not write it,
+            // so that it has to follow from the keys that are written.
+            config.delayed_ack.timeout = (self.stack.config)().delayed_ack.timeout;
+        }
+        config
+    }
+}
+
+/// Reads, writes or describes one option.
+fn go(option: &ConfigOption, r: &Reader<'_>, this: Option<&Config>, config: &mut Config) {
+    let pass = Pass { option, r, this };
+    match &option.kind {
+        OptionKind::Switch(at) => pass.go(at, boolean(), config),
+        OptionKind::Count(at, range) => pass.go(at, bounded(range, count), config),
+        OptionKind::Segments(at, range) => pass.go(at, bounded(range, segments), config),
+        OptionKind::SegmentsOr(at, word, range) => {
+            pass.go(at, bounded(range, segments).or_word(word), config);
+        }
+        OptionKind::Size(at, range) => pass.go(at, bounded(range, size), config),
+        OptionKind::SizeOr(at, word, range) => {
+            pass.go(at, bounded(range, size).or_word(word), config);
+        }
+        OptionKind::Time(at, range) => pass.go(at, bounded(range, within), config),
+        OptionKind::TimeOr(at, word, range) => {
+            pass.go(at, bounded(range, within).or_word(word), config);
+        }
+        OptionKind::Acks(at) => pass.go(at, delayed_acks(), config),
+        OptionKind::Bound(at) => pass.go(at, bounds(), config),
+    }
+}
+
+/// One option on a pass over the keys.
+struct Pass<'a> {
+    option: &'a ConfigOption,
+    r: &'a Reader<'a>,
+    this: Option<&'a Config>,
+}
+
+impl Pass<'_> {
+    fn go<T: Clone + 'static>(&self, at: &OptionField<T>, kind: Kind<T>, config: &mut Config) {
+        let Self { option, r, this } = self;
+        let entry = kind.or((at.get)(config));
+        let value = entry.go(r, option.name, option.sentence(), this.map(at.get).as_ref());
+        (at.set)(config, value);
+    }
+}
+
+fn bounded<T: Copy, K>(range: &RangeInclusive<T>, kind: impl Fn(T, T) -> K) -> K {
+    kind(*range.start(), *range.end())
+}
+
+fn segments(min: u32, max: u32) -> Kind<u32> {
+    counted("segments", min, max)
+}
+
+fn bounds() -> Kind<ReductionBound> {
+    choice(&ReductionBound::ALL)
+}
+
+keys! {
+    /// Rule for delayed acknowledgements.
+    struct AckDelay [Eq] |r| {
+        /// At the latest with this many segments.
+        every: u32 = count(2, 64).or(Self::USUAL.every);
+        /// At the latest after this time.
+        timeout: Duration =
+            within(NANOSECOND, Duration::from_millis(500)).or(Self::USUAL.timeout);
+    }
+}
+
+impl AckDelay {
+    const USUAL: Self = Self { every: 2, timeout: Duration::from_millis(200) };
+}
+
+impl From<AckDelay> for DelayedAck {
+    fn from(AckDelay { every, timeout }: AckDelay) -> Self {
+        Self { every, timeout }
+    }
+}
+
+fn delayed_acks() -> Kind<DelayedAck> {
+    let read = |value: &Value| match &value.data {
+        Data::Table(_) => AckDelay::nested(value, &(), "").map(DelayedAck::from),
+        Data::Text(text) if text == "on" => Ok(AckDelay::USUAL.into()),
+        Data::Text(text) if text == "off" => {
+            Ok(DelayedAck { every: 1, timeout: AckDelay::USUAL.timeout })
+        }
+        _ => Err(Refusal::new("this must be \"on\", \"off\" or a table")
+            .help("write delayed_ack = { every = 2, timeout = \"200 ms\" }")),
+    };
+    let write = |&DelayedAck { every, timeout }: &DelayedAck| match every {
+        0 | 1 => json!("off"),
+        _ => Json::Object(written(&AckDelay { every, timeout })),
+    };
+    Kind::new(read, write, Json::Null).described(|definitions| {
+        let words = json!({ "type": "string", "enum": ["on", "off"] });
+        json!({ "anyOf": [words, reference::<AckDelay>(definitions)] })
+    })
+}
