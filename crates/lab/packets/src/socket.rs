@@ -99,6 +99,7 @@ pub(crate) fn sysctls(config: &Config) -> Vec<(&'static str, String)> {
         ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1_000).to_string()),
         ("tcp_rto_max_ms", max_rto.to_string()),
         ("tcp_retries2", config.max_retries.min(255).to_string()),
+        ("tcp_slow_start_after_idle", on(config.slow_start_after_idle)),
         ("tcp_challenge_ack_limit", config.challenge_acks.to_string()),
         ("tcp_no_metrics_save", "1".to_owned()),
         ("tcp_no_ssthresh_metrics_save", "0".to_owned()),

@@ -115,6 +115,12 @@ options! {
         /// Because the receiver or the application held the data back (Linux,
         /// `tcp_is_cwnd_limited`).
         slow_start_headroom: bool = false, Switch;
+        /// After a silence of more than the RTO, lower the congestion window to the initial one
+        /// (RFC 5681 section 4.1).
+        ///
+        /// If not, the congestion control algorithm does not learn of the silence (Linux,
+        /// `tcp_slow_start_after_idle`).
+        slow_start_after_idle: bool = true, Switch;
         /// A loss lowers ssthresh from the congestion window, not from FlightSize (RFC 5681
         /// equation 4).
         ///

@@ -17,11 +17,19 @@ pub(super) struct Timing {
     last_sent: Option<Instant>,
     /// Expiries since the peer's last segment.
     silent_expiries: u32,
+    /// Whether the congestion window restarts after idleness.
+    restarts: bool,
 }
 
 impl Timing {
     pub(super) fn new(config: &Config) -> Self {
-        Self { rtt: RttEstimator::new(config), timer: None, last_sent: None, silent_expiries: 0 }
+        Self {
+            rtt: RttEstimator::new(config),
+            timer: None,
+            last_sent: None,
+            silent_expiries: 0,
+            restarts: config.slow_start_after_idle,
+        }
     }
 
     pub(super) fn rtt(&self) -> &RttEstimator {
@@ -91,10 +99,10 @@ impl Timing {
         }
     }
 
-    /// Returns the time since the last departure, if that is longer than the RTO (RFC 5681 section
-    /// 4.1).
+    /// Returns the time since the last departure, if the congestion window restarts after it: if it
+    /// is longer than the RTO (RFC 5681 section 4.1).
     pub(super) fn idle(&self, now: Instant) -> Option<Duration> {
         let idle = now.since(self.last_sent?);
-        (idle > self.rtt.base_rto()).then_some(idle)
+        (self.restarts && idle > self.rtt.base_rto()).then_some(idle)
     }
 }
