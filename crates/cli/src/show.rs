@@ -15,7 +15,8 @@ pub(crate) fn summary(summary: &Summary) -> String {
 pub(crate) fn tables(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
-        delays(&summary.flows),
+        times("One-way delays", "delivered", &summary.flows, |flow| flow.delay.as_ref()),
+        times("Round-trip times", "replies", &summary.flows, |flow| flow.round_trips.as_ref()),
         datagrams(&summary.flows),
         pages(&summary.flows),
         videos(&summary.flows, summary.measured_ns),
@@ -46,12 +47,17 @@ fn flows(flows: &[FlowSummary]) -> String {
     table.render()
 }
 
-/// One-way delays of delivered data, from source to sink.
-fn delays(flows: &[FlowSummary]) -> String {
-    let heads = ["flow", "delivered", "mean ms", "median", "p90", "p99", "p99.9", "most"];
-    let mut table = Table::new("One-way delays", &heads);
+/// Delays of the flows that have some, by `of`; their number is called `counted`.
+fn times(
+    title: &'static str,
+    counted: &'static str,
+    flows: &[FlowSummary],
+    of: fn(&FlowSummary) -> Option<&TimesSummary>,
+) -> String {
+    let heads = ["flow", counted, "mean ms", "median", "p90", "p99", "p99.9", "most"];
+    let mut table = Table::new(title, &heads);
     for flow in flows {
-        let Some(times) = &flow.delay else { continue };
+        let Some(times) = of(flow) else { continue };
         let or_dash = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), millis);
         table.row(vec![
             flow.name.clone(),

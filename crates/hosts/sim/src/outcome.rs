@@ -54,7 +54,10 @@ pub struct FlowOutcome {
     /// bytes from the source until the sink's application got its last one in order. `None` without
     /// any delivery, and of transports that measure none.
     pub delay: Option<Times>,
-    /// Observations of the receiver of a datagram flow after the warm-up.
+    /// Round-trip times of a ping flow whose replies arrived after the warm-up.
+    pub round_trips: Option<Times>,
+    /// Observations of the receiver of a datagram flow after the warm-up: of a ping flow those of
+    /// its source, about replies.
     pub datagrams: Option<DatagramOutcome>,
     /// Observations of the user of a web flow after the warm-up.
     pub web: Option<WebOutcome>,

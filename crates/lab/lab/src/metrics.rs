@@ -60,6 +60,8 @@ fn of_flow(flow: &FlowSummary) -> Vec<Named> {
     // Runs of older versions have only the delays of datagrams.
     let delays = flow.delay.as_ref().or_else(|| datagrams?.delay.as_ref());
     let delay = |part: fn(&TimesSummary) -> Option<u64>| delays.and_then(part).map(millis);
+    let round_trip =
+        |part: fn(&TimesSummary) -> u64| flow.round_trips.as_ref().map(|times| millis(part(times)));
     let page = |part: fn(&TimesSummary) -> u64| {
         flow.web.as_ref().and_then(|web| web.pages.as_ref()).map(|times| millis(part(times)))
     };
@@ -71,6 +73,10 @@ fn of_flow(flow: &FlowSummary) -> Vec<Named> {
         ("delay_p95_ms", delay(|times| Some(times.p95_ns))),
         ("delay_p99_ms", delay(|times| Some(times.p99_ns))),
         ("delay_p999_ms", delay(|times| times.p999_ns)),
+        ("rtt_mean_ms", round_trip(|times| times.mean_ns)),
+        ("rtt_median_ms", round_trip(|times| times.median_ns)),
+        ("rtt_p95_ms", round_trip(|times| times.p95_ns)),
+        ("rtt_p99_ms", round_trip(|times| times.p99_ns)),
         ("jitter_ms", datagrams.and_then(|seen| seen.jitter_ns).map(millis)),
         ("lost_percent", flow.lost_percent()),
         ("sent_packets", Some(flow.sent_packets as f64)),

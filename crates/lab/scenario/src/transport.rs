@@ -4,6 +4,7 @@ use crate::around::Around;
 use crate::carrier::Carrier;
 use crate::dccp::Dccp;
 use crate::multi::MultiTcp;
+use crate::ping::Ping;
 use crate::probe::Probe;
 use crate::proxy::Proxy;
 use crate::rtc::Rtc;
@@ -25,6 +26,8 @@ variants! {
         /// The buffer probe: numbered trains from `from` to `to`, which measure the queue between
         /// them.
         Probe(Probe) = "probe", "the flow is a probe", ();
+        /// Echo requests and replies, which measure the round-trip time under load.
+        Ping(Ping) = "ping", "the flow is a ping", ();
         /// A DCCP connection opened by `from`.
         Dccp(Dccp) = "dccp", "the flow is DCCP", around.base;
         /// Real-time media over RTP, with the congestion control of browsers.

@@ -55,6 +55,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         completed_ns: None,
         completion_ns: None,
         delay: None,
+        round_trips: None,
         datagrams: None,
         web: None,
         video: None,

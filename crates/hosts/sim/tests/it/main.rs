@@ -14,6 +14,7 @@ mod laws;
 mod monitors;
 mod multi_tcp;
 mod outside;
+mod ping;
 mod probe;
 mod properties;
 mod proxies;

@@ -194,6 +194,7 @@ fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
             seed: world.seed,
             watches: probe.watches.as_ref().and_then(|name| flow_named(world, name)),
         })),
+        Traffic::Ping(_) => Err("it measures round trips"),
         Traffic::Dccp(_) => Err("it sends DCCP"),
         Traffic::Rtc(_) => Err("it sends real-time media"),
         Traffic::Shake(shake) => Ok(Load::Connection(multipath(shake)?)),

@@ -62,7 +62,7 @@ impl Names {
             direction: direction(&sides, flow.source, flow.sink),
             mss: flow.traffic.payload_bytes(),
             start_ns: flow.start.as_nanos(),
-            is_paced: matches!(flow.traffic, Traffic::Datagrams(_)),
+            is_paced: matches!(flow.traffic, Traffic::Datagrams(_) | Traffic::Ping(_)),
             vias: flow.traffic.vias(),
         });
         Self { flows: flows.collect(), queues, ap_queues, nodes, radios }

@@ -99,6 +99,9 @@ pub struct FlowSummary {
     /// application got it, in order. Null where nothing was delivered.
     #[serde(default)]
     pub delay: Option<TimesSummary>,
+    /// Round-trip times of a ping, from each request until its reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<TimesSummary>,
     /// What the receiver of datagrams saw.
     pub datagrams: Option<DatagramSummary>,
     /// What a user of the web saw.
@@ -324,6 +327,7 @@ fn flow_summary(
         completed_ns: flow.completed.map(Duration::as_nanos),
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
         delay: flow.delay.map(TimesSummary::of),
+        round_trips: flow.round_trips.map(TimesSummary::of),
         datagrams: flow.datagrams.as_ref().map(|seen| DatagramSummary::of(seen, flow.delay)),
         web: flow.web.as_ref().map(WebSummary::of),
         video: flow.video.as_ref().map(VideoSummary::of),

@@ -7,6 +7,7 @@
 mod datagrams;
 mod dccp;
 mod multi;
+mod ping;
 mod probe;
 mod rtc;
 mod saturate;
@@ -50,6 +51,8 @@ transports! {
     web: Web(WebFlow),
     /// The buffer probe: its sender at the source, its receiver at the sink.
     probe: Probe(ProbeFlow),
+    /// Echo requests of the source and replies of the sink.
+    ping: Ping(PingFlow),
     /// A DCCP connection opened by the source.
     dccp: Dccp(DccpFlow),
     /// Real-time media from the source to the sink.
