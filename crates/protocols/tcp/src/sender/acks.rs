@@ -11,6 +11,8 @@ impl<P: Payload> Sender<P> {
     /// Takes an ACK that is neither too old nor beyond SND.NXT.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Observed {
         let was_outstanding = self.buffer.has_outstanding();
+        // Answers to probes of a closed window advance nothing, and yet keep the connection open
+        // for as long as they come (RFC 9293 section 3.8.6.1).
         if ack.advances || self.peer.is_closed() {
             self.timing.note_heard();
         }
@@ -220,6 +222,8 @@ impl<P: Payload> Sender<P> {
         if !self.episode.is_fast() {
             return false;
         }
+        // RFC 5681 section 3.2 step 6: any ACK of new data ends the recovery of Reno, also one that
+        // leaves data of before it unacknowledged. RFC 6582 corrects that for NewReno.
         let reno = !self.sack && self.law.recovery() == Recovery::Reno;
         if self.episode.reaches_point(una) || reno {
             self.episode.end_fast();

@@ -60,6 +60,7 @@ impl<P: Payload> Sender<P> {
     fn probe_at(&self, now: Instant) -> Instant {
         let timeout = match self.timing.rtt().srtt() {
             None => UNSAMPLED,
+            // The peer may delay the ACK of a lone segment.
             Some(srtt) if self.board.len() == 1 => srtt * 2 + MAX_ACK_DELAY,
             Some(srtt) => srtt * 2,
         };
@@ -82,6 +83,8 @@ impl<P: Payload> Sender<P> {
     pub(super) fn detect_loss(&mut self, now: Instant) -> bool {
         let lost = match self.rack {
             Some(_) => self.board.has_lost() && !self.episode.is_timeout(),
+            // RFC 6675 section 5 steps 1 and 2. Where ACKs were lost, there are too few duplicates,
+            // but the blocks of the next one report the same data.
             None => self.duplicates.mean_loss() || (self.sack && self.board.head_is_lost()),
         };
         if !lost
@@ -97,6 +100,8 @@ impl<P: Payload> Sender<P> {
 
     fn begin_recovery(&mut self, now: Instant) {
         let next = self.buffer.next();
+        // RecoverFS of RFC 6937 is all that is outstanding. FlightSize of RFC 5681 equation 4 is
+        // without the segments of limited transmit (section 3.2 step 2).
         let whole = self.law.reduced(self.buffer.flight());
         self.law.on_loss(&LossEvent { now, flight: self.law.reduced(self.flight_size()), next });
         self.note_reduction();

@@ -278,6 +278,8 @@ impl<P: Payload> Sender<P> {
     /// The congestion window with inflation: the maximum data in flight, in bytes.
     fn effective_window(&self) -> u32 {
         let Some(cwnd) = self.law.cwnd() else { return 0 };
+        // With SACK the pipe is without the reported data, which makes the room for limited
+        // transmit (RFC 6675 section 5 step 3).
         let limited = if self.sack || self.episode.is_under_way() {
             0
         } else {
@@ -290,6 +292,7 @@ impl<P: Payload> Sender<P> {
     /// Whether the congestion window has room for `len` bytes more.
     fn admits(&self, len: u32) -> bool {
         let pipe = self.board.pipe();
+        // With nothing in flight no ACK would come that could open the window.
         pipe == 0 || u64::from(pipe) + u64::from(len) <= u64::from(self.effective_window())
     }
 

@@ -29,12 +29,15 @@ impl<P: Payload> Sender<P> {
                 return pick;
             }
         }
+        // Pacing spreads a window over the round trip; segments above leave whatever the window.
         if self.is_paced(now) {
             return None;
         }
         if self.episode.is_under_way()
             && let Some(index) = self.board.next_lost()
         {
+            // NextSeg rule 1 comes before rule 2 (RFC 6675 section 4): a short new segment that
+            // would fit does not overtake a lost one that does not.
             let fits = self.board.get(index).is_some_and(|r| self.admits(r.len));
             return if fits { self.resend(index, now, timestamp) } else { None };
         }

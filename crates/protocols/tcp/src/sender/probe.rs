@@ -80,6 +80,8 @@ impl TailProbe {
     /// loss, to which the algorithm must react.
     pub(super) fn take_ack(&mut self, ack: &Ack<'_>) -> bool {
         let Some(end) = self.end.filter(|end| ack.una >= *end) else { return false };
+        // Both copies of the probed segment arrived if a D-SACK reports the second or, of a peer
+        // without D-SACK, a plain duplicate ACK answers it (section 7.4.2): nothing was lost.
         let twice = ack.dsack.is_some_and(|(_, right)| right == end);
         let repaired = self.retransmits && !twice && ack.una > end;
         let plain = ack.blocks.is_empty() && ack.dsack.is_none() && ack.may_be_duplicate;

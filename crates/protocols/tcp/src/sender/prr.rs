@@ -45,6 +45,8 @@ impl Prr {
             (self.delivered * target).div_ceil(self.flight).saturating_sub(self.out)
         } else {
             let conserved = self.delivered.saturating_sub(self.out);
+            // The extra segments may have made `out` exceed `delivered`. An ACK still lets out as
+            // much as it delivers, so that the flow does not stall.
             let limit = match bound {
                 ReductionBound::Conservative => conserved,
                 ReductionBound::SlowStart => conserved.max(ack.delivered) + smss,

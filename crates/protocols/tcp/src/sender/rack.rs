@@ -28,6 +28,8 @@ impl Order {
     /// was not `retransmitted`.
     pub(super) fn take(&mut self, sent: Sent, end: u64, timestamp: u32, retransmitted: bool) {
         self.highest = self.highest.max(end);
+        // A retransmission below RACK.fack repairs a gap. Only an original that arrives there was
+        // overtaken.
         self.reordered |= end < self.fack && !retransmitted;
         // Its departure would be taken for that of the retransmission, and all that left between
         // the two would look overdue.
@@ -101,6 +103,8 @@ impl Rack {
 
     /// Section 6.2 step 4: a D-SACK widens the window once a round.
     pub(super) fn note_dsack(&mut self, dsack: bool, una: u64, next: u64) {
+        // One late delivery may cause a whole window of needless retransmissions, and a D-SACK for
+        // each: they widen it once.
         self.dsack_round = self.dsack_round.filter(|round| una < *round);
         if dsack && self.dsack_round.is_none() {
             self.dsack_round = Some(next);
@@ -142,6 +146,7 @@ impl Rack {
         // A quarter of the least round trip: paths that reorder by more are rare, and a D-SACK,
         // which shows one, widens it.
         let window = least.unwrap_or(Duration::ZERO) * u64::from(self.multiple) / 4;
+        // At most SRTT: D-SACKs would otherwise widen it without end, and delay every repair.
         self.rtt + window.min(srtt.unwrap_or(window))
     }
 

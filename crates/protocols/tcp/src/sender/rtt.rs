@@ -48,6 +48,7 @@ impl RttEstimator {
                 self.rttvar = rtt / 2;
                 rtt
             }
+            // RTTVAR comes first: it compares the sample with SRTT of before (2.3).
             Some(srtt) => {
                 self.rttvar = (self.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
                 (srtt * 7 + rtt) / 8
@@ -57,6 +58,9 @@ impl RttEstimator {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
         debug_assert!(self.least <= self.srtt, "a mean below the least sample");
         self.base = srtt + (self.rttvar * 4).max(self.min_spread);
+        // An ACK of new data alone does not end back-off. Without timestamps the ACK of a
+        // retransmission gives no sample (section 3), so that a path that has become slower than
+        // the timeout keeps the longer one (section 5).
         self.backoff = 0;
     }
 
@@ -85,6 +89,7 @@ impl RttEstimator {
     /// The timeout without back-off, (2.4).
     pub(crate) fn base_rto(&self) -> Duration {
         match self.srtt {
+            // The minimum is for timeouts that samples give; (2.1) sets the first.
             None => self.base,
             Some(_) => self.base.max(self.min),
         }

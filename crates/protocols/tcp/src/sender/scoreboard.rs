@@ -406,6 +406,7 @@ impl Scoreboard {
         let (mut sacked, mut pipe, mut pending) = (0, 0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {
             sacked += u32::from(record.sacked) * record.len;
+            // The timer was for the first segment, which is lost whatever RACK says of its age.
             let old = index == 0 || recent.is_none_or(|at| record.sent.at <= at);
             record.lost = record.sacked || old;
             record.sacked &= !forgets;
