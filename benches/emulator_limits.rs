@@ -123,7 +123,7 @@ fn limit(path: &Path, case: &(Load, f64, f64), demand: Demand) -> Result<Limit, 
     while high / low > WITHIN {
         // The geometric mean, since the search ends by the ratio of the bounds.
         let rate = (low * high).sqrt();
-        match attempt(path, (load, rate), demand, &mut limit.timer)? {
+        match attempt(path, load, rate, demand, &mut limit.timer)? {
             Ok((seen, sent)) => (low, limit.carried) = (rate, Some((rate, seen, sent))),
             Err(why) => (high, limit.refused) = (rate, Some((rate, why))),
         }
@@ -136,7 +136,8 @@ type Attempt = Result<(Seen, Sent), String>;
 
 fn attempt(
     path: &Path,
-    (load, rate): (Load, f64),
+    load: Load,
+    rate: f64,
     demand: Demand,
     timer: &mut Lateness,
 ) -> Result<Attempt, String> {

@@ -86,7 +86,7 @@ impl Path {
     /// forwarder also does the receiver's work up to its socket. Otherwise other processors do it,
     /// as for the emulator.
     pub(crate) fn forwarder(is_bare: bool) -> Result<Self, String> {
-        Self::new(None, [NodeId(0), NodeId(1)], (Offload::Off, !is_bare))
+        Self::new(None, [NodeId(0), NodeId(1)], Offload::Off, !is_bare)
     }
 
     /// Nodes `a` and `b` of a world.
@@ -96,13 +96,14 @@ impl Path {
             place.map(|place| NodeId(place as u32)).ok_or(format!("there is no node {name}"))
         };
         let nodes = [find("a")?, find("b")?];
-        Self::new(Some(world), nodes, (Offload::On, true))
+        Self::new(Some(world), nodes, Offload::On, true)
     }
 
     fn new(
         world: Option<World>,
         nodes: [NodeId; 2],
-        (offload, has_receivers): (Offload, bool),
+        offload: Offload,
+        has_receivers: bool,
     ) -> Result<Self, String> {
         let node = |(name, id): (&str, NodeId)| NodePlan {
             addresses: vec![Prefix::new(address::v4(id), address::V4_PREFIX_LEN)],

@@ -88,7 +88,8 @@ fn page(facts: &str, [together, apart]: [&[Value]; 2], crowds: [&Value; 2]) -> S
 }
 
 fn table(rows: &[Value]) -> String {
-    let rows: String = WAYS.iter().map(|way| row(way, rows)).collect();
+    let rows: String =
+        WAYS.into_iter().map(|(qdisc, every, name)| row(qdisc, every, name, rows)).collect();
     format!(
         "| way | ns a datagram | beside pfifo | datagrams/s | changes/s | access point | station \
          |\n|---|---:|---:|---:|---:|---:|---:|\n{rows}"
@@ -127,7 +128,7 @@ fn median(values: &[f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> String {
+fn row(qdisc: &str, every: Option<u64>, name: &str, rows: &[Value]) -> String {
     let of = |qdisc: &str, every: Option<u64>, key: &str| {
         let rows =
             rows.iter().filter(|row| row["way"] == qdisc && row["every_ms"].as_u64() == every);
@@ -135,18 +136,18 @@ fn row((qdisc, every, name): &(&str, Option<u64>, &str), rows: &[Value]) -> Stri
         values.sort_by(f64::total_cmp);
         values
     };
-    let times = of(qdisc, *every, "ns");
+    let times = of(qdisc, every, "ns");
     let (least, most) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
     let more = 100.0 * (median(&times) / median(&of("pfifo", None, "ns")) - 1.0);
-    let share = |key: &str| match &of(qdisc, *every, key)[..] {
+    let share = |key: &str| match &of(qdisc, every, key)[..] {
         [] => "-".to_owned(),
         shares => format!("{:.1} %", 100.0 * median(shares)),
     };
     format!(
         "| {name} | {:.0} ({least:.0} to {most:.0}) | {more:+.1} % | {:.0} | {:.1} | {} | {} |\n",
         median(&times),
-        median(&of(qdisc, *every, "packets_s")),
-        median(&of(qdisc, *every, "changes_s")),
+        median(&of(qdisc, every, "packets_s")),
+        median(&of(qdisc, every, "changes_s")),
         share("ap"),
         share("station"),
     )
@@ -180,7 +181,7 @@ mod tests {
                     "packets_s": packets_s, "changes_s": changes_s })
             });
         assert_eq!(
-            row(&("htb", None, "HTB"), &rows),
+            row("htb", None, "HTB", &rows),
             "| HTB | 130 (110 to 130) | +30.0 % | 9091 | 0.0 | - | - |\n"
         );
     }

@@ -32,7 +32,7 @@ fn long_functions(source: &Source) -> Vec<Finding> {
 }
 
 /// The function's name, if the line begins a function.
-fn function_name(line: &str) -> Option<&str> {
+pub(super) fn function_name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let qualifier = |word: &str| {
         matches!(word, "const" | "async" | "extern" | "\"C\"") || word.starts_with("pub")

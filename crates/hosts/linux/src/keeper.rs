@@ -63,6 +63,8 @@ pub fn main() -> ExitCode {
 fn keep_and_restore() -> ExitCode {
     let mut undos = Vec::new();
     let kept = keep(&mut undos);
+    // In reverse, since a later change may rest on an earlier one. A failure does not stop the
+    // rest.
     let failures: Vec<String> = undos.iter().rev().filter_map(failure).collect();
     failures.iter().for_each(|failure| complain(failure));
     if kept.is_ok() && failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -87,6 +89,8 @@ fn keep(undos: &mut Vec<Undo>) -> io::Result<()> {
     loop {
         let stdin = io::stdin();
         let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        // As init it is the parent of orphans. Nothing on the pipe reports their exits: hence a
+        // timeout.
         let ready = retry_on_intr(|| poll(&mut polled, Some(&REAP)))? > 0;
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         if ready && !take_lines(&mut pending, undos)? {
@@ -166,6 +170,8 @@ impl Keeper {
         learn(&mut self.undos, undo);
         let pipe = self.child.stdin.as_mut().ok_or_else(|| Error::Keeper("has no pipe".into()))?;
         pipe.write_all(line.as_bytes()).map_err(|error| Error::Keeper(error.to_string()))?;
+        // The change may only be made when the keeper holds its undo: this process may be killed at
+        // any time after it.
         self.hear()
     }
 

@@ -359,7 +359,7 @@ impl Shaper {
     }
 
     fn class(&self, minor: u16, parent: u16, share: Share) -> TcMessage {
-        tc::share_class(self.discipline, self.index, (minor, parent), share)
+        tc::share_class(self.discipline, self.index, minor, parent, share)
     }
 
     fn share(&self, weight: f64) -> Share {

@@ -106,7 +106,8 @@ fn root_message(index: u32) -> TcMessage {
 pub(crate) fn share_class(
     discipline: Discipline,
     index: u32,
-    (minor, parent): (u16, u16),
+    minor: u16,
+    parent: u16,
     share: Share,
 ) -> TcMessage {
     let mut message = message(index, class(minor), class(parent));
@@ -292,7 +293,7 @@ mod tests {
     #[test]
     fn a_class_of_hfsc_is_what_tc_sends() {
         let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
-        let bytes = emitted(&share_class(Discipline::Hfsc, 7, (0x12, 1), share));
+        let bytes = emitted(&share_class(Discipline::Hfsc, 7, 0x12, 1, share));
         let attribute = |kind: u16, value: &[u8]| {
             let len = 4 + value.len() as u16;
             let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn a_class_is_laid_out_as_the_kernel_reads_it() {
         let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
-        let bytes = emitted(&share_class(Discipline::Htb, 7, (0x12, 1), share));
+        let bytes = emitted(&share_class(Discipline::Htb, 7, 0x12, 1, share));
         // Header, kind, and then two headers of attributes before the option.
         let option = &bytes[20 + 8 + 4 + 4..];
         assert_eq!(option.len(), 44);

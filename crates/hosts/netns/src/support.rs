@@ -44,7 +44,8 @@ const FORBIDDING: [(&str, &str, &str); 3] = [
 ///
 /// The list, in plain words.
 pub fn support() -> Result<(), Missing> {
-    let mut lacks: Vec<Lack> = KINDS.iter().filter_map(|kind| namespace_kind(*kind)).collect();
+    let mut lacks: Vec<Lack> =
+        KINDS.iter().filter_map(|(file, option)| namespace_kind(file, option)).collect();
     lacks.extend(tun_device());
     lacks.extend(hosts_file());
     lacks.extend(netlink());
@@ -92,7 +93,7 @@ fn lack(what: impl Into<String>, remedy: impl Into<String>) -> Lack {
     Lack { what: what.into(), remedy: remedy.into() }
 }
 
-fn namespace_kind((file, option): (&str, &str)) -> Option<Lack> {
+fn namespace_kind(file: &str, option: &str) -> Option<Lack> {
     let missing = !Path::new("/proc/self/ns").join(file).exists();
     missing.then(|| {
         lack(

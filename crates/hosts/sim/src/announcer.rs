@@ -135,8 +135,10 @@ impl Announcers {
     /// with their headers, and as payload; `None` where that announces nothing.
     pub(crate) fn share(
         &self,
-        (port, ap): (&Port, NodeId),
-        (ip_bytes, payload_bytes): (u32, u32),
+        port: &Port,
+        ap: NodeId,
+        ip_bytes: u32,
+        payload_bytes: u32,
         world: &World,
     ) -> Option<BitRate> {
         let announcer = self.all.iter().find(|announcer| announcer.ap == ap)?;

@@ -80,12 +80,12 @@ fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {
     let ap = world.nodes.get(first.0 as usize).and_then(|node| node.radio.as_ref());
     let serves = |ap: &Radio| ap.role == Role::AccessPoint && ap.cell == radio.cell;
     ensure(ap.is_some_and(serves), || format!("{name}: its AP is not an AP of its cell"))?;
-    can_talk(world, (name, radio), first)?;
+    can_talk(world, name, radio, first)?;
     check_roaming(world, name, radio, first)
 }
 
 /// A station and its access point can receive each other's frames in a fixed mode.
-fn can_talk(world: &World, (name, station): (&str, &Radio), ap: NodeId) -> Result<(), Error> {
+fn can_talk(world: &World, name: &str, station: &Radio, ap: NodeId) -> Result<(), Error> {
     let node = &world.nodes[ap.0 as usize];
     let Some(ap) = &node.radio else { return Ok(()) };
     for (from, sender, to, receiver) in
@@ -110,7 +110,7 @@ fn check_roaming(world: &World, name: &str, radio: &Radio, first: NodeId) -> Res
         ensure(phy.supports(radio.mode), || {
             format!("{name}: it cannot send {:?} on the channel of a candidate", radio.mode)
         })?;
-        can_talk(world, (name, radio), *candidate)?;
+        can_talk(world, name, radio, *candidate)?;
     }
     let goes = |to| roaming.candidates.contains(to);
     ensure(goes(&first) && roaming.handovers.iter().all(|h| goes(&h.to)), || {
@@ -128,7 +128,7 @@ fn check_paths(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(),
         let what = || format!("flow {}: its path via {}", flow.name, name(*via));
         ensure((via.0 as usize) < world.nodes.len(), || format!("{} is nowhere", what()))?;
         ensure(!vias[..i].contains(via), || format!("{} is there twice", what()))?;
-        let why = match routes::detour_by(world, routes, (flow.source, flow.sink), *via) {
+        let why = match routes::detour_by(world, routes, flow.source, flow.sink, *via) {
             Ok(()) => continue,
             Err(Astray::IsEnd) => "passes one of its ends".to_owned(),
             Err(Astray::NoWay(a, b)) => format!("has no way from {} to {}", name(a), name(b)),

@@ -93,7 +93,8 @@ impl Watches {
     /// A frame of `node` to `station` was given up.
     pub(crate) fn note_failure(
         &mut self,
-        (node, station): (NodeId, NodeId),
+        node: NodeId,
+        station: NodeId,
         radios: &mut Radios,
         cx: &mut Context<'_>,
     ) {
@@ -103,7 +104,7 @@ impl Watches {
         let link = watch.links.iter_mut().find(|link| link.station == station);
         let Some(link) = link else { return };
         if link.bad_until.replace(cx.now + back_off).is_none() {
-            radios.set_link((node, station), false, cx.now);
+            radios.set_link(node, station, false, cx.now);
         }
         self.settle(i, cx);
     }
@@ -129,7 +130,7 @@ impl Watched {
             return false;
         }
         self.bad_until = is_bad.then_some(Instant::MAX);
-        radios.set_link((ap, self.station), !is_bad, now);
+        radios.set_link(ap, self.station, !is_bad, now);
         !is_bad
     }
 }

@@ -38,7 +38,8 @@ impl OutsidePacket {
     /// 28 at least. Packets with the same `ports` are one flow to queues that distinguish flows.
     pub fn opaque(
         handle: u64,
-        (source, destination): (NodeId, NodeId),
+        source: NodeId,
+        destination: NodeId,
         category: AccessCategory,
         ports: (u16, u16),
         len: u32,

@@ -128,7 +128,7 @@ pub(crate) fn check(
         return refuse("only a TCP flow with one connection can pass a proxy");
     }
     flow::check_law(&proxy.congestion_control).or_else(|why| refuse(&why))?;
-    match routes::passes_by(world, routes, (spec.source, spec.sink), proxy.at) {
+    match routes::passes_by(world, routes, spec.source, spec.sink, proxy.at) {
         true => Ok(()),
         false => refuse("its proxy is not on its way"),
     }

@@ -53,9 +53,9 @@ pub(crate) fn take(
     network: &mut Network<'_>,
     cx: &mut Context<'_>,
 ) {
-    let from = (packet.source, core::mem::take(&mut packet.report));
+    let number = core::mem::take(&mut packet.report);
     let soc = cx.soc.as_deref_mut();
-    if let Some(table) = soc.and_then(|soc| soc.hear(node, from, cx.now)) {
+    if let Some(table) = soc.and_then(|soc| soc.hear(node, packet.source, number, cx.now)) {
         after_table(table, network, cx);
     }
 }

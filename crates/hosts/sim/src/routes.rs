@@ -66,21 +66,22 @@ pub(crate) fn way(world: &World, table: &Table, from: NodeId, to: NodeId) -> Vec
 
 /// Whether packets between the ends of `flow` pass `node`, both ways, and do not end there.
 pub fn passes(world: &World, flow: &Flow, node: NodeId) -> bool {
-    passes_by(world, &table(world), (flow.source, flow.sink), node)
+    passes_by(world, &table(world), flow.source, flow.sink, node)
 }
 
 /// [`passes`] by a table that is at hand.
 pub(crate) fn passes_by(
     world: &World,
     table: &Table,
-    (a, b): (NodeId, NodeId),
+    source: NodeId,
+    sink: NodeId,
     node: NodeId,
 ) -> bool {
     let between = |(from, to)| {
         let way = way(world, table, from, to);
         way.split_last().is_some_and(|(_, inner)| inner.contains(&node))
     };
-    [(a, b), (b, a)].into_iter().all(between)
+    [(source, sink), (sink, source)].into_iter().all(between)
 }
 
 /// Reason for which packets of a flow cannot go by way of a node.
@@ -100,23 +101,24 @@ pub enum Astray {
 /// # Errors
 /// [`Astray`] says why not.
 pub fn detour(world: &World, flow: &Flow, via: NodeId) -> Result<(), Astray> {
-    detour_by(world, &table(world), (flow.source, flow.sink), via)
+    detour_by(world, &table(world), flow.source, flow.sink, via)
 }
 
 /// [`detour`] by a table that is at hand.
 pub(crate) fn detour_by(
     world: &World,
     table: &Table,
-    (a, b): (NodeId, NodeId),
+    source: NodeId,
+    sink: NodeId,
     via: NodeId,
 ) -> Result<(), Astray> {
-    if via == a || via == b {
+    if via == source || via == sink {
         return Err(Astray::IsEnd);
     }
-    for (from, to) in [(a, via), (via, b), (b, via), (via, a)] {
+    for (from, to) in [(source, via), (via, sink), (sink, via), (via, source)] {
         let way = way(world, table, from, to);
         let Some((_, inner)) = way.split_last() else { return Err(Astray::NoWay(from, to)) };
-        if let Some(end) = inner.iter().find(|node| **node == a || **node == b) {
+        if let Some(end) = inner.iter().find(|node| **node == source || **node == sink) {
             return Err(Astray::PassesEnd(from, to, *end));
         }
     }

@@ -157,7 +157,8 @@ impl<'w> Sampling<'w> {
         mut network: Network<'_>,
         relays: &Relays,
         mut cx: Context<'_>,
-        (end, events): (Instant, u64),
+        end: Instant,
+        events: u64,
     ) -> Outcome {
         let simulated = end.since(Instant::ZERO);
         let measured = simulated.saturating_sub(self.world.warm_up);
@@ -167,7 +168,7 @@ impl<'w> Sampling<'w> {
             simulated,
             measured,
             bin: self.world.bins,
-            flows: self.flow_outcomes(&last, &mut cx.owners.flows, (end, measured)),
+            flows: self.flow_outcomes(&last, &mut cx.owners.flows, end, measured),
             queues: self.queue_outcomes(&last, &mut network, end),
             stations: self.station_outcomes(&last),
             pairs: self.pair_outcomes(&last),
@@ -180,7 +181,8 @@ impl<'w> Sampling<'w> {
         &self,
         last: &Snapshot,
         flows: &mut [FlowState],
-        (end, measured): (Instant, Duration),
+        end: Instant,
+        measured: Duration,
     ) -> Vec<FlowOutcome> {
         let outcome = |(i, flow): (usize, &mut FlowState)| {
             flow.delivery.note_silence(end);

@@ -255,7 +255,7 @@ impl<'w> Simulation<'w> {
         // Some counters are those of the time when they are looked at, and that is the last event.
         self.cx.now = self.last;
         let Self { cx, network, relays, sampling, events, .. } = self;
-        sampling.outcome(network, &relays, cx, (end, events))
+        sampling.outcome(network, &relays, cx, end, events)
     }
 
     // Dispatch.
@@ -340,11 +340,11 @@ impl<'w> Simulation<'w> {
         while let Some(output) = self.network.access.radios.poll(cell, self.cx.now) {
             match output {
                 Output::Deliver { to, from, payload } => {
-                    let node = self.network.access.received(cell, (to, from), &payload);
+                    let node = self.network.access.received(cell, to, from, &payload);
                     self.arrive_by_radio(node, payload);
                 }
                 Output::Done { radio, payload, fate } => {
-                    self.radio_done((cell, radio), &payload, fate);
+                    self.radio_done(cell, radio, &payload, fate);
                 }
             }
         }
@@ -367,17 +367,17 @@ impl<'w> Simulation<'w> {
     }
 
     /// A radio is done with a frame, and gets its next ones.
-    fn radio_done(&mut self, (cell, radio): (usize, RadioId), packet: &Packet, fate: Fate) {
+    fn radio_done(&mut self, cell: usize, radio: RadioId, packet: &Packet, fate: Fate) {
         let cx = &mut self.cx;
-        let node = self.network.access.sent((cell, radio), packet, fate, cx);
+        let node = self.network.access.sent(cell, radio, packet, fate, cx);
         // Who watches the link may stop the queue before that is asked for more.
         if fate == Fate::RetryLimit
             && !self.watches.is_empty()
             && let Some(Hop::Radio(next)) = self.network.hop(node, packet.via)
         {
-            self.watches.note_failure((node, next), &mut self.network.access.radios, cx);
+            self.watches.note_failure(node, next, &mut self.network.access.radios, cx);
         }
-        self.network.after_sent((cell, radio, node), packet, cx);
+        self.network.after_sent(cell, radio, node, packet, cx);
     }
 
     // Flows and proxies.
@@ -457,7 +457,7 @@ impl<'w> Simulation<'w> {
     }
 
     fn leave(&mut self, i: usize, to: usize, away: Duration) {
-        let left = self.network.access.leave(i, (to, away), &mut self.cx);
+        let left = self.network.access.leave(i, to, away, &mut self.cx);
         let Some((node, new_ap)) = left else { return };
         self.notify(node, new_ap, |share| Notice::Leaves { share });
         if away.is_zero() {
@@ -474,7 +474,7 @@ impl<'w> Simulation<'w> {
         }
         self.network.access.discard(i, true, &mut self.cx);
         self.notify(node, ap, |share| Notice::Arrives { share });
-        self.network.resume_both((node, ap), &mut self.cx);
+        self.network.resume_both(node, ap, &mut self.cx);
     }
 
     /// Passes an event of a roaming station to its flows that ask for it; `new_ap` is its next or
@@ -493,8 +493,8 @@ impl<'w> Simulation<'w> {
     /// The rate that a flow of `node` may hope for at an access point, as far as that announces.
     fn share(&self, node: NodeId, ap: NodeId, flow: usize) -> Option<BitRate> {
         let port = self.network.access.radios.port(node)?;
-        let bytes = self.cx.owners.flows[flow].usual_bytes()?;
-        self.announcers.share((port, ap), bytes, self.world)
+        let (ip_bytes, payload_bytes) = self.cx.owners.flows[flow].usual_bytes()?;
+        self.announcers.share(port, ap, ip_bytes, payload_bytes, self.world)
     }
 }
 

@@ -247,7 +247,8 @@ impl Soc {
     pub(crate) fn hear(
         &mut self,
         at: NodeId,
-        (from, number): (NodeId, u32),
+        from: NodeId,
+        number: u32,
         now: Instant,
     ) -> Option<usize> {
         let bytes = self.of(from).and_then(|i| self.reporters[i].bytes(number))?;

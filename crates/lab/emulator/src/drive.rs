@@ -71,7 +71,7 @@ impl Drive<'_> {
     ) -> Result<Report, fairwave_sim::Error> {
         let Self { clock, world, ends, options, record, stop, inbox } = self;
         let reference = options.measures_host.then(Reference::start).flatten();
-        let mut turns = Turns::new(clock, world, ends, options, (record, inbox), sink)?;
+        let mut turns = Turns::new(clock, world, ends, options, record, inbox, sink)?;
         let stopped = turns.run(stop.as_deref(), reference.as_ref(), on_turn);
         on_end();
         Ok(turns.finish(stopped, reference.as_ref()))

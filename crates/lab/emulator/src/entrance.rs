@@ -1,8 +1,7 @@
 //! Where packets enter the world: the same for real ones and for those of a record.
 
-use crate::packet::Description;
+use crate::packet::{Description, Endpoints};
 use fairwave_sim::{Error, Simulation};
-use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use fairwave_wire::datagram::Contents;
 
@@ -21,8 +20,10 @@ impl Entrance {
         &mut self,
         simulation: &mut Simulation<'_>,
         now: Instant,
-        (description, bytes): (&Description, &[u8]),
-        (handle, ends): (u64, (NodeId, NodeId)),
+        description: &Description,
+        bytes: &[u8],
+        handle: u64,
+        ends: Endpoints,
     ) -> Result<(), Error> {
         // Many kernels number few of their packets, and IPv6 has no numbers: captures could not
         // tell packets apart by those.

@@ -7,7 +7,7 @@
 
 use crate::address;
 use crate::offload::{Gso, Header};
-use fairwave_trace::NodeId;
+use crate::packet::Endpoints;
 use fairwave_wire::ethernet::{self, EtherType};
 use fairwave_wire::ip;
 use fairwave_wire::ipv4;
@@ -70,10 +70,10 @@ fn ip_packet<'a>(front: &[u8; ethernet::HEADER_LEN], body: &'a [u8]) -> Option<&
 }
 
 /// Makes of the frame in `bytes` the packet that carries it; false if it is too long for one.
-pub(crate) fn wrap(bytes: &mut Vec<u8>, (source, destination): (NodeId, NodeId)) -> bool {
+pub(crate) fn wrap(bytes: &mut Vec<u8>, ends: Endpoints) -> bool {
     let header = ipv4::Header {
-        source: address::v4(source),
-        destination: address::v4(destination),
+        source: address::v4(ends.source),
+        destination: address::v4(ends.destination),
         id: 0,
         dont_fragment: true,
         ttl: 64,
@@ -98,9 +98,10 @@ pub(crate) fn cannot_be_cut(front: Front, header: &Header) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwave_trace::NodeId;
     use fairwave_wire::datagram::{Datagram, Transport};
 
-    const ENDS: (NodeId, NodeId) = (NodeId(0), NodeId(1));
+    const ENDS: Endpoints = Endpoints { source: NodeId(0), destination: NodeId(1) };
 
     fn ethernet(number: u16, body: &[u8]) -> Vec<u8> {
         [&[2; 6][..], &[4; 6], &number.to_be_bytes(), body].concat()
@@ -108,7 +109,7 @@ mod tests {
 
     fn datagram(payload_len: u32) -> Vec<u8> {
         let transport = Transport::Udp { source_port: 1, destination_port: 2 };
-        let (source, destination) = (address::v4(ENDS.0), address::v4(ENDS.1));
+        let (source, destination) = (address::v4(ENDS.source), address::v4(ENDS.destination));
         let datagram =
             Datagram { source, destination, id: 1, ttl: 64, tos: 0, transport, payload_len };
         let mut bytes = Vec::new();

@@ -21,6 +21,15 @@ use fairwave_wire::patch;
 /// many of each packet gives the same world when it is replayed.
 pub const HEAD_LEN: usize = 256;
 
+/// Nodes at which a packet enters and leaves the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// The node at which it enters.
+    pub source: NodeId,
+    /// The node at which it is to leave.
+    pub destination: NodeId,
+}
+
 /// What is to be known of a packet before it enters the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Description {
@@ -84,9 +93,9 @@ pub fn describe(head: &[u8], len: u32) -> Result<Description, Error> {
 
 impl Description {
     /// The packet as the world takes it. `id` tells it from others between its addresses.
-    pub fn enter(&self, handle: u64, ends: (NodeId, NodeId), id: u16) -> OutsidePacket {
+    pub fn enter(&self, handle: u64, ends: Endpoints, id: u16) -> OutsidePacket {
         let Self { category, datagram, .. } = *self;
-        let (source, destination) = ends;
+        let Endpoints { source, destination } = ends;
         OutsidePacket {
             handle,
             source,
@@ -132,18 +141,22 @@ fn transport(packet: &Packet<'_>, len: u32) -> Transport {
             // Options may be packed more tightly than ours would be. Then there may be no room for
             // our header, or none for payload behind it, and data would look like a pure ACK.
             let least = headers + u32::from(segment.payload_len > 0);
-            let (a, b) = (segment.header.source_port, segment.header.destination_port);
-            if len >= least { Transport::Tcp(segment.header) } else { udp((a, b)) }
+            let (source, destination) =
+                (segment.header.source_port, segment.header.destination_port);
+            if len >= least { Transport::Tcp(segment.header) } else { udp(source, destination) }
         }
         ip::Transport::Udp(datagram) if packet.part == Part::Whole => {
-            udp((datagram.source_port, datagram.destination_port))
+            udp(datagram.source_port, datagram.destination_port)
         }
-        _ => udp(identity(packet)),
+        _ => {
+            let (source, destination) = identity(packet);
+            udp(source, destination)
+        }
     }
 }
 
 /// Stands for a packet that is no whole TCP segment.
-const fn udp((source_port, destination_port): (u16, u16)) -> Transport {
+const fn udp(source_port: u16, destination_port: u16) -> Transport {
     Transport::Udp { source_port, destination_port }
 }
 

@@ -57,8 +57,8 @@ pub fn replay(
             Ok(Some(Record::Packet { at, ends, len, bytes })) => {
                 // What a world refuses now it has refused before.
                 if let Ok(description) = packet::describe(bytes, len) {
-                    let packet = (&description, bytes);
-                    let _ = entrance.inject(&mut simulation, at, packet, (packets, ends));
+                    let _ =
+                        entrance.inject(&mut simulation, at, &description, bytes, packets, ends);
                 }
                 packets += 1;
                 while simulation.take().is_some() {}

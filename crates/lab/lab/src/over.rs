@@ -35,7 +35,7 @@ pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figu
     for (point, value) in &with_x {
         for y in ys {
             let Some(estimate) = point.metric(y) else { continue };
-            let label = label(point, (x, y), ys.len() > 1);
+            let label = label(point, x, y, ys.len() > 1);
             let entry = (*value, Interval::from(*estimate));
             match series.iter_mut().find(|(known, _)| *known == label) {
                 Some((_, entries)) => entries.push(entry),
@@ -47,7 +47,9 @@ pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figu
         return None;
     }
     let content = match numbers {
-        Some(_) => Content::Curves(series.into_iter().map(curve).collect()),
+        Some(_) => Content::Curves(
+            series.into_iter().map(|(label, entries)| curve(label, entries)).collect(),
+        ),
         None => bars(&with_x, &series),
     };
     let x_label = if unit.is_empty() { x.to_owned() } else { format!("{x} ({unit})") };
@@ -58,7 +60,7 @@ pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figu
 
 /// What tells a series from others: the other axes, and the figure if there are several. Axes whose
 /// last parts are the same are called by their whole keys.
-fn label(point: &Point, (x, y): (&str, &str), are_many: bool) -> String {
+fn label(point: &Point, x: &str, y: &str, are_many: bool) -> String {
     let drawn = axis(point, x);
     let others = point.axes.iter().enumerate().filter(|(i, _)| Some(*i) != drawn);
     let is_shared =
@@ -69,7 +71,7 @@ fn label(point: &Point, (x, y): (&str, &str), are_many: bool) -> String {
     figure.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn curve((label, entries): (String, Vec<(&str, Interval)>)) -> Curve {
+fn curve(label: String, entries: Vec<(&str, Interval)>) -> Curve {
     let point = |(value, y): (&str, Interval)| Some((quantity(value)?.0, y));
     let mut points: Vec<(f64, Interval)> = entries.into_iter().filter_map(point).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));

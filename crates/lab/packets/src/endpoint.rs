@@ -27,11 +27,7 @@ pub(crate) struct Endpoint<'n> {
 }
 
 impl<'n> Endpoint<'n> {
-    pub(crate) fn new(
-        line: Line<'n>,
-        settings: &Settings,
-        (own, peer): (Ipv4Addr, Ipv4Addr),
-    ) -> Self {
+    pub(crate) fn new(line: Line<'n>, settings: &Settings, own: Ipv4Addr, peer: Ipv4Addr) -> Self {
         Self {
             line,
             own,
@@ -48,7 +44,7 @@ impl<'n> Endpoint<'n> {
     fn drain(&mut self) -> Played<()> {
         while let Some(segment) = self.end.poll(self.line.now()) {
             let Segment { header, ecn, payload } = &segment;
-            self.line.send((self.own, self.peer), *ecn, header, payload)?;
+            self.line.send(self.own, self.peer, *ecn, header, payload)?;
         }
         while let Some(event) = self.end.event() {
             self.last_event = Some(event);
@@ -130,7 +126,7 @@ impl World for Endpoint<'_> {
         let header = NUMBERS.header(shape, |echo| self.stamps.echo(echo));
         let payload = stream(u64::from(shape.seq.max(1)) - 1, shape.len);
         let ecn = shape.ecn.unwrap_or_default();
-        self.line.send((self.peer, self.own), ecn, &header, &payload)?;
+        self.line.send(self.peer, self.own, ecn, &header, &payload)?;
         self.receive()
     }
 

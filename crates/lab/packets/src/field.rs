@@ -126,13 +126,13 @@ impl Field {
             Against::Endpoint => {
                 let own = Ipv4Addr::new(10, 2, high, low);
                 let line = Line::new(&self.namespaces, place)?;
-                player::play(script, &mut Endpoint::new(line, settings, (own, peer)))
+                player::play(script, &mut Endpoint::new(line, settings, own, peer))
             }
             Against::Kernel => {
                 self.prepare(place, settings, peer)?;
                 let line = Line::new(&self.namespaces, place)?;
-                let at = (&self.namespaces, place);
-                player::play(script, &mut Kernel::new(line, at, settings, (KERNEL, peer)))
+                let mut kernel = Kernel::new(line, &self.namespaces, place, settings, KERNEL, peer);
+                player::play(script, &mut kernel)
             }
         }
     }

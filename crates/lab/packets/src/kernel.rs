@@ -38,9 +38,11 @@ pub(crate) struct Kernel<'n> {
 impl<'n> Kernel<'n> {
     pub(crate) fn new(
         line: Line<'n>,
-        (namespaces, node): (&'n Namespaces, usize),
+        namespaces: &'n Namespaces,
+        node: usize,
         settings: &Settings,
-        (own, peer): (Ipv4Addr, Ipv4Addr),
+        own: Ipv4Addr,
+        peer: Ipv4Addr,
     ) -> Self {
         Self {
             line,
@@ -204,7 +206,7 @@ impl World for Kernel<'_> {
         self.calm()?;
         let payload = stream(u64::from(shape.seq.max(1)) - 1, shape.len);
         let ecn = shape.ecn.unwrap_or_default();
-        self.line.send((self.peer, self.own), ecn, &self.header(shape), &payload)
+        self.line.send(self.peer, self.own, ecn, &self.header(shape), &payload)
     }
 
     fn tell(&mut self, key: &str) -> Played<Told> {

@@ -94,7 +94,8 @@ impl<'n> Line<'n> {
     /// Writes a segment.
     pub(crate) fn send(
         &self,
-        (from, to): (Ipv4Addr, Ipv4Addr),
+        from: Ipv4Addr,
+        to: Ipv4Addr,
         ecn: Ecn,
         header: &Header,
         payload: &[u8],

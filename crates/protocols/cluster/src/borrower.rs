@@ -66,7 +66,8 @@ impl Borrower {
         &mut self,
         now: Instant,
         want: Option<Want>,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         self.want = want.filter(|want| want.uplinks > 0);
         self.resting.clear();
@@ -75,14 +76,14 @@ impl Borrower {
         for lender in self.lenders.values_mut() {
             for lease in lender.leases.iter_mut().filter(|lease| lease.is_wanted()) {
                 if keep == 0 || (lease.cost == Cost::Metered && !want.metered) {
-                    lease.release(now, &lender.stage, (config, post));
+                    lease.release(now, &lender.stage, config, post);
                 } else {
                     keep -= 1;
                     lease.hurry(now);
                 }
             }
         }
-        self.age(now, (config, post));
+        self.age(now, config, post);
     }
 
     /// Gives everything back, and leaves all sessions.
@@ -121,8 +122,10 @@ impl Borrower {
         &mut self,
         now: Instant,
         message: &Message,
-        (nonce, cookie): (u64, Cookie),
-        (config, post): (&Config, &mut Post),
+        nonce: u64,
+        cookie: Cookie,
+        config: &Config,
+        post: &mut Post,
     ) {
         let member = message.from;
         let stage = self.lenders.get_mut(&member).map(|lender| &mut lender.stage);
@@ -149,8 +152,10 @@ impl Borrower {
         &mut self,
         now: Instant,
         lender: MemberId,
-        (nonce, reason): (u64, Refusal),
-        (config, post): (&Config, &mut Post),
+        nonce: u64,
+        reason: Refusal,
+        config: &Config,
+        post: &mut Post,
     ) {
         let stage = self.lenders.get(&lender).map(|lender| &lender.stage);
         if stage.is_none_or(|stage| stage.nonce() != Some(nonce)) {
@@ -167,7 +172,8 @@ impl Borrower {
         &mut self,
         now: Instant,
         claim: &Claim<'_>,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let member = claim.unchecked().from;
         let session = self.lenders.get_mut(&member).and_then(|lender| lender.stage.session_mut());
@@ -187,7 +193,7 @@ impl Borrower {
             }
             _ if session.leaving.is_some() => {}
             Body::Welcome => self.welcome(member),
-            _ => self.lease_message(now, &message, (config, post)),
+            _ => self.lease_message(now, &message, config, post),
         }
     }
 
@@ -209,9 +215,9 @@ impl Borrower {
         }
     }
 
-    pub(crate) fn age(&mut self, now: Instant, (config, post): (&Config, &mut Post)) {
+    pub(crate) fn age(&mut self, now: Instant, config: &Config, post: &mut Post) {
         self.resting.retain(|_, until| *until > now);
-        self.age_leases(now, (config, post));
+        self.age_leases(now, config, post);
         let mut gone = Vec::new();
         for (member, lender) in &mut self.lenders {
             let is_over = lender.stage.age(now, post);
@@ -240,7 +246,8 @@ impl Borrower {
         &mut self,
         now: Instant,
         neighbours: &mut Neighbours,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let Some(want) = self.want else { return };
         let held = self.lenders.values().flat_map(|lender| &lender.leases);
@@ -249,7 +256,7 @@ impl Borrower {
             if have >= usize::from(want.uplinks) {
                 return;
             }
-            have += usize::from(self.approach(now, (member, &offer), neighbours, (config, post)));
+            have += usize::from(self.approach(now, member, &offer, neighbours, config, post));
         }
     }
 
@@ -280,9 +287,11 @@ impl Borrower {
     fn approach(
         &mut self,
         now: Instant,
-        (member, offer): (MemberId, &Offer),
+        member: MemberId,
+        offer: &Offer,
         neighbours: &mut Neighbours,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) -> bool {
         let is_full = self.lenders.len() >= config.most_members;
         match self.lenders.get_mut(&member) {
@@ -294,7 +303,7 @@ impl Borrower {
                     let number = lender.highest.checked_add(1).and_then(NonZeroU32::new);
                     let Some(number) = number else { return false };
                     lender.highest = number.get();
-                    let lease = Lease::ask(now, number, offer, want, (config, session, post));
+                    let lease = Lease::ask(now, number, offer, want, config, session, post);
                     lender.leases.push(lease);
                 }
                 true

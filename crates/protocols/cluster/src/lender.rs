@@ -20,7 +20,6 @@ use fairwave_wire::cluster::{
 use lease::Lease;
 use link::Link;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 /// A borrower with a session.
 #[derive(Debug)]
@@ -125,7 +124,8 @@ impl Lender {
         &mut self,
         now: Instant,
         uplinks: Uplinks,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         self.days.turn(now);
         let uplinks = uplinks.into_vec();
@@ -143,12 +143,7 @@ impl Lender {
         self.settle(now, config, post);
     }
 
-    pub(crate) fn power(
-        &mut self,
-        now: Instant,
-        power: Power,
-        (config, post): (&Config, &mut Post),
-    ) {
+    pub(crate) fn power(&mut self, now: Instant, power: Power, config: &Config, post: &mut Post) {
         self.power = Some(power);
         self.settle(now, config, post);
     }
@@ -194,7 +189,8 @@ impl Lender {
         now: Instant,
         from: Addressee,
         nonce: u64,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let greeting = Greeting { member: from.member, address: from.address, nonce };
         let answer = if self.is_open(config) {
@@ -211,12 +207,13 @@ impl Lender {
     pub(crate) fn response(
         &mut self,
         now: Instant,
-        address: SocketAddr,
         claim: &Claim<'_>,
-        (nonce, cookie): (u64, Cookie),
-        (config, post): (&Config, &mut Post),
+        greeting: &Greeting,
+        cookie: Cookie,
+        config: &Config,
+        post: &mut Post,
     ) {
-        let member = claim.unchecked().from;
+        let Greeting { member, address, nonce } = *greeting;
         let key = Meeting { borrower: member, lender: post.id, nonce, cookie }.key(&post.key);
         let Ok(message) = claim.open(&key) else {
             post.refused.forged += 1;
@@ -231,15 +228,14 @@ impl Lender {
         }
         let peer = Addressee { member, address };
         let number = message.number.get();
-        let greeting = Greeting { member, address, nonce };
         if self.clients.get(&member).is_some_and(|client| client.made_by >= number) {
             post.refused.replayed += 1;
-        } else if !self.cookies.is_good(&post.secret, &greeting, &cookie, now) {
+        } else if !self.cookies.is_good(&post.secret, greeting, &cookie, now) {
             post.refused.cookie += 1;
             self.refuse(now, peer, nonce, Refusal::Cookie, post);
         } else if !self.is_open(config) {
             self.refuse(now, peer, nonce, Refusal::NotLending, post);
-        } else if !self.make_room(now, peer, (config, post)) {
+        } else if !self.make_room(now, peer, config, post) {
             post.refused.busy += 1;
             self.refuse(now, peer, nonce, Refusal::Busy, post);
         } else {
@@ -273,7 +269,8 @@ impl Lender {
         &mut self,
         now: Instant,
         peer: Addressee,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) -> bool {
         self.drop_client(now, peer.member, post);
         let ip = peer.address.ip();
@@ -316,7 +313,8 @@ impl Lender {
         &mut self,
         now: Instant,
         claim: &Claim<'_>,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let member = claim.unchecked().from;
         let Some(client) = self.clients.get_mut(&member) else {
@@ -333,7 +331,7 @@ impl Lender {
                 self.clients.remove(&member);
             }
             _ if client.session.leaving.is_some() => {}
-            Body::Ask(ask) => self.ask(now, member, &ask, (config, post)),
+            Body::Ask(ask) => self.ask(now, member, &ask, config, post),
             Body::Release { lease } => self.release(now, member, lease, post),
             Body::Noted { lease } => self.noted(member, lease),
             _ => post.refused.stray += 1,
@@ -352,7 +350,7 @@ impl Lender {
         self.news = true;
     }
 
-    pub(crate) fn age(&mut self, now: Instant, (config, post): (&Config, &mut Post)) {
+    pub(crate) fn age(&mut self, now: Instant, config: &Config, post: &mut Post) {
         self.cookies.age(now);
         self.age_leases(now, post);
         let mut over = Vec::new();

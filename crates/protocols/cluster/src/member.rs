@@ -9,6 +9,7 @@ use crate::lender::Lender;
 use crate::neighbours::{Heard, Neighbours};
 use crate::pace::Pace;
 use crate::post::{Addressee, Post};
+use crate::session::Greeting;
 use core::fmt;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant};
@@ -59,7 +60,7 @@ impl Member {
         way: Way,
         bytes: u64,
     ) -> Result<(), Excess> {
-        self.lender.carry(now, lease, (way, bytes), (&self.config, &mut self.post))
+        self.lender.carry(now, lease, way, bytes, &self.config, &mut self.post)
     }
 
     /// Records that the host itself has sent or received this number of bytes over one of its
@@ -122,10 +123,11 @@ impl Member {
             match (body.said_by(), body) {
                 (None, _) => self.receive_public(now, from, &claim),
                 (Some(Role::Borrower), Body::Response { nonce, cookie }) => {
-                    self.lender.response(now, from, &claim, (nonce, cookie), (config, post));
+                    let greeting = Greeting { member: sender, address: from, nonce };
+                    self.lender.response(now, &claim, &greeting, cookie, config, post);
                 }
-                (Some(Role::Borrower), _) => self.lender.take(now, &claim, (config, post)),
-                (Some(Role::Lender), _) => self.borrower.take(now, &claim, (config, post)),
+                (Some(Role::Borrower), _) => self.lender.take(now, &claim, config, post),
+                (Some(Role::Lender), _) => self.borrower.take(now, &claim, config, post),
             }
         }
     }
@@ -137,26 +139,26 @@ impl Member {
             return;
         };
         let (member, number) = (message.from, message.number.get());
-        let with = (&self.config, &mut self.post);
+        let (config, post) = (&self.config, &mut self.post);
         match message.body {
             Body::Announce(announce) => {
-                let heard = self.neighbours.hear(now, from, (member, number), &announce, with);
+                let heard = self.neighbours.hear(now, from, &message, &announce, config, post);
                 if heard == Heard::Anew {
-                    self.borrower.found(member, number, &mut self.post);
+                    self.borrower.found(member, number, post);
                 }
             }
-            Body::Goodbye => self.neighbours.dismiss((member, number), &mut self.post),
+            Body::Goodbye => self.neighbours.dismiss(member, number, post),
             Body::Query => self.answer(now, Addressee { member, address: from }),
             Body::Hello { nonce } => {
-                self.lender.hello(now, Addressee { member, address: from }, nonce, with);
+                self.lender.hello(now, Addressee { member, address: from }, nonce, config, post);
             }
             Body::Challenge { nonce, cookie } => {
-                self.borrower.challenge(now, &message, (nonce, cookie), with);
+                self.borrower.challenge(now, &message, nonce, cookie, config, post);
             }
             Body::Refuse { nonce, reason } => {
-                self.borrower.refused(now, member, (nonce, reason), with);
+                self.borrower.refused(now, member, nonce, reason, config, post);
             }
-            _ => self.post.refused.stray += 1,
+            _ => post.refused.stray += 1,
         }
     }
 
@@ -182,8 +184,8 @@ impl Member {
     /// Carries out the work due by now.
     fn advance(&mut self, now: Instant) {
         self.neighbours.age(now, &mut self.post);
-        self.lender.age(now, (&self.config, &mut self.post));
-        self.borrower.age(now, (&self.config, &mut self.post));
+        self.lender.age(now, &self.config, &mut self.post);
+        self.borrower.age(now, &self.config, &mut self.post);
         self.settle(now);
         if self.announcements.is_due(now, &mut self.post.random) {
             self.post.publish(self.announcement());
@@ -210,12 +212,12 @@ impl Member {
         } else {
             self.queries.stop();
         }
-        self.borrower.pursue(now, &mut self.neighbours, (&self.config, &mut self.post));
+        self.borrower.pursue(now, &mut self.neighbours, &self.config, &mut self.post);
     }
 
     fn leave(&mut self, now: Instant) {
         self.lender.leave(now, &self.config, &mut self.post);
-        self.borrower.want(now, None, (&self.config, &mut self.post));
+        self.borrower.want(now, None, &self.config, &mut self.post);
         self.neighbours.clear(&mut self.post);
     }
 }
@@ -227,12 +229,12 @@ impl Machine for Member {
 
     fn handle(&mut self, now: Instant, input: Input) {
         self.advance(now);
-        let with = (&self.config, &mut self.post);
+        let (config, post) = (&self.config, &mut self.post);
         match input {
             Input::Datagram { from, bytes } => self.receive(now, from, &bytes),
-            Input::Lend(uplinks) => self.lender.lend(now, uplinks, with),
-            Input::Power(power) => self.lender.power(now, power, with),
-            Input::Want(want) => self.borrower.want(now, want, with),
+            Input::Lend(uplinks) => self.lender.lend(now, uplinks, config, post),
+            Input::Power(power) => self.lender.power(now, power, config, post),
+            Input::Want(want) => self.borrower.want(now, want, config, post),
             Input::Leave => self.leave(now),
         }
         self.settle(now);

@@ -5,7 +5,7 @@ use crate::facts::{Event, Neighbour};
 use crate::post::Post;
 use crate::session::start_of;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::cluster::{Announce, MemberId};
+use fairwave_wire::cluster::{Announce, MemberId, Message};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -55,10 +55,12 @@ impl Neighbours {
         &mut self,
         now: Instant,
         from: SocketAddr,
-        (member, number): (MemberId, u64),
+        message: &Message,
         announce: &Announce,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) -> Heard {
+        let (member, number) = (message.from, message.number.get());
         let before = self.known.get(&member).copied();
         if before.is_some_and(|known| known.number >= number) {
             post.refused.replayed += 1;
@@ -91,7 +93,7 @@ impl Neighbours {
     }
 
     /// Takes a goodbye whose seal fits.
-    pub(crate) fn dismiss(&mut self, (member, number): (MemberId, u64), post: &mut Post) {
+    pub(crate) fn dismiss(&mut self, member: MemberId, number: u64, post: &mut Post) {
         match self.known.get(&member) {
             None => post.refused.stray += 1,
             Some(known) if known.number >= number => post.refused.replayed += 1,

@@ -187,15 +187,15 @@ fn encode<S: Copy + PartialEq>(
                 run = Some((same, count + 1));
             }
             _ => {
-                if run.is_some_and(|run| !runs.put(run)) {
+                if run.is_some_and(|(state, count)| !runs.put(state, count)) {
                     return (runs.bytes, runs.packets);
                 }
                 run = Some((state, 1));
             }
         }
     }
-    if let Some(last) = run {
-        runs.put(last);
+    if let Some((state, count)) = run {
+        runs.put(state, count);
     }
     (runs.bytes, runs.packets)
 }
@@ -210,7 +210,7 @@ struct Encoder<'a, S> {
 
 impl<S> Encoder<'_, S> {
     /// False, and nothing is written, where there is no room.
-    fn put(&mut self, (state, count): (S, u64)) -> bool {
+    fn put(&mut self, state: S, count: u64) -> bool {
         let Some(place) = self.out.get_mut(self.bytes) else { return false };
         *place = (self.byte)(state, count);
         self.bytes += 1;

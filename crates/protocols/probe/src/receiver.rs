@@ -116,7 +116,7 @@ impl Receiver {
                 let known = |epoch| self.cookie(*from, session, nonce, epoch) == cookie;
                 if known(epoch) || epoch.checked_sub(1).is_some_and(known) {
                     let key = probe::session_key(&self.config.key, session, nonce, &cookie);
-                    return self.start(now, received, (session, key), wanted);
+                    return self.start(now, received, session, &key, wanted);
                 }
                 Message::Refuse { reason: Refusal::Cookie }
             }
@@ -126,7 +126,7 @@ impl Receiver {
         self.answer(received, session, &key, &answer);
     }
 
-    fn start(&mut self, now: Instant, start: &Received, (id, key): (u64, Key), wanted: Limits) {
+    fn start(&mut self, now: Instant, start: &Received, id: u64, key: &Key, wanted: Limits) {
         let place = (start.from, id);
         if !self.sessions.contains_key(&place) {
             let is_used = self.ended.iter().any(|(ended, _)| *ended == place);
@@ -144,7 +144,7 @@ impl Receiver {
         // A repeated Start has the same key, unless somebody starts anew under an old number; to
         // that one this answer means nothing.
         let granted = self.sessions[&place].granted;
-        self.answer(start, id, &key, &Message::Accept { granted });
+        self.answer(start, id, key, &Message::Accept { granted });
     }
 
     /// A message sealed with a session's key.

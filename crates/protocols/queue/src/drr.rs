@@ -125,6 +125,8 @@ impl Order for Drr {
             let weight = hosts.weight(host);
             if hosts.packets_of(host) == 0 || weight.is_zero() {
                 let turn = &mut self.turns[host as usize];
+                // Unused credit is lost, or a host that sends seldom could save it up for a burst.
+                // What a host owes for data served out of turn stays.
                 turn.deficit = turn.deficit.min(0);
                 self.unlist_first();
                 continue;
@@ -140,6 +142,7 @@ impl Order for Drr {
             self.unlist_first();
             self.list(host);
             visits += 1;
+            // At the smallest weight a full packet takes 65,536 rounds: they are computed, not run.
             if visits > self.listed {
                 visits = 0;
                 self.skip_rounds(hosts);

@@ -210,6 +210,7 @@ impl Hfsc {
             self.held.set(host, at);
         } else {
             self.fit.set(host, virtual_time);
+            // A heap yields its smallest key: the complement makes that the greatest time.
             self.fit_latest.set(host, !virtual_time);
         }
         debug_assert_eq!(self.fit.len(), self.fit_latest.len(), "both hold the same hosts");

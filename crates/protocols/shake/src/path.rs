@@ -216,8 +216,8 @@ impl Path {
 
     /// A segment of `len` bytes has left: the next one waits for its share of the round-trip time.
     pub(crate) fn pace(&mut self, now: Instant, len: u32) {
-        let window = (self.cwnd(), self.window.in_slow_start());
-        self.pacer.pace(now, len, window, self.rtt.srtt());
+        let (cwnd, in_slow_start) = (self.cwnd(), self.window.in_slow_start());
+        self.pacer.pace(now, len, cwnd, in_slow_start, self.rtt.srtt());
     }
 
     fn arm(&mut self, now: Instant) {

@@ -65,14 +65,23 @@ struct Counts {
     is_broken: bool,
 }
 
+/// A flow to be counted.
+#[derive(Debug)]
+pub(super) struct Counted {
+    /// Whether its data go to the host of the test.
+    pub(super) is_up: bool,
+    /// Whether the receiver measures it, or else the sender.
+    pub(super) by_receiver: bool,
+    pub(super) is_udp: bool,
+    /// Congestion control of a TCP sender, where it is known.
+    pub(super) law: Option<String>,
+}
+
 /// What one end of a flow has counted so far.
 #[derive(Debug)]
 pub(super) struct Counter {
     pub(super) window: Window,
-    is_up: bool,
-    by_receiver: bool,
-    law: Option<String>,
-    is_udp: bool,
+    flow: Counted,
     budget: Arc<Budget>,
     counts: Mutex<Counts>,
     is_stopped: AtomicBool,
@@ -81,19 +90,11 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn new(
-        window: Window,
-        (is_up, by_receiver): (bool, bool),
-        (is_udp, law): (bool, Option<String>),
-        budget: Arc<Budget>,
-    ) -> Arc<Self> {
+    pub(super) fn new(window: Window, flow: Counted, budget: Arc<Budget>) -> Arc<Self> {
         let counts = Counts { bytes: vec![0; window.bins as usize], ..Counts::default() };
         Arc::new(Self {
             window,
-            is_up,
-            by_receiver,
-            law,
-            is_udp,
+            flow,
             budget,
             counts: Mutex::new(counts),
             is_stopped: AtomicBool::new(false),
@@ -121,12 +122,13 @@ impl Counter {
         let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = counts.highest.map_or(0, |highest| u64::from(highest) + 1);
-        let is_counted = self.is_udp && self.by_receiver;
+        let Counted { is_up, by_receiver, is_udp, ref law } = self.flow;
+        let is_counted = is_udp && by_receiver;
         Flow {
-            is_up: self.is_up,
+            is_up,
             bytes: counts.bytes[..ended].to_vec(),
-            by_receiver: self.by_receiver,
-            law: self.law.clone(),
+            by_receiver,
+            law: law.clone(),
             datagrams: is_counted.then_some(sent),
             lost: is_counted.then(|| sent.saturating_sub(counts.datagrams)),
             is_broken: counts.is_broken,

@@ -1,6 +1,6 @@
 //! A host that takes part in a run.
 
-use super::counter::{Budget, Counter, Window};
+use super::counter::{Budget, Counted, Counter, Window};
 use super::flow::{has_law, prepare, receive, receive_datagrams, send, send_datagrams, spawn};
 use super::link::{Inbox, Link, greet};
 use super::message::{
@@ -421,8 +421,10 @@ impl<'a> Host<'a> {
 
 /// Runs this host's end of a flow on a thread.
 fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Counter> {
-    let counter =
-        |is_udp, law| Counter::new(window, (is_up, !is_up), (is_udp, law), Budget::new(u64::MAX));
+    let counter = |is_udp, law| {
+        let flow = Counted { is_up, by_receiver: !is_up, is_udp, law };
+        Counter::new(window, flow, Budget::new(u64::MAX))
+    };
     match (end, protocol) {
         (End::Datagrams(mut end), Protocol::Udp { rate_bps }) => {
             let (counter, rate_bps) = (counter(true, None), *rate_bps);

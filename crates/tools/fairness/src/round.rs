@@ -1,6 +1,6 @@
 //! A run as the server sees it: who takes part, and what comes next.
 
-use super::counter::{Budget, Counter, Window};
+use super::counter::{Budget, Counted, Counter, Window};
 use super::flow::{has_law, prepare, receive, send, send_datagrams, spawn};
 use super::link::Link;
 use super::message::{
@@ -436,6 +436,7 @@ impl Member {
     fn begin(&mut self, label: FlowLabel, window: Window, hub: &Hub) -> Arc<Counter> {
         let is_up = self.is_up(label.flow);
         let budget = Arc::clone(&self.budget);
+        let flow = |is_udp, law| Counted { is_up, by_receiver: is_up, is_udp, law };
         match self.traffic.protocol {
             Protocol::Tcp { .. } => {
                 let stream = self.streams.remove(&label.flow);
@@ -445,13 +446,13 @@ impl Member {
                 });
                 let (stream, law) = opened.unzip();
                 let law = law.flatten();
-                let counter = Counter::new(window, (is_up, is_up), (false, law), budget);
+                let counter = Counter::new(window, flow(false, law), budget);
                 let run = if is_up { receive } else { send };
                 spawn(&counter, stream, move |stream, counter| run(&stream, counter));
                 counter
             }
             Protocol::Udp { rate_bps } => {
-                let counter = Counter::new(window, (is_up, is_up), (true, None), budget);
+                let counter = Counter::new(window, flow(true, None), budget);
                 if is_up {
                     hub.count(label, Arc::clone(&counter));
                 } else {

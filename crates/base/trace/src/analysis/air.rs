@@ -26,13 +26,19 @@ pub(super) struct Air {
     used: List,
 }
 
-/// Transmitter, receiver and traffic identifier: each has sequence numbers of its own.
-type Whose = (Mac, Mac, Option<u8>);
+/// A sequence number space: each transmitter has one for each receiver and traffic identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SequenceKey {
+    transmitter: Mac,
+    receiver: Mac,
+    /// `None` for frames without a QoS control field.
+    tid: Option<u8>,
+}
 
 /// The numbers of one transmitter to one receiver.
 #[derive(Debug)]
 struct Counter {
-    whose: Whose,
+    whose: SequenceKey,
     newest: u16,
     last: Instant,
     /// Bitmap of the newest half of all numbers that were seen.
@@ -42,7 +48,8 @@ struct Counter {
 impl Air {
     /// Whether an MPDU repeats one that was seen; it has been seen from now on.
     pub(super) fn repeats(&mut self, at: Instant, mpdu: &Mpdu) -> bool {
-        let whose = (mpdu.transmitter, mpdu.receiver, mpdu.tid);
+        let Mpdu { transmitter, receiver, tid, .. } = *mpdu;
+        let whose = SequenceKey { transmitter, receiver, tid };
         let hash = hash(whose);
         let is = |number: u32| self.counters[number as usize].whose == whose;
         let number = match self.index.find(hash, is) {
@@ -62,7 +69,7 @@ impl Air {
 
     /// Returns a counter for a transmitter that has none: a further one, or the one idle for
     /// longest.
-    fn begin(&mut self, whose: Whose, of: u64, at: Instant, sequence: u16) -> u32 {
+    fn begin(&mut self, whose: SequenceKey, of: u64, at: Instant, sequence: u16) -> u32 {
         let counter = Counter::begin(whose, at, sequence);
         let oldest = self.used.oldest().filter(|_| self.counters.len() >= COUNTERS_MAX);
         let number = match oldest {
@@ -85,15 +92,14 @@ impl Air {
 }
 
 /// Hash of the whole; the same on every machine.
-fn hash((transmitter, receiver, tid): Whose) -> u64 {
-    let word = |[a, b, c, d, e, f]: [u8; 6]| {
-        u64::from_be_bytes([tid.unwrap_or(u8::MAX), 0, a, b, c, d, e, f])
-    };
-    mix(word(transmitter.0) ^ mix(word(receiver.0)))
+fn hash(whose: SequenceKey) -> u64 {
+    let tid = whose.tid.unwrap_or(u8::MAX);
+    let word = |[a, b, c, d, e, f]: [u8; 6]| u64::from_be_bytes([tid, 0, a, b, c, d, e, f]);
+    mix(word(whose.transmitter.0) ^ mix(word(whose.receiver.0)))
 }
 
 impl Counter {
-    fn begin(whose: Whose, at: Instant, sequence: u16) -> Self {
+    fn begin(whose: SequenceKey, at: Instant, sequence: u16) -> Self {
         Self { whose, newest: sequence, last: at, seen: [0; WORDS] }
     }
 

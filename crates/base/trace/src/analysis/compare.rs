@@ -282,7 +282,19 @@ impl Comparison {
             way.guessed |= !self.sizes[flow].is_known();
         }
         for piece in pieces {
-            self.piece(place, at, (flow, from), (packet, piece), to);
+            let way = &mut self.report.flows[flow].ways[from];
+            way.packets[place.index()] += 1;
+            let entry = Entry {
+                mark: signature(packet, piece, flow, from),
+                at,
+                flow: flow as u32,
+                from: from as u8,
+                is_pure_ack: is_pure_ack(packet),
+                is_known: false,
+                len: piece.len,
+                order: way.packets[place.index()],
+            };
+            self.pair(place, entry, piece.id != 0, to);
         }
     }
 
@@ -298,34 +310,18 @@ impl Comparison {
         }
     }
 
-    fn piece(
-        &mut self,
-        place: Place,
-        at: Instant,
-        (flow, from): (usize, usize),
-        (packet, piece): (&ip::Packet<'_>, Piece),
-        to: &mut impl Fates,
-    ) {
-        let way = &mut self.report.flows[flow].ways[from];
-        way.packets[place.index()] += 1;
-        let mark = signature(packet, piece, flow, from);
-        let entry = Entry {
-            mark,
-            at,
-            flow: flow as u32,
-            from: from as u8,
-            is_pure_ack: is_pure_ack(packet),
-            is_known: false,
-            len: piece.len,
-            order: way.packets[place.index()],
-        };
-        if let Some(other) = self.pending[place.other().index()].know(mark) {
+    /// Matches a segment with its counterpart in the other capture, or lets it wait for that. Only
+    /// segments with an IP identification can be recognized as duplicates: without one, a
+    /// retransmission looks the same.
+    fn pair(&mut self, place: Place, entry: Entry, has_id: bool, to: &mut impl Fates) {
+        if let Some(other) = self.pending[place.other().index()].know(entry.mark) {
             let both = if place == Place::First { [entry, other] } else { [other, entry] };
             self.shift_ns = Some(self.report.crossed(both));
             to.fate(&self.fate(&both[0], both.map(|entry| Some(entry.at))));
             self.remember(place, Entry { is_known: true, ..entry }, to);
-        } else if piece.id != 0 && self.pending[place.index()].has(mark) {
-            way.duplicates[place.index()] += 1;
+        } else if has_id && self.pending[place.index()].has(entry.mark) {
+            let flow = &mut self.report.flows[entry.flow as usize];
+            flow.ways[usize::from(entry.from)].duplicates[place.index()] += 1;
         } else {
             self.remember(place, entry, to);
         }

@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use super::table::{Index, Key, Links, List};
-use super::tcp::Connection;
+use super::tcp::{Connection, Teller};
 use super::udp::Finder;
 use super::{
     Config, End, Interval, Kind, Mark, Point, Points, Side, SpellKind, Spells, Stream, StreamId,
@@ -267,8 +267,8 @@ impl Live {
         let mut kind = None;
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
-                let (found, end) =
-                    connection.packet(config, side, (at, packet, segment), ways, (id, to));
+                let to = Teller { id, side, to };
+                let (found, end) = connection.packet(config, at, packet, segment, ways, to);
                 kind = Some(found);
                 self.closed = self.closed.or(end);
             }
@@ -284,7 +284,7 @@ impl Live {
         ways[side.index()].count(arrival, payload);
         self.stream.last = self.stream.last.max(at);
         if !config.interval.is_zero() {
-            self.interval(config, origin, (side, at), to);
+            self.interval(config, origin, side, at, to);
             self.intervals[side.index()].1.count(packet, payload, kind);
         }
     }
@@ -308,7 +308,8 @@ impl Live {
         &mut self,
         config: &Config,
         origin: Instant,
-        (side, at): (Side, Instant),
+        side: Side,
+        at: Instant,
         to: &mut impl Points,
     ) {
         let (start, interval) = self.intervals[side.index()];
@@ -348,7 +349,7 @@ impl Live {
         stream.end = self.closed.or(why).unwrap_or(End::Capture);
         match &mut self.transport {
             Transport::Tcp(connection) => {
-                connection.finish(config, now, &mut stream.ways, (stream.id, to));
+                connection.finish(config, now, &mut stream.ways, stream.id, to);
             }
             Transport::Datagrams(finders) => {
                 for (way, finder) in stream.ways.iter_mut().zip(finders.iter()) {

@@ -8,7 +8,8 @@ use super::{AcksLost, Config, End, Evidence, Kind, Mark, Points, Side, StreamId,
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
 use half::Half;
-use packet::{Packet, Teller};
+use packet::Packet;
+pub(super) use packet::Teller;
 
 mod classify;
 mod echoes;
@@ -45,16 +46,18 @@ impl Connection {
         self.halves.iter().any(Half::is_busy)
     }
 
-    /// Takes in a packet of `side`; returns its kind and the way in which it ended the connection,
-    /// if it did.
+    /// Takes in a packet of the side of `to`; returns its kind and the way in which it ended the
+    /// connection, if it did.
     pub(super) fn packet<P: Points>(
         &mut self,
         config: &Config,
-        side: Side,
-        (at, ip, segment): (Instant, &ip::Packet<'_>, &ip::Segment<'_>),
+        at: Instant,
+        ip: &ip::Packet<'_>,
+        segment: &ip::Segment<'_>,
         ways: &mut [Way; 2],
-        (id, to): (StreamId, &mut P),
+        mut to: Teller<'_, P>,
     ) -> (Kind, Option<End>) {
+        let side = to.side;
         self.mss.learn(&segment.header);
         let packet = self.view(at, side, ip, segment);
         handshake(&mut self.syn_at, &mut self.handshake, &packet);
@@ -65,7 +68,6 @@ impl Connection {
         let context = classify::Context { config, handshake: self.handshake, before };
         let kind = classify::kind(&packet, &context, mine, theirs);
         count(my_tcp, &packet, kind, mine, theirs);
-        let mut to = Teller { id, side, to };
         let advance = theirs.advance(packet.ack);
         if ip.source.is_ipv4() && mine.ids.packet(ip.id as u16, packet.segments, advance) {
             mine.end_outage(config, packet.at, my_tcp, &mut to);
@@ -124,13 +126,14 @@ impl Connection {
         config: &Config,
         now: Instant,
         ways: &mut [Way; 2],
-        (id, to): (StreamId, &mut P),
+        id: StreamId,
+        to: &mut P,
     ) {
         for side in Side::ALL {
             let [mine, theirs] = pair(ways, side).map(|way| &mut way.tcp);
             let half = &mut self.halves[side.index()];
             let far = half.far(self.handshake, mine);
-            half.finish(config, (now, far), [mine, theirs], Teller { id, side, to });
+            half.finish(config, now, far, [mine, theirs], Teller { id, side, to });
         }
         for side in Side::ALL {
             let missing = self.missing_acks(&ways[side.other().index()], side.other());

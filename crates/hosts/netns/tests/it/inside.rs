@@ -342,14 +342,14 @@ fn a_connection_of_mptcp_has_a_subflow_from_each_address() {
         let tuns = [0, 1].map(|node| namespaces.tun_fd(node));
         let mut both = tuns.each_ref().map(|tun| PollFd::new(tun, PollFlags::IN));
         assert!(poll(&mut both, Some(&most)).unwrap() > 0, "only {joined:?} joined");
-        joined.extend(pass_on(&namespaces, (0, 1)));
-        pass_on(&namespaces, (1, 0));
+        joined.extend(pass_on(&namespaces, 0, 1));
+        pass_on(&namespaces, 1, 0);
     }
     assert_eq!(joined, BTreeSet::from(more));
 }
 
 /// Hands what one node sends to the other; source addresses of 10.128.0.0/9 among it.
-fn pass_on(namespaces: &Namespaces, (from, to): (usize, usize)) -> Vec<Ipv4Addr> {
+fn pass_on(namespaces: &Namespaces, from: usize, to: usize) -> Vec<Ipv4Addr> {
     let mut seen = Vec::new();
     let mut packet = [0; 65536];
     while let Some(length) = namespaces.tun(from).receive(&mut packet).unwrap() {

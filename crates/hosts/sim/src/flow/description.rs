@@ -1,5 +1,6 @@
 //! The trait by which the world describes how a flow sends.
 
+use super::ends::Both;
 use super::feed::Feed;
 use super::ports::ports;
 use super::transport::Transport;
@@ -30,8 +31,9 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// Ports of the source, which is the client, and of the sink.
-    pub(super) fn ports(&self) -> (u16, u16) {
-        ports(self.id)
+    pub(super) fn ports(&self) -> Both<u16> {
+        let (source, sink) = ports(self.id);
+        Both { source, sink }
     }
 
     /// The flow's own random stream for a use.

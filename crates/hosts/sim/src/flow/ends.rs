@@ -27,7 +27,7 @@ impl End {
 }
 
 /// One value for each end, indexed by [`End`].
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Both<T> {
     pub(super) source: T,
     pub(super) sink: T,
@@ -102,18 +102,9 @@ impl Ends {
         Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
     }
 
-    /// The next UDP datagram of `end`. `ports` are those of a client, the source, and a server.
-    pub(super) fn udp(
-        &mut self,
-        end: End,
-        (client, server): (u16, u16),
-        bytes: u32,
-        now: Instant,
-    ) -> Packet {
-        let (source_port, destination_port) = match end {
-            End::Source => (client, server),
-            End::Sink => (server, client),
-        };
+    /// The next UDP datagram of `end`.
+    pub(super) fn udp(&mut self, end: End, ports: Both<u16>, bytes: u32, now: Instant) -> Packet {
+        let (source_port, destination_port) = (ports[end], ports[end.other()]);
         self.packet(end, Transport::Udp { source_port, destination_port }, bytes, now)
     }
 
@@ -143,7 +134,8 @@ mod tests {
     #[test]
     fn each_end_numbers_its_own_datagrams_and_sends_them_to_the_other() {
         let mut ends = Ends::new(FlowId(7), CLIENT, SERVER);
-        let mut send = |end| ends.udp(end, (50_007, 60_107), 100, Instant::ZERO);
+        let ports = Both { source: 50_007, sink: 60_107 };
+        let mut send = |end| ends.udp(end, ports, 100, Instant::ZERO);
         let packets = [End::Source, End::Source, End::Sink, End::Source].map(&mut send);
         assert_eq!(packets.map(|packet| packet.number), [0, 1, 0, 2]);
         assert_eq!(packets.map(|packet| packet.source), [CLIENT, CLIENT, SERVER, CLIENT]);
@@ -159,7 +151,8 @@ mod tests {
     fn numbers_go_on_where_identifications_go_around() {
         let mut ends = Ends::new(FlowId(0), CLIENT, SERVER);
         ends.made.source = u32::from(u16::MAX);
-        let mut send = || ends.udp(End::Source, (1, 2), 0, Instant::ZERO);
+        let ports = Both { source: 1, sink: 2 };
+        let mut send = || ends.udp(End::Source, ports, 0, Instant::ZERO);
         let (last, next) = (send(), send());
         assert_eq!((last.datagram.id, next.datagram.id), (u16::MAX, 0));
         assert_eq!((last.number, next.number), (65_535, 65_536));

@@ -8,7 +8,7 @@
 use super::carried::UnderWay;
 use super::delivery::Delivery;
 use super::departures::Departures;
-use super::ends::{End, Ends};
+use super::ends::{Both, End, Ends};
 use super::screen::Screen;
 use crate::outcome::FlowOutcome;
 use crate::packet::Packet;
@@ -54,8 +54,8 @@ impl Host<'_> {
         self.ends.packet(end, transport, bytes, self.now)
     }
 
-    /// The next UDP datagram of `end`. `ports` are those of the source and of the sink.
-    pub(super) fn udp(&mut self, end: End, ports: (u16, u16), bytes: u32) -> Packet {
+    /// The next UDP datagram of `end`.
+    pub(super) fn udp(&mut self, end: End, ports: Both<u16>, bytes: u32) -> Packet {
         self.ends.udp(end, ports, bytes, self.now)
     }
 

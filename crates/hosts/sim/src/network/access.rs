@@ -192,7 +192,7 @@ impl<'w> Access<'w> {
         let nodes = self.world.nodes.len() as u32;
         let on_air = self.radios.on_air(node).unwrap_or_default();
         let Some(port) = self.radios.port_mut(node) else { return };
-        for (packet, cause) in port.replace_queue(spec, (nodes, on_air), cx.now) {
+        for (packet, cause) in port.replace_queue(spec, nodes, on_air, cx.now) {
             cx.dropped(&packet, port.queue_id, cause);
         }
         service::agree_again(self.world, node, port);
@@ -305,7 +305,8 @@ impl<'w> Access<'w> {
     pub(crate) fn received(
         &mut self,
         cell: usize,
-        (to, from): (RadioId, RadioId),
+        to: RadioId,
+        from: RadioId,
         packet: &Packet,
     ) -> NodeId {
         let nodes = &self.radios.cells[cell].nodes;
@@ -322,7 +323,8 @@ impl<'w> Access<'w> {
     /// A radio is done with a frame: reports to the packet's owner. Returns the radio's node.
     pub(crate) fn sent(
         &mut self,
-        (cell, radio): (usize, RadioId),
+        cell: usize,
+        radio: RadioId,
         packet: &Packet,
         fate: Fate,
         cx: &mut Context<'_>,
@@ -343,7 +345,9 @@ impl<'w> Access<'w> {
     /// they are asked, for the charge may decide the order.
     pub(super) fn after_sent(
         &mut self,
-        (cell, radio, node): (usize, RadioId, NodeId),
+        cell: usize,
+        radio: RadioId,
+        node: NodeId,
         packet: &Packet,
         routes: &Table,
         cx: &mut Context<'_>,
@@ -393,7 +397,8 @@ impl<'w> Access<'w> {
     pub(crate) fn leave(
         &mut self,
         i: usize,
-        (to, away): (usize, Duration),
+        to: usize,
+        away: Duration,
         cx: &mut Context<'_>,
     ) -> Option<(NodeId, NodeId)> {
         let roamer = &mut self.roamers.all[i];
@@ -459,7 +464,8 @@ impl<'w> Access<'w> {
     /// to the station, which paused, continue.
     pub(super) fn resume_both(
         &mut self,
-        (node, ap): (NodeId, NodeId),
+        node: NodeId,
+        ap: NodeId,
         routes: &Table,
         cx: &mut Context<'_>,
     ) {

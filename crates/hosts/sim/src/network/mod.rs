@@ -108,11 +108,13 @@ impl<'w> Network<'w> {
     /// The next frames of a radio that is done with one.
     pub(crate) fn after_sent(
         &mut self,
-        from: (usize, RadioId, NodeId),
+        cell: usize,
+        radio: RadioId,
+        node: NodeId,
         packet: &Packet,
         cx: &mut Context<'_>,
     ) {
-        self.access.after_sent(from, packet, &self.routes, cx);
+        self.access.after_sent(cell, radio, node, packet, &self.routes, cx);
     }
 
     /// The radio of a node may have something to send that it had not.
@@ -141,8 +143,8 @@ impl<'w> Network<'w> {
     }
 
     /// A station that is back and its access point send their waiting packets.
-    pub(crate) fn resume_both(&mut self, ends: (NodeId, NodeId), cx: &mut Context<'_>) {
-        self.access.resume_both(ends, &self.routes, cx);
+    pub(crate) fn resume_both(&mut self, node: NodeId, ap: NodeId, cx: &mut Context<'_>) {
+        self.access.resume_both(node, ap, &self.routes, cx);
     }
 
     /// A command of a host, found to be possible, is carried out.

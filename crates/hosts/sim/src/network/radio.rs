@@ -97,7 +97,8 @@ impl Port {
     pub(crate) fn replace_queue(
         &mut self,
         spec: &Spec,
-        (receivers, on_air): (u32, Duration),
+        receivers: u32,
+        on_air: Duration,
         now: Instant,
     ) -> Vec<(Packet, DropCause)> {
         self.limit = limit(spec);

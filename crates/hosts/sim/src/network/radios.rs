@@ -158,12 +158,7 @@ impl Radios {
     }
 
     /// Whether the link of an access point to a station is good from now on.
-    pub(crate) fn set_link(
-        &mut self,
-        (ap, station): (NodeId, NodeId),
-        is_good: bool,
-        now: Instant,
-    ) {
+    pub(crate) fn set_link(&mut self, ap: NodeId, station: NodeId, is_good: bool, now: Instant) {
         if let Some(port) = self.port_mut(ap) {
             port.queue.set_link(station.0, is_good, now);
         }

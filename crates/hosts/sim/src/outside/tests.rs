@@ -14,7 +14,7 @@ fn at(ms: u64) -> Instant {
 
 fn packet(handle: u64) -> OutsidePacket {
     let category = AccessCategory::Voice;
-    OutsidePacket::opaque(handle, (HERE, THERE), category, (1, 2), 1000)
+    OutsidePacket::opaque(handle, HERE, THERE, category, (1, 2), 1000)
 }
 
 fn events(outside: &mut Outside) -> Vec<(u64, OutsideFate)> {
@@ -24,7 +24,7 @@ fn events(outside: &mut Outside) -> Vec<(u64, OutsideFate)> {
 #[test]
 fn an_opaque_packet_is_as_long_as_it_says() {
     assert_eq!(packet(0).datagram.wire_len(), 1000);
-    let short = OutsidePacket::opaque(0, (HERE, THERE), AccessCategory::Voice, (1, 2), 20);
+    let short = OutsidePacket::opaque(0, HERE, THERE, AccessCategory::Voice, (1, 2), 20);
     assert_eq!(short.datagram.wire_len(), 28);
 }
 

@@ -94,9 +94,9 @@ fn what_waits_in_a_queue_waits_in_the_next() {
         let mut sink = Discard;
         let mut simulation = simulation(&world, &mut sink);
         for handle in 0..40 {
-            let ends = (server(&world), STATION);
+            let source = server(&world);
             let category = AccessCategory::BestEffort;
-            let packet = OutsidePacket::opaque(handle, ends, category, (7, 8), 1000);
+            let packet = OutsidePacket::opaque(handle, source, STATION, category, (7, 8), 1000);
             simulation.inject(&packet, at(1_000_000)).expect("there is a way");
         }
         simulation.advance_to(at(1_008_500));

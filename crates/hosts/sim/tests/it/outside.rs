@@ -46,8 +46,7 @@ pub(crate) fn quiet() -> World {
 
 /// 1000 bytes up.
 pub(crate) fn up(handle: u64, world: &World) -> OutsidePacket {
-    let ends = (STATION, server(world));
-    OutsidePacket::opaque(handle, ends, AccessCategory::BestEffort, (7, 8), 1000)
+    OutsidePacket::opaque(handle, STATION, server(world), AccessCategory::BestEffort, (7, 8), 1000)
 }
 
 pub(crate) fn simulation<'w>(world: &'w World, sink: &'w mut dyn Sink) -> Simulation<'w> {
@@ -362,9 +361,10 @@ proptest! {
         let mut back = Vec::new();
         let sent = 1_900_000 / gap;
         for i in 0..sent {
-            let ends = if i % 2 == 0 { (STATION, server) } else { (server, STATION) };
+            let (from, to) = if i % 2 == 0 { (STATION, server) } else { (server, STATION) };
             let category = AccessCategory::ALL[i as usize % 4];
-            let packet = OutsidePacket::opaque(i, ends, category, (1, 2), 100 + i as u32 % 1400);
+            let len = 100 + i as u32 % 1400;
+            let packet = OutsidePacket::opaque(i, from, to, category, (1, 2), len);
             simulation.inject(&packet, at(gap * i)).expect("there is a way");
             back.extend(taken(&mut simulation));
         }

@@ -221,7 +221,7 @@ pub struct UdpStream {
 impl TraceSummary {
     /// Of a capture that was read to its end.
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
-        let span @ (origin, _) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
+        let (origin, end) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
         let (mut connections, mut udp, mut dccp) = (Vec::new(), Vec::new(), Vec::new());
         for stream in &streams {
@@ -231,7 +231,7 @@ impl TraceSummary {
                         events.settle(origin);
                         events
                     });
-                    connections.push(connection(number, stream, span, events));
+                    connections.push(connection(number, stream, origin, end, events));
                 }
                 StreamId::Udp(number) => udp.push(udp_stream(number, stream, origin)),
                 StreamId::Dccp(number) => dccp.push(udp_stream(number, stream, origin)),
@@ -333,7 +333,8 @@ fn ends(stream: &Stream) -> Ends {
 fn connection(
     number: u32,
     stream: &Stream,
-    (origin, end): (Instant, Instant),
+    origin: Instant,
+    end: Instant,
     events: Option<Events>,
 ) -> Connection {
     let over = stream.last.since(stream.first);

@@ -149,7 +149,8 @@ impl Port {
     pub(super) fn write(
         &self,
         header: &Header,
-        (front, packet): (&[u8], &[u8]),
+        front: &[u8],
+        packet: &[u8],
     ) -> Result<Written, Errno> {
         let head = header.bytes();
         let all = [IoSlice::new(&head), IoSlice::new(front), IoSlice::new(packet)];
@@ -179,7 +180,7 @@ impl Port {
     /// # Errors
     /// The interface has vanished.
     pub(super) fn write_all(&mut self, header: &Header, packet: &[u8]) -> Result<Written, Errno> {
-        let written = self.write(header, (&[], packet))?;
+        let written = self.write(header, &[], packet)?;
         if (written, header.gso) != (Written::Refused, Gso::Udp) {
             return Ok(written);
         }
@@ -188,7 +189,7 @@ impl Port {
         let header = Header { is_verified: true, ..Header::default() };
         let (mut part, mut all) = (Vec::new(), Written::Yes);
         while parts.next_into(&mut part) {
-            match self.write(&header, (&[], &part))? {
+            match self.write(&header, &[], &part)? {
                 Written::Yes => {}
                 other => all = other,
             }

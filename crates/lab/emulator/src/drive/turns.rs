@@ -6,7 +6,7 @@ use crate::entrance::Entrance;
 use crate::frame::{self, Front};
 use crate::meter::{Fidelity, Lateness, Meter, Reference};
 use crate::offload::{HEADER_LEN, Header, Joiner, Segments};
-use crate::packet::{self, Description};
+use crate::packet::{self, Description, Endpoints};
 use crate::slab::Slab;
 use crate::{address, icmp, log};
 use core::ops::ControlFlow;
@@ -94,7 +94,8 @@ impl<'w> Turns<'w> {
         world: &'w World,
         ends: Vec<End>,
         options: Options,
-        (record, inbox): (Option<log::Writer>, Inbox),
+        record: Option<log::Writer>,
+        inbox: Inbox,
         sink: &'w mut dyn Sink,
     ) -> Result<Self, fairwave_sim::Error> {
         let simulation = Simulation::new(world, sink)?;
@@ -321,9 +322,10 @@ impl<'w> Turns<'w> {
         if !joins {
             let header = Header { is_verified: is_sum_right, ..Header::default() };
             let held = self.slab.get_mut(handle);
-            let written = self.ports[port].write(&header, held.parts());
+            let (front, packet) = held.parts();
+            let written = self.ports[port].write(&header, front, packet);
             let len = held.bytes.len() as u64;
-            return self.note_written(port, written, (1, len), &[at]);
+            return self.note_written(port, written, 1, len, &[at]);
         }
         let joins_udp = self.ports[port].joins_udp;
         if !self.joined.joiner.offer(&self.slab.get_mut(handle).bytes, joins_udp) {
@@ -343,11 +345,11 @@ impl<'w> Turns<'w> {
         if joiner.is_empty() {
             return ControlFlow::Continue(());
         }
-        let (port, all) = (*port, (joiner.count() as u64, core::mem::take(bytes)));
+        let (port, packets, bytes) = (*port, joiner.count() as u64, core::mem::take(bytes));
         let (header, packet) = joiner.take();
         let written = self.ports[port].write_all(&header, packet);
         let at = core::mem::take(&mut self.joined.at);
-        let halt = self.note_written(port, written, all, &at);
+        let halt = self.note_written(port, written, packets, bytes, &at);
         self.joined.at = at;
         self.joined.at.clear();
         halt
@@ -358,7 +360,8 @@ impl<'w> Turns<'w> {
         &mut self,
         port: usize,
         written: Result<Written, Errno>,
-        (packets, bytes): (u64, u64),
+        packets: u64,
+        bytes: u64,
         at: &[Instant],
     ) -> Halt {
         let counts = &mut self.counts[port];
@@ -385,6 +388,7 @@ impl<'w> Turns<'w> {
     /// Takes what a port has to give, within bounds.
     fn serve(&mut self, port: usize, is_asked: &dyn Fn() -> bool) -> Halt {
         let mut began = None;
+        // A bound, so that a port under load does not starve the others and the control socket.
         for _ in 0..self.options.reads_per_turn {
             let len = match self.ports[port].read(&mut self.frame) {
                 Ok(Some(len)) => len,
@@ -394,6 +398,7 @@ impl<'w> Turns<'w> {
                 }
                 Err(cause) => return self.vanished(port, cause),
             };
+            // Events due by now come first: the packet enters the world as it is at present.
             let now = self.catch_up(self.clock.now().min(self.end), is_asked)?;
             if now >= self.end {
                 return ControlFlow::Continue(());
@@ -425,11 +430,12 @@ impl<'w> Turns<'w> {
             },
         };
         let end = &self.ports[port].end;
-        let (front, header, bytes, nodes) = match end.way {
+        let (front, header, bytes, ends) = match end.way {
             Way::Addressed { .. } => (Front::Nothing, header, bytes, None),
             Way::Bridged { to } => {
                 let (front, header, bytes) = frame::part(header, bytes);
-                (front, header, bytes, Some((end.node, to)))
+                let ends = Endpoints { source: end.node, destination: to };
+                (front, header, bytes, Some(ends))
             }
         };
         let segments = Segments::new(&header, bytes).ok();
@@ -443,8 +449,8 @@ impl<'w> Turns<'w> {
             let put = self.slab.put(|held| {
                 segments.next_into(&mut held.bytes);
                 (held.is_sum_right, held.front) = (is_sum_right, front);
-                if let (Front::EtherIp, Some(nodes)) = (front, nodes) {
-                    frame::wrap(&mut held.bytes, nodes);
+                if let (Front::EtherIp, Some(ends)) = (front, ends) {
+                    frame::wrap(&mut held.bytes, ends);
                 }
             });
             let Some(handle) = put else {
@@ -477,14 +483,15 @@ impl<'w> Turns<'w> {
             self.refuse(port, handle);
             return false;
         };
-        let ends = (self.ports[port].end.node, self.ports[to].end.node);
+        let (source, destination) = (self.ports[port].end.node, self.ports[to].end.node);
+        let ends = Endpoints { source, destination };
         let held = self.slab.get_mut(handle);
         held.to = to;
         if let Some(record) = &mut self.record {
             record.packet(now, ends, &held.bytes);
         }
-        let packet = (&description, &*held.bytes);
-        let entered = self.entrance.inject(&mut self.simulation, now, packet, (handle, ends));
+        let (simulation, bytes) = (&mut self.simulation, &held.bytes);
+        let entered = self.entrance.inject(simulation, now, &description, bytes, handle, ends);
         if entered.is_err() {
             self.refuse(port, handle);
         }
@@ -515,7 +522,7 @@ impl<'w> Turns<'w> {
         let bytes = &self.slab.get_mut(handle).bytes;
         if icmp::unreachable(self.ports[port].router, bytes, &mut self.answer) {
             // An answer is a courtesy: if there is no room for it, the sender's timer serves.
-            let _ = self.ports[port].write(&Header::default(), (&[], &self.answer));
+            let _ = self.ports[port].write(&Header::default(), &[], &self.answer);
         }
     }
 }

@@ -120,8 +120,10 @@ impl<'a> Desk<'a> {
     /// A desk, and what it hands to the loop.
     pub(crate) fn new(
         steering: Steering,
-        (clock, live): (Clock, &'a Live),
-        (stop, over): (Arc<AtomicBool>, &'a AtomicBool),
+        clock: Clock,
+        live: &'a Live,
+        stop: Arc<AtomicBool>,
+        over: &'a AtomicBool,
     ) -> (Self, Receiver<Control>) {
         let (controls, taken) = sync_channel(WAITING);
         let (steering, clients) = (Mutex::new(steering), AtomicUsize::new(0));

@@ -90,8 +90,10 @@ impl KernelFlows {
     /// [`Error`] names the flow.
     pub(crate) fn open(
         world: &World,
-        (ids, laws): (&[FlowId], &[(FlowId, String)]),
-        (namespaces, real): (&Namespaces, &[NodeId]),
+        ids: &[FlowId],
+        laws: &[(FlowId, String)],
+        namespaces: &Namespaces,
+        real: &[NodeId],
     ) -> Result<Self, Error> {
         let spec = |id: &FlowId| spec_of(world, *id, laws);
         let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;

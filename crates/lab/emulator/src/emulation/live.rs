@@ -100,6 +100,10 @@ impl State {
                 "lost_in_emulator": node.lost,
             })
         };
+        let Newest { queues, stations, flows } = &self.newest;
+        let queues = queues.iter().map(|(name, of)| queue(name, of));
+        let stations = stations.iter().map(|(name, of)| station(name, of));
+        let flows = flows.iter().map(|(name, of)| flow(name, of));
         json!({
             "ok": true,
             "at_ns": self.now.as_nanos(),
@@ -108,26 +112,26 @@ impl State {
             "lateness": self.lateness.as_ref().map(|(events, _)| lateness(events)),
             "packet_lateness": self.lateness.as_ref().map(|(_, packets)| lateness(packets)),
             "nodes": self.nodes.iter().map(node).collect::<Vec<_>>(),
-            "queues": self.newest.queues.iter().map(queue).collect::<Vec<_>>(),
-            "stations": self.newest.stations.iter().map(station).collect::<Vec<_>>(),
-            "flows": self.newest.flows.iter().map(flow).collect::<Vec<_>>(),
+            "queues": queues.collect::<Vec<_>>(),
+            "stations": stations.collect::<Vec<_>>(),
+            "flows": flows.collect::<Vec<_>>(),
         })
     }
 }
 
-fn queue((name, of): (&String, &QueueSample)) -> Value {
+fn queue(name: &str, of: &QueueSample) -> Value {
     let drops: u64 = of.drops.iter().sum();
     json!({ "name": name, "packets": of.packets, "bytes": of.bytes, "enqueued": of.enqueued,
         "drops": drops })
 }
 
-fn station((name, of): (&String, &StationSample)) -> Value {
+fn station(name: &str, of: &StationSample) -> Value {
     json!({ "name": name, "attempts": of.attempts, "failures": of.failures,
         "retry_drops": of.retry_drops, "airtime_ns": of.airtime.as_nanos(),
         "snr_db": of.snr.map(|snr| snr.0) })
 }
 
-fn flow((name, of): (&String, &FlowSample)) -> Value {
+fn flow(name: &str, of: &FlowSample) -> Value {
     json!({ "name": name, "delivered_bytes": of.delivered_bytes, "cwnd_bytes": of.cwnd,
         "retransmissions": of.retransmissions, "srtt_ns": of.srtt.map(Duration::as_nanos) })
 }
@@ -187,7 +191,8 @@ impl<'a> Publisher<'a> {
     pub(crate) fn new(
         world: &World,
         nodes: &'a [String],
-        (live, samples): (&'a Live, &'a Samples),
+        live: &'a Live,
+        samples: &'a Samples,
     ) -> Self {
         Self { live, samples, names: Names::of(world), nodes, next: Instant::ZERO }
     }

@@ -12,7 +12,8 @@ use std::path::Path;
 /// with the target and the law of the scenario's. Flows that no socket can carry have none.
 pub(crate) fn of_flows(
     world: &World,
-    (flows, laws): (&[FlowId], &[(FlowId, String)]),
+    flows: &[FlowId],
+    laws: &[(FlowId, String)],
     program: &Path,
 ) -> Vec<Started> {
     let specs = flows.iter().filter_map(|flow| spec_of(world, *flow, laws).ok());

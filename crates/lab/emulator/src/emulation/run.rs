@@ -119,7 +119,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
     let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
     let (kernel_flows, kernel_laws) = (scenario.kernel_flows(), scenario.kernel_laws());
-    let mut programs = proxies::of_flows(&world, (&kernel_flows, &kernel_laws), request.program);
+    let mut programs = proxies::of_flows(&world, &kernel_flows, &kernel_laws, request.program);
     programs.extend(scenario.programs());
     let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
@@ -243,11 +243,10 @@ impl Emulation<'_> {
         let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
         let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
-        let watched = (clock, request.live);
-        let ends_by = (Arc::clone(&request.stop), &over);
-        let (desk, controls) = Desk::new(self.steering.clone(), watched, ends_by);
+        let (steering, stop) = (self.steering.clone(), Arc::clone(&request.stop));
+        let (desk, controls) = Desk::new(steering, clock, request.live, stop, &over);
         let samples_seen = Samples::default();
-        let mut publisher = Publisher::new(whole, &self.names, (request.live, &samples_seen));
+        let mut publisher = Publisher::new(whole, &self.names, request.live, &samples_seen);
         let mut watching = Watching { sink, samples: &samples_seen };
         let mut sink = Attributing::new(whole, &self.kernel_flows, &mut watching);
         let drive = Drive {
@@ -335,8 +334,8 @@ impl Emulation<'_> {
 
     /// Opens the sockets of the flows that the kernel carries.
     fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
-        let flows = (&*self.kernel_flows, &*self.kernel_laws);
-        KernelFlows::open(whole, flows, (self.namespaces, self.real)).map_err(host_error)
+        let (flows, laws) = (&*self.kernel_flows, &*self.kernel_laws);
+        KernelFlows::open(whole, flows, laws, self.namespaces, self.real).map_err(host_error)
     }
 
     /// Starts the run's time, and before that to trace windows, where they are wanted: the kernel

@@ -1,6 +1,7 @@
 //! Reading a record, whatever is in the file.
 
 use super::{BODY_MOST, CONTROL, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
+use crate::packet::Endpoints;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use std::io::{self, Read};
@@ -13,7 +14,7 @@ pub enum Record<'a> {
         /// When.
         at: Instant,
         /// Where it entered, and where it was to leave.
-        ends: (NodeId, NodeId),
+        ends: Endpoints,
         /// Time for which it was, in bytes.
         len: u32,
         /// The packet, as far as it was kept.
@@ -162,7 +163,7 @@ fn parse(body: &[u8]) -> Option<Record<'_>> {
             let (head, bytes) = rest.split_first_chunk::<{ PACKET_HEAD - 9 }>()?;
             let (numbers, _) = head.as_chunks::<4>();
             let [source, destination, len] = [0, 1, 2].map(|i| u32::from_le_bytes(numbers[i]));
-            let ends = (NodeId(source), NodeId(destination));
+            let ends = Endpoints { source: NodeId(source), destination: NodeId(destination) };
             (bytes.len() <= len as usize).then_some(Record::Packet { at, ends, len, bytes })
         }
         (CONTROL, text) => Some(Record::Control { at, text: core::str::from_utf8(text).ok()? }),

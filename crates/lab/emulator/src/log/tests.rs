@@ -1,6 +1,7 @@
 //! Records: what is written comes back, and what is broken is named.
 
 use super::*;
+use crate::packet::Endpoints;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
 use proptest::prelude::*;
@@ -50,7 +51,7 @@ impl Write for Slow {
     }
 }
 
-const ENDS: (NodeId, NodeId) = (NodeId(1), NodeId(2));
+const ENDS: Endpoints = Endpoints { source: NodeId(1), destination: NodeId(2) };
 
 fn at(us: u64) -> Instant {
     Instant::from_nanos(us * 1000)

@@ -1,8 +1,7 @@
 //! Writing a record, so that no disk ever delays the loop.
 
 use super::{CONTROL, CONTROL_MOST, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
-use crate::packet::HEAD_LEN;
-use fairwave_trace::NodeId;
+use crate::packet::{Endpoints, HEAD_LEN};
 use fairwave_units::Instant;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -82,7 +81,7 @@ impl Writer {
     }
 
     /// A packet enters the world.
-    pub fn packet(&mut self, at: Instant, (source, destination): (NodeId, NodeId), packet: &[u8]) {
+    pub fn packet(&mut self, at: Instant, ends: Endpoints, packet: &[u8]) {
         // A record with a hole in it could not be replayed beyond the hole.
         if self.missed > 0 {
             self.missed += 1;
@@ -95,7 +94,7 @@ impl Writer {
         let start = self.begin();
         self.block.push(PACKET);
         self.block.extend(at.as_nanos().to_le_bytes());
-        for number in [source.0, destination.0, packet.len() as u32] {
+        for number in [ends.source.0, ends.destination.0, packet.len() as u32] {
             self.block.extend(number.to_le_bytes());
         }
         debug_assert_eq!(self.block.len() - start, PACKET_HEAD + 8);

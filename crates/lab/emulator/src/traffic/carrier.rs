@@ -170,7 +170,8 @@ pub struct KernelFlow {
 /// What a flow came to by `end`; it is closed.
 pub(super) fn outcome(
     mut carrier: Box<dyn Carrier>,
-    (end, measured): (Instant, Duration),
+    end: Instant,
+    measured: Duration,
     version: Version,
 ) -> KernelFlow {
     carrier.close(version);

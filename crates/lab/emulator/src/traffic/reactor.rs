@@ -305,7 +305,7 @@ impl Reactor {
         let sharing = self.sharing();
         let flows = mem::take(&mut self.flows).into_iter();
         let mut flows: Vec<KernelFlow> =
-            flows.map(|flow| carrier::outcome(flow, (ended, measured), version)).collect();
+            flows.map(|flow| carrier::outcome(flow, ended, measured, version)).collect();
         for (watcher, found) in sharing {
             if let Some(probe) = &mut flows[watcher].outcome.probe {
                 probe.sharing = Some(found);

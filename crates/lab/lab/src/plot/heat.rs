@@ -47,7 +47,7 @@ pub(super) fn draw(figure: &Figure, map: &Map) -> Result<String, Error> {
         labels(figure, &mut chart, map).map_err(|e| fail(e.to_string()))?;
         cells(&mut chart, map, range).map_err(|e| fail(e.to_string()))?;
         line(&mut chart, map).map_err(|e| fail(e.to_string()))?;
-        scale(&mut chart, (columns - 0.5, rows), range).map_err(|e| fail(e.to_string()))?;
+        scale(&mut chart, columns - 0.5, rows, range).map_err(|e| fail(e.to_string()))?;
         area.present().map_err(|e| fail(e.to_string()))?;
     }
     Ok(svg)
@@ -63,7 +63,8 @@ fn colour(part: f64) -> RGBColor {
 }
 
 /// Where `value` lies in `range`, from 0 to 1.
-fn part((low, high): (f64, f64), value: f64) -> f64 {
+fn part(range: (f64, f64), value: f64) -> f64 {
+    let (low, high) = range;
     if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
 }
 
@@ -132,9 +133,11 @@ fn line(chart: &mut Chart<'_, '_>, map: &Map) -> Result<(), Failure> {
 /// The scale of colours, right of the map.
 fn scale(
     chart: &mut Chart<'_, '_>,
-    (edge, rows): (f64, f64),
-    (low, high): (f64, f64),
+    edge: f64,
+    rows: f64,
+    range: (f64, f64),
 ) -> Result<(), Failure> {
+    let (low, high) = range;
     let (left, right) = (edge + BAR.0, edge + BAR.1);
     let y = |part: f64| part * rows - 0.5;
     let strip = |i: u32| {

@@ -46,7 +46,7 @@ pub(super) fn draw(
         let ground = coloured().filter(|(one, _)| is_band(one));
         let ahead = coloured().filter(|(one, _)| !is_band(one));
         for (one, colour) in ground.chain(ahead) {
-            let one = &clipped(one, y);
+            let one = &clipped(one, y.0, y.1);
             draw_series(&mut chart, one, colour, least).map_err(|e| fail(e.to_string()))?;
         }
         area.present().map_err(|e| fail(e.to_string()))?;
@@ -55,7 +55,7 @@ pub(super) fn draw(
 }
 
 /// Without what lies beyond the axis; a band is as high as that.
-fn clipped(series: &SpanSeries, (bottom, top): (f64, f64)) -> SpanSeries {
+fn clipped(series: &SpanSeries, bottom: f64, top: f64) -> SpanSeries {
     if series.form == Form::Bands {
         let high = |span: &Span| Span { low: bottom, high: top, ..*span };
         return SpanSeries { spans: series.spans.iter().map(high).collect(), ..series.clone() };

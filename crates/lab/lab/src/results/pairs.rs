@@ -39,7 +39,8 @@ impl PairsBefore {
         &mut self,
         at: Instant,
         ids: (NodeId, Option<NodeId>),
-        (transmitter, receiver): (Arc<str>, Option<Arc<str>>),
+        transmitter: Arc<str>,
+        receiver: Option<Arc<str>>,
         sample: &PairSample,
     ) -> PairRow {
         if at > self.interval.1 {

@@ -175,8 +175,9 @@ impl Recorder {
             }
             (Sample::Pair(from, to, sample), Some(SeriesWriters { pairs: Some(pairs), .. }), _) => {
                 let (writer, before) = pairs;
-                let names = (self.names.node(*from), to.map(|to| self.names.node(to)));
-                writer.push(&before.row(at, (*from, *to), names, sample))
+                let transmitter = self.names.node(*from);
+                let receiver = to.map(|to| self.names.node(to));
+                writer.push(&before.row(at, (*from, *to), transmitter, receiver, sample))
             }
             (Sample::Delay(id, times), Some(SeriesWriters { delays: Some(delays), .. }), _) => {
                 let flow = self.names.flow(*id);

@@ -19,7 +19,8 @@ const MOST_SERIES_BYTES: usize = 64 << 20;
 /// When the directory cannot be written.
 pub(super) fn stored(
     store: &Store,
-    (plan, job): (&Plan, Job),
+    plan: &Plan,
+    job: Job,
     place: Option<&Path>,
     series: Option<&str>,
 ) -> Result<Option<Run>, results::Error> {
@@ -48,7 +49,7 @@ pub(super) fn stored(
 }
 
 /// Keeps a run that was just made.
-pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, series: Option<&str>) {
+pub(super) fn keep(store: &Store, plan: &Plan, job: Job, run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
     let key = |part| Key::new(store.version(), part, &text);
     // JSON cannot hold every number: what would be read back as something else is not kept.

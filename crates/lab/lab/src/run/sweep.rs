@@ -51,7 +51,8 @@ pub struct How<'a> {
 }
 
 impl<'a> From<(Output<'a>, Before)> for How<'a> {
-    fn from((output, before): (Output<'a>, Before)) -> Self {
+    fn from(pair: (Output<'a>, Before)) -> Self {
+        let (output, before) = pair;
         Self { output, before, store: None }
     }
 }
@@ -68,12 +69,10 @@ impl How<'_> {
         };
         let (None, Some(store)) = (&resumed, self.store) else { return Ok(resumed) };
         let place = self.output.path().map(|_| place);
-        stored::stored(store, (plan, job), place, self.output.series().as_deref()).map_err(
-            |cause| {
-                let axes = plan.points[job.point].axes.clone();
-                Error { seed: job.seed, axes, cause: cause.into() }
-            },
-        )
+        stored::stored(store, plan, job, place, self.output.series().as_deref()).map_err(|cause| {
+            let axes = plan.points[job.point].axes.clone();
+            Error { seed: job.seed, axes, cause: cause.into() }
+        })
     }
 
     /// The run of a job, taken from where it is or made now.
@@ -85,20 +84,21 @@ impl How<'_> {
                 progress(Instant::from_nanos(run.summary.simulated_ns));
                 Ok(run)
             }
-            None => self.made((plan, job), &place, progress),
+            None => self.made(plan, job, &place, progress),
         }
     }
 
     /// The run of a job, whose directory is `place`, made now.
     fn made(
         &self,
-        (plan, job): (&Plan, Job),
+        plan: &Plan,
+        job: Job,
         place: &Path,
         progress: &mut dyn FnMut(Instant),
     ) -> Result<Run, Error> {
         let run = execute(plan, job, self.output.at(place), progress)?;
         if let Some(store) = self.store {
-            stored::keep(store, (plan, job), &run, self.output.series().as_deref());
+            stored::keep(store, plan, job, &run, self.output.series().as_deref());
         }
         Ok(run)
     }

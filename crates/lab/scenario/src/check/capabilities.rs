@@ -6,8 +6,14 @@ use crate::expand;
 use crate::node::{Kind, Radio};
 use fairwave_dot11::Phy;
 
-/// A radio with its node's place in the file and name.
-type End<'a> = (usize, &'a str, &'a Radio);
+/// An end of a radio link.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    /// Index of its node in the file.
+    node: usize,
+    name: &'a str,
+    radio: &'a Radio,
+}
 
 impl Check<'_> {
     /// A set MCS with streams, width or guard interval that a receiver does not have.
@@ -18,11 +24,11 @@ impl Check<'_> {
             let roaming = station.roaming.iter().flat_map(|roaming| roaming.aps.iter());
             for name in [&station.ap].into_iter().chain(roaming) {
                 let Some((ap, phy)) = self.access_point(name) else { continue };
-                let sta = (i, node.name.as_str(), &station.radio);
+                let sta = End { node: i, name: &node.name, radio: &station.radio };
                 for (from, to) in [(sta, ap), (ap, sta)] {
-                    let known = problems.iter().any(|(at, _)| *at == from.0);
+                    let known = problems.iter().any(|(at, _)| *at == from.node);
                     if let Some(refusal) = refused(from, to, phy).filter(|_| !known) {
-                        problems.push((from.0, refusal));
+                        problems.push((from.node, refusal));
                     }
                 }
             }
@@ -39,13 +45,15 @@ impl Check<'_> {
         let is_it = |kind: &Kind| matches!(kind, Kind::AccessPoint(_));
         let mut nodes = self.scenario.node.iter();
         let at = nodes.position(|node| node.name == name && is_it(&node.kind))?;
-        Some(((at, &self.scenario.node[at].name, &ap.radio), cell.phy()))
+        let name = &self.scenario.node[at].name;
+        Some((End { node: at, name, radio: &ap.radio }, cell.phy()))
     }
 }
 
 /// The error in the modes that `from` uses towards `to`.
-fn refused((_, _, from): End<'_>, (_, name, to): End<'_>, phy: Phy) -> Option<Refusal> {
-    let why = to.rate.capabilities(phy).refuses(from.fixed(phy)?)?;
+fn refused(from: End<'_>, to: End<'_>, phy: Phy) -> Option<Refusal> {
+    let End { name, radio, .. } = to;
+    let why = radio.rate.capabilities(phy).refuses(from.radio.fixed(phy)?)?;
     let help = format!("leave out mcs, so that the two agree, or give {name:?} the same");
     Some(Refusal::new(format!("frames to {name:?} would have {why}")).help(help))
 }

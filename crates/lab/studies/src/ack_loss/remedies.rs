@@ -203,7 +203,7 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
         [(REMEDIES, "16 uploads"), (REMEDIES_UP_DOWN, "8 uploads and 8 downloads")]
     {
         for (id, label, value) in [jain, total] {
-            exhibits.push(bars(results, experiment, what, (id, label), value));
+            exhibits.push(bars(results, experiment, what, id, label, value));
         }
     }
     exhibits
@@ -213,7 +213,8 @@ fn bars(
     results: &Results,
     experiment: &str,
     what: &str,
-    (id, label): (&str, &str),
+    id: &str,
+    label: &str,
     value: fn(&Run) -> f64,
 ) -> Exhibit {
     let groups = results.axis(experiment, QUEUE);

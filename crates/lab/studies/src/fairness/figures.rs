@@ -36,10 +36,19 @@ fn runs<'r>(
 }
 
 pub(super) fn repetitions(results: &Results) -> Vec<Exhibit> {
-    SHOWN.iter().filter_map(|shown| repetition(results, *shown)).collect()
+    SHOWN
+        .into_iter()
+        .filter_map(|(number, queue, of, paper)| repetition(results, number, queue, of, paper))
+        .collect()
 }
 
-fn repetition(results: &Results, (number, queue, of, paper): Shown) -> Option<Exhibit> {
+fn repetition(
+    results: &Results,
+    number: u32,
+    queue: &str,
+    of: [&str; 2],
+    paper: &str,
+) -> Option<Exhibit> {
     let runs = runs(results, queue, of, false);
     let first = runs.first()?;
     let series = |i: usize| BarSeries {

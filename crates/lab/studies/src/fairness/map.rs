@@ -77,10 +77,13 @@ const MEASURES: [(&str, &str, Measure); 3] = [
 
 pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
     let all = results.axis(MAP, ACKS);
-    all.iter().flat_map(|acks| MEASURES.map(|measure| exhibit(results, acks, measure))).collect()
+    let of_acks = |acks: &String| {
+        MEASURES.map(|(id, name, measure)| exhibit(results, acks, id, name, measure))
+    };
+    all.iter().flat_map(of_acks).collect()
 }
 
-fn exhibit(results: &Results, acks: &str, (id, name, measure): (&str, &str, Measure)) -> Exhibit {
+fn exhibit(results: &Results, acks: &str, id: &str, name: &str, measure: Measure) -> Exhibit {
     let (queues, counts) = (results.axis(MAP, QUEUE), counts(results));
     let first = counts.first().copied().unwrap_or(0) as f64;
     let row = |queue: &String| {

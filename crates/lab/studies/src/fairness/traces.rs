@@ -210,11 +210,19 @@ pub(super) fn exhibits(pair: Option<&Pair<'_>>) -> Vec<Exhibit> {
     let (at, _) = starved.1.longest_wait();
     let from = (at - BEFORE * PIECE_S).max(0.0);
     vec![
-        sequence(fast, from, ("fig14", "Fig. 14 (8.8 Mbps): data and ACKs follow one another.")),
         sequence(
-            starved,
+            fast.0,
+            &fast.1,
             from,
-            ("fig15", "Fig. 15 (0.143 Mbps): wide gaps, and data for which no ACK comes."),
+            "fig14",
+            "Fig. 14 (8.8 Mbps): data and ACKs follow one another.",
+        ),
+        sequence(
+            starved.0,
+            &starved.1,
+            from,
+            "fig15",
+            "Fig. 15 (0.143 Mbps): wide gaps, and data for which no ACK comes.",
         ),
         packets(starved, fast),
     ]
@@ -225,11 +233,7 @@ fn exact(points: &[(f64, f64)]) -> Vec<(f64, Interval)> {
     points.iter().step_by(every).map(|&(x, y)| (x, Interval::exact(y))).collect()
 }
 
-fn sequence(
-    (flow, trace): &(&FlowSummary, Trace),
-    from: f64,
-    (id, paper): (&str, &str),
-) -> Exhibit {
+fn sequence(flow: &FlowSummary, trace: &Trace, from: f64, id: &str, paper: &str) -> Exhibit {
     let inside = |&&(at, _): &&(f64, f64)| (from..from + PIECE_S).contains(&at);
     let every = |points: &[(f64, f64)]| points.iter().filter(inside).copied().collect::<Vec<_>>();
     let [sent, again, acks] = [&trace.sent, &trace.timeouts, &trace.acks].map(|p| every(p));

@@ -43,7 +43,7 @@ const BY_SACK: [(usize, usize); 2] = [(1, 0), (3, 2)];
 
 /// Time under the first scenario of a pair over that under the second: the mean over lengths for
 /// each seed, and over seeds.
-fn change(results: &Results, acks: Acks, (a, b): (usize, usize)) -> Option<Estimate> {
+fn change(results: &Results, acks: Acks, a: usize, b: usize) -> Option<Estimate> {
     let mut by_seed: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for length in lengths(results) {
         let runs = |scenario: usize| at(results, &acks.of(SCENARIOS[scenario]), &length);
@@ -68,8 +68,8 @@ fn both_away(below: [Reading; 2], above: [Reading; 2]) -> Option<f64> {
 pub(super) fn claim(results: &Results) -> Claim {
     let measure = |acks: Acks| {
         let mut map = Evidence::of(results, &[BURSTS]);
-        let path = BY_PATH.map(|pair| change(results, acks, pair));
-        let sack = BY_SACK.map(|pair| change(results, acks, pair));
+        let path = BY_PATH.map(|(a, b)| change(results, acks, a, b));
+        let sack = BY_SACK.map(|(a, b)| change(results, acks, a, b));
         for (key, ratio) in [
             ("widest_over_same_no_sack", path[0]),
             ("widest_over_same_sack", path[1]),
@@ -128,7 +128,7 @@ fn winners(results: &Results) -> String {
     if texts.is_empty() {
         return String::new();
     }
-    let ratios = BY_PATH.map(|pair| change(results, Acks::Lost, pair));
+    let ratios = BY_PATH.map(|(a, b)| change(results, Acks::Lost, a, b));
     let all = |end: fn(Option<Estimate>) -> Reading, is: fn(f64) -> bool| {
         ratios.iter().all(|ratio| end(*ratio).value().is_some_and(is))
     };

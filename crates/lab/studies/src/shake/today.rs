@@ -63,11 +63,8 @@ fn variant(paths: &[Path], circumstance: &str) -> String {
     }
 }
 
-fn carried(
-    results: &Results,
-    paths: &[Path],
-    (circumstance, file): (&str, &str),
-) -> Option<Estimate> {
+fn carried(results: &Results, paths: &[Path], circumstance: Circumstance) -> Option<Estimate> {
+    let (circumstance, file) = circumstance;
     over(&of(results, file, &variant(paths, circumstance)), mbps)
 }
 
@@ -170,10 +167,12 @@ fn worst(points: &[Point]) -> String {
 /// Goodput of all three paths by scheduler and growth.
 fn grid<'r>(
     results: &'r Results,
-    (circumstance, file): (&str, &str),
-    of: (&str, &str),
+    circumstance: Circumstance,
+    scheduler: &str,
+    growth: &str,
 ) -> Vec<&'r Run> {
-    results.select(file, &[(VARIANT, circumstance), (SCHEDULER, of.0), (GROWTH, of.1)])
+    let (circumstance, file) = circumstance;
+    results.select(file, &[(VARIANT, circumstance), (SCHEDULER, scheduler), (GROWTH, growth)])
 }
 
 /// Capacity of three paths: a circumstance of the grid, and the goodput of each path alone.
@@ -200,7 +199,7 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
             values: groups
                 .iter()
                 .map(|scheduler| {
-                    let rate = over(&grid(results, at, (scheduler, &growth)), mbps)?;
+                    let rate = over(&grid(results, at, scheduler, &growth), mbps)?;
                     let part = |value: f64| Some(value / sum?);
                     let [mean, low, high] = [rate.mean, rate.low(), rate.high()].map(part);
                     Some(Interval { mean: mean?, low: low?, high: high? })
@@ -256,7 +255,7 @@ fn by_scheduler(results: &Results) -> ResultTable {
         for growth in results.axis(TODAY, GROWTH) {
             let mut row = vec![scheduler.clone(), growth.clone()];
             for (at, beside) in GRID {
-                let rate = over(&grid(results, at, (&scheduler, &growth)), mbps);
+                let rate = over(&grid(results, at, &scheduler, &growth), mbps);
                 let parts = alone(results, beside).zip(rate);
                 row.push(parts.map_or(NO_RUNS.into(), |((sum, best), rate)| {
                     format!("{:.1} ({:.2}, {:.2})", rate.mean, rate.mean / sum, rate.mean / best)
@@ -282,7 +281,7 @@ pub(super) fn explanation(results: &Results) -> Option<String> {
         let mut all = Vec::new();
         for scheduler in results.axis(at.1, SCHEDULER) {
             for growth in results.axis(at.1, GROWTH) {
-                let rate = mean(over(&grid(results, at, (&scheduler, &growth)), mbps));
+                let rate = mean(over(&grid(results, at, &scheduler, &growth), mbps));
                 all.extend(rate.map(|rate| (rate, format!("{scheduler}/{growth}"))));
             }
         }

@@ -101,8 +101,8 @@ fn av_x1(results: &Results) -> Claim {
         (NEAR, "avr_near", "avr_reno_near", "rate_over_target_near"),
         (WIDE, "avr_wide", "avr_reno_wide", "rate_over_target_wide"),
     ] {
-        let av = measure::windows(results, WINDOWS, (buffer, LARGE, ABOVE));
-        let reno = measure::windows(results, WINDOWS_RENO, (buffer, LARGE, ""));
+        let av = measure::windows(results, WINDOWS, buffer, LARGE, ABOVE);
+        let reno = measure::windows(results, WINDOWS_RENO, buffer, LARGE, "");
         let avr = measured.estimate(av_key, avr_over(&av, goal, 0.0));
         conditions.push(avr.mean.at_least(1.0));
         measured.estimate(reno_key, avr_over(&reno, goal, 0.0));
@@ -141,7 +141,7 @@ fn rate_over(run: &Run, goal: BitRate) -> f64 {
 pub(super) fn explanations(results: &Results) -> Vec<String> {
     let rows = results.axis(WINDOWS_RENO, BUFFER);
     let one = |buffer: &String| {
-        let reno = measure::windows(results, WINDOWS_RENO, (buffer, LARGE, ""));
+        let reno = measure::windows(results, WINDOWS_RENO, buffer, LARGE, "");
         let kib = buffer.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
         let share = kib / (kib + 4.0 * 64.0);
         let total = over(&reno, |run| run.summary.totals.goodput_bps as f64 / 1e6);

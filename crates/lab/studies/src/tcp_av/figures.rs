@@ -130,9 +130,9 @@ fn by_window(results: &Results) -> ResultTable {
         for buffer in results.axis(WINDOWS, BUFFER) {
             for text in measure::targets(results, WINDOWS) {
                 let goal = measure::rate(&text);
-                let av = measure::windows(results, WINDOWS, (&buffer, &queue, &text));
+                let av = measure::windows(results, WINDOWS, &buffer, &queue, &text);
                 rows.push(row(&[&queue, &buffer, &text, "tcp-av"], &av, goal));
-                let reno = measure::windows(results, WINDOWS_RENO, (&buffer, &queue, ""));
+                let reno = measure::windows(results, WINDOWS_RENO, &buffer, &queue, "");
                 rows.push(row(&[&queue, &buffer, &text, "newreno"], &reno, goal));
             }
         }

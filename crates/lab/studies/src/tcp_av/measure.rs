@@ -66,7 +66,9 @@ pub(super) fn targets(results: &Results, experiment: &str) -> Vec<String> {
 pub(super) fn windows<'r>(
     results: &'r Results,
     experiment: &str,
-    (buffer, queue, target): (&str, &str, &str),
+    buffer: &str,
+    queue: &str,
+    target: &str,
 ) -> Vec<&'r Run> {
     let mut axes = vec![(BUFFER, buffer), (QUEUE, queue)];
     if !target.is_empty() {

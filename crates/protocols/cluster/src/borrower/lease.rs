@@ -51,7 +51,9 @@ impl Lease {
         number: NonZeroU32,
         offer: &Offer,
         want: &Want,
-        (config, session, post): (&Config, &Session, &mut Post),
+        config: &Config,
+        session: &Session,
+        post: &mut Post,
     ) -> Self {
         let state = State::Asked(Retry::new(now, config.retry));
         let Offer { uplink, cost, .. } = *offer;
@@ -111,7 +113,8 @@ impl Lease {
         &mut self,
         now: Instant,
         stage: &Stage,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         self.tell_leave(End::Released, post);
         self.state = State::Released(Retry::new(now, config.retry));

@@ -16,23 +16,24 @@ impl Borrower {
         &mut self,
         now: Instant,
         message: &Message,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let member = message.from;
         let number = message.number.get();
         match message.body {
-            Body::Grant(grant) => self.granted(now, (member, number), &grant, (config, post)),
+            Body::Grant(grant) => self.granted(now, member, number, &grant, config, post),
             Body::Deny { lease, reason, retry_ms } => {
                 let wait = Duration::from_millis(retry_ms.into()).min(LONGEST_REST);
                 let until = now + wait.max(config.retry);
-                self.denied(member, lease, (reason, until), post);
+                self.denied(member, lease, reason, until, post);
             }
-            Body::Terms { lease, rates } => self.terms((member, number), lease, rates, post),
+            Body::Terms { lease, rates } => self.terms(member, number, lease, rates, post),
             Body::Over { lease } => {
-                self.over(member, lease, (End::Unknown, now + config.rest), post);
+                self.over(member, lease, End::Unknown, now + config.rest, post);
             }
             Body::Revoke { lease, reason, .. } => {
-                self.revoked(member, lease, (reason, now + config.rest), post);
+                self.revoked(member, lease, reason, now + config.rest, post);
             }
             _ => post.refused.stray += 1,
         }
@@ -46,9 +47,11 @@ impl Borrower {
     fn granted(
         &mut self,
         now: Instant,
-        (member, number): (MemberId, u64),
+        member: MemberId,
+        number: u64,
         grant: &Grant,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let free = self.free_path(config);
         let Some(lender) = self.lenders.get_mut(&member) else { return };
@@ -69,7 +72,7 @@ impl Borrower {
             State::Released(_) => return,
         };
         let Some(path) = path else {
-            return lease.release(now, &lender.stage, (config, post));
+            return lease.release(now, &lender.stage, config, post);
         };
         lease.heard = number;
         let peer = session.peer;
@@ -86,7 +89,8 @@ impl Borrower {
 
     fn terms(
         &mut self,
-        (member, number): (MemberId, u64),
+        member: MemberId,
+        number: u64,
         lease: NonZeroU32,
         rates: Rates,
         post: &mut Post,
@@ -107,7 +111,8 @@ impl Borrower {
         &mut self,
         member: MemberId,
         number: NonZeroU32,
-        (reason, until): (Denial, Instant),
+        reason: Denial,
+        until: Instant,
         post: &mut Post,
     ) {
         let lease = self.lease_mut(member, number);
@@ -126,7 +131,8 @@ impl Borrower {
         &mut self,
         member: MemberId,
         number: NonZeroU32,
-        (why, rest_until): (End, Instant),
+        why: End,
+        rest_until: Instant,
         post: &mut Post,
     ) {
         let Some(lease) = self.lease_mut(member, number) else { return };
@@ -142,14 +148,15 @@ impl Borrower {
         &mut self,
         member: MemberId,
         lease: NonZeroU32,
-        (reason, rest_until): (Revocation, Instant),
+        reason: Revocation,
+        rest_until: Instant,
         post: &mut Post,
     ) {
         let session = self.lenders.get(&member).and_then(|lender| lender.stage.session());
         if let Some(session) = session {
             session.say(post, Body::Noted { lease });
         }
-        self.over(member, lease, (End::Revoked(reason), rest_until), post);
+        self.over(member, lease, End::Revoked(reason), rest_until, post);
     }
 
     fn remove(&mut self, member: MemberId, number: NonZeroU32) {
@@ -160,7 +167,7 @@ impl Borrower {
 
     /// Repeats unanswered messages, renews leases that are half over, and drops those that are
     /// over.
-    pub(super) fn age_leases(&mut self, now: Instant, (config, post): (&Config, &mut Post)) {
+    pub(super) fn age_leases(&mut self, now: Instant, config: &Config, post: &mut Post) {
         let mut rests = Vec::new();
         let mut silent = Vec::new();
         for (member, lender) in &mut self.lenders {

@@ -14,8 +14,10 @@ impl Lender {
         &mut self,
         now: Instant,
         id: LeaseId,
-        (way, bytes): (Way, u64),
-        (config, post): (&Config, &mut Post),
+        way: Way,
+        bytes: u64,
+        config: &Config,
+        post: &mut Post,
     ) -> Result<(), Excess> {
         self.days.turn(now);
         let checked = self.check(now, id, way, bytes);
@@ -24,8 +26,7 @@ impl Lender {
             if is_booked { Ok(uplink) } else { Err(Excess::Quota) }
         });
         if uplink == Err(Excess::Quota) {
-            let place = (id.borrower, id.lease);
-            self.revoke(now, place, (Revocation::Quota, Duration::ZERO), config, post);
+            self.revoke(now, id, Revocation::Quota, Duration::ZERO, config, post);
         }
         let uplink = uplink?;
         if let Some(lease) = self.lease_mut(id.borrower, id.lease) {

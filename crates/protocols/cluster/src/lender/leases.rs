@@ -31,7 +31,8 @@ impl Lender {
         now: Instant,
         member: MemberId,
         ask: &Ask,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         self.days.turn(now);
         let Some(client) = self.clients.get_mut(&member) else { return };
@@ -47,12 +48,12 @@ impl Lender {
             }
             None => {
                 client.highest = ask.lease.get();
-                if let Err((reason, wait)) = self.admit(now, member, ask, (config, post)) {
-                    return self.deny(member, ask.lease, (reason, wait), post);
+                if let Err((reason, wait)) = self.admit(now, member, ask, config, post) {
+                    return self.deny(member, ask.lease, reason, wait, post);
                 }
             }
         }
-        self.grant(now, member, ask, (config, post));
+        self.grant(now, member, ask, config, post);
     }
 
     /// Makes a new lease, or says why not and when that may have changed.
@@ -61,7 +62,8 @@ impl Lender {
         now: Instant,
         member: MemberId,
         ask: &Ask,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) -> Result<(), (Denial, Duration)> {
         let Rates { up, down } = ask.rates;
         let wants_nothing = (up.0 == 0 && down.0 == 0) || ask.bytes == 0 || ask.duration_ms == 0;
@@ -122,7 +124,8 @@ impl Lender {
         &mut self,
         member: MemberId,
         lease: NonZeroU32,
-        (reason, wait): (Denial, Duration),
+        reason: Denial,
+        wait: Duration,
         post: &mut Post,
     ) {
         post.refused.denied += 1;
@@ -137,7 +140,8 @@ impl Lender {
         now: Instant,
         member: MemberId,
         ask: &Ask,
-        (config, post): (&Config, &mut Post),
+        config: &Config,
+        post: &mut Post,
     ) {
         let Some(uplink) = self.lease_mut(member, ask.lease).map(|lease| lease.uplink) else {
             return;
@@ -153,7 +157,8 @@ impl Lender {
         let duration_ms = NonZeroU32::new(ask.duration_ms.min(longest));
         let Some(duration_ms) = duration_ms.filter(|_| left > 0) else {
             let why = Revocation::Quota;
-            return self.revoke(now, (member, ask.lease), (why, Duration::ZERO), config, post);
+            let id = LeaseId { borrower: member, lease: ask.lease };
+            return self.revoke(now, id, why, Duration::ZERO, config, post);
         };
         lease.most = lease.carried.saturating_add(left);
         lease.ends = now + Duration::from_millis(duration_ms.get().into());
@@ -252,7 +257,7 @@ impl Lender {
         let ids: Vec<LeaseId> =
             self.lent().filter(|lent| lent.uplink == uplink).map(|lent| lent.lease).collect();
         for id in ids {
-            self.revoke(now, (id.borrower, id.lease), (why, config.notice), config, post);
+            self.revoke(now, id, why, config.notice, config, post);
         }
     }
 
@@ -260,19 +265,20 @@ impl Lender {
     pub(super) fn revoke(
         &mut self,
         now: Instant,
-        (member, number): (MemberId, NonZeroU32),
-        (why, notice): (Revocation, Duration),
+        id: LeaseId,
+        why: Revocation,
+        notice: Duration,
         config: &Config,
         post: &mut Post,
     ) {
-        let Some(lease) = self.lease_mut(member, number) else { return };
+        let Some(lease) = self.lease_mut(id.borrower, id.lease) else { return };
         if lease.revoked.is_some() && !notice.is_zero() {
             return;
         }
         lease.revoked = Some(why);
         lease.ends = lease.ends.min(now + notice);
         lease.retry = Some(Retry::new(now, config.retry));
-        self.say_revoked(now, member, number, post);
+        self.say_revoked(now, id.borrower, id.lease, post);
         if notice.is_zero() {
             self.age_leases(now, post);
         }

@@ -172,8 +172,8 @@ impl History {
     fn next(&mut self, highest: Arrival, arrival: Arrival) -> Change {
         let before = self.latest.unwrap_or(highest);
         if arrival.seq > highest.seq + 1 {
-            let lost = (highest.seq + 1, arrival.seq - 1);
-            self.holes.insert(Hole::between(lost, before, arrival, highest.counter));
+            let (first, last) = (highest.seq + 1, arrival.seq - 1);
+            self.holes.insert(Hole::between(first, last, before, arrival, highest.counter));
         }
         self.highest = Some(arrival);
         self.holes.count_higher(arrival.seq);

@@ -184,6 +184,8 @@ impl Contention {
         let c = contender as usize;
         let now = now.as_nanos();
         let (start, left) = (self.start(contender), self.slots_left(contender));
+        // A backoff that ended while there was nothing to send is used up: a busy medium now calls
+        // for a new draw.
         self.all.pending[c] &= left > 0 || self.all.fresh[c].is_listed;
         self.all.wants[c] = true;
         if came_amid || start == BUSY || now < self.nav(self.all.split(contender).0) {
@@ -307,6 +309,8 @@ impl Contention {
             group.winners(now.as_nanos(), winners);
         }
         debug_assert!(winners[first..].iter().all(|&winner| self.all.wants[winner as usize]));
+        // Groups yield their winners one after the other. How radios are grouped is a matter of
+        // cost alone and must not change the order of events.
         winners[first..].sort_unstable();
     }
 }

@@ -3,6 +3,7 @@
 
 use super::air::{BROADCAST, Transmission};
 use super::mac::{Phase, Serving};
+use super::rates::Peer;
 use super::{Channel, Due, Fate, FrameKind, Output, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, BLOCK_ACK_BYTES, Format, RTS_BYTES};
@@ -109,7 +110,8 @@ impl<P: Copy> Channel<P> {
         let radio = self.radio_of(contender);
         let batch = &mut self.contenders[contender as usize].batch;
         let Some(to) = batch.to.map(|to| to.0) else { return };
-        let peer = (self.air.name_of(to), self.macs[to as usize].capabilities);
+        let (name, capabilities) = (self.air.name_of(to), self.macs[to as usize].capabilities);
+        let peer = Peer { name, capabilities };
         if let Some(rates) = &mut self.macs[radio as usize].rates {
             (batch.mode, batch.is_sample) = rates.choose(to, peer, batch.failures, now);
         }

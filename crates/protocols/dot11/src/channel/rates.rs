@@ -30,8 +30,12 @@ struct Link {
     chosen: usize,
 }
 
-/// A receiver: its name and its capabilities.
-pub(super) type Peer<'a> = (&'a str, Capabilities);
+/// A receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer<'a> {
+    pub(super) name: &'a str,
+    pub(super) capabilities: Capabilities,
+}
 
 impl Rates {
     /// `name` distinguishes the random streams of radios.
@@ -51,17 +55,17 @@ impl Rates {
     pub(super) fn choose(
         &mut self,
         to: u32,
-        (name, peer): Peer<'_>,
+        peer: Peer<'_>,
         attempt: u32,
         now: Instant,
     ) -> (Mode, bool) {
         let link = self.links.entry(to).or_insert_with(|| {
-            let modes = self.own.common(peer).modes(self.phy);
+            let modes = self.own.common(peer.capabilities).modes(self.phy);
             let initial = self.choice.initial;
             let setup = Setup {
                 rates: costs(self.phy, self.aggregation, &modes),
                 initial: initial.and_then(|first| modes.iter().position(|mode| *mode == first)),
-                stream: self.seed.stream(&format!("rates/{}/{name}", self.name)),
+                stream: self.seed.stream(&format!("rates/{}/{}", self.name, peer.name)),
             };
             Link { control: (self.choice.algorithm.build)(setup), modes, chosen: 0 }
         });

@@ -64,7 +64,8 @@ fn greet(receiver: &mut Receiver, now: Instant, port: u16, session: u64) -> Cook
 fn start(
     receiver: &mut Receiver,
     now: Instant,
-    (port, session): (u16, u64),
+    port: u16,
+    session: u64,
     cookie: Cookie,
 ) -> Option<Message> {
     let message = Message::Start { nonce: 1, cookie, wanted: limits(1_000_000) };
@@ -83,12 +84,12 @@ fn nothing_is_kept_before_a_cookie_comes_back_from_where_it_was_sent() {
     assert_eq!((host.sessions(), host.deadline()), (0, None));
     let cookie = greet(&mut host, at(1), 1, 7);
     let refused = Some(Message::Refuse { reason: Refusal::Cookie });
-    assert_eq!(start(&mut host, at(1), (2, 7), cookie), refused);
-    assert_eq!(start(&mut host, at(1), (1, 8), cookie), refused);
-    assert_eq!(start(&mut host, at(41), (1, 7), cookie), refused);
+    assert_eq!(start(&mut host, at(1), 2, 7, cookie), refused);
+    assert_eq!(start(&mut host, at(1), 1, 8, cookie), refused);
+    assert_eq!(start(&mut host, at(41), 1, 7, cookie), refused);
     assert_eq!(host.sessions(), 0);
     assert_eq!(
-        start(&mut host, at(12), (1, 7), cookie),
+        start(&mut host, at(12), 1, 7, cookie),
         Some(Message::Accept { granted: limits(100) })
     );
     assert_eq!(host.sessions(), 1);
@@ -110,15 +111,15 @@ fn sessions_are_few_and_age() {
     let mut host = receiver(100);
     for session in [1, 2] {
         let cookie = greet(&mut host, at(0), 1, session);
-        start(&mut host, at(0), (1, session), cookie);
+        start(&mut host, at(0), 1, session, cookie);
     }
     let cookie = greet(&mut host, at(1), 2, 3);
     let busy = Some(Message::Refuse { reason: Refusal::Busy });
-    assert_eq!(start(&mut host, at(1), (2, 3), cookie), busy);
+    assert_eq!(start(&mut host, at(1), 2, 3, cookie), busy);
     assert_eq!(host.deadline(), Some(at(5)));
     host.wake(at(5));
     assert_eq!(host.sessions(), 0);
-    assert!(matches!(start(&mut host, at(5), (2, 3), cookie), Some(Message::Accept { .. })));
+    assert!(matches!(start(&mut host, at(5), 2, 3, cookie), Some(Message::Accept { .. })));
 }
 
 /// A session that is kept awake still ends: 20 s granted, and 5 s for the account.
@@ -126,7 +127,7 @@ fn sessions_are_few_and_age() {
 fn a_talkative_sender_does_not_stay_for_ever() {
     let mut host = receiver(100);
     let cookie = greet(&mut host, at(0), 1, 7);
-    start(&mut host, at(0), (1, 7), cookie);
+    start(&mut host, at(0), 1, 7, cookie);
     let own = probe::session_key(&key(), 7, 1, &cookie);
     for second in 1..=24 {
         let data = Message::Data { train: 0, number: second as u32, sent: at(0) };
@@ -141,7 +142,7 @@ fn a_talkative_sender_does_not_stay_for_ever() {
 fn an_account_has_each_packet_once_and_no_more_than_granted() {
     let mut host = receiver(4);
     let cookie = greet(&mut host, at(0), 1, 7);
-    start(&mut host, at(0), (1, 7), cookie);
+    start(&mut host, at(0), 1, 7, cookie);
     let own = probe::session_key(&key(), 7, 1, &cookie);
     // Number 9 is beyond the packets granted, number 0 comes twice.
     for (second, number) in [(1, 0), (2, 0), (3, 9), (3, 2), (4, 1)] {
@@ -179,17 +180,17 @@ fn an_account_has_each_packet_once_and_no_more_than_granted() {
 fn a_session_that_is_over_does_not_come_back() {
     let mut host = receiver(100);
     let cookie = greet(&mut host, at(0), 1, 7);
-    start(&mut host, at(0), (1, 7), cookie);
+    start(&mut host, at(0), 1, 7, cookie);
     let own = probe::session_key(&key(), 7, 1, &cookie);
     say(&mut host, at(1), 1, sealed(7, &Message::Done, &own, 0));
     for second in [1, 9, 19] {
         let refused = Some(Message::Refuse { reason: Refusal::Cookie });
-        assert_eq!(start(&mut host, at(second), (1, 7), cookie), refused);
+        assert_eq!(start(&mut host, at(second), 1, 7, cookie), refused);
         assert_eq!((host.sessions(), host.deadline()), (0, None));
     }
     for session in 100..1_000 {
         let cookie = greet(&mut host, at(2), 1, session);
-        let accepted = start(&mut host, at(2), (1, session), cookie);
+        let accepted = start(&mut host, at(2), 1, session, cookie);
         assert!(matches!(accepted, Some(Message::Accept { .. })), "{session}: {accepted:?}");
         let own = probe::session_key(&key(), session, 1, &cookie);
         say(&mut host, at(2), 1, sealed(session, &Message::Done, &own, 0));
@@ -209,7 +210,7 @@ proptest! {
     ) {
         let mut host = receiver(50);
         let cookie = greet(&mut host, at(0), 1, 0);
-        start(&mut host, at(0), (1, 0), cookie);
+        start(&mut host, at(0), 1, 0, cookie);
         let own = probe::session_key(&key(), 0, 1, &cookie);
         let mut now = at(0);
         let mut inputs = Vec::new();

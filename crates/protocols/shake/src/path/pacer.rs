@@ -40,7 +40,8 @@ impl Pacer {
         &mut self,
         now: Instant,
         len: u32,
-        (cwnd, in_slow_start): (u32, bool),
+        cwnd: u32,
+        in_slow_start: bool,
         srtt: Option<Duration>,
     ) {
         // A copy that tries the path did not wait for its share, and takes none.

@@ -164,7 +164,8 @@ impl Machine for Joiner {
     type Output = Message;
     type Event = JoinerEvent;
 
-    fn handle(&mut self, now: Instant, (from, message): (Mac, Message)) {
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        let (from, message) = input;
         if message.station != self.station || now >= self.until {
             return;
         }

@@ -202,8 +202,8 @@ impl Half {
         let stamp = packet.segment.header.options.timestamps.map(|stamps| stamps.value);
         let from = packet.start.max(una);
         if from < packet.end {
-            let range = (from, packet.end);
-            let room = self.outstanding.send(range, packet.at, stamp, config.segments_max);
+            let (end, max) = (packet.end, config.segments_max);
+            let room = self.outstanding.send(from, end, packet.at, stamp, max);
             tcp.untracked += u64::from(!room);
         }
     }
@@ -277,7 +277,7 @@ impl Half {
         } else if kind == Kind::Data && packet.len() > 0 {
             let fills = theirs.said.holds_back(packet.data_end, packet.piece, packet.at, far);
             let len = packet.segment.payload_len;
-            self.waits.data(packet.at, (len, packet.piece), fills, unseen, tcp);
+            self.waits.data(packet.at, len, packet.piece, fills, unseen, tcp);
         }
         if flags.fin || flags.rst {
             self.waits.end(packet.at, unseen, tcp);
@@ -305,7 +305,7 @@ impl Half {
         self.heard_at = Some(packet.at);
         if ack > una {
             self.end_starvation(config, packet.at, tcp, to);
-            self.progress(packet, (una, ack), complaining, tcp, to);
+            self.progress(packet, una, ack, complaining, tcp, to);
         }
         let header = &packet.segment.header;
         let blocks = header.options.sack.as_slice().iter();
@@ -316,7 +316,8 @@ impl Half {
     fn progress<P: Points>(
         &mut self,
         packet: &Packet<'_>,
-        (una, ack): (i64, i64),
+        una: i64,
+        ack: i64,
         complaining: bool,
         tcp: &mut TcpWay,
         to: &mut Teller<'_, P>,
@@ -412,7 +413,7 @@ impl Half {
         let blocks = packet.segment.header.options.sack.as_slice();
         for (index, &(left, right)) in blocks.iter().enumerate() {
             let (left, right) = (theirs.unwrap(left), theirs.unwrap(right));
-            let is_duplicate = index == 0 && is_duplicate(ack, (left, right), blocks, theirs);
+            let is_duplicate = index == 0 && is_duplicate(ack, left, right, blocks, theirs);
             tcp.sack_blocks += 1;
             tcp.dsack_blocks += u64::from(is_duplicate);
             to.tell(packet.at, Mark::Sack { left, right, is_duplicate });
@@ -439,12 +440,7 @@ fn smooth(both: &mut Option<(Duration, Duration)>, rtt: Duration) {
 
 /// Returns whether the first SACK block reports a duplicate: it lies below the ACK or within the
 /// second (RFC 2883 section 4).
-fn is_duplicate(
-    ack: i64,
-    (left, right): (i64, i64),
-    blocks: &[(Seq32, Seq32)],
-    theirs: &Half,
-) -> bool {
+fn is_duplicate(ack: i64, left: i64, right: i64, blocks: &[(Seq32, Seq32)], theirs: &Half) -> bool {
     let within = blocks.get(1).is_some_and(|&(outer_left, outer_right)| {
         theirs.unwrap(outer_left) <= left && right <= theirs.unwrap(outer_right)
     });

@@ -80,7 +80,8 @@ impl Outstanding {
     /// Takes in a packet; false if there is no room, `max` segments being there.
     pub(super) fn send(
         &mut self,
-        (start, end): (i64, i64),
+        start: i64,
+        end: i64,
         at: Instant,
         stamp: Option<u32>,
         max: usize,
@@ -174,8 +175,8 @@ mod tests {
     fn a_retransmission_gives_no_round_trip_time_but_by_its_timestamp() {
         let send = |stamps: [Option<u32>; 2]| {
             let mut outstanding = Outstanding::default();
-            outstanding.send((0, 100), ms(0), stamps[0], 8);
-            outstanding.send((0, 100), ms(300), stamps[1], 8);
+            outstanding.send(0, 100, ms(0), stamps[0], 8);
+            outstanding.send(0, 100, ms(300), stamps[1], 8);
             outstanding
         };
         let acked = send([None, None]).ack(100, ms(350), None);
@@ -190,9 +191,9 @@ mod tests {
     #[test]
     fn a_cumulative_ack_is_timed_from_the_last_segment_it_covers() {
         let mut outstanding = Outstanding::default();
-        outstanding.send((0, 100), ms(0), None, 8);
-        outstanding.send((100, 200), ms(10), None, 8);
-        outstanding.send((200, 300), ms(20), None, 8);
+        outstanding.send(0, 100, ms(0), None, 8);
+        outstanding.send(100, 200, ms(10), None, 8);
+        outstanding.send(200, 300, ms(20), None, 8);
         assert_eq!(outstanding.ack(200, ms(60), None).rtt, Some(Duration::from_millis(50)));
         // Half a segment is no segment.
         assert_eq!(outstanding.ack(250, ms(70), None).rtt, None);
@@ -202,16 +203,16 @@ mod tests {
     #[test]
     fn a_range_over_a_hole_is_in_part_fresh() {
         let mut outstanding = Outstanding::default();
-        outstanding.send((0, 100), ms(0), None, 8);
-        outstanding.send((200, 300), ms(1), None, 8);
+        outstanding.send(0, 100, ms(0), None, 8);
+        outstanding.send(200, 300, ms(1), None, 8);
         let before = outstanding.before(50, 400);
         let none = Before::default();
         assert_eq!(before, Before { fresh: 200, sent: Some(ms(0)), ..none });
         let beyond = Some((ms(1), None));
         assert_eq!(outstanding.before(100, 200), Before { fresh: 100, beyond, ..none });
-        assert!(outstanding.send((50, 400), ms(2), None, 8));
+        assert!(outstanding.send(50, 400, ms(2), None, 8));
         assert_eq!(outstanding.before(0, 400).fresh, 0);
-        assert!(!outstanding.send((400, 500), ms(3), None, 4));
+        assert!(!outstanding.send(400, 500, ms(3), None, 4));
     }
 
     proptest! {
@@ -230,7 +231,7 @@ mod tests {
                 let range = &mut model[start as usize..(start + len) as usize];
                 let fresh = range.iter().filter(|&&there| !there).count() as u64;
                 prop_assert_eq!(outstanding.before(start, start + len).fresh, fresh);
-                prop_assert!(outstanding.send((start, start + len), ms(0), None, 100));
+                prop_assert!(outstanding.send(start, start + len, ms(0), None, 100));
                 range.fill(true);
                 let ends: Vec<_> = outstanding.segments.iter().map(|s| (s.start, s.end)).collect();
                 prop_assert!(ends.is_sorted_by(|a, b| a.1 <= b.0), "{:?}", ends);

@@ -39,10 +39,10 @@ impl Packet<'_> {
 }
 
 /// Sends points of one side of a stream.
-pub(super) struct Teller<'a, P> {
-    pub(super) id: StreamId,
-    pub(super) side: Side,
-    pub(super) to: &'a mut P,
+pub(in crate::analysis) struct Teller<'a, P> {
+    pub(in crate::analysis) id: StreamId,
+    pub(in crate::analysis) side: Side,
+    pub(in crate::analysis) to: &'a mut P,
 }
 
 impl<P: Points> Teller<'_, P> {

@@ -36,7 +36,8 @@ impl Waits {
     pub(super) fn data(
         &mut self,
         at: Instant,
-        (len, piece): (u32, u32),
+        len: u32,
+        piece: u32,
         fills: bool,
         far: Duration,
         tcp: &mut TcpWay,
@@ -46,7 +47,7 @@ impl Waits {
         self.full = self.full.max(len.min(piece));
         let reason = if fills {
             Reason::Window
-        } else if len % self.full != 0 {
+        } else if !len.is_multiple_of(self.full) {
             Reason::Application
         } else {
             Reason::Sender
@@ -123,9 +124,9 @@ mod tests {
     #[test]
     fn a_short_segment_was_all_there_was() {
         let told = times(0, |waits, tcp, far| {
-            waits.data(ms(0), (45 * PIECE, PIECE), false, far, tcp);
-            waits.data(ms(1), (PIECE + 100, PIECE), false, far, tcp);
-            waits.data(ms(500), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(0), 45 * PIECE, PIECE, false, far, tcp);
+            waits.data(ms(1), PIECE + 100, PIECE, false, far, tcp);
+            waits.data(ms(500), PIECE, PIECE, false, far, tcp);
         });
         assert_eq!(told, [499, 0]);
     }
@@ -133,18 +134,18 @@ mod tests {
     #[test]
     fn a_sender_without_anything_in_flight_has_nothing_to_send_at_either_end_of_the_path() {
         let far_20 = times(20, |waits, tcp, far| {
-            waits.data(ms(0), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(0), PIECE, PIECE, false, far, tcp);
             waits.drain(ms(0));
-            waits.data(ms(20), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(20), PIECE, PIECE, false, far, tcp);
             waits.drain(ms(20));
-            waits.data(ms(100), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(100), PIECE, PIECE, false, far, tcp);
         });
         assert_eq!(far_20, [60, 0]);
         let near = times(0, |waits, tcp, far| {
-            waits.data(ms(0), (PIECE, PIECE), false, far, tcp);
-            waits.data(ms(20), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(0), PIECE, PIECE, false, far, tcp);
+            waits.data(ms(20), PIECE, PIECE, false, far, tcp);
             waits.drain(ms(40));
-            waits.data(ms(100), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(100), PIECE, PIECE, false, far, tcp);
         });
         assert_eq!(near, [60, 0]);
     }
@@ -152,11 +153,11 @@ mod tests {
     #[test]
     fn a_full_window_and_a_repair_are_not_the_application() {
         let told = times(0, |waits, tcp, far| {
-            waits.data(ms(0), (PIECE, PIECE), false, far, tcp);
-            waits.data(ms(1), (700, PIECE), true, far, tcp);
-            waits.data(ms(21), (700, PIECE), false, far, tcp);
+            waits.data(ms(0), PIECE, PIECE, false, far, tcp);
+            waits.data(ms(1), 700, PIECE, true, far, tcp);
+            waits.data(ms(21), 700, PIECE, false, far, tcp);
             waits.repair(ms(31), far, tcp);
-            waits.data(ms(231), (PIECE, PIECE), false, far, tcp);
+            waits.data(ms(231), PIECE, PIECE, false, far, tcp);
             waits.end(ms(300), far, tcp);
         });
         assert_eq!(told, [10, 20]);

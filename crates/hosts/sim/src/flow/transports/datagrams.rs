@@ -1,7 +1,7 @@
 //! A flow of UDP datagrams.
 
 use crate::flow::description::{Description, Setup};
-use crate::flow::ends::End;
+use crate::flow::ends::{Both, End};
 use crate::flow::feed::Feed;
 use crate::flow::reception::Reception;
 use crate::flow::transport::{Host, Transport};
@@ -15,7 +15,7 @@ use fairwave_units::Instant;
 /// Sender and receiver of datagrams.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    ports: (u16, u16),
+    ports: Both<u16>,
     sent: u64,
     reception: Reception,
     schedule: Schedule,

@@ -118,7 +118,7 @@ impl Description for DccpFlow {
 
 impl Dccp {
     fn new(flow: &DccpFlow, setup: &Setup<'_>) -> Self {
-        let (client, server) = setup.ports();
+        let Both { source: client, sink: server } = setup.ports();
         let mut isn = setup.stream("isn");
         let mut iss = || Seq48::new(isn.next_u64());
         let payload_bytes = flow.largest_payload_bytes();

@@ -102,7 +102,7 @@ fn config(flow: &MultiTcpFlow) -> Config {
 impl MultiTcp {
     /// A set that has been checked.
     fn new(flow: &MultiTcpFlow, setup: &Setup<'_>) -> Self {
-        let (client, server) = setup.ports();
+        let Both { source: client, sink: server } = setup.ports();
         let first = u32::from(client - FIRST_CLIENT_PORT);
         let mut isn = setup.stream("isn");
         let mut dials = |end| -> Vec<Dial> {

@@ -41,7 +41,7 @@ pub struct ProbeFlow {
 /// The two ends, and the state between them.
 #[derive(Debug)]
 struct Probe {
-    ports: (u16, u16),
+    ports: Both<u16>,
     addresses: Both<SocketAddr>,
     sender: Sender,
     receiver: Receiver,
@@ -106,8 +106,8 @@ impl Probe {
     fn new(flow: &ProbeFlow, setup: &Setup<'_>) -> Self {
         let ports = setup.ports();
         let addresses = Both {
-            source: SocketAddr::from((address(setup.source), ports.0)),
-            sink: SocketAddr::from((address(setup.sink), ports.1)),
+            source: SocketAddr::from((address(setup.source), ports.source)),
+            sink: SocketAddr::from((address(setup.sink), ports.sink)),
         };
         let (sender, receiver) = flow.ends(setup.seed, setup.name, addresses.sink);
         Self {

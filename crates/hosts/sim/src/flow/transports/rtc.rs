@@ -6,7 +6,7 @@
 
 use crate::flow::carried::{Carried, UnderWay};
 use crate::flow::description::{Description, Setup};
-use crate::flow::ends::End;
+use crate::flow::ends::{Both, End};
 use crate::flow::feed::Feed;
 use crate::flow::reception::Reception;
 use crate::flow::transport::{Host, Notice, Transport};
@@ -57,7 +57,7 @@ struct Media {
 /// The two ends, and the state between them.
 #[derive(Debug)]
 struct Rtc {
-    ports: (u16, u16),
+    ports: Both<u16>,
     sender: Sender,
     receiver: Receiver,
     feed: Option<Box<Feed>>,

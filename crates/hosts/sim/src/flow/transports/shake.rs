@@ -69,7 +69,7 @@ struct Tally {
 /// The two ends, and the state between them.
 #[derive(Debug)]
 struct Shake {
-    ports: (u16, u16),
+    ports: Both<u16>,
     connections: Both<Connection<Virtual>>,
     /// The nodes that paths pass, by their number.
     vias: Vec<NodeId>,

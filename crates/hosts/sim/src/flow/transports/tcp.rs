@@ -59,7 +59,8 @@ pub(crate) fn check_law(law: &str) -> Result<(), String> {
 /// A closed connection between two ports. `law` has been checked.
 pub(super) fn connection(
     mut config: Config,
-    (local_port, remote_port): (u16, u16),
+    local_port: u16,
+    remote_port: u16,
     law: &str,
     isn: &mut Stream,
 ) -> Connection<Virtual> {
@@ -98,13 +99,13 @@ impl Description for TcpFlow {
 
 impl Tcp {
     fn new(flow: &TcpFlow, setup: &Setup<'_>) -> Self {
-        let (client, server) = setup.ports();
+        let Both { source: client, sink: server } = setup.ports();
         let (law, mut isn) = (&flow.congestion_control, setup.stream("isn"));
         let feed = flow.source.as_ref().map(|source| setup.feed(source));
         Self {
             connections: Both {
-                source: connection(flow.sender, (client, server), law, &mut isn),
-                sink: connection(flow.receiver, (server, client), law, &mut isn),
+                source: connection(flow.sender, client, server, law, &mut isn),
+                sink: connection(flow.receiver, server, client, law, &mut isn),
             },
             backlog: feed.as_ref().map_or(Backlog::new(flow.size), |_| Backlog::EMPTY),
             departures: Departures::default(),

@@ -7,7 +7,7 @@
 use super::tcp::{TcpFlow, check_law, connection};
 use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
-use crate::flow::ends::{End, segment};
+use crate::flow::ends::{Both, End, segment};
 use crate::flow::ports::{FIRST_CLIENT_PORT, PORTS};
 use crate::flow::transport::{Host, Transport};
 use crate::outcome::{FlowOutcome, WebOutcome};
@@ -50,7 +50,7 @@ struct Web {
     flow: WebFlow,
     browser: Browser,
     isn: Stream,
-    ports: (u16, u16),
+    ports: Both<u16>,
     opened: u32,
     places: Vec<Option<Place>>,
     /// Counters of connections that are gone.
@@ -233,13 +233,13 @@ impl Web {
     }
 
     fn open(&mut self, now: Instant) -> Place {
-        let offset = u32::from(self.ports.0 - FIRST_CLIENT_PORT) + self.opened;
+        let offset = u32::from(self.ports.source - FIRST_CLIENT_PORT) + self.opened;
         let client_port = FIRST_CLIENT_PORT + (offset % PORTS) as u16;
         self.opened = (self.opened + 1) % PORTS;
-        let (tcp, server_port) = (&self.flow.tcp, self.ports.1);
+        let (tcp, server_port) = (&self.flow.tcp, self.ports.sink);
         let law = &tcp.congestion_control;
-        let mut client = connection(tcp.receiver, (client_port, server_port), law, &mut self.isn);
-        let mut server = connection(tcp.sender, (server_port, client_port), law, &mut self.isn);
+        let mut client = connection(tcp.receiver, client_port, server_port, law, &mut self.isn);
+        let mut server = connection(tcp.sender, server_port, client_port, law, &mut self.isn);
         server.handle(now, Input::Listen);
         client.handle(now, Input::Open);
         let departures = Departures::default();

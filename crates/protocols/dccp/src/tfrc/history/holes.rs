@@ -35,7 +35,8 @@ pub(super) struct Hole {
 
 impl Hole {
     pub(super) fn between(
-        (first, last): (u64, u64),
+        first: u64,
+        last: u64,
         before: Arrival,
         after: Arrival,
         counter_below: u8,
@@ -44,7 +45,7 @@ impl Hole {
     }
 
     pub(super) fn mark(at: Arrival, counter_below: u8) -> Self {
-        Self { marked: true, ..Self::between((at.seq, at.seq), at, at, counter_below) }
+        Self { marked: true, ..Self::between(at.seq, at.seq, at, at, counter_below) }
     }
 
     pub(super) fn len(&self) -> u64 {

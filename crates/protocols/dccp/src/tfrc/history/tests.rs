@@ -92,7 +92,7 @@ fn a_late_mark_gives_up_what_is_missing_below() {
 /// RFC 5348, section 5.2: S_loss between S_before and S_after in proportion.
 #[test]
 fn times_of_loss_are_interpolated() {
-    let hole = Hole::between((6, 9), packet(5, 100), packet(10, 200), 0);
+    let hole = Hole::between(6, 9, packet(5, 100), packet(10, 200), 0);
     assert_eq!(hole.nominal(6), at(120));
     assert_eq!(hole.nominal(9), at(180));
     assert_eq!(hole.first_later_than(at(120), 6), Some(7));

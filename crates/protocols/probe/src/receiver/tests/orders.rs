@@ -15,7 +15,7 @@ fn order(train: u16, packets: u32) -> Order {
 fn agreed(packets: u32) -> (Receiver, Key) {
     let mut host = receiver(packets);
     let cookie = greet(&mut host, at(0), 1, 7);
-    start(&mut host, at(0), (1, 7), cookie);
+    start(&mut host, at(0), 1, 7, cookie);
     let own = probe::session_key(&key(), 7, 1, &cookie);
     (host, own)
 }

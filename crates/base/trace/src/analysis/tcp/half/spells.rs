@@ -100,7 +100,8 @@ impl Half {
     pub(in crate::analysis::tcp) fn finish<P: Points>(
         &mut self,
         config: &Config,
-        (now, far): (Instant, Duration),
+        now: Instant,
+        far: Duration,
         [mine, theirs]: [&mut TcpWay; 2],
         mut to: Teller<'_, P>,
     ) {
