@@ -28,6 +28,7 @@ mod pages;
 mod probe_links;
 mod record;
 mod relay;
+mod same;
 mod soc_cost;
 mod trace;
 mod vm;
@@ -92,6 +93,9 @@ enum Driver {
     /// Run studies in full, write their pages in results/studies, and count their verdicts in
     /// README.
     Pages(pages::Options),
+    /// Check that this tree computes the same as a commit: run directories of all scenarios and of
+    /// the quick studies, byte by byte.
+    Same(same::Options),
     /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
     /// mipsel.
     Agent {
@@ -118,6 +122,7 @@ fn main() -> ExitCode {
         Driver::Vm { show } => vm::vm(show),
         Driver::ProbeLinks(options) => probe_links::probe_links(&options),
         Driver::Pages(options) => pages::pages(&options),
+        Driver::Same(options) => same::same(&options),
         Driver::Agent { targets } => agent::agent(&targets),
     };
     match outcome {

@@ -9,7 +9,7 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "agent",
     "agree",
     "bench-emulate",
@@ -26,6 +26,7 @@ pub const NAMES: [&str; 17] = [
     "ns3-minstrel",
     "pages",
     "probe-links",
+    "same",
     "vm",
 ];
 
