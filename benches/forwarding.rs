@@ -120,6 +120,7 @@ fn told(name: &str, mut all: Vec<f64>) -> String {
 fn forwarding(name: &str, spec: &Spec) -> String {
     let mut loaded = Loaded::new(spec);
     let mut repetition = || nanos(PACKETS, || _ = black_box(loaded.forward()));
+    // The first repetition fills the caches and does not count.
     repetition();
     told(name, (0..REPETITIONS).map(|_| repetition()).collect())
 }

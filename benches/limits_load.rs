@@ -93,6 +93,7 @@ impl Load {
         let (arrived, over) = (AtomicU64::new(0), AtomicBool::new(false));
         let clock = Clock::start();
         thread::scope(|scope| {
+            // A thread of its own reads: a sender that also read would be late with its bursts.
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     arrived.fetch_add(read(), Ordering::Relaxed);

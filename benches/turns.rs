@@ -85,6 +85,7 @@ impl Loaded {
         let Some(mut packet) = self.queue.pop(self.now) else { return 0 };
         // A linear congruential generator: cheap enough not to disturb the measurement.
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // The low bits of such a generator have short periods.
         packet.bytes = 100 + (self.random >> 16) % 1400;
         self.queue.push(self.now, packet);
         packet.bytes

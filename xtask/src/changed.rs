@@ -1,8 +1,8 @@
 //! The crates that a change can affect: those that it touches, and those that depend on them.
 
-use crate::shell::command;
-use crate::workspace::Member;
 use std::collections::BTreeSet;
+use xtask::shell::command;
+use xtask::workspace::Member;
 
 /// Extent of the tests after a change.
 #[derive(Debug, PartialEq)]

@@ -10,45 +10,26 @@
     reason = "steps are timed by the wall clock; nothing here is part of a simulation"
 )]
 
-mod agent;
-mod agree;
-mod bench_studies;
-mod captures;
 mod changed;
-#[cfg(test)]
-mod chart;
-mod compare;
-mod emulator;
-mod forwarding;
-mod lost_acks;
-mod minstrel;
-mod ns3;
-mod pages;
-mod probe_links;
-mod record;
-mod relay;
 mod runner;
 mod shared;
-mod shell;
-mod soc_cost;
+mod skipped;
+mod steps;
 mod studies;
 mod suite;
-mod system;
 #[cfg(test)]
 mod tidy;
-mod trace;
-mod vm;
-mod workspace;
 
 use clap::{Parser, Subcommand};
-use shell::{Outcome, cargo, run};
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::ExitCode;
 use suite::Extent;
+use xtask::drivers;
+use xtask::shell::{self, Outcome, cargo, run};
 
 /// Developer tasks of Fairwave.
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = with_drivers())]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -78,73 +59,29 @@ enum Verb {
     Golden,
     /// Run the benchmarks.
     Bench,
-    /// Build ns-3's programs, run both simulators alternately, and print the cost of each.
-    BenchNs3(ns3::Options),
-    /// Print a table of results/validation.md that compares cells with ns-3. Runs our side, and
-    /// ns-3 if requested.
-    CompareNs3(ns3::goodput::Options),
-    /// Print the table of results/validation.md on ns-3's Minstrel-HT. Runs ns-3 only, for about
-    /// half an hour.
-    Ns3Minstrel(ns3::minstrel::Options),
-    /// Compile Linux's Minstrel-HT, let it and ours choose rates, and print the goodput of both.
-    CompareMinstrel,
-    /// Run studies/emulator/agreement in the simulator and, on the kernel's sockets, in the
-    /// emulator; print both and the differences.
-    Agree(agree::Options),
-    /// Drop ACKs on purpose and print how many the kernel's algorithm detected as lost, and that it
-    /// detected none if none was dropped.
-    LostAcks(lost_acks::Options),
-    /// Make large captures, read them here and with other programs, and print the cost of each.
-    BenchTrace(trace::Options),
-    /// Find the highest rates that the emulator carries in time, beside a bare forwarder.
-    BenchEmulate(emulator::Options),
-    /// Measure the cost of forwarding a packet in each queue, and record it for the study `socps`.
-    BenchForwarding(forwarding::Options),
-    /// Measure the proxy's capacity and its effect on round-trip times, beside direct connections.
-    BenchProxy(relay::Options),
-    /// Run every study from an empty store of results, then from the full one, and print seconds
-    /// and memory.
-    BenchStudies(bench_studies::Options),
-    /// Measure, as root, the cost of sharing an interface by SoC: time per packet beside a FIFO,
-    /// and the access point of 200 stations.
-    BenchSoc(soc_cost::Options),
-    /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
-    /// them, and write its accuracy to results/captures.md.
-    Captures(captures::Options),
-    /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the algorithms of `fairwave
-    /// cc` there; or run an access point and stations there, and write the results to a page.
-    Vm {
-        /// The programs that run in it.
-        #[arg(value_enum, default_value = "cc")]
-        show: vm::Show,
-    },
-    /// Probe links with known queues on this machine, in a virtual machine and in the emulator, and
-    /// write the accuracy of `fairwave probe` to results/probe-links.md.
-    ProbeLinks(probe_links::Options),
-    /// Run studies in full, write their pages in results/studies, and count their verdicts in
-    /// README.
-    Pages(pages::Options),
-    /// Build `fairwave-agent` for routers: static, at most 2 MiB, for x86_64, aarch64, armv7 and
-    /// mipsel.
-    Agent {
-        /// Prefixes of the targets' names; all targets if none is given.
-        targets: Vec<String>,
-    },
-    /// Check that two directories of runs contain the same bytes.
-    Same {
-        /// One of them.
-        left: PathBuf,
-        /// The other.
-        right: PathBuf,
-    },
     /// Fuzz every target for a number of seconds.
     Fuzz {
         /// Seconds for each target.
         #[arg(long, default_value_t = 60)]
         seconds: u32,
+        /// Only compile the targets.
+        #[arg(long, conflicts_with = "seconds")]
+        check: bool,
     },
     /// Rewrite generated files: the scenario schema, man pages and completions.
     Gen,
+    /// A driver of `benches`, and its arguments.
+    #[command(external_subcommand)]
+    Driver(Vec<OsString>),
+}
+
+/// The names of the drivers, for the end of the help.
+fn with_drivers() -> String {
+    let names = drivers::NAMES.join(", ");
+    format!(
+        "Measurements, guests and captures, compiled from benches/ when called:\n  {names}\n\
+         `cargo xtask NAME --help` describes each."
+    )
 }
 
 fn main() -> ExitCode {
@@ -156,29 +93,27 @@ fn main() -> ExitCode {
         Verb::Tidy => suite::tidy(),
         Verb::Golden => golden(),
         Verb::Bench => run(cargo(&["bench", "--workspace", "--benches"])),
-        Verb::BenchNs3(options) => ns3::bench(&options),
-        Verb::CompareNs3(options) => ns3::goodput::compare(&options),
-        Verb::Ns3Minstrel(options) => ns3::minstrel::compare(&options),
-        Verb::CompareMinstrel => minstrel::compare(),
-        Verb::Agree(options) => agree::agree(&options),
-        Verb::LostAcks(options) => lost_acks::lost_acks(&options),
-        Verb::BenchTrace(options) => trace::bench(&options),
-        Verb::BenchEmulate(options) => emulator::bench(&options),
-        Verb::BenchForwarding(options) => forwarding::bench(&options),
-        Verb::BenchProxy(options) => relay::bench(&options),
-        Verb::BenchStudies(options) => bench_studies::bench(&options),
-        Verb::BenchSoc(options) => soc_cost::bench(&options),
-        Verb::Captures(options) => captures::captures(&options),
-        Verb::Vm { show } => vm::vm(show),
-        Verb::ProbeLinks(options) => probe_links::probe_links(&options),
-        Verb::Pages(options) => pages::pages(&options),
-        Verb::Agent { targets } => agent::agent(&targets),
-        Verb::Same { left, right } => compare::same(&left, &right),
-        Verb::Fuzz { seconds } => suite::fuzz(seconds),
+        Verb::Fuzz { check: true, .. } => suite::check_fuzz_targets(),
+        Verb::Fuzz { seconds, .. } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
+        Verb::Driver(words) => return drive(&words),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            println!("\nxtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a driver, which prints its own errors.
+fn drive(words: &[OsString]) -> ExitCode {
+    let driven = drivers::command(words)
+        .and_then(|mut driver| driver.status().map_err(|error| format!("cargo run: {error}")));
+    match driven {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
         Err(why) => {
             println!("\nxtask: {why}");
             ExitCode::FAILURE

@@ -1,52 +1,33 @@
 //! Pages of the studies, written by the full runs that they describe, and README's table of them.
 
-use crate::shell::{Outcome, cargo, root, run};
-use crate::studies::studies;
-use crate::workspace;
+use crate::shell::{Outcome, root};
 use crate::workspace::fairwave;
-use clap::Args;
+use serde_json::Value;
 use std::fs;
-use std::process::Stdio;
-use std::time::Instant;
 
 /// Beginning of a page's line with the numbers of verdicts.
-pub(crate) const COUNTED: &str = "Verdicts: ";
+pub const COUNTED: &str = "Verdicts: ";
 
-/// Options of `cargo xtask pages`.
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Studies; all if none is named.
-    studies: Vec<String>,
+/// The names of all studies, from a release build of the command.
+///
+/// # Errors
+/// If the command cannot be run or lists none.
+pub fn studies() -> Result<Vec<String>, String> {
+    let output = fairwave("release", &["--json", "list", "studies"]).output();
+    let output = output.map_err(|error| format!("fairwave list: {error}"))?;
+    let list: Vec<Value> = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("list studies --json: {error}"))?;
+    let names: Vec<String> =
+        list.iter().filter_map(|study| Some(study["name"].as_str()?.to_owned())).collect();
+    if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
 }
 
-/// Runs studies in full, writes their pages, and counts their verdicts in README.
-pub(crate) fn pages(options: &Options) -> Outcome {
-    run(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
-    let names = if options.studies.is_empty() { studies()? } else { options.studies.clone() };
-    for name in &names {
-        let begun = Instant::now();
-        page(name)?;
-        println!("{name}: {:.0} s", begun.elapsed().as_secs_f64());
-    }
-    Ok(())
-}
-
-/// Writes the page of one study. The line in README is updated at once, so that both agree after an
-/// interruption.
-fn page(name: &str) -> Outcome {
-    let out = workspace::target().join("pages").join(name);
-    let out = out.to_string_lossy();
-    let args = ["--out", &out, "--force", "reproduce", name, "--full", "--markdown"];
-    let made = fairwave("release", &args).stderr(Stdio::inherit()).output();
-    let made = made.map_err(|error| format!("fairwave reproduce: {error}"))?;
-    if !made.status.success() {
-        return Err(format!("fairwave reproduce {name} ended with {}", made.status));
-    }
-    write(name, &String::from_utf8_lossy(&made.stdout))
-}
-
-/// Writes the output of a full run as the page of its study.
-pub(crate) fn write(name: &str, page: &str) -> Outcome {
+/// Writes the output of a full run as the page of its study, and its numbers of verdicts into
+/// README's table at once, so that both agree after an interruption.
+///
+/// # Errors
+/// If a file cannot be read or written, or lacks the line of the study.
+pub fn write(name: &str, page: &str) -> Outcome {
     let file = format!("results/studies/{name}.md");
     fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
     let counted = counted(page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
@@ -62,7 +43,7 @@ pub(crate) fn write(name: &str, page: &str) -> Outcome {
 }
 
 /// The verdicts' numbers on a page, such as `1 robust, 3 conditional; ours: 1/2`.
-pub(crate) fn counted(page: &str) -> Option<&str> {
+pub fn counted(page: &str) -> Option<&str> {
     let line = page.lines().find_map(|line| line.strip_prefix(COUNTED))?;
     Some(line.trim_end_matches('.'))
 }
@@ -95,7 +76,7 @@ const VERDICTS: [&str; 4] = ["robust", "conditional", "nowhere", "not judgeable"
 
 /// The text with the sum of the studies' counts in the row [`TOGETHER`]; `None` if that row is
 /// missing, or a count cannot be parsed.
-pub(crate) fn with_total(readme: &str) -> Option<String> {
+pub fn with_total(readme: &str) -> Option<String> {
     let rows =
         readme.lines().filter(|line| line.starts_with("| [") && line.contains("(docs/studies/"));
     let cells: Option<Vec<&str>> =

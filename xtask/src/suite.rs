@@ -1,18 +1,21 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
-use crate::compare;
 use crate::runner::{self, Tests};
 use crate::shared::Shared;
-use crate::shell::{Outcome, Steps, WITH_LAWS, cargo, command, root, run, succeeds};
-use crate::studies::{quick_studies, same_page, studies, study};
-use crate::system;
-use crate::workspace::{self, fairwave, tool};
+use crate::skipped;
+use crate::steps::Steps;
+use crate::studies::{quick_studies, same_page, study};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
+use xtask::pages::studies;
+use xtask::shell::{Outcome, WITH_LAWS, cargo, command, root, run, succeeds};
+use xtask::workspace::{self, fairwave, tool};
+use xtask::{compare, drivers, system};
 
 /// Cases for each property test in a slow run; proptest's own default is 256.
 const SLOW_PROPERTY_CASES: &str = "10000";
@@ -43,6 +46,7 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
     };
     steps.step("install what the tests need", install)?;
     let shared = Shared::new()?;
+    // Seconds before minutes: a wrong format or a broken rule is reported before the tests compile.
     format(&mut steps)?;
     rules(&mut steps, shared.test(&[]))?;
     if crates.is_empty() {
@@ -73,11 +77,21 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
         }
         outcome
     })?;
+    remark_skipped(steps, "default")?;
     steps.step("examples in documents", || {
         let mut examples = shared.test(&["--doc", "--quiet"]);
         examples.args(packages);
         run(examples)
     })
+}
+
+/// Keeps the tests that skipped themselves for the end of the output.
+fn remark_skipped(steps: &mut Steps, profile: &str) -> Outcome {
+    let found = skipped::of_last_run(profile)?;
+    let count: usize = found.values().map(Vec::len).sum();
+    steps.remark(vec![format!("{count} tests skipped themselves on this machine")]);
+    steps.remark(skipped::lines(&found));
+    Ok(())
 }
 
 /// Installs packages of the system, and programs from PyPI.
@@ -107,6 +121,7 @@ pub(crate) fn realtime() -> Outcome {
     steps.step("tests in real time, one at a time", || {
         compiled.run(&["--profile", "realtime", "--run-ignored", "only"], &[])
     })?;
+    remark_skipped(&mut steps, "realtime")?;
     steps.finish()
 }
 
@@ -121,6 +136,7 @@ fn timer_lateness_ms() -> f64 {
             (begun.elapsed() - period).as_secs_f64() * 1e3
         })
         .collect();
+    // Single timers are late on an idle machine too, so the maximum would refuse every machine.
     late.sort_by(f64::total_cmp);
     late[ROUNDS * 99 / 100]
 }
@@ -144,6 +160,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
+        steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
         })?;
@@ -173,7 +190,9 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
             run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &scripts].concat()))
         })?;
-        steps.step("laws in an older kernel", || crate::vm::vm(crate::vm::Show::Cc))?;
+        steps.step("congestion control in an older kernel", || {
+            run(drivers::command(&["vm", "cc"].map(OsString::from))?)
+        })?;
         steps.step("fuzz", || fuzz(SLOW_FUZZ_S))?;
         for name in &studies {
             steps.step(&format!("study {name}, full"), || {
@@ -263,6 +282,15 @@ impl Selection {
             }
         }
     }
+}
+
+/// Compiles the fuzz targets, with no sanitizer. They are a workspace of their own, which shares no
+/// dependency with this one: four minutes from nothing, so that only the slow suite does it.
+pub(crate) fn check_fuzz_targets() -> Outcome {
+    let mut check = cargo(&["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+    // The library for fuzzing has unstable features.
+    check.env("RUSTC_BOOTSTRAP", "1");
+    run(check)
 }
 
 /// Fuzzes every target for a number of seconds.

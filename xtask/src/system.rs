@@ -5,7 +5,7 @@ use crate::shell::{Outcome, command, note, run_aside, succeeds};
 use std::path::Path;
 
 /// Signs that a package is installed.
-enum Sign {
+pub enum Sign {
     /// A program that starts.
     Program(&'static str),
     /// A file that exists.
@@ -14,11 +14,14 @@ enum Sign {
     Python(&'static str),
 }
 
-/// A Debian package, and its purpose.
-struct Need {
-    sign: Sign,
-    package: &'static str,
-    why: &'static str,
+/// A Debian package that a task needs.
+pub struct Need {
+    /// Evidence that it is installed.
+    pub sign: Sign,
+    /// Its name.
+    pub package: &'static str,
+    /// Its purpose: a verb and an object.
+    pub why: &'static str,
 }
 
 /// Packages for the tests.
@@ -87,98 +90,35 @@ const TESTS: [Need; 18] = [
     },
 ];
 
-/// Packages with other readers of captures, and with the tool that measures the time.
-const READERS: [Need; 4] = [
-    Need { sign: Sign::Program("tshark"), package: "tshark", why: "reads captures, with capinfos" },
-    Need { sign: Sign::Program("tcpdump"), package: "tcpdump", why: "reads captures" },
-    Need { sign: Sign::File("/usr/bin/tcptrace"), package: "tcptrace", why: "reads captures" },
-    Need { sign: Sign::File("/usr/bin/time"), package: "time", why: "measures time and memory" },
-];
-
-/// Packages for making the captures with which `fairwave trace` is judged.
-const CAPTURES: [Need; 9] = [
-    Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends as fast as it can" },
-    Need { sign: Sign::Program("curl"), package: "curl", why: "downloads" },
-    Need { sign: Sign::File("/usr/bin/scp"), package: "openssh-client", why: "copies files" },
-    Need { sign: Sign::File("/usr/sbin/sshd"), package: "openssh-server", why: "takes them" },
-    Need { sign: Sign::File("/usr/bin/ffmpeg"), package: "ffmpeg", why: "streams" },
-    Need { sign: Sign::Program("tcpdump"), package: "tcpdump", why: "captures it" },
-    Need { sign: Sign::File("/usr/sbin/ip"), package: "iproute2", why: "makes the network" },
-    Need { sign: Sign::File("/usr/sbin/ethtool"), package: "ethtool", why: "sets offloads" },
-    Need { sign: Sign::Program("python3"), package: "python3", why: "drives it all" },
-];
-
-/// Packages for building the comparison with ns-3.
-const NS3: [Need; 2] = [
-    Need {
-        sign: Sign::File("/usr/include/ns3/wifi-module.h"),
-        package: "libns3-dev",
-        why: "the simulator to compare with",
-    },
-    Need { sign: Sign::Program("g++"), package: "g++", why: "builds programs that use it" },
-];
-
-/// Packages for compiling Linux's Minstrel-HT.
-const MINSTREL: [Need; 2] = [
-    Need {
-        sign: Sign::File("/usr/src/linux-source-6.1.tar.xz"),
-        package: "linux-source-6.1",
-        why: "the rate control to compare with",
-    },
-    Need { sign: Sign::Program("cc"), package: "gcc", why: "compiles it" },
-];
-
-/// Packages for booting a guest with an older kernel.
-const GUEST: [Need; 6] = [
-    Need {
-        sign: Sign::Program("qemu-system-x86_64"),
-        package: "qemu-system-x86",
-        why: "runs the older kernel",
-    },
-    Need { sign: Sign::File("/usr/bin/busybox"), package: "busybox-static", why: "its programs" },
-    Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends in it" },
-    Need { sign: Sign::File("/usr/sbin/ip"), package: "iproute2", why: "makes its network" },
-    Need { sign: Sign::File("/usr/include/libelf.h"), package: "libelf-dev", why: "loads laws" },
-    Need { sign: Sign::Program("strip"), package: "binutils", why: "makes its disk smaller" },
-];
-
 /// The installing command on Debian and its derivatives.
 const APT: &str = "sudo apt-get install -y --no-install-recommends";
 
 /// Installs the packages for the tests if necessary.
-pub(crate) fn install() -> Outcome {
-    ensure(&TESTS, by_hand)
+///
+/// # Errors
+/// As [`ensure`].
+pub fn install() -> Outcome {
+    ensure(&TESTS)
 }
 
-/// Installs other readers of captures if necessary.
-pub(crate) fn install_readers() -> Outcome {
-    ensure(&READERS, by_hand)
+/// Installs the packages that are missing.
+///
+/// # Errors
+/// With the command to type, if this is not Debian or the user is not root; or if `apt-get` fails.
+pub fn ensure(needs: &[Need]) -> Outcome {
+    missing(needs, by_hand)
 }
 
-/// Installs the packages for making captures. They need Linux's namespaces, so no other system's
+/// Installs packages whose contents the task needs in Debian's version, so that no other system's
 /// command is offered.
-pub(crate) fn install_captures() -> Outcome {
-    ensure(&CAPTURES, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
+///
+/// # Errors
+/// As [`ensure`].
+pub fn ensure_debian(needs: &[Need]) -> Outcome {
+    missing(needs, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
 }
 
-/// Installs the packages for booting a guest. Its kernel is Debian's, so no other system's command
-/// is offered.
-pub(crate) fn install_guest() -> Outcome {
-    ensure(&GUEST, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
-}
-
-/// Installs the packages for building against ns-3. The figures refer to Debian's build, so no
-/// other system's command is offered.
-pub(crate) fn install_ns3() -> Outcome {
-    ensure(&NS3, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
-}
-
-/// Installs the packages for compiling Linux's Minstrel-HT, whose source is in a Debian package.
-pub(crate) fn install_minstrel() -> Outcome {
-    ensure(&MINSTREL, |packages| format!("on Debian, {APT} {}", packages.join(" ")))
-}
-
-fn ensure(needs: &[Need], by_hand: impl Fn(&[&str]) -> String) -> Outcome {
+fn missing(needs: &[Need], by_hand: impl Fn(&[&str]) -> String) -> Outcome {
     let missing: Vec<&Need> = needs.iter().filter(|need| !need.sign.shows()).collect();
     if missing.is_empty() {
         note("nothing to install");
@@ -224,6 +164,7 @@ fn apt(args: &[&str]) -> std::process::Command {
 impl Sign {
     fn shows(&self) -> bool {
         match self {
+            // Started, not only found: a program whose library is missing is of no use.
             Self::Program(program) => succeeds(command(program, &["--version"])),
             Self::File(path) => Path::new(path).exists(),
             Self::Python(module) => python(module).is_some(),
@@ -232,7 +173,7 @@ impl Sign {
 }
 
 /// A Python that can import the module: the first one found, or that of the system.
-pub(crate) fn python(module: &str) -> Option<&'static str> {
+pub fn python(module: &str) -> Option<&'static str> {
     let import = format!("import {module}");
     let can_import = |python: &&str| succeeds(command(python, &["-c", &import]));
     ["python3", "/usr/bin/python3"].into_iter().find(can_import)

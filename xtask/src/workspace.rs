@@ -8,36 +8,36 @@ use std::process::Command;
 
 /// A crate of the workspace.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Member {
+pub struct Member {
     /// Its name in cargo.
-    pub(crate) name: String,
+    pub name: String,
     /// Its directory, from the workspace's root.
-    pub(crate) directory: String,
+    pub directory: String,
     /// Crates of the workspace that its build links.
-    pub(crate) links: BTreeSet<String>,
+    pub links: BTreeSet<String>,
     /// Further crates of the workspace that only its tests link.
-    pub(crate) tests_link: BTreeSet<String>,
+    pub tests_link: BTreeSet<String>,
 }
 
 /// `fairwave args...` from `cargo`'s build with this profile.
-pub(crate) fn fairwave(profile: &str, args: &[&str]) -> Command {
+pub fn fairwave(profile: &str, args: &[&str]) -> Command {
     command(&target().join(profile).join("fairwave").to_string_lossy(), args)
 }
 
 /// Returns the path of a tool from PyPI in its own Python environment below cargo's target
 /// directory.
-pub(crate) fn tool(name: &str) -> PathBuf {
+pub fn tool(name: &str) -> PathBuf {
     target().join("tools/bin").join(name)
 }
 
 /// Cargo's target directory, by the environment and cargo's configuration.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     let stated = metadata().ok().and_then(|value| Some(value["target_directory"].as_str()?.into()));
     stated.unwrap_or_else(|| root().join("target"))
 }
 
 /// Every crate of the workspace.
-pub(crate) fn members() -> Result<Vec<Member>, String> {
+pub fn members() -> Result<Vec<Member>, String> {
     let metadata = metadata()?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
     let name = |value: &Value| Some(value["name"].as_str()?.to_owned());

@@ -1,8 +1,8 @@
 //! The rule of the layers: dependencies between crates point downwards, as in ARCHITECTURE.md.
 
 use super::{Finding, Source, demand};
-use crate::workspace;
 use std::collections::{BTreeMap, BTreeSet};
+use xtask::workspace;
 
 /// The table of layers in ARCHITECTURE.md.
 #[derive(Debug, Default)]

@@ -13,10 +13,10 @@ mod size;
 mod studies;
 mod text;
 
-use crate::shell::root;
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use xtask::shell::root;
 
 /// A file of the workspace.
 struct Source {
@@ -80,7 +80,7 @@ impl fmt::Display for Finding {
 /// Every Rust file of the workspace and of the fuzz crate, sorted by path.
 fn sources() -> Vec<Source> {
     let mut paths = Vec::new();
-    for top in ["crates", "xtask", "fuzz"] {
+    for top in ["crates", "benches", "xtask", "fuzz"] {
         collect(&root().join(top), &mut paths);
     }
     paths.sort();

@@ -105,7 +105,7 @@ fn over(count: &Count) -> Vec<Finding> {
         ("what and who in 1,000 words", per_1000(count.vague), MAX_VAGUE_PER_1000),
         ("homely words in 1,000", per_1000(count.homely), MAX_HOMELY_PER_1000),
     ];
-    let tree = Source::new("crates, xtask, fuzz", "");
+    let tree = Source::new("crates, benches, xtask, fuzz", "");
     let mut findings: Vec<Finding> = measures
         .into_iter()
         .filter(|(_, value, max)| value > max)

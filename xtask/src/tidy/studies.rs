@@ -2,9 +2,9 @@
 //! its page.
 
 use super::{Finding, Source, demand, sources};
-use crate::pages::{COUNTED, counted, with_total};
-use crate::shell::root;
 use std::fs;
+use xtask::pages::{COUNTED, counted, with_total};
+use xtask::shell::root;
 
 /// Directory of the pages that full runs write.
 const PAGES: &str = "results/studies/";

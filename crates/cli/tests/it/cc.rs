@@ -6,11 +6,11 @@
 
 mod windows;
 
-use crate::common::{ends_with, output, scratch};
+use crate::common::{ends_with, output, scratch, skip};
 use fairwave_bpf::objects;
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write, stderr};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -26,19 +26,17 @@ const LOOKS: u32 = 100_000;
 ///
 /// If algorithms are already loaded: a test could not tell them from its own.
 fn turn() -> Option<File> {
-    let skip = |why: &str| {
-        let _ = writeln!(stderr(), "SKIPPED: a test of laws in the kernel, as {why}");
-        None
-    };
     if !rustix::process::geteuid().is_root() || !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return skip("it needs root and a kernel with BTF");
+        skip("it needs root and a kernel with BTF");
+        return None;
     }
     let lock = File::create(LOCK).expect("a lock");
     lock.lock().expect("it can be locked");
     // Kernels that refuse programs over socket storage, as one of 6.18 did, show no connection.
     let status = output(&std::env::temp_dir(), &["cc", "status"]);
     if String::from_utf8_lossy(&status.stderr).contains("fw_status: Operation not permitted") {
-        return skip("its kernel refuses iterators over socket storage");
+        skip("its kernel refuses iterators over socket storage");
+        return None;
     }
     let left = left_after_a_while();
     assert!(left.is_empty(), "laws are loaded: `fairwave cc unload --all`, then again: {left:?}");

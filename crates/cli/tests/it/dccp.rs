@@ -1,10 +1,9 @@
 //! `fairwave dccp` over protocol 33 of IP and inside UDP, in its own namespace.
 
-use crate::common::{ends_with, scratch};
+use crate::common::{ends_with, scratch, skip};
 use crate::schemas::complaints;
 use serde_json::Value;
 use std::fs;
-use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::Command;
 
@@ -19,7 +18,7 @@ fn inside(place: &Path, script: &str) -> Option<()> {
         shell.env("F", env!("CARGO_BIN_EXE_fairwave")).output()
     };
     if !run("true").is_ok_and(|output| output.status.success()) {
-        let _ = writeln!(stderr(), "SKIPPED: a test of raw sockets: no namespace to be root in");
+        skip("no namespace to be root in");
         return None;
     }
     let output = run(script).expect("unshare starts");

@@ -12,10 +12,9 @@ mod studies;
 mod terminal;
 mod tutorial;
 
-use crate::common::{fairwave, scratch};
+use crate::common::{fairwave, scratch, skip};
 use serde_json::Value;
 use std::fs;
-use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
@@ -42,12 +41,11 @@ delay = "2 ms"
 lateness_limit = "1 s"
 "#;
 
-/// Whether this machine can emulate. If not, prints the reason directly to the terminal, since the
-/// test harness hides the output of passing tests.
+/// Whether this machine can emulate. If not, the test is skipped.
 pub(crate) fn machine_can() -> bool {
     let support = fairwave_netns::support();
     if let Err(missing) = &support {
-        let _ = writeln!(stderr(), "SKIPPED: a test of emulation, as {missing}");
+        skip(missing);
     }
     support.is_ok()
 }

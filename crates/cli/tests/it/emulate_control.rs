@@ -1,6 +1,6 @@
 //! Emulations that are controlled while they run, and replayed afterwards.
 
-use crate::common::{ends_with, fairwave, scratch};
+use crate::common::{ends_with, fairwave, scratch, skip};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,11 +20,10 @@ s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)
 s.bind(('',4000))
 while True: s.recv(9999)\"";
 
-#[expect(clippy::print_stderr, reason = "a test that proves nothing has to say so")]
 fn skipped() -> bool {
     let why = fairwave_netns::support().err();
     if let Some(why) = &why {
-        eprintln!("SKIPPED, nothing was tested: {why}");
+        skip(why);
     }
     why.is_some()
 }
@@ -99,9 +98,10 @@ fn bytes(directory: &Path, run: &str, name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Emulates with packets of programs and with controls, recorded.
+/// Emulates with packets of programs and with controls, recorded. The run is stopped when all
+/// controls have been carried out, since a busy machine needs long to start each command.
 fn record(directory: &Path) {
-    let more = ["--for", "1.5 s", "--record", "--pcap", "--exec", RECEIVER, "--exec", SENDER];
+    let more = ["--for", "60 s", "--record", "--pcap", "--exec", RECEIVER, "--exec", SENDER];
     let child = begin(directory, &more);
     control(directory, &["link", "name=ap-server", "rate=2 Mbps", "loss=0.1"]);
     control(directory, &["move", "node=sta2", "to=[\"15 m\", \"0 m\"]"]);
@@ -109,7 +109,10 @@ fn record(directory: &Path) {
     let removed = control(directory, &["remove", "node=sta1"])["at_ns"].as_u64();
     let later = removed.expect("it says when") + 200_000_000;
     until(directory, |state| state["at_ns"].as_u64() >= Some(later));
-    control(directory, &["restore", "node=sta1"]);
+    let restored = control(directory, &["restore", "node=sta1"])["at_ns"].as_u64();
+    let later = restored.expect("it reports a time") + 500_000_000;
+    until(directory, |state| state["at_ns"].as_u64() >= Some(later));
+    assert_eq!(control(directory, &["stop"])["ok"], true);
     end(child, 0);
 }
 
@@ -250,7 +253,7 @@ fn another_user_may_not_control_a_run() {
     let place = scratch();
     let directory = place.path();
     if fs::metadata(directory).is_ok_and(|own| own.uid() != 0) {
-        let _ = std::io::stderr().write_all(b"SKIPPED: only root may become another user\n");
+        skip("only root may become another user");
         return;
     }
     fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("it is ours");
@@ -299,7 +302,7 @@ fn a_real_time_loop_has_usual_programs() {
     let directory = place.path();
     // The 41st field of the kernel's status is the scheduling policy: 0 is normal, 1 is SCHED_FIFO.
     let look = "sta2@0.1s=cut -d' ' -f41 /proc/self/stat";
-    let child = begin(directory, &["--for", "1.2 s", "--realtime", "--exec", look]);
+    let child = begin(directory, &["--for", "3 s", "--realtime", "--exec", look]);
     let process = child.id();
     until(directory, |state| state["at_ns"].as_u64() > Some(0));
     let main = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

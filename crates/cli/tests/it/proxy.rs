@@ -1,6 +1,6 @@
 //! `fairwave proxy`: on this host, and on a router between namespaces.
 
-use crate::common::{ends_with, fairwave, scratch};
+use crate::common::{ends_with, fairwave, scratch, skip};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write, stderr};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// Result of a task of `proxy.py`, in its own namespaces.
 fn found(task: &str) -> Option<Value> {
     if let Some(why) = crate::real::missing() {
-        let _ = writeln!(stderr(), "SKIPPED: a test of the proxy on a router: {why}");
+        skip(why);
         return None;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy.py");

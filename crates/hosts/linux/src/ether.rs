@@ -106,7 +106,7 @@ mod tests {
     /// Two sockets of a separate loopback interface: the second receives the first's frames.
     fn at_loopback(test: impl FnOnce(EtherSocket, EtherSocket) + Send) {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED, this test needs a network namespace: run as root");
+            eprintln!("SKIPPED: it needs a network namespace: run as root");
             return;
         }
         let inside = || {

@@ -177,7 +177,7 @@ fn a_full_disk_is_said_and_leaves_nothing_behind() {
         return;
     }
     let script = "mkdir out; mount -t tmpfs -o size=256k tmpfs out\n\
-        $EMULATE --force --record --pcap --for '1 s' \
+        $EMULATE --force --record --pcap --for '3 s' \
         --exec 'server=exec iperf3 -s -1' \
         --exec 'sta1@300 ms=iperf3 -u -b 10M -t 5 -c server'\n\
         code=$?; ls out; umount out";

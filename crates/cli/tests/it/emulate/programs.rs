@@ -1,10 +1,9 @@
 //! Programs that communicate over the cell, and the run's report on them.
 
 use super::{Ended, Site, list, machine_can, node};
-use crate::common::tshark;
+use crate::common::{skip, tshark};
 use serde_json::Value;
 use std::fs;
-use std::io::{Write, stderr};
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
@@ -166,28 +165,55 @@ fn goodput(summary: &Value, flow: &str) -> f64 {
     flow["goodput_bps"].as_f64().expect("a rate") / 1e6
 }
 
-#[test]
-fn simulated_flows_run_beside_real_packets_in_the_same_cell() {
-    if !machine_can() {
-        return;
-    }
+/// Three pings of `sta1`, alone and beside simulated flows of `sta2`.
+fn pings_beside_flows() -> [Ended; 2] {
     let ping = "sta1=busybox ping -4 -c 3 -i 0.2 server";
     let [alone, beside] = ["", FLOWS].map(|more| {
         let more = more.replace("sta1", "sta2");
         Site::new(&more).exec(ping).with(&["--for", "1 s"]).start()
     });
-    let (alone, beside) = (alone.end(), beside.end());
-    alone.went_well();
-    beside.went_well();
-    let summary = beside.summary();
-    assert_eq!(node(&summary, "sta2")["packets_in"], 0, "the flows are simulated");
-    assert_eq!(node(&summary, "sta1")["packets_out"], 3);
-    assert!(goodput(&summary, "up") > 10.0, "{}", goodput(&summary, "up"));
-    assert!((0.9..1.1).contains(&goodput(&summary, "calls")));
-    let station = |summary: &Value| summary["stations"][1].clone();
-    let share = |summary: &Value| station(summary)["airtime_share"].as_f64().expect("a share");
-    assert!(share(&summary) > 0.0 && share(&summary) < 0.01, "three small packets");
-    assert!(share(&alone.summary()) > 0.0);
+    [alone, beside].map(|started| {
+        let ended = started.end();
+        ended.went_well();
+        ended
+    })
+}
+
+/// Share of the airtime that the first station used.
+fn airtime_share(summary: &Value) -> f64 {
+    summary["stations"][1]["airtime_share"].as_f64().expect("a share")
+}
+
+#[test]
+fn simulated_flows_run_beside_real_packets_in_the_same_cell() {
+    if !machine_can() {
+        return;
+    }
+    let [alone, beside] = pings_beside_flows().map(|ended| ended.summary());
+    assert_eq!(node(&beside, "sta2")["packets_in"], 0, "the flows are simulated");
+    assert_eq!(node(&beside, "sta1")["packets_out"], 3);
+    assert!(goodput(&beside, "up") > 0.0 && goodput(&beside, "calls") > 0.0, "{beside}");
+    assert!(airtime_share(&beside) > 0.0 && airtime_share(&alone) > 0.0);
+}
+
+#[test]
+#[ignore = "real time: cargo xtask test --realtime"]
+fn realtime_simulated_flows_have_their_rates_beside_real_packets() {
+    if !machine_can() {
+        return;
+    }
+    let [_, beside] = pings_beside_flows().map(|ended| ended.summary());
+    assert!(goodput(&beside, "up") > 10.0, "{}", goodput(&beside, "up"));
+    assert!((0.9..1.1).contains(&goodput(&beside, "calls")));
+    assert!(airtime_share(&beside) < 0.01, "three small packets");
+}
+
+/// A run in which the kernel carries the flow `up`, captured at its sender.
+fn upload_of_the_kernel() -> Ended {
+    let args = ["--kernel-flows", "up", "--tap", "sta1", "--for", "1 s"];
+    let ended = Site::new(FLOWS).with(&args).run();
+    ended.went_well();
+    ended
 }
 
 #[test]
@@ -195,19 +221,33 @@ fn flows_of_the_scenario_are_carried_by_the_kernel_on_request() {
     if !machine_can() {
         return;
     }
-    let args = ["--kernel-flows", "up", "--tap", "sta1", "--for", "1 s"];
-    let ended = Site::new(FLOWS).with(&args).run();
-    ended.went_well();
+    let ended = upload_of_the_kernel();
+    let summary = ended.summary();
+    let (sent, taken) = (node(&summary, "sta1"), node(&summary, "server"));
+    assert!(sent["packets_in"].as_u64() > Some(1), "{sent}");
+    assert!(taken["packets_out"].as_u64() > Some(1), "{taken}");
+    assert_eq!(node(&summary, "sta2")["packets_in"], 0, "the other flow is simulated");
+    assert!(goodput(&summary, "up") > 0.0 && goodput(&summary, "calls") > 0.0, "{summary}");
+    let capture = ended.path("capture-sta1.pcapng");
+    assert!(!tshark(&["-Y", "tcp.len > 1000"], &capture).is_empty());
+    assert_eq!(tshark(&["-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
+}
+
+#[test]
+#[ignore = "real time: cargo xtask test --realtime"]
+fn realtime_flows_of_the_kernel_have_their_rates() {
+    if !machine_can() {
+        return;
+    }
+    let ended = upload_of_the_kernel();
     let summary = ended.summary();
     let (sent, taken) = (node(&summary, "sta1"), node(&summary, "server"));
     assert!(sent["packets_in"].as_u64() > Some(100), "{sent}");
     assert!(taken["packets_out"].as_u64() > Some(100), "{taken}");
-    assert_eq!(node(&summary, "sta2")["packets_in"], 0, "the other flow is simulated");
     assert!(goodput(&summary, "up") > 2.0, "{}", goodput(&summary, "up"));
     assert!((0.9..1.1).contains(&goodput(&summary, "calls")));
     let capture = ended.path("capture-sta1.pcapng");
     assert!(tshark(&["-Y", "tcp.len > 1000"], &capture).len() > 100);
-    assert_eq!(tshark(&["-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
 }
 
 /// The command, run by the user without privileges, for whom `/dev/net/tun` has this mode.
@@ -247,7 +287,7 @@ fn a_user_who_may_not_open_the_device_is_told_what_to_do() {
         return;
     }
     if !is_root() {
-        let _ = writeln!(stderr(), "SKIPPED: only root makes a device that nobody else may open");
+        skip("only root makes a device that no other user may open");
         return;
     }
     let site = Site::new("").exec("sta1=true");

@@ -2,6 +2,7 @@
 //! pseudo-terminal. And a real-time priority, which programs do not inherit.
 
 use super::{Ended, Site, machine_can};
+use crate::common::skip;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
@@ -80,7 +81,7 @@ fn programs_do_not_inherit_the_priority_of_the_emulator() {
         return;
     }
     if !may {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: chrt may not give a real-time priority");
+        skip("chrt may not give a real-time priority");
         return;
     }
     let site = Site::new("").exec("sta1=chrt -p $$");

@@ -1,10 +1,9 @@
 //! Scripts in their own namespaces, in which `tests/data/probe-net.sh` builds a network. Nothing of
 //! them remains after the script.
 
-use crate::common::scratch;
+use crate::common::{scratch, skip};
 use serde_json::Value;
 use std::fs;
-use std::io::{Write, stderr};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -34,7 +33,7 @@ fn machine_can() -> bool {
     let tried = Command::new("unshare").args(APART).args(["sh", "-c", shape]).output();
     let can = tried.as_ref().is_ok_and(|output| output.status.success());
     if !can {
-        let _ = writeln!(stderr(), "SKIPPED: a test of probes in namespaces: {tried:?}");
+        skip(format_args!("no namespaces with queues: {tried:?}"));
     }
     can
 }

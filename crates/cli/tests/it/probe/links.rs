@@ -5,16 +5,8 @@ use serde_json::Value;
 
 /// Packets that wait in a queue of 30 whose shaper has already dequeued the next one.
 const HELD: [f64; 2] = [29.0, 30.0];
-/// The result for them on a busy machine, since this suite runs beside builds. The accuracy on an
-/// idle machine is tested under `--realtime` and `--slow`.
-const NEARLY: std::ops::Range<f64> = 20.0..40.0;
-/// The result for a shaper's 20 Mbps. A bucket of two packets makes up for no delay of over a
-/// millisecond, so the link loses all time in which the machine is busy elsewhere.
-const CARRIED_MBPS: std::ops::Range<f64> = 8.0..22.0;
-/// Minimum excess of the slowest greetings beside a load over the median of the idle link, in
-/// milliseconds. Full queues are 17 and 24 ms. A sender that was delayed does not catch up, so the
-/// queues may run empty.
-const QUEUED_MS: f64 = 2.0;
+/// Rate of the shaper, which no carried rate exceeds by more than its bucket.
+const MAX_MBPS: f64 = 22.0;
 
 fn number(found: &Value, path: &str) -> f64 {
     let value = found.pointer(path).and_then(Value::as_f64);
@@ -47,43 +39,39 @@ fn realtime_figures_of_a_shaped_link_are_those_of_its_queues() {
     let [idle, up, down, both] = ["idle", "up", "down", "both"]
         .map(|load| number(&found, &format!("/latency_ms/{load}/p50")));
     assert!(up - idle > 12.0 && down - idle > 18.0 && both > up.max(down) + 8.0, "{found:#}");
+    let [low, high] = ["low", "high"].map(|end| number(&found, &format!("/buffer/packets/{end}")));
+    assert!(low <= HELD[1] && HELD[0] <= high, "{found:#}");
+    for way in ["up", "down"] {
+        assert!(number(&found, &format!("/one_way_ms/{way}/p50")) < up, "{found:#}");
+        assert!(number(&found, &format!("/loss/{way}")) < 0.2, "{found:#}");
+    }
+    assert!(number(&found, "/drift_ppm").abs() < 200.0, "{found:#}");
 }
 
+/// Checks that a probe over a link has its figures. A sender that waits for a processor lets the
+/// queue run empty, so no size of a figure is certain here, and a buffer may not be found at all.
 #[test]
 fn every_figure_is_there_over_a_shaped_link() {
     let Some(ended) = probe_shaped_link() else { return };
     let found = ended.found();
-    assert_eq!(found["kind"], "packets", "{found:#}");
-    let packets = |which: &str| number(&found, &format!("/buffer/packets/{which}"));
-    assert!(NEARLY.contains(&packets("value")), "{found:#}");
-    assert!(packets("low") <= HELD[1] && HELD[0] <= packets("high"), "{found:#}");
-    for end in ["low", "high"] {
-        assert!(number(&found, &format!("/buffer/bytes/{end}")) > 0.0);
-        assert!(number(&found, &format!("/buffer/ms/{end}")) > 0.0);
-    }
-    for carried in ["/drain_mbps", "/carried_mbps/up", "/carried_mbps/down"] {
-        assert!(CARRIED_MBPS.contains(&number(&found, carried)), "{carried}: {found:#}");
-    }
-    let latency = |load: &str| {
-        let [p50, p95] = ["p50", "p95"].map(|p| number(&found, &format!("/latency_ms/{load}/{p}")));
-        assert!(p50 <= p95, "{found:#}");
-        (p50, p95)
-    };
-    // A sender that waits for a processor lets its queue run empty. The upper tail shows the length
-    // of the queue at other times; a warning reports a sender that hardly fills the queue at all.
-    let is_told = |beside: &str| {
-        let warnings = found["warnings"].as_array().into_iter().flatten();
-        warnings.filter_map(Value::as_str).any(|line| line.starts_with(&format!("beside {beside}")))
-    };
-    let [(idle, _), (_, up), (_, down), (_, both)] = ["idle", "up", "down", "both"].map(latency);
-    for (beside, loaded) in [("an upload", up), ("a download", down), ("both", both)] {
-        assert!(loaded - idle > QUEUED_MS || is_told(beside), "beside {beside}: {found:#}");
+    if found["kind"] == "packets" {
+        for unit in ["packets", "bytes", "ms"] {
+            let [low, high] =
+                ["low", "high"].map(|end| number(&found, &format!("/buffer/{unit}/{end}")));
+            assert!(0.0 < low && low <= high, "{unit}: {found:#}");
+        }
+        assert!(number(&found, "/drain_mbps") < MAX_MBPS, "{found:#}");
     }
     for way in ["up", "down"] {
-        assert!(number(&found, &format!("/one_way_ms/{way}/p50")) < up, "{found:#}");
-        assert!((0.0..0.2).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
+        let carried = number(&found, &format!("/carried_mbps/{way}"));
+        assert!(carried > 0.0 && carried < MAX_MBPS, "{way}: {found:#}");
+        assert!(number(&found, &format!("/one_way_ms/{way}/p50")) > 0.0, "{found:#}");
+        assert!((0.0..1.0).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
     }
-    assert!(number(&found, "/drift_ppm").abs() < 200.0, "{found:#}");
+    for load in ["idle", "up", "down", "both"] {
+        let [p50, p95] = ["p50", "p95"].map(|p| number(&found, &format!("/latency_ms/{load}/{p}")));
+        assert!(0.0 < p50 && p50 <= p95, "{load}: {found:#}");
+    }
     assert_eq!(found["error"], Value::Null);
     assert!(ended.told().contains("0 found no room"), "{}", ended.told());
 }

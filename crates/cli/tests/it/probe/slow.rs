@@ -5,7 +5,7 @@ use super::field::apart;
 use serde_json::Value;
 
 /// Name, kind, packets and arguments of tc, one link a line.
-const LINKS: &str = include_str!("../../../../../xtask/src/probe_links/host.links");
+const LINKS: &str = include_str!("../../../../../benches/src/probe_links/host.links");
 
 #[test]
 #[ignore = "three minutes: cargo test -p fairwave-cli --test it -- probe::slow --ignored"]

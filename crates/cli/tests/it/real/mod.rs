@@ -3,6 +3,7 @@
 //! No test sleeps: each program reports on a pipe that it is ready. A final datagram ends the
 //! captures, since packets of a link are captured in their order.
 
+use crate::common::skip;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -77,11 +78,10 @@ pub(crate) fn missing() -> Option<String> {
 }
 
 /// Whether a test must be skipped; then the reason is printed.
-#[expect(clippy::print_stderr, reason = "a test that proves nothing has to say so")]
 pub(crate) fn skipped() -> bool {
     let why = missing();
     if let Some(why) = &why {
-        eprintln!("SKIPPED, nothing was tested: {why}");
+        skip(why);
     }
     why.is_some()
 }

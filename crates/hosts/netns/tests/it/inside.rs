@@ -189,7 +189,7 @@ fn receivers_have_processors_of_their_own() {
     }
     let steers = fs::exists("/proc/sys/net/core/rps_default_mask").unwrap();
     let Some(own) = OwnProcessor::reserve().filter(|_| steers) else {
-        let why = "SKIPPED, this test needs net.core.rps_default_mask and two processors";
+        let why = "SKIPPED: it needs net.core.rps_default_mask and two processors";
         let _ = writeln!(stderr().lock(), "{why}");
         return;
     };
@@ -300,7 +300,7 @@ fn a_connection_of_mptcp_has_a_subflow_from_each_address() {
         return;
     }
     if let Err(why) = fs::read_to_string("/proc/sys/net/mptcp/enabled") {
-        let _ = writeln!(stderr().lock(), "SKIPPED, this kernel has no MPTCP: {why}");
+        let _ = writeln!(stderr().lock(), "SKIPPED: this kernel has no MPTCP: {why}");
         return;
     }
     let mut plan = plan();

@@ -28,7 +28,7 @@ fn can() -> bool {
     let not_root = (!rustix::process::geteuid().is_root()).then(|| "run as root".to_owned());
     let Some(why) = missing.or(not_root) else { return true };
     // Past the harness, which keeps what a passing test prints to itself.
-    let _ = writeln!(stderr().lock(), "SKIPPED, this test needs namespaces: {why}");
+    let _ = writeln!(stderr().lock(), "SKIPPED: it needs namespaces: {why}");
     false
 }
 

@@ -203,7 +203,9 @@ fn a_sender_that_is_faster_than_the_loop_makes_a_run_invalid() {
     let mut on_turn = |turn: &Turn<'_>| {
         while common::try_send(&sta, &packet) {}
         while receive(&server).is_some() {}
-        if turn.now > end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        // A turn may wait for a processor longer than until `end`.
+        let is_over = turn.now > end && turn.ends[0].packets_in > 200;
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let report = drive(&world, ends, options, &mut on_turn);
     let reads = report.fidelity.reads;
@@ -341,7 +343,7 @@ fn a_late_run_is_invalid() {
     let report = drive(&world, Vec::new(), options, &mut |_| ControlFlow::Continue(()));
     let Verdict::Invalid(reason) = report.verdict() else { panic!("it is valid") };
     assert!(reason.contains("the limit is 0") && reason.contains("a bare timer"), "{reason}");
-    assert!(report.fidelity.reference.is_some_and(|host| host.count > 10));
+    assert!(report.fidelity.reference.is_some_and(|host| host.count > 0));
     assert!(report.fidelity.cpu_load > 0.0);
 }
 

@@ -19,7 +19,7 @@ fn accepted() -> u64 {
 fn a_transfer_over_mptcp_arrives_whole() {
     let enabled = fs::read_to_string("/proc/sys/net/mptcp/enabled");
     if !enabled.as_ref().is_ok_and(|text| text.trim() == "1") {
-        let why = format!("skipped: this kernel has no MPTCP: {enabled:?}\n");
+        let why = format!("SKIPPED: this kernel has no MPTCP: {enabled:?}\n");
         std::io::stderr().write_all(why.as_bytes()).expect("stderr is open");
         return;
     }
