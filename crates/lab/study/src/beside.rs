@@ -3,21 +3,20 @@
 //! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
 //! instead of simulated in its place.
 
+mod page;
+
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::evidence::NO_RUN;
-use crate::findings::{Exhibit, Findings, ResultTable};
+use crate::findings::{Findings, ResultTable};
 use crate::json::ClaimSummary;
 use crate::markdown::result_table;
 use crate::md::{table, text};
 use crate::measure::NO_RUNS;
-use crate::page::{exhibit, frame, measured, verdict};
-use crate::report::rows;
 use crate::results::Results;
 use crate::values::measurements;
 use fairwave_lab::results::write_file;
 use fairwave_units::several;
-use maud::{Markup, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -207,27 +206,8 @@ impl Beside {
         directory: &Path,
     ) -> Result<PathBuf, Error> {
         let path = directory.join("report.html");
-        write_file(&path, self.page(study, command)?.as_bytes())?;
+        write_file(&path, page::page(self, study, command)?.as_bytes())?;
         Ok(path)
-    }
-
-    fn page(&self, study: &dyn Study, command: &str) -> Result<String, Error> {
-        let exhibits = |of: &Judged| -> Result<Vec<Markup>, Error> {
-            let drawn: Vec<&Exhibit> = of.findings.exhibits.iter().collect();
-            drawn.into_iter().map(exhibit).collect()
-        };
-        let (simulated, real) = (exhibits(&self.simulator)?, exhibits(&self.kernel)?);
-        let sections = html! {
-            section {
-                p { "Command: " code { (command) } }
-                ul { @for line in self.provenance(study) { li { (line) } } }
-            }
-            section { h2 { "Claims" } (claims(self.claims())) }
-            section { h2 { "Results" } @for table in self.tables() { (rows(&table)) } }
-            section { h2 { "Figures: the simulator" } @for figure in simulated { (figure) } }
-            section { h2 { "Figures: the kernel" } @for figure in real { (figure) } }
-        };
-        Ok(frame(study, &sections).into_string())
     }
 }
 
@@ -282,42 +262,6 @@ fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
     let criterion = format!("- Criterion: {}\n", text(&simulator.criterion));
     let lines = [line("Simulator", simulator), line("Kernel", kernel), criterion].concat();
     format!("### {}\n\n{lines}\n", simulator.id)
-}
-
-fn claims<'a>(pairs: impl Iterator<Item = (&'a Claim, &'a Claim)>) -> Markup {
-    html! {
-        div.wide {
-            table.claims {
-                caption { "Each verdict is computed from measured values by its criterion." }
-                thead {
-                    tr {
-                        @for name in ["Claim", "Statement and criterion", "Simulator", "Kernel"] {
-                            th scope="col" { (name) }
-                        }
-                    }
-                }
-                tbody {
-                    @for (simulator, kernel) in pairs {
-                        tr {
-                            th scope="row" { (simulator.id) }
-                            td {
-                                p { (simulator.statement) }
-                                p.criterion { b { "Criterion: " } (simulator.criterion) }
-                            }
-                            @for claim in [simulator, kernel] {
-                                td {
-                                    (verdict(claim))
-                                    @if let Some(why) = claim.verdict.reason() { p { (why) } }
-                                    (measured(claim))
-                                    p.note { (claim.note) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

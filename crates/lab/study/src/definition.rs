@@ -30,6 +30,11 @@ pub trait Study: std::fmt::Debug + Sync {
     fn not_emulated(&self) -> &'static [&'static str];
     /// What of the paper's set-up is not modelled, or had to be assumed.
     fn limits(&self) -> &'static [&'static str];
+    /// Claims that no figure shows, by identifier, each with a sentence that names the place of its
+    /// numbers.
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Judges the claims and draws the figures, from results and run directories alone.
     ///
     /// # Errors

@@ -8,6 +8,9 @@ use fairwave_lab::plot::Figure;
 pub struct Exhibit {
     /// Name of its files.
     pub id: String,
+    /// Identifiers of the claims that it shows, such as `ACK-1`. The page of the study puts it
+    /// beside them; a figure without claims stands behind all of them.
+    pub claims: &'static [&'static str],
     /// What the paper shows there, in words.
     pub paper: String,
     /// What ours shows: also the alternative text.

@@ -32,6 +32,7 @@ pub use evidence::{Bound, Condition, Evidence, Gap, Interval, Quantity, Reading,
 pub use experiment::Experiment;
 pub use findings::{Cost, Exhibit, Findings, ResultTable};
 pub use json::{ClaimSummary, StudySummary, to_json};
+pub use plain::{KeyFigure, Standing};
 pub use reproduction::Reproduction;
 pub use results::{Effort, Results};
 pub use simulate::{Planned, read_back, simulate, simulate_plans};

@@ -53,6 +53,7 @@ fn repetition(results: &Results, (number, queue, of, paper): Shown) -> Option<Ex
     let terminals = measure::terminals(first);
     Some(Exhibit {
         id: format!("fig{number}"),
+        claims: if queue == LARGE { &["BUF-2"] } else { &["BUF-3"] },
         paper: format!("Fig. {number}: {paper}."),
         ours: format!(
             "Goodput of each of {terminals} terminals ({}) in each repetition. Unfair: {}; split: \

@@ -8,7 +8,7 @@ use super::joint::JointSet;
 use super::panels;
 use super::summary::{ClaimMap, MapSummary};
 use crate::definition::Study;
-use crate::page::frame;
+use crate::page::{frame, wide};
 use fairwave_lab::page::responsive;
 use fairwave_units::several;
 use maud::{Markup, PreEscaped, html};
@@ -184,27 +184,11 @@ pub(crate) fn left_out(claim: &ClaimMap, anchor: &str) -> usize {
     claim.points.iter().filter(|point| point.contradicts.as_deref() == Some(anchor)).count()
 }
 
-/// What the paper leaves open, and what it states.
-pub(crate) fn axes(declared: &Declared, quick: bool) -> Markup {
+/// What the paper leaves open, what it states, and what the criteria stand for, as sections.
+fn axes(declared: &Declared, quick: bool) -> Markup {
     html! {
         @if !declared.axis.is_empty() {
-            section {
-                h2 { "What the paper leaves open" }
-                div.wide { table {
-                    thead { tr {
-                        th { "Axis" } th { "Value" } th { "Who had it" } th { "What is set" }
-                    } }
-                    tbody { @for axis in &declared.axis { @for value in axis.values(quick) { tr {
-                        td { (axis.key.get_ref()) ": " (axis.name) }
-                        td { (value.label) }
-                        td { (value.why) }
-                        td { @for set in &value.set { code { (set.get_ref()) } " " } }
-                    } } } }
-                } }
-                @for anchor in &declared.anchor {
-                    p { strong { (anchor.id) } ": " (anchor.statement) }
-                }
-            }
+            section { h2 { "What the paper leaves open" } (open(declared, quick)) }
         }
         @if !declared.criterion.is_empty() {
             section {
@@ -215,6 +199,31 @@ pub(crate) fn axes(declared: &Declared, quick: bool) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Each value of each axis with its source, and the anchors.
+pub(crate) fn open(declared: &Declared, quick: bool) -> Markup {
+    let values = html! {
+        table {
+            thead { tr {
+                @for name in ["Axis", "Value", "Who had it", "What is set"] {
+                    th scope="col" { (name) }
+                }
+            } }
+            tbody { @for axis in &declared.axis { @for value in axis.values(quick) { tr {
+                td { (axis.key.get_ref()) ": " (axis.name) }
+                td { (value.label) }
+                td { (value.why) }
+                td { @for set in &value.set { code { (set.get_ref()) } " " } }
+            } } } }
+        }
+    };
+    html! {
+        (wide("What the paper leaves open", &values))
+        @for anchor in &declared.anchor {
+            p { strong { (anchor.id) } ": " (anchor.statement) }
         }
     }
 }
