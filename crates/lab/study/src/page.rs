@@ -16,7 +16,8 @@ const LAYOUT: &str = "
 @media (prefers-color-scheme: dark) {
   :root { --link: #8ab8ff; --part: #f2d27a; --part-ground: #463608; } }
 body { max-width: 84rem; } p, main > section > ul, main > section > dl { max-width: 50rem; }
-a { color: var(--link); } h2 { font-size: 1.4rem; } h3 { font-size: 1.1rem; margin: 1.2rem 0 .4rem; }
+a { color: var(--link); } h2 { font-size: 1.4rem; }
+h3 { font-size: 1.1rem; margin: 1.2rem 0 .4rem; }
 h4 { font-size: .95rem; margin: 1rem 0 .2rem; }
 .words h3 { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .6rem; margin: 0; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
@@ -135,7 +136,7 @@ impl Drawings {
     /// A figure with its captions.
     ///
     /// # Errors
-    /// When it cannot be drawn.
+    /// A figure that cannot be drawn.
     pub(crate) fn show(&mut self, exhibit: &Exhibit) -> Result<Markup, Error> {
         let alternative = format!("{}. {}", exhibit.figure.title, exhibit.ours);
         let name = format!("{}{}", self.prefix, exhibit.id);
