@@ -1,7 +1,7 @@
 //! A study on two hosts: its scenarios in the simulator, and in real time with a kernel's sockets.
 //!
-//! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
-//! instead of simulated in its place.
+//! Both are judged by the same criteria, claim by claim. Runs that the kernel could not carry are
+//! named, and not simulated in its place.
 
 mod page;
 
@@ -27,18 +27,18 @@ use std::path::{Path, PathBuf};
 pub struct LeftOut {
     /// The experiment.
     pub experiment: String,
-    /// How many of its runs.
+    /// Number of its runs.
     pub runs: usize,
-    /// Why, in a sentence.
+    /// Reason, as a sentence without a full stop.
     pub why: String,
 }
 
-/// The runs of a study on one host, and what they show.
+/// The runs of a study on one host, and its findings.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The runs.
     pub results: Results,
-    /// What they show.
+    /// Claims, figures and tables of these runs.
     pub findings: Findings,
 }
 
@@ -51,7 +51,7 @@ pub struct Beside {
     pub kernel: Judged,
     /// The kernel's release, such as `6.18.5`.
     pub release: String,
-    /// What the kernel did not carry.
+    /// Runs that the kernel did not carry.
     pub left_out: Vec<LeftOut>,
     /// Runs that were late, and were run once more for that.
     pub repeated: usize,
@@ -59,7 +59,7 @@ pub struct Beside {
     pub wall_s: Option<f64>,
 }
 
-/// What `fairwave reproduce --host emulate --json` prints.
+/// Output of `fairwave reproduce --host emulate --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ReproduceBesideOutput")]
 pub struct BesideSummary {
@@ -73,7 +73,7 @@ pub struct BesideSummary {
     pub claims: Vec<ClaimBeside>,
     /// Runs that the kernel did not carry.
     pub left_out: Vec<LeftOut>,
-    /// What of the study does not run in real time at all, and why.
+    /// Parts of the study that do not run in real time at all, and the reasons.
     pub not_emulated: &'static [&'static str],
     /// Runs on the kernel's sockets that are judged.
     pub runs: usize,
@@ -117,7 +117,7 @@ impl Beside {
         self.simulator.findings.claims.iter().zip(&self.kernel.findings.claims)
     }
 
-    /// What is printed as JSON.
+    /// Returns the value that is printed as JSON.
     pub fn to_json(&self, study: &dyn Study) -> Value {
         let of = |(simulator, kernel): (&Claim, &Claim)| ClaimBeside {
             id: simulator.id,
@@ -139,7 +139,7 @@ impl Beside {
         })
     }
 
-    /// What was run, in sentences, and what was not.
+    /// Returns the runs of both hosts, and those that were left out, in sentences.
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
         let mut said = vec![format!(
@@ -169,8 +169,8 @@ impl Beside {
         said
     }
 
-    /// The page in Markdown. `command` is what anybody types to get such results; times are of the
-    /// machine, so that two such pages differ as two measurements do.
+    /// Returns the page in Markdown. `command` is the command line that gives such results. Times
+    /// are of the machine, so that two such pages differ as two measurements do.
     pub fn markdown(&self, study: &dyn Study, command: &str) -> String {
         let header = ["Claim", "Simulator", "Kernel", "Statement"].map(str::to_owned);
         let verdicts = self.claims().map(|(simulator, kernel)| {
@@ -198,7 +198,7 @@ impl Beside {
     /// Writes `report.html` into `directory`: claims and figures of both hosts side by side.
     ///
     /// # Errors
-    /// When a figure cannot be drawn or the file not written.
+    /// A figure that cannot be drawn, or a file that cannot be written.
     pub fn write(
         &self,
         study: &dyn Study,
@@ -211,8 +211,8 @@ impl Beside {
     }
 }
 
-/// Two tables of the same results, row by row; what is left over stands at the end. Tables that are
-/// alike tell of neither host, such as that of weights, and stand once.
+/// Joins two tables of the same results row by row; rows of the longer one stand at the end. Equal
+/// tables depend on neither host, such as that of weights, and stand once.
 fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
     if simulator == kernel {
         return simulator.clone();
@@ -231,7 +231,7 @@ fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
     }
 }
 
-/// Whether a row tells of runs in most of its cells.
+/// Whether more than half of a row's cells have values of runs.
 fn was_run(row: &[String]) -> bool {
     2 * row.iter().filter(|cell| *cell == NO_RUNS).count() < row.len()
 }
@@ -247,7 +247,7 @@ fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
     lacks(simulator) && lacks(kernel)
 }
 
-/// What decided a claim on each host.
+/// Verdict, reason and measurements of a claim on each host.
 fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
     let line = |host: &str, claim: &Claim| {
         let reason = claim.verdict.reason().map(|why| format!(" ({})", text(why)));

@@ -3,12 +3,12 @@
 use crate::evidence::{Condition, Tested};
 use serde_json::{Map, Value, json};
 
-/// What came of a claim.
+/// Verdict on a claim.
 ///
-/// A claim asks for all of its conditions, so three cases are to be told apart:
+/// A claim asks for all of its conditions, which gives three cases:
 ///
-/// - It *does not hold* if one condition was measured and is not met. What could not be measured
-///   cannot change that.
+/// - It *does not hold* if one condition was measured and is not met. A missing value cannot
+///   change that.
 /// - It *holds* if every condition was measured and is met.
 /// - Otherwise it is *undecided*: nothing that was measured contradicts it, but at least one
 ///   condition has no value, because a run is missing, or because one seed has no confidence
@@ -87,14 +87,14 @@ fn unmet(condition: &Condition) -> String {
     format!("{} is {value}, not {}", condition.name(), condition.bound().text())
 }
 
-/// What a claim says, and what the names in its criterion mean.
+/// A claim as it is stated, and the meaning of the names in its criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct Criterion<'a> {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
-    /// What the names of the measured quantities mean.
+    /// Meaning of the names of the measured quantities.
     pub meaning: &'a str,
 }
 
@@ -103,7 +103,7 @@ pub struct Criterion<'a> {
 pub struct Claim {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
     /// Whether the question is ours, and not a claim of the paper.
     pub is_ours: bool,
@@ -111,7 +111,7 @@ pub struct Claim {
     pub criterion: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// What it was judged by.
+    /// Conditions that it was judged by.
     pub conditions: Vec<Condition>,
     /// Measurements.
     pub measured: Map<String, Value>,
@@ -120,7 +120,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Judges a claim of the paper by what was measured.
+    /// Judges a claim of the paper by measurements.
     pub fn judge(criterion: Criterion<'_>, tested: Tested, note: String) -> Self {
         let Criterion { id, statement, meaning } = criterion;
         let Tested { measured, conditions } = tested;
@@ -137,8 +137,8 @@ impl Claim {
         }
     }
 
-    /// Judges a claim by `tested`. What came out under other circumstances, which have a name, is
-    /// written beside it and has no part in the verdict. `circumstances` says in words which are
+    /// Judges a claim by `tested`. Results under other circumstances, which have a name, are
+    /// written beside it and do not affect the verdict. `circumstances` explains in words which are
     /// which.
     pub fn judge_beside(
         criterion: Criterion<'_>,

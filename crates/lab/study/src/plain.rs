@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Ends of a 95 % confidence interval, by the end of a quantity's name.
 const ENDS: [(&str, &str); 2] = [("_low", "lower end of "), ("_high", "upper end of ")];
-/// Figures that a verdict shows: those that decide it, not all that was measured.
+/// Maximum number of figures of a verdict. They are the ones that decide it.
 const MAX_FIGURES: usize = 2;
 
 /// Outcome of a claim over all set-ups that were tried, for a colour.
@@ -88,8 +88,8 @@ impl ClaimVerdict {
         }
     }
 
-    /// Returns the figures that decide the claim in the study's own set-up, at most two: those
-    /// that fail it if any does. Empty where nothing was measured.
+    /// Returns the figures that decide the claim in the study's own set-up, at most two. If some of
+    /// them fail it, only these. Empty if nothing was measured.
     pub fn figures(&self) -> Vec<KeyFigure> {
         let failed = self.conditions.iter().filter(|c| c.is_met() == Some(false));
         let failed: Vec<&Condition> = failed.collect();
@@ -113,7 +113,7 @@ impl ClaimVerdict {
     }
 }
 
-/// The figure of a condition; `None` for what was not measured.
+/// The figure of a condition; `None` if it was not measured.
 fn figure(condition: &Condition) -> Option<KeyFigure> {
     let value = condition.value().ok()?;
     let (name, unit) = named(condition.name());

@@ -17,12 +17,12 @@ use maud::{Markup, html};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands around the findings.
+/// Command and cost of a study, which its page names.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The command that made the report, as it would be typed.
     pub command: &'a str,
-    /// What it took; left out of the page where the bytes must not differ between two runs.
+    /// Its cost; left out of the page where the bytes must not differ between two runs.
     pub cost: Option<Cost>,
 }
 
@@ -30,7 +30,7 @@ pub struct Context<'a> {
 /// SVG; returns the page's path.
 ///
 /// # Errors
-/// When a figure cannot be drawn or a file not written.
+/// A figure that cannot be drawn, or a file that cannot be written.
 pub fn write(
     context: &Context<'_>,
     reproduction: &Reproduction<'_>,
@@ -59,7 +59,7 @@ pub fn write(
 /// The page as text.
 ///
 /// # Errors
-/// When a figure cannot be drawn.
+/// A figure that cannot be drawn.
 pub fn page(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Result<String, Error> {
     let Reproduction { study, results, findings, .. } = reproduction;
     let verdicts = reproduction.verdicts();

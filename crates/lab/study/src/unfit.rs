@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// As many runs are named in a message.
+/// Maximum number of runs that a message names.
 const NAMED: usize = 8;
 
 /// Runs of a study's plan that a directory does not hold.

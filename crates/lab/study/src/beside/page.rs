@@ -16,7 +16,7 @@ const HOSTS: [&str; 2] = ["Simulator", "Kernel"];
 /// The page as text.
 ///
 /// # Errors
-/// When a figure cannot be drawn.
+/// A figure that cannot be drawn.
 pub(super) fn page(beside: &Beside, study: &dyn Study, command: &str) -> Result<String, Error> {
     let mut drawings = [Drawings::of("simulator-"), Drawings::of("kernel-")];
     let hosts = [&beside.simulator, &beside.kernel];

@@ -19,7 +19,7 @@ use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What is to be mapped, and how.
+/// Inputs of a map.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The study.
@@ -30,32 +30,33 @@ pub struct Ask<'a> {
     pub claims: &'a [String],
     /// Whether values that are marked `full` are left out, and runs are short.
     pub quick: bool,
-    /// Whether this confirms what was found, with seeds that no exploring run had.
+    /// Whether this run confirms an earlier one, with seeds that no exploring run had.
     pub confirms: bool,
     /// Whether the runs write everything, and captures of the radio: for a single set-up.
     pub with_traces: bool,
     /// Worker threads.
     pub workers: usize,
-    /// Where run directories go.
+    /// Parent of the run directories.
     pub root: &'a Path,
     /// Whether complete runs that are there are read.
     pub before: Before,
     /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
     pub only_kept: bool,
-    /// Where results are kept: what it has is not run, and runs without series leave no directory.
+    /// Store of results. A run that it has is not made again, and runs without series leave no
+    /// directory.
     pub store: Option<&'a Store>,
     /// Claims without a grid that hold in the study's own set-up, for the joint sets.
     pub alone: &'a [Alone],
-    /// What hears of the progress.
+    /// Receiver of the progress, which can also stop the map.
     pub watch: Watch<'a>,
 }
 
 /// A claim in one set-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// What came of it.
+    /// Outcome of the claim.
     pub outcome: Outcome,
-    /// What came of the conditions on direction alone.
+    /// Outcome of the conditions on direction alone.
     pub direction: Outcome,
     /// Number of seeds that it took.
     pub seeds: u64,
@@ -72,7 +73,7 @@ pub struct Mapped {
     pub id: String,
     /// Its grid: the axes that change its runs, and those of its anchors.
     pub grid: Grid,
-    /// What came of it, in the order of [`Grid::set_ups`].
+    /// Its visits, in the order of [`Grid::set_ups`].
     pub visits: Vec<Visit>,
     /// The whole claim over the grid.
     pub judged: Judged,
@@ -94,14 +95,14 @@ impl Mapped {
     }
 }
 
-/// What a map came to.
+/// Results of a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explored {
     /// Its claims.
     pub claims: Vec<Mapped>,
     /// The largest sets of them that one set-up satisfies.
     pub joint: Vec<JointSet>,
-    /// What all runs come to together.
+    /// Number of runs, seeds and frames, and simulated time, over all runs.
     pub effort: Effort,
 }
 
@@ -111,7 +112,7 @@ type Place<'a> = Vec<(usize, &'a ValueFile)>;
 /// Judges every claim that is asked for in every set-up of its grid.
 ///
 /// # Errors
-/// When a scenario or a setting is wrong, a run fails, or the watch ends the map.
+/// A scenario or a setting that is wrong, a run that fails, or a stop by the watch.
 pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
     let mut explorer = Explorer {
         ask,
@@ -144,8 +145,8 @@ impl Ask<'_> {
         if self.confirms && !self.quick { seeds.full } else { seeds.quick }
     }
 
-    /// Maximum number of seeds of a set-up. The quick form does not go on: its verdicts may stay
-    /// open. What a run explores, another one confirms, which has the last word.
+    /// Maximum number of seeds of a set-up. The quick form adds none, so that its verdicts may stay
+    /// open. An exploring run leaves the last word to the confirming one.
     fn most(&self) -> u64 {
         let seeds = self.declared.seeds;
         match (self.quick, self.confirms) {
@@ -155,7 +156,7 @@ impl Ask<'_> {
         }
     }
 
-    /// The progress before the first run: as many as there are without further seeds.
+    /// The progress before the first run: the number of runs without further seeds.
     fn expected(&self) -> Progress {
         let mut parts = BTreeSet::new();
         for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
@@ -188,7 +189,7 @@ impl Ask<'_> {
         place.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect()
     }
 
-    /// The runs of a claim or anchor in one set-up, by what they are of.
+    /// The runs of a claim or anchor in one set-up, by experiment and settings.
     fn parts(&self, id: &str, runs: &[RunFile], place: &Place<'_>) -> Vec<Part> {
         let own = self.own(id, place);
         let all = self.study.experiments();
@@ -223,7 +224,7 @@ impl Ask<'_> {
         Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
     }
 
-    /// What is set in a run: what every run sets, what this one sets, and then the axes.
+    /// Settings of a run: those of every run, its own, and then those of the axes.
     fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
         let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
         let full = if self.quick { &[] } else { run.full.as_slice() };
@@ -251,7 +252,7 @@ struct Explorer<'a> {
     parts: BTreeMap<Part, Vec<Run>>,
     /// Claims over runs that were judged already.
     evaluations: Evaluations,
-    /// What a study measured over the runs of an anchor, by those runs.
+    /// Quantities that a study measured over the runs of an anchor, by those runs.
     quantities: BTreeMap<Asked, Vec<(&'static str, Option<f64>)>>,
     progress: Progress,
 }
@@ -305,8 +306,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// The anchor that a set-up contradicts, if there is one. What could not be measured
-    /// contradicts nothing.
+    /// The anchor that a set-up contradicts, if there is one. A missing measurement contradicts
+    /// nothing.
     fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
         let ask = self.ask;
         for anchor in ask.declared.anchors_of(&claim.id) {
@@ -341,7 +342,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// The verdict by those that are not about magnitude.
+    /// The verdict by the conditions that are not about magnitude.
     fn direction(&self, judged: &Claim, claim: &ClaimFile) -> Verdict {
         let is_magnitude = |c: &&Condition| claim.magnitude.iter().any(|name| name == c.name());
         let conditions = judged.conditions.iter().filter(|c| !is_magnitude(c)).cloned();
@@ -392,7 +393,7 @@ impl Explorer<'_> {
         Ok(Given { asked, results })
     }
 
-    /// The runs of an experiment with some settings: those that are not there yet are made.
+    /// The runs of an experiment with some settings. Missing runs are made.
     fn part(
         &mut self,
         experiment: &'static Experiment,
@@ -482,7 +483,7 @@ impl Explorer<'_> {
     }
 }
 
-/// What a verdict came to; a claim that the study does not judge is undecided.
+/// The outcome of a verdict; a claim that the study does not judge is undecided.
 fn outcome(verdict: Option<&Verdict>) -> Outcome {
     match verdict.and_then(Verdict::holds) {
         Some(true) => Outcome::Holds,

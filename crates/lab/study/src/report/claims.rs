@@ -53,7 +53,7 @@ pub(super) fn verdicts(all: &[ClaimVerdict], joint: &[JointSet]) -> Markup {
 /// A section for each claim.
 ///
 /// # Errors
-/// When a figure cannot be drawn.
+/// A figure that cannot be drawn.
 pub(super) fn sections(
     reproduction: &Reproduction<'_>,
     verdicts: &[ClaimVerdict],
