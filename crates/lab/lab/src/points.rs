@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What is kept of a run where many are compared.
+/// Part of a run that is kept where many are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// Sweep axes and their values.
@@ -33,7 +33,7 @@ impl Digest {
     /// then by seed. Sweeps beside each other are in the order of their paths.
     ///
     /// # Errors
-    /// When a directory or a file of a run cannot be read.
+    /// A directory or a file of a run that cannot be read.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
         Ok(Self::read_numbered(directory)?.into_iter().map(|(_, digest)| digest).collect())
     }
@@ -127,12 +127,12 @@ impl Point {
         }
     }
 
-    /// What a figure came to.
+    /// The estimate of a figure.
     pub fn metric(&self, name: &str) -> Option<&Estimate> {
         self.metrics.iter().find(|(known, _)| known == name).map(|(_, estimate)| estimate)
     }
 
-    /// Where it is in its sweep, in a few words.
+    /// Its point of the sweep, in a few words.
     pub fn label(&self) -> String {
         let axes = self.axes.iter().map(|(key, value)| format!("{key} = {value}"));
         axes.collect::<Vec<_>>().join(", ")

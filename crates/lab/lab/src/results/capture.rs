@@ -1,4 +1,4 @@
-//! Frames on the air as a capture file: what a monitor that hears everything would have seen.
+//! Frames on the air as a capture file, as a monitor would record it that receives everything.
 
 mod radio;
 
@@ -78,7 +78,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Writes what still waits and completes the file.
+    /// Writes the frames that still wait, and completes the file.
     pub(super) fn finish(self, contents: &PacketContents) -> Result<(), Error> {
         let Self { pending, mut out, waiting } = self;
         for (start, frame) in waiting.frames {
@@ -112,7 +112,7 @@ impl Waiting {
     }
 }
 
-/// What the frames of a radio have in common.
+/// Properties that all frames of a radio share.
 struct Radio {
     cell: Cell,
     /// Its access point; its own number for an access point.

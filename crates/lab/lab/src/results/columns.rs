@@ -1,4 +1,4 @@
-//! The columns of every table: what is written, and what the documentation says of it.
+//! The columns of every table: their cells, and their descriptions for the documentation.
 
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{
@@ -19,7 +19,7 @@ pub struct FlowRow {
     pub sample: FlowSample,
     /// Time at which the sample before was taken; the start of the run for the first.
     pub since: Instant,
-    /// What had been delivered then.
+    /// Bytes that had been delivered then.
     pub delivered_before: u64,
 }
 
@@ -89,7 +89,7 @@ pub struct DropRow {
     pub queue: Arc<str>,
     /// The flow's name, where the packet belongs to one.
     pub flow: Option<Arc<str>>,
-    /// What was dropped.
+    /// The dropped packet.
     pub sample: DropSample,
 }
 
@@ -124,22 +124,22 @@ pub fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 
-/// What a control by rates has; null where there is none.
+/// A cell of a rate-based congestion control; null for others.
 fn of_rate(row: &FlowRow, cell: fn(&RateSample) -> Cell) -> Cell {
     row.sample.rate.as_ref().map_or(Cell::Null, cell)
 }
 
-/// What a flow's proxy has; null where there is none.
+/// A cell of a flow's proxy; null for flows without one.
 fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
     row.sample.proxy.as_ref().map_or(Cell::Null, cell)
 }
 
-/// What the simulator counts of a flow; null where a kernel carries it.
+/// A count that only the simulator has; null where a kernel carries the flow.
 fn of_simulated(row: &FlowRow, count: u64) -> Cell {
     if row.sample.is_of_kernel { Cell::Null } else { Cell::unsigned(count) }
 }
 
-/// What a flow's viewer has; null where there is none.
+/// A cell of a flow's viewer; null for flows without one.
 fn of_video(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
     row.sample.video.as_ref().map_or(Cell::Null, cell)
 }

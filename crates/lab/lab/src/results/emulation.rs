@@ -1,21 +1,22 @@
-//! What an emulated run says beside what a simulated one does.
+//! Results of an emulated run that a simulated one does not have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How well an emulation kept real time, and what became of its programs.
+/// Lateness of an emulation against real time, and the ends of its programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationSummary {
     /// Whether the figures can be believed: it kept real time, and lost nothing itself.
     pub valid: bool,
-    /// Why not, in a sentence.
+    /// Reason for which it is not valid, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_reason: Option<String>,
     /// Of events of the world: from when they were due until they were handled.
     pub lateness: LatenessSummary,
     /// Of packets: from their arrival in the world until their writing to the node's device.
     pub packet_lateness: LatenessSummary,
-    /// Of a bare timer loop on the same machine meanwhile: what the host itself was late.
+    /// Lateness of a bare timer loop on the same machine meanwhile, which is that of the host
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_lateness: Option<LatenessSummary>,
     /// The part of the time that the emulator's loop was on a processor, 0 to 1.
@@ -27,7 +28,7 @@ pub struct EmulationSummary {
     pub programs: Vec<ProgramSummary>,
 }
 
-/// What many latenesses came to. Quantiles are off by at most a sixty-fourth of their value.
+/// Distribution of lateness. Quantiles are off by at most a sixty-fourth of their value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatenessSummary {
     /// How many.
@@ -42,7 +43,7 @@ pub struct LatenessSummary {
     pub most_ns: u64,
 }
 
-/// What passed the device of a real node.
+/// Packets that passed the device of a real node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Its name.
@@ -66,14 +67,14 @@ pub struct NodeSummary {
     pub for_many: u64,
 }
 
-/// What became of a program.
+/// A program and its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
     /// The node's name.
     pub node: String,
-    /// What the shell was given.
+    /// Command line that the shell was given.
     pub command: String,
-    /// File in the run directory with what it wrote, if there is one.
+    /// File in the run directory with its output, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// Its exit status; none where it was ended by a signal.

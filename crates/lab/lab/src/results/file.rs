@@ -14,7 +14,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Opens the temporary file for what shall become `path`.
+    /// Opens the temporary file that shall become `path`.
     pub(super) fn create(path: PathBuf) -> Result<(Self, BufWriter<File>), Error> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(UNFINISHED);
@@ -45,7 +45,7 @@ impl Drop for Pending {
     }
 }
 
-/// What temporary names end in.
+/// Ending of temporary names.
 const UNFINISHED: &str = ".partial";
 /// Kinds of files that are written under temporary names.
 const KINDS: [&str; 8] = ["parquet", "pcapng", "json", "toml", "html", "svg", "png", "csv"];

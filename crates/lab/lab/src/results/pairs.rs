@@ -1,4 +1,4 @@
-//! What each radio sent to each receiver: airtime, rates and sizes of A-MPDUs.
+//! Transmissions of each radio to each receiver: airtime, rates and sizes of A-MPDUs.
 
 use super::columns::{integer, nanos, or_null, text, time};
 use super::table::{Cell, Column, Table};
@@ -21,11 +21,11 @@ pub struct PairRow {
     pub transmitter: Arc<str>,
     /// The receiver's; `None` is everybody.
     pub receiver: Option<Arc<str>>,
-    /// What was sent from then on; of the last PPDU that of the whole run.
+    /// Counts from then on; the last PPDU is that of the whole run.
     pub sample: PairSample,
 }
 
-/// What had been sent when the pairs were sampled last.
+/// Counts at the previous sample of the pairs.
 #[derive(Debug, Default)]
 pub(super) struct PairsBefore {
     sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
@@ -52,7 +52,7 @@ impl PairsBefore {
     }
 }
 
-/// What was sent between two samples.
+/// Counts between two samples.
 fn since_then(from: &PairSample, to: &PairSample) -> PairSample {
     PairSample {
         ppdus: to.ppdus - from.ppdus,
@@ -93,7 +93,7 @@ fn share_ppm(row: &PairRow) -> Cell {
     Cell::unsigned((u128::from(airtime.as_nanos()) * 1_000_000 / u128::from(span)) as u64)
 }
 
-/// How a pair is called: `ap>sta1`, and `ap>*` for what is sent to everybody.
+/// Name of a pair: `ap>sta1`, and `ap>*` for broadcasts.
 fn pair_name(transmitter: &str, receiver: Option<&str>) -> String {
     format!("{transmitter}>{}", receiver.unwrap_or("*"))
 }
@@ -106,7 +106,7 @@ const fn or_nothing(
     or_null(&integer(name, doc, cell))
 }
 
-/// What each radio sent to each receiver, every sample interval.
+/// Transmissions of each radio to each receiver, every sample interval.
 pub const PAIRS: Table<PairRow> = Table {
     file: "pairs.parquet",
     doc: "One row for each transmitter, receiver and sample interval, from the first frame \
@@ -173,11 +173,11 @@ pub const PAIRS: Table<PairRow> = Table {
     ],
 };
 
-/// What a radio sent to one receiver in the measured span. Means are over data PPDUs,
+/// Transmissions of a radio to one receiver in the measured span. Means are over data PPDUs,
 /// retransmissions included; null without any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSummary {
-    /// Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.
+    /// Both names: `ap>sta1`, and `ap>*` for broadcasts.
     pub name: String,
     /// The transmitter's name.
     pub transmitter: String,
@@ -189,7 +189,7 @@ pub struct PairSummary {
     pub failures: u64,
     /// MPDUs in them.
     pub mpdus: u64,
-    /// Of the MPDUs those that were on the air before.
+    /// MPDUs among them that had been on the air before.
     pub retries: u64,
     /// Time spent transmitting to the receiver, control frames included, over the measured span.
     /// Those of a transmitter add up to its station's.

@@ -1,4 +1,4 @@
-//! How long a flow's window stayed at its floor: starvation as a time series shows it.
+//! Time that a flow's window stayed at its floor: starvation as a time series shows it.
 
 use super::Names;
 use fairwave_trace::{DropCause, FlowSample, Kind, Sample, Sink};
@@ -6,7 +6,7 @@ use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A window of at most so many segments counts as collapsed.
+/// Maximum number of segments of a window that counts as collapsed.
 pub const COLLAPSED_SEGMENTS: u32 = 2;
 
 /// The longest time for which every sample of a flow's window was at most two segments.

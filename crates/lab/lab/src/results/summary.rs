@@ -1,4 +1,4 @@
-//! What a run came to, per flow, queue and station before any aggregate.
+//! Results of a run by flow, queue and station, and totals over them.
 
 use super::emulation::EmulationSummary;
 use super::pairs::PairSummary;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
 pub const STARVED_FRACTION: f64 = 0.1;
-/// A flow of datagrams that loses no more than this gets what it offers.
+/// Maximum loss, in per cent, at which a flow of datagrams counts as getting the rate it offers.
 const CONTENT_LOST_PERCENT: f64 = 10.0;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
@@ -49,7 +49,7 @@ pub struct Summary {
     pub pairs: Vec<PairSummary>,
     /// Over all of them.
     pub totals: Totals,
-    /// How well an emulation kept real time; simulations have none of it.
+    /// Lateness of an emulation against real time; absent in simulations.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub emulation: Option<EmulationSummary>,
 }
@@ -59,7 +59,7 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
-    /// Where its data goes, seen from the radio.
+    /// Direction of its data, seen from the radio.
     pub direction: Direction,
     /// Time at which it starts, from the start of the run.
     pub start_ns: u64,
@@ -82,7 +82,8 @@ pub struct FlowSummary {
     /// ACKs that gave way to later ones in a queue; not among the dropped.
     #[serde(default)]
     pub acks_filtered: u64,
-    /// Lost ACKs that the sender inferred; null where a kernel carries the flow: it does not tell.
+    /// Lost ACKs that the sender inferred; null where a kernel carries the flow, which does not
+    /// report them.
     pub acks_lost_inferred: Option<u64>,
     /// Smoothed round-trip time at the end.
     pub srtt_end_ns: Option<u64>,
@@ -94,28 +95,28 @@ pub struct FlowSummary {
     pub completed_ns: Option<u64>,
     /// From a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,
-    /// One-way delays of what was delivered: of datagrams from when the application made them, of
-    /// TCP and SHAKE from when a segment's bytes first left the source, each until the sink's
-    /// application got it, in order. Null where nothing was delivered.
+    /// One-way delays of the delivered data. Those of datagrams begin when the application makes
+    /// them, those of TCP and SHAKE when a segment's bytes first leave the source; each ends when
+    /// the sink's application gets it, in order. Null where nothing was delivered.
     #[serde(default)]
     pub delay: Option<TimesSummary>,
-    /// What the receiver of datagrams saw.
+    /// Counts at the receiver of datagrams.
     pub datagrams: Option<DatagramSummary>,
-    /// What a user of the web saw.
+    /// Page times of a user of the web.
     pub web: Option<WebSummary>,
-    /// What a viewer saw.
+    /// Frames that a viewer was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
     /// Mean rate of delivery in each whole bin from the start of the run, where bins are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins_bps: Vec<u64>,
-    /// What its proxy sent; the fields above are the sender's.
+    /// Counts of its proxy as a sender; the fields above are the sender's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySummary>,
-    /// What a buffer probe found.
+    /// Findings of a buffer probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSummary>,
-    /// What a SHAKE connection came to.
+    /// Results of a SHAKE connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shake: Option<ShakeSummary>,
     /// Its paths by their numbers, where it has several.
@@ -123,7 +124,7 @@ pub struct FlowSummary {
     pub paths: Vec<PathSummary>,
 }
 
-/// What a proxy did on its way to a flow's sink.
+/// Counts of a proxy on its way to a flow's sink.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProxySummary {
     /// Segments sent, retransmissions included.
@@ -138,7 +139,7 @@ pub struct ProxySummary {
     pub srtt_end_ns: Option<u64>,
 }
 
-/// What a receiver saw that knows the datagrams' numbers and times.
+/// Counts at a receiver that knows the datagrams' numbers and times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramSummary {
     /// Datagrams received.
@@ -151,7 +152,7 @@ pub struct DatagramSummary {
     pub jitter_ns: Option<u64>,
 }
 
-/// What a user of the web saw.
+/// Page times of a user of the web.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSummary {
     /// From a page's first request to its last byte; null without a whole page.
@@ -338,11 +339,9 @@ fn flow_summary(
 }
 
 impl FlowSummary {
-    /// Datagrams that were sent and did not arrive, of a hundred; `None` for what is no flow of
-    /// datagrams, and where none were sent.
-    ///
-    /// The receiver counts what is missing before the last one that it received. Where it received
-    /// nothing, all that were sent are lost.
+    /// Datagrams that were sent and did not arrive, in per cent; `None` for flows of another kind,
+    /// and where none were sent.  The receiver counts the missing ones before the last one that it
+    /// received. If it received nothing, all that were sent are lost.
     pub fn lost_percent(&self) -> Option<f64> {
         let seen = self.datagrams.as_ref()?;
         let lost = if seen.received == 0 { self.sent_packets } else { seen.lost };
@@ -413,8 +412,8 @@ fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary
     }
 }
 
-/// A flow of datagrams at a pace of its own is content with what it offers, and a sized flow with
-/// its end: neither starves, however much others get.
+/// A flow of datagrams at a pace of its own needs no more than it offers, and a sized flow no more
+/// than its size: neither starves, however much others get.
 fn starved(is_paced: &dyn Fn(usize) -> bool, flows: &[FlowSummary], shares: &[f64]) -> usize {
     let fair = stats::mean(shares).unwrap_or(0.0);
     let is_content = |i: usize, flow: &FlowSummary| {

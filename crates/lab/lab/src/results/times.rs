@@ -1,10 +1,10 @@
-//! What many durations came to, as it stands in `summary.json`.
+//! Distribution of many durations, as it stands in `summary.json`.
 
 use fairwave_sim::Times;
 use serde::{Deserialize, Serialize};
 
-/// What many durations came to. Quantiles are within 0.4 % in runs, within a sixteenth in captures
-/// and in runs of older versions, which lack p90 and p99.9.
+/// Distribution of many durations. Quantiles are within 0.4 % in runs, within a sixteenth in
+/// captures and in runs of older versions, which lack p90 and p99.9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimesSummary {
     /// How many.

@@ -1,8 +1,8 @@
-//! What a run directory is to hold.
+//! Requested contents of a run directory.
 
 use fairwave_trace::NodeId;
 
-/// What of a run is recorded besides its summary.
+/// Parts of a run that are recorded besides its summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Series of flows, queues and stations.

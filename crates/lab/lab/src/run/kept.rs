@@ -6,7 +6,7 @@ use fairwave_scenario::plan::{Job, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is in the directory of a run.
+/// Contents of the directory of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// No complete run.
@@ -17,10 +17,10 @@ pub enum Kept {
     Run(Box<Run>),
 }
 
-/// What is in `place`, the directory of `job`.
+/// Reads the contents of `place`, the directory of `job`.
 ///
 /// # Errors
-/// When what is there cannot be read.
+/// A file there that cannot be read.
 pub fn kept(plan: &Plan, job: Job, place: &Path) -> Result<Kept, results::Error> {
     // The summary is written last, so that its presence means a complete directory.
     if !place.join("summary.json").exists() {

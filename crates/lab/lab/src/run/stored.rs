@@ -1,4 +1,4 @@
-//! Runs in a store of results: what is there need not be run again.
+//! Runs in a store of results: a stored run need not be made again.
 
 use super::done::{Run, provenance};
 use crate::results::{self, RunDirectory, Summary};
@@ -16,7 +16,7 @@ const MOST_SERIES_BYTES: usize = 64 << 20;
 /// with the files of `series`, if it has any: the part of the result that they are.
 ///
 /// # Errors
-/// When the directory cannot be written.
+/// A directory that cannot be written.
 pub(super) fn stored(
     store: &Store,
     (plan, job): (&Plan, Job),

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// How far a sweep is.
+/// Progress of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Jobs done.
@@ -21,16 +21,16 @@ pub struct Progress {
     pub simulated: Duration,
 }
 
-/// What a sweep tells, and hears, while it lasts.
+/// Progress reports of a sweep, and the stop request that it checks.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Hears how far the sweep is.
+    /// Receiver of progress reports.
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Once it is true, no further run is begun. Those under way are completed.
     pub stop: &'a AtomicBool,
 }
 
-/// What becomes of complete runs that are there already.
+/// Treatment of complete runs that exist already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// They are run anew.
@@ -39,14 +39,14 @@ pub enum Before {
     Resume,
 }
 
-/// Where the runs of a sweep go, and whence those are taken that need not be made.
+/// Place of the runs of a sweep, and sources of runs that need not be made.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     /// Whether and where runs leave their directories.
     pub output: Output<'a>,
-    /// What becomes of runs that are complete there.
+    /// Treatment of runs that are complete there.
     pub before: Before,
-    /// Where results are kept for later: what it has is not run.
+    /// Store of results. A run that it has is not made again.
     pub store: Option<&'a Store>,
 }
 
@@ -60,7 +60,7 @@ impl How<'_> {
     /// The run of a job that is there already; its directory is `place`.
     ///
     /// # Errors
-    /// When what the store has cannot be written into the directory.
+    /// A stored run that cannot be written into the directory.
     pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
         let resumed = match self.before {
             Before::Resume => kept::resumed(plan, job, place),
@@ -121,7 +121,7 @@ pub fn sweep(
     sweep_with(plan, workers, (output, Before::Rerun), watch, &|run| run)
 }
 
-/// The same, with what `reduce` leaves of each run: a sweep of many runs need not hold all of
+/// The same with the result of `reduce` for each run: a sweep of many runs need not hold all of
 /// their summaries.
 ///
 /// # Errors
@@ -204,7 +204,7 @@ fn longest_first(sweeps: &[(&Plan, How<'_>)], jobs: &[(usize, Job)]) -> Vec<usiz
     order
 }
 
-/// Counts what all workers have done, for the progress callback.
+/// Sum of the progress of all workers, for the callback.
 struct Meter<'a> {
     total: usize,
     done: AtomicUsize,
@@ -217,7 +217,7 @@ impl<'a> Meter<'a> {
         Self { total, done: AtomicUsize::new(0), simulated_ns: AtomicU64::new(0), report }
     }
 
-    /// Hears one run's virtual time, and adds what has passed since it heard last.
+    /// Takes one run's virtual time at each call, and adds the time since the last call.
     fn of_one_run(&self) -> impl FnMut(Instant) {
         let mut last = Instant::ZERO;
         move |now| {

@@ -1,4 +1,4 @@
-//! How often something happens, of a number of trials.
+//! Share of trials in which an event happens, with its interval.
 
 use fairwave_units::stats::NORMAL_QUANTILE;
 

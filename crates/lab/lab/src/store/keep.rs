@@ -12,15 +12,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A segment takes this part of the bound, so that removing one leaves most of the others.
+/// Part of the bound that a segment takes, so that removing one leaves nearly all of the others.
 const SEGMENTS_OF_LIMIT: u64 = 16;
-/// A segment of so many bytes is followed by another, however large the bound.
+/// Size in bytes at which a segment is followed by another, however large the bound.
 const MOST_SEGMENT_BYTES: u64 = 256 << 20;
-/// After so many results they are told to the disk. A process that ends loses none of them without
-/// that; where the power fails, so many runs are made again.
+/// Results between two syncs of the disk. A process that ends loses none of them without a sync. If
+/// the power fails, as many runs are made again.
 const RESULTS_PER_SYNC: u32 = 64;
 
-/// Hears, in a sentence, what is wrong with a store: each kind of trouble once.
+/// Receiver of messages on faults of a store, a sentence each; each kind of fault is reported once.
 pub type Say = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A store of results.
@@ -39,7 +39,7 @@ struct Inner {
     segments: BTreeMap<u64, Segment>,
     /// Numbers of segments that are of no use here.
     others: BTreeSet<u64>,
-    /// Where the results are.
+    /// Places of the results.
     index: BTreeMap<[u8; HASH_BYTES], (u64, Found)>,
     told: BTreeSet<Trouble>,
     /// Whether nothing is kept any more, as writing failed.
@@ -51,7 +51,7 @@ struct Segment {
     file: File,
     /// The end of the last whole record.
     end: u64,
-    /// What is behind it.
+    /// End of the known part.
     rest: End,
 }
 
@@ -75,7 +75,7 @@ impl Store {
     /// `version`.
     ///
     /// # Errors
-    /// When the directory cannot be made or read.
+    /// A directory that cannot be made or read.
     pub fn open(directory: &Path, version: Version, say: Say) -> Result<Self, Error> {
         fs::create_dir_all(directory).map_err(Error::at(directory))?;
         let place = Place::at(directory);
@@ -86,12 +86,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 
-    /// Whose results it has.
+    /// Version of the code whose results it has.
     pub fn version(&self) -> &Version {
         &self.version
     }
@@ -119,7 +119,7 @@ impl Store {
         None
     }
 
-    /// Where the record of `key` is, and its content unless that is damaged.
+    /// The place of the record of `key`, and its content unless that is damaged.
     fn content(&self, inner: &mut Inner, key: &Key) -> Option<(u64, Found, Option<Vec<u8>>)> {
         if !inner.index.contains_key(key.hash()) {
             // Another process may have made it meanwhile.
@@ -136,7 +136,7 @@ impl Store {
         }
     }
 
-    /// Keeps a result. Where that is not possible, it is said, and nothing else happens.
+    /// Keeps a result. A failure is reported and has no other effect.
     pub fn put(&self, key: &Key, result: &[u8]) {
         if self.inner().is_closed {
             return;
@@ -199,8 +199,8 @@ impl Store {
         self.evict(inner, number)
     }
 
-    /// The segment that the next record of so many bytes goes to: the last of this version, if it
-    /// has room, or a new one.
+    /// The segment for the next record of `bytes` bytes: the last of this version, if it has room,
+    /// or a new one.
     fn to_write(&self, inner: &mut Inner, held: &mut Held, bytes: u64) -> io::Result<u64> {
         let most = (self.limit.0 / SEGMENTS_OF_LIMIT).min(MOST_SEGMENT_BYTES);
         if let Some((number, segment)) = inner.segments.last_key_value() {
@@ -237,8 +237,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reads what was added since, and forgets what was removed. Who holds the lock knows that
-    /// nobody is writing: a record that is cut short stays so, and is removed.
+    /// Reads records that were added since, and drops those that were removed. The holder of the
+    /// lock knows that no process is writing: a record that is cut short stays so, and is removed.
     fn refresh(&self, inner: &mut Inner, is_held: bool) {
         let sizes = match self.place.segments() {
             Ok(sizes) => sizes,
@@ -254,7 +254,7 @@ impl Store {
         }
     }
 
-    /// Reads what a segment has more than is known of it.
+    /// Reads the records of a segment beyond its known part.
     fn read(&self, inner: &mut Inner, number: u64, size: u64, is_held: bool) -> io::Result<()> {
         if inner.others.contains(&number) {
             return Ok(());

@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// What names of segments end in.
+/// Ending of segments' names.
 const SEGMENT: &str = ".runs";
-/// Who holds its lock may write; it holds the number of the next segment.
+/// Lock file with the number of the next segment. The process that holds its lock may write.
 const LOCK: &str = "fairwave-store.lock";
-/// How large the store may become, in bytes.
+/// File with the maximum size of the store, in bytes.
 const LIMIT: &str = "fairwave-store.limit";
-/// The bound where nobody set one.
+/// The bound if none was set.
 pub const DEFAULT_LIMIT: Bytes = Bytes(4_000_000_000);
 
 /// The directory of a store.
@@ -21,7 +21,7 @@ pub(super) struct Place {
     path: PathBuf,
 }
 
-/// Who has it is the only one that writes.
+/// The lock. Its holder is the only writer.
 pub(super) struct Held {
     file: File,
 }
@@ -55,7 +55,7 @@ impl Place {
         Ok(segments)
     }
 
-    /// Waits until nobody else writes.
+    /// Waits until no other process writes.
     pub(super) fn lock(&self) -> io::Result<Held> {
         let options = File::options().read(true).write(true).create(true).truncate(false).clone();
         let file = options.open(self.path.join(LOCK))?;
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// How large the store may become.
+    /// Maximum size of the store.
     pub(super) fn limit(&self) -> Bytes {
         let text = fs::read_to_string(self.path.join(LIMIT)).unwrap_or_default();
         text.trim().parse().map_or(DEFAULT_LIMIT, Bytes)
