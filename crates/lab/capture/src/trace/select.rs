@@ -1,4 +1,4 @@
-//! Which connections one wants to see.
+//! Selection of connections.
 
 use fairwave_trace::analysis::{Stream, StreamId};
 use std::fmt;
