@@ -37,7 +37,7 @@ pub struct Difference {
     /// The probability of a difference at least as large if there were none in truth.
     #[schemars(extend("unit" = "probability"))]
     pub p: Option<f64>,
-    /// The same corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
+    /// p corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
     #[schemars(extend("unit" = "probability"))]
     pub p_holm: Option<f64>,
     /// Whether runs of one seed were compared with each other, which takes the effect of the seed
@@ -90,7 +90,7 @@ impl Difference {
     }
 }
 
-/// Of a mean with its standard error. Where nothing varies, any difference is one.
+/// p of a mean with its standard error. Without variation any difference is significant.
 fn p_value(mean: f64, error: f64, freedom: usize) -> f64 {
     match (mean == 0.0, error > 0.0) {
         (true, _) => 1.0,

@@ -7,7 +7,7 @@ use crate::results::{FlowSummary, StationSummary, Summary};
 pub struct Doubt {
     /// The caution without figures: the same in every run that it applies to.
     pub what: String,
-    /// The same with the figures of this run.
+    /// The caution with the figures of this run.
     pub text: String,
 }
 

@@ -23,14 +23,14 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Of a finished run.
+    /// The digest of a finished run.
     pub fn of(run: &Run) -> Self {
         let axes = run.axes.keys().map(|key| (key.clone(), run.axis(key).to_owned())).collect();
         Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
     }
 
-    /// Of the complete runs in `directory` and below it, in the order of their sweep: by point,
-    /// then by seed. Sweeps beside each other are in the order of their paths.
+    /// The digests of the complete runs in `directory` and below it, in the order of their sweep:
+    /// by point, then by seed. Sweeps beside each other are in the order of their paths.
     ///
     /// # Errors
     /// A directory or a file of a run that cannot be read.

@@ -114,7 +114,7 @@ pub enum Output<'a> {
     Nothing,
     /// Scenario, provenance and summary only: for large sweeps.
     Summary(&'a Path),
-    /// The same, the captures that the scenario asks for, and of the tables those in these files.
+    /// The same, captures that the scenario asks for, and the tables of these files.
     Tables(&'a Path, &'static [&'static str]),
     /// Everything that the scenario asks for.
     Full(&'a Path),

@@ -92,9 +92,9 @@ pub struct BesideSummary {
 pub struct ClaimBeside {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// In the simulator.
+    /// Its outcome in the simulator.
     pub simulator: ClaimSummary,
-    /// With the kernel's sockets.
+    /// Its outcome with the kernel's sockets.
     pub kernel: ClaimSummary,
 }
 

@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 /// - It *holds* if every condition was measured and is met.
 /// - Otherwise it is *undecided*: nothing that was measured contradicts it, but at least one
 ///   condition has no value, because a run is missing, or because one seed has no confidence
-///   interval. The same goes for a claim without conditions.
+///   interval. A claim without conditions is undecided, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All conditions are met.
     Holds,
-    /// Some condition is not met: which, in words.
+    /// Some condition is not met: the unmet ones, in words.
     DoesNotHold(String),
-    /// It could not be decided: why, in words.
+    /// It could not be decided: the reason, in words.
     Undecided(String),
 }
 
@@ -107,7 +107,8 @@ pub struct Claim {
     pub statement: &'static str,
     /// Whether the question is ours, and not a claim of the paper.
     pub is_ours: bool,
-    /// Time at which it counts as holding: generated from the conditions that were applied.
+    /// Conditions under which it holds, generated from those that were applied, and the meaning of
+    /// their names.
     pub criterion: String,
     /// The verdict.
     pub verdict: Verdict,
@@ -115,7 +116,7 @@ pub struct Claim {
     pub conditions: Vec<Condition>,
     /// Measurements.
     pub measured: Map<String, Value>,
-    /// Reason for which it came out so, in numbers.
+    /// Explanation of the outcome, in numbers.
     pub note: String,
 }
 
@@ -138,8 +139,8 @@ impl Claim {
     }
 
     /// Judges a claim by `tested`. Results under other circumstances, which have a name, are
-    /// written beside it and do not affect the verdict. `circumstances` explains in words which are
-    /// which.
+    /// written beside it and do not affect the verdict. `circumstances` describes both
+    /// in words.
     pub fn judge_beside(
         criterion: Criterion<'_>,
         mut tested: Tested,
@@ -155,7 +156,7 @@ impl Claim {
         Self::judge(Criterion { meaning: &meaning, ..criterion }, tested, note)
     }
 
-    /// The same as a question of ours.
+    /// Makes the claim a question of ours.
     #[must_use]
     pub fn ours(self) -> Self {
         Self { is_ours: true, ..self }

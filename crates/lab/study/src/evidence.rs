@@ -83,7 +83,7 @@ impl From<Option<f64>> for Reading {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     name: String,
-    /// As it is printed, or why there is none, in words.
+    /// The number as it is printed, or the reason for which there is none.
     value: Result<f64, String>,
 }
 

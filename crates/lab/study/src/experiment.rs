@@ -27,7 +27,7 @@ impl Experiment {
         self.plan_with(quick, &[])
     }
 
-    /// The same with more settings.
+    /// The plan with more settings.
     ///
     /// # Errors
     /// A file or a setting that is wrong.

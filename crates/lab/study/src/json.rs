@@ -74,9 +74,9 @@ pub struct ClaimSummary {
     pub statement: &'static str,
     /// Measurements, by the names of the criterion. A name ends in its unit where it has one.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so, in numbers.
+    /// Explanation of the outcome, in numbers.
     pub note: String,
 }
 

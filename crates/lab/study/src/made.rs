@@ -19,7 +19,7 @@ pub struct Shape {
     pub overflow: u64,
     /// Longest time that the first flow had a collapsed window, in seconds.
     pub collapse_s: u64,
-    /// ACKs of ten that the access point dropped meanwhile.
+    /// ACKs of ten that the access point dropped in that time.
     pub acks_dropped: u64,
 }
 

@@ -65,7 +65,7 @@ pub fn page(reproduction: &Reproduction<'_>, command: &str) -> String {
     page
 }
 
-/// Time at which the maps were declared and run.
+/// The days on which the maps were declared and run.
 fn dates(maps: &Maps) -> String {
     text(&days(maps.runs()))
 }

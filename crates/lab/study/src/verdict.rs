@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 const ONLY_HERE: &str = "Holds in the study's own set-up; no other was tried.";
 /// Reason for which such a claim has one set-up.
 const NO_GRID: &str = "No grid is declared for this claim.";
-/// The same of a claim whose map takes too long for the quick form.
+/// Reason for which a claim has one set-up whose map takes too long for the quick form.
 const LEFT_OUT: &str = "The quick form leaves its map out; --full runs it.";
 
 /// The maps of a study: those of the exploring run, and those of the confirming one.
@@ -83,9 +83,9 @@ pub struct ClaimVerdict {
     /// Measurements in the study's own set-up, by the names of the criterion. A name ends in its
     /// unit where it has one.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so in the study's own set-up, in numbers.
+    /// Explanation of the outcome in the study's own set-up, in numbers.
     pub note: String,
     /// The day on which axes, weights, anchors and criterion were settled; null where no grid is
     /// declared.
@@ -108,7 +108,7 @@ pub struct Explored {
     pub verdict: &'static str,
     /// The parameter that decided then.
     pub decides: Option<Decides>,
-    /// Set-ups that came to something else then.
+    /// Number of set-ups with another outcome then.
     pub differs: usize,
 }
 

@@ -135,7 +135,8 @@ impl ShiftSummary {
     pub fn above_least_ns(&self, forward: bool) -> [u64; 2] {
         let (from, sign) = if forward { (self.least_ns, 1) } else { (self.most_ns, -1) };
         let above = |value: i64| ((value - from) * sign).max(0) as u64;
-        // Of the way back, the least shift is the longest delay: its tail is the other one.
+        // On the way back the smallest shift is the longest delay, so that its tail is at the low
+        // end.
         let tail = if forward { self.p99_ns } else { self.least_ns };
         [above(self.median_ns), above(tail)]
     }

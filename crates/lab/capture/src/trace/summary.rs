@@ -94,25 +94,25 @@ impl BrokenSummary {
 pub struct FrameCounts {
     /// All frames of the file.
     pub seen: u64,
-    /// IP was looked for in them.
+    /// Frames that were searched for IP.
     pub opened: u64,
     /// Retransmissions on the air of frames that had been seen.
     pub repeated: u64,
-    /// Wrong check sequence.
+    /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
-    /// Neither IPv4 nor IPv6.
+    /// Frames with neither IPv4 nor IPv6.
     pub not_ip: u64,
-    /// 802.11 control and management.
+    /// Control and management frames of 802.11.
     pub control: u64,
     /// Frames whose content is encrypted.
     pub encrypted: u64,
     /// Later fragments of an MSDU.
     pub fragments: u64,
-    /// Cut before the IP header.
+    /// Frames that are cut before the IP header.
     pub truncated: u64,
-    /// A broken link header.
+    /// Frames with a broken link header.
     pub broken: u64,
-    /// Of a link type that is not known.
+    /// Frames of an unknown link type.
     pub unsupported: u64,
 }
 

@@ -60,7 +60,7 @@ pub struct TcpWaySummary {
     pub payload_max: u32,
     /// Packets behind a hole.
     pub holes: u64,
-    /// Bytes of holes that never came.
+    /// Bytes of holes that never arrived.
     pub missing_bytes: u64,
     /// ACKs for data that the capture does not have.
     pub unseen_acked: u64,
@@ -220,7 +220,7 @@ impl UdpWaySummary {
 pub struct NumbersSummary {
     /// Their place in a datagram: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
     pub numbering: &'static str,
-    /// Numbers that never came.
+    /// Numbers that never arrived.
     pub lost: u64,
     /// Datagrams behind one of a higher number.
     pub reordered: u64,

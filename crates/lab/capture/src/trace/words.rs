@@ -204,7 +204,7 @@ fn shares(one: &Connection) -> String {
 /// Place of the capture, and the facts that cannot be seen from there.
 fn place(one: &Connection) -> String {
     let words = one.captured_near.map_or(NO_VANTAGE, Vantage::words);
-    // As the analysis has it: what a queue adds on the far side is then unknown.
+    // Without round-trip times of the far side, the delay of a queue there is unknown.
     let is_blind = one.captured_near.is_some_and(|near| near != Vantage::Sender)
         && one.main().far_rtt.is_none();
     match is_blind {

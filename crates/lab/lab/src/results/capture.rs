@@ -233,7 +233,7 @@ fn ether_type(payload: &Payload<'_>) -> EtherType {
     }
 }
 
-/// Traffic identifier, and whether anybody answers.
+/// Traffic identifier, and whether the receiver acknowledges.
 fn qos(radio: &Radio, frame: &FrameSample) -> Qos {
     let is_answered = frame.receiver.is_some() && radio.cell.acknowledges;
     let ack_policy = if is_answered { AckPolicy::Normal } else { AckPolicy::None };

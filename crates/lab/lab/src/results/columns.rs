@@ -103,7 +103,7 @@ pub const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell
     Column { name, kind: Kind::Text, nullable: false, doc, cell }
 }
 
-/// The same column, in which cells may be null.
+/// The column with cells that may be null.
 pub const fn or_null<R>(column: &Column<R>) -> Column<R> {
     let Column { name, kind, doc, cell, .. } = *column;
     Column { name, kind, nullable: true, doc, cell }

@@ -29,7 +29,7 @@ pub struct PairRow {
 #[derive(Debug, Default)]
 pub(super) struct PairsBefore {
     sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
-    /// Time at which the interval that is being sampled began, and when it ended.
+    /// Beginning and end of the interval that is being sampled.
     interval: (Instant, Instant),
 }
 
@@ -45,7 +45,7 @@ impl PairsBefore {
         if at > self.interval.1 {
             self.interval = (self.interval.1, at);
         }
-        // To a receiver that is new nothing had been sent.
+        // A new receiver begins with counts of zero.
         let before = self.sent.insert(ids, *sample).unwrap_or_default();
         let (since, sample) = (self.interval.0, since_then(&before, sample));
         PairRow { at, since, transmitter, receiver, sample }
@@ -70,7 +70,7 @@ fn since_then(from: &PairSample, to: &PairSample) -> PairSample {
     }
 }
 
-/// Of the last data PPDU; null before the first.
+/// A value of the last data PPDU; null before the first.
 fn last(row: &PairRow, part: fn(&Ppdu, BitRate) -> u64) -> Cell {
     row.sample.last.map_or(Cell::Null, |(ppdu, rate)| Cell::unsigned(part(&ppdu, rate)))
 }
@@ -181,11 +181,11 @@ pub struct PairSummary {
     pub name: String,
     /// The transmitter's name.
     pub transmitter: String,
-    /// The receiver's; null for everybody.
+    /// The receiver's name; null for broadcasts.
     pub receiver: Option<String>,
     /// Data PPDUs sent.
     pub ppdus: u64,
-    /// Of them those without ACK or BlockAck.
+    /// PPDUs among them without ACK or BlockAck.
     pub failures: u64,
     /// MPDUs in them.
     pub mpdus: u64,

@@ -245,7 +245,7 @@ pub struct Totals {
 }
 
 impl Summary {
-    /// Of a finished run.
+    /// The summary of a finished run.
     pub fn new(names: &Names, outcome: &Outcome, stretches: &Stretches) -> Self {
         let flows: Vec<FlowSummary> = outcome
             .flows
@@ -276,7 +276,7 @@ impl Summary {
         }
     }
 
-    /// Without the flows of these names: the totals are those of the others.
+    /// Removes the flows of these names. The totals are those of the others.
     #[must_use]
     pub fn without_flows(mut self, names: &[String]) -> Self {
         self.flows.retain(|flow| !names.contains(&flow.name));

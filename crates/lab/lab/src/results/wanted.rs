@@ -7,7 +7,7 @@ use fairwave_trace::NodeId;
 pub struct Wanted {
     /// Series of flows, queues and stations.
     pub series: bool,
-    /// Of the tables only those in these files; `None`: all.
+    /// Files of the tables that are written; `None`: all.
     pub tables: Option<&'static [&'static str]>,
     /// Each dropped packet.
     pub drops: bool,

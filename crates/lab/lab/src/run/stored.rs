@@ -9,11 +9,11 @@ use std::path::Path;
 
 /// The part of a result that every run has.
 const SUMMARY: &str = "summary";
-/// More than this of series and captures is not kept: it is read no faster than it is made.
+/// Maximum size of series and captures that are kept. Reading more is no faster than making it.
 const MOST_SERIES_BYTES: usize = 64 << 20;
 
-/// The run of `job` as the store has it; its directory is written to `place`, if that is given,
-/// with the files of `series`, if it has any: the part of the result that they are.
+/// The run of `job` as the store has it. Its directory is written to `place`, if that is given,
+/// with the files of the part `series` of the result, if it has any.
 ///
 /// # Errors
 /// A directory that cannot be written.

@@ -109,8 +109,7 @@ impl How<'_> {
 /// runs' directories (see [`directory_of`]).
 ///
 /// # Errors
-/// Of the runs that failed, the first in the order of the jobs. After a failure no further run
-/// is begun.
+/// The first of the failed runs in the order of the jobs. After a failure no further run begins.
 pub fn sweep(
     plan: &Plan,
     workers: usize,
@@ -121,8 +120,8 @@ pub fn sweep(
     sweep_with(plan, workers, (output, Before::Rerun), watch, &|run| run)
 }
 
-/// The same with the result of `reduce` for each run: a sweep of many runs need not hold all of
-/// their summaries.
+/// Runs every job as [`sweep`] does, with the result of `reduce` for each run: a sweep of many runs
+/// need not hold all of their summaries.
 ///
 /// # Errors
 /// As [`sweep`], and [`super::Cause::Interrupted`] where `watch` ended it before its last run.

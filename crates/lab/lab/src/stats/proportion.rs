@@ -35,7 +35,7 @@ impl Proportion {
         Some(Self { hits, n, share, low, high })
     }
 
-    /// Of the trials for which `happened` holds.
+    /// The share of the trials for which `happened` holds.
     pub fn among<T>(trials: &[T], happened: impl Fn(&T) -> bool) -> Option<Self> {
         Self::of(trials.iter().filter(|trial| happened(trial)).count(), trials.len())
     }

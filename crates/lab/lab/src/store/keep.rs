@@ -71,8 +71,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store in `directory`, which is made where it is not there, for results of
-    /// `version`.
+    /// Opens the store in `directory`, which is made if it is missing, for results of `version`.
     ///
     /// # Errors
     /// A directory that cannot be made or read.
@@ -122,7 +121,7 @@ impl Store {
     /// The place of the record of `key`, and its content unless that is damaged.
     fn content(&self, inner: &mut Inner, key: &Key) -> Option<(u64, Found, Option<Vec<u8>>)> {
         if !inner.index.contains_key(key.hash()) {
-            // Another process may have made it meanwhile.
+            // Another process may have written the record since the last look.
             self.refresh(inner, false);
         }
         let (number, found) = *inner.index.get(key.hash())?;
@@ -209,7 +208,7 @@ impl Store {
                 return Ok(*number);
             }
         }
-        // A segment that is full gets no more records, so that nobody syncs it later.
+        // A full segment gets no more records, so that no later call would sync it.
         for segment in inner.segments.values().filter(|_| inner.unsynced > 0) {
             segment.file.sync_data()?;
         }

@@ -35,7 +35,7 @@ pub struct OfVersion {
 }
 
 impl Content {
-    /// Of a store that is not there.
+    /// Contents of a missing store.
     pub fn none() -> Self {
         Self { limit: DEFAULT_LIMIT, size: Bytes(0), versions: Vec::new() }
     }

@@ -177,8 +177,8 @@ fn best(grid: &Grid, cases: &[Case<'_>]) -> Option<(usize, Vec<usize>)> {
     best.map(|(_, axis, values)| (axis, values))
 }
 
-/// The values of an axis that occur: in their order, or, where that means nothing, by the share of
-/// set-ups in which the claim holds. Of the cuts of that order one is the best of all subsets
+/// The values of an axis that occur: those of an ordered axis in their order, others by the share
+/// of set-ups in which the claim holds. One of the cuts of that order is the best of all subsets
 /// (Breiman et al., theorem 4.5).
 fn order(is_ordered: bool, cases: &[Case<'_>], axis: usize) -> Vec<usize> {
     let mut values: Vec<usize> = cases.iter().map(|case| case.set_up[axis]).collect();

@@ -41,7 +41,8 @@ pub struct Declared {
     /// The claims that are mapped.
     #[serde(default)]
     pub claim: Vec<ClaimFile>,
-    /// Claims whose grid has one set-up, the study's own, as nothing that they hang on is open.
+    /// Claims whose grid has one set-up, the study's own, as the paper leaves none of their
+    /// parameters open.
     #[serde(default)]
     pub single: Vec<SingleFile>,
     /// Criteria, each with the sentence of the paper that it stands for.
@@ -103,7 +104,7 @@ pub struct CriterionFile {
     pub now: Option<String>,
 }
 
-/// One thing that the paper leaves open.
+/// One parameter that the paper leaves open.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisFile {
@@ -305,8 +306,8 @@ impl Declared {
         axes.into_iter().collect()
     }
 
-    /// The day on which all that a claim's verdict hangs on was settled: the last of those of its
-    /// axes, anchors and criterion. Days that are written alike sort as text.
+    /// The day on which the last input of a claim's verdict was settled: an axis, an anchor or the
+    /// criterion. Days that are written alike sort as text.
     pub fn settled(&self, claim: &str) -> &str {
         let axes = self.axes_of_map(claim).into_iter().map(|axis| &self.axis[axis].declared);
         let own = self.claim.iter().filter(|c| c.id == claim).map(|c| &c.declared);

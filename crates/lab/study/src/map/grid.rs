@@ -1,6 +1,6 @@
 //! A grid over the parameters that a paper leaves open.
 
-/// One thing that a paper leaves open, and the values that it may have had.
+/// One parameter that a paper leaves open, and the values that it may have had.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Its short name, by which files and the command line call it.

@@ -12,7 +12,7 @@ const ROBUST: f64 = 0.8;
 /// The condition of a claim that holds in the only set-up that was asked for.
 const ONLY_ONE: &str = "Holds in this set-up; no other was tried.";
 
-/// The same where others were tried.
+/// The condition of a claim of whose set-ups only one could be decided.
 const ONLY_DECIDED: &str = "Holds in the only set-up that could be decided.";
 
 /// Verdict of a map on a claim, as one word.
@@ -79,7 +79,7 @@ impl Tally {
 pub struct Judged {
     /// Outcome in each set-up, in the order of [`Grid::set_ups`].
     pub outcomes: Vec<(SetUp, Outcome)>,
-    /// Number of there that are of each kind.
+    /// Number of set-ups of each kind.
     pub tally: Tally,
     /// By weight, the share of admitted and decided set-ups in which the claim holds; `None` if
     /// there are none.

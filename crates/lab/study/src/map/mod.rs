@@ -43,7 +43,7 @@ pub use summary::{ClaimMap, Decides, Direction, MapSummary, to_json};
 /// A fault in its file.
 pub fn of(study: &dyn Study) -> Result<Option<Declared>, Error> {
     let Some(source) = study.map() else { return Ok(None) };
-    // What the names are does not hang on what was run.
+    // The names do not depend on the runs.
     let nothing = Results::default();
     let experiments: Vec<&str> = study.experiments().iter().map(|e| e.name).collect();
     let names = study.claims(&nothing)?.into_iter().map(|claim| {

@@ -38,7 +38,7 @@ pub struct Ask<'a> {
     pub workers: usize,
     /// Parent of the run directories.
     pub root: &'a Path,
-    /// Whether complete runs that are there are read.
+    /// Treatment of complete runs that exist already.
     pub before: Before,
     /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
     pub only_kept: bool,
@@ -60,7 +60,7 @@ pub struct Visit {
     pub direction: Outcome,
     /// Number of seeds that it took.
     pub seeds: u64,
-    /// Whether its verdict still hangs on a single seed: another one may change it.
+    /// Whether its verdict depends on a single seed, so that another one may change it.
     pub is_open: bool,
     /// The claim as it was judged there; `None` where the set-up is left out.
     pub claim: Option<Claim>,
@@ -514,7 +514,7 @@ fn directory_name(experiment: &str, sets: &[String]) -> String {
 
 /// The sets of the paper's claims that hold together. A set-up that contradicts an anchor of one
 /// of them is none for the others. A claim without a grid was judged in the study's own set-up:
-/// it is known to hold there, or everywhere if nothing that it hangs on is open.
+/// it is known to hold there, or everywhere if the paper leaves none of its parameters open.
 fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
     let is_ours = |claim: &&Mapped| claim.any().is_some_and(|claim| claim.is_ours);
     let claims: Vec<&Mapped> = claims.iter().filter(|claim| !is_ours(claim)).collect();

@@ -64,7 +64,7 @@ pub struct ClaimMap {
     /// The set-ups in which it holds, or the reason for which it cannot be judged, as a sentence;
     /// may be empty.
     pub condition: String,
-    /// The day on which all that the verdict hangs on was settled: axes, weights, anchors and
+    /// The day on which the last input of the verdict was settled: axes, weights, anchors or
     /// criterion.
     pub declared: String,
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
@@ -78,11 +78,11 @@ pub struct ClaimMap {
     pub direction: Option<Direction>,
     /// Measurements in the set-up of the study's own scenario files.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so in that set-up, in numbers.
+    /// Explanation of the outcome in that set-up, in numbers.
     pub note: String,
-    /// In how many set-ups it holds, by one value of one axis at a time.
+    /// Numbers of set-ups in which it holds, by one value of one axis at a time.
     pub one_way: Vec<Row>,
     /// Outcome in each set-up.
     pub points: Vec<PointOfMap>,
@@ -203,7 +203,7 @@ impl ClaimMap {
 }
 
 impl ClaimMap {
-    /// The number of set-ups that came to something else in another run of the same map.
+    /// The number of set-ups with another outcome in another run of the same map.
     pub fn differs(&self, other: &Self) -> usize {
         let outcome = |point: &PointOfMap| {
             let same = other.points.iter().find(|there| there.setup == point.setup);
