@@ -155,7 +155,7 @@ impl Store {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Whoever panicked left an index that leads to records, each of which is checked.
+        // A panic leaves an index that leads to records, each of which is checked when it is read.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,6 +173,7 @@ impl Store {
 
     fn append(&self, inner: &mut Inner, key: &Key, record: &[u8]) -> io::Result<()> {
         let mut held = self.place.lock()?;
+        // Under the lock the end of the last segment is known, and no process can move it.
         self.refresh(inner, true);
         if inner.index.contains_key(key.hash()) {
             return Ok(());
@@ -182,7 +183,7 @@ impl Store {
         let offset = segment.end;
         segment.file.seek(SeekFrom::Start(offset))?;
         if let Err(error) = segment.file.write_all(record) {
-            // What was written of it is no record. If it stays, who writes next removes it.
+            // The written part is no record. If it stays, the next writer removes it.
             let _ = segment.file.set_len(offset);
             return Err(error);
         }
@@ -224,6 +225,7 @@ impl Store {
         let sizes = self.place.segments()?;
         let mut total: u64 = sizes.values().sum();
         let mut order: Vec<u64> = sizes.keys().copied().filter(|n| *n != written).collect();
+        // `false` sorts first: `inner.segments` has none of another version.
         order.sort_by_key(|number| (inner.segments.contains_key(number), *number));
         for number in order {
             if total <= self.limit.0 {

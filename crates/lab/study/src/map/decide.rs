@@ -166,6 +166,7 @@ fn best(grid: &Grid, cases: &[Case<'_>]) -> Option<(usize, Vec<usize>)> {
             let inside = |side: &[usize], case: &Case<'_>| side.contains(&case.set_up[axis]);
             let parts = [low, high].map(|s| impurity(cases.iter().filter(|case| inside(s, case))));
             let gain = whole - parts[0] - parts[1];
+            // Ties go to the first axis: later sums may differ by rounding alone.
             if gain > best.as_ref().map_or(LEAST_GAIN, |(most, ..)| most + LEAST_GAIN) {
                 let share = |side| share(cases.iter().filter(|case| inside(side, case)));
                 let mut values = if share(low) > share(high) { low } else { high }.to_vec();

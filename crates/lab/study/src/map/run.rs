@@ -158,6 +158,7 @@ impl Ask<'_> {
 
     /// The progress before the first run: the number of runs without further seeds.
     fn expected(&self) -> Progress {
+        // A set, as claims that have runs in common share them.
         let mut parts = BTreeSet::new();
         for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
             let axes = self.declared.axes_of_map(&claim.id);
@@ -219,6 +220,7 @@ impl Ask<'_> {
             settings.push("record.pcap=true".to_owned());
         }
         let sets_of: Vec<Override> = settings.iter().map(|set| Override::set(set)).collect();
+        // The quick settings of the experiment are not used: those of the map are in `sets`.
         let plan = experiment.plan_with(false, &sets_of)?;
         let directory = self.root.join("runs").join(directory_name(name, sets));
         Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
@@ -280,7 +282,7 @@ impl Explorer<'_> {
         if let Some(anchor) = self.contradicted(claim, place)? {
             let outcome = Outcome::LeftOut(anchor.clone());
             let direction = outcome.clone();
-            // Who asks for one set-up wants to see what was measured there.
+            // A single set-up is requested for its measurements, which an anchor does not replace.
             let (claim, seeds) = if self.ask.with_traces {
                 let seeds = self.ask.seeds();
                 let given = self.given(&claim.id, &claim.run, place, seeds)?;
@@ -295,6 +297,7 @@ impl Explorer<'_> {
             let given = self.given(&claim.id, &claim.run, place, seeds)?;
             let judged = self.judge(claim, &given)?;
             let is_open = self.is_open(claim, &given, judged.as_ref())?;
+            // Seeds double, so that a set-up near a limit is judged a few times only.
             if !is_open || seeds >= self.ask.most() {
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
@@ -385,6 +388,7 @@ impl Explorer<'_> {
             let all = ask.study.experiments();
             let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };
             let made = self.part(experiment, ask.sets(run, &place), seeds)?;
+            // Another claim may have asked for more seeds of the same runs.
             let last = ask.first_seed() + seeds;
             let made = made.iter().filter(|run| run.seed < last).cloned();
             let read = made.map(|run| read_as(run, &place));
@@ -454,7 +458,7 @@ impl Explorer<'_> {
             };
             return plans.iter().map(kept).collect();
         }
-        // Captures are large, and whoever asks for them looks at one set-up.
+        // Captures are large, and belong to a single set-up that is looked at once.
         let store = ask.store.filter(|_| !ask.with_traces);
         let sweeps = plans.iter().map(|(planned, directory)| {
             let output = match (ask.with_traces, planned.output(directory)) {
