@@ -33,7 +33,7 @@ pub struct Error {
     pub seed: u64,
     /// Its point of the sweep.
     pub axes: Vec<(String, String)>,
-    /// What happened.
+    /// Its cause.
     #[source]
     pub cause: Cause,
 }
@@ -213,7 +213,7 @@ pub struct Hosted {
 /// A host: runs a world and passes its samples to a sink.
 pub type Host<'a> = dyn FnMut(&World, &mut dyn Sink) -> Result<Hosted, Cause> + 'a;
 
-/// Runs one job on a host of the caller's. `output` names the run's own directory.
+/// Runs one job on the host `run`. `output` names the run's own directory.
 ///
 /// # Errors
 /// A host that fails, or a directory that cannot be written.

@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// A row of [`FLOWS`].
 #[derive(Clone, Debug)]
 pub struct FlowRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
     /// Its state.
     pub sample: FlowSample,
-    /// Time at which the sample before was taken; the start of the run for the first.
+    /// Time of the sample before; the start of the run for the first.
     pub since: Instant,
     /// Bytes that had been delivered then.
     pub delivered_before: u64,
@@ -26,7 +26,7 @@ pub struct FlowRow {
 /// A row of [`PATHS`].
 #[derive(Clone, Debug)]
 pub struct PathRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -39,7 +39,7 @@ pub struct PathRow {
 /// A row of [`QUEUES`].
 #[derive(Clone, Debug)]
 pub struct QueueRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,
@@ -50,7 +50,7 @@ pub struct QueueRow {
 /// A row of [`STATIONS`].
 #[derive(Clone, Debug)]
 pub struct StationRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The node's name.
     pub station: Arc<str>,
@@ -61,7 +61,7 @@ pub struct StationRow {
 /// A row of [`ASSOCIATIONS`].
 #[derive(Clone, Debug)]
 pub struct AssociationRow {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -72,7 +72,7 @@ pub struct AssociationRow {
 /// A row of [`SOC`].
 #[derive(Clone, Debug)]
 pub struct SocRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -83,7 +83,7 @@ pub struct SocRow {
 /// A row of [`DROPS`].
 #[derive(Clone, Debug)]
 pub struct DropRow {
-    /// When.
+    /// Time of the drop.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,

@@ -4,10 +4,10 @@ use fairwave_wire::datagram::{Contents, Datagram, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-/// Packets whose contents are kept. One that is captured later is written with padding for options
-/// and the pattern for payload instead.
+/// Maximum number of packets whose contents are kept. One that is captured later is written with
+/// padding for options and the pattern for payload instead.
 const MOST: usize = 1 << 16;
-/// Bytes that are kept at most, about.
+/// Approximate maximum number of bytes that are kept.
 const MOST_BYTES: usize = 64 << 20;
 
 /// Identity of a packet: addresses, ports, and a number that does not recur among the packets that

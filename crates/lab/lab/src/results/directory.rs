@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The content of `meta.json`: where the numbers come from. No timestamp, no worker count and
+/// The content of `meta.json`, the origin of the numbers. No timestamp, no worker count and
 /// no build profile, so that two runs on one machine give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meta {
@@ -41,7 +41,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// For a run on this machine of the first point, which taps no node.
+    /// Describes a run on this machine of the first point, which taps no node.
     pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {

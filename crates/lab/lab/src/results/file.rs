@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file being written beside its final name. Dropped unfinished, it goes away.
+/// A file that is written under a temporary name beside its final one. It is removed if it is
+/// dropped unfinished.
 #[derive(Debug)]
 pub(super) struct Pending {
     temporary: PathBuf,
@@ -39,7 +40,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.finished {
-            // The unfinished file is useless; that it stays is the worst that can happen here.
+            // The unfinished file is useless, and does no harm if it cannot be removed.
             let _ = fs::remove_file(&self.temporary);
         }
     }

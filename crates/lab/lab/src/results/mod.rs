@@ -1,4 +1,4 @@
-//! Run directories: everything a run left behind, enough to redraw every figure.
+//! Run directories: all results of a run, enough to redraw every figure.
 //!
 //! ```text
 //! scenario.toml    the scenario with every default resolved
@@ -86,7 +86,7 @@ use std::path::{Path, PathBuf};
 /// Reason for which a run directory could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("{path}: {source}")]
     Io {
         /// The file or directory.

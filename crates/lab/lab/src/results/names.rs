@@ -42,7 +42,7 @@ struct Flow {
 }
 
 impl Names {
-    /// Takes them from `world`: queues are first every radio's in node order, then each link's
+    /// Reads the names from `world`: queues are first every radio's in node order, then each link's
     /// two in link order.
     pub fn of(world: &World) -> Self {
         let nodes: Vec<Arc<str>> = world.nodes.iter().map(|n| n.name.as_str().into()).collect();

@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// A row of [`PAIRS`].
 #[derive(Clone, Debug)]
 pub struct PairRow {
-    /// When.
+    /// Time of the end of the interval.
     pub at: Instant,
     /// Time at which the interval began.
     pub since: Instant,
     /// The transmitter's name.
     pub transmitter: Arc<str>,
-    /// The receiver's; `None` is everybody.
+    /// The receiver's name; `None` for broadcasts.
     pub receiver: Option<Arc<str>>,
     /// Counts from then on; the last PPDU is that of the whole run.
     pub sample: PairSample,
@@ -75,8 +75,8 @@ fn last(row: &PairRow, part: fn(&Ppdu, BitRate) -> u64) -> Cell {
     row.sample.last.map_or(Cell::Null, |(ppdu, rate)| Cell::unsigned(part(&ppdu, rate)))
 }
 
-/// A sum over the interval's data PPDUs in units of which each has `scale`, as their mean; null
-/// without any.
+/// The mean over the interval's data PPDUs, from their sum and a factor `scale`; null without
+/// any.
 fn mean(row: &PairRow, scale: u64, sum: fn(&PairSample) -> u64) -> Cell {
     let ppdus = row.sample.ppdus;
     let mean = |ppdus| (u128::from(sum(&row.sample)) * u128::from(scale) + ppdus / 2) / ppdus;
@@ -195,10 +195,10 @@ pub struct PairSummary {
     /// Those of a transmitter add up to its station's.
     #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub airtime_share: f64,
-    /// Of it the part of control frames: ACK, BlockAck and CTS.
+    /// The part of control frames in it: ACK, BlockAck and CTS.
     #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub control_airtime_share: f64,
-    /// Mean MCS; before 802.11n the place in the list of rates, from 0.
+    /// Mean MCS; before 802.11n the mean index in the list of rates, from 0.
     #[schemars(extend("unit" = "index of the MCS"))]
     pub mcs_mean: Option<f64>,
     /// Mean number of spatial streams.

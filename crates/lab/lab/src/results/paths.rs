@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct PathSummary {
     /// The node that it passes.
     pub name: String,
-    /// Whether it carried data at the end: joined, not left, not taken for dead.
+    /// Whether it carried data at the end: it had joined, not left, and did not count as dead.
     pub is_up: bool,
     /// Bytes known to have arrived over it, copies included.
     pub delivered_bytes: u64,
@@ -29,11 +29,11 @@ pub struct PathSummary {
 /// own fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShakeSummary {
-    /// Segments found lost before a timer expired.
+    /// Segments that were declared lost before a timer expired.
     pub losses_found: u64,
-    /// Segments repeated because another path held them back.
+    /// Segments that were retransmitted because another path delayed them.
     pub reinjections: u64,
-    /// Segments that tried a path in doubt, or a shut window.
+    /// Segments that probed a doubtful path, or a closed window.
     pub probes: u64,
     /// Reason for which the connection ended early, if it did: `abort`, `not-reading`, `violation`
     /// or `no-path`.

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// Findings of a buffer probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeSummary {
-    /// Whether the plan was carried out; if not, why not, or that the run ended first.
+    /// Whether the plan was completed; otherwise the reason, or that the run ended first.
     pub ended: String,
-    /// Per packet size.
+    /// Estimates by packet size.
     pub sizes: Vec<SizeSummary>,
     /// Unit of the limit: `packets` or `bytes`.
     pub limit: FindingSummary,
@@ -32,13 +32,13 @@ pub struct ProbeSummary {
 pub struct SizeSummary {
     /// UDP payload of each packet.
     pub payload_bytes: u32,
-    /// Trains accounted for.
+    /// Trains that were evaluated.
     pub trains: u64,
     /// The number of packets before the first gap.
     pub naive: Option<IntervalSummary>,
     /// Packets that waited at the first drop of a full buffer.
     pub corrected: Option<IntervalSummary>,
-    /// The smallest of the trains.
+    /// The minimum over the trains.
     #[schemars(extend("unit" = "packets"))]
     pub corrected_least: Option<f64>,
     /// The maximum over the trains.
@@ -73,7 +73,7 @@ pub struct IntervalSummary {
 pub struct FindingSummary {
     /// The answer; null if the trains cannot decide.
     pub verdict: Option<String>,
-    /// The numbers behind it.
+    /// The numbers that support it.
     pub evidence: String,
 }
 

@@ -19,7 +19,7 @@ use fairwave_wire::datagram::{Contents, Datagram};
 use std::path::Path;
 
 /// Streams samples into Parquet files, one row group at a time, and frames into a capture.
-/// Recording cannot fail; the first error is kept and handed out by [`Recorder::finish`].
+/// Recording cannot fail: [`Recorder::finish`] returns the first error.
 pub struct Recorder {
     names: Names,
     series: Option<SeriesWriters>,

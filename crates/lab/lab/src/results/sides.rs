@@ -1,4 +1,4 @@
-//! On which side of the radio nodes are: which station hosts are behind.
+//! Sides of the radio on which nodes are: the station in front of each host.
 
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;

@@ -38,7 +38,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// An unsigned number; beyond 2^63 it stays there.
+    /// An unsigned number, limited to 2^63 - 1.
     pub fn unsigned(value: u64) -> Self {
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
@@ -137,7 +137,7 @@ impl<R> Writer<R> {
         Self::at(table, directory.join(table.file))
     }
 
-    /// As [`Writer::create`], to a path of the caller's.
+    /// Opens a table's file at `path`.
     ///
     /// # Errors
     /// A file that cannot be written.

@@ -1,4 +1,4 @@
-//! A finished run, and where its directory is.
+//! A finished run, and its directory.
 
 use crate::results::{self, Meta, Summary};
 use fairwave_scenario::plan::{Job, Plan};

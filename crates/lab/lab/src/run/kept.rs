@@ -1,4 +1,4 @@
-//! Runs whose directories an earlier process left: complete ones need not be run again.
+//! Runs with directories of an earlier process: complete ones need not be made again.
 
 use super::done::{Run, directory_of};
 use crate::results::{self, Meta, read_meta, read_scenario, read_summary};
@@ -64,8 +64,8 @@ pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
     missing.map(|(job, _)| directory_of(plan, job, root)).collect()
 }
 
-/// A directory under `root` where a run of `plan` would replace a complete run of something else:
-/// of another scenario or seed, or by another version of Fairwave.
+/// A directory under `root` in which a run of `plan` would replace a complete run of another
+/// scenario or seed, or of another version of Fairwave.
 pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
     let places = plan.jobs().into_iter().map(|job| (job, directory_of(plan, job, root)));
     let is_other = |(job, place): &(Job, PathBuf)| {

@@ -51,7 +51,7 @@ pub(super) fn stored(
 pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
     let key = |part| Key::new(store.version(), part, &text);
-    // JSON cannot hold every number: what would be read back as something else is not kept.
+    // JSON cannot hold every number: a summary that would not be read back alike is not kept.
     let Ok(summary) = serde_json::to_vec(&run.summary) else { return };
     if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
         return;

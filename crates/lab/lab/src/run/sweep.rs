@@ -33,7 +33,7 @@ pub struct Watch<'a> {
 /// Treatment of complete runs that exist already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// They are run anew.
+    /// They are made again.
     Rerun,
     /// They are read, if this version of Fairwave made them by this scenario.
     Resume,
@@ -57,7 +57,7 @@ impl<'a> From<(Output<'a>, Before)> for How<'a> {
 }
 
 impl How<'_> {
-    /// The run of a job that is there already; its directory is `place`.
+    /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
     /// A stored run that cannot be written into the directory.
@@ -76,7 +76,7 @@ impl How<'_> {
         )
     }
 
-    /// The run of a job, taken from where it is or made now.
+    /// The run of a job: the existing one, or one that is made now.
     fn run(&self, plan: &Plan, job: Job, progress: &mut dyn FnMut(Instant)) -> Result<Run, Error> {
         let root = self.output.path();
         let place = root.map(|root| directory_of(plan, job, root)).unwrap_or_default();
@@ -104,9 +104,8 @@ impl How<'_> {
     }
 }
 
-/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
-/// the jobs. The directory of `output` is the root of the
-/// runs' directories (see [`directory_of`]).
+/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of the
+/// jobs. The directory of `output` is the root of the runs' directories (see [`directory_of`]).
 ///
 /// # Errors
 /// The first of the failed runs in the order of the jobs. After a failure no further run begins.
