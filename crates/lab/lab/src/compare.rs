@@ -46,7 +46,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// From the values of both sets by seed.
+    /// The difference of the values of both sets by seed.
     fn of(first: &[(u64, f64)], second: &[(u64, f64)]) -> Option<Self> {
         let seeds =
             |values: &[(u64, f64)]| values.iter().map(|(seed, _)| *seed).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ impl Difference {
         let (a, b) = (variance(&first), variance(&second));
         let error = (a + b).sqrt();
         let terms = a * a / (first.n - 1) as f64 + b * b / (second.n - 1) as f64;
-        // Rounded down, the test errs on the side of no difference.
+        // Rounded down: the test then rather finds no difference.
         let freedom = if terms > 0.0 { (a + b) * (a + b) / terms } else { 1.0 };
         let freedom = (freedom as usize).max(1);
         Self {

@@ -24,7 +24,7 @@ fn last(key: &str) -> &str {
 }
 
 /// The figures `ys` over the axis `x`: a curve for each combination of the other axes, bars where
-/// the values of `x` are no quantities of one unit. `None` where nothing has both.
+/// the values of `x` are no quantities of one unit. `None` where no point has both.
 pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figure> {
     let with_value = |point: &'p Point| Some((point, point.axes[axis(point, x)?].1.as_str()));
     let with_x: Vec<(&Point, &str)> = points.iter().filter_map(with_value).collect();

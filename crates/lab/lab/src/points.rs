@@ -38,7 +38,7 @@ impl Digest {
         Ok(Self::read_numbered(directory)?.into_iter().map(|(_, digest)| digest).collect())
     }
 
-    /// Each with the number of its point in its sweep.
+    /// The digests, each with the number of its point in its sweep.
     fn read_numbered(directory: &Path) -> Result<Vec<(usize, Self)>, Error> {
         let mut digests = Vec::new();
         if directory.join("summary.json").exists() && directory.join("meta.json").exists() {
@@ -58,7 +58,7 @@ impl Digest {
         let parts: Result<Vec<_>, Error> =
             inner.iter().map(|path| Self::read_numbered(path)).collect();
         let mut parts = parts?;
-        // The sort is stable, so that what has the same numbers stays in the order of its paths.
+        // The sort is stable: runs with the same numbers stay in the order of their paths.
         parts.sort_by_key(|part| part.first().map(|(point, digest)| (*point, digest.seed)));
         digests.extend(parts.into_iter().flatten());
         Ok(digests)

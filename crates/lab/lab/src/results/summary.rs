@@ -38,16 +38,16 @@ pub struct Summary {
     pub frames: u64,
     /// Events handled, from the start.
     pub events: u64,
-    /// Per flow.
+    /// Results by flow.
     pub flows: Vec<FlowSummary>,
-    /// Per queue.
+    /// Results by queue.
     pub queues: Vec<QueueSummary>,
-    /// Per radio.
+    /// Results by radio.
     pub stations: Vec<StationSummary>,
-    /// Per transmitter and receiver on the air, in the order of both; everybody is last.
+    /// Results by transmitter and receiver on the air, in the order of both; broadcasts come last.
     #[serde(default)]
     pub pairs: Vec<PairSummary>,
-    /// Over all of them.
+    /// Totals over all flows and queues.
     pub totals: Totals,
     /// Lateness of an emulation against real time; absent in simulations.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
@@ -75,11 +75,11 @@ pub struct FlowSummary {
     pub fast_recoveries: Option<u64>,
     /// Pure ACKs that its sink sent.
     pub acks_sent: u64,
-    /// Of those, dropped on their way.
+    /// ACKs among them that were dropped on their way.
     pub acks_dropped: u64,
-    /// Dropped at an access point's full queue, from the start of the run.
+    /// ACKs dropped at an access point's full queue, from the start of the run.
     pub acks_dropped_at_ap_all_run: u64,
-    /// ACKs that gave way to later ones in a queue; not among the dropped.
+    /// ACKs that a queue replaced by later ones; they do not count as dropped.
     #[serde(default)]
     pub acks_filtered: u64,
     /// Lost ACKs that the sender inferred; null where a kernel carries the flow, which does not
@@ -93,7 +93,7 @@ pub struct FlowSummary {
     pub collapsed: Stretch,
     /// Time at which the last byte of a sized flow was delivered, from the start of the run.
     pub completed_ns: Option<u64>,
-    /// From a sized flow's start to the delivery of its last byte.
+    /// Time from a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,
     /// One-way delays of the delivered data. Those of datagrams begin when the application makes
     /// them, those of TCP and SHAKE when a segment's bytes first leave the source; each ends when
@@ -146,7 +146,7 @@ pub struct DatagramSummary {
     pub received: u64,
     /// Datagrams missing before the last one received.
     pub lost: u64,
-    /// [`FlowSummary::delay`] once more.
+    /// The same as [`FlowSummary::delay`].
     pub delay: Option<TimesSummary>,
     /// Interarrival jitter at the end (RFC 3550); null where fewer than two arrived.
     pub jitter_ns: Option<u64>,
@@ -155,9 +155,9 @@ pub struct DatagramSummary {
 /// Page times of a user of the web.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSummary {
-    /// From a page's first request to its last byte; null without a whole page.
+    /// Time from a page's first request to its last byte; null without a whole page.
     pub pages: Option<TimesSummary>,
-    /// From an object's request to its last byte.
+    /// Time from an object's request to its last byte.
     pub objects: Option<TimesSummary>,
     /// Objects that were lost with their connection.
     pub objects_lost: u64,
@@ -172,18 +172,18 @@ pub struct QueueSummary {
     pub access_point: bool,
     /// Packets that entered.
     pub enqueued: u64,
-    /// Dropped: the queue was full.
+    /// Packets dropped because the queue was full.
     pub drops_queue_full: u64,
-    /// Dropped: the MAC gave up.
+    /// Packets dropped at the retry limit of the MAC.
     pub drops_retry_limit: u64,
-    /// Dropped: the link lost it.
+    /// Packets that the link lost.
     pub drops_link_loss: u64,
-    /// Dropped: no route.
+    /// Packets dropped without a route.
     pub drops_no_route: u64,
-    /// Dropped: waited too long, by active queue management.
+    /// Packets dropped by active queue management.
     #[serde(default)]
     pub drops_aqm: u64,
-    /// Dropped: ACKs that later ones made redundant.
+    /// ACKs dropped because later ones made them redundant.
     #[serde(default)]
     pub drops_ack_filtered: u64,
     /// Largest number of packets waiting.
@@ -222,7 +222,7 @@ pub struct Totals {
     /// Sum over flows from the access point.
     pub down_bps: u64,
     /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null
-    /// where no flow has any.
+    /// without any goodput.
     #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
     /// Flows below a tenth ([`STARVED_FRACTION`]) of the fair share that would send more: not
@@ -340,8 +340,10 @@ fn flow_summary(
 
 impl FlowSummary {
     /// Datagrams that were sent and did not arrive, in per cent; `None` for flows of another kind,
-    /// and where none were sent.  The receiver counts the missing ones before the last one that it
-    /// received. If it received nothing, all that were sent are lost.
+    /// and where none were sent.
+    ///
+    /// The receiver counts the missing ones before the last one that it received. If it received
+    /// nothing, all that were sent are lost.
     pub fn lost_percent(&self) -> Option<f64> {
         let seen = self.datagrams.as_ref()?;
         let lost = if seen.received == 0 { self.sent_packets } else { seen.lost };

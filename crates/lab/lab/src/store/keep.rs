@@ -1,4 +1,4 @@
-//! Keeping results and finding them.
+//! Storage and retrieval of results.
 
 use super::error::Error;
 use super::key::{HASH_BYTES, Key, Version};
@@ -37,12 +37,12 @@ pub struct Store {
 struct Inner {
     /// Segments of this version, as far as they were read.
     segments: BTreeMap<u64, Segment>,
-    /// Numbers of segments that are of no use here.
+    /// Numbers of segments of other versions and formats.
     others: BTreeSet<u64>,
     /// Places of the results.
     index: BTreeMap<[u8; HASH_BYTES], (u64, Found)>,
     told: BTreeSet<Trouble>,
-    /// Whether nothing is kept any more, as writing failed.
+    /// Whether results are no longer kept, as writing failed.
     is_closed: bool,
     unsynced: u32,
 }
@@ -100,7 +100,7 @@ impl Store {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Counts one that was.
+    /// Counts a run that was taken.
     pub(crate) fn note_taken(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }

@@ -10,9 +10,9 @@ pub const HASH_BYTES: usize = 32;
 pub struct Version(pub [u8; HASH_BYTES]);
 
 impl Version {
-    /// Of this program: a hash over the sources of everything that a run depends on, taken when it
-    /// was built. Where the crate was built without the others' sources beside it, of its version
-    /// number.
+    /// The version of this program: a hash over the sources of everything that a run depends on,
+    /// taken when it was built. If the crate was built without the others' sources beside it, a
+    /// hash of its version number.
     pub fn of_this_program() -> Self {
         let hex = env!("FAIRWAVE_SIMULATES").as_bytes();
         let digit = |at: usize| (hex[at] as char).to_digit(16).unwrap_or(0) as u8;
@@ -41,7 +41,7 @@ impl Key {
         Self { hash, text }
     }
 
-    /// By which it is found.
+    /// Hash by which it is found.
     pub fn hash(&self) -> &[u8; HASH_BYTES] {
         &self.hash
     }

@@ -17,7 +17,7 @@ pub struct Content {
     pub limit: Bytes,
     /// Present size.
     pub size: Bytes,
-    /// By versions of the code, this program's first, then those whose results are newest.
+    /// Contents by version of the code: this program's first, then those with the newest results.
     pub versions: Vec<OfVersion>,
 }
 
@@ -150,7 +150,7 @@ pub fn clear(path: &Path, but: Option<&Version>) -> Result<Bytes, Error> {
     Ok(Bytes(freed))
 }
 
-/// Bounds the store at `path`. It is brought below that when a result is put there next.
+/// Sets the bound of the store at `path`. The next result that is put there enforces it.
 ///
 /// # Errors
 /// A directory without permission to write.

@@ -19,7 +19,7 @@ use flate2::write::ZlibEncoder;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// Number of this format. A change of a byte's meaning is another number.
+/// Number of this format. A change of a byte's meaning needs another number.
 pub const FORMAT: u32 = 1;
 const HEAD_MAGIC: [u8; 8] = *b"fairwave";
 const RECORD_MAGIC: [u8; 4] = *b"run:";
@@ -104,7 +104,7 @@ pub enum End {
 }
 
 /// Lists the records from `from` on, which must be where one begins or the end of the file, without
-/// a look at their contents. Says behind which byte the last of them ends.
+/// a look at their contents. Returns the byte behind the last of them, too.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -145,7 +145,7 @@ pub fn record(key: &Key, result: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let parts = [&length.to_le_bytes()[..], text, result];
-    // A vector takes every byte.
+    // Writing to a vector cannot fail.
     parts.into_iter().try_for_each(|part| content.write_all(part)).ok()?;
     let content = content.finish().ok().filter(|bytes| bytes.len() <= MOST_CONTENT_BYTES)?;
     let length = (content.len() as u32).to_le_bytes();
