@@ -32,7 +32,7 @@ pub struct EmulationSummary {
 /// Distribution of lateness. Quantiles are off by at most a sixty-fourth of their value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatenessSummary {
-    /// Number of values.
+    /// Number of durations.
     pub count: u64,
     /// Median.
     pub p50_ns: u64,
