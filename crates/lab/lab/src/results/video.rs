@@ -24,7 +24,7 @@ pub struct VideoSummary {
     pub freezes: u64,
     /// Their total duration.
     pub frozen_ns: u64,
-    /// The longest.
+    /// Duration of the longest.
     pub longest_freeze_ns: u64,
     /// Number of times that the clock of the playout stood still.
     pub stalls: u64,
