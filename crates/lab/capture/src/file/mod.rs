@@ -30,7 +30,7 @@ pub enum Error {
         /// Error of the system.
         source: io::Error,
     },
-    /// It is none.
+    /// The file is no capture.
     #[error("{}: {reason}", visible(path))]
     NoCapture {
         /// The file.
@@ -41,7 +41,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Of opening: a file in a form that is not read is no capture.
+    /// The error of opening a file. A file in an unsupported form is no capture.
     fn of(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -76,11 +76,11 @@ pub struct Packet<'a> {
     pub at: Option<Instant>,
     /// Type of its first header.
     pub link_type: LinkType,
-    /// On which interface of its section it was seen.
+    /// Interface of its section at which it was seen.
     pub interface: u32,
     /// Number of bytes that it had on the wire.
     pub original_len: u32,
-    /// Its bytes, perhaps cut by whoever captured it.
+    /// Its bytes, perhaps cut when it was captured.
     pub data: &'a [u8],
 }
 
@@ -127,7 +127,7 @@ impl Capture {
         Ok(Self::over(path, source))
     }
 
-    /// Reads from anywhere, under a name for messages.
+    /// Reads from any input, under a name for messages.
     ///
     /// # Errors
     /// First bytes that cannot be read.

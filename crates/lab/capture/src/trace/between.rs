@@ -28,7 +28,7 @@ pub struct ComparisonSummary {
     pub offset_ns: Option<i64>,
     /// Packets from the ends of flows, those with the largest loss first.
     pub ways: Vec<WayBetween>,
-    /// Packets forgotten for lack of room.
+    /// Packets that were left out for lack of room.
     pub forgotten: u64,
 }
 
@@ -91,29 +91,30 @@ pub struct WayBetween {
 /// Numbers of packets by the points at which they were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountBetween {
-    /// At both points.
+    /// Packets seen at both points.
     pub crossed: u64,
-    /// At one only, while the other was watched: at the first, at the second.
+    /// Packets seen at one point only while the other was watched: at the first, at the second.
     pub alone: [u64; 2],
-    /// At one only, before the first or after the last frame of the other capture: at the first, at
-    /// the second. Whether they were lost is unknown, so that they do not count as losses.
+    /// Packets seen at one point only, before the first or after the last frame of the other
+    /// capture: at the first, at the second. Whether they were lost is unknown, so that they do
+    /// not count as losses.
     pub outside: [u64; 2],
 }
 
 /// Signed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShiftSummary {
-    /// How many.
+    /// Number of times.
     pub count: u64,
-    /// The least.
+    /// Minimum.
     pub least_ns: i64,
     /// Their mean.
     pub mean_ns: i64,
-    /// Half are not greater.
+    /// Median.
     pub median_ns: i64,
-    /// 99 of 100 are not greater.
+    /// 99th percentile.
     pub p99_ns: i64,
-    /// The greatest.
+    /// Maximum.
     pub most_ns: i64,
 }
 
@@ -182,7 +183,7 @@ pub fn compare(
 }
 
 impl ComparisonSummary {
-    /// Of two captures that were read to their ends.
+    /// The summary of two captures that were read to their ends.
     pub fn new(
         files: [(&str, Facts); 2],
         report: &Report,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Maximum number of events that are kept of one connection.
 pub const EVENTS_MAX: usize = 1000;
 
-/// Something worth a line.
+/// An event with a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
     /// Time from the first packet of the capture.
@@ -17,16 +17,16 @@ pub struct Event {
     pub side: char,
     /// Kind: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
     pub what: &'static str,
-    /// Time for which it was; null of a timeout.
+    /// Its duration; null of a timeout.
     pub length_ns: Option<u64>,
 }
 
 /// The events of a connection, in the order of their beginnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Events {
-    /// The first of them.
+    /// The first events.
     pub first: Vec<Event>,
-    /// Number of more.
+    /// Number of further events.
     pub more: u64,
 }
 

@@ -20,7 +20,7 @@ const HOSTS: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// It carried nothing.
+    /// It carried no data.
     NoData,
     /// Starvation for a tenth of the time or more.
     Starvation,
@@ -28,7 +28,7 @@ pub enum Limit {
     ReceiveWindow,
     /// The application: for a fifth of the time it had nothing to send.
     Application,
-    /// Losses, where no queue stands on the path: timeouts, or a hundredth of the segments
+    /// Losses on a path without a standing queue: timeouts, or a hundredth of the segments
     /// retransmitted and needed.
     Loss,
     /// None of these: the rate of the path, or the sender's window.
@@ -64,7 +64,7 @@ impl Limit {
         }
     }
 
-    /// In a word, for tables.
+    /// One word for tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::NoData => "-",

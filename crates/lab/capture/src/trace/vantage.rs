@@ -12,9 +12,9 @@ use serde::Serialize;
 pub enum Vantage {
     /// Four fifths of the round trip or more lie between the capture and the receiver.
     Sender,
-    /// One fifth or less.
+    /// One fifth or less of the round trip lies there.
     Receiver,
-    /// Something between.
+    /// A part between those lies there.
     Between,
 }
 

@@ -93,7 +93,7 @@ pub struct TcpWaySummary {
     /// The method: `identification` (gaps in IP identifications) or `stride` (the number of
     /// segments that the others acknowledge).
     pub acks_lost_by: Option<&'static str>,
-    /// Segments that an ACK covers, where that was learnt.
+    /// Segments that an ACK covers, if that could be estimated.
     pub ack_stride: Option<u32>,
     /// Times without an ACK for outstanding data.
     pub ack_gaps: SpellsSummary,
@@ -105,11 +105,11 @@ pub struct TcpWaySummary {
     pub application_limited_ns: u64,
     /// Time in which the other end's window was full.
     pub window_limited_ns: u64,
-    /// Longest time between two packets, whoever was to blame.
+    /// Longest time between two packets, whatever its cause.
     pub gap_max_ns: u64,
     /// Time at which it began.
     pub gap_max_at_ns: Option<u64>,
-    /// Segments that were not followed, there being too many.
+    /// Segments that were not followed, because of their number.
     pub untracked: u64,
 }
 
@@ -224,7 +224,7 @@ pub struct NumbersSummary {
     pub lost: u64,
     /// Datagrams behind one of a higher number.
     pub reordered: u64,
-    /// Datagrams that had come before.
+    /// Datagrams that had arrived before.
     pub duplicates: u64,
     /// Jitter of their arrival (RFC 3550 section 6.4.1); null where they carry no time, or one
     /// whose clock is not known.
@@ -237,11 +237,11 @@ pub struct NumbersSummary {
 pub struct JitterSummary {
     /// The clock of the times in the datagrams, in Hz.
     pub clock_hz: u32,
-    /// At the last datagram.
+    /// Jitter at the last datagram.
     pub last_ns: u64,
-    /// Mean over the datagrams.
+    /// Mean jitter over the datagrams.
     pub mean_ns: u64,
-    /// The greatest.
+    /// Maximum jitter.
     pub most_ns: u64,
 }
 
@@ -275,7 +275,7 @@ impl NumbersSummary {
 /// Spells of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpellsSummary {
-    /// How many.
+    /// Number of spells.
     pub count: u64,
     /// Their lengths together.
     pub total_ns: u64,

@@ -213,7 +213,7 @@ fn place(one: &Connection) -> String {
     }
 }
 
-/// Instead of [`Vantage::words`] where it is not known.
+/// Text in place of [`Vantage::words`] if the place is not known.
 const NO_VANTAGE: &str = "Where on the path it was captured does not show";
 
 /// Whether packets stand for several segments of the wire.

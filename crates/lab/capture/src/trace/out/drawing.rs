@@ -19,7 +19,7 @@ pub(super) struct Drawing {
     ways: [Way; 2],
 }
 
-/// One way of it.
+/// One direction of it.
 #[derive(Clone, Debug, Default)]
 struct Way {
     data: Thinned,
@@ -209,7 +209,7 @@ fn sequence_range(series: &[SpanSeries]) -> Option<(f64, f64)> {
     Some((lowest, lowest + (top - lowest).max(1.0) * 1.05))
 }
 
-/// From times and numbers to axes.
+/// Conversion of times and numbers to axes.
 #[derive(Clone, Copy)]
 struct Scale {
     origin: Instant,
