@@ -1,5 +1,5 @@
-//! Makes `FAIRWAVE_SIMULATES`, which tells one version of the simulating code from another: a hash
-//! over the sources that a run depends on. Results of another version are never taken for its own.
+//! Makes `FAIRWAVE_SIMULATES`, which identifies a version of the simulating code: a hash over the
+//! sources that a run depends on. A version never takes results of another one for its own.
 //!
 //! Nothing but the content of files and their places in the repository goes in: the same sources
 //! give the same hash on any machine, in any directory and in any build profile.
@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates whose dependencies are the simulator: what runs, and what makes a world of a file.
+/// The crates whose dependencies are the simulator: the engine, and the reader of scenario files.
 const ROOTS: [&str; 2] = ["sim", "scenario"];
-/// What of this crate makes a summary or a series.
+/// Sources of this crate that make a summary or a series.
 const OWN: [&str; 5] = ["src/run.rs", "src/run", "src/results", "src/stats.rs", "src/stats"];
 /// Versions of other people's crates.
 const LOCK: &str = "Cargo.lock";
@@ -85,7 +85,7 @@ fn crates(root: &Path) -> BTreeSet<String> {
     known
 }
 
-/// What a manifest names under `[dependencies]` of Fairwave's crates, without their prefix.
+/// Names under `[dependencies]` in a manifest of Fairwave's crates, without their prefix.
 fn dependencies(manifest: &str) -> Vec<String> {
     let mut is_inside = false;
     let mut names = Vec::new();

@@ -10,7 +10,8 @@ use crate::progress::Progress;
 use crate::{place, stop, store};
 use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::Store;
-use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
+use fairwave_study::{self as study, ClaimVerdict, KeyFigure, Reproduction, Results, Standing};
+use fairwave_study::{Study, markdown, report};
 use fairwave_units::several;
 use serde_json::Value;
 use std::path::Path;
@@ -191,29 +192,19 @@ fn wrapped(text: &str, indent: &str) -> String {
 /// A claim: its verdict in words, the claim, and the figures that decide it.
 fn brief(claim: &ClaimVerdict) -> String {
     const INDENT: &str = "         ";
-    let colour = match claim.verdict {
-        "nowhere" => BAD,
-        "not judgeable" => WORTH_A_LOOK,
-        _ if claim.setups.holding < claim.setups.admitted => WORTH_A_LOOK,
-        _ => GOOD,
+    let colour = match claim.standing() {
+        Standing::Holds => GOOD,
+        Standing::HoldsInPart | Standing::Open => WORTH_A_LOOK,
+        Standing::Fails => BAD,
     };
     let verdict = wrapped(&claim.in_words(), INDENT);
     let verdict = styled(colour, verdict.trim());
     let mut text = format!("{} {verdict}\n", styled(HEADING, &format!("{:<8}", claim.id)));
     text.push_str(&wrapped(claim.statement, INDENT));
-    let here = match claim.holds {
-        _ if claim.setups.tried == 1 => "measured: ",
-        Some(true) => "own set-up, holds: ",
-        Some(false) => "own set-up, does not hold: ",
-        None => "own set-up, not decided: ",
-    };
-    let figures = claim.figures();
-    let figures = match claim.holds {
-        None => claim.reason.clone().unwrap_or_default(),
-        _ => figures.join("; "),
-    };
+    let figures: Vec<String> = claim.figures().iter().map(KeyFigure::to_string).collect();
+    let figures = claim.gap().unwrap_or_else(|| figures.join("; "));
     if !figures.is_empty() {
-        text.push_str(&wrapped(&format!("{here}{figures}"), INDENT));
+        text.push_str(&wrapped(&format!("{}: {figures}", claim.own_set_up()), INDENT));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Two sets of runs compared: what differs, by how much, and whether that may be chance.
+//! Comparison of two sets of runs: differences, their size, and whether they may be chance.
 
 use crate::means::{self, MeanSummary};
 use crate::points::{Digest, Point};
@@ -9,15 +9,15 @@ use serde::Serialize;
 /// One figure at one point, in both sets.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Where it is in its sweep, in a few words.
+    /// Its point of the sweep, in a few words.
     pub point: String,
     /// Name of the figure, which ends in its unit where it has one.
     pub metric: String,
-    /// What it came to in the first set.
+    /// Mean over the runs of the first set.
     #[serde(serialize_with = "means::serialize")]
     #[schemars(with = "MeanSummary")]
     pub first: Estimate,
-    /// What it came to in the second set.
+    /// Mean over the runs of the second set.
     #[serde(serialize_with = "means::serialize")]
     #[schemars(with = "MeanSummary")]
     pub second: Estimate,
@@ -37,16 +37,16 @@ pub struct Difference {
     /// The probability of a difference at least as large if there were none in truth.
     #[schemars(extend("unit" = "probability"))]
     pub p: Option<f64>,
-    /// The same corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
+    /// p corrected for the number of comparisons (Holm, Scand. J. Stat. 6, 1979).
     #[schemars(extend("unit" = "probability"))]
     pub p_holm: Option<f64>,
-    /// Whether runs of one seed were compared with each other: then what the seed makes of both is
-    /// no part of the difference. Otherwise it is Welch's test (Biometrika 34, 1947).
+    /// Whether runs of one seed were compared with each other, which takes the effect of the seed
+    /// out of the difference. Otherwise it is Welch's test (Biometrika 34, 1947).
     pub is_paired: bool,
 }
 
 impl Difference {
-    /// From the values of both sets by seed.
+    /// The difference of the values of both sets by seed.
     fn of(first: &[(u64, f64)], second: &[(u64, f64)]) -> Option<Self> {
         let seeds =
             |values: &[(u64, f64)]| values.iter().map(|(seed, _)| *seed).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ impl Difference {
         let (a, b) = (variance(&first), variance(&second));
         let error = (a + b).sqrt();
         let terms = a * a / (first.n - 1) as f64 + b * b / (second.n - 1) as f64;
-        // Rounded down, the test errs on the side of no difference.
+        // Rounded down: the test then rather finds no difference.
         let freedom = if terms > 0.0 { (a + b) * (a + b) / terms } else { 1.0 };
         let freedom = (freedom as usize).max(1);
         Self {
@@ -90,7 +90,7 @@ impl Difference {
     }
 }
 
-/// Of a mean with its standard error. Where nothing varies, any difference is one.
+/// p of a mean with its standard error. Without variation any difference is significant.
 fn p_value(mean: f64, error: f64, freedom: usize) -> f64 {
     match (mean == 0.0, error > 0.0) {
         (true, _) => 1.0,
@@ -135,7 +135,7 @@ fn by_seed(runs: &[Digest], point: &Point, metric: &str) -> Vec<(u64, f64)> {
     values
 }
 
-/// Holm's correction: the least of m values of p counts m times, the next m - 1 times ...
+/// Holm's correction: the smallest of m values of p counts m times, the next m - 1 times ...
 fn correct(list: &mut [Comparison]) {
     let mut order: Vec<(usize, f64)> =
         list.iter().enumerate().filter_map(|(i, one)| Some((i, one.difference.p?))).collect();
@@ -160,8 +160,8 @@ mod tests {
         values.iter().map(run).collect()
     }
 
-    /// By hand: differences 1, 2, 3 have the mean 2 and s = 1, so t = 2 sqrt(3) = 3.4641 with two
-    /// degrees of freedom, p = 1 - t / sqrt(t^2 + 2) = 0.074180.
+    /// Differences 1, 2, 3 have the mean 2 and s = 1, so t = 2 sqrt(3) = 3.4641 with two degrees of
+    /// freedom, p = 1 - t / sqrt(t^2 + 2) = 0.074180.
     #[test]
     fn runs_of_the_same_seeds_are_compared_in_pairs() {
         let first = runs(&[(1, 10.0), (2, 20.0), (3, 30.0)]);
@@ -173,8 +173,8 @@ mod tests {
         assert!(!found[0].difference.is_significant());
     }
 
-    /// By hand: means 2 and 12, s^2 = 1 and 4, n = 3: se = sqrt(5/3), t = 7.746; Welch's degrees
-    /// are (5/3)^2 / ((1/9 + 16/9) / 2) = 2.94, rounded to 2: p = 1 - t / sqrt(t^2 + 2) = 0.0163.
+    /// Means 2 and 12, s^2 = 1 and 4, n = 3: se = sqrt(5/3), t = 7.746. Welch's degrees are
+    /// (5/3)^2 / ((1/9 + 16/9) / 2) = 2.94, rounded to 2: p = 1 - t / sqrt(t^2 + 2) = 0.0163.
     #[test]
     fn runs_of_other_seeds_are_compared_by_welchs_test() {
         let first = runs(&[(1, 1.0), (2, 2.0), (3, 3.0)]);

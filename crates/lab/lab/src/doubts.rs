@@ -1,13 +1,13 @@
-//! What a run came to that means less than it seems: zeros that nobody should take for results.
+//! Results of a run that mean less than they seem: zeros that are not measurements.
 
 use crate::results::{FlowSummary, StationSummary, Summary};
 
-/// What whoever reads a summary should know about it.
+/// A caution for readers of a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// What is doubted, without figures: the same in every run where it is so.
+    /// The caution without figures: the same in every run that it applies to.
     pub what: String,
-    /// The same with the figures of this run.
+    /// The caution with the figures of this run.
     pub text: String,
 }
 
@@ -17,7 +17,7 @@ impl Doubt {
     }
 }
 
-/// What is doubtful about a run.
+/// Cautions about the results of a run.
 pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let warm_up_ns = summary.simulated_ns.saturating_sub(summary.measured_ns);
     let flows = summary.flows.iter().filter_map(|flow| of_flow(flow, warm_up_ns));

@@ -1,4 +1,4 @@
-//! Means over runs as JSON has them.
+//! Means over runs in the form of JSON.
 
 use crate::stats::Estimate;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ impl From<Estimate> for MeanSummary {
     }
 }
 
-/// For fields that are to be written as [`MeanSummary`].
+/// Writes a field as [`MeanSummary`].
 pub(crate) fn serialize<S: Serializer>(of: &Estimate, serializer: S) -> Result<S::Ok, S::Error> {
     MeanSummary::from(*of).serialize(serializer)
 }

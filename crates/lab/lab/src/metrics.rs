@@ -12,7 +12,7 @@ use crate::results::{
 pub type Metric = (String, f64);
 
 /// The figures of a whole run, of its flows, stations, pairs of radios and queues, in this order.
-/// What a run has not measured is not among them.
+/// Values that the run has not measured are left out.
 pub fn metrics(summary: &Summary) -> Vec<Metric> {
     let mut list = totals(summary);
     for flow in &summary.flows {

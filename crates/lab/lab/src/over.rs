@@ -1,4 +1,4 @@
-//! Figures of runs: what a sweep came to over one of its axes, or a series of one run over time.
+//! Figures of runs: results of a sweep over one of its axes, or a series of one run over time.
 
 use crate::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use crate::points::Point;
@@ -24,7 +24,7 @@ fn last(key: &str) -> &str {
 }
 
 /// The figures `ys` over the axis `x`: a curve for each combination of the other axes, bars where
-/// the values of `x` are no quantities of one unit. `None` where nothing has both.
+/// the values of `x` are no quantities of one unit. `None` where no point has both.
 pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figure> {
     let with_value = |point: &'p Point| Some((point, point.axes[axis(point, x)?].1.as_str()));
     let with_x: Vec<(&Point, &str)> = points.iter().filter_map(with_value).collect();
@@ -58,8 +58,8 @@ pub fn over_axis<'p>(points: &'p [Point], x: &str, ys: &[String]) -> Option<Figu
     Some(Figure { title, x_label, y_label, y_range: None, content })
 }
 
-/// What tells a series from others: the other axes, and the figure if there are several. Axes whose
-/// last parts are the same are called by their whole keys.
+/// Identity of a series: the other axes, and the figure if there are several. Axes whose last parts
+/// are the same are called by their whole keys.
 fn label(point: &Point, x: &str, y: &str, are_many: bool) -> String {
     let drawn = axis(point, x);
     let others = point.axes.iter().enumerate().filter(|(i, _)| Some(*i) != drawn);
@@ -121,7 +121,7 @@ type Points = Vec<(f64, Interval)>;
 /// without windows at each ACK is drawn from its flows, which have samples under the same names.
 ///
 /// # Errors
-/// When a table cannot be read or has no such column.
+/// A table that cannot be read or has no such column.
 pub fn over_time(runs: &[(&str, &Path)], y: &str) -> Result<Figure, Error> {
     let (_, column) = y.split_once('.').unwrap_or((y, ""));
     let (y_label, scale) = match column.strip_suffix("_ns") {

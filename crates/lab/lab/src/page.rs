@@ -1,4 +1,4 @@
-//! What every self-contained HTML page of ours has: its style sheet, and drawings that fit.
+//! Style sheet and scripts of every self-contained HTML page of ours, and drawings that fit.
 
 /// Light and dark by the reader's setting; black on white in print. Figures keep a white ground.
 pub const CSS: &str = "

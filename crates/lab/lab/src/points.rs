@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What is kept of a run where many are compared.
+/// Part of a run that is kept where many are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// Sweep axes and their values.
@@ -23,22 +23,22 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Of a finished run.
+    /// The digest of a finished run.
     pub fn of(run: &Run) -> Self {
         let axes = run.axes.keys().map(|key| (key.clone(), run.axis(key).to_owned())).collect();
         Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
     }
 
-    /// Of the complete runs in `directory` and below it, in the order of their sweep: by point,
-    /// then by seed. Sweeps beside each other are in the order of their paths.
+    /// The digests of the complete runs in `directory` and below it, in the order of their sweep:
+    /// by point, then by seed. Sweeps beside each other are in the order of their paths.
     ///
     /// # Errors
-    /// When a directory or a file of a run cannot be read.
+    /// A directory or a file of a run that cannot be read.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
         Ok(Self::read_numbered(directory)?.into_iter().map(|(_, digest)| digest).collect())
     }
 
-    /// Each with the number of its point in its sweep.
+    /// The digests, each with the number of its point in its sweep.
     fn read_numbered(directory: &Path) -> Result<Vec<(usize, Self)>, Error> {
         let mut digests = Vec::new();
         if directory.join("summary.json").exists() && directory.join("meta.json").exists() {
@@ -58,7 +58,7 @@ impl Digest {
         let parts: Result<Vec<_>, Error> =
             inner.iter().map(|path| Self::read_numbered(path)).collect();
         let mut parts = parts?;
-        // The sort is stable, so that what has the same numbers stays in the order of its paths.
+        // The sort is stable: runs with the same numbers stay in the order of their paths.
         parts.sort_by_key(|part| part.first().map(|(point, digest)| (*point, digest.seed)));
         digests.extend(parts.into_iter().flatten());
         Ok(digests)
@@ -127,12 +127,12 @@ impl Point {
         }
     }
 
-    /// What a figure came to.
+    /// The estimate of a figure.
     pub fn metric(&self, name: &str) -> Option<&Estimate> {
         self.metrics.iter().find(|(known, _)| known == name).map(|(_, estimate)| estimate)
     }
 
-    /// Where it is in its sweep, in a few words.
+    /// Its point of the sweep, in a few words.
     pub fn label(&self) -> String {
         let axes = self.axes.iter().map(|(key, value)| format!("{key} = {value}"));
         axes.collect::<Vec<_>>().join(", ")

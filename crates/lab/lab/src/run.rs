@@ -31,14 +31,14 @@ use std::path::Path;
 pub struct Error {
     /// The run's seed.
     pub seed: u64,
-    /// Where it is in its sweep.
+    /// Its point of the sweep.
     pub axes: Vec<(String, String)>,
-    /// What happened.
+    /// Its cause.
     #[source]
     pub cause: Cause,
 }
 
-/// What stopped a run.
+/// Cause for which a run stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The simulator refused the world.
@@ -50,7 +50,7 @@ pub enum Cause {
     /// The worker threads could not be started.
     #[error("no worker threads: {0}")]
     Workers(#[from] rayon::ThreadPoolBuildError),
-    /// Somebody ended it.
+    /// The user ended it.
     #[error("interrupted")]
     Interrupted,
     /// Another host than the simulator could not run the world.
@@ -68,7 +68,7 @@ fn said(seed: u64, axes: &[(String, String)], cause: &Cause) -> String {
 }
 
 impl Error {
-    /// Whether nothing went wrong but somebody ended the run or its sweep.
+    /// Whether the only cause is that the user ended the run or its sweep.
     pub const fn is_interruption(&self) -> bool {
         matches!(self.cause, Cause::Interrupted)
     }
@@ -78,7 +78,7 @@ impl Error {
     }
 }
 
-/// Hands each sample to those who want it.
+/// Passes each sample on to all recorders.
 struct Tee<'a> {
     stretches: &'a mut Stretches,
     recorder: Option<&'a mut Recorder>,
@@ -114,7 +114,7 @@ pub enum Output<'a> {
     Nothing,
     /// Scenario, provenance and summary only: for large sweeps.
     Summary(&'a Path),
-    /// The same, the captures that the scenario asks for, and of the tables those in these files.
+    /// The same, captures that the scenario asks for, and the tables of these files.
     Tables(&'a Path, &'static [&'static str]),
     /// Everything that the scenario asks for.
     Full(&'a Path),
@@ -128,7 +128,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// What the store calls the series that a run leaves; `None` where it leaves none.
+    /// Name that the store gives to the series of a run; `None` if it leaves none.
     fn series(self) -> Option<String> {
         match self {
             Self::Nothing | Self::Summary(_) => None,
@@ -167,7 +167,7 @@ impl<'a> Output<'a> {
 /// Runs one job. `output` names the run's own directory.
 ///
 /// # Errors
-/// When the simulator refuses the world or the directory cannot be written.
+/// A world that the simulator refuses, or a directory that cannot be written.
 pub fn execute(
     plan: &Plan,
     job: Job,
@@ -181,7 +181,7 @@ pub fn execute(
     execute_while(plan, job, output, &mut goes_on)
 }
 
-/// The same until `goes_on`, which hears the virtual time, says that it is enough. Such a run
+/// Executes the run until `goes_on`, which gets the virtual time, returns `false`. Such a run
 /// leaves no summary.
 ///
 /// # Errors
@@ -199,24 +199,24 @@ pub fn execute_while(
     execute_on(plan, job, output, &mut simulator)
 }
 
-/// What a host made of a world.
+/// Results of a world on a host.
 #[derive(Debug)]
 pub struct Hosted {
-    /// What the run came to.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What an emulator has to say beside that.
+    /// Results that only an emulator has.
     pub emulation: Option<EmulationSummary>,
     /// Names of flows of which the host has no figures: the summary leaves them out.
     pub untold: Vec<String>,
 }
 
-/// What runs a world and shows it to a sink.
+/// A host: runs a world and passes its samples to a sink.
 pub type Host<'a> = dyn FnMut(&World, &mut dyn Sink) -> Result<Hosted, Cause> + 'a;
 
-/// Runs one job on a host of the caller's. `output` names the run's own directory.
+/// Runs one job on the host `run`. `output` names the run's own directory.
 ///
 /// # Errors
-/// When the host fails or the directory cannot be written.
+/// A host that fails, or a directory that cannot be written.
 pub fn execute_on(
     plan: &Plan,
     job: Job,

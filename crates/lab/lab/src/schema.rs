@@ -1,4 +1,4 @@
-//! JSON schemas of what is written: made from the types that are written, with their units.
+//! JSON schemas of written files and outputs, generated from their types, with units.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

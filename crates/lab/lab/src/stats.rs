@@ -21,8 +21,8 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// Number of shares that lie below `fraction` of the fair share, which is the mean. None where all
-/// are zero: then nobody is worse off than the others.
+/// Number of shares below `fraction` of the fair share, which is the mean. None if all are zero:
+/// then no flow is worse off than the others.
 pub fn starved(shares: &[f64], fraction: f64) -> usize {
     let threshold = mean(shares).unwrap_or(0.0) * fraction;
     shares.iter().filter(|&&x| x < threshold).count()

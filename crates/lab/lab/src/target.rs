@@ -1,11 +1,11 @@
-//! Target rates: what was asked for against what was got, and what can be asked for.
+//! Target rates: requested against achieved ones, and those that can be admitted.
 //!
 //! The measures are those of Ando, Murase and Oguchi, section 6.1. Rates are of payload
 //! delivered to the application, in bits per second.
 
 use fairwave_units::{BitRate, Bytes, Duration};
 
-/// EB / n: what each of `senders` would have of the effective bandwidth if all had the same.
+/// EB / n: the share of each of `senders` of the effective bandwidth if all had the same.
 pub fn fair_share(effective: BitRate, senders: u32) -> BitRate {
     BitRate(effective.0 / u64::from(senders.max(1)))
 }
@@ -27,22 +27,22 @@ pub fn achievement(bins_bps: &[u64], target: BitRate, tolerance: f64) -> Option<
     Some(reached as f64 / bins.len() as f64)
 }
 
-/// What one TCP upload can have of a cell without losses and collisions: a segment takes
-/// `data`, and the access point's acknowledgement of `acks_every` of them takes `ack`, both with
-/// access time and link-layer acknowledgement.
+/// The bandwidth of one TCP upload in a cell without losses and collisions. A segment takes `data`,
+/// and the access point's acknowledgement of `acks_every` of them takes `ack`, both with access
+/// time and link-layer acknowledgement.
 ///
 /// More senders do not change it much, since as many acknowledgements are needed for the same
-/// data; it is what targets can be admitted against before anything is measured.
+/// data. Targets can be admitted against it before anything is measured.
 pub fn effective(payload: Bytes, data: Duration, ack: Duration, acks_every: u32) -> BitRate {
     let every = u64::from(acks_every.max(1));
     let round = Duration::from_nanos(data.as_nanos() * every + ack.as_nanos());
     BitRate::over(payload.0 * every, round)
 }
 
-/// What is left of the effective bandwidth beyond `targets`, each with its margin; `None` where
-/// they cannot all be met, so that the last of them should be refused.
+/// The rest of the effective bandwidth beyond `targets`, each with its margin. `None` if they can
+/// not all be met, so that the last of them should be refused.
 ///
-/// What is left is all that senders without a target will have.
+/// The rest is all that senders without a target will have.
 pub fn admits(targets: &[BitRate], margin: f64, effective: BitRate) -> Option<BitRate> {
     let sum: f64 = targets.iter().map(|target| target.0 as f64 * margin).sum();
     let left = effective.0 as f64 - sum;

@@ -49,4 +49,23 @@ mod tests {
             }
         }
     }
+
+    /// Claims whose figures are drawn where there are runs alone.
+    const OF_RUNS: [&str; 6] = ["BUF-2", "BUF-3", "BUF-4", "BUF-5", "BUF-X1", "BUF-X5"];
+
+    #[test]
+    fn each_claim_has_a_figure_or_a_sentence_in_its_place() {
+        for study in ALL {
+            let findings = study.evaluate(&Results::default()).unwrap();
+            let ids: BTreeSet<&str> = findings.claims.iter().map(|claim| claim.id).collect();
+            let drawn: BTreeSet<&str> =
+                findings.exhibits.iter().flat_map(|exhibit| exhibit.claims).copied().collect();
+            let not: BTreeSet<&str> = study.without_figure().iter().map(|(id, _)| *id).collect();
+            assert!(drawn.is_subset(&ids) && not.is_subset(&ids), "{drawn:?} {not:?} {ids:?}");
+            for id in ids {
+                let is_drawn = drawn.contains(id) || OF_RUNS.contains(&id);
+                assert_ne!(is_drawn, not.contains(id), "{id} of {}", study.name());
+            }
+        }
+    }
 }

@@ -1,23 +1,22 @@
 //! A study on two hosts: its scenarios in the simulator, and in real time with a kernel's sockets.
 //!
-//! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
-//! instead of simulated in its place.
+//! Both are judged by the same criteria, claim by claim. Runs that the kernel could not carry are
+//! named, and not simulated in its place.
+
+mod page;
 
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::evidence::NO_RUN;
-use crate::findings::{Exhibit, Findings, ResultTable};
+use crate::findings::{Findings, ResultTable};
 use crate::json::ClaimSummary;
 use crate::markdown::result_table;
 use crate::md::{table, text};
 use crate::measure::NO_RUNS;
-use crate::page::{exhibit, frame, measured, verdict};
-use crate::report::rows;
 use crate::results::Results;
 use crate::values::measurements;
 use fairwave_lab::results::write_file;
 use fairwave_units::several;
-use maud::{Markup, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -28,18 +27,18 @@ use std::path::{Path, PathBuf};
 pub struct LeftOut {
     /// The experiment.
     pub experiment: String,
-    /// How many of its runs.
+    /// Number of its runs.
     pub runs: usize,
-    /// Why, in a sentence.
+    /// Reason, as a sentence without a full stop.
     pub why: String,
 }
 
-/// The runs of a study on one host, and what they show.
+/// The runs of a study on one host, and its findings.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The runs.
     pub results: Results,
-    /// What they show.
+    /// Claims, figures and tables of these runs.
     pub findings: Findings,
 }
 
@@ -52,7 +51,7 @@ pub struct Beside {
     pub kernel: Judged,
     /// The kernel's release, such as `6.18.5`.
     pub release: String,
-    /// What the kernel did not carry.
+    /// Runs that the kernel did not carry.
     pub left_out: Vec<LeftOut>,
     /// Runs that were late, and were run once more for that.
     pub repeated: usize,
@@ -60,7 +59,7 @@ pub struct Beside {
     pub wall_s: Option<f64>,
 }
 
-/// What `fairwave reproduce --host emulate --json` prints.
+/// Output of `fairwave reproduce --host emulate --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ReproduceBesideOutput")]
 pub struct BesideSummary {
@@ -74,7 +73,7 @@ pub struct BesideSummary {
     pub claims: Vec<ClaimBeside>,
     /// Runs that the kernel did not carry.
     pub left_out: Vec<LeftOut>,
-    /// What of the study does not run in real time at all, and why.
+    /// Parts of the study that do not run in real time at all, and the reasons.
     pub not_emulated: &'static [&'static str],
     /// Runs on the kernel's sockets that are judged.
     pub runs: usize,
@@ -93,9 +92,9 @@ pub struct BesideSummary {
 pub struct ClaimBeside {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// In the simulator.
+    /// Its outcome in the simulator.
     pub simulator: ClaimSummary,
-    /// With the kernel's sockets.
+    /// Its outcome with the kernel's sockets.
     pub kernel: ClaimSummary,
 }
 
@@ -118,7 +117,7 @@ impl Beside {
         self.simulator.findings.claims.iter().zip(&self.kernel.findings.claims)
     }
 
-    /// What is printed as JSON.
+    /// Returns the value that is printed as JSON.
     pub fn to_json(&self, study: &dyn Study) -> Value {
         let of = |(simulator, kernel): (&Claim, &Claim)| ClaimBeside {
             id: simulator.id,
@@ -140,7 +139,7 @@ impl Beside {
         })
     }
 
-    /// What was run, in sentences, and what was not.
+    /// Returns the runs of both hosts, and those that were left out, in sentences.
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
         let mut said = vec![format!(
@@ -170,8 +169,8 @@ impl Beside {
         said
     }
 
-    /// The page in Markdown. `command` is what anybody types to get such results; times are of the
-    /// machine, so that two such pages differ as two measurements do.
+    /// Returns the page in Markdown. `command` is the command line that gives such results. Times
+    /// are of the machine, so that two such pages differ as two measurements do.
     pub fn markdown(&self, study: &dyn Study, command: &str) -> String {
         let header = ["Claim", "Simulator", "Kernel", "Statement"].map(str::to_owned);
         let verdicts = self.claims().map(|(simulator, kernel)| {
@@ -199,7 +198,7 @@ impl Beside {
     /// Writes `report.html` into `directory`: claims and figures of both hosts side by side.
     ///
     /// # Errors
-    /// When a figure cannot be drawn or the file not written.
+    /// A figure that cannot be drawn, or a file that cannot be written.
     pub fn write(
         &self,
         study: &dyn Study,
@@ -207,32 +206,13 @@ impl Beside {
         directory: &Path,
     ) -> Result<PathBuf, Error> {
         let path = directory.join("report.html");
-        write_file(&path, self.page(study, command)?.as_bytes())?;
+        write_file(&path, page::page(self, study, command)?.as_bytes())?;
         Ok(path)
-    }
-
-    fn page(&self, study: &dyn Study, command: &str) -> Result<String, Error> {
-        let exhibits = |of: &Judged| -> Result<Vec<Markup>, Error> {
-            let drawn: Vec<&Exhibit> = of.findings.exhibits.iter().collect();
-            drawn.into_iter().map(exhibit).collect()
-        };
-        let (simulated, real) = (exhibits(&self.simulator)?, exhibits(&self.kernel)?);
-        let sections = html! {
-            section {
-                p { "Command: " code { (command) } }
-                ul { @for line in self.provenance(study) { li { (line) } } }
-            }
-            section { h2 { "Claims" } (claims(self.claims())) }
-            section { h2 { "Results" } @for table in self.tables() { (rows(&table)) } }
-            section { h2 { "Figures: the simulator" } @for figure in simulated { (figure) } }
-            section { h2 { "Figures: the kernel" } @for figure in real { (figure) } }
-        };
-        Ok(frame(study, &sections).into_string())
     }
 }
 
-/// Two tables of the same results, row by row; what is left over stands at the end. Tables that are
-/// alike tell of neither host, such as that of weights, and stand once.
+/// Joins two tables of the same results row by row; rows of the longer one stand at the end. Equal
+/// tables depend on neither host, such as that of weights, and stand once.
 fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
     if simulator == kernel {
         return simulator.clone();
@@ -251,7 +231,7 @@ fn both(simulator: &ResultTable, kernel: &ResultTable) -> ResultTable {
     }
 }
 
-/// Whether a row tells of runs in most of its cells.
+/// Whether more than half of a row's cells have values of runs.
 fn was_run(row: &[String]) -> bool {
     2 * row.iter().filter(|cell| *cell == NO_RUNS).count() < row.len()
 }
@@ -267,7 +247,7 @@ fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
     lacks(simulator) && lacks(kernel)
 }
 
-/// What decided a claim on each host.
+/// Verdict, reason and measurements of a claim on each host.
 fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
     let line = |host: &str, claim: &Claim| {
         let reason = claim.verdict.reason().map(|why| format!(" ({})", text(why)));
@@ -282,42 +262,6 @@ fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
     let criterion = format!("- Criterion: {}\n", text(&simulator.criterion));
     let lines = [line("Simulator", simulator), line("Kernel", kernel), criterion].concat();
     format!("### {}\n\n{lines}\n", simulator.id)
-}
-
-fn claims<'a>(pairs: impl Iterator<Item = (&'a Claim, &'a Claim)>) -> Markup {
-    html! {
-        div.wide {
-            table.claims {
-                caption { "Each verdict is computed from measured values by its criterion." }
-                thead {
-                    tr {
-                        @for name in ["Claim", "Statement and criterion", "Simulator", "Kernel"] {
-                            th scope="col" { (name) }
-                        }
-                    }
-                }
-                tbody {
-                    @for (simulator, kernel) in pairs {
-                        tr {
-                            th scope="row" { (simulator.id) }
-                            td {
-                                p { (simulator.statement) }
-                                p.criterion { b { "Criterion: " } (simulator.criterion) }
-                            }
-                            @for claim in [simulator, kernel] {
-                                td {
-                                    (verdict(claim))
-                                    @if let Some(why) = claim.verdict.reason() { p { (why) } }
-                                    (measured(claim))
-                                    p.note { (claim.note) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,23 +3,23 @@
 use crate::evidence::{Condition, Tested};
 use serde_json::{Map, Value, json};
 
-/// What came of a claim.
+/// Verdict on a claim.
 ///
-/// A claim asks for all of its conditions, so three cases are to be told apart:
+/// A claim asks for all of its conditions, which gives three cases:
 ///
-/// - It *does not hold* if one condition was measured and is not met. What could not be measured
-///   cannot change that.
+/// - It *does not hold* if one condition was measured and is not met. A missing value cannot
+///   change that.
 /// - It *holds* if every condition was measured and is met.
 /// - Otherwise it is *undecided*: nothing that was measured contradicts it, but at least one
 ///   condition has no value, because a run is missing, or because one seed has no confidence
-///   interval. The same goes for a claim without conditions.
+///   interval. A claim without conditions is undecided, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// All conditions are met.
     Holds,
-    /// Some condition is not met: which, in words.
+    /// Some condition is not met: the unmet ones, in words.
     DoesNotHold(String),
-    /// It could not be decided: why, in words.
+    /// It could not be decided: the reason, in words.
     Undecided(String),
 }
 
@@ -87,14 +87,14 @@ fn unmet(condition: &Condition) -> String {
     format!("{} is {value}, not {}", condition.name(), condition.bound().text())
 }
 
-/// What a claim says, and what the names in its criterion mean.
+/// A claim as it is stated, and the meaning of the names in its criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct Criterion<'a> {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
-    /// What the names of the measured quantities mean.
+    /// Meaning of the names of the measured quantities.
     pub meaning: &'a str,
 }
 
@@ -103,24 +103,25 @@ pub struct Criterion<'a> {
 pub struct Claim {
     /// Its identifier, such as `ACK-1`.
     pub id: &'static str,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
     /// Whether the question is ours, and not a claim of the paper.
     pub is_ours: bool,
-    /// Time at which it counts as holding: generated from the conditions that were applied.
+    /// Conditions under which it holds, generated from those that were applied, and the meaning of
+    /// their names.
     pub criterion: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// What it was judged by.
+    /// Conditions that it was judged by.
     pub conditions: Vec<Condition>,
     /// Measurements.
     pub measured: Map<String, Value>,
-    /// Reason for which it came out so, in numbers.
+    /// Explanation of the outcome, in numbers.
     pub note: String,
 }
 
 impl Claim {
-    /// Judges a claim of the paper by what was measured.
+    /// Judges a claim of the paper by measurements.
     pub fn judge(criterion: Criterion<'_>, tested: Tested, note: String) -> Self {
         let Criterion { id, statement, meaning } = criterion;
         let Tested { measured, conditions } = tested;
@@ -137,9 +138,9 @@ impl Claim {
         }
     }
 
-    /// Judges a claim by `tested`. What came out under other circumstances, which have a name, is
-    /// written beside it and has no part in the verdict. `circumstances` says in words which are
-    /// which.
+    /// Judges a claim by `tested`. Results under other circumstances, which have a name, are
+    /// written beside it and do not affect the verdict. `circumstances` describes both
+    /// in words.
     pub fn judge_beside(
         criterion: Criterion<'_>,
         mut tested: Tested,
@@ -155,7 +156,7 @@ impl Claim {
         Self::judge(Criterion { meaning: &meaning, ..criterion }, tested, note)
     }
 
-    /// The same as a question of ours.
+    /// Makes the claim a question of ours.
     #[must_use]
     pub fn ours(self) -> Self {
         Self { is_ours: true, ..self }

@@ -1,4 +1,4 @@
-//! What a study is, and why it may fail.
+//! Definition of a study, and the reasons for which it may fail.
 
 use crate::claim::Claim;
 use crate::experiment::Experiment;
@@ -17,33 +17,38 @@ pub trait Study: std::fmt::Debug + Sync {
     fn name(&self) -> &'static str;
     /// Authors, title, where it appeared.
     fn paper(&self) -> &'static str;
-    /// What the paper says, in a few sentences.
+    /// Statement of the paper in a few sentences.
     fn statement(&self) -> &'static str;
-    /// What is run.
+    /// Experiments that are run.
     fn experiments(&self) -> &'static [Experiment];
-    /// What of it runs in real time with the sockets of a kernel: experiments by the names that
-    /// the claims know, with scenarios whose flows the kernel carries.
+    /// Experiments that run in real time with the sockets of a kernel. They have the names that the
+    /// claims know, and scenarios whose flows the kernel carries.
     fn emulated(&self) -> &'static [Experiment] {
         &[]
     }
-    /// What of it does not run so, and why, in sentences.
+    /// Parts that do not run in real time, and the reasons, in sentences.
     fn not_emulated(&self) -> &'static [&'static str];
-    /// What of the paper's set-up is not modelled, or had to be assumed.
+    /// Parts of the paper's set-up that are not modelled, or had to be assumed.
     fn limits(&self) -> &'static [&'static str];
+    /// Claims that no figure shows, by identifier, each with a sentence that names the place of its
+    /// numbers.
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Judges the claims and draws the figures, from results and run directories alone.
     ///
     /// # Errors
-    /// When a run directory cannot be read.
+    /// A run directory that cannot be read.
     fn evaluate(&self, results: &Results) -> Result<Findings, Error>;
     /// The claims alone, where they cost less than all that [`Study::evaluate`] finds: a map judges
     /// them hundreds of times.
     ///
     /// # Errors
-    /// When a run directory cannot be read.
+    /// A run directory that cannot be read.
     fn claims(&self, results: &Results) -> Result<Vec<Claim>, Error> {
         Ok(self.evaluate(results)?.claims)
     }
-    /// The grid over what the paper leaves open, if one is declared.
+    /// The grid over the parameters that the paper leaves open, if one is declared.
     fn map(&self) -> Option<Source<'static>> {
         None
     }
@@ -52,7 +57,7 @@ pub trait Study: std::fmt::Debug + Sync {
     fn tables(&self) -> Option<&'static [&'static str]> {
         None
     }
-    /// What anchors of the map may ask for, by name; the same names whatever was run.
+    /// Values that anchors of the map may ask for, by name. The names do not depend on the runs.
     fn quantities(&self, _results: &Results) -> Vec<(&'static str, Option<f64>)> {
         Vec::new()
     }
@@ -84,10 +89,10 @@ pub enum Error {
     Map(#[from] file::Error),
 }
 
-/// What `study` finds in `results`: its claims come first, and then questions of ours.
+/// Returns the findings of `study` in `results`. Its claims come first, then questions of ours.
 ///
 /// # Errors
-/// When a run directory cannot be read.
+/// A run directory that cannot be read.
 pub fn evaluate(study: &dyn Study, results: &Results) -> Result<Findings, Error> {
     let mut findings = study.evaluate(results)?;
     findings.claims.sort_by_key(|claim| claim.is_ours);

@@ -1,15 +1,15 @@
-//! What a claim is judged by: measured quantities that have names, and conditions on them.
+//! Evidence for a claim: measured quantities that have names, and conditions on them.
 //!
-//! A study puts what it measured into its [`Evidence`] and gets typed handles back: a
-//! [`Quantity`], or an [`Interval`] of three. Conditions are made of handles alone, so a
-//! condition on something that nobody measured does not compile. The JSON map `measured` and the
-//! text of the criterion are generated from the same names.
+//! A study puts its measurements into its [`Evidence`] and gets typed handles back: a
+//! [`Quantity`], or an [`Interval`] of three. Conditions are made of handles alone, so a condition
+//! on a value that was not measured does not compile. The JSON map `measured` and the text of the
+//! criterion are generated from the same names.
 
 use crate::results::Results;
 use fairwave_lab::stats::{Estimate, Proportion};
 use serde_json::{Map, Value, json};
 
-/// How the reason begins for which a claim is undecided of whose experiments nothing was run.
+/// Beginning of the reason for which a claim is undecided whose experiments have no run.
 pub(crate) const NO_RUN: &str = "no run of experiment";
 
 /// Reason for which there is no number.
@@ -19,7 +19,7 @@ pub enum Gap {
     NoRun,
     /// A single run gives a mean, but no confidence interval.
     OneSeed,
-    /// What the runs give is not finite, such as a ratio to zero.
+    /// The value is not finite, such as a ratio to zero.
     NotFinite,
 }
 
@@ -50,8 +50,8 @@ impl Reading {
         }
     }
 
-    /// The greatest, or least, of several numbers. If one of them is missing, so is this: the
-    /// missing one could have been it.
+    /// The maximum or minimum of several numbers, as `pick` selects. If one of them is missing, so
+    /// is the result: the missing one could have been the extreme.
     pub fn extreme(
         values: impl IntoIterator<Item = impl Into<Self>>,
         pick: fn(f64, f64) -> f64,
@@ -83,7 +83,7 @@ impl From<Option<f64>> for Reading {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     name: String,
-    /// As it is printed, or why there is none, in words.
+    /// The number as it is printed, or the reason for which there is none.
     value: Result<f64, String>,
 }
 
@@ -120,7 +120,7 @@ pub struct Interval {
     pub high: Quantity,
 }
 
-/// How a quantity is compared with a limit.
+/// Comparison of a quantity with a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// Greater than this.
@@ -241,7 +241,7 @@ impl Evidence {
         self.measured.insert(name.to_owned(), value.into());
     }
 
-    /// `base` is what is measured, of which `name` may be the end of an interval.
+    /// `base` is the measured quantity, of which `name` may be the end of an interval.
     fn named(&mut self, name: &str, base: &str, reading: Reading) -> Quantity {
         // Conditions see the number that is printed, so that a reader can check the verdict.
         let value = reading.0.map(round).map_err(|gap| self.reason(gap, base));
@@ -263,7 +263,7 @@ impl Evidence {
         }
     }
 
-    /// The evidence with what it is judged by.
+    /// The evidence with the conditions on it.
     pub fn tested(self, conditions: impl Into<Vec<Condition>>) -> Tested {
         Tested { measured: self.measured, conditions: conditions.into() }
     }
@@ -274,7 +274,7 @@ impl Evidence {
 pub struct Tested {
     /// Measurements, by name.
     pub measured: Map<String, Value>,
-    /// What must be true of it.
+    /// Conditions that must be met.
     pub conditions: Vec<Condition>,
 }
 

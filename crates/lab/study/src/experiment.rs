@@ -12,7 +12,7 @@ pub struct Experiment {
     pub file: &'static str,
     /// Its text, inside the binary.
     pub text: &'static str,
-    /// What `--quick` sets in it, as `key=value`.
+    /// Settings of the quick form, as `key=value`.
     pub quick: &'static [&'static str],
     /// Whether its runs keep their series, or summaries only.
     pub series: bool,
@@ -22,15 +22,15 @@ impl Experiment {
     /// The plan, or a smaller one with fewer points and seeds.
     ///
     /// # Errors
-    /// When the file is wrong.
+    /// A file that is wrong.
     pub fn plan(&self, quick: bool) -> Result<Plan, Diagnostics> {
         self.plan_with(quick, &[])
     }
 
-    /// The same with more settings.
+    /// The plan with more settings.
     ///
     /// # Errors
-    /// When the file or a setting is wrong.
+    /// A file or a setting that is wrong.
     pub fn plan_with(&self, quick: bool, more: &[Override]) -> Result<Plan, Diagnostics> {
         let sets = if quick { self.quick } else { &[] };
         let sets = sets.iter().map(|&set| Override::set(set));

@@ -1,4 +1,4 @@
-//! What a study found, and what it took.
+//! Findings of a study, and their cost.
 
 use crate::claim::Claim;
 use fairwave_lab::plot::Figure;
@@ -8,9 +8,12 @@ use fairwave_lab::plot::Figure;
 pub struct Exhibit {
     /// Name of its files.
     pub id: String,
-    /// What the paper shows there, in words.
+    /// Identifiers of the claims that it shows, such as `ACK-1`. The page of the study puts it
+    /// beside them; a figure without claims stands behind all of them.
+    pub claims: &'static [&'static str],
+    /// Content of the paper's figure, in words.
     pub paper: String,
-    /// What ours shows: also the alternative text.
+    /// Content of ours: also the alternative text.
     pub ours: String,
     /// The figure.
     pub figure: Figure,
@@ -27,7 +30,7 @@ pub struct ResultTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What a study found.
+/// Findings of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
     /// The claims with their verdicts.
@@ -40,7 +43,7 @@ pub struct Findings {
     pub explanations: Vec<String>,
 }
 
-/// What a study took. The lab has no clock: the caller measures the times.
+/// Cost of a study. The lab has no clock: the caller measures the times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Wall-clock time in seconds.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// What `fairwave reproduce --json` prints.
+/// Output of `fairwave reproduce --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ReproduceOutput")]
 pub struct StudySummary {
@@ -28,7 +28,7 @@ pub struct StudySummary {
     pub explored: Option<String>,
     /// The day of the run with seeds that no exploring run had; null in the quick form.
     pub confirmed: Option<String>,
-    /// What the criteria stand for, as far as the map's file says it.
+    /// Sentences of the paper behind the criteria, as far as the map's file has them.
     pub criteria: Vec<CriterionFile>,
     /// Time that it took; null where runs were read back, as are the rates below.
     #[schemars(extend("unit" = "s"))]
@@ -70,13 +70,13 @@ pub struct ClaimSummary {
     pub holds: Option<bool>,
     /// Reason for which it does not hold or could not be decided; null where it holds.
     pub reason: Option<String>,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
     /// Measurements, by the names of the criterion. A name ends in its unit where it has one.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so, in numbers.
+    /// Explanation of the outcome, in numbers.
     pub note: String,
 }
 
@@ -96,7 +96,7 @@ impl ClaimSummary {
     }
 }
 
-/// What `reproduce --json` prints. Without a cost, that of runs which were read back, times and
+/// Returns the output of `reproduce --json`. Without a cost, where runs were read back, times and
 /// rates are null.
 pub fn to_json(reproduction: &Reproduction<'_>, cost: Option<Cost>) -> Value {
     let Effort { runs, seeds, simulated, frames } = reproduction.effort();

@@ -1,8 +1,8 @@
-//! Studies: a paper's experiments as plans, its claims as criteria over what they measured.
+//! Studies: a paper's experiments as plans, its claims as criteria over measurements.
 //!
-//! In one set-up a verdict comes out of measured values by a written criterion ([`Claim::judge`]);
-//! nobody writes it by hand. It has three values ([`Verdict`]): what could not be measured is no
-//! finding. Over the set-ups that a paper leaves open it is one of four words ([`ClaimVerdict`]).
+//! In one set-up a verdict follows from measured values by a written criterion ([`Claim::judge`]).
+//! It has three values ([`Verdict`]): a missing measurement is no finding. Over the set-ups that a
+//! paper leaves open it is one of four words ([`ClaimVerdict`]).
 
 pub mod beside;
 mod claim;
@@ -32,6 +32,7 @@ pub use evidence::{Bound, Condition, Evidence, Gap, Interval, Quantity, Reading,
 pub use experiment::Experiment;
 pub use findings::{Cost, Exhibit, Findings, ResultTable};
 pub use json::{ClaimSummary, StudySummary, to_json};
+pub use plain::{KeyFigure, Standing};
 pub use reproduction::Reproduction;
 pub use results::{Effort, Results};
 pub use simulate::{Planned, read_back, simulate, simulate_plans};

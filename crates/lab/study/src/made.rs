@@ -1,4 +1,4 @@
-//! Runs made by hand, for the tests of studies: what was measured is chosen, nothing is simulated.
+//! Runs with chosen measurements, for the tests of studies. Nothing is simulated.
 
 use fairwave_lab::results::{
     Direction, FlowSummary, QueueSummary, StationSummary, Stretch, Summary, Totals,
@@ -6,7 +6,7 @@ use fairwave_lab::results::{
 use fairwave_lab::run::Run;
 use fairwave_lab::stats;
 
-/// What of a run matters to the claims.
+/// Measurements of a run that matter to the claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// The first flow's goodput as a share of the others'.
@@ -19,7 +19,7 @@ pub struct Shape {
     pub overflow: u64,
     /// Longest time that the first flow had a collapsed window, in seconds.
     pub collapse_s: u64,
-    /// ACKs of ten that the access point dropped meanwhile.
+    /// ACKs of ten that the access point dropped in that time.
     pub acks_dropped: u64,
 }
 
@@ -67,7 +67,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
     }
 }
 
-/// A run of so many flows, of which every other one is a download if `down` says so.
+/// A run of `flows` flows, of which every other one is a download if `down` is set.
 pub fn shaped(axes: &[(&str, &str)], seed: u64, (flows, down): (usize, bool), shape: Shape) -> Run {
     // A little spread over seeds, so that intervals have a width.
     let wobble = 10_000 * seed;

@@ -12,7 +12,7 @@ use crate::verdict::{ClaimVerdict, Maps, words};
 use fairwave_units::several;
 use std::fmt::Write as _;
 
-/// The page. `command` is what anybody types to get the same results.
+/// Returns the page. `command` is the command line that gives the same results.
 pub fn page(reproduction: &Reproduction<'_>, command: &str) -> String {
     let Reproduction { study, results, findings, maps } = reproduction;
     let effort = results.effort();
@@ -65,12 +65,13 @@ pub fn page(reproduction: &Reproduction<'_>, command: &str) -> String {
     page
 }
 
-/// Time at which the maps were declared and run.
+/// The days on which the maps were declared and run.
 fn dates(maps: &Maps) -> String {
     text(&days(maps.runs()))
 }
 
-/// A line a claim: the verdict, in how many set-ups, where, and what the study's own set-up says.
+/// A line a claim: the verdict, the number of set-ups, the condition, and the verdict in the
+/// study's own set-up.
 fn table_of(claims: &[&ClaimVerdict]) -> String {
     let row = |claim: &&ClaimVerdict| {
         let here = match claim.holds {

@@ -11,7 +11,7 @@ pub(crate) fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) 
     table
 }
 
-/// Plain text as Markdown: what would begin an emphasis, a tag or a cell stands for itself.
+/// Plain text as Markdown. Characters that would begin an emphasis, a tag or a cell are escaped.
 pub(crate) fn text(plain: &str) -> String {
     let mut escaped = String::with_capacity(plain.len());
     for character in plain.chars() {

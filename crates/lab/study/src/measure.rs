@@ -1,10 +1,10 @@
-//! What studies have in common when they measure runs and say in words what they measured.
+//! Measurements over runs that several studies share, and their texts.
 
 use fairwave_lab::results::FlowSummary;
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{Estimate, Proportion};
 
-/// What stands for a value of which nothing was run.
+/// Text in the place of a value without runs.
 pub const NO_RUNS: &str = "no runs";
 
 /// The estimate over the runs of some number of each.

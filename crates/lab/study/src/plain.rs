@@ -1,17 +1,58 @@
-//! A verdict and its figures in plain words, for the terminal.
+//! A verdict and its figures in plain words, for the terminal and the page.
 
 use crate::evidence::Condition;
-use crate::map::Tally;
+use crate::map::{Tally, Word};
 use crate::verdict::ClaimVerdict;
 use fairwave_lab::schema;
 use fairwave_units::several;
+use std::fmt;
 
 /// Ends of a 95 % confidence interval, by the end of a quantity's name.
 const ENDS: [(&str, &str); 2] = [("_low", "lower end of "), ("_high", "upper end of ")];
-/// Figures that a verdict shows: those that decide it, not all that was measured.
+/// Maximum number of figures of a verdict. They are the ones that decide it.
 const MAX_FIGURES: usize = 2;
 
+/// Outcome of a claim over all set-ups that were tried, for a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It holds in each of them.
+    Holds,
+    /// It holds in some of them.
+    HoldsInPart,
+    /// It holds in none of them.
+    Fails,
+    /// No set-up decides it.
+    Open,
+}
+
+/// A measured number that decides a claim, as it is printed: "count off 0.494 (asked: < 0.1)".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFigure {
+    /// Name of the quantity in words.
+    pub name: String,
+    /// Three significant digits and the unit.
+    pub value: String,
+    /// Bound that the criterion asks for, such as `< 0.1`.
+    pub bound: String,
+}
+
+impl fmt::Display for KeyFigure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} (asked: {})", self.name, self.value, self.bound)
+    }
+}
+
 impl ClaimVerdict {
+    /// Returns the outcome over all set-ups.
+    pub fn standing(&self) -> Standing {
+        match self.verdict {
+            word if word == Word::Nowhere.text() => Standing::Fails,
+            word if word == Word::NotJudgeable.text() => Standing::Open,
+            _ if self.setups.holding < self.setups.admitted => Standing::HoldsInPart,
+            _ => Standing::Holds,
+        }
+    }
+
     /// Returns the verdict as the end of a sentence about the claim, without a full stop: "holds
     /// in 4 of 6 set-ups: where attempts is at least 4".
     pub fn in_words(&self) -> String {
@@ -36,22 +77,48 @@ impl ClaimVerdict {
         }
     }
 
-    /// Returns the figures that decide the claim in the study's own set-up, at most two: those
-    /// that fail it if any does. Empty where nothing was measured.
-    pub fn figures(&self) -> Vec<String> {
+    /// Returns the set-up in which [`Self::figures`] were measured, and the outcome there: "own
+    /// set-up, holds".
+    pub fn own_set_up(&self) -> &'static str {
+        match self.holds {
+            _ if self.setups.tried == 1 => "measured",
+            Some(true) => "own set-up, holds",
+            Some(false) => "own set-up, does not hold",
+            None => "own set-up, not decided",
+        }
+    }
+
+    /// Returns the figures that decide the claim in the study's own set-up, at most two. If some of
+    /// them fail it, only these. Empty if nothing was measured.
+    pub fn figures(&self) -> Vec<KeyFigure> {
         let failed = self.conditions.iter().filter(|c| c.is_met() == Some(false));
         let failed: Vec<&Condition> = failed.collect();
         let shown = if failed.is_empty() { self.conditions.iter().collect() } else { failed };
         shown.into_iter().filter_map(figure).take(MAX_FIGURES).collect()
     }
+
+    /// Returns the reason for which the claim is undecided in the study's own set-up, with the
+    /// names of quantities in words. `None` where it is decided.
+    pub fn gap(&self) -> Option<String> {
+        let reason = self.reason.clone().filter(|_| self.holds.is_none())?;
+        let mut keys: Vec<&str> = Vec::new();
+        for key in self.conditions.iter().map(Condition::name) {
+            keys.push(key);
+            keys.extend(ENDS.iter().filter_map(|(end, _)| key.strip_suffix(end)));
+        }
+        // A reason names the end of an interval or its base. The end goes first, as it begins
+        // with the base.
+        keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
+        Some(keys.iter().fold(reason, |reason, key| reason.replace(key, &named(key).0)))
+    }
 }
 
-/// "count off 0.494 (asked: < 0.1)"; `None` for what was not measured.
-fn figure(condition: &Condition) -> Option<String> {
+/// The figure of a condition; `None` if it was not measured.
+fn figure(condition: &Condition) -> Option<KeyFigure> {
     let value = condition.value().ok()?;
     let (name, unit) = named(condition.name());
-    let bound = condition.bound().text();
-    Some(format!("{name} {}{unit} (asked: {bound})", three_digits(value)))
+    let value = format!("{}{unit}", three_digits(value));
+    Some(KeyFigure { name, value, bound: condition.bound().text() })
 }
 
 /// The name of a quantity in words, and its unit behind a space.
@@ -114,9 +181,22 @@ mod tests {
     #[test]
     fn figures_are_those_that_decide_with_units_and_three_digits() {
         let low = "lower end of delay";
-        assert_eq!(judged(23.456).figures(), [format!("{low} 23.5 ms (asked: < 20)")]);
-        let holds = [format!("{low} 3 ms (asked: < 20)"), "jain 0.988 (asked: > 0.9)".to_owned()];
-        assert_eq!(judged(3.0).figures(), holds);
+        let texts = |value| judged(value).figures().iter().map(KeyFigure::to_string).collect();
+        let fails: Vec<String> = texts(23.456);
+        assert_eq!(fails, [format!("{low} 23.5 ms (asked: < 20)")]);
+        let holds: Vec<String> = texts(3.0);
+        assert_eq!(
+            holds,
+            [format!("{low} 3 ms (asked: < 20)"), "jain 0.988 (asked: > 0.9)".to_owned()]
+        );
+    }
+
+    #[test]
+    fn an_undecided_claim_names_quantities_in_words() {
+        assert_eq!(judged(3.0).gap(), None);
+        let none = judged(f64::NAN);
+        assert_eq!(none.gap().as_deref(), Some("lower end of delay is not a finite number"));
+        assert_eq!((none.standing(), judged(3.0).standing()), (Standing::Open, Standing::Holds));
     }
 
     #[test]

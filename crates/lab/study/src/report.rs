@@ -1,14 +1,15 @@
-//! One self-contained HTML page for each study: claims with their maps, figures and assumptions.
+//! One self-contained HTML page for each study: verdicts, claims with their figures, set-ups and
+//! assumptions.
 //!
 //! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
 
-use crate::claim::Claim;
+mod claims;
+
 use crate::definition::Error;
-use crate::findings::{Cost, ResultTable};
-use crate::map::{ClaimMap, page as map};
-use crate::page::{exhibit, frame, measured, verdict};
+use crate::findings::{Cost, Findings, ResultTable};
+use crate::map::page as map;
+use crate::page::{Drawings, frame, wide};
 use crate::reproduction::Reproduction;
-use crate::verdict::{ClaimVerdict, Maps, words};
 use fairwave_lab::plot;
 use fairwave_lab::results::{self, write_file};
 use fairwave_units::several;
@@ -16,12 +17,12 @@ use maud::{Markup, html};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands around the findings.
+/// Command and cost of a study, which its page names.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The command that made the report, as it would be typed.
     pub command: &'a str,
-    /// What it took; left out of the page where the bytes must not differ between two runs.
+    /// Its cost; left out of the page where the bytes must not differ between two runs.
     pub cost: Option<Cost>,
 }
 
@@ -29,7 +30,7 @@ pub struct Context<'a> {
 /// SVG; returns the page's path.
 ///
 /// # Errors
-/// When a figure cannot be drawn or a file not written.
+/// A figure that cannot be drawn, or a file that cannot be written.
 pub fn write(
     context: &Context<'_>,
     reproduction: &Reproduction<'_>,
@@ -58,51 +59,74 @@ pub fn write(
 /// The page as text.
 ///
 /// # Errors
-/// When a figure cannot be drawn.
+/// A figure that cannot be drawn.
 pub fn page(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Result<String, Error> {
-    let Reproduction { study, findings, maps, .. } = reproduction;
-    let figures: Result<Vec<Markup>, Error> = findings.exhibits.iter().map(exhibit).collect();
+    let Reproduction { study, results, findings, .. } = reproduction;
     let verdicts = reproduction.verdicts();
-    let sections = html! {
-        (provenance(context, reproduction))
+    let mut drawings = Drawings::default();
+    let sections = claims::sections(reproduction, &verdicts, &mut drawings)?;
+    let others = findings.exhibits.iter().filter(|exhibit| exhibit.claims.is_empty());
+    let others: Result<Vec<Markup>, Error> = others.map(|exhibit| drawings.show(exhibit)).collect();
+    let content = html! {
+        @if results.quick { (quick_form()) }
+        section { h2 { "Verdicts" } (claims::verdicts(&verdicts, &reproduction.joint())) }
         section { h2 { "What the paper says" } p { (study.statement()) } }
-        section {
-            h2 { "Claims" }
-            p { (words(&verdicts)) "." }
-            (claims(&verdicts, &findings.claims))
-        }
-        section {
-            h2 { "Joint consistency" }
-            (map::joint(&reproduction.joint(), reproduction.papers_claims()))
-        }
-        @if let Some(maps) = maps { @for claim in &maps.judged().claims { (mapped(maps, claim)) } }
-        section { h2 { "Figures" } @for figure in figures? { (figure) } }
-        section {
-            h2 { "Mechanisms" }
-            ul { @for text in &findings.explanations { li { (text) } } }
-        }
-        section { h2 { "Results" } @for table in &findings.tables { (rows(table)) } }
-        @if let Some(maps) = maps { (map::axes(&maps.declared, maps.judged().quick)) }
+        (sections)
+        (further(&others?, findings))
+        (set_ups(reproduction))
         section {
             h2 { "What is not modelled, and what is assumed" }
             ul { @for text in study.limits() { li { (text) } } }
         }
+        (again(context, reproduction))
     };
-    Ok(frame(*study, &sections).into_string())
+    Ok(frame(*study, &content).into_string())
 }
 
-fn provenance(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Markup {
+fn quick_form() -> Markup {
+    html! {
+        p.quick role="note" {
+            strong { "Quick form: " }
+            "fewer seeds, points and set-ups than the full study. Intervals are wide."
+        }
+    }
+}
+
+/// Figures that show no claim by itself, mechanisms, and the tables.
+fn further(others: &[Markup], findings: &Findings) -> Markup {
+    html! {
+        @if !others.is_empty() {
+            section {
+                h2 { "Further figures" }
+                details {
+                    summary { (several(others.len(), "figure")) }
+                    @for figure in others { (figure) }
+                }
+            }
+        }
+        @if !findings.explanations.is_empty() {
+            section {
+                h2 { "Mechanisms" }
+                ul { @for text in &findings.explanations { li { (text) } } }
+            }
+        }
+        @if !findings.tables.is_empty() {
+            section {
+                h2 { "Tables" }
+                p.note { "Means and half widths of 95 % confidence intervals." }
+                @for table in &findings.tables { (rows(table)) }
+            }
+        }
+    }
+}
+
+/// The study's own set-up, the maps, and the parameters that the paper leaves open.
+fn set_ups(reproduction: &Reproduction<'_>) -> Markup {
     let effort = reproduction.results.effort();
     html! {
         section {
-            @if reproduction.results.quick {
-                p.quick role="note" {
-                    strong { "Quick form: " }
-                    "fewer seeds, points and set-ups than the full study. Intervals are wide."
-                }
-            }
+            h2 { "Set-ups" }
             dl {
-                dt { "Command" } dd { code { (context.command) } }
                 dt { "Own set-up" }
                 dd {
                     (several(effort.runs, "run")) ", " (effort.simulated_s())
@@ -111,6 +135,33 @@ fn provenance(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Markup 
                 @if let Some(maps) = &reproduction.maps {
                     dt { "Maps" }
                     dd { (map::days(maps.runs())) }
+                }
+            }
+            details {
+                summary { "Claims that hold together" }
+                (map::joint(&reproduction.joint(), reproduction.papers_claims()))
+            }
+            @if let Some(maps) = &reproduction.maps {
+                @if !maps.declared.axis.is_empty() {
+                    details {
+                        summary { "What the paper leaves open" }
+                        (map::open(&maps.declared, maps.judged().quick))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The command that gives the same results, the time that it took, and the files of the figures.
+fn again(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Markup {
+    html! {
+        section {
+            h2 { "Reproduce" }
+            dl {
+                dt { "Command" } dd { code { (context.command) } }
+                @if reproduction.results.quick {
+                    dt { "In full" } dd { code { (context.command) " --full" } }
                 }
                 @if let Some(cost) = context.cost {
                     dt { "Took" }
@@ -121,90 +172,21 @@ fn provenance(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Markup 
                         }
                     }
                 }
+                dt { "Files" } dd { "Figures as SVG and PNG, in " code { "figures/" } }
             }
         }
     }
 }
 
-fn claims(verdicts: &[ClaimVerdict], claims: &[Claim]) -> Markup {
-    html! {
-        div.wide {
-            table.claims {
-                caption {
-                    "Verdicts are over the set-ups that the paper leaves open; each is computed \
-                     from measured values by its criterion."
-                }
-                thead {
-                    tr {
-                        @for name in ["Claim", "Verdict", "Statement and criterion",
-                            "In the study's own set-up"] {
-                            th scope="col" { (name) }
-                        }
-                    }
-                }
-                tbody { @for (one, claim) in verdicts.iter().zip(claims) { (row(one, claim)) } }
-            }
-        }
-    }
-}
-
-fn row(one: &ClaimVerdict, claim: &Claim) -> Markup {
-    html! {
-        tr {
-            th scope="row" {
-                @if one.only_setup.is_none() { a href={ "#" (one.id) } { (one.id) } }
-                @else { (one.id) }
-            }
-            td {
-                (map::word(one.verdict))
-                p.note { (one.counted()) }
-                @if one.explored.is_some() { p.note { (one.beside()) } }
-            }
-            td {
-                p { (one.statement) @if one.ours { " (a question of ours)" } }
-                @if !one.condition.is_empty() { p { b { "Where: " } (one.condition) } }
-                @if let Some(why) = &one.only_setup { p.note { "One set-up: " (why) } }
-                p.criterion { b { "Criterion: " } (one.criterion) }
-            }
-            td {
-                (verdict(claim))
-                @if let Some(reason) = &one.reason { p { b { "Because: " } (reason) } }
-                (measured(claim))
-                p.note { (one.note) }
-            }
-        }
-    }
-}
-
-/// A claim's map.
-fn mapped(maps: &Maps, claim: &ClaimMap) -> Markup {
-    let judged = maps.judged();
-    html! {
-        section id=(claim.id) {
-            h2 { "Map of " (claim.id) ": " (claim.verdict) }
-            p { (claim.statement) "." }
-            @if !claim.condition.is_empty() { p { strong { (claim.condition) } } }
-            @if let Some(direction) = &claim.direction {
-                p { "Direction alone: " (direction.verdict) ". " (direction.condition) }
-            }
-            p.note { "Declared " (claim.declared) "; run " (judged.ran) "." }
-            p { code { (map::command(judged, claim)) } }
-            (map::drawing(&maps.declared, judged.quick, claim))
-        }
-    }
-}
-
-/// A table of results.
+/// A table of results, folded below its title.
 pub(crate) fn rows(table: &ResultTable) -> Markup {
-    html! {
-        div.wide {
-            table.results {
-                caption { (table.title) ". Mean and half width of the 95 % confidence interval." }
-                thead { tr { @for name in &table.header { th scope="col" { (name) } } } }
-                tbody {
-                    @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
-                }
+    let cells = html! {
+        table.results {
+            thead { tr { @for name in &table.header { th scope="col" { (name) } } } }
+            tbody {
+                @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
             }
         }
-    }
+    };
+    html! { details { summary { (table.title) } (wide(&table.title, &cells)) } }
 }

@@ -1,4 +1,4 @@
-//! A study that was run: its own set-up, the maps of its claims, and what comes of both.
+//! A study that was run: its own set-up, the maps of its claims, and the verdicts of both.
 
 use crate::definition::Study;
 use crate::findings::Findings;
@@ -15,7 +15,7 @@ pub struct Reproduction<'a> {
     pub study: &'a dyn Study,
     /// The runs of its own set-up.
     pub results: Results,
-    /// What these show.
+    /// Claims, figures and tables of these runs.
     pub findings: Findings,
     /// The maps of its claims; `None` where no map is declared.
     pub maps: Option<Maps>,
@@ -43,7 +43,7 @@ impl Reproduction<'_> {
         self.findings.claims.iter().filter(|claim| !claim.is_ours).count()
     }
 
-    /// What all runs come to together.
+    /// Number of runs, seeds and frames, and simulated time, over all runs.
     pub fn effort(&self) -> Effort {
         let own = self.results.effort();
         match &self.maps {

@@ -31,7 +31,7 @@ impl Results {
         values
     }
 
-    /// What the runs come to together.
+    /// Returns number of runs, seeds, frames and simulated time over all runs.
     pub fn effort(&self) -> Effort {
         let all = || self.runs.values().flatten();
         Effort {
@@ -43,7 +43,7 @@ impl Results {
     }
 }
 
-/// What the runs of a study come to together.
+/// Totals over the runs of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Number of runs.

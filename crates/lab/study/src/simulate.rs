@@ -21,7 +21,7 @@ pub struct Planned {
     pub experiment: &'static Experiment,
     /// Its points and seeds.
     pub plan: Plan,
-    /// The tables of a run directory that somebody reads; `None`: all.
+    /// Tables of a run directory that the study reads; `None`: all.
     pub tables: Option<&'static [&'static str]>,
 }
 
@@ -29,7 +29,7 @@ impl Planned {
     /// The plans of `experiments`, or smaller ones, with `more` settings.
     ///
     /// # Errors
-    /// When a scenario or a setting is wrong.
+    /// A scenario or a setting that is wrong.
     pub fn all(
         experiments: &'static [Experiment],
         quick: bool,
@@ -41,7 +41,7 @@ impl Planned {
         experiments.iter().map(planned).collect()
     }
 
-    /// What its runs leave in `directory`.
+    /// Files that its runs write into `directory`.
     pub fn output<'a>(&self, directory: &'a Path) -> Output<'a> {
         match (self.experiment.series, self.tables) {
             (true, None) => Output::Full(directory),
@@ -51,12 +51,12 @@ impl Planned {
     }
 }
 
-/// Simulates every experiment of `study`, on `workers` threads; run directories go under `root`.
-/// What the store has, if there is one, is not run. The progress that `watch` hears counts over
-/// all experiments.
+/// Simulates every experiment of `study`, on `workers` threads. Run directories go under `root`.
+/// Runs that the store has, if there is one, are not made again. `watch` gets the progress over all
+/// experiments.
 ///
 /// # Errors
-/// When a scenario is wrong, a run fails, or `watch` ends the study.
+/// A scenario that is wrong, a run that fails, or a stop by `watch`.
 pub fn simulate(
     study: &dyn Study,
     quick: bool,
@@ -73,7 +73,7 @@ pub fn simulate(
 /// Simulates `plans`, as [`simulate`] does those of a study; returns the runs by experiment.
 ///
 /// # Errors
-/// When a run fails, or `watch` ends the study.
+/// A run that fails, or a stop by `watch`.
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
@@ -95,8 +95,8 @@ pub fn simulate_plans(
 /// Reads the runs of `study` back from the directories that [`simulate`] left under `root`.
 ///
 /// # Errors
-/// When a scenario is wrong, a run of the study's plan is missing or was made by another
-/// scenario, or a directory cannot be read. All such runs are named together.
+/// A scenario that is wrong, a run of the study's plan that is missing or was made by another
+/// scenario, or a directory that cannot be read. All such runs are named together.
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
     let mut results = Results { quick, runs: BTreeMap::new() };
     let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };

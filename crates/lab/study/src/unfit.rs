@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// As many runs are named in a message.
+/// Maximum number of runs that a message names.
 const NAMED: usize = 8;
 
 /// Runs of a study's plan that a directory does not hold.
@@ -12,9 +12,9 @@ const NAMED: usize = 8;
 pub struct Unfit {
     /// The directory.
     pub root: PathBuf,
-    /// Runs that are not there or not complete.
+    /// Runs that are missing or not complete.
     pub missing: Vec<PathBuf>,
-    /// Runs that are there, but of another scenario.
+    /// Complete runs of another scenario.
     pub other: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! How measured values are shown to people.
+//! Measured values as text for people.
 
 use crate::claim::Claim;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a study says of each claim: one of four words, over the claim's map or, where no grid is
+//! Verdict of a study on each claim: one of four words, over the claim's map or, if no grid is
 //! declared, over the study's own set-up.
 
 #[cfg(test)]
@@ -16,21 +16,21 @@ use serde_json::{Map, Value};
 
 /// The condition of a claim that holds, without a grid.
 const ONLY_HERE: &str = "Holds in the study's own set-up; no other was tried.";
-/// Why such a claim has one set-up.
+/// Reason for which such a claim has one set-up.
 const NO_GRID: &str = "No grid is declared for this claim.";
-/// The same of a claim whose map takes too long for the quick form.
+/// Reason for which a claim has one set-up whose map takes too long for the quick form.
 const LEFT_OUT: &str = "The quick form leaves its map out; --full runs it.";
 
 /// The maps of a study: those of the exploring run, and those of the confirming one.
 #[derive(Clone, Debug)]
 pub struct Maps {
-    /// What the map's file says.
+    /// Contents of the map's file.
     pub declared: Declared,
-    /// What the exploring run found.
+    /// Results of the exploring run.
     pub explored: MapSummary,
-    /// What the confirming run found; the quick form has none.
+    /// Results of the confirming run; the quick form has none.
     pub confirmed: Option<MapSummary>,
-    /// What the runs of both come to together.
+    /// Totals over the runs of both.
     pub effort: Effort,
 }
 
@@ -60,17 +60,17 @@ pub struct ClaimVerdict {
     pub ours: bool,
     /// `robust`, `conditional`, `nowhere` or `not judgeable`.
     pub verdict: &'static str,
-    /// Where it holds, or why it cannot be judged, as a sentence; empty where there is nothing to
-    /// say.
+    /// The set-ups in which it holds, or the reason for which it cannot be judged, as a sentence;
+    /// may be empty.
     pub condition: String,
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
     #[schemars(extend("unit" = "1"))]
     pub share: Option<f64>,
     /// Number of set-ups of each kind.
     pub setups: Tally,
-    /// Why only the study's own set-up was tried; null where a grid was.
+    /// Reason for which only the study's own set-up was tried; null where a grid was.
     pub only_setup: Option<String>,
-    /// The parameter that decides most; null where none does.
+    /// The parameter that separates the set-ups best; null where none does.
     pub decides: Option<Decides>,
     /// The same for the conditions on direction alone; null where none is about magnitude.
     pub direction: Option<Direction>,
@@ -78,28 +78,28 @@ pub struct ClaimVerdict {
     pub holds: Option<bool>,
     /// Reason for which it does not hold there or could not be decided; null where it holds.
     pub reason: Option<String>,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
     /// Measurements in the study's own set-up, by the names of the criterion. A name ends in its
     /// unit where it has one.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so in the study's own set-up, in numbers.
+    /// Explanation of the outcome in the study's own set-up, in numbers.
     pub note: String,
     /// The day on which axes, weights, anchors and criterion were settled; null where no grid is
     /// declared.
     pub declared: Option<String>,
     /// The day of the run with seeds that no exploring run had; null where there was none.
     pub confirmed: Option<String>,
-    /// What the exploring run said; null where the verdict is that run's own.
+    /// Verdict of the exploring run; null where the verdict is that run's own.
     pub explored: Option<Explored>,
     /// Conditions of the claim with their values in the study's own set-up.
     #[serde(skip)]
     pub conditions: Vec<Condition>,
 }
 
-/// What an exploring run said of a claim.
+/// Verdict of an exploring run on a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explored {
     /// The day of that run.
@@ -108,7 +108,7 @@ pub struct Explored {
     pub verdict: &'static str,
     /// The parameter that decided then.
     pub decides: Option<Decides>,
-    /// Set-ups that came to something else then.
+    /// Number of set-ups with another outcome then.
     pub differs: usize,
 }
 
@@ -122,7 +122,7 @@ impl ClaimVerdict {
         }
     }
 
-    /// What its own set-up came to, without a word.
+    /// The outcome in its own set-up, without a word.
     fn here(claim: &Claim) -> Self {
         let holds = claim.verdict.holds();
         let setups = Tally {
@@ -219,7 +219,7 @@ impl ClaimVerdict {
         }
     }
 
-    /// What the exploring run said beside, as a sentence; empty where there is none.
+    /// Returns the verdict of the exploring run, as a sentence; empty where there is none.
     pub fn beside(&self) -> String {
         let Some(Explored { ran, verdict, decides, differs }) = &self.explored else {
             return String::new();
@@ -238,7 +238,7 @@ impl ClaimVerdict {
     }
 }
 
-/// The claims that hold and are not among those which are `mapped`, for the joint sets of these.
+/// The claims that hold and are not among the `mapped` ones, for the joint sets of these.
 pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -> Vec<Alone> {
     let is_mapped = |claim: &Claim| mapped.iter().any(|id| id == claim.id);
     let holds = |claim: &&Claim| claim.verdict.holds() == Some(true) && !claim.is_ours;
@@ -250,8 +250,9 @@ pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -
     alone.map(of).collect()
 }
 
-/// Number of claims that have each word, and how many questions of ours, of all, are answered by
-/// yes: `1 robust, 2 conditional; ours: 1/2`. What there is none of is left out.
+/// Number of claims that have each word, and the number of questions of ours that hold in all
+/// set-ups, of all of them: `1 robust, 2 conditional; ours: 1/2`. Words without claims are left
+/// out.
 pub fn words(claims: &[ClaimVerdict]) -> String {
     let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable];
     let count = |word: Word| {

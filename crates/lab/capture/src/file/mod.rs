@@ -1,8 +1,8 @@
 //! Reading captures: from files and pipes, compressed or not, packet by packet.
 //!
-//! One buffer holds the record that is being looked at and what was read behind it; it grows to
-//! the longest record there may be and no further, whatever the file says. A capture that is
-//! damaged gives the packets before the damage, and says where it is.
+//! One buffer holds the present record and the bytes that were read behind it. It grows to the
+//! longest record that is allowed and no further, whatever the file claims. A capture that is
+//! damaged gives the packets before the damage, and its place.
 
 mod source;
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use source::Compression;
 
-/// How much is read at a time at most, in bytes.
+/// Maximum number of bytes of one read.
 const CHUNK: usize = 256 * 1024;
 
 /// Reason for which a capture cannot be read at all.
@@ -27,21 +27,21 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// It is none.
+    /// The file is no capture.
     #[error("{}: {reason}", visible(path))]
     NoCapture {
         /// The file.
         path: PathBuf,
-        /// What it begins with.
+        /// Fault at the beginning of the file.
         reason: String,
     },
 }
 
 impl Error {
-    /// Of opening: a file in a form that is not read is no capture.
+    /// The error of opening a file. A file in an unsupported form is no capture.
     fn of(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -56,7 +56,7 @@ fn visible(path: &Path) -> String {
     text::visible(&path.to_string_lossy())
 }
 
-/// Where a capture ceases to make sense.
+/// Place from which a capture cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The first byte, counted in the uncompressed capture, of the record that is damaged.
@@ -74,30 +74,30 @@ pub struct Packet<'a> {
     pub number: u64,
     /// Time at which it was captured, from the epoch of the file.
     pub at: Option<Instant>,
-    /// What it begins with.
+    /// Type of its first header.
     pub link_type: LinkType,
-    /// On which interface of its section it was seen.
+    /// Interface of its section at which it was seen.
     pub interface: u32,
     /// Number of bytes that it had on the wire.
     pub original_len: u32,
-    /// Its bytes, perhaps cut by whoever captured it.
+    /// Its bytes, perhaps cut when it was captured.
     pub data: &'a [u8],
 }
 
-/// What is known of a capture, at the end of it everything.
+/// Facts about a capture, complete at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Its format; `None` before the first packet was asked for.
     pub format: Option<Format>,
-    /// What it is compressed by.
+    /// Its compression.
     pub compression: Option<Compression>,
     /// Packets that were read.
     pub packets: u64,
-    /// Those among them whose time has a second or more beside its seconds, which counts in full.
+    /// Packets among them whose fraction field has a second or more, which counts in full.
     pub carried: u64,
     /// Bytes that were read, uncompressed.
     pub bytes: u64,
-    /// Where it is damaged.
+    /// Place of its damage.
     pub broken: Option<Broken>,
 }
 
@@ -107,9 +107,9 @@ pub struct Capture {
     source: Source,
     decoder: Decoder,
     buffer: Vec<u8>,
-    /// Where in the buffer the bytes begin that were not decoded.
+    /// Index in the buffer of the first byte that was not decoded.
     start: usize,
-    /// Where in the buffer they end.
+    /// Index in the buffer behind the last byte.
     end: usize,
     /// Bytes that were read, uncompressed.
     bytes: u64,
@@ -121,16 +121,16 @@ impl Capture {
     /// Opens a file; `-` is standard input.
     ///
     /// # Errors
-    /// When it cannot be opened or its first bytes cannot be read.
+    /// A file that cannot be opened, or whose first bytes cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let source = Source::open(path).map_err(|error| Error::of(path, error))?;
         Ok(Self::over(path, source))
     }
 
-    /// Reads from anywhere, under a name for messages.
+    /// Reads from any input, under a name for messages.
     ///
     /// # Errors
-    /// When the first bytes cannot be read.
+    /// First bytes that cannot be read.
     pub fn from_reader(name: &Path, input: impl Read + 'static) -> Result<Self, Error> {
         let source = Source::new(Box::new(input), None).map_err(|error| Error::of(name, error))?;
         Ok(Self::over(name, source))
@@ -150,10 +150,10 @@ impl Capture {
         }
     }
 
-    /// The next packet; `None` at the end, be it the end of the file or of what can be read.
+    /// The next packet; `None` at the end of the file or before its damage.
     ///
     /// # Errors
-    /// When it is no capture at all.
+    /// A file that is no capture.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, Error> {
         while !self.is_over {
             match self.decoder.step(&self.buffer[self.start..self.end]) {
@@ -166,7 +166,7 @@ impl Capture {
         Ok(None)
     }
 
-    /// What is known so far.
+    /// The facts so far.
     pub fn facts(&self) -> Facts {
         Facts {
             format: self.decoder.format(),
@@ -178,7 +178,7 @@ impl Capture {
         }
     }
 
-    /// How much of the file was read, from 0 to 1; `None` of a pipe, which has no length.
+    /// Share of the file that was read, from 0 to 1; `None` of a pipe, which has no length.
     pub fn progress(&self) -> Option<f64> {
         self.source.progress()
     }
@@ -196,8 +196,8 @@ impl Capture {
         }
     }
 
-    /// Reads until there are more bytes than before, or the capture is over. The decoder bounds
-    /// what it asks for.
+    /// Reads until there are more bytes than before, or the capture is over. The decoder bounds the
+    /// number of bytes that it needs.
     fn fill(&mut self, needed: usize) -> Result<(), Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

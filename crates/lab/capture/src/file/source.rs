@@ -1,4 +1,4 @@
-//! Where the bytes come from. Compression shows in the first bytes, whatever the file is called.
+//! Source of the bytes. Compression is recognised by the first bytes, whatever the file's name.
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-/// What a file is compressed by.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// RFC 1952.
@@ -28,7 +28,7 @@ impl Compression {
     }
 }
 
-/// Beginnings of what other programs have to decompress first.
+/// Beginnings of files that other programs have to decompress first.
 const FOREIGN: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz -dc"),
     (b"BZh", "bzip2 -dc"),
@@ -36,7 +36,7 @@ const FOREIGN: [(&[u8], &str); 4] = [
     (b"PK\x03\x04", "unzip -p"),
 ];
 
-/// How many bytes of the file are asked for at a time.
+/// Number of bytes of one read of the file.
 const CHUNK: usize = 64 * 1024;
 
 /// Uncompressed bytes.
@@ -84,7 +84,7 @@ impl Source {
         self.compression
     }
 
-    /// How much of the file was taken, from 0 to 1.
+    /// Share of the file that was taken, from 0 to 1.
     pub(super) fn progress(&self) -> Option<f64> {
         let size = self.size.filter(|size| *size > 0)?;
         Some((self.taken.get() as f64 / size as f64).min(1.0))
@@ -102,12 +102,12 @@ impl Read for Source {
     }
 }
 
-/// A frame (0xfd2fb528), or one of those that decoders step over (RFC 8878 section 3.1.2).
+/// A frame (0xfd2fb528), or one that decoders skip (RFC 8878 section 3.1.2).
 fn is_zstd(beginning: &[u8]) -> bool {
     matches!(beginning, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Counts what is read.
+/// Counts the bytes that are read.
 struct Counted {
     input: Box<dyn Read>,
     taken: Rc<Cell<u64>>,
@@ -154,7 +154,7 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// Compares the frame's checksum, if it has one, with that of what came out of it.
+    /// Compares the frame's checksum, if it has one, with that of the decompressed bytes.
     fn end(&mut self) -> io::Result<()> {
         self.is_within = false;
         let stated = self.decoder.get_checksum_from_data();
@@ -165,7 +165,7 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-/// What a user can make of an error of the decoder, whose own words speak of its parts.
+/// An error of the decoder in a user's words; its own ones name its internal parts.
 fn damage(error: &FrameDecoderError) -> io::Error {
     if let Some(cause) = io_cause(error) {
         return match cause.kind() {

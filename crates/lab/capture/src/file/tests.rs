@@ -5,7 +5,7 @@ use fairwave_wire::capture::PACKET_LEN_MAX;
 use flate2::write::GzEncoder;
 use std::io::Write;
 
-/// A pcap of so many packets of 60 bytes, the first at second 1.
+/// A pcap of packets of 60 bytes, the first at second 1.
 fn pcap(packets: u32) -> Vec<u8> {
     let header = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65535, 1u32];
     let mut bytes: Vec<u8> = header.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -27,7 +27,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// Hands out at most so many bytes at a time.
+/// A reader that returns a limited number of bytes at a time.
 struct Slowly(Vec<u8>, usize);
 
 impl Read for Slowly {
@@ -93,7 +93,7 @@ fn a_damaged_stream_gives_what_came_before() {
 }
 
 /// The decoder's own words ("Error while reading the block header: failed to fill whole buffer")
-/// say nothing to somebody who has a file.
+/// do not help a user who has a file.
 #[test]
 fn damage_of_a_compressed_file_is_told_without_the_parts_of_a_decoder() {
     let whole = zstd(&pcap(60));

@@ -1,4 +1,4 @@
-//! Two captures of the same traffic, made at two points: what happened to it between them.
+//! Two captures of the same traffic, made at two points: losses and delays between them.
 
 use super::Selection;
 use super::summary::{BrokenSummary, Ends};
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// What the JSON of a comparison calls itself.
+/// Name of the schema in the JSON of a comparison.
 pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
 
 /// The result of a comparison.
@@ -24,11 +24,11 @@ pub struct ComparisonSummary {
     pub schema_version: u32,
     /// The files.
     pub captures: [FileSummary; 2],
-    /// The second clock less the first, where it was said to be known.
+    /// The second clock less the first, where it was given.
     pub offset_ns: Option<i64>,
-    /// What the ends of flows sent, the most lossy first.
+    /// Packets from the ends of flows, those with the largest loss first.
     pub ways: Vec<WayBetween>,
-    /// Packets forgotten for lack of room.
+    /// Packets that were left out for lack of room.
     pub forgotten: u64,
 }
 
@@ -43,15 +43,15 @@ pub struct FileSummary {
     pub compression: Option<&'static str>,
     /// Packets that were read.
     pub packets: u64,
-    /// Those whose time has a second or more beside its seconds; it counts in full.
+    /// Packets whose fraction field has a second or more, which counts in full.
     pub carried: u64,
     /// Packets of TCP, UDP and DCCP among them.
     pub known: u64,
-    /// Where it is damaged; null if it is whole.
+    /// Place of its damage; null if it is whole.
     pub broken: Option<BrokenSummary>,
 }
 
-/// What one end of a flow sent, between the two points.
+/// Packets from one end of a flow, between the two points.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WayBetween {
     /// `tcp`, `udp` or `dccp`.
@@ -63,10 +63,10 @@ pub struct WayBetween {
     pub packets: [u64; 2],
     /// Captured packets at each point that stand for several segments of the wire.
     pub offloaded_packets: [u64; 2],
-    /// Whether some were cut by an assumed MSS, since no SYN stated it: then it is not known what
-    /// was lost.
+    /// Whether some were cut by an assumed MSS, since no SYN stated it: then the losses are not
+    /// known.
     pub segment_size_unknown: bool,
-    /// Where packets pass first, `first` or `second`, as far as that can be told.
+    /// The point that packets pass first, `first` or `second`, as far as it can be determined.
     pub passes_first: Option<&'static str>,
     /// Packets that were seen where they pass first, and not at the other point; unknown where
     /// that is, or the segment size.
@@ -88,32 +88,33 @@ pub struct WayBetween {
     pub(super) place: (usize, usize),
 }
 
-/// Where packets were seen.
+/// Numbers of packets by the points at which they were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountBetween {
-    /// At both points.
+    /// Packets seen at both points.
     pub crossed: u64,
-    /// At one only, while the other was watched: at the first, at the second.
+    /// Packets seen at one point only while the other was watched: at the first, at the second.
     pub alone: [u64; 2],
-    /// At one only, before the first or after the last frame of the other capture: at the first,
-    /// at the second. They are no losses: nobody can say.
+    /// Packets seen at one point only, before the first or after the last frame of the other
+    /// capture: at the first, at the second. Whether they were lost is unknown, so that they do
+    /// not count as losses.
     pub outside: [u64; 2],
 }
 
 /// Signed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShiftSummary {
-    /// How many.
+    /// Number of times.
     pub count: u64,
-    /// The least.
+    /// Minimum.
     pub least_ns: i64,
     /// Their mean.
     pub mean_ns: i64,
-    /// Half are not greater.
+    /// Median.
     pub median_ns: i64,
-    /// 99 of 100 are not greater.
+    /// 99th percentile.
     pub p99_ns: i64,
-    /// The greatest.
+    /// Maximum.
     pub most_ns: i64,
 }
 
@@ -130,12 +131,13 @@ impl ShiftSummary {
         })
     }
 
-    /// How much later than the quickest packet a share of them came: in the order of travel this
-    /// is the delay above the least one, whatever the clocks say.
+    /// Time by which a share of the packets came later than the quickest one. In the order of
+    /// travel this is the delay above the smallest one, whatever the clocks show.
     pub fn above_least_ns(&self, forward: bool) -> [u64; 2] {
         let (from, sign) = if forward { (self.least_ns, 1) } else { (self.most_ns, -1) };
         let above = |value: i64| ((value - from) * sign).max(0) as u64;
-        // Of the way back, the least shift is the longest delay: its tail is the other one.
+        // On the way back the smallest shift is the longest delay, so that its tail is at the low
+        // end.
         let tail = if forward { self.p99_ns } else { self.least_ns };
         [above(self.median_ns), above(tail)]
     }
@@ -147,11 +149,11 @@ impl From<Count> for CountBetween {
     }
 }
 
-/// Reads two captures side by side and compares them. `report` hears what share of the work is
+/// Reads two captures side by side and compares them. `report` gets the share of the work that is
 /// done.
 ///
 /// # Errors
-/// When one of them is no capture.
+/// A file that is no capture.
 pub fn compare(
     captures: &mut [Capture; 2],
     config: Config,
@@ -181,7 +183,7 @@ pub fn compare(
 }
 
 impl ComparisonSummary {
-    /// Of two captures that were read to their ends.
+    /// The summary of two captures that were read to their ends.
     pub fn new(
         files: [(&str, Facts); 2],
         report: &Report,
@@ -222,7 +224,7 @@ impl FileSummary {
     }
 }
 
-/// What the ends of a flow sent, of those that sent anything.
+/// Packets from each end of a flow that sent any.
 fn ways(index: usize, flow: &Flow, offset_ns: Option<i64>) -> Vec<WayBetween> {
     let sent = flow.ways.iter().enumerate().filter(|(_, way)| way.packets != [0, 0]);
     sent.map(|(from, way)| {

@@ -1,4 +1,4 @@
-//! Keeps what an analysis finds, within bounds, and puts the worst first.
+//! Keeps the findings of an analysis, within bounds, and puts the worst first.
 
 use super::events::Events;
 use super::select::Selection;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Maximum number of streams that are kept, of TCP and UDP together; others are counted only.
 pub const KEPT_MAX: usize = 10_000;
 
-/// Keeps selected streams, and the events of those that were named.
+/// Keeps selected streams, and the events of the named ones.
 #[derive(Debug)]
 pub struct Collector {
     selection: Selection,
@@ -59,8 +59,8 @@ impl Points for Collector {
     }
 }
 
-/// By what streams are ordered: starvation, then timeouts, then retransmissions (of datagrams:
-/// losses), then volume, each of both ends together.
+/// Order of streams: starvation, then timeouts, then retransmissions (of datagrams: losses), then
+/// volume, each of both ends together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Badness {
     starved_ns: u64,

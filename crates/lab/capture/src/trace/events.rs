@@ -1,32 +1,32 @@
-//! What happened on a connection, and when.
+//! Events of a connection, with their times.
 
 use fairwave_trace::analysis::{Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Most events that are kept of one connection.
+/// Maximum number of events that are kept of one connection.
 pub const EVENTS_MAX: usize = 1000;
 
-/// Something worth a line.
+/// An event with a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
-    /// When, from the first packet of the capture.
+    /// Time from the first packet of the capture.
     pub at_ns: u64,
-    /// Whose data it is about: `a` or `b`.
+    /// End whose data it is about: `a` or `b`.
     pub side: char,
-    /// What: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
+    /// Kind: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
     pub what: &'static str,
-    /// Time for which it was; null of a timeout.
+    /// Its duration; null of a timeout.
     pub length_ns: Option<u64>,
 }
 
 /// The events of a connection, in the order of their beginnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Events {
-    /// The first of them.
+    /// The first events.
     pub first: Vec<Event>,
-    /// Number of more.
+    /// Number of further events.
     pub more: u64,
 }
 
@@ -46,8 +46,8 @@ impl Events {
         self.first.push(Event { at_ns: point.at.as_nanos(), side, what, length_ns });
     }
 
-    /// Counts times from `origin`, and puts spells, which are told when they are over, where they
-    /// began.
+    /// Counts times from `origin`, and moves spells, which are reported when they are over, to
+    /// their beginnings.
     pub(super) fn settle(&mut self, origin: Instant) {
         for event in &mut self.first {
             event.at_ns = event.at_ns.saturating_sub(origin.as_nanos());

@@ -1,4 +1,4 @@
-//! What held a connection back, as far as a capture shows.
+//! Limit of a connection's rate, as far as a capture shows it.
 
 use fairwave_trace::analysis::{Kind, Quantiles, Spells, TcpWay, Way};
 use fairwave_units::Duration;
@@ -10,17 +10,17 @@ const STARVED: u64 = 10;
 const ZERO_WINDOW: u64 = 10;
 const WINDOW: u64 = 20;
 const APPLICATION: u64 = 20;
-/// Median over least round-trip time, in tenths, from which on a queue stands on the path.
+/// Median over minimum round-trip time, in tenths, from which on the path has a standing queue.
 const QUEUE: u64 = 15;
 /// Differences of round-trip times below this are those of hosts, not of queues.
 const HOSTS: Duration = Duration::from_millis(1);
 
-/// What limited the way of a connection that carried most. The criteria stand in the order in
-/// which they are tried; the first that holds decides. `docs/models/trace.md` discusses them.
+/// Limit of the direction of a connection that carried more. The criteria are tried in this order,
+/// and the first that holds decides. `docs/models/trace.md` discusses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// It carried nothing.
+    /// It carried no data.
     NoData,
     /// Starvation for a tenth of the time or more.
     Starvation,
@@ -28,7 +28,7 @@ pub enum Limit {
     ReceiveWindow,
     /// The application: for a fifth of the time it had nothing to send.
     Application,
-    /// Losses, where no queue stands on the path: timeouts, or a hundredth of the segments
+    /// Losses on a path without a standing queue: timeouts, or a hundredth of the segments
     /// retransmitted and needed.
     Loss,
     /// None of these: the rate of the path, or the sender's window.
@@ -36,8 +36,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Judges what one end sent over the time of the connection; `other` is what the other end
-    /// sent.
+    /// Judges the packets of one end over the time of the connection; `other` are those of the
+    /// other end.
     pub(super) fn of(way: &Way, other: &Way, over: Duration) -> Self {
         let tcp = &way.tcp;
         let reaches = |time: Duration, part: u64| {
@@ -64,7 +64,7 @@ impl Limit {
         }
     }
 
-    /// In a word, for tables.
+    /// One word for tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::NoData => "-",
@@ -77,14 +77,14 @@ impl Limit {
     }
 }
 
-/// Retransmitted segments, but for those of which the receiver said that it had them (RFC 2883).
+/// Retransmitted segments, but for those that the receiver reported as duplicates (RFC 2883).
 const fn needed(tcp: &TcpWay, needless: u64) -> u64 {
     tcp.retransmitted_segments.saturating_sub(needless)
 }
 
-/// Whether packets mostly wait in a queue: then the path carries what it can, losses or not. The
-/// round-trip time is that on both sides of the capture together, so that it does not matter
-/// where the capture was made.
+/// Whether packets mostly wait in a queue: then the path carries as much as it can, losses or not.
+/// The round-trip time is that on both sides of the capture together, so that the place of the
+/// capture does not matter.
 fn queue_stands(tcp: &TcpWay) -> bool {
     let sum = |part: fn(&Quantiles) -> Option<Duration>| {
         let times = [&tcp.rtt, &tcp.far_rtt].map(|rtt| part(rtt).unwrap_or_default().as_nanos());
@@ -95,7 +95,7 @@ fn queue_stands(tcp: &TcpWay) -> bool {
         && median - least.min(median) >= HOSTS.as_nanos()
 }
 
-/// So many hundredths of a time, in hundredths of a nanosecond.
+/// `hundredths` per cent of a time, in hundredths of a nanosecond.
 fn share(time: Duration, hundredths: u64) -> u128 {
     u128::from(time.as_nanos()) * u128::from(hundredths)
 }

@@ -1,4 +1,4 @@
-//! Which connections one wants to see.
+//! Selection of connections.
 
 use fairwave_trace::analysis::{Stream, StreamId};
 use std::fmt;
@@ -59,7 +59,7 @@ impl Selection {
             && (self.ports.is_empty() || ends.iter().any(port))
     }
 
-    /// Whether the stream was asked for by its name, to be looked at closely.
+    /// Whether the stream was selected by its name, which shows its events, too.
     pub fn names(&self, id: StreamId) -> bool {
         self.streams.contains(&StreamName(id))
     }

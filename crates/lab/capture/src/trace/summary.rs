@@ -1,4 +1,4 @@
-//! What a capture came to: the value behind table, JSON and report.
+//! Summary of a capture: the value behind table, JSON and report.
 
 use super::way::{TcpWaySummary, UdpWaySummary, from};
 use super::{Collector, Counts, Events, Limit, StreamName, Vantage, letter};
@@ -8,7 +8,7 @@ use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the JSON calls itself.
+/// Name of the schema in the JSON.
 pub const SCHEMA: &str = "fairwave-trace";
 /// Grows when a key changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -28,11 +28,11 @@ pub struct TraceSummary {
     pub udp: Vec<UdpStream>,
     /// DCCP streams, likewise.
     pub dccp: Vec<UdpStream>,
-    /// Streams that are not listed, because there are so many.
+    /// Streams that are not listed, because of their number.
     pub left_out: u64,
 }
 
-/// What is known of the file.
+/// Facts about the file.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CaptureSummary {
     /// Its name.
@@ -45,9 +45,9 @@ pub struct CaptureSummary {
     pub bytes: u64,
     /// Packets that were read.
     pub packets: u64,
-    /// Those among them without a time, which were left out.
+    /// Packets among them without a time, which were left out.
     pub untimed: u64,
-    /// Those whose time has a second or more beside its seconds; it counts in full.
+    /// Packets whose fraction field has a second or more, which counts in full.
     pub carried: u64,
     /// Earliest time, from 1970.
     pub start_unix_ns: Option<u64>,
@@ -55,11 +55,11 @@ pub struct CaptureSummary {
     pub duration_ns: u64,
     /// Packets that stand behind a later one.
     pub backward: u64,
-    /// Where it is damaged; null if it is whole.
+    /// Place of its damage; null if it is whole.
     pub broken: Option<BrokenSummary>,
-    /// What became of its frames.
+    /// Numbers of its frames by their treatment.
     pub frames: FrameCounts,
-    /// What became of the IP packets in them.
+    /// Numbers of the IP packets in them by their treatment.
     pub ip: PacketCounts,
     /// TCP connections in it, whether or not they are shown.
     pub tcp_streams: u64,
@@ -71,7 +71,7 @@ pub struct CaptureSummary {
     pub evicted: u64,
 }
 
-/// Where a capture is damaged.
+/// Place of a capture's damage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BrokenSummary {
     /// First byte of the damaged record, uncompressed.
@@ -89,34 +89,34 @@ impl BrokenSummary {
     }
 }
 
-/// What became of frames; all but the first add up to the first.
+/// Numbers of frames by their treatment; all but the first add up to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameCounts {
     /// All frames of the file.
     pub seen: u64,
-    /// IP was looked for in them.
+    /// Frames that were searched for IP.
     pub opened: u64,
     /// Retransmissions on the air of frames that had been seen.
     pub repeated: u64,
-    /// Wrong check sequence.
+    /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
-    /// Neither IPv4 nor IPv6.
+    /// Frames with neither IPv4 nor IPv6.
     pub not_ip: u64,
-    /// 802.11 control and management.
+    /// Control and management frames of 802.11.
     pub control: u64,
     /// Frames whose content is encrypted.
     pub encrypted: u64,
     /// Later fragments of an MSDU.
     pub fragments: u64,
-    /// Cut before the IP header.
+    /// Frames that are cut before the IP header.
     pub truncated: u64,
-    /// A broken link header.
+    /// Frames with a broken link header.
     pub broken: u64,
-    /// Of a link type that is not known.
+    /// Frames of an unknown link type.
     pub unsupported: u64,
 }
 
-/// What became of IP packets; all but the first add up to the first.
+/// Numbers of IP packets by their treatment; all but the first add up to the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacketCounts {
     /// All IP packets.
@@ -167,22 +167,22 @@ pub struct Connection {
     pub end: &'static str,
     /// The end that sent more of the stream: `a` or `b`.
     pub sender: char,
-    /// What limited it.
+    /// Limit of its rate.
     pub limit: Limit,
-    /// To which end the capture is near; null where round-trip times do not tell.
+    /// The end that is near the capture; null where round-trip times do not show it.
     pub captured_near: Option<Vantage>,
     /// Times without packets and with nothing outstanding.
     pub idle: super::SpellsSummary,
-    /// What A sent.
+    /// Packets from A.
     pub a_sent: TcpWaySummary,
-    /// What B sent.
+    /// Packets from B.
     pub b_sent: TcpWaySummary,
-    /// What happened on it, if it was asked for by its number.
+    /// Its events, if it was selected by its number.
     pub events: Option<Events>,
 }
 
 impl Connection {
-    /// What the end sent that sent more.
+    /// Packets from the end that sent more.
     pub const fn main(&self) -> &TcpWaySummary {
         if self.sender == 'a' { &self.a_sent } else { &self.b_sent }
     }
@@ -212,14 +212,14 @@ pub struct UdpStream {
     pub start_ns: u64,
     /// From its first to its last packet.
     pub duration_ns: u64,
-    /// What A sent.
+    /// Packets from A.
     pub a_sent: UdpWaySummary,
-    /// What B sent.
+    /// Packets from B.
     pub b_sent: UdpWaySummary,
 }
 
 impl TraceSummary {
-    /// Of a capture that was read to its end.
+    /// The summary of a capture that was read to its end.
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
         let (origin, end) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
@@ -248,7 +248,7 @@ impl TraceSummary {
         }
     }
 
-    /// Names of the worst connections, so many at most.
+    /// Names of the `most` worst connections.
     pub fn worst(&self, most: usize) -> Vec<StreamName> {
         let numbers = self.connections.iter().map(|one| one.number).take(most);
         numbers.map(|number| StreamName(StreamId::Tcp(number))).collect()

@@ -1,19 +1,20 @@
-//! Where on the path of a connection a capture was made.
+//! Place of a capture on the path of a connection.
 
 use fairwave_trace::analysis::TcpWay;
 use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// To which end a capture is near, as round-trip times tell. What can be seen depends on it.
+/// The end that a capture is near, by round-trip times. The visible part of the traffic depends on
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Vantage {
     /// Four fifths of the round trip or more lie between the capture and the receiver.
     Sender,
-    /// One fifth or less.
+    /// One fifth or less of the round trip lies there.
     Receiver,
-    /// Something between.
+    /// A part between those lies there.
     Between,
 }
 
@@ -21,8 +22,9 @@ pub enum Vantage {
 const HOSTS_NS: u64 = 1_000_000;
 
 impl Vantage {
-    /// From what the end sent that sent more: the share of the handshake's round trip that its
-    /// data takes from here on. None without a round-trip time, or if it is below a millisecond.
+    /// Judges by the packets of the end that sent more: the share of the handshake's round trip
+    /// that its data takes from here on. None without a round-trip time, or if it is below a
+    /// millisecond.
     pub(super) fn of(tcp: &TcpWay) -> Option<Self> {
         let beyond = tcp.rtt.min()?.as_nanos();
         // A handshake that lost a packet took longer.
@@ -36,7 +38,7 @@ impl Vantage {
         })
     }
 
-    /// What a capture there shows and what it cannot.
+    /// Facts that a capture there shows, and those that it cannot show.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Sender => {

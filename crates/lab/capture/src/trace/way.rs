@@ -1,4 +1,4 @@
-//! What one end of a stream sent, in a form that lasts.
+//! Packets from one end of a stream, in a form that lasts.
 
 use fairwave_lab::results::TimesSummary;
 use fairwave_trace::analysis::{
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What one end of a TCP connection sent.
+/// Packets from one end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TcpWaySummary {
     /// Packets that were seen.
@@ -60,9 +60,9 @@ pub struct TcpWaySummary {
     pub payload_max: u32,
     /// Packets behind a hole.
     pub holes: u64,
-    /// Bytes of holes that never came.
+    /// Bytes of holes that never arrived.
     pub missing_bytes: u64,
-    /// ACKs for what was never seen.
+    /// ACKs for data that the capture does not have.
     pub unseen_acked: u64,
     /// Smallest window that it offered.
     pub window_min: Option<u32>,
@@ -74,7 +74,7 @@ pub struct TcpWaySummary {
     pub window_full: u64,
     /// SACK blocks.
     pub sack_blocks: u64,
-    /// Those that tell of duplicates.
+    /// Blocks among them that report duplicates.
     pub dsack_blocks: u64,
     /// Packets with ECE.
     pub ece: u64,
@@ -88,12 +88,12 @@ pub struct TcpWaySummary {
     pub rtt: Option<TimesSummary>,
     /// Round-trip times from the capture to this end and back, by timestamps.
     pub far_rtt: Option<TimesSummary>,
-    /// ACKs for its data that were lost before the capture; null where nothing tells.
+    /// ACKs for its data that were lost before the capture; null where no method applies.
     pub acks_lost_inferred: Option<u64>,
-    /// What tells: `identification` (gaps in IP identifications) or `stride` (how many segments
-    /// the others acknowledge).
+    /// The method: `identification` (gaps in IP identifications) or `stride` (the number of
+    /// segments that the others acknowledge).
     pub acks_lost_by: Option<&'static str>,
-    /// Segments that an ACK covers, where that was learnt.
+    /// Segments that an ACK covers, if that could be estimated.
     pub ack_stride: Option<u32>,
     /// Times without an ACK for outstanding data.
     pub ack_gaps: SpellsSummary,
@@ -105,11 +105,11 @@ pub struct TcpWaySummary {
     pub application_limited_ns: u64,
     /// Time in which the other end's window was full.
     pub window_limited_ns: u64,
-    /// Longest time between two packets, whoever was to blame.
+    /// Longest time between two packets, whatever its cause.
     pub gap_max_ns: u64,
     /// Time at which it began.
     pub gap_max_at_ns: Option<u64>,
-    /// Segments that were not followed, there being too many.
+    /// Segments that were not followed, because of their number.
     pub untracked: u64,
 }
 
@@ -181,7 +181,7 @@ impl TcpWaySummary {
     }
 }
 
-/// What one end of a UDP stream sent.
+/// Packets from one end of a UDP stream.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpWaySummary {
     /// Datagrams that were seen.
@@ -196,7 +196,7 @@ pub struct UdpWaySummary {
     pub gap_max_ns: u64,
     /// Time at which it began.
     pub gap_max_at_ns: Option<u64>,
-    /// What the numbers in its datagrams tell; null where there are none.
+    /// Losses and jitter by the numbers in its datagrams; null where there are none.
     pub numbers: Option<NumbersSummary>,
 }
 
@@ -215,33 +215,33 @@ impl UdpWaySummary {
     }
 }
 
-/// What numbers in datagrams tell.
+/// Losses, order and jitter by numbers in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
-    /// Where they stand: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
+    /// Their place in a datagram: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
     pub numbering: &'static str,
-    /// Numbers that never came.
+    /// Numbers that never arrived.
     pub lost: u64,
     /// Datagrams behind one of a higher number.
     pub reordered: u64,
-    /// Datagrams that had come before.
+    /// Datagrams that had arrived before.
     pub duplicates: u64,
-    /// How unevenly they came (RFC 3550 section 6.4.1); null where they carry no time, or one whose
-    /// clock is not known.
+    /// Jitter of their arrival (RFC 3550 section 6.4.1); null where they carry no time, or one
+    /// whose clock is not known.
     pub jitter: Option<JitterSummary>,
 }
 
-/// How much the times between datagrams differ from those between their sending: the estimate of
-/// RFC 3550 section 6.4.1, of several sources that with the greatest mean.
+/// Difference between the times of datagrams at the receiver and those at the sender: the estimate
+/// of RFC 3550 section 6.4.1, of several sources the one with the largest mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JitterSummary {
     /// The clock of the times in the datagrams, in Hz.
     pub clock_hz: u32,
-    /// At the last datagram.
+    /// Jitter at the last datagram.
     pub last_ns: u64,
-    /// Mean over the datagrams.
+    /// Mean jitter over the datagrams.
     pub mean_ns: u64,
-    /// The greatest.
+    /// Maximum jitter.
     pub most_ns: u64,
 }
 
@@ -275,13 +275,13 @@ impl NumbersSummary {
 /// Spells of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpellsSummary {
-    /// How many.
+    /// Number of spells.
     pub count: u64,
     /// Their lengths together.
     pub total_ns: u64,
     /// Length of the longest.
     pub longest_ns: u64,
-    /// When that began.
+    /// Its beginning.
     pub longest_at_ns: Option<u64>,
 }
 

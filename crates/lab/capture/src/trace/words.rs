@@ -8,7 +8,7 @@ use crate::text::visible;
 use fairwave_lab::results::TimesSummary;
 use fairwave_units::several;
 
-/// Most events of a connection that are told; the JSON has more.
+/// Maximum number of events of a connection that are printed; the JSON has more.
 const EVENTS: usize = 20;
 
 /// Heads of a connection's columns, behind its name.
@@ -66,7 +66,7 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
     ]
 }
 
-/// What a capture holds, and what of it was not analysed.
+/// Contents of a capture, and the parts of it that were not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     let CaptureSummary { format, packets, tcp_streams, udp_streams, dccp_streams, .. } = capture;
     let file = visible(&capture.file);
@@ -95,7 +95,7 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     lines
 }
 
-/// What of a capture is not in its streams, in a few words each.
+/// Parts of a capture that are not in its streams, in a few words each.
 fn left_out(capture: &CaptureSummary) -> Vec<String> {
     let (frames, ip) = (&capture.frames, &capture.ip);
     let counts = [
@@ -116,7 +116,7 @@ fn left_out(capture: &CaptureSummary) -> Vec<String> {
     there.map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-/// What happened on a connection: sentences, and then its first events.
+/// A connection in sentences, and then its first events.
 pub fn connection(one: &Connection) -> Vec<String> {
     let way = one.main();
     let (duration, rate) = (seconds(one.duration_ns), mbps(way.goodput_bps));
@@ -155,7 +155,7 @@ fn ended(one: &Connection) -> &'static str {
     }
 }
 
-/// What limited it, with the figures that say so.
+/// Limit of its rate, with the figures behind it.
 fn limit(one: &Connection) -> String {
     let way = one.main();
     let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
@@ -188,7 +188,7 @@ fn limit(one: &Connection) -> String {
     }
 }
 
-/// What a verdict was drawn from: two captures of a connection may lie on two sides of a threshold.
+/// Figures behind a verdict: two captures of a connection may lie on two sides of a threshold.
 fn shares(one: &Connection) -> String {
     let way = one.main();
     let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
@@ -201,10 +201,10 @@ fn shares(one: &Connection) -> String {
     )
 }
 
-/// Where the capture was made, and what cannot be seen from there.
+/// Place of the capture, and the facts that cannot be seen from there.
 fn place(one: &Connection) -> String {
     let words = one.captured_near.map_or(NO_VANTAGE, Vantage::words);
-    // As the analysis has it: what a queue adds on the far side is then unknown.
+    // Without round-trip times of the far side, the delay of a queue there is unknown.
     let is_blind = one.captured_near.is_some_and(|near| near != Vantage::Sender)
         && one.main().far_rtt.is_none();
     match is_blind {
@@ -213,7 +213,7 @@ fn place(one: &Connection) -> String {
     }
 }
 
-/// Instead of [`Vantage::words`] where it is not known.
+/// Text in place of [`Vantage::words`] if the place is not known.
 const NO_VANTAGE: &str = "Where on the path it was captured does not show";
 
 /// Whether packets stand for several segments of the wire.
@@ -322,14 +322,14 @@ pub const BETWEEN_COLUMNS: [&str; 9] = [
     "above, p99",
 ];
 
-/// Which way of a flow it is.
+/// Name of a direction of a flow.
 pub fn way(way: &WayBetween) -> String {
     format!("{} {} > {}", way.protocol, way.ends.a, way.ends.b)
 }
 
-/// The cells of a way, by [`BETWEEN_COLUMNS`]: packets at both points, what was lost from the
-/// point that they pass first, the median time from the first point to the second, and how much
-/// longer than the quickest one in a hundred took.
+/// The cells of a direction, by [`BETWEEN_COLUMNS`]: packets at both points, the packets lost from
+/// the point that they pass first, the median time from the first point to the second, and the time
+/// above that of the quickest packet that one in a hundred exceeds.
 pub fn between(way: &WayBetween) -> [String; 9] {
     let unknown = || "?".to_owned();
     let number = |value: Option<u64>| value.map_or_else(unknown, |value| value.to_string());
@@ -350,7 +350,7 @@ pub fn between(way: &WayBetween) -> [String; 9] {
     ]
 }
 
-/// Which captures are compared, and what a shift is.
+/// The captures that are compared, and the meaning of a shift.
 pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let file = |number: usize| {
         let capture = &summary.captures[number];

@@ -32,7 +32,7 @@ pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
     Ok(svg)
 }
 
-/// From the least to the greatest x, with a margin where the data leave no width.
+/// From the smallest to the largest x, with a margin where the data leave no width.
 fn x_range(xs: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     if low > high {

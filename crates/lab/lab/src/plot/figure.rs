@@ -1,4 +1,4 @@
-//! A figure as data: its axes, its series, and what they look like.
+//! A figure as data: its axes, its series, and their appearance.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl From<crate::stats::Estimate> for Interval {
     }
 }
 
-/// How a series of points is drawn.
+/// Appearance of a series of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A line, with a band over the intervals.
@@ -60,7 +60,7 @@ pub struct Curve {
     pub label: String,
     /// Its points, in order of x.
     pub points: Vec<(f64, Interval)>,
-    /// How it is drawn.
+    /// Its appearance.
     pub mark: Mark,
 }
 
@@ -87,7 +87,7 @@ pub struct Map {
     pub line: Vec<Option<f64>>,
 }
 
-/// What the points between two values of x came to.
+/// Range of the points between two values of x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The first x.
@@ -100,7 +100,7 @@ pub struct Span {
     pub high: f64,
 }
 
-/// How spans are drawn.
+/// Appearance of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A bar over each, never too low to be seen.
@@ -123,11 +123,11 @@ pub struct SpanSeries {
     pub label: String,
     /// Its spans, in order of x.
     pub spans: Vec<Span>,
-    /// How they are drawn.
+    /// Their appearance.
     pub form: Form,
 }
 
-/// What a figure shows.
+/// Content of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Curves over a numeric axis.
@@ -155,12 +155,12 @@ pub enum Content {
 pub struct Figure {
     /// Its title.
     pub title: String,
-    /// What the x axis shows, with the unit.
+    /// Quantity on the x axis, with the unit.
     pub x_label: String,
-    /// What the y axis shows, with the unit.
+    /// Quantity on the y axis, with the unit.
     pub y_label: String,
     /// Bounds of the y axis, or of a map's colours; `None` begins at zero and fits the data.
     pub y_range: Option<(f64, f64)>,
-    /// What it shows.
+    /// Its content.
     pub content: Content,
 }

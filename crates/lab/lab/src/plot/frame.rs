@@ -1,4 +1,4 @@
-//! What all figures share: size, colours, title, legend, axes.
+//! Parts that all figures share: size, colours, title, legend, axes.
 
 use super::figure::{Error, Figure};
 use plotters::coord::Shift;
@@ -10,8 +10,8 @@ const LEGEND_LEFT: i32 = 78;
 const LEGEND_TOP: i32 = 40;
 const LEGEND_ROW: i32 = 20;
 
-/// Okabe and Ito's palette (2008), told apart with any common colour blindness; yellow is left
-/// out, being too light for a line on white.
+/// Okabe and Ito's palette (2008), which readers with any common colour blindness can distinguish.
+/// Yellow is left out, being too light for a line on white.
 const PALETTE: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -46,7 +46,7 @@ fn text_width(text: &str) -> i32 {
     (text.chars().count() as f64 * 6.9) as i32
 }
 
-/// Where each legend entry goes: rows are broken before an entry would be clipped.
+/// Positions of the legend entries. A row ends before an entry would be clipped.
 fn legend_positions(labels: &[&str]) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut y) = (LEGEND_LEFT, LEGEND_TOP);
     let mut positions = Vec::new();
@@ -123,7 +123,7 @@ pub(super) fn axes(
         .map_err(|error| Error::new(&figure.title, error))
 }
 
-/// A number as short as it can be without losing what a tick needs.
+/// A number as short as it can be without losing digits that a tick needs.
 pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -18,7 +18,7 @@ const SCALE: [RGBColor; 5] = [
 const LIGHT: f64 = 0.55;
 /// Strips that the scale beside the map is made of.
 const STRIPS: u32 = 64;
-/// Where the scale lies, in columns right of the map's edge: left, right, and the room it takes.
+/// Position of the scale, in columns right of the map's edge: left, right, and its whole width.
 const BAR: (f64, f64, f64) = (0.25, 0.5, 1.1);
 
 type Failure = DrawingAreaErrorKind<std::io::Error>;
@@ -62,7 +62,7 @@ fn colour(part: f64) -> RGBColor {
     RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-/// Where `value` lies in `range`, from 0 to 1.
+/// Position of `value` in `range`, from 0 to 1.
 fn part(range: (f64, f64), value: f64) -> f64 {
     let (low, high) = range;
     if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
@@ -108,7 +108,7 @@ fn cells(chart: &mut Chart<'_, '_>, map: &Map, range: (f64, f64)) -> Result<(), 
     Ok(())
 }
 
-/// To two decimals: what fits into a cell.
+/// To two decimals, which fit into a cell.
 fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

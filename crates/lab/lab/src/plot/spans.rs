@@ -1,10 +1,10 @@
-//! Spans over two numeric axes: what many points between two times came to.
+//! Spans over two numeric axes: ranges of many points between two times.
 
 use super::figure::{Error, Figure, Form, Span, SpanSeries};
 use super::frame;
 use plotters::prelude::*;
 
-/// Minimum height of what is drawn as a bar, as a part of the axis: about a pixel and a half.
+/// Minimum height of a bar, as a part of the axis: about a pixel and a half.
 const LEAST: f64 = 0.004;
 
 type Chart<'a, 'b> = ChartContext<
@@ -54,7 +54,7 @@ pub(super) fn draw(
     Ok(svg)
 }
 
-/// Without what lies beyond the axis; a band is as high as that.
+/// The spans without their parts beyond the axis; a band is as high as that.
 fn clipped(series: &SpanSeries, bottom: f64, top: f64) -> SpanSeries {
     if series.form == Form::Bands {
         let high = |span: &Span| Span { low: bottom, high: top, ..*span };
@@ -65,7 +65,7 @@ fn clipped(series: &SpanSeries, bottom: f64, top: f64) -> SpanSeries {
     SpanSeries { spans: within.map(cut).collect(), ..series.clone() }
 }
 
-/// From the least to the greatest value, with a margin where they leave no room.
+/// From the smallest to the largest value, with a margin where they leave no room.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

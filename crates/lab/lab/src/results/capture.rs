@@ -1,4 +1,4 @@
-//! Frames on the air as a capture file: what a monitor that hears everything would have seen.
+//! Frames on the air as a capture file, as a monitor would record it that receives everything.
 
 mod radio;
 
@@ -28,7 +28,7 @@ use std::path::Path;
 /// Name of the file in a run directory.
 pub(super) const FILE: &str = "capture.pcapng";
 
-/// Longer than any frame is on the air: 65 535 bytes at 1 Mbps take 525 ms.
+/// Bound on the duration of a frame on the air: 65 535 bytes at 1 Mbps take 525 ms.
 const LONGEST_FRAME: Duration = Duration::from_millis(600);
 
 /// One beacon time unit (802.11-2020 clause 3.1).
@@ -37,7 +37,7 @@ const TIME_UNIT_US: u64 = 1024;
 /// Reason for which a frame could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The file did not take it.
+    /// The file could not be written.
     #[error(transparent)]
     File(#[from] pcapng::Error),
     /// Its datagram has no form on the wire.
@@ -78,7 +78,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Writes what still waits and completes the file.
+    /// Writes the frames that still wait, and completes the file.
     pub(super) fn finish(self, contents: &PacketContents) -> Result<(), Error> {
         let Self { pending, mut out, waiting } = self;
         for (start, frame) in waiting.frames {
@@ -112,10 +112,10 @@ impl Waiting {
     }
 }
 
-/// What the frames of a radio have in common.
+/// Properties that all frames of a radio share.
 struct Radio {
     cell: Cell,
-    /// Its access point; its own number for an access point.
+    /// Number of its access point; its own number for an access point.
     ap: NodeId,
     ssid: Ssid,
 }
@@ -204,7 +204,7 @@ fn receiver(frame: &FrameSample) -> Mac {
 fn data(radio: &Radio, frame: &FrameSample, sides: &Sides, contents: &PacketContents) -> Data {
     let from_ap = frame.transmitter == radio.ap;
     let (source, destination) = frame.ends.map_or((None, None), |(a, b)| (Some(a), Some(b)));
-    // Beyond another converter are hosts that it stands for.
+    // The hosts behind another converter have its address.
     let beyond = |node: Option<NodeId>, hop: Mac| {
         node.map_or(hop, |node| mac(sides.seen_from(radio.ap, node)))
     };
@@ -233,7 +233,7 @@ fn ether_type(payload: &Payload<'_>) -> EtherType {
     }
 }
 
-/// Traffic identifier, and whether anybody answers.
+/// Traffic identifier, and whether the receiver acknowledges.
 fn qos(radio: &Radio, frame: &FrameSample) -> Qos {
     let is_answered = frame.receiver.is_some() && radio.cell.acknowledges;
     let ack_policy = if is_answered { AckPolicy::Normal } else { AckPolicy::None };

@@ -1,4 +1,4 @@
-//! The columns of every table: what is written, and what the documentation says of it.
+//! The columns of every table: their cells, and their descriptions for the documentation.
 
 use super::table::{Cell, Column, Kind, Table};
 use fairwave_trace::{
@@ -11,22 +11,22 @@ use std::sync::Arc;
 /// A row of [`FLOWS`].
 #[derive(Clone, Debug)]
 pub struct FlowRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
     /// Its state.
     pub sample: FlowSample,
-    /// Time at which the sample before was taken; the start of the run for the first.
+    /// Time of the sample before; the start of the run for the first.
     pub since: Instant,
-    /// What had been delivered then.
+    /// Bytes that had been delivered then.
     pub delivered_before: u64,
 }
 
 /// A row of [`PATHS`].
 #[derive(Clone, Debug)]
 pub struct PathRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -39,7 +39,7 @@ pub struct PathRow {
 /// A row of [`QUEUES`].
 #[derive(Clone, Debug)]
 pub struct QueueRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,
@@ -50,7 +50,7 @@ pub struct QueueRow {
 /// A row of [`STATIONS`].
 #[derive(Clone, Debug)]
 pub struct StationRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The node's name.
     pub station: Arc<str>,
@@ -61,7 +61,7 @@ pub struct StationRow {
 /// A row of [`ASSOCIATIONS`].
 #[derive(Clone, Debug)]
 pub struct AssociationRow {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -72,7 +72,7 @@ pub struct AssociationRow {
 /// A row of [`SOC`].
 #[derive(Clone, Debug)]
 pub struct SocRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -83,13 +83,13 @@ pub struct SocRow {
 /// A row of [`DROPS`].
 #[derive(Clone, Debug)]
 pub struct DropRow {
-    /// When.
+    /// Time of the drop.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,
     /// The flow's name, where the packet belongs to one.
     pub flow: Option<Arc<str>>,
-    /// What was dropped.
+    /// The dropped packet.
     pub sample: DropSample,
 }
 
@@ -103,7 +103,7 @@ pub const fn text<R>(name: &'static str, doc: &'static str, cell: fn(&R) -> Cell
     Column { name, kind: Kind::Text, nullable: false, doc, cell }
 }
 
-/// The same column, in which cells may be null.
+/// The column with cells that may be null.
 pub const fn or_null<R>(column: &Column<R>) -> Column<R> {
     let Column { name, kind, doc, cell, .. } = *column;
     Column { name, kind, nullable: true, doc, cell }
@@ -124,22 +124,22 @@ pub fn time(at: Instant) -> Cell {
     Cell::unsigned(at.as_nanos())
 }
 
-/// What a control by rates has; null where there is none.
+/// A cell of a rate-based congestion control; null for others.
 fn of_rate(row: &FlowRow, cell: fn(&RateSample) -> Cell) -> Cell {
     row.sample.rate.as_ref().map_or(Cell::Null, cell)
 }
 
-/// What a flow's proxy has; null where there is none.
+/// A cell of a flow's proxy; null for flows without one.
 fn of_proxy(row: &FlowRow, cell: fn(&ProxySample) -> Cell) -> Cell {
     row.sample.proxy.as_ref().map_or(Cell::Null, cell)
 }
 
-/// What the simulator counts of a flow; null where a kernel carries it.
+/// A count that only the simulator has; null where a kernel carries the flow.
 fn of_simulated(row: &FlowRow, count: u64) -> Cell {
     if row.sample.is_of_kernel { Cell::Null } else { Cell::unsigned(count) }
 }
 
-/// What a flow's viewer has; null where there is none.
+/// A cell of a flow's viewer; null for flows without one.
 fn of_video(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
     row.sample.video.as_ref().map_or(Cell::Null, cell)
 }

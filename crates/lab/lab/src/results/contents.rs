@@ -1,17 +1,17 @@
-//! What packets carry, for captures: the simulated network carries only how long it is.
+//! Contents of packets, for captures: the simulated network carries their lengths only.
 
 use fairwave_wire::datagram::{Contents, Datagram, Transport};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-/// Packets whose contents are kept. One that is captured later is written with padding for options
-/// and the pattern for payload instead.
+/// Maximum number of packets whose contents are kept. One that is captured later is written with
+/// padding for options and the pattern for payload instead.
 const MOST: usize = 1 << 16;
-/// Bytes that are kept at most, about.
+/// Approximate maximum number of bytes that are kept.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What tells one packet from others: addresses, ports, and a number that does not come again
-/// among so many packets.
+/// Identity of a packet: addresses, ports, and a number that does not recur among the packets that
+/// are kept.
 type Key = ([Ipv4Addr; 2], (u16, u16), u64);
 
 /// The contents of the last packets that were made.
@@ -39,7 +39,7 @@ impl PacketContents {
         }
     }
 
-    /// Those of this packet.
+    /// The contents of this packet.
     pub(super) fn of(&self, datagram: &Datagram) -> Option<&Contents> {
         self.kept.get(&key(datagram)).filter(|contents| contents.fit(datagram))
     }
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// Whatever is noted, the bytes reckoned are those kept, and bounded.
+    /// The sum of bytes is that of the kept contents whatever is noted, and is bounded.
     #[test]
     fn the_newest_are_kept_within_a_bound() {
         let mut contents = PacketContents::default();

@@ -18,7 +18,7 @@ impl<R> CsvWriter<R> {
     /// Opens `path` and writes the names of the columns.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// A file that cannot be written.
     pub fn create(table: &'static Table<R>, path: PathBuf) -> Result<Self, Error> {
         let (pending, out) = Pending::create(path)?;
         let mut writer = Self { table, pending, out };
@@ -30,7 +30,7 @@ impl<R> CsvWriter<R> {
     /// Adds a row.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// A file that cannot be written.
     pub fn push(&mut self, row: &R) -> Result<(), Error> {
         let cells = self.table.columns.iter().map(|column| match (column.cell)(row) {
             Cell::Integer(number) => number.to_string(),
@@ -48,7 +48,7 @@ impl<R> CsvWriter<R> {
     /// Completes the file.
     ///
     /// # Errors
-    /// When it cannot be written to its end.
+    /// A file that cannot be completed.
     pub fn finish(self) -> Result<(), Error> {
         let Self { pending, mut out, .. } = self;
         out.flush().map_err(Error::io(pending.path()))?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A row of [`DELAYS`].
 #[derive(Clone, Debug)]
 pub struct DelayRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -26,7 +26,7 @@ pub struct DelayBinRow {
     pub bin: DelayBin,
 }
 
-/// What the delays of an interval came to; null where nothing was delivered.
+/// A part of the delays of an interval; null where nothing was delivered.
 fn of_times(row: &DelayRow, part: fn(&Times) -> Duration) -> Cell {
     row.times.as_ref().map_or(Cell::Null, |times| nanos(part(times)))
 }

@@ -1,4 +1,4 @@
-//! A run directory as a whole: what it is told, and its small files.
+//! A run directory as a whole: its description, and its small files.
 
 use super::file;
 use super::tap::is_tap_file;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The content of `meta.json`: where the numbers come from. No timestamp, no worker count and
+/// The content of `meta.json`, the origin of the numbers. No timestamp, no worker count and
 /// no build profile, so that two runs on one machine give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Meta {
@@ -36,12 +36,12 @@ pub struct Meta {
     pub architecture: String,
     /// Operating system.
     pub system: String,
-    /// Release of its kernel; empty where the system does not tell.
+    /// Release of its kernel; empty where the system does not report one.
     pub kernel: String,
 }
 
 impl Meta {
-    /// For a run on this machine of the first point, which taps no node.
+    /// Describes a run on this machine of the first point, which taps no node.
     pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
@@ -83,7 +83,7 @@ const FILES: [&str; 15] = [
     capture::FILE,
 ];
 
-/// Files of [`FILES`] that every run directory has: what is written of a run beside its series.
+/// Files of [`FILES`] that every run directory has beside its series.
 const OF_EVERY_RUN: usize = 3;
 
 /// Whether a file of a run directory has series, or is a capture.
@@ -103,8 +103,8 @@ pub fn series_in(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 impl RunDirectory {
-    /// Makes the directory, or empties it of a former run's files, and writes what is known
-    /// before the run.
+    /// Makes the directory, or removes the files of an earlier run, and writes the description of
+    /// the run before it begins.
     pub fn create(path: &Path, meta: &Meta, scenario: &str) -> Result<Self, Error> {
         fs::create_dir_all(path).map_err(Error::io(path))?;
         for name in FILES {
@@ -124,7 +124,7 @@ impl RunDirectory {
         Recorder::create(&self.path, world, wanted)
     }
 
-    /// Writes what the run came to. Its presence says that the directory is complete.
+    /// Writes the summary of the run. Its presence means that the directory is complete.
     pub fn summary(&self, summary: &Summary) -> Result<(), Error> {
         write_json(&self.path.join("summary.json"), summary)
     }

@@ -1,48 +1,50 @@
-//! What an emulated run says beside what a simulated one does.
+//! Results of an emulated run that a simulated one does not have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How well an emulation kept real time, and what became of its programs.
+/// Lateness of an emulation against real time, and the ends of its programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmulationSummary {
-    /// Whether the figures can be believed: it kept real time, and lost nothing itself.
+    /// Whether the figures are valid: the emulator kept real time, and lost no packet itself.
     pub valid: bool,
-    /// Why not, in a sentence.
+    /// Reason for which it is not valid, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_reason: Option<String>,
-    /// Of events of the world: from when they were due until they were handled.
+    /// Lateness of events of the world: from when they were due until they were handled.
     pub lateness: LatenessSummary,
-    /// Of packets: from their arrival in the world until their writing to the node's device.
+    /// Lateness of packets: from their arrival in the world until their writing to the node's
+    /// device.
     pub packet_lateness: LatenessSummary,
-    /// Of a bare timer loop on the same machine meanwhile: what the host itself was late.
+    /// Lateness of a bare timer loop on the same machine meanwhile, which is that of the host
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_lateness: Option<LatenessSummary>,
     /// The part of the time that the emulator's loop was on a processor, 0 to 1.
     #[schemars(extend("unit" = "of one processor, 0 to 1"))]
     pub cpu_load: f64,
-    /// Per real node.
+    /// Results by real node.
     pub nodes: Vec<NodeSummary>,
     /// Programs, in the order of their start.
     pub programs: Vec<ProgramSummary>,
 }
 
-/// What many latenesses came to. Quantiles are off by at most a sixty-fourth of their value.
+/// Distribution of lateness. Quantiles are off by at most a sixty-fourth of their value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatenessSummary {
-    /// How many.
+    /// Number of durations.
     pub count: u64,
-    /// Half are not longer.
+    /// Median.
     pub p50_ns: u64,
-    /// 99 of 100 are not longer.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000 are not longer.
+    /// 99.9th percentile.
     pub p999_ns: u64,
-    /// The longest.
+    /// Maximum.
     pub most_ns: u64,
 }
 
-/// What passed the device of a real node.
+/// Packets that passed the device of a real node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Its name.
@@ -54,29 +56,29 @@ pub struct NodeSummary {
     pub large_segments_in: u64,
     /// Bytes of the packets that it sent, from the IP header on.
     pub bytes_in: u64,
-    /// Packets that it was given.
+    /// Packets that were written to it.
     pub packets_out: u64,
     /// Their bytes.
     pub bytes_out: u64,
     /// Packets that the emulator itself lost on the way in or out.
     pub lost_in_emulator: u64,
-    /// Packets for no node that can be reached, which were answered by ICMP.
+    /// Packets for unreachable nodes, which were answered by ICMP.
     pub unreachable: u64,
     /// Multicast and broadcast packets, which do not enter.
     pub for_many: u64,
 }
 
-/// What became of a program.
+/// A program and its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
     /// The node's name.
     pub node: String,
-    /// What the shell was given.
+    /// Command line that the shell was given.
     pub command: String,
-    /// File in the run directory with what it wrote, if there is one.
+    /// File in the run directory with its output, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// Its exit status; none where it was ended by a signal.
+    /// Its exit status; none if a signal ended it.
     pub status: Option<i32>,
     /// Number of the signal that ended it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file being written beside its final name. Dropped unfinished, it goes away.
+/// A file that is written under a temporary name beside its final one. It is removed if it is
+/// dropped unfinished.
 #[derive(Debug)]
 pub(super) struct Pending {
     temporary: PathBuf,
@@ -14,7 +15,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Opens the temporary file for what shall become `path`.
+    /// Opens the temporary file that shall become `path`.
     pub(super) fn create(path: PathBuf) -> Result<(Self, BufWriter<File>), Error> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(UNFINISHED);
@@ -39,13 +40,13 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.finished {
-            // The unfinished file is useless; that it stays is the worst that can happen here.
+            // The unfinished file is useless, and does no harm if it cannot be removed.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// What temporary names end in.
+/// Ending of temporary names.
 const UNFINISHED: &str = ".partial";
 /// Kinds of files that are written under temporary names.
 const KINDS: [&str; 8] = ["parquet", "pcapng", "json", "toml", "html", "svg", "png", "csv"];

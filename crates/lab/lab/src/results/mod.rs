@@ -1,4 +1,4 @@
-//! Run directories: everything a run left behind, enough to redraw every figure.
+//! Run directories: all results of a run, enough to redraw every figure.
 //!
 //! ```text
 //! scenario.toml    the scenario with every default resolved
@@ -76,7 +76,7 @@ pub use video::VideoSummary;
 pub use wanted::Wanted;
 pub use windows::{WINDOWS, WindowRow};
 
-/// What definitions of tables are made of.
+/// Parts that definitions of tables are made of.
 pub mod column {
     pub use super::columns::{integer, nanos, or_null, text, time};
 }
@@ -86,12 +86,12 @@ use std::path::{Path, PathBuf};
 /// Reason for which a run directory could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("{path}: {source}")]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// A Parquet file could not be written or is damaged.
@@ -99,15 +99,15 @@ pub enum Error {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// Error of the library.
         source: parquet::errors::ParquetError,
     },
-    /// A JSON file could not be written or is not what it should be.
+    /// A JSON file could not be written or does not fit its type.
     #[error("{path}: {source}")]
     Json {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// Error of the library.
         source: serde_json::Error,
     },
     /// A frame could not be captured.
@@ -115,15 +115,15 @@ pub enum Error {
     Capture {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// Error of the capture.
         source: CaptureError,
     },
-    /// A file lacks what was asked for.
+    /// A file lacks requested content.
     #[error("{path}: {what}")]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The content that is missing or wrong.
         what: String,
     },
 }

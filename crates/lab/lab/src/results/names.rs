@@ -1,11 +1,11 @@
-//! Names and roles of what a world holds, in the order of its identifiers.
+//! Names and roles of the parts of a world, in the order of their identifiers.
 
 use super::sides::Sides;
 use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_trace::{FlowId, NodeId, QueueId};
 use std::sync::Arc;
 
-/// Where a flow's data goes, seen from the radio.
+/// Direction of a flow's data, seen from the radio.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
@@ -19,7 +19,7 @@ pub enum Direction {
     Other,
 }
 
-/// Names of a world's flows, queues and nodes, and what the results need to know of them.
+/// Names of a world's flows, queues and nodes, and the facts about them that results need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     flows: Vec<Flow>,
@@ -42,7 +42,7 @@ struct Flow {
 }
 
 impl Names {
-    /// Takes them from `world`: queues are first every radio's in node order, then each link's
+    /// Reads the names from `world`: queues are first every radio's in node order, then each link's
     /// two in link order.
     pub fn of(world: &World) -> Self {
         let nodes: Vec<Arc<str>> = world.nodes.iter().map(|n| n.name.as_str().into()).collect();
@@ -73,7 +73,7 @@ impl Names {
         self.flows[id.0 as usize].name.clone()
     }
 
-    /// What a path of a flow is called: by the node that it passes.
+    /// Name of a flow's path: that of the node that it passes.
     pub fn path(&self, flow: FlowId, number: u8) -> Arc<str> {
         self.node(self.flows[flow.0 as usize].vias[usize::from(number)])
     }

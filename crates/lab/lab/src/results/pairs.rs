@@ -1,4 +1,4 @@
-//! What each radio sent to each receiver: airtime, rates and sizes of A-MPDUs.
+//! Transmissions of each radio to each receiver: airtime, rates and sizes of A-MPDUs.
 
 use super::columns::{integer, nanos, or_null, text, time};
 use super::table::{Cell, Column, Table};
@@ -13,23 +13,23 @@ use std::sync::Arc;
 /// A row of [`PAIRS`].
 #[derive(Clone, Debug)]
 pub struct PairRow {
-    /// When.
+    /// Time of the end of the interval.
     pub at: Instant,
     /// Time at which the interval began.
     pub since: Instant,
     /// The transmitter's name.
     pub transmitter: Arc<str>,
-    /// The receiver's; `None` is everybody.
+    /// The receiver's name; `None` for broadcasts.
     pub receiver: Option<Arc<str>>,
-    /// What was sent from then on; of the last PPDU that of the whole run.
+    /// Counts from then on; the last PPDU is that of the whole run.
     pub sample: PairSample,
 }
 
-/// What had been sent when the pairs were sampled last.
+/// Counts at the previous sample of the pairs.
 #[derive(Debug, Default)]
 pub(super) struct PairsBefore {
     sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
-    /// Time at which the interval that is being sampled began, and when it ended.
+    /// Beginning and end of the interval that is being sampled.
     interval: (Instant, Instant),
 }
 
@@ -46,14 +46,14 @@ impl PairsBefore {
         if at > self.interval.1 {
             self.interval = (self.interval.1, at);
         }
-        // To a receiver that is new nothing had been sent.
+        // A new receiver begins with counts of zero.
         let before = self.sent.insert(ids, *sample).unwrap_or_default();
         let (since, sample) = (self.interval.0, since_then(&before, sample));
         PairRow { at, since, transmitter, receiver, sample }
     }
 }
 
-/// What was sent between two samples.
+/// Counts between two samples.
 fn since_then(from: &PairSample, to: &PairSample) -> PairSample {
     PairSample {
         ppdus: to.ppdus - from.ppdus,
@@ -71,13 +71,13 @@ fn since_then(from: &PairSample, to: &PairSample) -> PairSample {
     }
 }
 
-/// Of the last data PPDU; null before the first.
+/// A value of the last data PPDU; null before the first.
 fn last(row: &PairRow, part: fn(&Ppdu, BitRate) -> u64) -> Cell {
     row.sample.last.map_or(Cell::Null, |(ppdu, rate)| Cell::unsigned(part(&ppdu, rate)))
 }
 
-/// A sum over the interval's data PPDUs in units of which each has `scale`, as their mean; null
-/// without any.
+/// The mean over the interval's data PPDUs, from their sum and a factor `scale`; null without
+/// any.
 fn mean(row: &PairRow, scale: u64, sum: fn(&PairSample) -> u64) -> Cell {
     let ppdus = row.sample.ppdus;
     let mean = |ppdus| (u128::from(sum(&row.sample)) * u128::from(scale) + ppdus / 2) / ppdus;
@@ -94,7 +94,7 @@ fn share_ppm(row: &PairRow) -> Cell {
     Cell::unsigned((u128::from(airtime.as_nanos()) * 1_000_000 / u128::from(span)) as u64)
 }
 
-/// How a pair is called: `ap>sta1`, and `ap>*` for what is sent to everybody.
+/// Name of a pair: `ap>sta1`, and `ap>*` for broadcasts.
 fn pair_name(transmitter: &str, receiver: Option<&str>) -> String {
     format!("{transmitter}>{}", receiver.unwrap_or("*"))
 }
@@ -107,7 +107,7 @@ const fn or_nothing(
     or_null(&integer(name, doc, cell))
 }
 
-/// What each radio sent to each receiver, every sample interval.
+/// Transmissions of each radio to each receiver, every sample interval.
 pub const PAIRS: Table<PairRow> = Table {
     file: "pairs.parquet",
     doc: "One row for each transmitter, receiver and sample interval, from the first frame \
@@ -174,32 +174,32 @@ pub const PAIRS: Table<PairRow> = Table {
     ],
 };
 
-/// What a radio sent to one receiver in the measured span. Means are over data PPDUs,
+/// Transmissions of a radio to one receiver in the measured span. Means are over data PPDUs,
 /// retransmissions included; null without any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairSummary {
-    /// Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.
+    /// Both names: `ap>sta1`, and `ap>*` for broadcasts.
     pub name: String,
     /// The transmitter's name.
     pub transmitter: String,
-    /// The receiver's; null for everybody.
+    /// The receiver's name; null for broadcasts.
     pub receiver: Option<String>,
     /// Data PPDUs sent.
     pub ppdus: u64,
-    /// Of them those without ACK or BlockAck.
+    /// PPDUs among them without ACK or BlockAck.
     pub failures: u64,
     /// MPDUs in them.
     pub mpdus: u64,
-    /// Of the MPDUs those that were on the air before.
+    /// MPDUs among them that had been on the air before.
     pub retries: u64,
     /// Time spent transmitting to the receiver, control frames included, over the measured span.
     /// Those of a transmitter add up to its station's.
     #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub airtime_share: f64,
-    /// Of it the part of control frames: ACK, BlockAck and CTS.
+    /// The part of control frames in it: ACK, BlockAck and CTS.
     #[schemars(extend("unit" = "of the measured span, 0 to 1"))]
     pub control_airtime_share: f64,
-    /// Mean MCS; before 802.11n the place in the list of rates, from 0.
+    /// Mean MCS; before 802.11n the mean index in the list of rates, from 0.
     #[schemars(extend("unit" = "index of the MCS"))]
     pub mcs_mean: Option<f64>,
     /// Mean number of spatial streams.

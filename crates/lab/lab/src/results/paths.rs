@@ -1,4 +1,4 @@
-//! What flows with several paths came to, as it stands in `summary.json`.
+//! Results of flows with several paths, as they stand in `summary.json`.
 
 use fairwave_sim::{PathOutcome, ShakeOutcome};
 use fairwave_trace::PathSample;
@@ -6,18 +6,18 @@ use fairwave_wire::shake::Reason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a path of a flow did in the measured span.
+/// Counts of a flow's path over the measured span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathSummary {
     /// The node that it passes.
     pub name: String,
-    /// Whether it carried data at the end: joined, not left, not taken for dead.
+    /// Whether it carried data at the end: it had joined, not left, and did not count as dead.
     pub is_up: bool,
     /// Bytes known to have arrived over it, copies included.
     pub delivered_bytes: u64,
     /// Segments of data sent on it.
     pub sent_packets: u64,
-    /// Of them those that repeat bytes sent before, on whatever path.
+    /// Segments among them that repeat bytes sent before, on whatever path.
     pub retransmissions: u64,
     /// Expiries of its retransmission timer.
     pub timeouts: u64,
@@ -25,17 +25,17 @@ pub struct PathSummary {
     pub srtt_end_ns: Option<u64>,
 }
 
-/// What a SHAKE connection came to at its source over the whole run, beside its paths and the
-/// flow's own fields.
+/// Results of a SHAKE connection at its source over the whole run, beside its paths and the flow's
+/// own fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShakeSummary {
-    /// Segments found lost before a timer expired.
+    /// Segments that were declared lost before a timer expired.
     pub losses_found: u64,
-    /// Segments repeated because another path held them back.
+    /// Segments that were retransmitted because another path delayed them.
     pub reinjections: u64,
-    /// Segments that tried a path in doubt, or a shut window.
+    /// Segments that probed a doubtful path, or a closed window.
     pub probes: u64,
-    /// Why the connection was over before its end, if it was: `abort`, `not-reading`, `violation`
+    /// Reason for which the connection ended early, if it did: `abort`, `not-reading`, `violation`
     /// or `no-path`.
     pub reset: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a buffer probe found, as it stands in `summary.json`.
+//! Findings of a buffer probe, as they stand in `summary.json`.
 
 use fairwave_sim::ProbeOutcome;
 use fairwave_sim::probe::diagnosis::{Company, Finding, Limit, Policy, Radio, Sharing};
@@ -7,16 +7,16 @@ use fairwave_units::stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a buffer probe found.
+/// Findings of a buffer probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeSummary {
-    /// Whether the plan was carried out; if not, why not, or that the run ended first.
+    /// Whether the plan was completed; otherwise the reason, or that the run ended first.
     pub ended: String,
-    /// Per packet size.
+    /// Estimates by packet size.
     pub sizes: Vec<SizeSummary>,
-    /// What the limit counts: `packets` or `bytes`.
+    /// Unit of the limit: `packets` or `bytes`.
     pub limit: FindingSummary,
-    /// When packets are dropped: `drop-tail` or `aqm`.
+    /// Policy by which packets are dropped: `drop-tail` or `aqm`.
     pub policy: FindingSummary,
     /// Whether the radio loses packets: `clean` or `lossy`.
     pub radio: FindingSummary,
@@ -27,21 +27,21 @@ pub struct ProbeSummary {
     pub sharing: Option<FindingSummary>,
 }
 
-/// What the trains of one packet size say, in packets.
+/// Estimates from the trains of one packet size, in packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSummary {
     /// UDP payload of each packet.
     pub payload_bytes: u32,
-    /// Trains accounted for.
+    /// Trains that were evaluated.
     pub trains: u64,
     /// The number of packets before the first gap.
     pub naive: Option<IntervalSummary>,
     /// Packets that waited at the first drop of a full buffer.
     pub corrected: Option<IntervalSummary>,
-    /// The smallest of the trains.
+    /// The minimum over the trains.
     #[schemars(extend("unit" = "packets"))]
     pub corrected_least: Option<f64>,
-    /// The most of the trains.
+    /// The maximum over the trains.
     #[schemars(extend("unit" = "packets"))]
     pub corrected_most: Option<f64>,
     /// Packets that waited at later drops.
@@ -71,9 +71,9 @@ pub struct IntervalSummary {
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingSummary {
-    /// The answer; null if it cannot be told.
+    /// The answer; null if the trains cannot decide.
     pub verdict: Option<String>,
-    /// The numbers behind it.
+    /// The numbers that support it.
     pub evidence: String,
 }
 

@@ -19,7 +19,7 @@ use fairwave_wire::datagram::{Contents, Datagram};
 use std::path::Path;
 
 /// Streams samples into Parquet files, one row group at a time, and frames into a capture.
-/// Recording cannot fail; the first error is kept and handed out by [`Recorder::finish`].
+/// Recording cannot fail: [`Recorder::finish`] returns the first error.
 pub struct Recorder {
     names: Names,
     series: Option<SeriesWriters>,
@@ -27,12 +27,12 @@ pub struct Recorder {
     capture: Option<Capture>,
     taps: Option<Taps>,
     contents: PacketContents,
-    /// Time at which each flow was sampled last, and what had been delivered.
+    /// Time of each flow's last sample, and the bytes that had been delivered then.
     before: Vec<(Instant, u64)>,
     failure: Option<Error>,
 }
 
-/// The tables that are wanted: what is not, is not made.
+/// Writers of the requested tables.
 struct SeriesWriters {
     flows: Option<Writer<FlowRow>>,
     queues: Option<Writer<QueueRow>>,
@@ -40,11 +40,11 @@ struct SeriesWriters {
     associations: Option<Writer<AssociationRow>>,
     delays: Option<Writer<DelayRow>>,
     delay_bins: Option<Writer<DelayBinRow>>,
-    /// Where there are radios, with what they had sent when they were sampled last.
+    /// Present where there are radios, with their counts at the last sample.
     pairs: Option<(Writer<PairRow>, PairsBefore)>,
-    /// Where flows have several paths.
+    /// Present where flows have several paths.
     paths: Option<Writer<PathRow>>,
-    /// Where stations report their channels.
+    /// Present where stations report their channels.
     soc: Option<Writer<SocRow>>,
 }
 
@@ -67,7 +67,7 @@ impl SeriesWriters {
         })
     }
 
-    /// Whether a table has what is observed by samples of this kind.
+    /// Whether a table needs samples of this kind.
     fn wants(&self, kind: Kind) -> bool {
         match kind {
             Kind::Flow => self.flows.is_some(),
@@ -95,7 +95,7 @@ impl SeriesWriters {
     }
 }
 
-/// The writer of a table, if there is something for it and somebody wants it.
+/// The writer of a table, if there are rows for it and it is requested.
 fn writer<R>(
     table: &'static Table<R>,
     directory: &Path,
@@ -129,7 +129,7 @@ impl Recorder {
         })
     }
 
-    /// Completes the files, or says what went wrong on the way.
+    /// Completes the files, or returns the first error since the start.
     pub fn finish(self) -> Result<(), Error> {
         if let Some(failure) = self.failure {
             return Err(failure);

@@ -1,14 +1,14 @@
-//! On which side of the radio nodes are: which station hosts are behind.
+//! Sides of the radio on which nodes are: the station in front of each host.
 
 use fairwave_sim::world::{Role, World};
 use fairwave_trace::NodeId;
 
-/// Nodes by what joins them by wire, and the station in front of each such island.
+/// Islands of nodes that wires join, and the station in front of each.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sides {
-    /// For each node, the least that it is joined to by wire.
+    /// For each node, the lowest index in its island.
     islands: Vec<usize>,
-    /// For each island, by its least node, the first station in it.
+    /// For each island, by its lowest index, the first station in it.
     stations: Vec<Option<NodeId>>,
     radios: Vec<bool>,
 }
@@ -36,8 +36,8 @@ impl Sides {
         self.stations[self.islands[node.0 as usize]]
     }
 
-    /// Whose MAC address stands for `node` where `at` is: on the other side of a station its own,
-    /// as it stands for all hosts behind it.
+    /// The node whose MAC address stands for `node` in captures at `at`. Beyond a station it is the
+    /// station's own, which stands for all hosts behind it.
     pub(super) fn seen_from(&self, at: NodeId, node: NodeId) -> NodeId {
         let [here, there] = [at, node].map(|node| self.islands[node.0 as usize]);
         if here == there || self.radios[node.0 as usize] {

@@ -1,4 +1,4 @@
-//! How long a flow's window stayed at its floor: starvation as a time series shows it.
+//! Time that a flow's window stayed at its floor: starvation as a time series shows it.
 
 use super::Names;
 use fairwave_trace::{DropCause, FlowSample, Kind, Sample, Sink};
@@ -6,7 +6,7 @@ use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A window of at most so many segments counts as collapsed.
+/// Maximum number of segments of a window that counts as collapsed.
 pub const COLLAPSED_SEGMENTS: u32 = 2;
 
 /// The longest time for which every sample of a flow's window was at most two segments.
@@ -14,17 +14,17 @@ pub const COLLAPSED_SEGMENTS: u32 = 2;
 pub struct Stretch {
     /// Time of its first sample, from the start of the run.
     pub start_ns: u64,
-    /// From its first to its last sample.
+    /// Time from its first to its last sample.
     pub length_ns: u64,
     /// Pure ACKs that the flow's sink sent in it.
     pub acks_sent: u64,
-    /// Of those, dropped at the access point's full queue.
+    /// Those among them that the access point's full queue dropped.
     pub acks_dropped_at_ap: u64,
     /// Expiries of the sender's retransmission timer in it.
     pub timeouts: u64,
 }
 
-/// Finds each flow's longest [`Stretch`] while the run goes, from flow samples and drops.
+/// Finds each flow's longest [`Stretch`] during the run, from flow samples and drops.
 #[derive(Debug)]
 pub struct Stretches {
     names: Names,
@@ -40,7 +40,7 @@ struct Tracker {
 }
 
 impl Stretches {
-    /// For the flows of `names`.
+    /// An empty search for the flows of `names`.
     pub fn new(names: &Names) -> Self {
         let tracker = |i| Tracker { mss: names.mss(i), ..Tracker::default() };
         let flows = (0..names.flow_count()).map(tracker).collect();

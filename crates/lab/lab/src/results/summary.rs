@@ -1,4 +1,4 @@
-//! What a run came to, per flow, queue and station before any aggregate.
+//! Results of a run by flow, queue and station, and totals over them.
 
 use super::emulation::EmulationSummary;
 use super::pairs::PairSummary;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// A flow below this fraction of the fair share counts as starved.
 pub const STARVED_FRACTION: f64 = 0.1;
-/// A flow of datagrams that loses no more than this gets what it offers.
+/// Maximum loss, in per cent, at which a flow of datagrams counts as getting the rate it offers.
 const CONTENT_LOST_PERCENT: f64 = 10.0;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
@@ -38,18 +38,18 @@ pub struct Summary {
     pub frames: u64,
     /// Events handled, from the start.
     pub events: u64,
-    /// Per flow.
+    /// Results by flow.
     pub flows: Vec<FlowSummary>,
-    /// Per queue.
+    /// Results by queue.
     pub queues: Vec<QueueSummary>,
-    /// Per radio.
+    /// Results by radio.
     pub stations: Vec<StationSummary>,
-    /// Per transmitter and receiver on the air, in the order of both; everybody is last.
+    /// Results by transmitter and receiver on the air, in the order of both; broadcasts come last.
     #[serde(default)]
     pub pairs: Vec<PairSummary>,
-    /// Over all of them.
+    /// Totals over all flows and queues.
     pub totals: Totals,
-    /// How well an emulation kept real time; simulations have none of it.
+    /// Lateness of an emulation against real time; absent in simulations.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub emulation: Option<EmulationSummary>,
 }
@@ -59,7 +59,7 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Its name.
     pub name: String,
-    /// Where its data goes, seen from the radio.
+    /// Direction of its data, seen from the radio.
     pub direction: Direction,
     /// Time at which it starts, from the start of the run.
     pub start_ns: u64,
@@ -75,14 +75,15 @@ pub struct FlowSummary {
     pub fast_recoveries: Option<u64>,
     /// Pure ACKs that its sink sent.
     pub acks_sent: u64,
-    /// Of those, dropped on their way.
+    /// ACKs among them that were dropped on their way.
     pub acks_dropped: u64,
-    /// Dropped at an access point's full queue, from the start of the run.
+    /// ACKs dropped at an access point's full queue, from the start of the run.
     pub acks_dropped_at_ap_all_run: u64,
-    /// ACKs that gave way to later ones in a queue; not among the dropped.
+    /// ACKs that a queue replaced by later ones; they do not count as dropped.
     #[serde(default)]
     pub acks_filtered: u64,
-    /// Lost ACKs that the sender inferred; null where a kernel carries the flow: it does not tell.
+    /// Lost ACKs that the sender inferred; null where a kernel carries the flow, which does not
+    /// report them.
     pub acks_lost_inferred: Option<u64>,
     /// Smoothed round-trip time at the end.
     pub srtt_end_ns: Option<u64>,
@@ -92,33 +93,33 @@ pub struct FlowSummary {
     pub collapsed: Stretch,
     /// Time at which the last byte of a sized flow was delivered, from the start of the run.
     pub completed_ns: Option<u64>,
-    /// From a sized flow's start to the delivery of its last byte.
+    /// Time from a sized flow's start to the delivery of its last byte.
     pub completion_ns: Option<u64>,
-    /// One-way delays of what was delivered: of datagrams from when the application made them, of
-    /// TCP and SHAKE from when a segment's bytes first left the source, each until the sink's
-    /// application got it, in order. Null where nothing was delivered.
+    /// One-way delays of the delivered data. Those of datagrams begin when the application makes
+    /// them, those of TCP and SHAKE when a segment's bytes first leave the source; each ends when
+    /// the sink's application gets it, in order. Null where nothing was delivered.
     #[serde(default)]
     pub delay: Option<TimesSummary>,
     /// Round-trip times of a ping, from each request until its reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<TimesSummary>,
-    /// What the receiver of datagrams saw.
+    /// Counts at the receiver of datagrams.
     pub datagrams: Option<DatagramSummary>,
-    /// What a user of the web saw.
+    /// Page times of a user of the web.
     pub web: Option<WebSummary>,
-    /// What a viewer saw.
+    /// Frames that a viewer was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
     /// Mean rate of delivery in each whole bin from the start of the run, where bins are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins_bps: Vec<u64>,
-    /// What its proxy sent; the fields above are the sender's.
+    /// Counts of its proxy as a sender; the fields above are the sender's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySummary>,
-    /// What a buffer probe found.
+    /// Findings of a buffer probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSummary>,
-    /// What a SHAKE connection came to.
+    /// Results of a SHAKE connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shake: Option<ShakeSummary>,
     /// Its paths by their numbers, where it has several.
@@ -126,7 +127,7 @@ pub struct FlowSummary {
     pub paths: Vec<PathSummary>,
 }
 
-/// What a proxy did on its way to a flow's sink.
+/// Counts of a proxy on its way to a flow's sink.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProxySummary {
     /// Segments sent, retransmissions included.
@@ -141,25 +142,25 @@ pub struct ProxySummary {
     pub srtt_end_ns: Option<u64>,
 }
 
-/// What a receiver saw that knows the datagrams' numbers and times.
+/// Counts at a receiver that knows the datagrams' numbers and times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramSummary {
     /// Datagrams received.
     pub received: u64,
     /// Datagrams missing before the last one received.
     pub lost: u64,
-    /// [`FlowSummary::delay`] once more.
+    /// The same as [`FlowSummary::delay`].
     pub delay: Option<TimesSummary>,
     /// Interarrival jitter at the end (RFC 3550); null where fewer than two arrived.
     pub jitter_ns: Option<u64>,
 }
 
-/// What a user of the web saw.
+/// Page times of a user of the web.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSummary {
-    /// From a page's first request to its last byte; null without a whole page.
+    /// Time from a page's first request to its last byte; null without a whole page.
     pub pages: Option<TimesSummary>,
-    /// From an object's request to its last byte.
+    /// Time from an object's request to its last byte.
     pub objects: Option<TimesSummary>,
     /// Objects that were lost with their connection.
     pub objects_lost: u64,
@@ -174,18 +175,18 @@ pub struct QueueSummary {
     pub access_point: bool,
     /// Packets that entered.
     pub enqueued: u64,
-    /// Dropped: the queue was full.
+    /// Packets dropped because the queue was full.
     pub drops_queue_full: u64,
-    /// Dropped: the MAC gave up.
+    /// Packets dropped at the retry limit of the MAC.
     pub drops_retry_limit: u64,
-    /// Dropped: the link lost it.
+    /// Packets that the link lost.
     pub drops_link_loss: u64,
-    /// Dropped: no route.
+    /// Packets dropped without a route.
     pub drops_no_route: u64,
-    /// Dropped: waited too long, by active queue management.
+    /// Packets dropped by active queue management.
     #[serde(default)]
     pub drops_aqm: u64,
-    /// Dropped: ACKs that later ones made redundant.
+    /// ACKs dropped because later ones made them redundant.
     #[serde(default)]
     pub drops_ack_filtered: u64,
     /// Largest number of packets waiting.
@@ -224,7 +225,7 @@ pub struct Totals {
     /// Sum over flows from the access point.
     pub down_bps: u64,
     /// Jain's index of the flows' goodput, from 1 / flows (one has all) to 1 (all equal); null
-    /// where no flow has any.
+    /// without any goodput.
     #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
     /// Flows below a tenth ([`STARVED_FRACTION`]) of the fair share that would send more: not
@@ -247,7 +248,7 @@ pub struct Totals {
 }
 
 impl Summary {
-    /// Of a finished run.
+    /// The summary of a finished run.
     pub fn new(names: &Names, outcome: &Outcome, stretches: &Stretches) -> Self {
         let flows: Vec<FlowSummary> = outcome
             .flows
@@ -278,7 +279,7 @@ impl Summary {
         }
     }
 
-    /// Without the flows of these names: the totals are those of the others.
+    /// Removes the flows of these names. The totals are those of the others.
     #[must_use]
     pub fn without_flows(mut self, names: &[String]) -> Self {
         self.flows.retain(|flow| !names.contains(&flow.name));
@@ -342,10 +343,10 @@ fn flow_summary(
 }
 
 impl FlowSummary {
-    /// Datagrams that were sent and did not arrive, of a hundred; `None` for what is no flow of
-    /// datagrams, and where none were sent.
+    /// Datagrams that were sent and did not arrive, in per cent; `None` for flows of another kind,
+    /// and where none were sent.
     ///
-    /// The receiver counts what is missing before the last one that it received. Where it received
+    /// The receiver counts the missing ones before the last one that it received. If it received
     /// nothing, all that were sent are lost.
     pub fn lost_percent(&self) -> Option<f64> {
         let seen = self.datagrams.as_ref()?;
@@ -417,8 +418,8 @@ fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary
     }
 }
 
-/// A flow of datagrams at a pace of its own is content with what it offers, and a sized flow with
-/// its end: neither starves, however much others get.
+/// A flow of datagrams at a pace of its own needs no more than it offers, and a sized flow no more
+/// than its size: neither starves, however much others get.
 fn starved(is_paced: &dyn Fn(usize) -> bool, flows: &[FlowSummary], shares: &[f64]) -> usize {
     let fair = stats::mean(shares).unwrap_or(0.0);
     let is_content = |i: usize, flow: &FlowSummary| {

@@ -14,10 +14,10 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Rows of one row group: what a writer holds in memory at most.
+/// Rows of one row group, which is the maximum that a writer holds in memory.
 const ROWS_PER_GROUP: usize = 16_384;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A signed 64-bit integer.
@@ -38,7 +38,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// An unsigned number; beyond 2^63 it stays there.
+    /// An unsigned number, limited to 2^63 - 1.
     pub fn unsigned(value: u64) -> Self {
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
@@ -49,11 +49,11 @@ impl Cell {
 pub struct Column<R> {
     /// Its name, ending in its unit where it has one.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
     /// Whether it may be null.
     pub nullable: bool,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
     /// Takes its value from a row.
     pub cell: fn(&R) -> Cell,
@@ -64,7 +64,7 @@ pub struct Column<R> {
 pub struct Table<R: 'static> {
     /// Name of its file in a run directory.
     pub file: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub doc: &'static str,
     /// Its columns, in order.
     pub columns: &'static [Column<R>],
@@ -89,8 +89,8 @@ impl<R> Table<R> {
         text
     }
 
-    /// What a reader of the file finds in it about the table and its columns: `table`, and for each
-    /// column `NAME` the keys `NAME.description` and, where it has a unit, `NAME.unit`.
+    /// Descriptions in the file for its readers: `table`, and for each column `NAME` the keys
+    /// `NAME.description` and, if it has a unit, `NAME.unit`.
     fn metadata(&self) -> Vec<KeyValue> {
         let mut entries = vec![KeyValue::new("table".to_owned(), self.doc.to_owned())];
         for column in self.columns {
@@ -137,10 +137,10 @@ impl<R> Writer<R> {
         Self::at(table, directory.join(table.file))
     }
 
-    /// As [`Writer::create`], to a path of the caller's.
+    /// Opens a table's file at `path`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// A file that cannot be written.
     pub fn at(table: &'static Table<R>, path: PathBuf) -> Result<Self, Error> {
         let (pending, out) = Pending::create(path)?;
         let properties = WriterProperties::builder()

@@ -1,4 +1,4 @@
-//! Packets at tapped nodes as capture files: what tcpdump there would have written.
+//! Packets at tapped nodes as capture files, as tcpdump would have written them there.
 //!
 //! Ethernet frames without padding and FCS, with the addresses that they have at that place. A
 //! packet is seen when the node hands it to an interface, before that interface's queue, and when

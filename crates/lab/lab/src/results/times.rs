@@ -1,31 +1,31 @@
-//! What many durations came to, as it stands in `summary.json`.
+//! Distribution of many durations, as it stands in `summary.json`.
 
 use fairwave_sim::Times;
 use serde::{Deserialize, Serialize};
 
-/// What many durations came to. Quantiles are within 0.4 % in runs, within a sixteenth in captures
-/// and in runs of older versions, which lack p90 and p99.9.
+/// Distribution of many durations. Quantiles are within 0.4 % in runs, within a sixteenth in
+/// captures and in runs of older versions, which lack p90 and p99.9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimesSummary {
-    /// How many.
+    /// Number of durations.
     pub count: u64,
     /// Their mean.
     pub mean_ns: u64,
-    /// The shortest.
+    /// Minimum.
     pub least_ns: u64,
-    /// Half are not longer.
+    /// Median.
     pub median_ns: u64,
-    /// 90 of 100 are not longer.
+    /// 90th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 95 of 100 are not longer.
+    /// 95th percentile.
     pub p95_ns: u64,
-    /// 99 of 100 are not longer.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000 are not longer.
+    /// 99.9th percentile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub most_ns: u64,
 }
 

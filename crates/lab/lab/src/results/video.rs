@@ -1,35 +1,36 @@
-//! What a viewer saw, as it stands in `summary.json`.
+//! Frames that a viewer was shown, as they stand in `summary.json`.
 
 use super::times::TimesSummary;
 use fairwave_sim::VideoOutcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a viewer saw in the measured span. Each frame whose time came is shown, late, lost or
+/// Frames of a viewer in the measured span. Each frame that was due is shown, late, lost or
 /// undecodable; a late one of a stream is shown too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VideoSummary {
-    /// Frames whose time came.
+    /// Frames that were due.
     pub frames: u64,
     /// Frames shown.
     pub shown: u64,
-    /// Frames that came after their time: passed over by a call, waited for by a stream.
+    /// Frames that arrived too late: a call skips them, a stream waits for them.
     pub late: u64,
-    /// Frames that did not come.
+    /// Frames that did not arrive.
     pub lost: u64,
-    /// Frames that were there in time, but not those that they depend on.
+    /// Frames that arrived in time, unlike those that they depend on.
     pub undecodable: u64,
-    /// Times that a picture stood for at least three frames and for 150 ms longer than one.
+    /// Number of times that a picture stood for at least three frames and for 150 ms longer than
+    /// one.
     pub freezes: u64,
-    /// How long, all together.
+    /// Their total duration.
     pub frozen_ns: u64,
-    /// The longest.
+    /// Duration of the longest.
     pub longest_freeze_ns: u64,
-    /// Times that the clock of the playout stood still.
+    /// Number of times that the clock of the playout stood still.
     pub stalls: u64,
-    /// How long, all together.
+    /// Their total duration.
     pub stalled_ns: u64,
-    /// From a frame's capture until it was there whole, of all that came.
+    /// Time from a frame's capture until it had arrived whole, over all frames that arrived.
     pub latency: Option<TimesSummary>,
 }
 

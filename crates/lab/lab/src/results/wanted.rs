@@ -1,13 +1,13 @@
-//! What a run directory is to hold.
+//! Requested contents of a run directory.
 
 use fairwave_trace::NodeId;
 
-/// What of a run is recorded besides its summary.
+/// Parts of a run that are recorded besides its summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Series of flows, queues and stations.
     pub series: bool,
-    /// Of the tables only those in these files; `None`: all.
+    /// Files of the tables that are written; `None`: all.
     pub tables: Option<&'static [&'static str]>,
     /// Each dropped packet.
     pub drops: bool,

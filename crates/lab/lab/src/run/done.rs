@@ -1,4 +1,4 @@
-//! A finished run, and where its directory is.
+//! A finished run, and its directory.
 
 use crate::results::{self, Meta, Summary};
 use fairwave_scenario::plan::{Job, Plan};
@@ -8,7 +8,7 @@ use fairwave_units::Seed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A finished run: where it was in its sweep, and what it came to.
+/// A finished run: its point of the sweep, and its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Sweep axes and their values.
@@ -33,8 +33,8 @@ impl Run {
     }
 }
 
-/// Where the run directory of `job` goes under `root`: one directory for each point, unless
-/// there is but one, and in it one for each seed.
+/// The run directory of `job` under `root`: one directory for each point, unless there is but one,
+/// and in it one for each seed.
 pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
     let point = &plan.points[job.point];
     let plain = |c: char| if c.is_ascii_alphanumeric() || "+-.".contains(c) { c } else { '_' };
@@ -50,7 +50,7 @@ pub fn directory_of(plan: &Plan, job: Job, root: &Path) -> PathBuf {
     if label.is_empty() { root.join(seed) } else { root.join(label.join(",")).join(seed) }
 }
 
-/// Where the numbers of a job come from, on this machine, if these nodes are tapped.
+/// Origin of the numbers of a job, on this machine, if these nodes are tapped.
 pub(super) fn provenance(plan: &Plan, job: Job, world: &World, tapped: &[NodeId]) -> Meta {
     let axes = plan.points[job.point].axes.iter().cloned().collect();
     let names = tapped.iter().map(|id| &world.nodes[id.0 as usize].name);

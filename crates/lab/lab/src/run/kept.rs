@@ -1,4 +1,4 @@
-//! Runs whose directories an earlier process left: complete ones need not be run again.
+//! Runs with directories of an earlier process: complete ones need not be made again.
 
 use super::done::{Run, directory_of};
 use crate::results::{self, Meta, read_meta, read_scenario, read_summary};
@@ -6,7 +6,7 @@ use fairwave_scenario::plan::{Job, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is in the directory of a run.
+/// Contents of the directory of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// No complete run.
@@ -17,10 +17,10 @@ pub enum Kept {
     Run(Box<Run>),
 }
 
-/// What is in `place`, the directory of `job`.
+/// Reads the contents of `place`, the directory of `job`.
 ///
 /// # Errors
-/// When what is there cannot be read.
+/// A file there that cannot be read.
 pub fn kept(plan: &Plan, job: Job, place: &Path) -> Result<Kept, results::Error> {
     // The summary is written last, so that its presence means a complete directory.
     if !place.join("summary.json").exists() {
@@ -64,8 +64,8 @@ pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
     missing.map(|(job, _)| directory_of(plan, job, root)).collect()
 }
 
-/// A directory under `root` where a run of `plan` would replace a complete run of something else:
-/// of another scenario or seed, or by another version of Fairwave.
+/// A directory under `root` in which a run of `plan` would replace a complete run of another
+/// scenario or seed, or of another version of Fairwave.
 pub fn replaced(plan: &Plan, root: &Path) -> Option<PathBuf> {
     let places = plan.jobs().into_iter().map(|job| (job, directory_of(plan, job, root)));
     let is_other = |(job, place): &(Job, PathBuf)| {

@@ -1,4 +1,4 @@
-//! Runs in a store of results: what is there need not be run again.
+//! Runs in a store of results: a stored run need not be made again.
 
 use super::done::{Run, provenance};
 use crate::results::{self, RunDirectory, Summary};
@@ -9,14 +9,14 @@ use std::path::Path;
 
 /// The part of a result that every run has.
 const SUMMARY: &str = "summary";
-/// More than this of series and captures is not kept: it is read no faster than it is made.
+/// Maximum size of series and captures that are kept. Reading more is no faster than making it.
 const MOST_SERIES_BYTES: usize = 64 << 20;
 
-/// The run of `job` as the store has it; its directory is written to `place`, if that is given,
-/// with the files of `series`, if it has any: the part of the result that they are.
+/// The run of `job` as the store has it. Its directory is written to `place`, if that is given,
+/// with the files of the part `series` of the result, if it has any.
 ///
 /// # Errors
-/// When the directory cannot be written.
+/// A directory that cannot be written.
 pub(super) fn stored(
     store: &Store,
     plan: &Plan,
@@ -52,7 +52,7 @@ pub(super) fn stored(
 pub(super) fn keep(store: &Store, plan: &Plan, job: Job, run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
     let key = |part| Key::new(store.version(), part, &text);
-    // JSON cannot hold every number: what would be read back as something else is not kept.
+    // JSON cannot hold every number: a summary that would not be read back alike is not kept.
     let Ok(summary) = serde_json::to_vec(&run.summary) else { return };
     if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
         return;

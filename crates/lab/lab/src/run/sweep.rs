@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// How far a sweep is.
+/// Progress of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Jobs done.
@@ -21,32 +21,32 @@ pub struct Progress {
     pub simulated: Duration,
 }
 
-/// What a sweep tells, and hears, while it lasts.
+/// Progress reports of a sweep, and the stop request that it checks.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Hears how far the sweep is.
+    /// Receiver of progress reports.
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Once it is true, no further run is begun. Those under way are completed.
     pub stop: &'a AtomicBool,
 }
 
-/// What becomes of complete runs that are there already.
+/// Treatment of complete runs that exist already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// They are run anew.
+    /// They are made again.
     Rerun,
     /// They are read, if this version of Fairwave made them by this scenario.
     Resume,
 }
 
-/// Where the runs of a sweep go, and whence those are taken that need not be made.
+/// Place of the runs of a sweep, and sources of runs that need not be made.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     /// Whether and where runs leave their directories.
     pub output: Output<'a>,
-    /// What becomes of runs that are complete there.
+    /// Treatment of runs that are complete there.
     pub before: Before,
-    /// Where results are kept for later: what it has is not run.
+    /// Store of results. A run that it has is not made again.
     pub store: Option<&'a Store>,
 }
 
@@ -58,10 +58,10 @@ impl<'a> From<(Output<'a>, Before)> for How<'a> {
 }
 
 impl How<'_> {
-    /// The run of a job that is there already; its directory is `place`.
+    /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
-    /// When what the store has cannot be written into the directory.
+    /// A stored run that cannot be written into the directory.
     pub fn there(&self, plan: &Plan, job: Job, place: &Path) -> Result<Option<Run>, Error> {
         let resumed = match self.before {
             Before::Resume => kept::resumed(plan, job, place),
@@ -75,7 +75,7 @@ impl How<'_> {
         })
     }
 
-    /// The run of a job, taken from where it is or made now.
+    /// The run of a job: the existing one, or one that is made now.
     fn run(&self, plan: &Plan, job: Job, progress: &mut dyn FnMut(Instant)) -> Result<Run, Error> {
         let root = self.output.path();
         let place = root.map(|root| directory_of(plan, job, root)).unwrap_or_default();
@@ -104,13 +104,11 @@ impl How<'_> {
     }
 }
 
-/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of
-/// the jobs. The directory of `output` is the root of the
-/// runs' directories (see [`directory_of`]).
+/// Runs every job of `plan` on `workers` threads (at least one). Results are in the order of the
+/// jobs. The directory of `output` is the root of the runs' directories (see [`directory_of`]).
 ///
 /// # Errors
-/// Of the runs that failed, the first in the order of the jobs. After a failure no further run
-/// is begun.
+/// The first of the failed runs in the order of the jobs. After a failure no further run begins.
 pub fn sweep(
     plan: &Plan,
     workers: usize,
@@ -121,8 +119,8 @@ pub fn sweep(
     sweep_with(plan, workers, (output, Before::Rerun), watch, &|run| run)
 }
 
-/// The same, with what `reduce` leaves of each run: a sweep of many runs need not hold all of
-/// their summaries.
+/// Runs every job as [`sweep`] does, with the result of `reduce` for each run: a sweep of many runs
+/// need not hold all of their summaries.
 ///
 /// # Errors
 /// As [`sweep`], and [`super::Cause::Interrupted`] where `watch` ended it before its last run.
@@ -204,7 +202,7 @@ fn longest_first(sweeps: &[(&Plan, How<'_>)], jobs: &[(usize, Job)]) -> Vec<usiz
     order
 }
 
-/// Counts what all workers have done, for the progress callback.
+/// Sum of the progress of all workers, for the callback.
 struct Meter<'a> {
     total: usize,
     done: AtomicUsize,
@@ -217,7 +215,7 @@ impl<'a> Meter<'a> {
         Self { total, done: AtomicUsize::new(0), simulated_ns: AtomicU64::new(0), report }
     }
 
-    /// Hears one run's virtual time, and adds what has passed since it heard last.
+    /// Takes one run's virtual time at each call, and adds the time since the last call.
     fn of_one_run(&self) -> impl FnMut(Instant) {
         let mut last = Instant::ZERO;
         move |now| {

@@ -1,5 +1,5 @@
-//! How shares are spread: starvation as the paper on access points' buffers means it, and whether
-//! a handful of values falls into two groups.
+//! Spread of shares: starvation as the paper on access points' buffers defines it, and whether a
+//! handful of values falls into two groups.
 
 use super::{mean, std_dev};
 
@@ -18,8 +18,8 @@ pub const TWO_MODES: f64 = 5.0 / 9.0;
 /// group. The points are from 400,000 samples each; a test draws them again.
 const FIT_OF_ONE_GROUP: [f64; 9] = [0.967, 0.949, 0.928, 0.909, 0.891, 0.876, 0.863, 0.852, 0.842];
 
-/// Whether `shares` are unfair in the sense of Ando, Murase and Oguchi (section 2.1): somebody is
-/// near zero while somebody else has more than an equal share.
+/// Whether `shares` are unfair in the sense of Ando, Murase and Oguchi (section 2.1): one is near
+/// zero while another one is more than an equal share.
 pub fn unfair(shares: &[f64]) -> bool {
     let fair = mean(shares).unwrap_or(0.0);
     super::starved(shares, NEAR_ZERO) > 0 && shares.iter().any(|&x| x > fair)

@@ -1,4 +1,4 @@
-//! How often something happens, of a number of trials.
+//! Share of trials in which an event happens, with its interval.
 
 use fairwave_units::stats::NORMAL_QUANTILE;
 
@@ -35,7 +35,7 @@ impl Proportion {
         Some(Self { hits, n, share, low, high })
     }
 
-    /// Of the trials for which `happened` holds.
+    /// The share of the trials for which `happened` holds.
     pub fn among<T>(trials: &[T], happened: impl Fn(&T) -> bool) -> Option<Self> {
         Self::of(trials.iter().filter(|trial| happened(trial)).count(), trials.len())
     }

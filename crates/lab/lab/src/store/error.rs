@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Error {
     /// The store.
     pub path: PathBuf,
-    /// What the system said.
+    /// Error of the system.
     pub source: io::Error,
 }
 

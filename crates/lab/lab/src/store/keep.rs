@@ -1,4 +1,4 @@
-//! Keeping results and finding them.
+//! Storage and retrieval of results.
 
 use super::error::Error;
 use super::key::{HASH_BYTES, Key, Version};
@@ -12,15 +12,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A segment takes this part of the bound, so that removing one leaves most of the others.
+/// Part of the bound that a segment takes, so that removing one leaves nearly all of the others.
 const SEGMENTS_OF_LIMIT: u64 = 16;
-/// A segment of so many bytes is followed by another, however large the bound.
+/// Size in bytes at which a segment is followed by another, however large the bound.
 const MOST_SEGMENT_BYTES: u64 = 256 << 20;
-/// After so many results they are told to the disk. A process that ends loses none of them without
-/// that; where the power fails, so many runs are made again.
+/// Results between two syncs of the disk. A process that ends loses none of them without a sync. If
+/// the power fails, as many runs are made again.
 const RESULTS_PER_SYNC: u32 = 64;
 
-/// Hears, in a sentence, what is wrong with a store: each kind of trouble once.
+/// Receiver of messages on faults of a store, a sentence each; each kind of fault is reported once.
 pub type Say = Box<dyn Fn(&str) + Send + Sync>;
 
 /// A store of results.
@@ -37,12 +37,12 @@ pub struct Store {
 struct Inner {
     /// Segments of this version, as far as they were read.
     segments: BTreeMap<u64, Segment>,
-    /// Numbers of segments that are of no use here.
+    /// Numbers of segments of other versions and formats.
     others: BTreeSet<u64>,
-    /// Where the results are.
+    /// Places of the results.
     index: BTreeMap<[u8; HASH_BYTES], (u64, Found)>,
     told: BTreeSet<Trouble>,
-    /// Whether nothing is kept any more, as writing failed.
+    /// Whether results are no longer kept, as writing failed.
     is_closed: bool,
     unsynced: u32,
 }
@@ -51,7 +51,7 @@ struct Segment {
     file: File,
     /// The end of the last whole record.
     end: u64,
-    /// What is behind it.
+    /// End of the known part.
     rest: End,
 }
 
@@ -71,11 +71,10 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the store in `directory`, which is made where it is not there, for results of
-    /// `version`.
+    /// Opens the store in `directory`, which is made if it is missing, for results of `version`.
     ///
     /// # Errors
-    /// When the directory cannot be made or read.
+    /// A directory that cannot be made or read.
     pub fn open(directory: &Path, version: Version, say: Say) -> Result<Self, Error> {
         fs::create_dir_all(directory).map_err(Error::at(directory))?;
         let place = Place::at(directory);
@@ -86,12 +85,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 
-    /// Whose results it has.
+    /// Version of the code whose results it has.
     pub fn version(&self) -> &Version {
         &self.version
     }
@@ -101,7 +100,7 @@ impl Store {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Counts one that was.
+    /// Counts a run that was taken.
     pub(crate) fn note_taken(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
@@ -119,10 +118,10 @@ impl Store {
         None
     }
 
-    /// Where the record of `key` is, and its content unless that is damaged.
+    /// The place of the record of `key`, and its content unless that is damaged.
     fn content(&self, inner: &mut Inner, key: &Key) -> Option<(u64, Found, Option<Vec<u8>>)> {
         if !inner.index.contains_key(key.hash()) {
-            // Another process may have made it meanwhile.
+            // Another process may have written the record since the last look.
             self.refresh(inner, false);
         }
         let (number, found) = *inner.index.get(key.hash())?;
@@ -136,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Keeps a result. Where that is not possible, it is said, and nothing else happens.
+    /// Keeps a result. A failure is reported and has no other effect.
     pub fn put(&self, key: &Key, result: &[u8]) {
         if self.inner().is_closed {
             return;
@@ -156,7 +155,7 @@ impl Store {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Whoever panicked left an index that leads to records, each of which is checked.
+        // A panic leaves an index that leads to records, each of which is checked when it is read.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,6 +173,7 @@ impl Store {
 
     fn append(&self, inner: &mut Inner, key: &Key, record: &[u8]) -> io::Result<()> {
         let mut held = self.place.lock()?;
+        // Under the lock the end of the last segment is known, and no process can move it.
         self.refresh(inner, true);
         if inner.index.contains_key(key.hash()) {
             return Ok(());
@@ -183,7 +183,7 @@ impl Store {
         let offset = segment.end;
         segment.file.seek(SeekFrom::Start(offset))?;
         if let Err(error) = segment.file.write_all(record) {
-            // What was written of it is no record. If it stays, who writes next removes it.
+            // The written part is no record. If it stays, the next writer removes it.
             let _ = segment.file.set_len(offset);
             return Err(error);
         }
@@ -199,8 +199,8 @@ impl Store {
         self.evict(inner, number)
     }
 
-    /// The segment that the next record of so many bytes goes to: the last of this version, if it
-    /// has room, or a new one.
+    /// The segment for the next record of `bytes` bytes: the last of this version, if it has room,
+    /// or a new one.
     fn to_write(&self, inner: &mut Inner, held: &mut Held, bytes: u64) -> io::Result<u64> {
         let most = (self.limit.0 / SEGMENTS_OF_LIMIT).min(MOST_SEGMENT_BYTES);
         if let Some((number, segment)) = inner.segments.last_key_value() {
@@ -209,7 +209,7 @@ impl Store {
                 return Ok(*number);
             }
         }
-        // A segment that is full gets no more records, so that nobody syncs it later.
+        // A full segment gets no more records, so that no later call would sync it.
         for segment in inner.segments.values().filter(|_| inner.unsynced > 0) {
             segment.file.sync_data()?;
         }
@@ -225,6 +225,7 @@ impl Store {
         let sizes = self.place.segments()?;
         let mut total: u64 = sizes.values().sum();
         let mut order: Vec<u64> = sizes.keys().copied().filter(|n| *n != written).collect();
+        // `false` sorts first: `inner.segments` has none of another version.
         order.sort_by_key(|number| (inner.segments.contains_key(number), *number));
         for number in order {
             if total <= self.limit.0 {
@@ -237,8 +238,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reads what was added since, and forgets what was removed. Who holds the lock knows that
-    /// nobody is writing: a record that is cut short stays so, and is removed.
+    /// Reads records that were added since, and drops those that were removed. The holder of the
+    /// lock knows that no process is writing: a record that is cut short stays so, and is removed.
     fn refresh(&self, inner: &mut Inner, is_held: bool) {
         let sizes = match self.place.segments() {
             Ok(sizes) => sizes,
@@ -254,7 +255,7 @@ impl Store {
         }
     }
 
-    /// Reads what a segment has more than is known of it.
+    /// Reads the records of a segment beyond its known part.
     fn read(&self, inner: &mut Inner, number: u64, size: u64, is_held: bool) -> io::Result<()> {
         if inner.others.contains(&number) {
             return Ok(());

@@ -1,18 +1,18 @@
-//! What a result is found by.
+//! Keys of results.
 
 use sha2::{Digest, Sha256};
 
 /// Bytes of a SHA-256.
 pub const HASH_BYTES: usize = 32;
 
-/// Which code makes results: they are kept apart by it.
+/// Version of the code that makes results, which are kept apart by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub [u8; HASH_BYTES]);
 
 impl Version {
-    /// Of this program: a hash over the sources of everything that a run depends on, taken when it
-    /// was built. Where the crate was built without the others' sources beside it, of its version
-    /// number.
+    /// The version of this program: a hash over the sources of everything that a run depends on,
+    /// taken when it was built. If the crate was built without the others' sources beside it, a
+    /// hash of its version number.
     pub fn of_this_program() -> Self {
         let hex = env!("FAIRWAVE_SIMULATES").as_bytes();
         let digit = |at: usize| (hex[at] as char).to_digit(16).unwrap_or(0) as u8;
@@ -25,7 +25,7 @@ impl Version {
     }
 }
 
-/// What a result is of: everything that acts on it.
+/// Identity of a result: everything that affects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     hash: [u8; HASH_BYTES],
@@ -33,20 +33,20 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of the `part` (such as the summary) of what this scenario comes to, every default and the
-    /// seed written out, in a version of the code.
+    /// The key of a `part` of the results, such as the summary, of this scenario with every default
+    /// and the seed written out, in a version of the code.
     pub fn new(version: &Version, part: &str, scenario: &str) -> Self {
         let text = format!("{part}\n{scenario}");
         let hash = Sha256::new().chain_update(version.0).chain_update(&text).finalize().into();
         Self { hash, text }
     }
 
-    /// By which it is found.
+    /// Hash by which it is found.
     pub fn hash(&self) -> &[u8; HASH_BYTES] {
         &self.hash
     }
 
-    /// All of it but the version, to be compared with what an entry says.
+    /// All of it but the version, to be compared with the key in an entry.
     pub fn text(&self) -> &str {
         &self.text
     }

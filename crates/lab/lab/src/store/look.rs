@@ -1,4 +1,4 @@
-//! What is in a store, whether it is whole, and how it is bounded and emptied.
+//! Inspection, verification, bound and removal of a store's results.
 
 use super::error::Error;
 use super::key::Version;
@@ -10,14 +10,14 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// What a store holds.
+/// Contents of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The most that it may take.
+    /// Maximum size.
     pub limit: Bytes,
-    /// What it takes.
+    /// Present size.
     pub size: Bytes,
-    /// By versions of the code, this program's first, then those whose results are newest.
+    /// Contents by version of the code: this program's first, then those with the newest results.
     pub versions: Vec<OfVersion>,
 }
 
@@ -28,32 +28,32 @@ pub struct OfVersion {
     pub version: Option<Version>,
     /// Number of results, superseded ones included.
     pub results: u64,
-    /// What they take.
+    /// Their size.
     pub size: Bytes,
     /// The number of their newest file.
     newest: u64,
 }
 
 impl Content {
-    /// Of a store that is not there.
+    /// Contents of a missing store.
     pub fn none() -> Self {
         Self { limit: DEFAULT_LIMIT, size: Bytes(0), versions: Vec::new() }
     }
 }
 
-/// What a look at every byte found.
+/// Result of reading every byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Results whose bytes are those that were written.
+    /// Results that are as they were written.
     pub whole: u64,
     /// Damage, in words: the file and the byte.
     pub damaged: Vec<String>,
 }
 
-/// What the store at `path` holds, as `mine` sees it.
+/// Reads the contents of the store at `path`, as `mine` sees it.
 ///
 /// # Errors
-/// When it cannot be read.
+/// A store that cannot be read.
 pub fn stat(path: &Path, mine: &Version) -> Result<Content, Error> {
     let place = Place::at(path);
     let mut versions: BTreeMap<Option<Version>, OfVersion> = BTreeMap::new();
@@ -86,7 +86,7 @@ fn counted(place: &Place, number: u64) -> io::Result<(Option<Version>, u64)> {
 /// Reads every byte of the store at `path`, whatever version it is of.
 ///
 /// # Errors
-/// When it cannot be read.
+/// A store that cannot be read.
 pub fn verify(path: &Path) -> Result<Verified, Error> {
     let place = Place::at(path);
     let mut verified = Verified::default();
@@ -127,11 +127,11 @@ impl Verified {
     }
 }
 
-/// Removes every result of the store at `path`, or those of other versions than `but`. Says what
-/// they took.
+/// Removes every result of the store at `path`, or those of other versions than `but`. Returns
+/// their size.
 ///
 /// # Errors
-/// When a file cannot be removed, or nobody may write there.
+/// A file that cannot be removed, or a directory without permission to write.
 pub fn clear(path: &Path, but: Option<&Version>) -> Result<Bytes, Error> {
     let place = Place::at(path);
     let failed = Error::at(path);
@@ -150,10 +150,10 @@ pub fn clear(path: &Path, but: Option<&Version>) -> Result<Bytes, Error> {
     Ok(Bytes(freed))
 }
 
-/// Bounds the store at `path`. It is brought below that when a result is put there next.
+/// Sets the bound of the store at `path`. The next result that is put there enforces it.
 ///
 /// # Errors
-/// When nobody may write there.
+/// A directory without permission to write.
 pub fn set_limit(path: &Path, limit: Bytes) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(Error::at(path))?;
     Place::at(path).set_limit(limit).map_err(Error::at(path))

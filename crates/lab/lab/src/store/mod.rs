@@ -1,13 +1,13 @@
-//! A store of results by what they are of: the same scenario, seed and version give the same bytes,
-//! so that nothing need be run twice.
+//! A store of results by their keys: the same scenario, seed and version give the same bytes, so
+//! that nothing need be run twice.
 //!
 //! Results lie one behind the other in numbered files (`record` has their bytes), which only grow:
 //! each is of one version of the code, and is removed as a whole. A process that is killed leaves
-//! at most a record that is cut short, which the next one that writes removes. Processes may share
-//! a store: each appends under the lock of a file, and sees what the others append.
+//! at most one record that is cut short, which the next writer removes. Processes may share a
+//! store: each appends under the lock of a file, and sees the records that the others append.
 //!
-//! Nothing that is wrong with a store ends a run or changes a result. Each record has a checksum
-//! and its key in full; what does not fit is said and counts as not there.
+//! No fault of a store ends a run or changes a result. Each record has a checksum and its key in
+//! full. A record that does not fit is reported and counts as missing.
 
 mod error;
 mod keep;

@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// What names of segments end in.
+/// Ending of segments' names.
 const SEGMENT: &str = ".runs";
-/// Who holds its lock may write; it holds the number of the next segment.
+/// Lock file with the number of the next segment. The process that holds its lock may write.
 const LOCK: &str = "fairwave-store.lock";
-/// How large the store may become, in bytes.
+/// File with the maximum size of the store, in bytes.
 const LIMIT: &str = "fairwave-store.limit";
-/// The bound where nobody set one.
+/// The bound if none was set.
 pub const DEFAULT_LIMIT: Bytes = Bytes(4_000_000_000);
 
 /// The directory of a store.
@@ -21,7 +21,7 @@ pub(super) struct Place {
     path: PathBuf,
 }
 
-/// Who has it is the only one that writes.
+/// The lock. Its holder is the only writer.
 pub(super) struct Held {
     file: File,
 }
@@ -47,7 +47,7 @@ impl Place {
             let name = entry.file_name();
             let digits = name.to_str().and_then(|name| name.strip_suffix(SEGMENT));
             let number = digits.filter(|digits| digits.len() >= 6).and_then(|d| d.parse().ok());
-            // Somebody else may have removed it meanwhile.
+            // Another process may have removed it since the directory was read.
             if let (Some(number), Ok(about)) = (number, entry.metadata()) {
                 segments.insert(number, about.len());
             }
@@ -55,7 +55,7 @@ impl Place {
         Ok(segments)
     }
 
-    /// Waits until nobody else writes.
+    /// Waits until no other process writes.
     pub(super) fn lock(&self) -> io::Result<Held> {
         let options = File::options().read(true).write(true).create(true).truncate(false).clone();
         let file = options.open(self.path.join(LOCK))?;
@@ -71,7 +71,7 @@ impl Place {
         let path = self.segment(number);
         let mut file = File::options().read(true).write(true).create_new(true).open(&path)?;
         if let Err(error) = file.write_all(head) {
-            // Without its head the file is nothing; that it stays is the worst that can happen.
+            // A file without a head is ignored, so that a failure to remove it does no harm.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// How large the store may become.
+    /// Maximum size of the store.
     pub(super) fn limit(&self) -> Bytes {
         let text = fs::read_to_string(self.path.join(LIMIT)).unwrap_or_default();
         text.trim().parse().map_or(DEFAULT_LIMIT, Bytes)
@@ -101,14 +101,14 @@ impl Held {
     fn next(&mut self) -> io::Result<u64> {
         let mut text = String::new();
         self.file.seek(SeekFrom::Start(0))?;
-        // What is no number is as good as none: the segments that are there count too.
+        // An unreadable number counts as 1: `new_segment` goes beyond the existing segments, too.
         let _ = (&mut self.file).take(32).read_to_string(&mut text);
         Ok(text.trim().parse().unwrap_or(1))
     }
 
     fn set_next(&mut self, number: u64) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
-        // All numbers take the same bytes, so that nothing of a longer one stays.
+        // All numbers have the same length, so that no digits of an earlier one stay.
         self.file.write_all(format!("{number:020}\n").as_bytes())
     }
 }

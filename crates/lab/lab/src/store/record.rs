@@ -19,7 +19,7 @@ use flate2::write::ZlibEncoder;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// Number of this format. A change of a byte's meaning is another number.
+/// Number of this format. A change of a byte's meaning needs another number.
 pub const FORMAT: u32 = 1;
 const HEAD_MAGIC: [u8; 8] = *b"fairwave";
 const RECORD_MAGIC: [u8; 4] = *b"run:";
@@ -28,12 +28,12 @@ const HEAD_SUM_BYTES: usize = 8;
 pub const HEAD_BYTES: usize = 12 + HASH_BYTES + HEAD_SUM_BYTES;
 /// Bytes of a record before its content.
 pub const RECORD_HEAD_BYTES: usize = 8 + 2 * HASH_BYTES;
-/// The largest content: what is larger is not kept.
+/// The largest content. Larger ones are not kept.
 pub const MOST_CONTENT_BYTES: usize = 256 << 20;
-/// The most that a content holds when it is not compressed any more.
+/// Maximum size of a content when it is decompressed.
 const MOST_PLAIN_BYTES: u64 = 1 << 30;
 
-/// What the head of a file says.
+/// State of a file by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// Results of this version of the code.
@@ -58,7 +58,7 @@ pub fn head(version: &Version) -> Vec<u8> {
 /// Reads the head of a file from its beginning.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// A file that cannot be read.
 pub fn read_head(file: &mut (impl Read + Seek)) -> io::Result<Head> {
     file.seek(SeekFrom::Start(0))?;
     let mut bytes = Vec::with_capacity(HEAD_BYTES);
@@ -81,18 +81,18 @@ pub fn read_head(file: &mut (impl Read + Seek)) -> io::Result<Head> {
     })
 }
 
-/// Where a record is in its segment.
+/// Place of a record in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The hash of its key.
     pub hash: [u8; HASH_BYTES],
-    /// Where it begins.
+    /// Its first byte.
     pub offset: u64,
     /// Bytes of its content.
     pub length: u32,
 }
 
-/// How a scan ended.
+/// End of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Behind a record.
@@ -104,10 +104,10 @@ pub enum End {
 }
 
 /// Lists the records from `from` on, which must be where one begins or the end of the file, without
-/// a look at their contents. Says behind which byte the last of them ends.
+/// a look at their contents. Returns the byte behind the last of them, too.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// A file that cannot be read.
 pub fn scan(file: &mut (impl Read + Seek), from: u64) -> io::Result<(Vec<Found>, u64, End)> {
     let size = file.seek(SeekFrom::End(0))?;
     let (mut records, mut at) = (Vec::new(), from);
@@ -145,7 +145,7 @@ pub fn record(key: &Key, result: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let parts = [&length.to_le_bytes()[..], text, result];
-    // A vector takes every byte.
+    // Writing to a vector cannot fail.
     parts.into_iter().try_for_each(|part| content.write_all(part)).ok()?;
     let content = content.finish().ok().filter(|bytes| bytes.len() <= MOST_CONTENT_BYTES)?;
     let length = (content.len() as u32).to_le_bytes();
@@ -153,10 +153,10 @@ pub fn record(key: &Key, result: &[u8]) -> Option<Vec<u8>> {
     Some([&RECORD_MAGIC[..], &length, key.hash(), &sum, &content].concat())
 }
 
-/// The content of the record that was found there, if its bytes are those that were written.
+/// The content of the record at that place, if its bytes are those that were written.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// A file that cannot be read.
 pub fn content(file: &mut (impl Read + Seek), found: &Found) -> io::Result<Option<Vec<u8>>> {
     file.seek(SeekFrom::Start(found.offset))?;
     let mut bytes = Vec::with_capacity(RECORD_HEAD_BYTES + found.length as usize);

@@ -18,8 +18,8 @@ pub(super) fn exhibits(results: &Results) -> Result<Vec<Exhibit>, Error> {
     {
         exhibits.extend(figure_2(run, directory)?);
     }
-    exhibits.push(figure_3(results, "reno", "fig3-reno"));
-    exhibits.push(figure_3(results, "compound", "fig3-compound"));
+    exhibits.push(figure_3(results, "reno", "fig3-reno", &["ACK-2"]));
+    exhibits.push(figure_3(results, "compound", "fig3-compound", &["ACK-1"]));
     exhibits.push(figure_4(results));
     exhibits.push(by_count(results, "jain", "Jain's index", Some((0.0, 1.02)), measure::jain));
     exhibits.push(by_count(results, "total", "Total goodput (Mbps)", None, measure::total_mbps));
@@ -75,7 +75,8 @@ fn windows(
     );
     let paper = "Fig. 2(a): the normal flow's window rises and falls; the starved flow's hardly \
                  leaves 1 from about 55 s to about 110 s.";
-    Ok(Exhibit { id: "fig2a-windows".into(), paper: paper.into(), ours, figure })
+    let claims = &["ACK-1"];
+    Ok(Exhibit { id: "fig2a-windows".into(), claims, paper: paper.into(), ours, figure })
 }
 
 fn queue(directory: &Path, normal: &FlowSummary, starved: &FlowSummary) -> Result<Exhibit, Error> {
@@ -107,7 +108,8 @@ fn queue(directory: &Path, normal: &FlowSummary, starved: &FlowSummary) -> Resul
     );
     let paper = "Fig. 2(b): while it starves, the flow's ACKs do not enter the access point's \
                  buffer but are dropped.";
-    Ok(Exhibit { id: "fig2b-queue".into(), paper: paper.into(), ours, figure })
+    let claims = &["ACK-1"];
+    Ok(Exhibit { id: "fig2b-queue".into(), claims, paper: paper.into(), ours, figure })
 }
 
 /// Goodput of the best, second best, ... flow of a run, over seeds.
@@ -125,7 +127,7 @@ fn ranked(runs: &[&Run]) -> Vec<Option<Interval>> {
     (0..flows).map(|k| fairwave_lab::stats::Estimate::of(&rank(k)).map(Interval::from)).collect()
 }
 
-fn figure_3(results: &Results, law: &str, id: &str) -> Exhibit {
+fn figure_3(results: &Results, law: &str, id: &str, claims: &'static [&'static str]) -> Exhibit {
     let of = |law: &str| results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, law)]);
     let (without, with) = (of(law), of(&format!("ack-loss-literal+{law}")));
     let groups = (1..=ranked(&without).len()).map(|k| k.to_string()).collect();
@@ -144,6 +146,7 @@ fn figure_3(results: &Results, law: &str, id: &str) -> Exhibit {
     };
     Exhibit {
         id: id.to_owned(),
+        claims,
         paper: "Fig. 3 (Reno): the throughputs of 16 uploads differ widely without the remedy and \
                 are much closer to one another with it."
             .into(),
@@ -171,6 +174,7 @@ fn figure_4(results: &Results) -> Exhibit {
     let remedy = "ack-loss-literal+compound";
     Exhibit {
         id: "fig4-up-down".into(),
+        claims: &["ACK-3", "ACK-4"],
         paper: format!(
             "Fig. 4(a), low packet error rate: uploads and downloads come together with the \
              remedy, and the total falls. Fig. 4(b), high rate: fair even without it. The paper \
@@ -215,6 +219,7 @@ fn by_count(
     };
     Exhibit {
         id: format!("uploads-{id}"),
+        claims: &["ACK-2"],
         paper: "Not in the paper, which shows 16 uploads only.".into(),
         ours: format!("{y_label} by the number of uploads, with 95 % confidence intervals."),
         figure: Figure {
@@ -239,6 +244,7 @@ fn delayed(results: &Results) -> Exhibit {
     };
     Exhibit {
         id: "delayed-ack".into(),
+        claims: &[],
         paper: "Not in the paper, whose receivers acknowledge every segment.".into(),
         ours: "Total goodput with delayed ACKs, by the number of uploads. The literal rule takes \
                every delayed ACK for a loss; the learnt stride does not."

@@ -231,6 +231,7 @@ fn bars(
     let short = label.split(" (").next().unwrap_or_default();
     Exhibit {
         id: format!("{experiment}-{id}"),
+        claims: if experiment == REMEDIES { &["ACK-X1"] } else { &["ACK-X2"] },
         paper: "Not in the paper, which names better remedies as future work.".into(),
         ours: format!(
             "{short} of {what} by the queue of the access point and the senders' law, with 95 % \

@@ -48,6 +48,7 @@ fn exhibit(results: &Results, experiment: &str, words: &str) -> Exhibit {
     };
     Exhibit {
         id: format!("estimates-{experiment}"),
+        claims: if experiment == IDLE { &["BUF-1", "BUF-X7"] } else { &["BUF-X7"] },
         paper: "Section 3: a list of six access points with the naive count of each, the mean of \
                 ten runs."
             .into(),

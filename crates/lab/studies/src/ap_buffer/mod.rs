@@ -75,6 +75,10 @@ impl Study for ApBuffer {
         Some(map!("ap-buffer"))
     }
 
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[("BUF-X6", "The table of findings counts the right, wrong and open ones.")]
+    }
+
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
         Ok(Findings {
             claims: claims::all(results),

@@ -62,6 +62,7 @@ fn repetition(
     let terminals = measure::terminals(first);
     Some(Exhibit {
         id: format!("fig{number}"),
+        claims: if queue == LARGE { &["BUF-2"] } else { &["BUF-3"] },
         paper: format!("Fig. {number}: {paper}."),
         ours: format!(
             "Goodput of each of {terminals} terminals ({}) in each repetition. Unfair: {}; split: \

@@ -98,6 +98,7 @@ fn exhibit(results: &Results, acks: &str, id: &str, name: &str, measure: Measure
     let every = if acks == "off" { 1 } else { 2 };
     Exhibit {
         id: format!("map-{id}-{every}"),
+        claims: if id == "ack-drops" { &["BUF-X1"] } else { &[] },
         paper: "Not in the paper, which has two access points and up to seven terminals.".into(),
         ours: format!(
             "{name} by the buffer of the access point and the number of uploads, {}; half of the \

@@ -84,6 +84,16 @@ impl Study for Fairness {
         ]
     }
 
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "BUF-X2",
+                "The table of mixes has these runs, as those with an ACK for every segment.",
+            ),
+            ("BUF-X4", "The note has the shares by the number of terminals."),
+        ]
+    }
+
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
         let pair = traces::read(results)?;
         let spells = spells::read(results)?;

@@ -213,6 +213,7 @@ fn classes(spells: &[Spells]) -> Exhibit {
     };
     Exhibit {
         id: "six-windows".into(),
+        claims: &["BUF-X3"],
         paper: "Not in the paper, which leaves the split of six terminals open.".into(),
         ours: "Share of the time that six terminals spend with windows of each size, over all \
                runs and terminals. Time at both ends and little in between: a terminal is either \
@@ -252,6 +253,7 @@ fn windows(run: &Run) -> Result<Exhibit, Error> {
         .collect();
     Ok(Exhibit {
         id: format!("six-over-time-{every}"),
+        claims: &["BUF-X3"],
         paper: "Not in the paper.".into(),
         ours: format!(
             "Congestion windows of six terminals in the first run. Goodput in Mbps: {}.",

@@ -4,6 +4,7 @@ use super::experiments::*;
 use super::*;
 use fairwave_lab::run::Run;
 use fairwave_study::made;
+use std::collections::BTreeSet;
 
 /// Goodputs of `n` terminals, of which one starves.
 fn starving(n: usize) -> Vec<f64> {
@@ -212,6 +213,8 @@ fn findings_follow_the_runs() {
     let findings = Fairness.evaluate(&results(as_in_the_paper)).unwrap();
     let ids: Vec<&str> = findings.exhibits.iter().map(|exhibit| exhibit.id.as_str()).collect();
     assert!(ids.contains(&"fig11") && ids.contains(&"map-unfair-1"), "{ids:?}");
+    let claims: BTreeSet<&str> = findings.exhibits.iter().flat_map(|e| e.claims).copied().collect();
+    assert!(["BUF-2", "BUF-3", "BUF-X1"].iter().all(|id| claims.contains(id)), "{claims:?}");
     assert_eq!(findings.tables[0].rows.len(), 48);
     for exhibit in &findings.exhibits {
         exhibit.figure.to_svg().unwrap();

@@ -247,6 +247,7 @@ fn sequence(flow: &FlowSummary, trace: &Trace, from: f64, id: &str, paper: &str)
     let top = ((high - low) / 1e3).max(1.0);
     Exhibit {
         id: id.to_owned(),
+        claims: &["BUF-4"],
         paper: paper.to_owned(),
         ours: format!(
             "Time-sequence graph from the capture at {} ({:.3} Mbps): {} segments sent, {} of them \
@@ -280,6 +281,7 @@ fn packets(starved: &(&FlowSummary, Trace), fast: &(&FlowSummary, Trace)) -> Exh
     };
     Exhibit {
         id: "fig16-17".into(),
+        claims: &["BUF-4"],
         paper: "Figs. 16 (6.17 Mbps) and 17 (0.184 Mbps): packets over time. The fast terminal \
                 sends without pause, the slow one loses packets again and again and never gets \
                 its window open."

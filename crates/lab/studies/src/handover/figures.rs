@@ -43,6 +43,7 @@ fn figure_3(plain: &Editions, seconds: f64) -> Exhibit {
         if seconds < 3.0 { "below the residents for more than 10 s" } else { "back in 2-3 s" };
     Exhibit {
         id: format!("fig3-{seconds}"),
+        claims: &["HO-1"],
         paper: format!("Fig. 3: after {seconds} s the mobile is {paper}."),
         ours: ours.map_or("The mobile does not come to 90 % of the residents' rate.".into(), |s| {
             format!("The mobile comes to 90 % of the residents' rate after {s:.1} s.")
@@ -68,6 +69,7 @@ fn figure_4(plain: &Editions) -> Exhibit {
     });
     Exhibit {
         id: "fig4".into(),
+        claims: &["HO-1"],
         paper:
             "Fig. 4: recovery takes long below 3 s without an access point, and short from 3 s on."
                 .into(),
@@ -93,6 +95,7 @@ fn some(plain: &Editions, curve_of: impl Fn(&Point) -> Vec<(f64, f64)>) -> Conte
 fn figure_5(plain: &Editions) -> Exhibit {
     Exhibit {
         id: "fig5".into(),
+        claims: &["HO-2"],
         paper:
             "Fig. 5: short disconnections make the mean loss interval fall, long ones make it far \
                 too high, about 4000 from 4.5 s on."
@@ -113,6 +116,7 @@ fn figure_5(plain: &Editions) -> Exhibit {
 fn figure_6(plain: &Editions) -> Exhibit {
     Exhibit {
         id: "fig6".into(),
+        claims: &["HO-3"],
         paper:
             "Fig. 6: up to 3.5 s the mobile's round-trip time is above the residents', from 4.5 s \
                 on it is equal or lower."

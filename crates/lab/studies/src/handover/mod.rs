@@ -65,6 +65,10 @@ impl Study for TfrcHandover {
         ]
     }
 
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[("HO-X1", "The table of one TFRC beside one TCP has the ratios.")]
+    }
+
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
         let plain = points::points(results, HANDOVER, PROFILE)?;
         let remedies = remedies::Remedies::read(results)?;

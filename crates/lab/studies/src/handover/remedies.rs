@@ -194,6 +194,7 @@ impl Remedies {
         };
         Exhibit {
             id: "remedies".into(),
+            claims: &["HO-4"],
             paper: "The paper proposes A to D and tries none.".into(),
             ours: format!("{recommended} falls short of HO-4 least."),
             figure: Figure {

@@ -159,6 +159,7 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
     };
     Exhibit {
         id: "fig9".into(),
+        claims: &["SHK-4"],
         paper: "Fig. 9: the text has scenarios 3 and 4 below 1 and 2, which by Table 5 repeat on \
                 the widest path."
             .into(),

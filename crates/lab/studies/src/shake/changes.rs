@@ -172,6 +172,7 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
     [("slower", "Path 1 falls to a quarter"), ("dead", "Path 1 is down from 60 to 150 s")]
         .map(|(event, title)| Exhibit {
             id: format!("shk7-{event}"),
+            claims: if event == "slower" { &["SHK-7"] } else { &["SHK-X4"] },
             paper: "Nothing: the paper says so without an experiment.".into(),
             ours: format!("{title}: goodput over time, mean and 95 % interval over seeds"),
             figure: Figure {

@@ -89,6 +89,7 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
     });
     Exhibit {
         id: "shkx3".into(),
+        claims: &["SHK-X3"],
         paper: "Nothing: windows grow each for itself.".into(),
         ours: "What two paths carry over what one does, by the law of growth".into(),
         figure: Figure {

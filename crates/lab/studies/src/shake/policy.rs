@@ -78,6 +78,7 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
     });
     Exhibit {
         id: "shkx2".into(),
+        claims: &["SHK-X2"],
         paper: "Nothing: future work.".into(),
         ours: "Time of 500 KB by the path that repeats, mean and 95 % interval over seeds".into(),
         figure: Figure {

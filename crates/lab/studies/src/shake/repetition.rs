@@ -240,12 +240,14 @@ pub(super) fn exhibits(all: &[Course]) -> Vec<Exhibit> {
     vec![
         Exhibit {
             id: "fig6".into(),
+            claims: &["SHK-1"],
             paper: "Fig. 6: rcv_nxt grows faster where the widest path repeats.".into(),
             ours: "rcv_nxt over time, the first seed, by the path that repeats".into(),
             figure: figure("Bytes in order by the path that repeats", all, paths),
         },
         Exhibit {
             id: "fig7".into(),
+            claims: &["SHK-2"],
             paper: "Fig. 7: without SACK rcv_nxt has plateaus, with it hardly any.".into(),
             ours: "rcv_nxt over time, the first seed, with and without SACK".into(),
             figure: figure("Bytes in order with and without SACK", all, sack),

@@ -211,6 +211,7 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
     };
     GRID.map(|(at, beside)| Exhibit {
         id: format!("shkx1-{}", at.0.replace(' ', "-").to_lowercase()),
+        claims: &["SHK-X1"],
         paper: "Nothing: the paper's paths have 64 and 32 kbps.".into(),
         ours: format!("Wi-Fi, LTE and 5G, {}: goodput over the sum of each alone", at.0),
         figure: Figure {

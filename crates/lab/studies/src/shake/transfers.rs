@@ -225,12 +225,14 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
     vec![
         Exhibit {
             id: "fig8".into(),
+            claims: &["SHK-3"],
             paper: "Fig. 8: three lines that lie on each other.".into(),
             ours: "Time by size and losses, mean and 95 % interval over seeds".into(),
             figure: figure("Times of transfers by the losses of paths", curves(results, &fig_8)),
         },
         Exhibit {
             id: "fig11".into(),
+            claims: &["SHK-6"],
             paper: "Fig. 11: equal connections lie above weighted ones and TCP SHAKE, which lie \
                     together."
                 .into(),

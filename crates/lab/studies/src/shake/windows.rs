@@ -167,6 +167,7 @@ pub(super) fn exhibit(all: &[Windows]) -> Exhibit {
     });
     Exhibit {
         id: "fig10".into(),
+        claims: &["SHK-5"],
         paper: "Fig. 10: path 1's window is the largest and swings most; the others stay low."
             .into(),
         ours: "Windows over time, the first seed".into(),

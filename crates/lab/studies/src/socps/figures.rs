@@ -86,6 +86,7 @@ fn snapshots(results: &Results) -> Vec<Exhibit> {
         let title = format!("Goodput under {}, Env_g, Tr_tcp", label(scheme));
         Exhibit {
             id: id.into(),
+            claims: shows(GOOD_TCP),
             paper: paper.into(),
             ours: format!(
                 "One run without ARQ. The standard deviation of a host's bins is {} Mbps over all \
@@ -120,6 +121,7 @@ fn by_host(
     });
     Exhibit {
         id: id.into(),
+        claims: shows(experiment),
         paper: paper.into(),
         ours: "Without ARQ, mean over seeds; error bars are standard deviations over 3 s bins."
             .into(),
@@ -133,6 +135,19 @@ fn by_host(
                 series: series.collect(),
             },
         },
+    }
+}
+
+/// The claim that figures of an experiment show.
+fn shows(experiment: &str) -> &'static [&'static str] {
+    match experiment {
+        GOOD_TCP => &["SOC-1"],
+        BAD_TCP => &["SOC-2"],
+        GOOD_VOIP => &["SOC-3"],
+        BAD_VOIP => &["SOC-4"],
+        BAD_CBR => &["SOC-5"],
+        BAD_MIXED => &["SOC-6"],
+        _ => &[],
     }
 }
 
@@ -161,6 +176,7 @@ fn by_scheme(results: &Results, experiment: &str, id: &str, paper: &str) -> Exhi
     });
     Exhibit {
         id: id.into(),
+        claims: shows(experiment),
         paper: paper.into(),
         ours: "Totals on both profiles; error bars are 95 % confidence intervals over seeds."
             .into(),
@@ -190,6 +206,7 @@ fn by_number(results: &Results) -> Exhibit {
     };
     Exhibit {
         id: "fig17".into(),
+        claims: shows(BAD_CBR),
         paper: "Fig. 17: total over the number of clients; SoCPS is ahead of FIFO.".into(),
         ours: "Total over the number of hosts, C1 among them, without ARQ.".into(),
         figure: Figure {
@@ -214,6 +231,7 @@ fn mixed(results: &Results) -> Exhibit {
     };
     Exhibit {
         id: "fig18".into(),
+        claims: shows(BAD_MIXED),
         paper: "Fig. 18: voice gets about the same under all; TCP more under PW, GB1 and GB2."
             .into(),
         ours: "Totals of C1 to C4 (voice) and of C5 to C8 (TCP), without ARQ.".into(),

@@ -222,6 +222,7 @@ fn over_interval(
     };
     Exhibit {
         id: id.to_owned(),
+        claims: &["SOC-X2"],
         paper: "Nothing: section 6 leaves the filter open.".into(),
         ours: format!(
             "{title} that the access point has of a host that walks at {WALK} in Rayleigh fading, \
@@ -250,6 +251,7 @@ fn by_speed(all: &[Followed]) -> Exhibit {
     let series = series.collect();
     Exhibit {
         id: "soc-x2-speed".into(),
+        claims: &["SOC-X2"],
         paper: "Nothing: section 6 leaves the filter open.".into(),
         ours: format!("Error of the SoC by walking speed, T_soc = {USUAL}, Rayleigh fading."),
         figure: Figure {

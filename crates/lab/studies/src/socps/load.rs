@@ -84,6 +84,7 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
     }
     Exhibit {
         id: "load-voip".into(),
+        claims: &["SOC-3"],
         paper: "Not in the paper, whose voice is 0.69 Mbps of payload (Fig. 15).".into(),
         ours: "How much of the mean the best host has more than the worst, without ARQ, by what \
                is offered. Below what the cell carries no packet is dropped; above, streams of one \

@@ -128,6 +128,13 @@ impl Study for Socps {
         Some(map!("socps"))
     }
 
+    fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("SOC-8", "Table 4 has the recorded times."),
+            ("SOC-X1", "The table of weighing by traffic has the goodput of each group."),
+        ]
+    }
+
     fn evaluate(&self, results: &Results) -> Result<Findings, Error> {
         let walks = walk::read(results)?;
         let slopes = slope::read(results)?;

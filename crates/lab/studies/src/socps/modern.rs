@@ -176,6 +176,7 @@ pub(super) fn exhibits(results: &Results) -> Vec<Exhibit> {
     };
     let exhibit = |id: &str, ours: &str, y_label: &str, content| Exhibit {
         id: id.to_owned(),
+        claims: &["SOC-X3"],
         paper: "Nothing: the paper compares with FIFO, at 2 Mbps.".into(),
         ours: ours.to_owned(),
         figure: Figure {

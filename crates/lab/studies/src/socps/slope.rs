@@ -207,6 +207,7 @@ fn exhibit(
     };
     Exhibit {
         id: id.into(),
+        claims: &["SOC-9"],
         paper: format!(
             "{}: means and standard deviations over 3 s; it {way} with the SoC over a range, not \
              at a point.",

@@ -242,6 +242,7 @@ fn soc_over_time(walk: &Walk) -> Exhibit {
     let curve = Curve { label: "C1".into(), points: points.collect(), mark: Mark::DottedLine };
     Exhibit {
         id: "fig19".into(),
+        claims: &["SOC-7"],
         paper: "Fig. 19: SoC of C1 every 3 s; it is near the base station at about 70 s and 190 s."
             .into(),
         ours: format!("What C1 reported, mean over 3 s, seed {}: its walk was set so.", walk.seed),
@@ -260,6 +261,7 @@ fn goodput_over_time(results: &Results, walk: &Walk) -> Exhibit {
     let run = runs.into_iter().find(|run| run.seed == walk.seed);
     Exhibit {
         id: "fig20".into(),
+        claims: &["SOC-7"],
         paper: "Fig. 20: throughput of each host under PW with T_soc = 200 ms; C1's follows its \
                 SoC."
             .into(),
@@ -286,6 +288,7 @@ fn totals(results: &Results) -> Exhibit {
     });
     Exhibit {
         id: "fig21".into(),
+        claims: &["SOC-7"],
         paper: "Fig. 21: totals in Env_m for both intervals; FIFO deviates more, and 20 ms is \
                 worse under every scheme."
             .into(),

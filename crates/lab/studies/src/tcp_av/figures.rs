@@ -52,6 +52,7 @@ fn curve(results: &Results, delay: &str, id: &str, name: &str) -> Exhibit {
     };
     Exhibit {
         id: id.to_owned(),
+        claims: &["BUF-6"],
         paper: format!(
             "{name}: AVR is 100 % also for a target a little above the fair share of 0.2; the \
              curve itself is not in the text."

@@ -157,7 +157,9 @@ fn results_of_both_hosts_stand_one_below_the_other() {
     let expected = "### Rates\n\n| Run by | Law | AVR | Mbps |\n|---|---|---|---|\n\
                     | simulator | reno | 0.5 | 4.1 |\n| kernel | reno | 0.6 | 4.2 |\n";
     assert!(page.ends_with(expected), "{page}");
-    assert!(both.page(&Paper, "fairwave reproduce paper").unwrap().contains("<td>kernel</td>"));
+    assert!(
+        page::page(&both, &Paper, "fairwave reproduce paper").unwrap().contains("<td>kernel</td>")
+    );
     let alike = || with(&[["reno", "0.5", "4.1"]]);
     let page = Beside { simulator: alike(), kernel: alike(), ..beside(None) };
     let page = page.markdown(&Paper, "fairwave reproduce paper");
@@ -168,9 +170,11 @@ fn results_of_both_hosts_stand_one_below_the_other() {
 }
 
 #[test]
-fn the_page_for_a_browser_has_both_hosts_in_a_row() {
-    let page = beside(Some(0.5)).page(&Paper, "fairwave reproduce paper").unwrap();
-    let row = page.split("A-1</th>").nth(1).expect("a row").split("</tr>").next().unwrap();
-    let (holds, fails) = (row.find("✓ holds"), row.find("✗ does not hold"));
-    assert!(holds.is_some() && holds < fails, "{row}");
+fn the_page_for_a_browser_has_both_hosts_in_a_section() {
+    let page = page::page(&beside(Some(0.5)), &Paper, "fairwave reproduce paper").unwrap();
+    let section = page.split("id=\"A-1\"").nth(1).expect("a section");
+    let section = section.split("</section>").next().unwrap();
+    let (holds, fails) = (section.find("✓ holds"), section.find("✗ does not hold"));
+    assert!(holds.is_some() && holds < fails, "{section}");
+    assert!(section.contains("<b>0.5</b> a <span class=\"asked\">(asked: &gt; 1)"), "{section}");
 }

@@ -1,11 +1,12 @@
-//! Which parameter decides: a decision tree of at most two levels (Breiman, Friedman, Olshen and
-//! Stone, Classification and Regression Trees, 1984), and shares by one parameter at a time.
+//! Search for the parameter that decides: a decision tree of at most two levels (Breiman, Friedman,
+//! Olshen and Stone, Classification and Regression Trees, 1984), and shares by one parameter at a
+//! time.
 
 use super::grid::{Grid, SetUp};
 use super::outcome::Outcome;
 use fairwave_units::several;
 
-/// Levels of questions: more than two cannot be said in a sentence.
+/// Levels of questions. A sentence has room for two.
 const LEVELS: usize = 2;
 /// A split must make the impurity smaller by more than rounding does.
 const LEAST_GAIN: f64 = 1e-9;
@@ -18,7 +19,8 @@ struct Case<'a> {
     weight: f64,
 }
 
-/// Set-ups, in how many of them the claim holds, and what separates these from the others.
+/// Set-ups, the number of them in which the claim holds, and the question that separates these
+/// from the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// Set-ups in which the claim holds.
@@ -77,7 +79,7 @@ fn cases<'a>(grid: &Grid, outcomes: &'a [(SetUp, Outcome)]) -> Vec<Case<'a>> {
 }
 
 impl Tree {
-    /// The tree of these outcomes; those that were not judged have no part in it.
+    /// Grows the tree of these outcomes. Set-ups that were not judged have no part in it.
     pub fn grow(grid: &Grid, outcomes: &[(SetUp, Outcome)]) -> Self {
         Self::of(grid, &cases(grid, outcomes), LEVELS)
     }
@@ -99,7 +101,7 @@ impl Tree {
         Self { holding, decided: cases.len(), split }
     }
 
-    /// Where the claim holds, as a sentence; empty if nothing separates the set-ups.
+    /// The set-ups in which the claim holds, as a sentence; empty if nothing separates the set-ups.
     pub fn sentence(&self, grid: &Grid) -> String {
         let Some(split) = &self.split else { return String::new() };
         let within = split.with.within(grid);
@@ -119,7 +121,7 @@ impl Tree {
         }
     }
 
-    /// What separates the set-ups of a branch, as a part of a sentence.
+    /// The question that separates the set-ups of a branch, as a part of a sentence.
     fn within(&self, grid: &Grid) -> String {
         self.split.as_ref().map_or(String::new(), |split| {
             format!(" ({} where {})", split.with.count(), split.question(grid))
@@ -164,6 +166,7 @@ fn best(grid: &Grid, cases: &[Case<'_>]) -> Option<(usize, Vec<usize>)> {
             let inside = |side: &[usize], case: &Case<'_>| side.contains(&case.set_up[axis]);
             let parts = [low, high].map(|s| impurity(cases.iter().filter(|case| inside(s, case))));
             let gain = whole - parts[0] - parts[1];
+            // Ties go to the first axis: later sums may differ by rounding alone.
             if gain > best.as_ref().map_or(LEAST_GAIN, |(most, ..)| most + LEAST_GAIN) {
                 let share = |side| share(cases.iter().filter(|case| inside(side, case)));
                 let mut values = if share(low) > share(high) { low } else { high }.to_vec();
@@ -175,8 +178,8 @@ fn best(grid: &Grid, cases: &[Case<'_>]) -> Option<(usize, Vec<usize>)> {
     best.map(|(_, axis, values)| (axis, values))
 }
 
-/// The values of an axis that occur: in their order, or, where that means nothing, by the share of
-/// set-ups in which the claim holds. Of the cuts of that order one is the best of all subsets
+/// The values of an axis that occur: those of an ordered axis in their order, others by the share
+/// of set-ups in which the claim holds. One of the cuts of that order is the best of all subsets
 /// (Breiman et al., theorem 4.5).
 fn order(is_ordered: bool, cases: &[Case<'_>], axis: usize) -> Vec<usize> {
     let mut values: Vec<usize> = cases.iter().map(|case| case.set_up[axis]).collect();

@@ -1,18 +1,18 @@
-//! What an exploring run found, beside which a confirming one stands.
+//! Findings of an exploring run, which stand beside those of a confirming one.
 
 use super::summary::{ClaimMap, MapSummary};
 use std::collections::BTreeMap;
 
-/// What an earlier run found.
+/// Findings of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
     /// Its day, in UTC.
     pub ran: String,
-    /// What it said of each claim, by identifiers.
+    /// Its verdict on each claim, by identifiers.
     pub claims: BTreeMap<String, Said>,
 }
 
-/// What an earlier run said of a claim.
+/// Verdict of an earlier run on a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// Its word.
@@ -22,7 +22,8 @@ pub struct Said {
 }
 
 impl Earlier {
-    /// What `--json` printed for the same map, if it is of an exploring run of the same grid.
+    /// Reads the output of `--json` for the same map, if it is of an exploring run of the same
+    /// grid.
     pub fn of(told: &serde_json::Value, map: &MapSummary) -> Option<Self> {
         let is_same = told["study"] == map.study
             && told["declared"] == map.declared
@@ -40,7 +41,8 @@ impl Earlier {
         Some(Self { ran: text(&told["ran"])?, claims: claims.filter_map(said).collect() })
     }
 
-    /// The word of that run, and what decided in it if something else decides in this one.
+    /// The word of that run, and the parameter that decided in it if another one decides in this
+    /// one.
     pub(crate) fn of_claim(&self, claim: &ClaimMap) -> String {
         let Some(said) = self.claims.get(&claim.id) else {
             return format!("not mapped in the exploring run of {}", self.ran);

@@ -1,4 +1,4 @@
-//! What a study's claims came to over runs that were judged before.
+//! Verdicts of a study's claims over runs that were judged before.
 //!
 //! Several claims are about the same runs, and each is judged once more without every single seed.
 //! A study judges all of its claims at once, and reads series of each run to do so.
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// An experiment and what is set in it.
+/// An experiment and its settings.
 pub(super) type Part = (&'static str, Vec<String>);
 
-/// What tells the runs of a claim or anchor in one set-up from others.
+/// Identity of the runs of a claim or anchor in one set-up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Asked {
-    /// What was run.
+    /// Experiments that were run.
     pub(super) parts: Vec<Part>,
     /// Axes by their indices, with the labels of their values: runs are read by them.
     pub(super) labels: Vec<(usize, String)>,
@@ -27,13 +27,13 @@ pub(super) struct Asked {
 /// The runs of a claim or anchor in one set-up.
 #[derive(Debug)]
 pub(super) struct Given {
-    /// What they are.
+    /// Identity of the runs.
     pub(super) asked: Asked,
-    /// What came of them.
+    /// Results of the runs.
     pub(super) results: Results,
 }
 
-/// By what was asked, and the seed that is left out, if one is.
+/// Verdicts by the identity of the runs, and the seed that is left out, if one is.
 type Claims = BTreeMap<(Asked, Option<u64>), Vec<Claim>>;
 
 /// Claims by the runs that they were judged by.

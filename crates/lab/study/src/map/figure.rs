@@ -14,7 +14,7 @@ const WIDTH: usize = 1040;
 /// The same for the text, in characters.
 const COLUMNS: usize = 150;
 
-/// Where the panels stand, in pixels.
+/// Positions of the panels, in pixels.
 struct Layout {
     labels: usize,
     column: usize,
@@ -50,9 +50,8 @@ impl Layout {
 const LEGEND_WIDTH: usize = 820;
 const LEGEND_LINE: usize = 24;
 
-/// The drawing. `what` says what it shows, for those who do not see it. Set-ups that contradict an
-/// anchor are hatched, the study's own one is framed, and a dashed line is where a threshold on
-/// the columns decides.
+/// The drawing. `what` is its alternative text. Set-ups that contradict an anchor are hatched, the
+/// study's own one is framed, and a dashed line marks a threshold on the columns that decides.
 pub(super) fn svg(panels: &[Panel<'_>], claim: &ClaimMap, what: &str) -> String {
     let layout = Layout::of(panels);
     let (width, height) = layout.size(panels.len());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
-/// The most set-ups of a map.
+/// Maximum number of set-ups of a map.
 pub const MOST_SETUPS: usize = 10_000;
 
 /// A map's file, inside the binary.
@@ -18,7 +18,7 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// What a map's file says.
+/// Contents of a map's file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MapFile")]
@@ -29,19 +29,20 @@ pub struct Declared {
     /// Number of seeds that a set-up has.
     #[serde(default)]
     pub seeds: Seeds,
-    /// What the quick form sets in every run, as `key=value`.
+    /// Settings of every run in the quick form, as `key=value`.
     #[serde(default)]
     pub quick: Vec<String>,
-    /// What every run sets, as `key=value`.
+    /// Settings of every run, as `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// What the paper leaves open.
+    /// Parameters that the paper leaves open.
     #[serde(default)]
     pub axis: Vec<AxisFile>,
     /// The claims that are mapped.
     #[serde(default)]
     pub claim: Vec<ClaimFile>,
-    /// Claims whose grid has one set-up, the study's own, as nothing that they hang on is open.
+    /// Claims whose grid has one set-up, the study's own, as the paper leaves none of their
+    /// parameters open.
     #[serde(default)]
     pub single: Vec<SingleFile>,
     /// Criteria, each with the sentence of the paper that it stands for.
@@ -58,9 +59,9 @@ pub struct Declared {
 pub struct Seeds {
     /// Seeds that every set-up has in the quick form and in the exploring run of the full one.
     pub quick: u64,
-    /// Seeds that every set-up has in the confirming run; the most of an exploring one.
+    /// Seeds that every set-up has in the confirming run; the maximum of an exploring one.
     pub full: u64,
-    /// The most that a set-up gets in the confirming run while its verdict is open.
+    /// Maximum number of seeds of a set-up in the confirming run while its verdict is open.
     pub most: u64,
     /// The first seed of exploring runs.
     pub explore_from: u64,
@@ -81,7 +82,7 @@ impl Default for Seeds {
 pub struct SingleFile {
     /// Its identifier, as the study has it.
     pub id: String,
-    /// Why its one set-up is all that the paper admits, in a sentence.
+    /// Reason for which the paper admits this one set-up only, in a sentence.
     pub why: String,
     /// The day on which this was settled, where it is another than the file's.
     pub declared: Option<String>,
@@ -95,22 +96,22 @@ pub struct CriterionFile {
     pub id: String,
     /// The day on which the criterion was settled.
     pub declared: String,
-    /// What the paper says, and where.
+    /// Sentence of the paper, and its place.
     pub sentence: String,
-    /// What was asked before, if the criterion changed.
+    /// Earlier criterion in words, if it changed.
     pub before: Option<String>,
-    /// What is asked since then, in words.
+    /// Criterion since then, in words.
     pub now: Option<String>,
 }
 
-/// One thing that the paper leaves open.
+/// One parameter that the paper leaves open.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisFile {
     /// Its short name, by which `--at` and placeholders call it.
     #[schemars(with = "String")]
     pub key: Spanned<String>,
-    /// What it is, in words that a sentence can begin with.
+    /// Its name in words, with which a sentence can begin.
     pub name: String,
     /// Whether its values ascend, so that a threshold can be found.
     #[serde(default)]
@@ -134,7 +135,7 @@ pub struct AxisFile {
 pub struct ValueFile {
     /// Its name.
     pub label: String,
-    /// What it sets, as `key=value`; `{key}` stands for the label that another axis has.
+    /// Settings, as `key=value`; `{key}` stands for the label that another axis has.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub set: Vec<Spanned<String>>,
@@ -148,7 +149,7 @@ pub struct ValueFile {
     /// Whether the quick form leaves it out.
     #[serde(default)]
     pub full: bool,
-    /// Which system of the time had it, and where that is written.
+    /// System of the time that had this value, and the source that states it.
     pub why: String,
 }
 
@@ -166,7 +167,7 @@ pub struct ClaimFile {
     /// which is judged by itself as well.
     #[serde(default)]
     pub magnitude: Vec<String>,
-    /// What is run for it.
+    /// Runs that are made for it.
     pub run: Vec<RunFile>,
     /// Whether the quick form of the study leaves its map out, as that takes too long.
     #[serde(default)]
@@ -182,7 +183,7 @@ pub struct RunFile {
     /// The experiment's name.
     #[schemars(with = "String")]
     pub experiment: Spanned<String>,
-    /// What is set in it before the axes are, as `key=value`.
+    /// Settings before those of the axes, as `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
     /// The same, in the full form alone.
@@ -202,20 +203,20 @@ pub struct AnchorFile {
     #[serde(default, rename = "for")]
     #[schemars(with = "Vec<String>")]
     pub only: Vec<Spanned<String>>,
-    /// What is measured: a name that the study gives in `quantities`.
+    /// Name of the measured value, one of those that the study gives in `quantities`.
     #[schemars(with = "String")]
     pub quantity: Spanned<String>,
     /// It contradicts a set-up in which this is less.
     pub at_least: Option<f64>,
     /// It contradicts a set-up in which this is more.
     pub at_most: Option<f64>,
-    /// What is run for it.
+    /// Runs that are made for it.
     pub run: Vec<RunFile>,
     /// The day on which it was settled, where it is another than the file's.
     pub declared: Option<String>,
 }
 
-/// What is wrong with a map, and where.
+/// A fault of a map, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct Error {
@@ -225,11 +226,11 @@ pub struct Error {
     pub line: usize,
     /// Number of the column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what would be right.
+    /// The fault, and the values that would be right.
     pub message: String,
 }
 
-/// What a study has to offer to a map.
+/// Names of a study that a map may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Names of its experiments.
@@ -258,7 +259,7 @@ impl Declared {
     /// of the study's own scenario files.
     ///
     /// # Errors
-    /// What is wrong with the pairs, and which there are.
+    /// An unknown key or label, with those that exist.
     pub fn at(mut self, pairs: &[(String, String)]) -> Result<Self, String> {
         let keys: Vec<String> = self.axis.iter().map(|axis| axis.key.get_ref().clone()).collect();
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !keys.contains(key)) {
@@ -305,8 +306,8 @@ impl Declared {
         axes.into_iter().collect()
     }
 
-    /// The day on which all that a claim's verdict hangs on was settled: the last of those of its
-    /// axes, anchors and criterion. Days that are written alike sort as text.
+    /// The day on which the last input of a claim's verdict was settled: an axis, an anchor or the
+    /// criterion. Days that are written alike sort as text.
     pub fn settled(&self, claim: &str) -> &str {
         let axes = self.axes_of_map(claim).into_iter().map(|axis| &self.axis[axis].declared);
         let own = self.claim.iter().filter(|c| c.id == claim).map(|c| &c.declared);
@@ -488,7 +489,7 @@ impl Declared {
 }
 
 impl CriterionFile {
-    /// What the paper says, what was asked before, and what is asked now, in sentences.
+    /// Returns the paper's sentence, the earlier criterion, and the present one, in sentences.
     pub fn told(&self) -> String {
         let part = |name: &str, text: &Option<String>| {
             text.as_ref().map_or(String::new(), |text| format!(" {name}: {text}"))
@@ -517,7 +518,7 @@ impl AxisFile {
 }
 
 impl Source<'_> {
-    /// What is wrong at a byte of the text.
+    /// A fault at a byte of the text.
     fn error(&self, at: usize, message: String) -> Error {
         let before = self.text.get(..at).unwrap_or(self.text);
         let last = before.rsplit('\n').next().unwrap_or_default();

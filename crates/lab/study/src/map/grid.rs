@@ -1,11 +1,11 @@
-//! A grid over what a paper leaves open.
+//! A grid over the parameters that a paper leaves open.
 
-/// One thing that a paper leaves open, and the values that it may have had.
+/// One parameter that a paper leaves open, and the values that it may have had.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Its short name, by which files and the command line call it.
     pub key: String,
-    /// What it is, in words.
+    /// Its name in words.
     pub name: String,
     /// Whether its values ascend, so that a threshold can be asked for.
     pub is_ordered: bool,
@@ -82,7 +82,7 @@ impl Grid {
         Self { axes, is_star: self.is_star }
     }
 
-    /// What a set-up is, as pairs of key and label.
+    /// The set-up as pairs of key and label.
     pub fn labels<'a>(&'a self, set_up: &'a [usize]) -> impl Iterator<Item = (&'a str, &'a str)> {
         let pair =
             |(axis, &value): (&'a Axis, &usize)| (axis.key.as_str(), axis.labels[value].as_str());

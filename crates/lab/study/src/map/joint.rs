@@ -22,7 +22,7 @@ pub struct JointSet {
 pub struct Alone {
     /// Its identifier.
     pub id: String,
-    /// Whether nothing that it hangs on is open, so that it holds in every set-up.
+    /// Whether the paper leaves none of its parameters open, so that it holds in every set-up.
     pub everywhere: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a claim came to over a grid.
+//! Verdict on a claim over a grid.
 
 use super::decide::Tree;
 use super::grid::{Grid, SetUp};
@@ -12,10 +12,10 @@ const ROBUST: f64 = 0.8;
 /// The condition of a claim that holds in the only set-up that was asked for.
 const ONLY_ONE: &str = "Holds in this set-up; no other was tried.";
 
-/// The same where others were tried.
+/// The condition of a claim of whose set-ups only one could be decided.
 const ONLY_DECIDED: &str = "Holds in the only set-up that could be decided.";
 
-/// What a map says of a claim.
+/// Verdict of a map on a claim, as one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
@@ -46,7 +46,7 @@ impl Word {
 pub struct Tally {
     /// Set-ups of the grid.
     pub tried: usize,
-    /// Those that contradict no anchor.
+    /// Set-ups that contradict no anchor.
     pub admitted: usize,
     /// Admitted ones in which the claim holds.
     pub holding: usize,
@@ -77,16 +77,16 @@ impl Tally {
 /// A claim over a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What it came to in each set-up, in the order of [`Grid::set_ups`].
+    /// Outcome in each set-up, in the order of [`Grid::set_ups`].
     pub outcomes: Vec<(SetUp, Outcome)>,
-    /// Number of there that are of each kind.
+    /// Number of set-ups of each kind.
     pub tally: Tally,
     /// By weight, the share of admitted and decided set-ups in which the claim holds; `None` if
     /// there are none.
     pub share: Option<f64>,
     /// The word for that.
     pub word: Word,
-    /// Which parameters decide.
+    /// Parameters that decide.
     pub tree: Tree,
 }
 
@@ -118,8 +118,8 @@ impl Judged {
         Self { outcomes, tally, share, word, tree }
     }
 
-    /// Where a conditional claim holds, or why one cannot be judged, as a sentence; empty for other
-    /// words, and where no parameter separates the set-ups.
+    /// The set-ups in which a conditional claim holds, or the reason for which one cannot be
+    /// judged, as a sentence; empty for other words, and if no parameter separates the set-ups.
     pub fn condition(&self, grid: &Grid) -> String {
         match self.word {
             Word::Conditional if self.tally.tried == 1 => ONLY_ONE.to_owned(),
@@ -130,7 +130,7 @@ impl Judged {
         }
     }
 
-    /// Reason for which nothing can be said.
+    /// Reason for which there is no verdict.
     fn why_not(&self) -> String {
         let Tally { tried, admitted, .. } = self.tally;
         let left_out = self.outcomes.iter().filter_map(|(_, outcome)| match outcome {

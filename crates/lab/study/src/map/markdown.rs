@@ -38,7 +38,7 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
     page
 }
 
-/// The largest sets of claims that one set-up satisfies, of so many claims, as a section.
+/// The largest sets of the `all` claims that one set-up satisfies, as a section.
 pub(crate) fn joint(sets: &[JointSet], all: usize) -> String {
     let list = sets.iter().map(|set| text(&format!("- {}\n", joint_set(set))));
     let list: String = list.collect();
@@ -46,7 +46,7 @@ pub(crate) fn joint(sets: &[JointSet], all: usize) -> String {
     format!("\n## Joint consistency\n\n{}\n{gap}{list}", joint_in_words(sets, all))
 }
 
-/// What the conditions on direction came to, as a sentence; `None` where none is about magnitude.
+/// Verdict by the conditions on direction alone, as a sentence; `None` if none is about magnitude.
 pub(crate) fn direction(claim: &ClaimMap) -> Option<String> {
     let direction = claim.direction.as_ref()?;
     let share = direction.share.map_or(String::new(), |s| format!(" ({:.0} %)", 100.0 * s));
@@ -75,12 +75,12 @@ pub(crate) fn of_claim(declared: &Declared, quick: bool, claim: &ClaimMap) -> St
     section
 }
 
-/// What the signs of the text maps mean.
+/// Meaning of the signs in text maps.
 pub(crate) const SIGNS: &str = "In the maps `H` is a set-up in which the claim holds, `–` one in \
     which it does not, `?` one that is undecided, and `·` one that an anchor contradicts, which is \
     left out. `(H)` is the study's own set-up; `*`: leaving out one seed changes the verdict.";
 
-/// What the paper leaves open, and what each criterion stands for, as sections.
+/// The parameters that the paper leaves open, and the sentence behind each criterion, as sections.
 pub(crate) fn axes(declared: &Declared, quick: bool) -> String {
     let mut page = String::new();
     if !declared.axis.is_empty() {

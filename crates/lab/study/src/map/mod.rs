@@ -1,11 +1,11 @@
-//! Maps of claims: in which of the set-ups that a paper leaves open a claim holds, and what
-//! decides.
+//! Maps of claims: the set-ups, of those that a paper leaves open, in which a claim holds, and the
+//! parameter that decides.
 //!
 //! A paper's claim is judged in one set-up by a [`crate::Claim`]. A map judges it in every set-up
-//! of a declared grid over what the paper leaves unsaid. Set-ups that contradict an *anchor*, a
-//! fact that the paper states about its set-up, are left out. The rest gives the [`Word`], the
-//! [`Tree`] that says which parameter decides, and, over all claims of a paper, the largest sets
-//! of claims that one set-up satisfies ([`joint`]).
+//! of a declared grid over the parameters that the paper does not state. Set-ups that contradict an
+//! *anchor*, a fact that the paper states about its set-up, are left out. The rest gives the
+//! [`Word`], the [`Tree`] with the parameter that decides, and, over all claims of a paper, the
+//! largest sets of claims that one set-up satisfies ([`joint`]).
 
 mod decide;
 mod earlier;
@@ -40,10 +40,10 @@ pub use summary::{ClaimMap, Decides, Direction, MapSummary, to_json};
 /// The map of a study; `None` where none is declared.
 ///
 /// # Errors
-/// What is wrong with its file.
+/// A fault in its file.
 pub fn of(study: &dyn Study) -> Result<Option<Declared>, Error> {
     let Some(source) = study.map() else { return Ok(None) };
-    // What the names are does not hang on what was run.
+    // The names do not depend on the runs.
     let nothing = Results::default();
     let experiments: Vec<&str> = study.experiments().iter().map(|e| e.name).collect();
     let names = study.claims(&nothing)?.into_iter().map(|claim| {

@@ -1,6 +1,6 @@
-//! What came of a claim in one set-up.
+//! Outcome of a claim in one set-up.
 
-/// What a claim came to in one set-up.
+/// Outcome of a claim in one set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It holds.

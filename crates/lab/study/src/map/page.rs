@@ -8,20 +8,20 @@ use super::joint::JointSet;
 use super::panels;
 use super::summary::{ClaimMap, MapSummary};
 use crate::definition::Study;
-use crate::page::frame;
+use crate::page::{frame, wide};
 use fairwave_lab::page::responsive;
 use fairwave_units::several;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
-/// What stands around a map.
+/// Study, declaration and command of a map's page.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The study.
     pub study: &'a dyn Study,
-    /// What the map's file says.
+    /// Contents of the map's file.
     pub declared: &'a Declared,
-    /// What anybody types to get the same.
+    /// Command line that gives the same map.
     pub command: &'a str,
     /// Verdicts of the exploring run beside which this one stands, and the day of that.
     pub explored: Option<&'a Earlier>,
@@ -44,7 +44,7 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
     frame(study, &sections).into_string()
 }
 
-/// When maps were declared and run, as sentences; a day that they have in common is told once.
+/// The days on which maps were declared and run, as sentences. A day in common is named once.
 pub fn days<'a>(maps: impl IntoIterator<Item = &'a MapSummary>) -> String {
     let mut declared = None;
     let mut sentences = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn word(verdict: &str) -> Markup {
     html! { span class={ "verdict " (class) } { (verdict) } }
 }
 
-/// The largest sets of claims that one set-up satisfies, of so many claims.
+/// The largest sets of the `all` claims that one set-up satisfies.
 pub(crate) fn joint(sets: &[JointSet], all: usize) -> Markup {
     html! {
         p { (joint_in_words(sets, all)) }
@@ -99,7 +99,7 @@ pub(crate) fn joint(sets: &[JointSet], all: usize) -> Markup {
     }
 }
 
-/// What stands above the list of joint sets.
+/// Sentence above the list of joint sets.
 pub(crate) fn joint_in_words(sets: &[JointSet], all: usize) -> &'static str {
     match sets.first() {
         None => "No claim holds in any set-up that no anchor contradicts.",
@@ -141,7 +141,7 @@ fn section(declared: &Declared, map: &MapSummary, claim: &ClaimMap) -> Markup {
     }
 }
 
-/// What anybody types to map this claim alone.
+/// Command line that maps this claim alone.
 pub(crate) fn command(map: &MapSummary, claim: &ClaimMap) -> String {
     let full = if map.quick { "" } else { " --full" };
     let confirm = if map.confirms { " --confirm" } else { "" };
@@ -179,32 +179,17 @@ pub fn svg(declared: &Declared, quick: bool, claim: &ClaimMap) -> Option<String>
     Some(figure::svg(&panels, claim, &what))
 }
 
-/// How many set-ups contradict an anchor.
+/// Number of set-ups that contradict an anchor.
 pub(crate) fn left_out(claim: &ClaimMap, anchor: &str) -> usize {
     claim.points.iter().filter(|point| point.contradicts.as_deref() == Some(anchor)).count()
 }
 
-/// What the paper leaves open, and what it states.
-pub(crate) fn axes(declared: &Declared, quick: bool) -> Markup {
+/// The parameters that the paper leaves open, its anchors, and the sentence behind each criterion,
+/// as sections.
+fn axes(declared: &Declared, quick: bool) -> Markup {
     html! {
         @if !declared.axis.is_empty() {
-            section {
-                h2 { "What the paper leaves open" }
-                div.wide { table {
-                    thead { tr {
-                        th { "Axis" } th { "Value" } th { "Who had it" } th { "What is set" }
-                    } }
-                    tbody { @for axis in &declared.axis { @for value in axis.values(quick) { tr {
-                        td { (axis.key.get_ref()) ": " (axis.name) }
-                        td { (value.label) }
-                        td { (value.why) }
-                        td { @for set in &value.set { code { (set.get_ref()) } " " } }
-                    } } } }
-                } }
-                @for anchor in &declared.anchor {
-                    p { strong { (anchor.id) } ": " (anchor.statement) }
-                }
-            }
+            section { h2 { "What the paper leaves open" } (open(declared, quick)) }
         }
         @if !declared.criterion.is_empty() {
             section {
@@ -215,6 +200,31 @@ pub(crate) fn axes(declared: &Declared, quick: bool) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Each value of each axis with its source, and the anchors.
+pub(crate) fn open(declared: &Declared, quick: bool) -> Markup {
+    let values = html! {
+        table {
+            thead { tr {
+                @for name in ["Axis", "Value", "Who had it", "What is set"] {
+                    th scope="col" { (name) }
+                }
+            } }
+            tbody { @for axis in &declared.axis { @for value in axis.values(quick) { tr {
+                td { (axis.key.get_ref()) ": " (axis.name) }
+                td { (value.label) }
+                td { (value.why) }
+                td { @for set in &value.set { code { (set.get_ref()) } " " } }
+            } } } }
+        }
+    };
+    html! {
+        (wide("What the paper leaves open", &values))
+        @for anchor in &declared.anchor {
+            p { strong { (anchor.id) } ": " (anchor.statement) }
         }
     }
 }

@@ -19,8 +19,8 @@ pub(super) struct Panel<'a> {
 }
 
 /// The panels of a claim's map. In a whole map the axis that decides lies across, and of the others
-/// the one with the most values down; each combination of the rest has a panel. A star has a panel
-/// for each axis.
+/// the one with the largest number of values lies down. Each combination of the rest has a panel. A
+/// star has a panel for each axis.
 pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
     if grid.is_star {
         let axes = grid.axes.iter().filter(|axis| axis.labels.len() > 1);
@@ -88,7 +88,7 @@ impl<'a> Panel<'a> {
         labels.unwrap_or_else(|| vec![""])
     }
 
-    /// What the corner says: the keys of rows and columns.
+    /// Text of the corner: the keys of rows and columns.
     pub(super) fn corner(&self) -> String {
         let down = self.down.map_or(String::new(), |axis| format!("{} \\ ", axis.key));
         format!("{down}{}", self.across.key)

@@ -19,7 +19,7 @@ use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What is to be mapped, and how.
+/// Inputs of a map.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The study.
@@ -30,36 +30,37 @@ pub struct Ask<'a> {
     pub claims: &'a [String],
     /// Whether values that are marked `full` are left out, and runs are short.
     pub quick: bool,
-    /// Whether this confirms what was found, with seeds that no exploring run had.
+    /// Whether this run confirms an earlier one, with seeds that no exploring run had.
     pub confirms: bool,
     /// Whether the runs write everything, and captures of the radio: for a single set-up.
     pub with_traces: bool,
     /// Worker threads.
     pub workers: usize,
-    /// Where run directories go.
+    /// Parent of the run directories.
     pub root: &'a Path,
-    /// Whether complete runs that are there are read.
+    /// Treatment of complete runs that exist already.
     pub before: Before,
     /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
     pub only_kept: bool,
-    /// Where results are kept: what it has is not run, and runs without series leave no directory.
+    /// Store of results. A run that it has is not made again, and runs without series leave no
+    /// directory.
     pub store: Option<&'a Store>,
     /// Claims without a grid that hold in the study's own set-up, for the joint sets.
     pub alone: &'a [Alone],
-    /// What hears of the progress.
+    /// Receiver of the progress, which can also stop the map.
     pub watch: Watch<'a>,
 }
 
 /// A claim in one set-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// What came of it.
+    /// Outcome of the claim.
     pub outcome: Outcome,
-    /// What came of the conditions on direction alone.
+    /// Outcome of the conditions on direction alone.
     pub direction: Outcome,
     /// Number of seeds that it took.
     pub seeds: u64,
-    /// Whether its verdict still hangs on a single seed: another one may change it.
+    /// Whether its verdict depends on a single seed, so that another one may change it.
     pub is_open: bool,
     /// The claim as it was judged there; `None` where the set-up is left out.
     pub claim: Option<Claim>,
@@ -72,7 +73,7 @@ pub struct Mapped {
     pub id: String,
     /// Its grid: the axes that change its runs, and those of its anchors.
     pub grid: Grid,
-    /// What came of it, in the order of [`Grid::set_ups`].
+    /// Its visits, in the order of [`Grid::set_ups`].
     pub visits: Vec<Visit>,
     /// The whole claim over the grid.
     pub judged: Judged,
@@ -94,14 +95,14 @@ impl Mapped {
     }
 }
 
-/// What a map came to.
+/// Results of a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explored {
     /// Its claims.
     pub claims: Vec<Mapped>,
     /// The largest sets of them that one set-up satisfies.
     pub joint: Vec<JointSet>,
-    /// What all runs come to together.
+    /// Number of runs, seeds and frames, and simulated time, over all runs.
     pub effort: Effort,
 }
 
@@ -111,7 +112,7 @@ type Place<'a> = Vec<(usize, &'a ValueFile)>;
 /// Judges every claim that is asked for in every set-up of its grid.
 ///
 /// # Errors
-/// When a scenario or a setting is wrong, a run fails, or the watch ends the map.
+/// A scenario or a setting that is wrong, a run that fails, or a stop by the watch.
 pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
     let mut explorer = Explorer {
         ask,
@@ -144,8 +145,8 @@ impl Ask<'_> {
         if self.confirms && !self.quick { seeds.full } else { seeds.quick }
     }
 
-    /// Maximum number of seeds of a set-up. The quick form does not go on: its verdicts may stay
-    /// open. What a run explores, another one confirms, which has the last word.
+    /// Maximum number of seeds of a set-up. The quick form adds none, so that its verdicts may stay
+    /// open. An exploring run leaves the last word to the confirming one.
     fn most(&self) -> u64 {
         let seeds = self.declared.seeds;
         match (self.quick, self.confirms) {
@@ -155,8 +156,9 @@ impl Ask<'_> {
         }
     }
 
-    /// The progress before the first run: as many as there are without further seeds.
+    /// The progress before the first run: the number of runs without further seeds.
     fn expected(&self) -> Progress {
+        // A set, as claims that have runs in common share them.
         let mut parts = BTreeSet::new();
         for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
             let axes = self.declared.axes_of_map(&claim.id);
@@ -188,7 +190,7 @@ impl Ask<'_> {
         place.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect()
     }
 
-    /// The runs of a claim or anchor in one set-up, by what they are of.
+    /// The runs of a claim or anchor in one set-up, by experiment and settings.
     fn parts(&self, id: &str, runs: &[RunFile], place: &Place<'_>) -> Vec<Part> {
         let own = self.own(id, place);
         let all = self.study.experiments();
@@ -218,12 +220,13 @@ impl Ask<'_> {
             settings.push("record.pcap=true".to_owned());
         }
         let sets_of: Vec<Override> = settings.iter().map(|set| Override::set(set)).collect();
+        // The quick settings of the experiment are not used: those of the map are in `sets`.
         let plan = experiment.plan_with(false, &sets_of)?;
         let directory = self.root.join("runs").join(directory_name(name, sets));
         Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
     }
 
-    /// What is set in a run: what every run sets, what this one sets, and then the axes.
+    /// Settings of a run: those of every run, its own, and then those of the axes.
     fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
         let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
         let full = if self.quick { &[] } else { run.full.as_slice() };
@@ -251,7 +254,7 @@ struct Explorer<'a> {
     parts: BTreeMap<Part, Vec<Run>>,
     /// Claims over runs that were judged already.
     evaluations: Evaluations,
-    /// What a study measured over the runs of an anchor, by those runs.
+    /// Quantities that a study measured over the runs of an anchor, by those runs.
     quantities: BTreeMap<Asked, Vec<(&'static str, Option<f64>)>>,
     progress: Progress,
 }
@@ -279,7 +282,7 @@ impl Explorer<'_> {
         if let Some(anchor) = self.contradicted(claim, place)? {
             let outcome = Outcome::LeftOut(anchor.clone());
             let direction = outcome.clone();
-            // Who asks for one set-up wants to see what was measured there.
+            // A single set-up is requested for its measurements, which an anchor does not replace.
             let (claim, seeds) = if self.ask.with_traces {
                 let seeds = self.ask.seeds();
                 let given = self.given(&claim.id, &claim.run, place, seeds)?;
@@ -294,6 +297,7 @@ impl Explorer<'_> {
             let given = self.given(&claim.id, &claim.run, place, seeds)?;
             let judged = self.judge(claim, &given)?;
             let is_open = self.is_open(claim, &given, judged.as_ref())?;
+            // Seeds double, so that a set-up near a limit is judged a few times only.
             if !is_open || seeds >= self.ask.most() {
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
@@ -305,8 +309,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// The anchor that a set-up contradicts, if there is one. What could not be measured
-    /// contradicts nothing.
+    /// The anchor that a set-up contradicts, if there is one. A missing measurement contradicts
+    /// nothing.
     fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
         let ask = self.ask;
         for anchor in ask.declared.anchors_of(&claim.id) {
@@ -341,7 +345,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// The verdict by those that are not about magnitude.
+    /// The verdict by the conditions that are not about magnitude.
     fn direction(&self, judged: &Claim, claim: &ClaimFile) -> Verdict {
         let is_magnitude = |c: &&Condition| claim.magnitude.iter().any(|name| name == c.name());
         let conditions = judged.conditions.iter().filter(|c| !is_magnitude(c)).cloned();
@@ -384,6 +388,7 @@ impl Explorer<'_> {
             let all = ask.study.experiments();
             let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };
             let made = self.part(experiment, ask.sets(run, &place), seeds)?;
+            // Another claim may have asked for more seeds of the same runs.
             let last = ask.first_seed() + seeds;
             let made = made.iter().filter(|run| run.seed < last).cloned();
             let read = made.map(|run| read_as(run, &place));
@@ -392,7 +397,7 @@ impl Explorer<'_> {
         Ok(Given { asked, results })
     }
 
-    /// The runs of an experiment with some settings: those that are not there yet are made.
+    /// The runs of an experiment with some settings. Missing runs are made.
     fn part(
         &mut self,
         experiment: &'static Experiment,
@@ -453,7 +458,7 @@ impl Explorer<'_> {
             };
             return plans.iter().map(kept).collect();
         }
-        // Captures are large, and whoever asks for them looks at one set-up.
+        // Captures are large, and belong to a single set-up that is looked at once.
         let store = ask.store.filter(|_| !ask.with_traces);
         let sweeps = plans.iter().map(|(planned, directory)| {
             let output = match (ask.with_traces, planned.output(directory)) {
@@ -482,7 +487,7 @@ impl Explorer<'_> {
     }
 }
 
-/// What a verdict came to; a claim that the study does not judge is undecided.
+/// The outcome of a verdict; a claim that the study does not judge is undecided.
 fn outcome(verdict: Option<&Verdict>) -> Outcome {
     match verdict.and_then(Verdict::holds) {
         Some(true) => Outcome::Holds,
@@ -513,7 +518,7 @@ fn directory_name(experiment: &str, sets: &[String]) -> String {
 
 /// The sets of the paper's claims that hold together. A set-up that contradicts an anchor of one
 /// of them is none for the others. A claim without a grid was judged in the study's own set-up:
-/// it is known to hold there, or everywhere if nothing that it hangs on is open.
+/// it is known to hold there, or everywhere if the paper leaves none of its parameters open.
 fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
     let is_ours = |claim: &&Mapped| claim.any().is_some_and(|claim| claim.is_ours);
     let claims: Vec<&Mapped> = claims.iter().filter(|claim| !is_ours(claim)).collect();

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What `fairwave reproduce --map --json` prints.
+/// Output of `fairwave reproduce --map --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MapOutput")]
 pub struct MapSummary {
@@ -57,14 +57,14 @@ pub struct ClaimMap {
     pub id: String,
     /// Whether the question is ours, and not a claim of the paper.
     pub ours: bool,
-    /// What is claimed.
+    /// Statement of the claim.
     pub statement: &'static str,
     /// `robust`, `conditional`, `nowhere` or `not judgeable`.
     pub verdict: &'static str,
-    /// Where it holds, or why it cannot be judged, as a sentence; empty where there is nothing to
-    /// say.
+    /// The set-ups in which it holds, or the reason for which it cannot be judged, as a sentence;
+    /// may be empty.
     pub condition: String,
-    /// The day on which all that the verdict hangs on was settled: axes, weights, anchors and
+    /// The day on which the last input of the verdict was settled: axes, weights, anchors or
     /// criterion.
     pub declared: String,
     /// By weight, the share of admitted and decided set-ups in which it holds; null without such.
@@ -72,19 +72,19 @@ pub struct ClaimMap {
     pub share: Option<f64>,
     /// Number of set-ups of each kind.
     pub setups: Tally,
-    /// The parameter that decides most; null where none does.
+    /// The parameter that separates the set-ups best; null where none does.
     pub decides: Option<Decides>,
     /// The same for the conditions on direction alone; null where none is about magnitude.
     pub direction: Option<Direction>,
     /// Measurements in the set-up of the study's own scenario files.
     pub measured: Map<String, Value>,
-    /// Time at which it counts as holding.
+    /// Conditions under which it holds, and the meaning of their names.
     pub criterion: String,
-    /// Reason for which it came out so in that set-up, in numbers.
+    /// Explanation of the outcome in that set-up, in numbers.
     pub note: String,
-    /// In how many set-ups it holds, by one value of one axis at a time.
+    /// Numbers of set-ups in which it holds, by one value of one axis at a time.
     pub one_way: Vec<Row>,
-    /// What came of it in each set-up.
+    /// Outcome in each set-up.
     pub points: Vec<PointOfMap>,
 }
 
@@ -93,7 +93,7 @@ pub struct ClaimMap {
 pub struct Decides {
     /// Key of the axis.
     pub key: String,
-    /// What it is, in words.
+    /// Its name in words.
     pub name: String,
     /// The values with which the claim holds more often: `at most 4`, or a list.
     pub threshold: String,
@@ -111,7 +111,7 @@ pub struct Direction {
     /// The share of set-ups in which they are met.
     #[schemars(extend("unit" = "1"))]
     pub share: Option<f64>,
-    /// Where they are met, as a sentence.
+    /// The set-ups in which they are met, as a sentence.
     pub condition: String,
 }
 
@@ -147,7 +147,7 @@ pub struct PointOfMap {
     pub base: bool,
 }
 
-/// What `reproduce --map --json` prints; `ran` is the day of this run.
+/// Returns the output of `reproduce --map --json`; `ran` is the day of this run.
 pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> MapSummary {
     let seeds = ask.declared.seeds;
     let of = |mapped: &Mapped| ClaimMap::of(mapped, ask.declared);
@@ -203,7 +203,7 @@ impl ClaimMap {
 }
 
 impl ClaimMap {
-    /// The number of set-ups that came to something else in another run of the same map.
+    /// The number of set-ups with another outcome in another run of the same map.
     pub fn differs(&self, other: &Self) -> usize {
         let outcome = |point: &PointOfMap| {
             let same = other.points.iter().find(|there| there.setup == point.setup);

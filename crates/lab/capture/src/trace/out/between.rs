@@ -1,4 +1,4 @@
-//! What a comparison leaves behind: a table over time, figures and a page.
+//! Files of a comparison: a table over time, figures and a page.
 
 use super::{DRAWN, Error, make};
 use crate::trace::{ComparisonSummary, WayBetween, words};
@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What happened to one way in one interval.
+/// Packets of one direction in one interval.
 #[derive(Debug)]
 pub struct BinRow {
     at_ns: u64,
@@ -75,7 +75,7 @@ pub const BETWEEN: Table<BinRow> = Table {
 /// the page's path.
 ///
 /// # Errors
-/// When a figure cannot be drawn or a file not be written.
+/// A figure that cannot be drawn, or a file that cannot be written.
 pub fn between(
     summary: &ComparisonSummary,
     bins: &Bins,
@@ -145,7 +145,7 @@ fn packets(way: &WayBetween, bins: &Bins) -> Figure {
     figure(format!("{}: packets", words::way(way)), y_label, series)
 }
 
-/// Above the least shift of all, so that the clocks do not matter.
+/// Shifts above the smallest of all, so that the clocks do not matter.
 fn shifts(way: &WayBetween, bins: &Bins) -> Figure {
     let least = way.shift.map_or(0, |shift| shift.least_ns);
     let millis = |shift: i64| shift.saturating_sub(least) as f64 / 1e6;

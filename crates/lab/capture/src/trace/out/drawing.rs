@@ -1,14 +1,15 @@
-//! What is drawn of a connection, collected while the capture is read.
+//! Series of a connection's figures, collected while the capture is read.
 
 use super::thin::{Span, Thinned};
 use fairwave_lab::plot::{self, Content, Figure, Form, SpanSeries};
 use fairwave_trace::analysis::{Interval, Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::{Duration, Instant};
 
-/// What the series of the window's edge is called.
+/// Name of the series of the window's edge.
 const EDGE: &str = "window's edge";
 
-/// Most spells of starvation that are drawn: each lasts a second or more, and is seen at once.
+/// Maximum number of spells of starvation that are drawn. Each lasts a second or more, and is
+/// visible at once.
 const STARVED_MOST: usize = 1_000;
 
 /// A connection to be drawn.
@@ -18,7 +19,7 @@ pub(super) struct Drawing {
     ways: [Way; 2],
 }
 
-/// One way of it.
+/// One direction of it.
 #[derive(Clone, Debug, Default)]
 struct Way {
     data: Thinned,
@@ -73,7 +74,7 @@ impl Drawing {
         &mut self.ways[side.index()]
     }
 
-    /// The figures of what one end sent; times are counted from `origin`, and shown within
+    /// The figures of one end's packets. Times are counted from `origin`, and shown within
     /// `seconds`.
     pub(super) fn figures(
         &self,
@@ -119,7 +120,7 @@ impl Way {
         self.flight.value(at, (self.end - self.acked).max(0));
     }
 
-    /// Intervals in which nothing was sent are not told of, and are drawn all the same.
+    /// Intervals without packets are not reported, and are drawn all the same.
     fn interval(&mut self, at: Instant, length: Duration, counts: Interval) {
         let quiet = self.packets.last().map(|last| last.to + length).filter(|end| *end < at);
         if let Some(begin) = quiet {
@@ -208,13 +209,13 @@ fn sequence_range(series: &[SpanSeries]) -> Option<(f64, f64)> {
     Some((lowest, lowest + (top - lowest).max(1.0) * 1.05))
 }
 
-/// From times and numbers to axes.
+/// Conversion of times and numbers to axes.
 #[derive(Clone, Copy)]
 struct Scale {
     origin: Instant,
     /// Bounds of the time axis.
     seconds: (f64, f64),
-    /// What one is on the y axis.
+    /// Size of one unit on the y axis.
     unit: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What `fairwave trace --out` leaves behind: tables, figures and a page.
+//! Files of `fairwave trace --out`: tables, figures and a page.
 //!
 //! ```text
 //! summary.json         what `--json` prints
@@ -45,7 +45,7 @@ pub fn interval_for(length: Duration) -> Duration {
     Duration::from_nanos(step.unwrap_or(decade))
 }
 
-/// Why results could not be written.
+/// Reason for which results could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be written.
@@ -59,7 +59,7 @@ pub enum Error {
     Json(#[from] serde_json::Error),
 }
 
-/// Writes what every stream came to while a capture is read.
+/// Writes the summary of every stream while a capture is read.
 pub struct Tables {
     streams: Streams,
 }
@@ -68,16 +68,16 @@ impl Tables {
     /// Opens the tables in a directory, which is made if need be.
     ///
     /// # Errors
-    /// When a file cannot be made.
+    /// A file that cannot be made.
     pub fn create(directory: &Path) -> Result<Self, Error> {
         make(directory)?;
         Ok(Self { streams: Streams::create(directory)? })
     }
 
-    /// Completes the files, or says what went wrong on the way.
+    /// Completes the files, or returns the first error since the start.
     ///
     /// # Errors
-    /// When one could not be written.
+    /// A file that could not be written.
     pub fn finish(self) -> Result<(), Error> {
         Ok(self.streams.finish()?)
     }
@@ -106,7 +106,7 @@ impl Drawings {
     /// For these connections, with intervals of this length; `directory` is made if need be.
     ///
     /// # Errors
-    /// When a file cannot be made.
+    /// A file that cannot be made.
     pub fn create(
         directory: &Path,
         names: &[StreamName],
@@ -121,7 +121,7 @@ impl Drawings {
     /// Completes the points, draws, and writes page and summary; returns the page's path.
     ///
     /// # Errors
-    /// When a figure cannot be drawn or a file not be written.
+    /// A figure that cannot be drawn, or a file that cannot be written.
     pub fn finish(self, summary: &TraceSummary, directory: &Path) -> Result<PathBuf, Error> {
         self.failure.map_or(Ok(()), Err)?;
         self.points.finish()?;

@@ -1,4 +1,4 @@
-//! A long series in little memory: neighbours are merged, their least and greatest kept.
+//! A long series in little memory: neighbours are merged, and their minimum and maximum kept.
 
 use fairwave_units::Instant;
 
@@ -8,7 +8,7 @@ const CAPACITY: usize = 1000;
 /// A gap of this part of the whole time stays a gap.
 const GAP: u64 = 500;
 
-/// What the values between two times came to.
+/// Range of the values between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) from: Instant,
@@ -23,7 +23,7 @@ pub(super) struct Thinned {
     spans: Vec<Span>,
     /// Number of values that a span takes.
     stride: u64,
-    /// How many the last one has.
+    /// Number of values in the last one.
     filled: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a radio knew of a frame, as radiotap says it.
+//! Facts about a frame that its radio knew, in the form of radiotap.
 
 use fairwave_dot11::{Band, Phy, Preamble, Standard};
 use fairwave_sim::world::Cell;

@@ -58,6 +58,7 @@ fn times_of_tcp(passages: &Passages) -> Exhibit {
     let delay = |way: &Way| way.delay_ms().unwrap_or(0.0);
     Exhibit {
         id: "fig19-20".into(),
+        claims: &["BUF-5"],
         paper: TCP_PAPER.into(),
         ours: format!(
             "Packets at both ends of one TCP upload behind a converter in the first 0.5 s: the \
@@ -76,6 +77,7 @@ fn times_of_udp(passages: &Passages) -> Exhibit {
     let curves = vec![curve("at the client", sent), curve("at the server", arrived)];
     Exhibit {
         id: "fig21-22".into(),
+        claims: &["BUF-5"],
         paper: UDP_PAPER.into(),
         ours: format!(
             "Datagrams at both ends, 54 Mbps offered to a converter: after 0.5 s {at_client} at \
@@ -99,6 +101,7 @@ fn intervals(passages: &Passages, id: &str, paper: &str, what: &str) -> Exhibit 
     };
     Exhibit {
         id: id.into(),
+        claims: &["BUF-5"],
         paper: paper.into(),
         ours: format!(
             "{what} behind a converter: {:.0} packets of data in 100 ms at the client, {:.0} at \
@@ -131,6 +134,7 @@ fn by_load(shown: &Shown<'_>) -> Option<Exhibit> {
     let curves = vec![measured, curve(&label, steps.map(rule).collect())];
     Some(Exhibit {
         id: "converter-load".into(),
+        claims: &["BUF-X5"],
         paper: "Not in the paper, which has one load and does not state it.".into(),
         ours: format!(
             "Share of the datagrams that arrive from behind a converter over the offered load: \

@@ -83,6 +83,9 @@ fn findings_follow_from_captures() {
     let summary = 1.0 - arrived(shown.udp[0].runs[0]);
     let captured = shown.udp[0].passages[0].lost().unwrap();
     assert!((summary - captured).abs() < 0.03, "{summary} and {captured}");
+    for id in ["BUF-5", "BUF-X5"] {
+        assert!(found.exhibits.iter().any(|exhibit| exhibit.claims.contains(&id)), "{id}");
+    }
     for exhibit in &found.exhibits {
         exhibit.figure.to_svg().unwrap();
     }

@@ -1,0 +1,130 @@
+//! The HTML page of a study on two hosts: each claim with both verdicts, and both figures beside
+//! the words.
+
+use super::{Beside, Judged};
+use crate::claim::Claim;
+use crate::definition::{Error, Study};
+use crate::page::{Drawings, evidence, frame, measured, verdict};
+use crate::report::rows;
+use crate::verdict::ClaimVerdict;
+use fairwave_units::several;
+use maud::{Markup, html};
+
+/// Names of the hosts, the simulator first.
+const HOSTS: [&str; 2] = ["Simulator", "Kernel"];
+
+/// The page as text.
+///
+/// # Errors
+/// A figure that cannot be drawn.
+pub(super) fn page(beside: &Beside, study: &dyn Study, command: &str) -> Result<String, Error> {
+    let mut drawings = [Drawings::of("simulator-"), Drawings::of("kernel-")];
+    let hosts = [&beside.simulator, &beside.kernel];
+    let mut sections = Vec::new();
+    for (simulator, kernel) in beside.claims() {
+        let mut shown = Vec::new();
+        for ((drawings, of), host) in drawings.iter_mut().zip(hosts).zip(HOSTS) {
+            shown.extend(figure(drawings, of, simulator.id)?.map(|figure| (host, figure)));
+        }
+        sections.push(section([simulator, kernel], &shown));
+    }
+    let mut others = Vec::new();
+    for (drawings, of) in drawings.iter_mut().zip(hosts) {
+        others.push(rest(drawings, of)?);
+    }
+    let content = html! {
+        section { h2 { "Verdicts" } (verdicts(beside)) }
+        section { h2 { "Claims" } @for section in &sections { (section) } }
+        @if others.iter().any(|figures| !figures.is_empty()) {
+            section {
+                h2 { "Further figures" }
+                @for (figures, host) in others.iter().zip(HOSTS) {
+                    details {
+                        summary { (host) ": " (several(figures.len(), "figure")) }
+                        @for figure in figures { (figure) }
+                    }
+                }
+            }
+        }
+        section { h2 { "Tables" } @for table in beside.tables() { (rows(&table)) } }
+        section {
+            h2 { "Reproduce" }
+            p { "Command: " code { (command) } }
+            ul { @for line in beside.provenance(study) { li { (line) } } }
+        }
+    };
+    Ok(frame(study, &content).into_string())
+}
+
+/// The first figure that shows a claim.
+fn figure(drawings: &mut Drawings, of: &Judged, id: &str) -> Result<Option<Markup>, Error> {
+    let first = of.findings.exhibits.iter().find(|exhibit| exhibit.claims.contains(&id));
+    first.map(|exhibit| drawings.show(exhibit)).transpose()
+}
+
+/// Figures that no claim has shown.
+fn rest(drawings: &mut Drawings, of: &Judged) -> Result<Vec<Markup>, Error> {
+    let mut figures = Vec::new();
+    for exhibit in &of.findings.exhibits {
+        if !drawings.has(exhibit) {
+            figures.push(drawings.show(exhibit)?);
+        }
+    }
+    Ok(figures)
+}
+
+fn verdicts(beside: &Beside) -> Markup {
+    html! {
+        ul.verdicts {
+            @for (simulator, kernel) in beside.claims() {
+                li {
+                    a href={ "#" (simulator.id) } { (simulator.id) }
+                    span { (both([simulator, kernel])) }
+                    p { (simulator.statement) }
+                }
+            }
+        }
+    }
+}
+
+/// The verdict of each host behind its name.
+fn both(claims: [&Claim; 2]) -> Markup {
+    html! {
+        @for (claim, host) in claims.into_iter().zip(HOSTS) {
+            (host) ": " (verdict(claim)) " "
+        }
+    }
+}
+
+fn section(claims: [&Claim; 2], shown: &[(&str, Markup)]) -> Markup {
+    let [simulator, _] = claims;
+    let class = if shown.is_empty() { "claim" } else { "claim drawn" };
+    html! {
+        section class=(class) id=(simulator.id) aria-label=(simulator.id) {
+            div.words {
+                h3 { (simulator.id) }
+                p { (both(claims)) }
+                p.statement { (simulator.statement) }
+                @for (claim, host) in claims.into_iter().zip(HOSTS) {
+                    (evidence(&ClaimVerdict::of(claim, None), host))
+                }
+            }
+            @if !shown.is_empty() {
+                div.shown { @for (host, figure) in shown { p.here { (host) } (figure) } }
+            }
+            div.folds {
+                details {
+                    summary { "Basis of the verdicts on " (simulator.id) }
+                    h4 { "Criterion" }
+                    p { (simulator.criterion) }
+                    @for (claim, host) in claims.into_iter().zip(HOSTS) {
+                        h4 { (host) }
+                        @if let Some(reason) = claim.verdict.reason() { p { (reason) } }
+                        (measured(claim))
+                        p.note { (claim.note) }
+                    }
+                }
+            }
+        }
+    }
+}
