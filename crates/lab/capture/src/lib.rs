@@ -1,4 +1,4 @@
-//! Captures from files: reading them, analysing what is in them, and reports of it.
+//! Captures from files: reading, analysis, and reports.
 
 pub mod file;
 pub mod text;

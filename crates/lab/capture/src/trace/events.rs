@@ -1,37 +1,37 @@
-//! What happened on a connection, and when.
+//! Events of a connection over time.
 
 use fairwave_trace::analysis::{Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Most events that are kept of one connection.
+/// Maximum number of events that are kept for one connection.
 pub const EVENTS_MAX: usize = 1000;
 
-/// Something worth a line.
+/// An event that is worth a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
-    /// When, from the first packet of the capture.
+    /// Its time since the first packet of the capture.
     pub at_ns: u64,
-    /// Whose data it is about: `a` or `b`.
+    /// The end whose data it affects: `a` or `b`.
     pub side: char,
-    /// What: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
+    /// Its kind: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
     pub what: &'static str,
-    /// Time for which it was; null of a timeout.
+    /// Its duration; null for a timeout.
     pub length_ns: Option<u64>,
 }
 
 /// The events of a connection, in the order of their beginnings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Events {
-    /// The first of them.
+    /// The first events.
     pub first: Vec<Event>,
-    /// Number of more.
+    /// Number of further events.
     pub more: u64,
 }
 
 impl Events {
-    /// Takes a point, if it is an event.
+    /// Adds a point, if it is an event.
     pub(super) fn add(&mut self, point: &Point) {
         let (what, length_ns) = match point.mark {
             Mark::Segment { kind: Kind::Timeout, .. } => ("timeout", None),
@@ -46,8 +46,8 @@ impl Events {
         self.first.push(Event { at_ns: point.at.as_nanos(), side, what, length_ns });
     }
 
-    /// Counts times from `origin`, and puts spells, which are told when they are over, where they
-    /// began.
+    /// Makes times relative to `origin`, and sorts the events by their beginnings: spells are
+    /// reported at their ends.
     pub(super) fn settle(&mut self, origin: Instant) {
         for event in &mut self.first {
             event.at_ns = event.at_ns.saturating_sub(origin.as_nanos());
@@ -56,7 +56,7 @@ impl Events {
     }
 }
 
-/// The side as results name it.
+/// The side's letter in results.
 pub(super) const fn letter(side: Side) -> char {
     match side {
         Side::A => 'a',

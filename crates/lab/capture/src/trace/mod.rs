@@ -1,9 +1,8 @@
 //! Trace analysis from a file to results: `fairwave trace`.
 //!
-//! The analysis is `fairwave_trace::analysis`; here captures are fed to it, and what it finds is
-//! chosen, put into order and given a form that lasts. Memory does not grow with a capture: of
-//! connections the worst [`KEPT_MAX`] are kept, of what happened on one the first
-//! [`EVENTS_MAX`] events.
+//! The analysis itself is `fairwave_trace::analysis`. This module passes captures to it, and
+//! selects, sorts and formats its results. Memory does not grow with a capture: the worst
+//! [`KEPT_MAX`] connections are kept, and the first [`EVENTS_MAX`] events of each.
 
 mod between;
 mod collect;
@@ -38,19 +37,19 @@ use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
 /// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
-/// What became of a capture's packets.
+/// Totals of a capture's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// What the analysis made of them.
+    /// Totals of the analysis.
     pub totals: Totals,
-    /// Packets that were left out, their time being unknown.
+    /// Packets that were left out because their time is unknown.
     pub untimed: u64,
 }
 
-/// Reads a capture to its end and analyses it. `report` hears what share of it is done.
+/// Reads a capture to its end and analyses it. `report` receives the share that is done.
 ///
 /// # Errors
-/// When it is no capture. Damage further on is no error: [`Capture::facts`] tells of it.
+/// If it is not a capture. Later damage is no error: [`Capture::facts`] reports it.
 pub fn analyse(
     capture: &mut Capture,
     config: Config,
@@ -78,9 +77,9 @@ pub fn analyse(
     Ok(Counts { totals: analyzer.finish(to), untimed })
 }
 
-/// The JSON schema of what `fairwave trace --json` prints: of one capture, or of two.
+/// JSON schema of the output of `fairwave trace --json`, for one capture or two.
 pub fn schema() -> schemars::Schema {
-    /// What `fairwave trace --json` prints: of one capture, or of two.
+    /// Output of `fairwave trace --json`, for one capture or two.
     #[derive(schemars::JsonSchema)]
     #[serde(untagged)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]

@@ -1,11 +1,11 @@
-//! The page: what the capture holds, its connections, and figures of some.
+//! The page of a trace analysis: the capture, its connections, and figures of some.
 
 use crate::trace::{Connection, TraceSummary, UdpStream, words};
 use fairwave_lab::page::{CSS, ZOOM, responsive};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
-/// Most rows of a table on the page; the Parquet files have all.
+/// Maximum number of rows of a table on the page; the Parquet files have all.
 pub(super) const ROWS: usize = 200;
 
 /// A figure's title and its drawing.
