@@ -129,8 +129,8 @@ impl Receiver {
             });
             match delta.transpose() {
                 Ok(delta) => arrivals.push(delta),
-                // The difference of two arrivals has 16 bits, about eight seconds. A later packet is
-                // reported in the next feedback.
+                // The difference of two arrivals has 16 bits, about eight seconds. A later packet
+                // is reported in the next feedback.
                 Err(_) => break,
             }
         }
