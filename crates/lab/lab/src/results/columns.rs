@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A row of [`FLOWS`].
 #[derive(Clone, Debug)]
 pub struct FlowRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -26,7 +26,7 @@ pub struct FlowRow {
 /// A row of [`PATHS`].
 #[derive(Clone, Debug)]
 pub struct PathRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -39,7 +39,7 @@ pub struct PathRow {
 /// A row of [`QUEUES`].
 #[derive(Clone, Debug)]
 pub struct QueueRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,
@@ -50,7 +50,7 @@ pub struct QueueRow {
 /// A row of [`STATIONS`].
 #[derive(Clone, Debug)]
 pub struct StationRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The node's name.
     pub station: Arc<str>,
@@ -61,7 +61,7 @@ pub struct StationRow {
 /// A row of [`ASSOCIATIONS`].
 #[derive(Clone, Debug)]
 pub struct AssociationRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -72,7 +72,7 @@ pub struct AssociationRow {
 /// A row of [`SOC`].
 #[derive(Clone, Debug)]
 pub struct SocRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -83,7 +83,7 @@ pub struct SocRow {
 /// A row of [`DROPS`].
 #[derive(Clone, Debug)]
 pub struct DropRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,

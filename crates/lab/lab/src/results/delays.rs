@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A row of [`DELAYS`].
 #[derive(Clone, Debug)]
 pub struct DelayRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,

@@ -1,4 +1,4 @@
-//! Runs in a store of results: what is there need not be run again.
+//! Runs in a store of results, which need not be simulated again.
 
 use super::done::{Run, provenance};
 use crate::results::{self, RunDirectory, Summary};
@@ -7,16 +7,17 @@ use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
 use std::path::Path;
 
-/// The part of a result that every run has.
+/// Name of the part of a result that every run has.
 const SUMMARY: &str = "summary";
-/// More than this of series and captures is not kept: it is read no faster than it is made.
+/// Maximum size of the stored series and captures of a run in bytes: to read larger ones would take
+/// as long as to simulate them again.
 const MOST_SERIES_BYTES: usize = 64 << 20;
 
-/// The run of `job` as the store has it; its directory is written to `place`, if that is given,
-/// with the files of `series`, if it has any: the part of the result that they are.
+/// Returns the run of `job` from the store; `None` if the store lacks it. If `place` is given, its
+/// directory is written there, with the files of the part `series`, if that is given.
 ///
 /// # Errors
-/// When the directory cannot be written.
+/// If the directory cannot be written.
 pub(super) fn stored(
     store: &Store,
     (plan, job): (&Plan, Job),
@@ -47,11 +48,12 @@ pub(super) fn stored(
     Ok(Some(Run { axes, seed: job.seed, summary, directory: place.map(Path::to_owned) }))
 }
 
-/// Keeps a run that was just made.
+/// Stores a run that was just made.
 pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
     let key = |part| Key::new(store.version(), part, &text);
-    // JSON cannot hold every number: what would be read back as something else is not kept.
+    // JSON cannot represent every number: a summary that would be read back differently is not
+    // stored.
     let Ok(summary) = serde_json::to_vec(&run.summary) else { return };
     if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
         return;
@@ -63,8 +65,8 @@ pub(super) fn keep(store: &Store, (plan, job): (&Plan, Job), run: &Run, series: 
     store.put(&key(SUMMARY), &summary);
 }
 
-/// The series and captures of a run directory, each with its name; `None` if they cannot be read or
-/// are too large.
+/// Packs the series and captures of a run directory with their names; `None` if they cannot be read
+/// or are too large.
 fn packed(place: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for name in results::series_in(place).ok()? {
@@ -80,7 +82,8 @@ fn packed(place: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The files that were packed, if each has the name of one that a run directory may hold.
+/// Unpacks files. Each must have a name that a run directory may contain, as the store may be
+/// damaged.
 fn unpacked(mut bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut part = || {
         let (length, rest) = bytes.split_first_chunk()?;
@@ -96,7 +99,7 @@ fn unpacked(mut bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     bytes.is_empty().then_some(files)
 }
 
-/// Whether it is the name of a file with series, and leads to no other directory.
+/// Whether this is the name of a file with series, without a path to another directory.
 fn is_plain(name: &str) -> bool {
     results::is_series(name) && !name.contains(['/', '\\'])
 }
