@@ -224,6 +224,7 @@ impl Endpoint {
         }
         while let Some(answer) = line.connection.poll(now) {
             let answer = line.outgoing(self.settings.over, peer, &answer);
+            // Bounded, as any received packet can cause an answer.
             self.strays.extend(answer.filter(|_| self.strays.len() < CONNECTIONS));
         }
     }

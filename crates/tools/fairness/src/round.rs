@@ -322,6 +322,7 @@ impl Round {
     fn start(&mut self, terms: Terms, hub: &Hub) {
         let rtt = self.members.iter().filter_map(|m| m.ready).map(|(_, rtt)| rtt).max();
         let lead = LEAD + Duration::from_nanos(rtt.unwrap_or(0).saturating_mul(4));
+        // A host may report any round-trip time, so that the lead is bounded.
         let lead = lead.min(Duration::from_secs(5));
         let begin = self.clock.now() + lead;
         let interval = Duration::from_nanos(terms.interval_ns);

@@ -175,6 +175,8 @@ impl Flows {
         self.targets = targets;
         let flows: Vec<(u64, Rc<Flow>)> =
             self.active.iter().map(|(id, (flow, _))| (*id, Rc::clone(flow))).collect();
+        // All capacity is released before it is assigned anew: otherwise an old target could leave
+        // too little of it for a flow.
         flows.iter().for_each(|(_, flow)| flow.goal.set(None));
         let owners: Vec<Owner> = self.judged.keys().copied().collect();
         owners.into_iter().for_each(|owner| self.retire(owner));

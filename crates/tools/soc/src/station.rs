@@ -117,6 +117,7 @@ pub fn run(
         reporter,
         contact,
         counts: StationCounts::default(),
+        // Answers to earlier starts of this station have lower numbers, and are refused.
         answered: u64::from(plan.epoch) << 32,
         told: None,
         associated: None,
