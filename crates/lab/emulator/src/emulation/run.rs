@@ -264,8 +264,7 @@ impl Emulation<'_> {
         let ends_with_programs =
             (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
         let mut unread = Vec::new();
-        // Counted at once: programs continue to send until they are ended, and their packets are no
-        // longer read.
+        // Counted at once: programs continue to send until they are ended.
         let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
