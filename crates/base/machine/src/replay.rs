@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU64;
 
-/// Size of the window below the highest number. The RFC asks for 64; paths over radio reorder more.
+/// Size of the window below the highest number. The RFC requires 64; wireless paths reorder more.
 const MEMORY: u64 = 1024;
 const WORDS: usize = (MEMORY / 64) as usize;
 
-/// Numbers seen of one sender, such as an end of a connection on one path.
+/// Numbers received from one sender, such as an end of a connection on one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replay {
     highest: u64,
@@ -15,7 +15,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns whether `number` is new, and remembers it. A number below the window is not new.
+    /// Records `number`. Returns whether it is new; a number below the window counts as old.
     pub fn admit(&mut self, number: NonZeroU64) -> bool {
         let number = number.get();
         if number > self.highest {

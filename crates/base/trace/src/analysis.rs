@@ -1,9 +1,9 @@
 //! Analysis of captures: TCP connections and streams of UDP and DCCP, packet by packet.
 //!
-//! An [`Analyzer`] is fed frames in the order of a capture and keeps a bounded state for each live
-//! stream. Drawable points go at once to [`Points`], the result of a stream follows when it is
-//! over; the analyser itself keeps neither. `docs/models/trace.md` defines every figure, and
-//! explains where and why they differ from tshark's.
+//! An [`Analyzer`] receives frames in the order of a capture, and keeps a bounded state for each
+//! live stream. Points for drawings are passed to [`Points`] at once, and the result of a stream
+//! when it ends; the analyser itself keeps neither. `docs/models/trace.md` defines every figure,
+//! and explains differences to tshark's.
 
 use fairwave_units::Instant;
 use fairwave_wire::ip;
@@ -37,20 +37,20 @@ pub use stream::{
     Way,
 };
 
-/// A frame as a capture holds it.
+/// A frame in a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
     /// Capture time, from the epoch of the capture.
     pub at: Instant,
-    /// The captured bytes.
+    /// Link-layer type of its header.
     pub link: LinkType,
-    /// Its bytes, perhaps cut.
+    /// Its captured bytes, which may be fewer than its length.
     pub bytes: &'a [u8],
     /// Length on the wire in bytes.
     pub original_len: u32,
 }
 
-/// Counts of the frames and packets of a capture; every one is in exactly one count.
+/// Counts of the frames and packets of a capture; each is in exactly one count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Frames by content.
@@ -63,26 +63,27 @@ pub struct Totals {
     pub udp_streams: u64,
     /// Streams of DCCP.
     pub dccp_streams: u64,
-    /// Streams reported while they were open, for lack of room ([`Config::streams_max`]).
+    /// Streams that were reported while they were open because of a limit
+    /// ([`Config::streams_max`]).
     pub evicted: u64,
     /// Earliest and latest time of a frame.
     pub span: Option<(Instant, Instant)>,
-    /// Frames with a time before that of the frame in front of them.
+    /// Frames with a time before that of the previous frame.
     pub backward: u64,
 }
 
 /// Frames of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
-    /// All: the sum of the following.
+    /// All frames: the sum of the following.
     pub seen: u64,
-    /// Opened; an A-MSDU may have several IP packets, or none.
+    /// Frames with readable content; an A-MSDU may have several IP packets, or none.
     pub opened: u64,
-    /// Retransmitted MPDUs of the air that were seen before.
+    /// Retransmitted MPDUs that had been captured before.
     pub repeated: u64,
-    /// Frames of the air with a wrong check sequence.
+    /// 802.11 frames with a wrong check sequence.
     pub bad_fcs: u64,
-    /// ARP and whatever else is not IP.
+    /// ARP and other protocols that are not IP.
     pub not_ip: u64,
     /// 802.11 control and management.
     pub control: u64,
@@ -90,7 +91,7 @@ pub struct Frames {
     pub encrypted: u64,
     /// Later fragments of an MSDU.
     pub fragments: u64,
-    /// Cut before the IP header.
+    /// Truncated before the end of the IP header.
     pub truncated: u64,
     /// A link header that breaks its format.
     pub broken: u64,
@@ -101,7 +102,7 @@ pub struct Frames {
 /// IP packets of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packets {
-    /// All: the sum of the following.
+    /// All packets: the sum of the following.
     pub seen: u64,
     /// TCP segments.
     pub tcp: u64,
@@ -111,16 +112,15 @@ pub struct Packets {
     pub dccp: u64,
     /// Other protocols.
     pub other: u64,
-    /// Packets of TCP, UDP and DCCP that had been in the capture before, at another place of their
-    /// way.
+    /// Packets of TCP, UDP and DCCP that were already captured at another point of their path.
     pub copies: u64,
     /// Later fragments of any protocol.
     pub fragments: u64,
-    /// TCP, UDP or DCCP with a header that is cut or broken.
+    /// TCP, UDP or DCCP packets with a truncated or broken header.
     pub unreadable: u64,
-    /// No IP packet after all, or one cut within its header.
+    /// Bytes that are no IP packet, or are truncated within its header.
     pub broken: u64,
-    /// Bytes of IP, of all but the broken.
+    /// IP bytes of all packets except broken ones.
     pub ip_bytes: u64,
 }
 
@@ -135,7 +135,7 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// An analyser that has seen nothing.
+    /// Creates an analyser without frames.
     pub fn new(config: Config) -> Self {
         Self {
             checksums: config.checksums,
@@ -146,7 +146,7 @@ impl Analyzer {
         }
     }
 
-    /// Takes the next frame of the capture.
+    /// Handles the next frame of the capture.
     pub fn push(&mut self, frame: Captured<'_>, to: &mut impl Points) {
         self.clock(frame.at);
         let frames = &mut self.totals.frames;
@@ -177,7 +177,7 @@ impl Analyzer {
         &self.totals
     }
 
-    /// Reports all streams that are left, in the order of their numbers, and the totals.
+    /// Reports all remaining streams, in the order of their numbers. Returns the totals.
     pub fn finish(mut self, to: &mut impl Points) -> Totals {
         let end = self.totals.span.map_or(Instant::ZERO, |(_, last)| last);
         self.streams.finish(end, to);

@@ -351,7 +351,7 @@ pub struct SocSample {
 pub struct DropSample {
     /// The queue (or the link or radio behind it) where it happened.
     pub queue: QueueId,
-    /// Why.
+    /// Reason.
     pub cause: DropCause,
     /// The flow, where the packet belongs to one.
     pub flow: Option<FlowId>,

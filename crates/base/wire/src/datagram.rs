@@ -150,7 +150,7 @@ pub enum Error {
     Contents {
         /// Its length.
         len: u32,
-        /// Time for which the payload is.
+        /// Length of the payload in bytes.
         payload_len: u32,
     },
     /// None of TCP, UDP and DCCP.

@@ -118,7 +118,7 @@ pub enum Kind {
     Reset {
         /// The greatest number received.
         ack: Seq48,
-        /// Why.
+        /// Reason.
         code: ResetCode,
         /// Data 1 to 3, as the code has it.
         data: [u8; 3],

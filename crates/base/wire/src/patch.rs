@@ -1,5 +1,5 @@
-//! Changes by routers in packets of others: the ECN field and the window, with the checksums
-//! updated incrementally (RFC 1624), so that a checksum that was wrong stays wrong.
+//! Changes that routers make in forwarded packets: the ECN field and the window. Checksums are
+//! updated incrementally (RFC 1624), so that a wrong checksum stays wrong.
 
 use crate::ip::{self, Part, Transport};
 use crate::ipv4::Ecn;
@@ -10,15 +10,16 @@ const IPV4_SUM: usize = 10;
 const TCP_WINDOW: usize = 14;
 const TCP_SUM: usize = 16;
 
-/// Marks an IPv4 or IPv6 packet "congestion experienced" (RFC 3168 section 5). False, and nothing
-/// is done, if it is none or its transport does not take part.
+/// Sets the CE mark ("congestion experienced") of an IPv4 or IPv6 packet (RFC 3168 section 5).
+/// Returns `false` without a change if the bytes are no IP packet, or its transport does not use
+/// ECN.
 pub fn mark_ce(packet: &mut [u8]) -> bool {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) if packet.len() >= 20 && Ecn::of(packet[1]).is_capable() => {
             set_word(packet, 0, u16::from_be_bytes([packet[0], Ecn::Ce.put(packet[1])]), IPV4_SUM);
             true
         }
-        // The traffic class begins in the middle of the first byte, and no sum covers it.
+        // The traffic class begins in the middle of the first byte, and no checksum covers it.
         Some(6) if packet.len() >= 40 && Ecn::of(packet[1] >> 4).is_capable() => {
             packet[1] |= (Ecn::Ce as u8) << 4;
             true
@@ -28,7 +29,7 @@ pub fn mark_ce(packet: &mut [u8]) -> bool {
 }
 
 /// Lowers the window field of an unfragmented TCP segment to `most`, unscaled as on the wire.
-/// False, and nothing is done, if it is no such segment or its window is not larger.
+/// Returns `false` without a change if the bytes are no such segment, or its window is not larger.
 pub fn clamp_window(packet: &mut [u8], most: u16) -> bool {
     let Some(at) = tcp_offset(packet) else { return false };
     let segment = &mut packet[at..];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Compound TCP that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+compound`. */
+/* Compound TCP that reduces its window for lost ACKs: cc's `ack-loss-timestamps+compound`. */
 #define FW_LAW "fw_ackloss_comp"
 #include "fw_compound.h"
 #include "fw_echo.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* CUBIC that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+cubic`. */
-/* The kernel keeps 15 characters of the name that a socket asks for, fw_ackloss_cubic. */
+/* CUBIC that reduces its window for lost ACKs: cc's `ack-loss-timestamps+cubic`. */
+/* The kernel truncates the requested name fw_ackloss_cubic to 15 characters. */
 #define FW_LAW "fw_ackloss_cubi"
 #define FW_PLAIN
 #include "fw_cubic.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Reno that answers lost ACKs as lost segments: cc's `ack-loss-timestamps+reno`. */
+/* Reno that reduces its window for lost ACKs: cc's `ack-loss-timestamps+reno`. */
 #define FW_LAW "fw_ackloss_reno"
 #define FW_PLAIN
 #include "fw_reno.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Addresses of a socket's ends. */
+ * Addresses of both ends of a socket. */
 #ifndef FW_ADDRESSES_H
 #define FW_ADDRESSES_H
 
 #include "fw_kernel.h"
 
-/* Each is four words in network order; IPv4 is the last of them, the others stay as they are. */
+/* Four words each, in network order; an IPv4 address sets only the last of them. */
 static inline void fw_addresses(u32 *local, u32 *remote, const struct sock_common *common)
 {
 	if (common->skc_family == AF_INET6) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Integer arithmetic of the laws. It compiles for the kernel's BPF virtual machine and for the
- * host, where a test compares it with crates/protocols/cc. BPF has no 128-bit integers, no high half of a
- * product and no signed division, so they are made here.
+ * Integer arithmetic of the algorithms. It compiles for the kernel's BPF virtual machine, and for
+ * the host, where a test compares it with crates/protocols/cc. BPF has no 128-bit integers, no high
+ * half of a product and no signed division.
  */
 #ifndef FW_ARITH_H
 #define FW_ARITH_H
@@ -18,7 +18,7 @@ typedef signed long long s64;
 #define U64_MAX 0xffffffffffffffffull
 
 #define FW_INLINE static inline __attribute__((always_inline))
-/* A function that is called. The verifier checks a global one by itself, once for all callers. */
+/* A function that is not inlined. The verifier checks a global function once for all callers. */
 #ifdef __bpf__
 #define FW_CALLED __attribute__((noinline))
 #else
@@ -31,7 +31,7 @@ struct fw_fraction {
 	u32 den;
 };
 
-/* Two's complement where it is signed. */
+/* Two's complement if signed. */
 struct fw_u128 {
 	u64 hi;
 	u64 lo;
@@ -48,7 +48,7 @@ FW_INLINE u32 fw_mul32(u32 a, u32 b) { return fw_clip32((u64)a * b); }
 FW_INLINE u64 fw_sub64(u64 a, u64 b) { return a > b ? a - b : 0; }
 FW_INLINE u64 fw_add64(u64 a, u64 b) { return a > U64_MAX - b ? U64_MAX : a + b; }
 
-/* The whole product. */
+/* The full product. */
 FW_INLINE struct fw_u128 fw_mul(u64 a, u64 b)
 {
 	u64 a0 = (u32)a, a1 = a >> 32, b0 = (u32)b, b1 = b >> 32;
@@ -80,20 +80,20 @@ FW_INLINE int fw_less(struct fw_u128 a, struct fw_u128 b)
 	return a.hi == b.hi ? a.lo < b.lo : (s64)a.hi < (s64)b.hi;
 }
 
-/* One where a < b, without a branch. In the loops below a branch would make the verifier follow each
- * of the numbers that may come out. */
+/* 1 if a < b, else 0, without a branch. In the loops below, each branch would make the verifier
+ * explore every combination of results. */
 FW_INLINE u64 fw_below(u64 a, u64 b)
 {
 	return ((~a & b) | ((~a | b) & (a - b))) >> 63;
 }
 
-/* One where a < b. */
+/* 1 if a < b, else 0. */
 FW_INLINE u64 fw_below_long(struct fw_u128 a, struct fw_u128 b)
 {
 	return fw_below(a.hi, b.hi) | ((1 ^ fw_below(b.hi, a.hi)) & fw_below(a.lo, b.lo));
 }
 
-/* (hi * 2^64 + lo) / d for hi < d, where lo alone does not do: one bit after the other. */
+/* (hi * 2^64 + lo) / d for hi < d, by binary long division, one bit of the quotient per step. */
 FW_CALLED u64 fw_divide_long(u64 hi, u64 lo, u64 d)
 {
 	u64 quotient = 0;
@@ -133,7 +133,7 @@ FW_INLINE u32 fw_of(struct fw_fraction part, u32 x)
 	return fw_clip32((u64)part.num * x / (part.den ? part.den : 1));
 }
 
-/* Where this part of the way down from `from` to `to` ends; `from` if `to` is not below. */
+/* The point that is this part of the way down from `from` to `to`; `from` if `to` is higher. */
 FW_INLINE u32 fw_of_way(struct fw_fraction part, u32 from, u32 to)
 {
 	u32 way = fw_sub32(from, to);
@@ -141,7 +141,7 @@ FW_INLINE u32 fw_of_way(struct fw_fraction part, u32 from, u32 to)
 	return from - fw_min32(fw_of(part, way), way);
 }
 
-/* The greatest y below 2^42 whose cube is at most x. */
+/* The largest y below 2^42 whose cube is at most x. */
 FW_CALLED u64 fw_cube_root(u64 hi, u64 lo)
 {
 	struct fw_u128 x = { .hi = hi, .lo = lo };
@@ -159,7 +159,7 @@ FW_CALLED u64 fw_cube_root(u64 hi, u64 lo)
 	return root;
 }
 
-/* The greatest y below 2^32 whose fourth power is at most x. */
+/* The largest y below 2^32 whose fourth power is at most x. */
 FW_CALLED u64 fw_fourth_root(u64 hi, u64 lo)
 {
 	struct fw_u128 x = { .hi = hi, .lo = lo };

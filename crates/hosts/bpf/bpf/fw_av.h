@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * TCP-AV: crates/protocols/cc/src/tcp_av.rs and tcp_av/{account,severity}.rs in C, function by function.
+ * TCP-AV: a C version of crates/protocols/cc/src/tcp_av.rs and tcp_av/{account,severity}.rs.
  */
 #ifndef FW_AV_H
 #define FW_AV_H
@@ -25,7 +25,7 @@ struct fw_aim {
 	u32 floor_at_reno;
 };
 
-/* What is owed to the target, in billionths of a bit. */
+/* Shortfall of the delivered data relative to the target, in billionths of a bit. */
 struct fw_account {
 	struct fw_u128 owed;
 	u64 at;
@@ -62,7 +62,7 @@ struct fw_av {
 	u32 has_srtt;
 };
 
-/* What `rate` bits per second bring in so many nanoseconds, kept to 127 bits. */
+/* Billionths of a bit that `rate` bits per second deliver in a time, at most 2^127 - 1. */
 FW_INLINE struct fw_u128 fw_account_brought(u64 rate, u64 nanoseconds)
 {
 	struct fw_u128 bits = fw_mul(rate, nanoseconds);
@@ -74,7 +74,7 @@ FW_INLINE struct fw_u128 fw_account_brought(u64 rate, u64 nanoseconds)
 	return bits;
 }
 
-/* An ACK: so many bytes were delivered since the connection began. */
+/* Accounts for an ACK; `delivered` counts the bytes delivered since the connection began. */
 FW_INLINE void fw_account_note(struct fw_av *av, u64 now, u64 delivered)
 {
 	struct fw_account *account = &av->account;
@@ -86,7 +86,7 @@ FW_INLINE void fw_account_note(struct fw_av *av, u64 now, u64 delivered)
 		u64 arrived = fw_sub64(delivered, account->delivered);
 		struct fw_u128 owed = fw_add(account->owed, due);
 
-		/* Above what 127 bits hold, the sum is no longer positive. */
+		/* The sum of two positive numbers became negative: it exceeds 127 bits. */
 		if ((s64)account->owed.hi >= 0 && (s64)owed.hi < 0)
 			owed = (struct fw_u128){ U64_MAX >> 1, U64_MAX };
 		owed = fw_add(owed, fw_negative(fw_mul(arrived, FW_NANOBITS)));
@@ -97,7 +97,7 @@ FW_INLINE void fw_account_note(struct fw_av *av, u64 now, u64 delivered)
 	account->delivered = delivered;
 }
 
-/* Two counts that decay over the horizon. */
+/* Lets both counts decay over the horizon. */
 FW_INLINE void fw_severity_decay(struct fw_severity *severity, u64 horizon, u64 now)
 {
 	u64 part = fw_max64(horizon / FW_PARTS, 1), parts, passed;
@@ -140,8 +140,8 @@ FW_INLINE void fw_severity_note(struct fw_av *av, u64 now, u64 delivered, u32 lo
 	fw_severity_count(severity, fw_min64(fw_sub64(delivered, before), FW_MOST_FLIGHT), lost);
 }
 
-/* v: zero without losses, one where they are as severe as configured. `lost` is below 2^48, which
- * a terabit per second takes half an hour to send, and the horizon is seconds. */
+/* v: zero without losses, one if losses are at least as severe as configured. `lost` is below 2^48,
+ * which takes half an hour at a terabit per second, and the horizon is seconds. */
 FW_INLINE struct fw_fraction fw_av_v(const struct fw_av *av)
 {
 	struct fw_fraction severe = av->aim.severe, whole = { 1, 1 };
@@ -158,13 +158,13 @@ FW_INLINE struct fw_fraction fw_av_v(const struct fw_av *av)
 	return units < FW_V_UNIT ? (struct fw_fraction){ units, FW_V_UNIT } : whole;
 }
 
-/* What `rate` bits per second have in flight in a round trip, in bytes. */
+/* Bytes in flight at `rate` bits per second and this round-trip time. */
 FW_INLINE u32 fw_av_in_flight(u64 rate, u64 rtt)
 {
 	return fw_clip32(fw_divide(fw_mul(rate, rtt), FW_NANOBITS));
 }
 
-/* B': the rate that makes good what is owed in the time to catch up. */
+/* B': the rate that makes up for the shortfall within the catch-up time. */
 FW_INLINE u64 fw_av_wanted_rate(const struct fw_av *av)
 {
 	u64 most = fw_of64(av->aim.most, av->rate), time = fw_max64(av->aim.catch_up, 1);
@@ -175,7 +175,7 @@ FW_INLINE u64 fw_av_wanted_rate(const struct fw_av *av)
 	return fw_min64(fw_add64(av->rate, fw_divide(owed, time)), most);
 }
 
-/* W_T in bytes; zero before a round trip was measured. */
+/* W_T in bytes; zero before the first round-trip time was measured. */
 FW_INLINE u32 fw_av_target_window(const struct fw_av *av)
 {
 	if (!av->has_srtt)
@@ -184,7 +184,7 @@ FW_INLINE u32 fw_av_target_window(const struct fw_av *av)
 			fw_mul32(av->reno.mss, 2));
 }
 
-/* What a loss leaves of a window `w`. */
+/* The window after a loss, from a window `w`. */
 FW_INLINE u32 fw_av_after_loss(const struct fw_av *av, u32 w)
 {
 	u32 limit = fw_min32(fw_of_way(fw_av_v(av), w, w / 2), fw_sub32(w, av->reno.mss));
@@ -193,7 +193,7 @@ FW_INLINE u32 fw_av_after_loss(const struct fw_av *av, u32 w)
 	return av->aim.floor_at_reno ? fw_max32(wanted, w / 2) : wanted;
 }
 
-/* By how much a round of congestion avoidance grows. */
+/* The growth of the window in one round of congestion avoidance. */
 FW_INLINE u32 fw_av_step(const struct fw_av *av, u32 cwnd)
 {
 	u32 target = fw_av_target_window(av);
@@ -203,7 +203,7 @@ FW_INLINE u32 fw_av_step(const struct fw_av *av, u32 cwnd)
 	return fw_max32(fw_of_way(fw_av_v(av), fw_sub32(target, cwnd) / 2, 0), av->reno.mss);
 }
 
-/* cwnd after an ACK of `acked` bytes. A round that begins now grows by the step of now. */
+/* cwnd after an ACK of `acked` bytes. A round that begins now grows by the present step. */
 FW_INLINE u32 fw_av_climb(struct fw_av *av, u32 cwnd, u32 acked)
 {
 	struct fw_climb *climb = &av->climb;
@@ -231,14 +231,14 @@ FW_INLINE void fw_climb_restart(struct fw_climb *climb)
 	climb->acked = 0;
 }
 
-/* Whether this is another target than the one aimed at. */
+/* Whether the target or its options differ from the present ones. */
 FW_INLINE int fw_av_differs(const struct fw_av *av, const struct fw_aim *aim)
 {
 	return av->aim.target != aim->target || av->aim.cap_to_target != aim->cap_to_target ||
 	       av->aim.floor_at_reno != aim->floor_at_reno;
 }
 
-/* Aims anew: nothing is owed, and the window stays. */
+/* Sets a new target: the shortfall is zero again, and the window stays. */
 FW_INLINE void fw_av_aim(struct fw_av *av, const struct fw_aim *aim)
 {
 	av->aim = *aim;
@@ -258,14 +258,14 @@ FW_INLINE void fw_av_init(struct fw_av *av, const struct fw_initial *initial,
 	fw_av_aim(av, aim);
 }
 
-/* The window is lowered: growth begins anew. */
+/* Returns the lowered window; growth begins anew. */
 FW_INLINE u32 fw_av_lowers(struct fw_av *av, u32 flight)
 {
 	fw_climb_restart(&av->climb);
 	return fw_av_after_loss(av, fw_min32(av->reno.cwnd, flight));
 }
 
-/* Takes what an ACK tells of the path. */
+/* Handles the measurements of an ACK. */
 FW_INLINE void fw_av_observe(struct fw_av *av, const struct fw_ack *ack)
 {
 	fw_account_note(av, ack->now, ack->delivered);
@@ -273,7 +273,7 @@ FW_INLINE void fw_av_observe(struct fw_av *av, const struct fw_ack *ack)
 	if (!ack->has_rtt)
 		return;
 	if (av->has_srtt) {
-		/* srtt * 7 + rtt has less than 64 bits: round trips are below 73 years. */
+		/* srtt * 7 + rtt fits into 64 bits, as round-trip times are below 73 years. */
 		av->srtt = (av->srtt * 7 + ack->rtt) / 8;
 		return;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* What `fairwave cc bench` compares with: laws that do nothing of their own but call the kernel's,
- * so that one clock measures all. As our laws, they have two programs for each ACK; where the kernel
- * has one function, the other does nothing. Of fw_b_floor only that one counts: it is what a call
- * costs by itself, on a connection that carries as much as the others. */
+/* References of `fairwave cc bench`: algorithms that only call the kernel's, so that one clock
+ * measures all. Like ours, each has two programs per ACK; where the kernel has one function, the
+ * other does nothing. Only that one counts for fw_b_floor: it measures the cost of a call, on a
+ * connection with the same load as the others. */
 #include "fw_kernel.h"
 
 #define FW_KERNELS __attribute__((section(".ksyms")))

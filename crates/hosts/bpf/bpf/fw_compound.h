@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Compound TCP with the usual constants: crates/protocols/cc/src/{compound,delay}.rs in C, function by
- * function.
+ * Compound TCP with its usual constants: a C version of crates/protocols/cc/src/compound.rs and
+ * delay.rs, function by function.
  */
 #ifndef FW_COMPOUND_H
 #define FW_COMPOUND_H
@@ -66,7 +66,7 @@ FW_INLINE void fw_delay_restart(struct fw_delay *delay)
 	delay->has_least = 0;
 }
 
-/* win * (1 - base/rtt): bytes queued on the path; zero for a round trip of zero. */
+/* win * (1 - base/rtt): bytes queued on the path; zero if the round-trip time is zero. */
 FW_INLINE u32 fw_backlog(u32 win, u64 base, u64 rtt)
 {
 	return rtt ? fw_divide(fw_mul(win, fw_sub64(rtt, base)), rtt) : 0;
@@ -103,7 +103,7 @@ FW_INLINE u32 fw_compound_gain(u32 win, u32 mss)
 	return fw_sub32((u32)fw_fourth_root(fourth.hi, fourth.lo) / 8, mss);
 }
 
-/* The once-per-round law of dwnd. */
+/* Updates dwnd, once per round. */
 FW_INLINE void fw_compound_steer(struct fw_compound *compound, u64 base, u64 rtt)
 {
 	u32 win = fw_compound_cwnd(compound);
@@ -118,7 +118,7 @@ FW_INLINE void fw_compound_steer(struct fw_compound *compound, u64 base, u64 rtt
 		w->dwnd = fw_add32(w->dwnd, fw_compound_gain(win, compound->mss));
 }
 
-/* Ends the round if this ACK does. */
+/* Ends the round if this ACK acknowledges its last byte. */
 FW_INLINE void fw_compound_end_round(struct fw_compound *compound, const struct fw_ack *ack)
 {
 	struct fw_delay *delay = &compound->delay, over;
@@ -137,7 +137,7 @@ FW_INLINE void fw_compound_end_round(struct fw_compound *compound, const struct 
 		fw_compound_steer(compound, over.base, over.has_least ? over.least : over.base);
 }
 
-/* TUBE: gamma moves towards three quarters of the loss part's own backlog. */
+/* TUBE: gamma moves towards three quarters of the backlog that the loss window causes. */
 FW_INLINE void fw_compound_tune_gamma(struct fw_compound *compound)
 {
 	u32 old = compound->windows.gamma, mixed;
@@ -151,7 +151,7 @@ FW_INLINE void fw_compound_tune_gamma(struct fw_compound *compound)
 		fw_min32(mixed, fw_mul32(compound->mss, FW_GAMMA_MOST_SEGMENTS));
 }
 
-/* Takes the window to a half of itself, the loss part to half of its own; `part` of both ways. */
+/* Reduces the window and the loss window to half of each, or by `part` of that reduction. */
 FW_INLINE void fw_compound_reduce(struct fw_compound *compound, struct fw_fraction part)
 {
 	struct fw_windows *w = &compound->windows;
@@ -166,7 +166,7 @@ FW_INLINE void fw_compound_reduce(struct fw_compound *compound, struct fw_fracti
 	compound->growth.credit = 0;
 }
 
-/* Forgets everything that was measured except the base of the round-trip time. */
+/* Resets all measurements except the base round-trip time. */
 FW_INLINE void fw_compound_forget(struct fw_compound *compound)
 {
 	compound->windows.dwnd = 0;

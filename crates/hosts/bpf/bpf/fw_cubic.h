@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * CUBIC (RFC 9438) with HyStart++ (RFC 9406): crates/protocols/cc/src/{cubic,hystart}.rs in C, function by
- * function.
+ * CUBIC (RFC 9438) with HyStart++ (RFC 9406): a C version of crates/protocols/cc/src/cubic.rs and
+ * hystart.rs, function by function.
  */
 #ifndef FW_CUBIC_H
 #define FW_CUBIC_H
@@ -28,8 +28,8 @@ struct fw_hystart {
 	u64 baseline;
 	u32 samples;
 	u32 rounds;
-	u32 most; /* that an ACK adds */
-	u8 on; /* the first slow start lasts */
+	u32 most; /* maximum that an ACK adds */
+	u8 on; /* during the first slow start */
 	u8 has_last;
 	u8 has_current;
 	u8 has_end;
@@ -48,7 +48,7 @@ struct fw_epoch {
 	u32 w_est;
 };
 
-/* What a spurious loss must restore besides cwnd and ssthresh. */
+/* State to restore after a spurious loss, besides cwnd and ssthresh. */
 struct fw_memory {
 	struct fw_epoch epoch;
 	struct fw_growth growth;
@@ -69,7 +69,7 @@ struct fw_cubic {
 	u8 has_heard;
 };
 
-/* What an ACK of `acked` bytes adds to the window. */
+/* The growth of the window for an ACK of `acked` bytes. */
 FW_INLINE u32 fw_hystart_growth(const struct fw_hystart *first, u32 acked)
 {
 	u32 counted = fw_min32(acked, first->most);
@@ -77,13 +77,13 @@ FW_INLINE u32 fw_hystart_growth(const struct fw_hystart *first, u32 acked)
 	return first->conservative ? counted / FW_CONSERVATIVE_DIVISOR : counted;
 }
 
-/* RttThresh: the increase over `last` that counts. */
+/* RttThresh: the minimum increase over `last` that counts. */
 FW_INLINE u64 fw_hystart_increase(u64 last)
 {
 	return fw_min64(fw_max64(last / 8, FW_LEAST_INCREASE_NS), FW_MOST_INCREASE_NS);
 }
 
-/* Enters conservative slow start when the delay has grown, leaves it when it has fallen. */
+/* Enters conservative slow start when the delay has grown; leaves it when the delay has fallen. */
 FW_INLINE void fw_hystart_judge(struct fw_hystart *first)
 {
 	if (!first->has_current || first->samples < FW_HYSTART_SAMPLES)
@@ -98,7 +98,7 @@ FW_INLINE void fw_hystart_judge(struct fw_hystart *first)
 	}
 }
 
-/* Begins the next round; whether conservative slow start has lasted long enough. */
+/* Begins the next round. Returns whether conservative slow start has lasted long enough. */
 FW_INLINE int fw_hystart_end_round(struct fw_hystart *first)
 {
 	first->last = first->current;
@@ -110,7 +110,7 @@ FW_INLINE int fw_hystart_end_round(struct fw_hystart *first)
 	return ++first->rounds >= FW_CONSERVATIVE_ROUNDS;
 }
 
-/* Takes an ACK's sample; whether slow start is over. */
+/* Handles an ACK's round-trip sample. Returns whether slow start has ended. */
 FW_INLINE int fw_hystart_is_over(struct fw_hystart *first, const struct fw_ack *ack)
 {
 	int ended;
@@ -131,7 +131,7 @@ FW_INLINE int fw_hystart_is_over(struct fw_hystart *first, const struct fw_ack *
 	return ended && fw_hystart_end_round(first);
 }
 
-/* The curve that is at `cwnd` now and level at `w_max`, or level now. */
+/* The curve that has the value `cwnd` now and its plateau at `w_max`, or its plateau now. */
 FW_INLINE struct fw_curve fw_curve_through(u32 cwnd, u32 w_max, u32 mss)
 {
 	struct fw_u128 cubed = fw_mul(fw_sub32(w_max, cwnd), 5000000000000000000ull);
@@ -146,10 +146,10 @@ FW_INLINE struct fw_curve fw_curve_through(u32 cwnd, u32 w_max, u32 mss)
 	return curve;
 }
 
-/* mss * distance^3 / FW_CUBE_UNIT, rounded down or, for `up`, up; at most U32_MAX.
+/* mss * distance^3 / FW_CUBE_UNIT, rounded down, or up if `up`; at most U32_MAX.
  *
- * The product's upper bits times the reciprocal are at most six short of the quotient, and the
- * rest of that is below 2^64, so the product's lower word suffices to find it. */
+ * The product's upper bits times the reciprocal are at most six below the quotient. The remainder
+ * is then below 2^64, so that the product's lower word suffices to correct it. */
 FW_INLINE u32 fw_curve_offset(u32 mss, u32 distance, int up)
 {
 	u64 square = (u64)distance * distance, quotient, rest;
@@ -209,7 +209,7 @@ FW_INLINE void fw_cubic_slow_start(struct fw_cubic *cubic, const struct fw_ack *
 	}
 }
 
-/* Takes the round-trip sample; nanoseconds since the last ACK. */
+/* Handles the round-trip sample. Returns the nanoseconds since the last ACK. */
 FW_INLINE u64 fw_cubic_observe(struct fw_cubic *cubic, const struct fw_ack *ack)
 {
 	u64 since = cubic->has_heard ? fw_sub64(ack->now, cubic->heard) : 0;
@@ -225,7 +225,7 @@ FW_INLINE u64 fw_cubic_observe(struct fw_cubic *cubic, const struct fw_ack *ack)
 	return since;
 }
 
-/* The epoch after another `since`, or a new one. */
+/* Advances the epoch by `since`, or begins a new one. */
 FW_INLINE void fw_memory_run(struct fw_memory *memory, u32 cwnd, u32 mss, u64 since)
 {
 	struct fw_epoch *epoch = &memory->epoch;
@@ -242,7 +242,7 @@ FW_INLINE void fw_memory_run(struct fw_memory *memory, u32 cwnd, u32 mss, u64 si
 	memory->w_max = epoch->curve.w_max;
 }
 
-/* W_est after an ACK. */
+/* Updates W_est for an ACK. */
 FW_INLINE u32 fw_memory_estimate(struct fw_memory *memory, u32 cwnd, u32 acked)
 {
 	struct fw_epoch *epoch = &memory->epoch;
@@ -254,7 +254,7 @@ FW_INLINE u32 fw_memory_estimate(struct fw_memory *memory, u32 cwnd, u32 acked)
 	return epoch->w_est;
 }
 
-/* cwnd after an ACK on the way to `target`. */
+/* cwnd after an ACK, on the way to `target`. */
 FW_INLINE u32 fw_memory_approach(struct fw_memory *memory, u32 cwnd, u32 target, u32 acked)
 {
 	struct fw_epoch *epoch = &memory->epoch;
@@ -270,7 +270,7 @@ FW_INLINE u32 fw_memory_approach(struct fw_memory *memory, u32 cwnd, u32 target,
 	return fw_add32(cwnd, fw_clip32(step));
 }
 
-/* Congestion avoidance over an ACK `since` the one before. */
+/* Congestion avoidance for an ACK that arrived `since` nanoseconds after the last one. */
 FW_INLINE void fw_cubic_avoid(struct fw_cubic *cubic, u32 acked, u64 since)
 {
 	struct fw_memory *memory = &cubic->memory;
@@ -290,7 +290,7 @@ FW_INLINE void fw_cubic_avoid(struct fw_cubic *cubic, u32 acked, u64 since)
 	fw_reno_set_cwnd(&cubic->reno, fw_memory_approach(memory, cwnd, ahead, acked));
 }
 
-/* Ends the epoch at the reduction of a window of `cwnd`. */
+/* Ends the epoch when a window of `cwnd` is reduced. */
 FW_INLINE void fw_cubic_reduced(struct fw_cubic *cubic, u32 cwnd)
 {
 	struct fw_memory *memory = &cubic->memory;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * From the timestamp that an ACK echoes to the bytes that ACKs before it, which were lost, stood for.
+ * Finds the bytes that lost ACKs covered, from the timestamp that an ACK echoes.
  *
  * A receiver echoes the timestamp of the first segment since its last ACK (RFC 7323 section 4.3).
- * Where the first segment that was unacknowledged bears an earlier one, an ACK in between was lost.
- * The kernel shows no timestamps of single segments to a law, but at each ACK how far it has sent and
- * when last: nothing sent so far bears a later timestamp. Such notes are kept until what they speak of
- * is acknowledged. An echo later than a note therefore shows a gap up to the note at least; what was
- * sent between two notes, or within one tick of the clock, cannot be told apart. So a gap is never
- * found where none is, and those of ACKs that were lost within a tick are not found.
+ * If the first unacknowledged segment has an earlier timestamp, an ACK in between was lost. The
+ * kernel does not show the timestamps of segments to an algorithm. At each ACK it shows the end and
+ * the time of the data sent so far: no byte before that end has a later timestamp. These notes are
+ * kept until their bytes are acknowledged. An echo later than a note thus shows a gap up to the
+ * note at least. Bytes sent between two notes, or in one clock tick, cannot be distinguished: the
+ * method finds no false gaps, but misses those of ACKs lost within a tick.
  */
 #ifndef FW_ECHO_H
 #define FW_ECHO_H
 
 #include "fw_arith.h"
 
-/* A quarter of a second of milliseconds. */
+/* Notes of a quarter of a second, with one per millisecond. */
 #define FW_NOTES 256
-/* Notes that one ACK may use up: the verifier wants a bound. */
+/* Maximum number of notes that one ACK consumes: the verifier requires a bound. */
 #define FW_NOTES_AN_ACK 64
 
 struct fw_note {
-	u32 next; /* sequence number of the first byte not sent */
-	u32 stamp; /* no byte before it was sent later */
+	u32 next; /* sequence number of the first byte not yet sent */
+	u32 stamp; /* latest timestamp of the bytes before it */
 };
 
-/* Where the notes are. They count on for ever, the oldest from `begin`, the newest before `end`. Both
- * have a copy here, so that most ACKs touch nothing but this. */
+/* Ring of notes. The indices `begin` (oldest) and `end` (after the newest) increase without bound.
+ * The oldest and the newest note have copies here, so that most ACKs read nothing else. */
 struct fw_echo {
 	u64 tick_from; /* nanoseconds */
 	u32 tick;
@@ -36,12 +36,12 @@ struct fw_echo {
 	struct fw_note newest;
 };
 
-/* The notes, each at its number modulo FW_NOTES. The newest is written when it no longer is. */
+/* The notes, at their index modulo FW_NOTES. The newest is written when another replaces it. */
 struct fw_notes {
 	struct fw_note at[FW_NOTES];
 };
 
-/* The tick in which a time lies. Divisions are rare: it is mostly the last one or the next. */
+/* Returns the tick of a time. It is mostly the last tick or the next, which avoids a division. */
 FW_INLINE u32 fw_echo_tick(struct fw_echo *echo, u64 time, u32 length)
 {
 	u64 since = time - echo->tick_from;
@@ -58,13 +58,13 @@ FW_INLINE u32 fw_echo_tick(struct fw_echo *echo, u64 time, u32 length)
 	return echo->tick;
 }
 
-/* Whether a note reaches to `next`: since then nothing new was sent. */
+/* Whether the newest note ends at `next`: no new data was sent since. */
 FW_INLINE int fw_echo_noted(const struct fw_echo *echo, u32 next)
 {
 	return echo->begin != echo->end && echo->newest.next == next;
 }
 
-/* Whether a note of `stamp` is a further one, which takes the place of the newest. */
+/* Whether a note with `stamp` is added after the newest note, instead of extending that note. */
 FW_INLINE int fw_echo_puts_away(const struct fw_echo *echo, u32 stamp)
 {
 	u32 count = echo->end - echo->begin;
@@ -72,7 +72,7 @@ FW_INLINE int fw_echo_puts_away(const struct fw_echo *echo, u32 stamp)
 	return count && echo->newest.stamp != stamp && count < FW_NOTES;
 }
 
-/* Makes the newest note this one. */
+/* Replaces the newest note. */
 FW_INLINE void fw_echo_write(struct fw_echo *echo, u32 next, u32 stamp)
 {
 	if (echo->begin == echo->end)
@@ -83,7 +83,7 @@ FW_INLINE void fw_echo_write(struct fw_echo *echo, u32 next, u32 stamp)
 		echo->oldest = echo->newest;
 }
 
-/* Notes what was sent before an ACK is answered, unless it is noted. */
+/* Notes the data sent before an ACK, unless it is noted already. */
 FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 next, u32 stamp)
 {
 	if (fw_echo_puts_away(echo, stamp)) {
@@ -93,13 +93,13 @@ FW_INLINE void fw_echo_note(struct fw_echo *echo, struct fw_notes *notes, u32 ne
 	fw_echo_write(echo, next, stamp);
 }
 
-/* Whether an ACK that ends at `una` reaches the end of a note. */
+/* Whether an ACK up to `una` reaches the end of a note. */
 FW_INLINE int fw_echo_reached(const struct fw_echo *echo, u32 una)
 {
 	return echo->begin != echo->end && (s32)(una - echo->oldest.next) >= 0;
 }
 
-/* The gap that a note shows which is acknowledged, or zero. */
+/* The gap that an acknowledged note shows, or zero. */
 FW_INLINE u32 fw_echo_shown(struct fw_note note, u32 before, u32 stamp)
 {
 	s32 gap = note.next - before;
@@ -107,7 +107,7 @@ FW_INLINE u32 fw_echo_shown(struct fw_note note, u32 before, u32 stamp)
 	return (s32)(stamp - note.stamp) > 0 && gap > 0 ? gap : 0;
 }
 
-/* Uses up the notes of what is acknowledged; the gap that they show. */
+/* Removes the notes of acknowledged data. Returns the gap that they show. */
 FW_CALLED u32 fw_echo_use(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
 			  u32 stamp)
 {
@@ -129,8 +129,8 @@ FW_CALLED u32 fw_echo_use(struct fw_echo *echo, const struct fw_notes *notes, u3
 	return gap;
 }
 
-/* Bytes from `before`, where the last ACK ended, that ACKs stood for which were lost. This one ends
- * at `una` and echoes `stamp`. Most ACKs reach the end of no note, or on a short path of the only
+/* Bytes after `before`, the end of the last ACK, that lost ACKs covered. This ACK ends at `una`
+ * and echoes `stamp`. Most ACKs reach the end of no note, or on a short path the end of the only
  * one. */
 FW_INLINE u32 fw_echo_gap(struct fw_echo *echo, const struct fw_notes *notes, u32 before, u32 una,
 			  u32 stamp)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * From the kernel's callbacks to the events of a law and back. A program defines FW_LAW (its name,
- * at most 15 characters), `struct fw_law` and the functions fw_law_*, then includes this.
+ * From the kernel's callbacks to the events of an algorithm and back. A program defines FW_LAW (its
+ * name, at most 15 characters), `struct fw_law` and the functions fw_law_*, then includes this.
  *
- * The kernel keeps loss detection, recovery (PRR), pacing and offload, as for its own Reno: the law
- * decides windows. pkts_acked is called once for each ACK while data is in flight, before the kernel
- * changes its state for that ACK, so the state seen there is the one before the ACK.
+ * The kernel keeps loss detection, recovery (PRR), pacing and offload, as for its own Reno; the
+ * algorithm computes windows. The kernel calls pkts_acked once for each ACK while data is in
+ * flight, before it changes its state for that ACK: the state seen there is that before the ACK.
  */
 #ifndef FW_GLUE_H
 #define FW_GLUE_H
@@ -16,16 +16,16 @@
 
 struct fw_connection {
 	struct fw_seen seen;
-	u64 una; /* offset in the stream, whose lower half is snd_una: fw_hot.h relies on it */
+	u64 una; /* stream offset; its lower half is snd_una, as fw_hot.h assumes */
 	u64 delivered;
-	u64 heard_us; /* when the last ACK came */
+	u64 heard_us; /* time of the last ACK */
 	u32 snd_una;
 	u32 lost; /* tp->lost */
 	u32 retransmissions; /* tp->total_retrans */
 	u32 retrans_out; /* tp->retrans_out */
 	u32 mss;
-	u32 generation; /* of the targets; only TCP-AV looks */
-	u32 window_bytes; /* the law's, and as many segments */
+	u32 generation; /* of the targets; only for TCP-AV */
+	u32 window_bytes; /* the algorithm's window, and the same in segments */
 	u32 window;
 	struct fw_law law;
 };
@@ -37,7 +37,7 @@ struct {
 	struct fw_connection FW_TYPE(value);
 } fw_conns FW_SECTION(".maps");
 
-/* What a law is; a program defines these, fw_watched.h does for laws that watch ACKs. */
+/* Functions of an algorithm, defined by a program, or by fw_watched.h for watched algorithms. */
 static void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 			const struct fw_initial *initial);
 static void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp, const struct fw_ack *ack);
@@ -50,7 +50,7 @@ static void fw_law_set_mss(struct fw_law *law, u32 mss);
 static u32 fw_law_cwnd(const struct fw_law *law);
 static u32 fw_law_ssthresh(const struct fw_law *law);
 
-/* Windows of the law are bytes, the kernel's are segments. */
+/* The algorithm's window is in bytes, the kernel's in segments. */
 FW_INLINE u32 fw_window(struct fw_connection *c, const struct tcp_sock *tp)
 {
 	u32 bytes = fw_law_cwnd(&c->law);
@@ -69,7 +69,7 @@ FW_INLINE u32 fw_threshold(const struct fw_connection *c)
 	return bytes == U32_MAX ? TCP_INFINITE_SSTHRESH : fw_max32(bytes / c->mss, 2);
 }
 
-/* tcp_is_cwnd_limited. */
+/* As the kernel's tcp_is_cwnd_limited. */
 FW_INLINE int fw_cwnd_limited(const struct tcp_sock *tp)
 {
 	if (FW_BITS(tp, is_cwnd_limited))
@@ -82,8 +82,8 @@ FW_INLINE u8 fw_ca_state(const struct tcp_sock *tp)
 	return FW_BITS((const struct inet_connection_sock *)tp, icsk_ca_state);
 }
 
-/* No segment sent so far bears a later timestamp than this. A discipline that paces (fq) is given
- * segments before they leave, with the time at which they shall. */
+/* An upper bound of the timestamps of all segments sent so far. A pacing qdisc (fq) gets segments
+ * before they leave, together with their departure times. */
 FW_INLINE u64 fw_last_sent(const struct tcp_sock *tp)
 {
 	u32 pacing = ((const struct sock *)tp)->sk_pacing_status;
@@ -98,7 +98,7 @@ FW_INLINE u32 fw_tick_length(const struct tcp_sock *tp)
 	return FW_HAS(tp, tcp_usec_ts) && FW_BITS(tp, tcp_usec_ts) ? 1000 : 1000000;
 }
 
-/* The kernel counts segments. A segment that is short was the last one. */
+/* The kernel counts SACKed segments. Only the last may be short, hence the bound. */
 FW_INLINE u64 fw_delivered(struct fw_connection *c, const struct tcp_sock *tp)
 {
 	u64 sacked = fw_min64((u64)tp->sacked_out * c->mss, tp->snd_nxt - tp->snd_una);
@@ -107,7 +107,7 @@ FW_INLINE u64 fw_delivered(struct fw_connection *c, const struct tcp_sock *tp)
 	return c->delivered;
 }
 
-/* Whether a retransmission that was in flight is no longer. */
+/* Whether a retransmission in flight was acknowledged or lost. */
 FW_INLINE int fw_covers_retransmission(struct fw_connection *c, const struct tcp_sock *tp)
 {
 	u32 out = tp->retrans_out, all = tp->total_retrans;
@@ -120,7 +120,7 @@ FW_INLINE int fw_covers_retransmission(struct fw_connection *c, const struct tcp
 	return covers;
 }
 
-/* Bytes newly SACKed, by what is SACKed now and what was before (see fw_watch_telling). */
+/* Bytes newly SACKed, from the present and the earlier total (see fw_watch_telling). */
 FW_INLINE u32 fw_newly_sacked(u32 before, u32 acked, const struct fw_connection *c,
 			      const struct tcp_sock *tp)
 {
@@ -135,12 +135,12 @@ FW_SECTION("struct_ops/fw_init") int fw_init(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct fw_totals *totals = fw_the_totals();
-	/* As the kernel's own laws, which count in slow start all that an ACK acknowledges. */
+	/* As in the kernel's own algorithms, slow start counts all acknowledged bytes. */
 	struct fw_initial initial = { .byte_counting = 1, .slow_start_segments = U32_MAX };
 	struct fw_connection *c;
 
 	fw_hot_forget(tp);
-	/* New storage is zero, which an init relies on. */
+	/* fw_law_init requires zeroed storage, and new storage is zero. */
 	bpf_sk_storage_delete(&fw_conns, tp);
 	c = bpf_sk_storage_get(&fw_conns, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!c)
@@ -180,7 +180,7 @@ FW_SECTION("struct_ops/fw_release") int fw_release(u64 *ctx)
 	return 0;
 }
 
-/* The whole state of a connection. Whoever changes it calls fw_hot_keep then. */
+/* The full state of a connection. A caller that changes it must call fw_hot_keep afterwards. */
 FW_INLINE struct fw_connection *fw_find(struct tcp_sock *tp)
 {
 	struct fw_connection *c = bpf_sk_storage_get(&fw_conns, tp, 0, 0);
@@ -231,13 +231,13 @@ FW_SECTION("struct_ops/fw_pkts_acked") int fw_pkts_acked(u64 *ctx)
 	return 0;
 }
 
-/* pkts_acked has set the window. */
+/* Does nothing, as fw_pkts_acked has set the window. */
 FW_SECTION("struct_ops/fw_cong_avoid") int fw_cong_avoid(u64 *ctx)
 {
 	return 0;
 }
 
-/* The kernel asks before it says why; set_state follows at once and has the answer. */
+/* The kernel calls this before the reason is known; set_state follows at once and sets ssthresh. */
 FW_SECTION("struct_ops/fw_ssthresh") int fw_ssthresh(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
@@ -304,7 +304,7 @@ FW_SECTION("struct_ops/fw_cwnd_event") int fw_cwnd_event(u64 *ctx)
 	return 0;
 }
 
-/* Who opens a connection need not be root. */
+/* NON_RESTRICTED: sockets of processes without privileges may use the algorithm. */
 FW_SECTION(".struct_ops.link")
 struct tcp_congestion_ops fw_ops = {
 	.flags = TCP_CONG_NON_RESTRICTED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * The state of a connection lies in its socket's storage, whose look-up costs more than the law. A
- * law that defines FW_PLAIN keeps what plain ACKs need (fw_plain.h) in the socket itself, and looks
- * up the storage for other ACKs and events only. While the part here is marked as plain it is the one
- * that counts; everything else in the storage counts always.
+ * The state of a connection is in its socket's storage, whose look-up costs more than the
+ * algorithm. An algorithm that defines FW_PLAIN keeps the state for plain ACKs (fw_plain.h) in the
+ * socket itself, and looks up the storage only for other ACKs and events. While this part is marked
+ * as plain, its values are valid; all other values are always those of the storage.
  */
 #ifndef FW_HOT_H
 #define FW_HOT_H
@@ -13,8 +13,8 @@
 #ifdef FW_PLAIN
 #include "fw_plain.h"
 
-/* The law's part, at most 36 bytes: no 64-bit fields, so that nothing is lost between. A program
- * defines it and these functions. Times are nanoseconds, `heard` is that of the last ACK. */
+/* The algorithm's part: at most 36 bytes, and no 64-bit fields, which would need padding. A program
+ * defines it and these functions. Times are nanoseconds, `heard` that of the last ACK. */
 static int fw_inner_plain_of(struct fw_inner_plain *plain, const struct fw_law *law, u64 heard);
 static void fw_inner_plain_back(const struct fw_inner_plain *plain, struct fw_law *law, u64 heard);
 static int fw_inner_plain_takes(const struct fw_inner_plain *plain, const struct fw_ack *ack,
@@ -27,9 +27,9 @@ struct fw_hot {
 	u64 heard_us;
 	struct fw_plain_echo echo;
 	struct fw_inner_plain law;
-	struct fw_plain watch; /* its count of notes with FW_IS_PLAIN */
+	struct fw_plain watch; /* its count of notes includes FW_IS_PLAIN */
 	u32 snd_una;
-	u32 troubles; /* tp->lost + tp->total_retrans; neither ever falls */
+	u32 troubles; /* tp->lost + tp->total_retrans; neither decreases */
 };
 
 #define FW_IS_PLAIN 0x8000
@@ -42,13 +42,13 @@ FW_INLINE struct fw_hot *fw_hot_of(struct tcp_sock *tp)
 	return (struct fw_hot *)&tp->inet_conn.icsk_ca_priv;
 }
 
-/* The storage counts. */
+/* Marks the values in the storage as valid. */
 FW_INLINE void fw_hot_forget(struct tcp_sock *tp)
 {
 	fw_hot_of(tp)->watch.notes = 0;
 }
 
-/* Brings all into the storage. */
+/* Copies the plain state back into the storage. */
 FW_INLINE void fw_hot_back(struct fw_connection *c, struct tcp_sock *tp)
 {
 	struct fw_hot *hot = fw_hot_of(tp);
@@ -66,7 +66,7 @@ FW_INLINE void fw_hot_back(struct fw_connection *c, struct tcp_sock *tp)
 	c->window_bytes = 0;
 }
 
-/* Puts into the socket what plain ACKs need, if the next may be one. */
+/* Copies the state for plain ACKs into the socket, if the next ACK may be plain. */
 FW_INLINE void fw_hot_keep(const struct fw_connection *c, struct tcp_sock *tp)
 {
 	struct fw_hot *hot = fw_hot_of(tp);
@@ -83,8 +83,8 @@ FW_INLINE void fw_hot_keep(const struct fw_connection *c, struct tcp_sock *tp)
 	hot->watch.notes = (c->law.echo.end - c->law.echo.begin) | FW_IS_PLAIN;
 }
 
-/* Whether something is unusual about a connection besides what the echo shows. An ACK over half of
- * the sequence numbers is, so that the storage knows of each time that they begin anew. */
+/* Whether the connection has any disturbance besides the echo. An ACK that crosses half of the
+ * sequence space counts as one, so that the storage sees each wrap of the sequence numbers. */
 FW_INLINE int fw_hot_disturbed(const struct fw_hot *hot, const struct tcp_sock *tp)
 {
 	return !hot->watch.notes || tp->mss_cache != hot->watch.mss ||
@@ -94,7 +94,7 @@ FW_INLINE int fw_hot_disturbed(const struct fw_hot *hot, const struct tcp_sock *
 	       !tp->rx_opt.rcv_tsecr;
 }
 
-/* What an ACK says; offsets in the stream are not needed. */
+/* The event of an ACK, without the offsets in the stream, which are not needed. */
 FW_INLINE struct fw_ack fw_hot_ack(const struct fw_hot *hot, const struct tcp_sock *tp, s32 rtt_us)
 {
 	struct fw_ack ack = {
@@ -109,7 +109,7 @@ FW_INLINE struct fw_ack fw_hot_ack(const struct fw_hot *hot, const struct tcp_so
 	return ack;
 }
 
-/* Hears the echo of an ACK and notes what was sent; zero where that takes more than is here. */
+/* Handles the echo of an ACK and notes the data sent; zero if this needs the array of notes. */
 FW_INLINE int fw_hot_hear(struct fw_echo *echo, const struct fw_hot *hot, const struct tcp_sock *tp)
 {
 	u32 next = tp->snd_nxt;
@@ -122,7 +122,7 @@ FW_INLINE int fw_hot_hear(struct fw_echo *echo, const struct fw_hot *hot, const 
 			     fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
 }
 
-/* The window in segments, which is kept while its bytes are those `before`, if it fits. */
+/* The window in segments; unchanged while its bytes are `before`, and stored if it fits. */
 FW_INLINE u32 fw_hot_window(struct fw_hot *hot, u32 before)
 {
 	u32 cwnd = fw_inner_plain_cwnd(&hot->law), window = hot->watch.window;
@@ -134,7 +134,7 @@ FW_INLINE u32 fw_hot_window(struct fw_hot *hot, u32 before)
 	return window;
 }
 
-/* Handles an ACK if it is a plain one. Nothing is written before that is known. */
+/* Handles an ACK if it is plain. Nothing is written before this is certain. */
 FW_INLINE int fw_hot_on_ack(struct tcp_sock *tp, s32 rtt_us)
 {
 	struct fw_hot *hot = fw_hot_of(tp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Compound TCP as the law of a program, watched or not. `struct fw_law` has `compound`.
+ * Compound TCP as the algorithm of a program, watched or not. `struct fw_law` has `compound`.
  */
 static inline void fw_inner_init(struct fw_law *law, const struct fw_initial *initial)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * What the programs see of the kernel: only the fields that they use. Where a field lies is
- * found when a program is loaded (CO-RE), so order and padding here mean nothing.
+ * Kernel structures as seen by the programs, with only the used fields. The offsets of fields are
+ * resolved when a program is loaded (CO-RE), so that order and padding here have no meaning.
  */
 #ifndef FW_KERNEL_H
 #define FW_KERNEL_H
@@ -188,7 +188,7 @@ static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 /* Whether this kernel has a field. */
 #define FW_HAS(from, field) __builtin_preserve_field_info((from)->field, 2)
 
-/* A bit field: its bytes are read at once, then it is cut out. */
+/* A bit field: all of its bytes are read at once, then its bits are extracted. */
 #define FW_BITS(from, field)                                                                   \
 	({                                                                                     \
 		const void *fw_at = (const void *)(from) +                                     \

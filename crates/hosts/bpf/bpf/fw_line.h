@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * What user space is shown of a connection: what the kernel knows, and what the law saw. */
+ * State of a connection for user space: values of the kernel and of the algorithm. */
 #ifndef FW_LINE_H
 #define FW_LINE_H
 
 #include "fw_addresses.h"
 #include "fw_status.h"
 
-/* The line is zero before. */
+/* The caller has set the line to zero. */
 static inline void fw_line_of(struct fw_line *line, const struct fw_seen *seen,
 			      const struct tcp_sock *tp, const struct sock_common *common)
 {
@@ -23,7 +23,7 @@ static inline void fw_line_of(struct fw_line *line, const struct fw_seen *seen,
 	line->family = common->skc_family;
 	line->state = common->skc_state;
 	line->ca_state = FW_BITS((const struct inet_connection_sock *)tp, icsk_ca_state);
-	/* skc_num is zero once a connection is closed. */
+	/* skc_num is zero after a connection was closed. */
 	line->local_port = __builtin_bswap16(((const struct inet_sock *)tp)->inet_sport);
 	line->remote_port = __builtin_bswap16(common->skc_dport);
 	fw_addresses(line->local, line->remote, common);

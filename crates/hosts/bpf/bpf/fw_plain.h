@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Plain ACKs of laws under watch: those of a connection that has timestamps and nothing unusual
- * behind it in this round trip. What they read and write is small enough for the 104 bytes that the
- * kernel's socket has for a law, which need no look-up.
+ * Plain ACKs of watched algorithms: ACKs of a connection that has timestamps, and no disturbance in
+ * this round trip. Their state fits into the 104 bytes that the kernel's socket reserves for a
+ * congestion control algorithm, so that no look-up is needed.
  *
- * The arithmetic is that of fw_reno.h, fw_watch.h and fw_echo.h. A state is plain if what is left out
- * has one value only, which is written here, and what is shortened fits. So no bit is lost.
+ * The arithmetic is that of fw_reno.h, fw_watch.h and fw_echo.h. A state is plain if each omitted
+ * field has one fixed value, written here, and each shortened field fits: no information is lost.
  */
 #ifndef FW_PLAIN_H
 #define FW_PLAIN_H
@@ -14,25 +14,25 @@
 #include "fw_reno.h"
 #include "fw_watch.h"
 
-/* Of struct fw_watch and of the glue. */
+/* Fields of struct fw_watch and of the glue. */
 struct fw_plain {
 	u32 round_end; /* its lower half */
 	u32 whole;
 	u32 share;
-	u16 heard; /* in this round */
+	u16 heard; /* ACKs in this round */
 	u16 mss;
-	u16 window; /* of the glue: segments, or zero */
-	u16 notes; /* of struct fw_echo: how many */
+	u16 window; /* of the glue, in segments; zero: unknown */
+	u16 notes; /* number of notes in struct fw_echo */
 };
 
-/* Of struct fw_reno. */
+/* Fields of struct fw_reno. */
 struct fw_plain_reno {
 	u32 cwnd;
 	u32 ssthresh;
 	u32 credit;
 };
 
-/* Of struct fw_echo. Notes between the oldest and the newest stay where they are. */
+/* Fields of struct fw_echo. Notes between the oldest and the newest stay in the storage. */
 struct fw_plain_echo {
 	u64 tick_from;
 	u32 tick;
@@ -41,10 +41,10 @@ struct fw_plain_echo {
 	struct fw_note newest;
 };
 
-/* Stands for the offset of an ACK where only what lies around it counts. */
+/* Represents the offset of an ACK where only differences matter. */
 #define FW_PLAIN_UNA (1ull << 32)
 
-/* The offset with this lower half that is next to `una`. */
+/* The offset with this lower half that is nearest to `una`. */
 FW_INLINE u64 fw_plain_offset(u32 lower, u64 una)
 {
 	return una + (s64)(s32)(lower - (u32)una);
@@ -56,7 +56,7 @@ FW_INLINE int fw_plain_growth(const struct fw_growth *growth, u32 mss)
 	       growth->limit_segments == U32_MAX;
 }
 
-/* Shortens a state at `una`; whether it is plain. */
+/* Extracts the plain state at `una`. Returns whether the state is plain. */
 FW_INLINE int fw_plain_of(struct fw_plain *plain, const struct fw_watch *watch, u64 una)
 {
 	const struct fw_round *round = &watch->round;
@@ -73,7 +73,7 @@ FW_INLINE int fw_plain_of(struct fw_plain *plain, const struct fw_watch *watch, 
 	       fw_plain_offset(plain->round_end, una) == round->end;
 }
 
-/* Brings what plain ACKs have changed back into the whole state. */
+/* Copies the values that plain ACKs change back into the full state. */
 FW_INLINE void fw_plain_back(const struct fw_plain *plain, struct fw_watch *watch, u64 una)
 {
 	watch->round.end = fw_plain_offset(plain->round_end, una);
@@ -82,15 +82,15 @@ FW_INLINE void fw_plain_back(const struct fw_plain *plain, struct fw_watch *watc
 	watch->share = plain->share;
 }
 
-/* Whether an ACK is a plain one for a plain state. */
+/* Whether an ACK is plain for a plain state. */
 FW_INLINE int fw_plain_takes(const struct fw_plain *plain, const struct fw_ack *ack)
 {
 	return ack->has_echo_gap && !ack->echo_gap && !ack->sacked && !ack->in_recovery &&
 	       !ack->covers_retransmission && plain->heard < 0xffff;
 }
 
-/* As fw_watch_on_ack after the law took the ACK, which ends at `una`; nothing is answered. What the
- * compiler sees to be constant it leaves out. */
+/* As fw_watch_on_ack after the algorithm handled the ACK, which ends at `una`; no reduction can
+ * follow. The compiler removes code for fields that are constant here. */
 FW_INLINE void fw_plain_on_ack(struct fw_plain *plain, const struct fw_ack *ack, u32 una, u32 next)
 {
 	struct fw_watch watch = { .mss = plain->mss, .round.has_end = 1 };
@@ -136,7 +136,7 @@ FW_INLINE void fw_plain_reno_on_ack(struct fw_plain_reno *plain, u32 mss, const 
 	plain->credit = reno.growth.credit;
 }
 
-/* Shortens what is known of the notes; their count is kept elsewhere. */
+/* Extracts the state of the notes; their number is kept in struct fw_plain. */
 FW_INLINE void fw_plain_echo_of(struct fw_plain_echo *plain, const struct fw_echo *echo)
 {
 	plain->tick_from = echo->tick_from;
@@ -156,7 +156,7 @@ FW_INLINE void fw_plain_echo_back(const struct fw_plain_echo *plain, u16 count, 
 	echo->newest = plain->newest;
 }
 
-/* As fw_echo_gap, where no gap is shown and the array of notes is not needed; zero otherwise. */
+/* As fw_echo_gap. Returns zero if a gap is shown or the array of notes is needed. */
 FW_INLINE int fw_plain_heard(struct fw_echo *echo, u32 before, u32 una, u32 stamp)
 {
 	if (!fw_echo_reached(echo, una))
@@ -167,7 +167,7 @@ FW_INLINE int fw_plain_heard(struct fw_echo *echo, u32 before, u32 una, u32 stam
 	return 1;
 }
 
-/* As fw_echo_note, where the array is not needed; zero otherwise. */
+/* As fw_echo_note. Returns zero if the array of notes is needed. */
 FW_INLINE int fw_plain_note(struct fw_echo *echo, u32 next, u32 stamp)
 {
 	if (fw_echo_puts_away(echo, stamp))

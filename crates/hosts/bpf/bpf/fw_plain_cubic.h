@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Plain ACKs of CUBIC (see fw_plain.h): those in an epoch of congestion avoidance, and those that find
- * the window not full, which only tell times. The kernel's times are microseconds; where one is not,
- * or does not fit, the state is no plain one.
+ * Plain ACKs of CUBIC (see fw_plain.h): ACKs in an epoch of congestion avoidance, and ACKs that
+ * find the window not full, which only update times. The kernel's times are microseconds; a state
+ * with other times, or times that do not fit, is not plain.
  */
 #ifndef FW_PLAIN_CUBIC_H
 #define FW_PLAIN_CUBIC_H
@@ -12,12 +12,12 @@
 
 #define FW_NO_EPOCH U32_MAX
 
-/* Of struct fw_cubic, whose `heard` is the glue's. */
+/* Fields of struct fw_cubic; its `heard` is that of the glue. */
 struct fw_plain_cubic {
 	u32 cwnd;
 	u32 srtt; /* nanoseconds */
 	u32 elapsed_us;
-	u32 carry; /* FW_NO_EPOCH: the window must not grow */
+	u32 carry; /* FW_NO_EPOCH: the window cannot grow */
 	u32 k_us;
 	u32 w_max;
 	u32 w_est;
@@ -25,7 +25,7 @@ struct fw_plain_cubic {
 	u32 cwnd_prior;
 };
 
-/* Brings back what plain ACKs have changed, the last of them at `heard` nanoseconds. */
+/* Copies back the values that plain ACKs change; the last ACK arrived at `heard` nanoseconds. */
 FW_INLINE void fw_plain_cubic_back(const struct fw_plain_cubic *plain, struct fw_cubic *cubic,
 				   u64 heard)
 {
@@ -42,7 +42,7 @@ FW_INLINE void fw_plain_cubic_back(const struct fw_plain_cubic *plain, struct fw
 	memory->growth.credit = plain->credit;
 }
 
-/* Shortens an epoch of congestion avoidance; whether there is one that fits. */
+/* Extracts an epoch of congestion avoidance. Returns whether there is one that fits. */
 FW_INLINE int fw_plain_epoch_of(struct fw_plain_cubic *plain, const struct fw_cubic *cubic)
 {
 	const struct fw_memory *memory = &cubic->memory;
@@ -63,7 +63,7 @@ FW_INLINE int fw_plain_epoch_of(struct fw_plain_cubic *plain, const struct fw_cu
 	       plain->carry != FW_NO_EPOCH && plain->k_us == epoch->curve.k_us;
 }
 
-/* Shortens a state; whether it is plain. */
+/* Extracts the plain state. Returns whether the state is plain. */
 FW_INLINE int fw_plain_cubic_of(struct fw_plain_cubic *plain, const struct fw_cubic *cubic, u64 heard)
 {
 	if (cubic->reno.reduced || !cubic->has_srtt || !cubic->has_heard)
@@ -75,7 +75,7 @@ FW_INLINE int fw_plain_cubic_of(struct fw_plain_cubic *plain, const struct fw_cu
 	return plain->srtt == cubic->srtt && cubic->heard == heard;
 }
 
-/* Whether what an ACK after one at `heard` makes of the state fits: a mean of numbers that fit does. */
+/* Whether the state after this ACK fits; the previous ACK was at `heard`. srtt fits if rtt does. */
 FW_INLINE int fw_plain_cubic_takes(const struct fw_plain_cubic *plain, const struct fw_ack *ack,
 				   u64 heard)
 {
@@ -84,7 +84,7 @@ FW_INLINE int fw_plain_cubic_takes(const struct fw_plain_cubic *plain, const str
 	return ack->now - heard <= (u64)(U32_MAX - plain->elapsed_us) * 1000 && ack->rtt <= U32_MAX;
 }
 
-/* As fw_cubic_on_ack after an ACK at `heard`, all in nanoseconds that are whole microseconds. */
+/* As fw_cubic_on_ack after an ACK at `heard`; all times are whole microseconds, in nanoseconds. */
 FW_INLINE void fw_plain_cubic_on_ack(struct fw_plain_cubic *plain, u32 mss, const struct fw_ack *ack,
 				     u64 heard)
 {
@@ -105,7 +105,7 @@ FW_INLINE void fw_plain_cubic_on_ack(struct fw_plain_cubic *plain, u32 mss, cons
 	if (plain->carry == FW_NO_EPOCH)
 		return;
 	plain->cwnd = cubic.reno.cwnd;
-	/* The time since `heard` is added while the window may grow. */
+	/* The elapsed time advances only on ACKs for which the window may grow. */
 	if (memory->epoch.elapsed != plain->elapsed_us * 1000ull)
 		plain->elapsed_us += (u32)((ack->now - heard) / 1000);
 	plain->carry = memory->epoch.carry;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Controller events and Reno (RFC 5681): crates/protocols/cc/src/{controller,growth,reno}.rs in C,
- * function by function. Windows are bytes, times nanoseconds, `una` and `next` offsets in the stream.
+ * Controller events and Reno (RFC 5681): crates/protocols/cc/src/{controller,growth,reno}.rs in C.
+ * Windows are in bytes, times in nanoseconds; `una` and `next` are stream offsets.
  */
 #ifndef FW_RENO_H
 #define FW_RENO_H
@@ -17,7 +17,7 @@ struct fw_initial {
 	u32 slow_start_segments;
 };
 
-/* cc::AckEvent, the fields that these laws read. */
+/* cc::AckEvent, with the fields that these algorithms read. */
 struct fw_ack {
 	u64 now;
 	u64 una;
@@ -47,7 +47,7 @@ struct fw_rto {
 	u32 backoff;
 };
 
-/* cc::growth::Growth; mss, byte_counting and the limit are the connection's. */
+/* cc::growth::Growth; mss, byte_counting and the limit belong to the connection. */
 struct fw_growth {
 	u32 mss;
 	u32 limit_segments;
@@ -94,7 +94,7 @@ FW_INLINE u32 fw_growth_slow_start(const struct fw_growth *growth, u32 cwnd, u32
 	return fw_min32(fw_add32(cwnd, all), fw_max32(ssthresh, one));
 }
 
-/* cwnd after `acked` bytes in congestion avoidance, where `window` bytes earn one segment. */
+/* cwnd after `acked` bytes in congestion avoidance; `window` bytes add one segment. */
 FW_INLINE u32 fw_growth_avoidance(struct fw_growth *growth, u32 cwnd, u32 window, u32 acked)
 {
 	growth->credit = fw_add32(growth->credit, fw_growth_counted(growth, acked));
@@ -121,7 +121,7 @@ FW_INLINE void fw_reno_init(struct fw_reno *reno, const struct fw_initial *initi
 	reno->reduced_until = 0;
 }
 
-/* Remembers the state to undo to, and sets ssthresh to `target`, at least 2 segments. */
+/* Stores the state for an undo, and sets ssthresh to `target`, at least 2 segments. */
 FW_INLINE void fw_reno_lower(struct fw_reno *reno, u32 target)
 {
 	reno->undo_cwnd = reno->cwnd;
@@ -131,7 +131,7 @@ FW_INLINE void fw_reno_lower(struct fw_reno *reno, u32 target)
 	reno->growth.credit = 0;
 }
 
-/* Whether this ACK may widen the window. */
+/* Whether this ACK may increase the window. */
 FW_INLINE int fw_reno_may_grow(struct fw_reno *reno, const struct fw_ack *ack)
 {
 	if (reno->reduced && ack->una >= reno->reduced_until)
@@ -160,7 +160,7 @@ FW_INLINE void fw_reno_limit_ssthresh(struct fw_reno *reno, u32 most)
 	reno->ssthresh = fw_min32(reno->ssthresh, most);
 }
 
-/* A loss that asks for the window `target`; whether it was granted. */
+/* Handles a loss with the new window `target`. Returns whether the window was reduced for it. */
 FW_INLINE int fw_reno_loss_to(struct fw_reno *reno, const struct fw_loss *loss, u32 target)
 {
 	int lowers = reno->reduced != FW_REDUCED_BY_MARK;
@@ -173,7 +173,7 @@ FW_INLINE int fw_reno_loss_to(struct fw_reno *reno, const struct fw_loss *loss, 
 	return lowers;
 }
 
-/* As fw_reno_loss_to for a mark, which is not granted in any window already reduced. */
+/* As fw_reno_loss_to for a CE mark, which has no effect in a window that was already reduced. */
 FW_INLINE int fw_reno_mark_to(struct fw_reno *reno, const struct fw_loss *loss, u32 target)
 {
 	if (reno->reduced)
@@ -184,7 +184,7 @@ FW_INLINE int fw_reno_mark_to(struct fw_reno *reno, const struct fw_loss *loss, 
 	return 1;
 }
 
-/* A timeout that asks for ssthresh `target`, granted at the first expiry. */
+/* Handles a timeout with the new ssthresh `target`, which applies at its first expiry only. */
 FW_INLINE int fw_reno_timeout_to(struct fw_reno *reno, const struct fw_rto *rto, u32 target)
 {
 	int lowers = rto->backoff <= 1;
@@ -197,7 +197,7 @@ FW_INLINE int fw_reno_timeout_to(struct fw_reno *reno, const struct fw_rto *rto,
 	return lowers;
 }
 
-/* Lost ACKs that ask for the window `target`, which is never raised. */
+/* Reduces the window for lost ACKs to `target`; never increases it. */
 FW_INLINE void fw_reno_ack_loss_to(struct fw_reno *reno, u32 target)
 {
 	fw_reno_lower(reno, target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Writes a line for each connection of a law: what the kernel knows, and what the law saw. */
+/* Writes a line for each connection of an algorithm: values of the kernel and of the algorithm. */
 #include "fw_line.h"
 
 FW_SECTION("iter/bpf_sk_storage_map") int fw_status(struct bpf_iter__bpf_sk_storage_map *ctx)

@@ -6,10 +6,10 @@
 
 #include "fw_arith.h"
 
-/* First in the storage of each connection, whatever its law. */
+/* First in the storage of each connection, for every algorithm. */
 struct fw_seen {
-	u64 acks_lost; /* found lost so far */
-	u64 answers; /* reductions made for lost ACKs */
+	u64 acks_lost; /* ACKs found lost so far */
+	u64 answers; /* reductions for lost ACKs */
 	u64 target; /* bits per second; zero: none */
 	u64 aimed_us; /* tcp_mstamp when the target was set */
 	u64 aimed_bytes; /* bytes acknowledged by then */
@@ -20,7 +20,7 @@ struct fw_line {
 	struct fw_seen seen;
 	u64 now_us; /* when the last ACK or packet was handled */
 	u64 bytes_acked;
-	u64 cookie; /* zero: nobody asked for it yet */
+	u64 cookie; /* zero: not yet requested */
 	u32 local[4]; /* addresses in network order; IPv4 in the last word */
 	u32 remote[4];
 	u32 net; /* inode of the network namespace */
@@ -37,14 +37,14 @@ struct fw_line {
 
 enum fw_what { FW_BEGAN = 1, FW_ANSWERED, FW_ENDED };
 
-/* What the ring buffer tells of a connection. */
+/* An event of a connection in the ring buffer. */
 struct fw_event {
 	struct fw_line line;
 	u32 what; /* enum fw_what */
 	u32 unused;
 };
 
-/* Of all connections that a law had, without those that live. */
+/* Totals of all connections that an algorithm has had; lost ACKs and answers of ended ones only. */
 struct fw_totals {
 	u64 opened;
 	u64 closed;
@@ -53,7 +53,7 @@ struct fw_totals {
 	u64 missed; /* events for which the ring buffer had no room */
 };
 
-/* What a connection shall aim at. */
+/* The target of a connection. */
 struct fw_target {
 	u64 rate; /* bits per second of payload */
 	u32 cap_to_target;
@@ -61,7 +61,7 @@ struct fw_target {
 };
 
 struct fw_destination {
-	u32 prefix_bits; /* of the address; IPv4 is mapped into IPv6 */
+	u32 prefix_bits; /* of the address; IPv4 is mapped to IPv6 */
 	u8 address[16];
 };
 

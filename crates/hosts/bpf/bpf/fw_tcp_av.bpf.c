@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* TCP-AV: cc's `tcp-av`. What a connection aims at comes from maps that user space writes. */
+/* TCP-AV: cc's `tcp-av`. The targets of connections come from maps that user space writes. */
 #define FW_LAW "fw_tcp_av"
 #include "fw_av.h"
 
@@ -9,7 +9,7 @@ struct fw_law {
 
 #include "fw_glue.h"
 
-/* Levels of cgroups above a socket's own that are searched for a target. */
+/* Maximum number of cgroups that are searched for a target, from the socket's own upwards. */
 #define FW_CGROUP_LEVELS 16
 
 struct {
@@ -36,7 +36,7 @@ struct {
 	struct fw_target FW_TYPE(value);
 } fw_by_cgroup FW_SECTION(".maps");
 
-/* User space counts this up after each change of a target. */
+/* User space increments this when targets change; ACKs look up a target only after that. */
 struct {
 	FW_UINT(type, BPF_MAP_TYPE_ARRAY);
 	FW_UINT(max_entries, 1);
@@ -69,7 +69,7 @@ static inline struct fw_target *fw_by_destination(struct tcp_sock *tp)
 	return bpf_map_lookup_elem(&fw_by_dest, &to);
 }
 
-/* The target of the socket's cgroup, or of the nearest one above that has one. */
+/* The target of the socket's cgroup, or of its nearest ancestor with a target. */
 static inline struct fw_target *fw_by_cgroups(struct tcp_sock *tp)
 {
 	struct cgroup *cgroup = tp->inet_conn.icsk_inet.sk.sk_cgrp_data.cgroup;
@@ -99,7 +99,7 @@ static inline struct fw_target *fw_target_of(struct tcp_sock *tp)
 	return target ? target : fw_by_cgroups(tp);
 }
 
-/* What TcpAvConfig::DEFAULT has, and the target. */
+/* The constants of TcpAvConfig::DEFAULT, and the target. */
 static inline struct fw_aim fw_aim_at(const struct fw_target *target)
 {
 	struct fw_aim aim = {
@@ -151,7 +151,7 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 	}
 	ack.delivered = fw_delivered(c, tp);
 	fw_av_on_ack(&c->law.av, &ack);
-	/* The first round trip gives an ssthresh. */
+	/* The first round-trip time sets ssthresh. */
 	if (c->law.av.reno.ssthresh != ssthresh)
 		tp->snd_ssthresh = fw_threshold(c);
 }

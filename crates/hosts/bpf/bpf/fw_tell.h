@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Counts of a law's connections, and a ring buffer that tells user space that one began, answered lost
- * ACKs or ended, as long as somebody listens. */
+ * Totals of an algorithm's connections, and a ring buffer of events for user space, written only
+ * while a listener exists: a connection began, answered lost ACKs, or ended. */
 #ifndef FW_TELL_H
 #define FW_TELL_H
 
@@ -30,10 +30,10 @@ struct {
 	FW_UINT(type, BPF_MAP_TYPE_ARRAY);
 	FW_UINT(max_entries, 1);
 	u32 FW_TYPE(key);
-	u64 FW_TYPE(value); /* CLOCK_MONOTONIC in nanoseconds; nobody listens later */
+	u64 FW_TYPE(value); /* CLOCK_MONOTONIC in nanoseconds; no listener after it */
 } fw_listener FW_SECTION(".maps");
 
-/* Rare, so that it need not be fast: it is kept out of the programs' common path. */
+/* Rarely called: it is not inlined, to keep the common path of the programs short. */
 static __attribute__((noinline)) int fw_tell(const struct tcp_sock *tp, const struct fw_seen *seen,
 					     u32 what)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
-/* Hands user space the window of each traced connection whenever a segment reaches it. */
+/* Sends user space the window of each traced connection whenever a segment arrives for it. */
 #include "fw_addresses.h"
 #include "fw_trace.h"
 
@@ -9,7 +9,7 @@
 
 static u64 (*const bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 
-/* Fields that no law uses; what follows ___ in a name counts for nothing. */
+/* Fields that no algorithm uses; CO-RE ignores the part of a name after ___. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sock___traced {
@@ -24,7 +24,7 @@ struct tcp_sock___traced {
 
 #pragma clang attribute pop
 
-/* User space is woken when so many bytes wait, and looks by itself several times a second. */
+/* User space is woken at this number of waiting bytes, and polls several times a second anyway. */
 #define FW_MANY_BYTES (1 << 20)
 
 struct {
@@ -39,7 +39,7 @@ struct {
 	struct fw_wanted FW_TYPE(value);
 } fw_wanted FW_SECTION(".maps");
 
-/* Events for which the ring had no room. */
+/* Number of events for which the ring buffer had no space. */
 struct {
 	FW_UINT(type, BPF_MAP_TYPE_ARRAY);
 	FW_UINT(max_entries, 1);
@@ -74,7 +74,7 @@ static inline void fw_fill(struct fw_event *event, const struct tcp_sock *tp)
 	event->snd_wnd = also->snd_wnd;
 	event->srtt_us = tp->srtt_us >> 3;
 	event->unacked = tp->snd_nxt - tp->snd_una;
-	/* tcp_packets_in_flight */
+	/* As the kernel's tcp_packets_in_flight. */
 	event->in_flight = also->packets_out - tp->sacked_out - also->lost_out + tp->retrans_out;
 	event->retransmitted = tp->total_retrans;
 	event->lost = tp->lost;

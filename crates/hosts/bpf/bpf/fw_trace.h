@@ -8,14 +8,14 @@
 
 #define FW_MOST_PORTS 16
 
-/* Which connections are traced. */
+/* Filter of the traced connections. */
 struct fw_wanted {
-	u32 net; /* inode of the network namespace; zero: each */
-	u32 ports; /* how many of `port` count; zero: each port */
+	u32 net; /* inode of the network namespace; zero: all */
+	u32 ports; /* number of entries of `port`; zero: all ports */
 	u16 port[FW_MOST_PORTS]; /* of either end */
 };
 
-/* A connection when a segment arrived, before the kernel handled it. */
+/* State of a connection when a segment arrived, before the kernel handled it. */
 struct fw_event {
 	u64 now_ns; /* CLOCK_MONOTONIC */
 	u64 bytes_acked;
@@ -29,9 +29,9 @@ struct fw_event {
 	u32 snd_wnd; /* bytes */
 	u32 srtt_us;
 	u32 unacked; /* bytes between SND.UNA and SND.NXT */
-	u32 in_flight; /* segments that are neither SACKed nor held to be lost */
+	u32 in_flight; /* segments neither SACKed nor considered lost */
 	u32 retransmitted; /* segments so far */
-	u32 lost; /* segments held to be lost so far */
+	u32 lost; /* segments considered lost so far */
 	u16 local_port;
 	u16 remote_port;
 	u16 family;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * Congestion control on lost ACKs: crates/protocols/cc/src/{ack_loss,stride}.rs in C, as `ack-loss-timestamps`
- * is configured (echoes of timestamps tell, the whole reduction is made, one lost ACK a round
- * suffices). Where a peer has no timestamps the stride is learnt, as `ack-loss` does.
+ * Congestion control on lost ACKs: crates/protocols/cc/src/{ack_loss,stride}.rs in C, configured as
+ * `ack-loss-timestamps` (timestamp echoes as evidence, full reduction, one lost ACK per round
+ * suffices). For peers without timestamps the stride is learnt, as in `ack-loss`.
  *
- * The learner gives the same weights and the same stride as the one in Rust, which shrinks 64
- * weights and sums them at each ACK. Here only the weights that still shrink are touched (bits of
- * `active`), and the sums are carried on.
+ * The learner computes the same weights and stride as the one in Rust, which decays 64 weights and
+ * sums them at each ACK. Here only the weights that still decay are updated (bits of `active`), and
+ * the sums are updated incrementally.
  */
 #ifndef FW_WATCH_H
 #define FW_WATCH_H
@@ -16,12 +16,12 @@
 #define FW_LONGEST 64
 #define FW_UNIT (1ull << 20)
 #define FW_DECAY_SHIFT 8
-/* A weight below this stays as it is: nothing is left of it after the shift. */
+/* A weight below this does not decay any more, as the shift gives zero. */
 #define FW_LEAST_DECAYING (1ull << FW_DECAY_SHIFT)
 #define FW_BOOTSTRAP 64
 #define FW_DELAYED 4
 #define FW_BEYOND_DELAYED 32
-/* Above this, three quarters of the most are more than a weight that no longer shrinks. */
+/* From this maximum on, three quarters of it exceed every weight that no longer decays. */
 #define FW_CLEAR 1024
 
 #define FW_MEAN_SHIFT 4
@@ -30,10 +30,10 @@
 #define FW_SHARE_ONE (1u << 20)
 #define FW_SHARE_G_SHIFT 4
 
-/* What each ACK touches comes first: a connection's state is not in the cache when an ACK comes, and
- * each line of it costs more than the arithmetic. */
+/* The fields that each ACK touches are at the beginning: the state is not in the cache when an ACK
+ * arrives, and each cache line costs more than the arithmetic. */
 struct fw_learner {
-	u64 active; /* bit i: weights[i] still shrinks */
+	u64 active; /* bit i: weights[i] still decays */
 	u64 total; /* of all weights */
 	u64 multiples; /* of the weights in multiples_of */
 	u64 multiples_of; /* bit i: i + 1 is a multiple of the mode */
@@ -53,7 +53,7 @@ struct fw_round {
 
 struct fw_watch {
 	struct fw_round round;
-	u32 whole; /* 16 times the mean advance of ACKs before which none was lost */
+	u32 whole; /* 16 times the mean bytes of ACKs before which none was lost */
 	u32 sacked;
 	u32 after_rto;
 	u32 share;
@@ -62,7 +62,7 @@ struct fw_watch {
 	struct fw_learner learner;
 };
 
-/* Where a bit moves the upper six bits of a sequence in which every six bits are others. */
+/* Index of a bit, by the upper six bits of a De Bruijn sequence shifted by that bit. */
 #define FW_DE_BRUIJN 0x0218a392cd3d5dbfull
 static const u8 fw_bit_of[64] = {
 	0, 1, 2, 7, 3, 13, 8, 19, 4, 25, 14, 28, 9, 34, 20, 40,
@@ -71,14 +71,14 @@ static const u8 fw_bit_of[64] = {
 	62, 11, 23, 32, 36, 44, 52, 55, 61, 22, 43, 51, 60, 42, 59, 58,
 };
 
-/* The number of the lowest bit that is set; x is not zero. BPF has no instruction for it, and a
- * search by branches has too many ways for the verifier. */
+/* The index of the lowest set bit; x is not zero. BPF has no instruction for it, and a search by
+ * branches would have too many paths for the verifier. */
 FW_INLINE u32 fw_lowest(u64 x)
 {
 	return fw_bit_of[(x & -x) * FW_DE_BRUIJN >> 58];
 }
 
-/* Shrinks what still shrinks; the greatest of it. */
+/* Decays the active weights. Returns their maximum. */
 FW_INLINE u64 fw_learner_decay(struct fw_learner *learner)
 {
 	u64 left = learner->active, most = 0;
@@ -101,7 +101,7 @@ FW_INLINE u64 fw_learner_decay(struct fw_learner *learner)
 	return most;
 }
 
-/* The least advance that is nearly the most frequent; zero if none was seen. */
+/* The smallest advance whose weight is at least 3/4 of the maximum; zero without any. */
 FW_INLINE u32 fw_learner_mode(const struct fw_learner *learner, u64 most)
 {
 	u64 left = learner->active;
@@ -117,7 +117,7 @@ FW_INLINE u32 fw_learner_mode(const struct fw_learner *learner, u64 most)
 	return 0;
 }
 
-/* As fw_learner_mode, over all weights: hardly any still shrinks. */
+/* As fw_learner_mode over all weights, for the case that few of them still decay. */
 FW_CALLED u32 fw_learner_mode_of_all(const struct fw_learner *learner)
 {
 	u64 most = 0;
@@ -135,7 +135,7 @@ FW_CALLED u32 fw_learner_mode_of_all(const struct fw_learner *learner)
 	return 0;
 }
 
-/* Sums the weights of the multiples of a new mode. */
+/* Sets a new mode, and sums the weights of its multiples. */
 FW_CALLED int fw_learner_set_mode(struct fw_learner *learner, u32 mode)
 {
 	u64 multiples = 0, multiples_of = 0;
@@ -156,7 +156,7 @@ FW_CALLED int fw_learner_set_mode(struct fw_learner *learner, u32 mode)
 	return 0;
 }
 
-/* Takes an advance of `segments`; zero is ignored. */
+/* Learns from an advance of `segments`; zero is ignored. */
 FW_CALLED int fw_learner_observe(struct fw_learner *learner, u32 segments)
 {
 	u32 slot = segments - 1, mode;
@@ -181,7 +181,7 @@ FW_CALLED int fw_learner_observe(struct fw_learner *learner, u32 segments)
 	return 0;
 }
 
-/* Whether the ACKs for single segments are those of a delayed-ACK timer. */
+/* Whether ACKs of single segments come from a delayed-ACK timer. */
 FW_INLINE int fw_learner_delays(const struct fw_learner *learner)
 {
 	u64 one = learner->weights[0], two = learner->weights[1];
@@ -190,7 +190,7 @@ FW_INLINE int fw_learner_delays(const struct fw_learner *learner)
 	       (learner->total - one - two) * FW_BEYOND_DELAYED <= learner->total;
 }
 
-/* The stride, or zero where the advances do not show one. */
+/* The stride, or zero if the advances do not show one. */
 FW_INLINE u32 fw_learner_stride(const struct fw_learner *learner)
 {
 	if (learner->seen < FW_BOOTSTRAP)
@@ -208,7 +208,7 @@ FW_INLINE void fw_watch_init(struct fw_watch *watch, const struct fw_initial *in
 	watch->whole = fw_min32(watch->mss, FW_MOST_ADVANCE / 2) << (FW_MEAN_SHIFT + 1);
 }
 
-/* Whether the advance tells about ACKs only, not about holes that were filled. */
+/* Whether the advance depends on ACKs only, and not on holes that were filled. */
 FW_INLINE int fw_watch_telling(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	u32 over_sacked = watch->sacked, first = watch->after_rto;
@@ -221,7 +221,7 @@ FW_INLINE int fw_watch_telling(struct fw_watch *watch, const struct fw_ack *ack)
 	return !(over_sacked || first || ack->in_recovery || ack->covers_retransmission);
 }
 
-/* `bytes` in whole segments, to the nearest. One or two are spared the division. */
+/* `bytes` in segments, rounded to the nearest. Values of one and two need no division. */
 FW_INLINE u32 fw_watch_segments(const struct fw_watch *watch, u32 bytes)
 {
 	if (bytes == watch->mss)
@@ -231,7 +231,7 @@ FW_INLINE u32 fw_watch_segments(const struct fw_watch *watch, u32 bytes)
 	return fw_add32(bytes, watch->mss / 2) / watch->mss;
 }
 
-/* Lost ACKs shown by the echo of a timestamp, however many segments a receiver merges. */
+/* Number of lost ACKs shown by a timestamp echo, for any number of segments per ACK. */
 FW_INLINE u64 fw_watch_by_echo(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	u64 sum = fw_max32(watch->whole, 1), lost;
@@ -245,14 +245,14 @@ FW_INLINE u64 fw_watch_by_echo(struct fw_watch *watch, const struct fw_ack *ack)
 	return fw_max64(lost, 1);
 }
 
-/* Lost ACKs shown by this advance; teaches the learner. */
+/* Number of lost ACKs shown by this advance; also updates the learner. */
 FW_INLINE u64 fw_watch_infer(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	if (ack->has_echo_gap)
 		return fw_watch_by_echo(watch, ack);
 	u32 segments = fw_watch_segments(watch, ack->acked);
 	u32 stride = fw_learner_stride(&watch->learner);
-	/* Most ACKs advance by one stride: they are spared the division. */
+	/* Most ACKs advance by one stride, which needs no division. */
 	u32 strides = !stride		   ? 0
 		      : segments <= stride ? segments > 0
 					   : ((u64)segments + stride - 1) / stride;
@@ -261,7 +261,7 @@ FW_INLINE u64 fw_watch_infer(struct fw_watch *watch, const struct fw_ack *ack)
 	return fw_sub32(strides, 1);
 }
 
-/* The share of lost ACKs, smoothed over rounds. */
+/* Updates the share of ACKs that were lost, smoothed over rounds. */
 FW_INLINE void fw_watch_share(struct fw_watch *watch)
 {
 	u64 expected = watch->round.lost + watch->round.heard;
@@ -269,13 +269,13 @@ FW_INLINE void fw_watch_share(struct fw_watch *watch)
 
 	if (!expected)
 		return;
-	/* Most rounds lose none: they are spared the division. */
+	/* Most rounds have no loss, which needs no division. */
 	share = watch->round.lost ? watch->round.lost * FW_SHARE_ONE / expected : 0;
 	watch->share = watch->share - (watch->share >> FW_SHARE_G_SHIFT) +
 		       (share >> FW_SHARE_G_SHIFT);
 }
 
-/* Ends the round if this ACK does; whether the law is to be told of lost ACKs. */
+/* Ends the round if this ACK does. Returns whether the algorithm shall react to lost ACKs. */
 FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	struct fw_round *round = &watch->round;
@@ -299,7 +299,7 @@ FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ac
 	return react;
 }
 
-/* To be called after the law took the ACK; whether the law is to be told of lost ACKs. */
+/* Called after the algorithm handled the ACK. Returns whether it shall react to lost ACKs. */
 FW_INLINE int fw_watch_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
 {
 	if (fw_watch_telling(watch, ack)) {
@@ -314,7 +314,7 @@ FW_INLINE int fw_watch_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
 	return fw_watch_end_round(watch, ack);
 }
 
-/* The law was told of a loss or a mark. */
+/* The algorithm has reacted to a loss or a mark. */
 FW_INLINE void fw_watch_on_loss(struct fw_watch *watch)
 {
 	watch->round.answered = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
- * A law (fw_inner_*) around which ACKs are watched: cc's AckLoss. `struct fw_law` has `echo`,
- * `watch` and `notes`, in this order after what the law itself touches.
+ * An algorithm (fw_inner_*) whose ACKs are watched: cc's AckLoss. `struct fw_law` has `echo`,
+ * `watch` and `notes`, in this order after the algorithm's own fields.
  */
 #ifndef FW_WATCHED_H
 #define FW_WATCHED_H
@@ -58,7 +58,7 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 		fw_inner_on_ack_loss(law);
 		c->seen.answers++;
 	}
-	/* Lost ACKs were answered, or slow start ended by its delay. */
+	/* The window was reduced for lost ACKs, or the delay ended slow start. */
 	if (fw_law_ssthresh(law) != ssthresh)
 		tp->snd_ssthresh = fw_threshold(c);
 	if (c->seen.acks_lost != law->watch.total)

@@ -1,7 +1,8 @@
-//! What connections with TCP-AV aim at: targets by socket, destination and cgroup.
+//! Targets of connections with TCP-AV: by socket, destination and cgroup.
 //!
-//! A socket's own target comes first, then that of the longest prefix of its destination, then
-//! that of the nearest cgroup. A change acts on connections that live, at their next ACK.
+//! A socket's own target is preferred, then that of the longest matching prefix of its destination,
+//! then that of the nearest cgroup. A change takes effect on existing connections at their next
+//! ACK.
 
 use crate::object::refused;
 use crate::{Error, Law, Store, find, kernel};
@@ -12,13 +13,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// The law that has targets.
+/// The algorithm that has targets.
 const AIMING: &str = "fw_tcp_av";
 const GENERATION: &str = "fw_generation";
 /// `CGROUP2_SUPER_MAGIC` of linux/magic.h.
 const CGROUP2_MAGIC: u64 = 0x6367_7270;
 
-/// Whose target it is.
+/// Owner of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The socket with this `SO_COOKIE`; `ss -e` shows it as `sk:`.
@@ -27,18 +28,18 @@ pub enum Who {
     Destination(IpAddr, u8),
     /// Sockets of the processes in this cgroup, and those below it.
     Cgroup(PathBuf),
-    /// The same by its number; what is read back.
+    /// A cgroup by its id, as targets are read back.
     CgroupId(u64),
 }
 
-/// A rate to reach.
+/// A target rate and its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Of acknowledged payload.
+    /// Target rate of acknowledged payload.
     pub rate: BitRate,
-    /// No growth above what the target needs.
+    /// Whether growth stops above the window that the target needs.
     pub cap: bool,
-    /// A loss never lowers the window further than Reno would.
+    /// Whether a loss never lowers the window below Reno's half.
     pub floor: bool,
 }
 
@@ -71,7 +72,8 @@ impl Who {
     }
 }
 
-/// `struct fw_destination`: IPv4 is mapped into IPv6, and bits below the prefix are zero.
+/// Layout of `struct fw_destination`: IPv4 is mapped to IPv6, and the bits after the prefix are
+/// zero.
 fn destination(address: IpAddr, bits: u8) -> Vec<u8> {
     let (address, bits) = match address {
         IpAddr::V4(address) => (address.to_ipv6_mapped(), 96 + u32::from(bits)),
@@ -92,7 +94,7 @@ pub fn set_target(store: &Store, who: &Who, target: Target) -> Result<(), Error>
     tell(store)
 }
 
-/// `struct fw_target`.
+/// Layout of `struct fw_target`.
 fn value(target: Target) -> Vec<u8> {
     let mut value = target.rate.0.to_ne_bytes().to_vec();
     value.extend(u32::from(target.cap).to_ne_bytes());
@@ -100,20 +102,21 @@ fn value(target: Target) -> Vec<u8> {
     value
 }
 
-/// Removes a target; whether there was one.
+/// Removes a target. Returns whether there was one.
 ///
 /// # Errors
 /// Without privileges, or if TCP-AV is not loaded.
 pub fn clear_target(store: &Store, who: &Who) -> Result<bool, Error> {
     let (map, key) = open(store, who)?;
-    // A trie answers with the longest prefix that it has, so only deleting tells.
+    // A look-up in a trie returns the longest prefix that matches, so that only a deletion shows
+    // whether this prefix exists.
     let removed = map.delete(&key).is_ok();
     tell(store)?;
     Ok(removed)
 }
 
-/// Targets of sockets, set by maps that stay open: once it is made, that needs no privileges on
-/// Linux 6.0 or later.
+/// Targets of sockets, set through maps that stay open. After they were opened, this needs no
+/// privileges on Linux 6.0 or later.
 #[derive(Debug)]
 pub struct Aims {
     by_socket: MapHandle,
@@ -121,15 +124,15 @@ pub struct Aims {
 }
 
 impl Aims {
-    /// The law's name.
+    /// Name of the algorithm.
     pub const LAW: &str = AIMING;
 
-    /// Whether the law is loaded.
+    /// Whether the algorithm is loaded.
     pub fn are_loaded(store: &Store) -> bool {
         aiming().is_ok_and(|law| store.map(law, GENERATION).is_ok())
     }
 
-    /// Opens the law's maps.
+    /// Opens the maps of the algorithm.
     ///
     /// # Errors
     /// Without privileges, or if TCP-AV is not loaded.
@@ -142,7 +145,7 @@ impl Aims {
     /// Sets the target of the socket with this `SO_COOKIE`, or removes it.
     ///
     /// # Errors
-    /// With what the kernel says.
+    /// If the kernel refuses the change.
     pub fn set(&self, cookie: u64, target: Option<Target>) -> Result<(), Error> {
         let who = Who::Socket(cookie);
         let (_, key) = who.entry()?;
@@ -152,7 +155,7 @@ impl Aims {
                     .update(&key, &value(target), MapFlags::ANY)
                     .map_err(refused(&who))?;
             }
-            // Removing what is not there is no error.
+            // Removing a target that does not exist is no error.
             None => drop(self.by_socket.delete(&key)),
         }
         advance(&self.generation)
@@ -187,7 +190,7 @@ fn open(store: &Store, who: &Who) -> Result<(MapHandle, Vec<u8>), Error> {
     Ok((store.map(aiming()?, name)?, key))
 }
 
-/// Makes connections look for their targets again.
+/// Makes all connections look up their targets again.
 fn tell(store: &Store) -> Result<(), Error> {
     advance(&store.map(aiming()?, GENERATION)?)
 }

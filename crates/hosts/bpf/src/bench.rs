@@ -1,10 +1,10 @@
-//! What a law costs for each ACK, and whether it costs throughput: one connection after the other
-//! over a veth pair between two network namespaces, the laws in turn.
+//! Cost of a congestion control algorithm per ACK, and its throughput, measured on one connection
+//! after the other over a veth pair between two network namespaces, with the algorithms in turn.
 //!
-//! The kernel measures how long BPF programs run. Its own Reno and CUBIC are measured by the same
-//! clock, as programs that do nothing but call them. `fw_b_floor` is Reno with a program that does
-//! nothing: the cost of that one is that of being called and timed. It is taken beside Reno because
-//! a call costs more where a connection stands still and the caches are cold.
+//! The kernel measures the run time of BPF programs. Its own Reno and CUBIC are measured by the
+//! same clock, as programs that only call them. `fw_b_floor` is Reno with a program that does
+//! nothing, which shows the cost of calling and timing a program. It runs on a loaded Reno
+//! connection because a call costs more where a connection is idle and the caches are cold.
 
 use crate::kernel::{demand_root, enable_statistics, now, unshare_network};
 use crate::object::{self, refused};
@@ -23,71 +23,71 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::Command;
 use std::thread;
 
-/// Laws that only call the kernel's, by their names, what they stand for, and the program that
-/// counts where not all of them do.
+/// Algorithms that only call the kernel's: name, description, and the program to count where not
+/// all of them count.
 const REFERENCES: [(&str, &str, Option<&str>); 3] = [
     ("fw_b_floor", "a call that does nothing", Some("fw_b_nothing")),
     ("fw_b_reno", "the kernel's Reno, called by a program", None),
     ("fw_b_cubic", "the kernel's CUBIC, called by a program", None),
 ];
-/// The kernel's own, for the throughput.
+/// The kernel's own algorithms, for the throughput.
 const BUILT_IN: [(&str, &str); 2] =
     [("reno", "the kernel's Reno"), ("cubic", "the kernel's CUBIC")];
-/// Time for which the kernel may take to end the last connection, whose receiver has read all.
+/// Maximum time for the kernel to end the last connection after its receiver has read all data.
 const PATIENCE: Duration = Duration::from_secs(2);
 const SENDER: &str = "10.254.77.1/24";
 const RECEIVER: &str = "10.254.77.2/24";
 
-/// What is measured.
+/// Options of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Time for which each connection lasts.
+    /// Duration of each connection.
     pub lasts: Duration,
-    /// How often each law has its turn.
+    /// Number of turns of each algorithm.
     pub rounds: u32,
-    /// Whether the kernel may hand over many segments as one packet. A radio's driver does not get
-    /// such packets, and a receiver answers each of them with one ACK.
+    /// Whether the kernel may process several segments as one packet. A radio's driver does not get
+    /// such packets, and a receiver sends one ACK for each of them.
     pub offload: bool,
 }
 
-/// Measurements of a law.
+/// Measurements of an algorithm.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// Its name.
     pub name: String,
-    /// Its kind.
+    /// Its description.
     pub summary: String,
-    /// ACKs that its programs were called for; zero for what is no program.
+    /// Number of ACKs for which its programs were called; zero for the kernel's own algorithms.
     pub acks: u64,
-    /// Calls of its programs: some have two for each ACK.
+    /// Number of calls of its programs: some have two programs per ACK.
     pub calls: u64,
     /// Time in its programs.
     pub time: Duration,
-    /// Of each round.
+    /// Throughput of each round.
     pub throughput: Vec<BitRate>,
-    /// ACKs that it found lost; `None` where it does not watch ACKs, or where a connection did not
-    /// end.
+    /// Number of ACKs that it found lost; `None` if it does not watch ACKs, or if a connection did
+    /// not end.
     pub acks_lost: Option<u64>,
 }
 
 impl Cost {
-    /// Nanoseconds in programs for each ACK.
+    /// Time in its programs per ACK, in nanoseconds.
     pub fn nanoseconds_per_ack(&self) -> Option<f64> {
         (self.acks > 0).then(|| self.time.as_nanos() as f64 / self.acks as f64)
     }
 
-    /// The same without what it takes to call programs and to time them, where a call takes `floor`
-    /// nanoseconds that way.
+    /// Time per ACK without the cost of calling and timing programs, which is `floor` nanoseconds
+    /// per call.
     pub fn work_per_ack(&self, floor: f64) -> Option<f64> {
         let calls_per_ack = self.calls as f64 / (self.acks as f64).max(1.0);
         self.nanoseconds_per_ack().map(|all| all - calls_per_ack * floor)
     }
 }
 
-/// Measures the laws, beside the kernel's. None of them may be loaded.
+/// Measures the algorithms and the kernel's own. None of them may be loaded.
 ///
 /// # Errors
-/// Without privileges, or where the kernel refuses something.
+/// Without privileges, or if the kernel refuses a step.
 pub fn run(laws: &[&'static Law], plan: Plan) -> Result<Vec<Cost>, Error> {
     demand_root("measuring congestion controls")?;
     let _statistics = enable_statistics()?;
@@ -101,7 +101,7 @@ pub fn run(laws: &[&'static Law], plan: Plan) -> Result<Vec<Cost>, Error> {
     contenders.into_iter().map(Contender::ended).collect()
 }
 
-/// A law that has its turns, with the numbers of its programs.
+/// An algorithm under measurement, with the ids of its programs.
 struct Contender {
     cost: Cost,
     programs: Vec<u32>,
@@ -145,8 +145,8 @@ fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
 }
 
 impl Contender {
-    /// Registers the map `ops` of an object, as long as this lives. Of its programs all count, or
-    /// `only` one.
+    /// Registers the map `ops` of an object while the result lives. All of its programs count, or
+    /// only `only`.
     fn attached(
         cost: Cost,
         mut object: Object,
@@ -165,7 +165,8 @@ impl Contender {
         Ok(Self { cost, programs, watches_acks: false, loaded: Some((object, link)) })
     }
 
-    /// Its cost, with what its connections found once the last has ended.
+    /// Ends the measurement. Returns the cost, with the counters of its connections after the last
+    /// has ended.
     fn ended(mut self) -> Result<Cost, Error> {
         let Some((object, _)) = self.loaded.as_mut().filter(|_| self.watches_acks) else {
             return Ok(self.cost);
@@ -186,7 +187,7 @@ impl Contender {
         let before = self.spent();
         let rate = pair.carry(&self.cost.name, lasts).map_err(failed(&self.cost.name))?;
         let after = self.spent();
-        // Every ACK calls the program that is called most.
+        // Each ACK calls the most frequently called program once.
         let calls = after.iter().zip(&before).map(|(after, before)| after.1 - before.1);
         self.cost.acks += calls.clone().max().unwrap_or(0);
         self.cost.calls += calls.sum::<u64>();
@@ -203,13 +204,13 @@ impl Contender {
     }
 }
 
-/// For `map_err` on files and sockets.
+/// Builds an error for `map_err` on files and sockets.
 fn failed(what: &str) -> impl FnOnce(io::Error) -> Error + use<> {
     let what = what.to_owned();
     move |source| Error::Io { what, source }
 }
 
-/// Two network namespaces with a veth pair between them, which go with this.
+/// Two network namespaces with a veth pair between them, which are removed when this is dropped.
 struct Pair {
     sender: OwnedFd,
     receiver: OwnedFd,
@@ -228,7 +229,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// The rate of one connection with a law.
+    /// Measures the throughput of one connection with an algorithm.
     fn carry(&self, law: &str, lasts: Duration) -> io::Result<BitRate> {
         let listener = inside(&self.receiver, || TcpListener::bind(address()))?;
         let to = listener.local_addr()?;
@@ -269,7 +270,7 @@ fn drain(mut end: TcpStream) -> io::Result<u64> {
     }
 }
 
-/// A new network namespace, which lives as long as its descriptor.
+/// Creates a network namespace that exists as long as its descriptor.
 fn namespace() -> io::Result<OwnedFd> {
     let make = || {
         unshare_network()?;
@@ -278,7 +279,7 @@ fn namespace() -> io::Result<OwnedFd> {
     thread::scope(|scope| scope.spawn(make).join().expect("no panic"))
 }
 
-/// Does something on a thread in a network namespace.
+/// Runs a function on a thread in a network namespace.
 fn inside<T: Send>(
     namespace: &OwnedFd,
     what: impl FnOnce() -> io::Result<T> + Send,
@@ -295,7 +296,7 @@ fn up(device: &str, address: &str, segments: &str) -> io::Result<()> {
     ip(&["addr", "add", address, "dev", device])
 }
 
-/// iproute2, in the network namespace of this thread.
+/// Runs iproute2 in the network namespace of this thread.
 fn ip(arguments: &[&str]) -> io::Result<()> {
     let output = Command::new("ip").args(arguments).output().map_err(|error| {
         io::Error::new(error.kind(), format!("ip: {error}; the package iproute2 has it"))

@@ -1,56 +1,56 @@
-//! What can go wrong with laws in the kernel, in words.
+//! Errors of algorithms in the kernel.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Reason for which a law was not loaded, shown or unloaded.
+/// Reason for which an algorithm was not loaded, shown or unloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No law has this name.
+    /// No algorithm has this name.
     #[error("unknown law {name:?}; there are {known}")]
     Unknown {
         /// The name as given.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: String,
     },
-    /// Somebody without privileges asked.
+    /// The process lacks privileges.
     #[error(
         "{what} needs root (CAP_BPF and CAP_NET_ADMIN); once a law is loaded, any user's sockets \
          may choose it"
     )]
     NotRoot {
-        /// What was asked for.
+        /// The requested operation.
         what: &'static str,
     },
-    /// Somebody without privileges wanted to trace.
+    /// The process lacks the privileges to trace.
     #[error("tracing connections of the kernel needs root (CAP_BPF and CAP_PERFMON)")]
     MayNotTrace,
-    /// The kernel has a congestion control of this name already.
+    /// The kernel already has a congestion control algorithm of this name.
     #[error("{name} is loaded already; `fairwave cc unload {name}` unloads it")]
     Loaded {
-        /// The law.
+        /// The algorithm.
         name: &'static str,
     },
-    /// It was registered by somebody else, or is pinned in another directory.
+    /// Another program has registered it, or it is pinned in another directory.
     #[error(
         "{name} is registered, but not pinned below {}; whoever loaded it must unload it, or see \
          --pin",
         root.display()
     )]
     Foreign {
-        /// The law.
+        /// The algorithm.
         name: &'static str,
-        /// Where pins were sought.
+        /// The directory that was searched for pins.
         root: PathBuf,
     },
-    /// It is not loaded, or not by us.
+    /// It is not loaded, or not by Fairwave.
     #[error("{name} is not loaded; `fairwave cc load {name}` loads it")]
     NotLoaded {
-        /// The law.
+        /// The algorithm.
         name: &'static str,
     },
-    /// A directory for pins must lie in a BPF file system.
+    /// A directory for pins must be in a BPF file system.
     #[error(
         "{}: not in a BPF file system; choose a directory below /sys/fs/bpf, or mount one first: \
          `mount -t bpf bpf DIRECTORY`",
@@ -60,7 +60,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// Targets are set for cgroups of version 2.
+    /// Targets need a cgroup of version 2.
     #[error(
         "{}: not a cgroup; choose a directory below /sys/fs/cgroup, where version 2 is mounted",
         path.display()
@@ -69,34 +69,34 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// Somebody measures already.
+    /// Another measurement is under way.
     #[error("{name} is registered: another `fairwave cc bench` runs; wait until it has ended")]
     Measuring {
-        /// What it has registered.
+        /// The algorithm that it has registered.
         name: &'static str,
     },
     /// The kernel refused a program or a map.
     #[error("{what}: {source}{}", said(log))]
     Refused {
-        /// What was tried.
+        /// The refused operation.
         what: String,
-        /// What the kernel answered.
+        /// Error from the kernel.
         source: libbpf_rs::Error,
-        /// What libbpf and the verifier said.
+        /// Output of libbpf and the verifier.
         log: String,
     },
-    /// A file or a system call.
+    /// A file or a system call failed.
     #[error("{what}: {source}")]
     Io {
         /// The path or the call.
         what: String,
-        /// What went wrong.
+        /// Error from the system.
         source: io::Error,
     },
-    /// The kernel did not let go of a law within seconds.
+    /// The kernel did not release an algorithm in time.
     #[error("{name} is still registered, although its pins are gone; a process holds its link")]
     Lingers {
-        /// The law, or several.
+        /// The algorithm, or several.
         name: String,
     },
 }
@@ -106,13 +106,13 @@ fn said(log: &str) -> String {
 }
 
 impl Error {
-    /// For `map_err` on files and system calls.
+    /// Builds an error for `map_err` on files and system calls.
     pub(crate) fn io(what: &str) -> impl FnOnce(rustix::io::Errno) -> Self + use<> {
         let what = what.to_owned();
         move |errno| Self::Io { what, source: errno.into() }
     }
 
-    /// For `map_err` on the standard library's files.
+    /// Builds an error for `map_err` on files of the standard library.
     pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let what = path.display().to_string();
         move |source| Self::Io { what, source }

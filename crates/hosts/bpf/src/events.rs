@@ -1,5 +1,6 @@
-//! What laws tell of their connections by ring buffers: that one begins, answers lost ACKs or ends,
-//! with what it had come to by then. They tell only while somebody listens.
+//! Events of connections from the ring buffers of the algorithms: a connection began, reduced its
+//! window for lost ACKs, or ended, with its state at that time. Algorithms write events only while
+//! a listener exists.
 
 use crate::fields::Fields;
 use crate::object::refused;
@@ -14,48 +15,48 @@ use std::rc::Rc;
 
 const EVENTS: &str = "fw_events";
 const LISTENER: &str = "fw_listener";
-/// How long laws go on telling after the last call of [`Listener::hear`].
+/// Time for which algorithms continue to write events after the last call of [`Listener::hear`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What happened to a connection.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// It began to use the law.
+    /// The connection began to use the algorithm.
     Began,
-    /// It answered lost ACKs. Its window is that before the answer.
+    /// It reduced its window for lost ACKs. Its window is that before the reduction.
     Answered,
-    /// It ended, or began to use another law.
+    /// It ended, or began to use another algorithm.
     Ended,
 }
 
-/// What a law told.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The law.
+    /// The algorithm.
     pub law: &'static str,
-    /// What happened.
+    /// The kind of event.
     pub happened: Happened,
-    /// The connection as it was then.
+    /// The state of the connection at that time.
     pub connection: Connection,
 }
 
-/// Listens to all laws that are loaded, one listener at a time.
+/// Listens to all loaded algorithms. Only one listener can be active at a time.
 #[derive(Default)]
 pub struct Listener {
     rings: Vec<Ring>,
     told: Rc<RefCell<Vec<Told>>>,
-    /// The store's directory, locked.
+    /// The store's directory, locked while this listener is active.
     turn: Option<File>,
 }
 
-/// The ring of a law.
+/// The ring buffer of an algorithm.
 struct Ring {
     law: &'static Law,
-    /// Number of the map: a law that is loaded again has another.
+    /// Id of the map: an algorithm that is loaded again has another.
     id: u32,
     ring: RingBuffer<'static>,
     listener: MapHandle,
-    /// The ring's, which reads from it.
+    /// Keeps the map open from which the ring buffer reads.
     _events: MapHandle,
 }
 
@@ -67,12 +68,12 @@ impl std::fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// What was told since the last call, oldest first for each law; `None` while somebody else
-    /// listens. Laws that were loaded meanwhile are heard from now on. To be called at least every
-    /// few seconds.
+    /// Returns the events since the last call, oldest first for each algorithm; `None` while
+    /// another listener is active. Algorithms loaded since then are included from now on. Must be
+    /// called at least every few seconds.
     ///
     /// # Errors
-    /// Without privileges, or where the kernel refuses.
+    /// Without privileges, or if the kernel refuses an operation.
     pub fn hear(&mut self, store: &Store) -> Result<Option<Vec<Told>>, Error> {
         kernel::demand_root("listening to the laws")?;
         if !self.has_turn(store)? {
@@ -97,7 +98,7 @@ impl Listener {
         Ok(Some(self.told.take()))
     }
 
-    /// Takes the turn if nobody else has it. Without a store there is no law to listen to.
+    /// Tries to become the active listener. Without a store no algorithm is loaded.
     fn has_turn(&mut self, store: &Store) -> Result<bool, Error> {
         if self.turn.is_some() || !store.root().exists() {
             return Ok(true);
@@ -113,7 +114,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         for ring in &self.rings {
-            // They fall silent by themselves a little later if this fails.
+            // If this fails, they stop writing events a little later by themselves.
             let _ = ring.listen_until(0);
         }
     }
@@ -124,7 +125,8 @@ fn id_of(store: &Store, law: &Law) -> Result<u32, Error> {
 }
 
 impl Ring {
-    /// The ring of a law that is loaded. What was told to somebody else is left out.
+    /// Opens the ring buffer of a loaded algorithm. Earlier events, written for another listener,
+    /// are discarded.
     fn open(
         store: &Store,
         law: &'static Law,
@@ -141,6 +143,7 @@ impl Ring {
         builder.add(&events, arrive).map_err(refused(EVENTS))?;
         let ring = builder.build().map_err(refused(EVENTS))?;
         ring.consume().map_err(refused(EVENTS))?;
+        // The ring still had events for an earlier listener, which its callback has just stored.
         told.borrow_mut().retain(|one| one.law != name);
         Ok(Self { law, id, ring, listener, _events: events })
     }
@@ -151,7 +154,7 @@ impl Ring {
     }
 }
 
-/// Reads `struct fw_event` of bpf/fw_status.h.
+/// Parses `struct fw_event` of bpf/fw_status.h.
 fn read(law: &'static str, bytes: &[u8]) -> Option<Told> {
     let (line, rest) = bytes.split_at_checked(LINE)?;
     let happened = match Fields::of(rest).u32() {

@@ -1,48 +1,48 @@
-//! Structures of C that programs hand over, field by field.
+//! Parsing of C structures from BPF programs, field by field.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The kernel's number of IPv4.
+/// Linux's number of the address family of IPv4.
 pub(crate) const AF_INET: u16 = 2;
-/// `TCP_INFINITE_SSTHRESH` of the kernel.
+/// The kernel's `TCP_INFINITE_SSTHRESH`.
 pub(crate) const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The fields of a C structure, one after the other; zero behind its end.
+/// The successive fields of a C structure; zero after its end.
 pub(crate) struct Fields<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
 impl<'b> Fields<'b> {
-    /// Those of a structure that begins with `bytes`.
+    /// Starts at the first of these bytes.
     pub(crate) fn of(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// The next `N` bytes.
+    /// Returns the next `N` bytes.
     pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         let field = self.bytes.get(self.at..self.at + N).and_then(|bytes| bytes.try_into().ok());
         self.at += N;
         field.unwrap_or([0; N])
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub(crate) fn u64(&mut self) -> u64 {
         u64::from_ne_bytes(self.take())
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub(crate) fn u32(&mut self) -> u32 {
         u32::from_ne_bytes(self.take())
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub(crate) fn u16(&mut self) -> u16 {
         u16::from_ne_bytes(self.take())
     }
 }
 
-/// An end of a connection; IPv4 is in the last word of `address`.
+/// An end of a connection; an IPv4 address is in the last word of `address`.
 pub(crate) fn end(address: [u8; 16], port: u16, family: u16) -> SocketAddr {
     let ip = match family {
         AF_INET => {

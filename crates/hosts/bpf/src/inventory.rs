@@ -1,4 +1,4 @@
-//! Which laws the kernel has, and which of them are ours.
+//! List of the algorithms that are loaded in the kernel.
 
 use crate::pins::{LINK, REGISTERED};
 use crate::registered::registered;
@@ -7,25 +7,27 @@ use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
 use std::ffi::OsString;
 use std::fs;
 
-/// A law, and how it stands.
+/// An algorithm and its state.
 #[derive(Debug)]
 pub struct Listed {
-    /// The law.
+    /// The algorithm.
     pub law: &'static Law,
-    /// Sockets may ask for it.
+    /// Whether sockets can select it.
     pub loaded: bool,
-    /// Its link is pinned: it stays until it is unloaded. `None` for users who may not look.
+    /// Whether its link is pinned, so that it stays until it is unloaded. `None` without the
+    /// privilege to look.
     pub pinned: Option<bool>,
-    /// Connections that use it; `None` for users who may not look, or if it is not loaded by us.
+    /// Number of connections that use it. `None` without the privilege to look, or if Fairwave has
+    /// not loaded it.
     pub connections: Option<u64>,
-    /// What it has counted since it was loaded; `None` where `connections` is.
+    /// Its totals since it was loaded; `None` where `connections` is.
     pub totals: Option<Totals>,
 }
 
-/// Every law, loaded or not. Users without privileges see which are loaded.
+/// Lists every algorithm, loaded or not. Users without privileges see which ones are loaded.
 ///
 /// # Errors
-/// Where /proc cannot be read, or connections cannot be counted.
+/// If /proc cannot be read, or connections cannot be counted.
 pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
     let registered = registered()?;
     let root = rustix::process::geteuid().is_root();
@@ -42,7 +44,7 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
         let mut listed = Listed { law, loaded, pinned, connections: None, totals: None };
         if root && loaded && has(status::CONNECTIONS) {
             match (Watcher::new()?.connections(store, law), status::totals(store, law)) {
-                // Unloaded meanwhile.
+                // It was unloaded during the query.
                 (Err(Error::NotLoaded { .. }), _) | (_, Err(Error::NotLoaded { .. })) => {}
                 (connections, totals) => {
                     listed.connections = Some(connections?.len() as u64);
@@ -55,8 +57,8 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
     LAWS.iter().map(listed).collect()
 }
 
-/// Programs, maps and links in the kernel whose names are those of Fairwave's, whoever made them:
-/// a line each. None is left once everything is unloaded and no connection uses a law any more.
+/// Programs, maps and links in the kernel with Fairwave's names, from any process: a line each.
+/// None is left after everything was unloaded and no connection uses an algorithm any more.
 ///
 /// # Errors
 /// Without privileges.

@@ -1,4 +1,4 @@
-//! System calls that no crate offers in a safe form, and what /proc says of processes.
+//! System calls for which no crate has a safe form, and properties of processes from /proc.
 
 #![allow(unsafe_code, reason = "statistics of BPF programs, unshare")]
 
@@ -12,23 +12,23 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 
-/// Refuses who is not root.
+/// Returns an error unless the process runs as root.
 pub(crate) fn demand_root(what: &'static str) -> Result<(), Error> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Error::NotRoot { what }) }
 }
 
-/// Whether a file is in a file system with this number of linux/magic.h.
+/// Whether a file is in a file system of this type, a magic number of linux/magic.h.
 pub(crate) fn lies_in(path: &Path, magic: u64) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == magic)
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC, by which programs tell the time too.
+/// CLOCK_MONOTONIC in nanoseconds, the clock that BPF programs use too.
 pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Makes the kernel measure the time that BPF programs take, until the result is dropped.
+/// Makes the kernel measure the run time of BPF programs, until the result is dropped.
 pub(crate) fn enable_statistics() -> Result<OwnedFd, Error> {
     // SAFETY: the call takes a number and returns a descriptor or an error.
     let descriptor = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
@@ -36,7 +36,7 @@ pub(crate) fn enable_statistics() -> Result<OwnedFd, Error> {
         let source = io::Error::from_raw_os_error(-descriptor);
         return Err(Error::Io { what: "BPF_ENABLE_STATS".to_owned(), source });
     }
-    // SAFETY: the descriptor is new, and nobody else knows it.
+    // SAFETY: the descriptor is new, and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
@@ -46,27 +46,27 @@ pub(crate) fn unshare_network() -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
-/// A process, told from a later one of the same number by when it started.
+/// A process. Its start time distinguishes it from a later process with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Process {
     pid: i32,
-    /// Clock ticks since boot: field 22 of /proc/PID/stat.
+    /// Start time in clock ticks since boot: field 22 of /proc/PID/stat.
     started: u64,
 }
 
 impl Process {
-    /// This process.
+    /// Returns this process.
     pub(crate) fn current() -> Option<Self> {
         let pid = i32::try_from(std::process::id()).ok()?;
         Some(Self { pid, started: started(pid)? })
     }
 
-    /// The name of a directory that names it.
+    /// The name of a directory that identifies the process.
     pub(crate) fn mark(self) -> String {
         format!("keeper-{}-{}", self.pid, self.started)
     }
 
-    /// Reads [`Process::mark`].
+    /// Parses [`Process::mark`].
     pub(crate) fn from_mark(mark: &str) -> Option<Self> {
         let (pid, started) = mark.strip_prefix("keeper-")?.split_once('-')?;
         Some(Self { pid: pid.parse().ok()?, started: started.parse().ok()? })
@@ -76,11 +76,11 @@ impl Process {
         started(self.pid) == Some(self.started)
     }
 
-    /// Ends it, if it still lives.
+    /// Terminates it, if it is still alive.
     pub(crate) fn end(self) -> io::Result<()> {
         let Some(pid) = Pid::from_raw(self.pid) else { return Ok(()) };
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-        // The number may have been given to another process before the descriptor was opened.
+        // The number may have been reused before the descriptor was opened.
         if self.lives() { Ok(pidfd_send_signal(process, Signal::TERM)?) } else { Ok(()) }
     }
 }
@@ -88,10 +88,10 @@ impl Process {
 fn started(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    // A zombie holds nothing any more.
+    // A zombie holds no resources any more.
     if fields.next()? == "Z" {
         return None;
     }
-    // The state is field 3.
+    // The state is field 3, so that field 22 is the 19th after it.
     fields.nth(18)?.parse().ok()
 }

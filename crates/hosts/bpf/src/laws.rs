@@ -1,18 +1,18 @@
-//! The laws that there are, in the order in which they are listed.
+//! The available algorithms, in the order of their listing.
 
 use crate::Error;
 
-/// A law that can be loaded.
+/// An algorithm that can be loaded.
 #[derive(Debug)]
 pub struct Law {
-    /// As the kernel knows it: at most 15 characters. A socket that asks for more characters gets
-    /// the law that begins with the first 15.
+    /// Its name in the kernel: at most 15 characters. A socket that requests a longer name gets the
+    /// algorithm with its first 15 characters.
     pub name: &'static str,
-    /// What `fairwave-cc` calls it.
+    /// Its name in `fairwave-cc`.
     pub model: &'static str,
-    /// One line for listings.
+    /// A line of description for listings.
     pub summary: &'static str,
-    /// Other names that [`find`] knows.
+    /// Other names for [`find`].
     aliases: &'static [&'static str],
     /// The ELF object with its programs.
     pub(crate) object: &'static [u8],
@@ -25,7 +25,7 @@ impl Law {
     }
 }
 
-/// Every law.
+/// All algorithms.
 pub static LAWS: [Law; 5] = [
     Law {
         name: "fw_ackloss_reno",
@@ -64,10 +64,10 @@ pub static LAWS: [Law; 5] = [
     },
 ];
 
-/// The law with this name, by which the kernel or `fairwave-cc` knows it.
+/// The algorithm with this name, in the kernel or in `fairwave-cc`.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
+/// [`Error::Unknown`] if there is none.
 pub fn find(name: &str) -> Result<&'static Law, Error> {
     let called = |law: &&Law| [law.name, law.model].contains(&name) || law.aliases.contains(&name);
     LAWS.iter().find(called).ok_or_else(|| {
@@ -87,7 +87,7 @@ mod tests {
             for name in law.aliases.iter().chain([&law.name, &law.model]) {
                 assert_eq!(find(name).expect("it is known").name, law.name);
             }
-            // The kernel cuts what a socket asks for.
+            // The kernel truncates the name that a socket requests.
             let longer = law.aliases.iter().filter(|alias| alias.starts_with("fw_"));
             longer.for_each(|alias| assert_eq!(&alias[..15], law.name));
         }

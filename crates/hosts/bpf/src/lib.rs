@@ -1,5 +1,5 @@
-//! Congestion control laws in the Linux kernel: eBPF programs (`bpf/`, built into `objects/`), and
-//! what loads them, watches them and unloads them again.
+//! Congestion control algorithms in the Linux kernel: eBPF programs (`bpf/`, built into
+//! `objects/`), and functions that load, watch and unload them.
 //!
 //! ```no_run
 //! use fairwave_bpf::{Life, Store, find, load, unload};
@@ -11,10 +11,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A law is `struct_ops` of the type `tcp_congestion_ops`. It stays registered as long as its link
-//! exists, which is pinned in the BPF file system or held by a process. The arithmetic is that of
-//! `fairwave-cc`; a test drives both with the same events. Programs find the fields of the kernel's
-//! structures when they are loaded (CO-RE), so one object serves Linux 6.1 and later.
+//! An algorithm is a `struct_ops` map of the type `tcp_congestion_ops`. It stays registered while
+//! its link exists, which is pinned in the BPF file system or held by a process. The arithmetic is
+//! that of `fairwave-cc`; a test runs both with the same events. The offsets of fields in the
+//! kernel's structures are resolved when programs are loaded (CO-RE), so that one object serves
+//! Linux 6.1 and later.
 #![cfg(target_os = "linux")]
 
 mod aim;

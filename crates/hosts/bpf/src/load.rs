@@ -1,4 +1,4 @@
-//! Loading laws and unloading them.
+//! Loading and unloading of algorithms.
 
 use crate::kernel::{Process, demand_root};
 use crate::object::{load_law, map, refused};
@@ -9,32 +9,32 @@ use libbpf_rs::{Link, MapCore, Object};
 use std::fs;
 use std::path::Path;
 
-/// The name of the map that is registered.
+/// Name of the map that is registered.
 const OPS: &str = "fw_ops";
 
-/// Time for which a law stays.
+/// Lifetime of a loaded algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
     /// Until [`unload`]: its link is pinned.
     Pinned,
-    /// As long as [`Held`] lives, and at most as long as this process: its link is not pinned.
+    /// While [`Held`] lives, and at most as long as this process: its link is not pinned.
     Held,
 }
 
-/// A law that was loaded. Where its life is [`Life::Held`], dropping this unloads it.
+/// A loaded algorithm. If its lifetime is [`Life::Held`], dropping this unloads it.
 #[derive(Debug)]
 pub struct Held {
     life: Life,
     link: Link,
     place: std::path::PathBuf,
-    /// Programs and maps, which the link keeps too.
+    /// Programs and maps, to which the link refers too.
     _object: Object,
 }
 
-/// Loads a law, from where any socket may ask for it.
+/// Loads an algorithm, which every socket can then select.
 ///
 /// # Errors
-/// Without privileges, if it is loaded already, or with what the verifier says.
+/// Without privileges, if it is already loaded, or if the verifier refuses it.
 pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error> {
     demand_root("loading a congestion control")?;
     if registered()?.iter().any(|name| name == law.name) {
@@ -43,13 +43,15 @@ pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error>
         let name = law.name;
         return Err(if ours { Error::Loaded { name } } else { Error::Foreign { name, root } });
     }
-    // A directory without a registered law is what a keeper left that was killed.
+    // A directory of an algorithm that is not registered is the remainder of a killed keeper.
     release(&store.place(law))?;
-    // The verifier takes most of the time. A loader that is killed meanwhile leaves nothing.
+    // Verification takes most of the time. A loader that is killed during it leaves no files.
     let (mut object, has_links) = load_law(law.name, law.object)?;
     let prepared = store.prepare(law)?;
     let loaded = attach(law, life, &mut object, has_links, &prepared).and_then(|link| {
         let place = store.place(law);
+        // The rename comes after the registration, so that a directory under its final name is
+        // complete.
         fs::rename(&prepared, &place).map_err(Error::file(&place))?;
         Ok(Held { life, link, place, _object: object })
     });
@@ -59,7 +61,8 @@ pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error>
     loaded
 }
 
-/// Registers a law and pins it with its maps; the link comes last.
+/// Registers an algorithm, and pins it with its maps. The link is pinned last, so that an
+/// incomplete directory never has one.
 fn attach(
     law: &Law,
     life: Life,
@@ -69,7 +72,8 @@ fn attach(
 ) -> Result<Link, Error> {
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        // Constants of a program lie in a map whose name has a dot; nobody needs them later.
+        // Constants of a program are in a map whose name contains a dot; no process needs them
+        // later.
         if name.starts_with("fw_") && name != OPS && !name.contains('.') {
             map.pin(place.join(&name)).map_err(refused(name))?;
         }
@@ -91,7 +95,7 @@ fn attach(
 }
 
 impl Held {
-    /// Whether the law goes with this.
+    /// Lifetime of the algorithm.
     pub fn life(&self) -> Life {
         self.life
     }
@@ -100,17 +104,17 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if self.life == Life::Held {
-            // Nobody is left to be told if this fails; `unload` removes what remains.
+            // An error cannot be reported here; `unload` removes the remaining files.
             let _ = remove(&self.place);
             let _ = self.link.detach();
         }
     }
 }
 
-/// Unloads a law. Connections that use it go on with it until they end.
+/// Unloads an algorithm. Connections that use it keep it until they end.
 ///
 /// # Errors
-/// Without privileges, or if it is not loaded by us.
+/// Without privileges, or if Fairwave has not loaded it.
 pub fn unload(store: &Store, law: &'static Law) -> Result<(), Error> {
     demand_root("unloading a congestion control")?;
     store.demand_bpffs()?;

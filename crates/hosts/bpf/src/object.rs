@@ -1,12 +1,12 @@
-//! ELF objects with programs and maps: opened, loaded, and refused with what the verifier said.
+//! ELF objects with programs and maps: opening, loading, and the verifier's output in errors.
 
 use crate::Error;
 use libbpf_rs::{MapCore, MapMut, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
 use std::sync::{Mutex, PoisonError};
 
-/// The last lines that libbpf wrote, for an error's message.
+/// The last output of libbpf, for the message of an error.
 static SAID: Mutex<String> = Mutex::new(String::new());
-/// The most of them that is kept, in bytes.
+/// Maximum length of that output in bytes.
 const MOST_SAID: usize = 4096;
 
 #[expect(clippy::needless_pass_by_value, reason = "the type is libbpf-rs's")]
@@ -18,7 +18,7 @@ fn listen(_level: PrintLevel, line: String) {
     said.drain(..start);
 }
 
-/// For `map_err`: what libbpf answered, with what it said meanwhile.
+/// Builds an error for `map_err`: libbpf's error, and its output so far.
 #[expect(clippy::needless_pass_by_value, reason = "callers have a value to show or a reference")]
 pub(crate) fn refused<T: ToString>(what: T) -> impl FnOnce(libbpf_rs::Error) -> Error + use<T> {
     let what = what.to_string();
@@ -37,18 +37,19 @@ fn open(name: &str, bytes: &[u8]) -> Result<OpenObject, Error> {
     builder.open_memory(bytes).map_err(refused(name))
 }
 
-/// Loads an object's programs and maps into the kernel. Nothing is attached yet.
+/// Loads an object's programs and maps into the kernel, without attaching them.
 pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Object, Error> {
     open(name, bytes)?.load().map_err(refused(name))
 }
 
-/// As [`load`] for a law. Kernels before 6.4 have no links for `struct_ops`; there they are
-/// registered until somebody takes them back, and the result says so by `false`.
+/// As [`load`] for an algorithm. Kernels before 6.4 have no links for `struct_ops`: there an
+/// algorithm stays registered until its map entry is deleted, and the result contains `false`.
 pub(crate) fn load_law(name: &str, bytes: &[u8]) -> Result<(Object, bool), Error> {
     let first = match load(name, bytes) {
         Ok(object) => return Ok((object, true)),
         Err(error) => error,
     };
+    // An object cannot be loaded twice, so that it is opened again for the attempt without a link.
     let mut plain = open(name, bytes)?;
     for mut map in plain.maps_mut() {
         if map.map_type() == libbpf_rs::MapType::StructOps {
@@ -58,7 +59,7 @@ pub(crate) fn load_law(name: &str, bytes: &[u8]) -> Result<(Object, bool), Error
     plain.load().map(|object| (object, false)).map_err(|_| first)
 }
 
-/// A map of an object that has it.
+/// The map of an object that is known to have it.
 pub(crate) fn map<'o>(object: &'o mut Object, name: &str) -> MapMut<'o> {
     object.maps_mut().find(|map| map.name() == name).expect("the object declares the map")
 }

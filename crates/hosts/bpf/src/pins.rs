@@ -1,4 +1,4 @@
-//! What a law's directory in the BPF file system holds, and how it is released.
+//! Contents of an algorithm's directory in the BPF file system, and their removal.
 
 use crate::Error;
 use crate::kernel::Process;
@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The pin of a law's link.
+/// Pin of the algorithm's link.
 pub(crate) const LINK: &str = "link";
-/// The pin of what is registered on kernels that have no links for `struct_ops`.
+/// Pin of the registered map on kernels without links for `struct_ops`.
 pub(crate) const REGISTERED: &str = "registered";
 
-/// Unregisters what is pinned in a law's directory, and removes it.
+/// Unregisters the algorithm pinned in a directory, and removes the directory.
 pub(crate) fn release(place: &Path) -> Result<(), Error> {
     if !place.exists() {
         return Ok(());
@@ -31,7 +31,7 @@ pub(crate) fn release(place: &Path) -> Result<(), Error> {
     remove(place)
 }
 
-/// Unregisters a law that has no link. It may not have been registered yet.
+/// Unregisters an algorithm without a link. It may not be registered yet.
 fn take_back(map: &MapHandle) {
     let key = 0_u32.to_ne_bytes();
     if map.lookup(&key, MapFlags::ANY).is_ok_and(|found| found.is_some()) {
@@ -44,7 +44,7 @@ fn names(place: &Path) -> Result<Vec<String>, Error> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }
 
-/// Removes a directory of pins. A keeper that ends may remove them at the same time.
+/// Removes a directory of pins. A keeper that ends may remove the same files at the same time.
 pub(crate) fn remove(place: &Path) -> Result<(), Error> {
     let gone = |result: io::Result<()>, path: &Path| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file(path)(error)),

@@ -1,5 +1,5 @@
-//! What the connections of a law are at: read from the sockets' storage by an iterator, so that
-//! nothing is paid for it while nobody looks.
+//! State of an algorithm's connections, read from the sockets' storage by a BPF iterator, which
+//! costs nothing between reads.
 
 use crate::fields::{Fields, end, ssthresh_of};
 use crate::object::{self, refused};
@@ -10,25 +10,25 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-/// The pin of the sockets' storage.
+/// Pin of the sockets' storage.
 pub(crate) const CONNECTIONS: &str = "fw_conns";
-/// The map of what a law has counted.
+/// Map of an algorithm's totals.
 pub(crate) const TOTALS: &str = "fw_totals";
-/// `struct fw_line` of bpf/fw_status.h, in bytes.
+/// Length of `struct fw_line` of bpf/fw_status.h in bytes.
 pub(crate) const LINE: usize = 128;
 
-/// A connection, as of its last ACK.
+/// State of a connection at its last ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// This end.
+    /// Local address and port.
     pub local: SocketAddr,
-    /// The other end.
+    /// Remote address and port.
     pub remote: SocketAddr,
     /// Inode of its network namespace.
     pub namespace: u32,
-    /// `SO_COOKIE` of its socket; `None` while nobody has asked for it.
+    /// `SO_COOKIE` of its socket; `None` if it was never requested.
     pub cookie: Option<u64>,
-    /// The state's name, as `ss` writes it.
+    /// TCP state, as written by `ss`.
     pub state: &'static str,
     /// Congestion window in segments.
     pub cwnd: u32,
@@ -40,53 +40,53 @@ pub struct Connection {
     pub srtt: Duration,
     /// Bytes acknowledged.
     pub acked: u64,
-    /// ACKs found lost.
+    /// Number of ACKs found lost.
     pub acks_lost: u64,
-    /// Reductions made for them.
+    /// Number of reductions for lost ACKs.
     pub answers: u64,
-    /// The rate to reach, if there is one.
+    /// Target rate, if there is one.
     pub target: Option<BitRate>,
     /// The mean rate of acknowledged bytes since the target was set.
     pub reached: Option<BitRate>,
 }
 
-/// Counts of all connections that a law had since it was loaded. Those of lost ACKs and answers are
-/// of connections that have ended.
+/// Totals of all connections of an algorithm since it was loaded. Lost ACKs and answers include
+/// only connections that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Connections that began to use the law.
+    /// Number of connections that began to use the algorithm.
     pub opened: u64,
-    /// Connections that ceased to.
+    /// Number of connections that ceased to use it.
     pub closed: u64,
-    /// ACKs found lost.
+    /// Number of ACKs found lost.
     pub acks_lost: u64,
-    /// Reductions made for them.
+    /// Number of reductions for lost ACKs.
     pub answers: u64,
-    /// Events for which the ring buffer had no room ([`crate::Listener`]).
+    /// Number of events for which the ring buffer had no space ([`crate::Listener`]).
     pub missed: u64,
 }
 
-/// Reads the connections of laws.
+/// Reads the connections of algorithms.
 #[derive(Debug)]
 pub struct Watcher {
     object: Object,
 }
 
 impl Watcher {
-    /// Loads the iterator.
+    /// Loads the BPF iterator.
     ///
     /// # Errors
-    /// Without privileges, or where the kernel refuses it.
+    /// Without privileges, or if the kernel refuses it.
     pub fn new() -> Result<Self, Error> {
         kernel::demand_root("looking at the connections of a law")?;
         let bytes = include_bytes!("../objects/fw_status.o");
         Ok(Self { object: object::load("fw_status", bytes)? })
     }
 
-    /// The connections of a law that is loaded, in the order of their addresses.
+    /// The connections of a loaded algorithm, in the order of their addresses.
     ///
     /// # Errors
-    /// If it is not loaded, or the kernel refuses.
+    /// If it is not loaded, or the kernel refuses an operation.
     pub fn connections(&mut self, store: &Store, law: &Law) -> Result<Vec<Connection>, Error> {
         let map = store.map(law, CONNECTIONS)?;
         let program = self.object.progs_mut().next().expect("the object has one program");
@@ -101,7 +101,7 @@ impl Watcher {
     }
 }
 
-/// What a law has counted.
+/// Totals of a loaded algorithm.
 ///
 /// # Errors
 /// If it is not loaded, or without privileges.
@@ -110,7 +110,7 @@ pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
     totals_of(&store.map(law, TOTALS)?)
 }
 
-/// Reads `struct fw_totals`.
+/// Parses `struct fw_totals`.
 pub(crate) fn totals_of(map: &impl MapCore) -> Result<Totals, Error> {
     let found = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(TOTALS))?;
     let found = found.unwrap_or_default();
@@ -124,7 +124,7 @@ pub(crate) fn totals_of(map: &impl MapCore) -> Result<Totals, Error> {
     })
 }
 
-/// Reads `struct fw_line`.
+/// Parses `struct fw_line`.
 pub(crate) fn connection(bytes: &[u8]) -> Connection {
     let mut line = Fields::of(bytes);
     let (acks_lost, answers, target) = (line.u64(), line.u64(), line.u64());
@@ -155,7 +155,7 @@ pub(crate) fn connection(bytes: &[u8]) -> Connection {
     }
 }
 
-/// `enum` of include/net/tcp_states.h, in the words of `ss`.
+/// Names of `enum` in include/net/tcp_states.h, as written by `ss`.
 const STATES: [&str; 13] = [
     "unknown",
     "ESTAB",

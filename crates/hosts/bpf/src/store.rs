@@ -1,7 +1,7 @@
-//! Where loaded laws are pinned: a directory a law in the BPF file system.
+//! Directories of loaded algorithms in the BPF file system, one for each.
 //!
-//! A name in that file system has no dot. A law is prepared in `loading-PID-...` and appears by a
-//! rename, so that what a killed loader leaves behind can be told from what works.
+//! Names in that file system contain no dots. An algorithm is prepared in `loading-PID-...` and
+//! then renamed, which distinguishes a working one from the remainder of a killed loader.
 
 use crate::pins::release;
 use crate::registered::await_unregistered;
@@ -11,18 +11,18 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where the BPF file system belongs.
+/// Standard mount point of the BPF file system.
 const BPFFS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
-/// What the file system is mounted from where it was mounted by us. A mark in it would be missing
-/// if the loader were killed in between.
+/// Source name of a file system that Fairwave has mounted. A marker file inside it would be missing
+/// if the loader were killed after the mount.
 const SOURCE: &str = "fairwave";
 const MOUNTS: &str = "/proc/self/mounts";
-/// What the directory of a law that is being loaded begins with.
+/// Prefix of the directory of an algorithm that is being loaded.
 const LOADING: &str = "loading-";
 
-/// The directory in which laws are pinned.
+/// The directory in which algorithms are pinned.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
@@ -30,18 +30,18 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store as it stands: nothing is made or mounted. `root` is `/sys/fs/bpf/fairwave`
-    /// unless chosen otherwise.
+    /// Opens the store without creating or mounting anything. `root` is `/sys/fs/bpf/fairwave` by
+    /// default.
     pub fn at(root: Option<&Path>) -> Self {
         let root = root.map_or_else(|| Path::new(BPFFS).join("fairwave"), Path::to_owned);
         Self { root, mounted: false }
     }
 
-    /// The store ready for laws: the BPF file system is mounted if it is missing, and what killed
-    /// loaders left is removed.
+    /// Prepares the store for algorithms: mounts the BPF file system if it is missing, and removes
+    /// remainders of killed loaders.
     ///
     /// # Errors
-    /// Without privileges, or where `root` lies in another file system.
+    /// Without privileges, or if `root` is in another file system.
     pub fn ready(root: Option<&Path>) -> Result<Self, Error> {
         kernel::demand_root("loading a congestion control")?;
         let mut store = Self::at(root);
@@ -57,7 +57,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether [`Store::ready`] has mounted the BPF file system just now.
+    /// Whether [`Store::ready`] has mounted the BPF file system.
     pub fn mounted(&self) -> bool {
         self.mounted
     }
@@ -67,12 +67,12 @@ impl Store {
         &self.root
     }
 
-    /// Where a law is pinned.
+    /// Directory of an algorithm's pins.
     pub(crate) fn place(&self, law: &Law) -> PathBuf {
         self.root.join(law.name)
     }
 
-    /// A map of a law that is loaded.
+    /// Opens a map of a loaded algorithm.
     pub(crate) fn map(&self, law: &Law, name: &str) -> Result<libbpf_rs::MapHandle, Error> {
         let path = self.place(law).join(name);
         match fs::symlink_metadata(&path) {
@@ -86,14 +86,14 @@ impl Store {
         opened.map_err(crate::object::refused(path.display()))
     }
 
-    /// A new directory in which a law is prepared.
+    /// Creates the directory in which an algorithm is prepared.
     pub(crate) fn prepare(&self, law: &Law) -> Result<PathBuf, Error> {
         let path = self.root.join(format!("{LOADING}{}-{}", std::process::id(), law.name));
         make(&path)?;
         Ok(path)
     }
 
-    /// Removes what loaders and keepers left that no longer live.
+    /// Removes the remainders of loaders and keepers that are no longer alive.
     fn remove_stale(&self) -> Result<(), Error> {
         for path in self.entries()? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -106,8 +106,8 @@ impl Store {
         Ok(())
     }
 
-    /// What of the directory is ours, by name. The user may have chosen one in which others have
-    /// pins.
+    /// Directories of ours in the root, by name: the user may have chosen a root with pins of other
+    /// programs.
     fn entries(&self) -> Result<Vec<PathBuf>, Error> {
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -125,12 +125,12 @@ impl Store {
         }
     }
 
-    /// Removes everything of ours, with the directory if nothing else is in it, and with the BPF
-    /// file system if it was mounted by us and nobody else uses it. Returns the names of the laws
-    /// that were pinned.
+    /// Removes everything of ours. This includes the directory if it is then empty, and the BPF
+    /// file system if Fairwave has mounted it and no other program uses it. Returns the names of
+    /// the algorithms that were pinned.
     ///
     /// # Errors
-    /// Where a pin cannot be removed, or where the directory lies in another file system.
+    /// If a pin cannot be removed, or the directory is in another file system.
     pub fn clear(&self) -> Result<Vec<String>, Error> {
         kernel::demand_root("unloading a congestion control")?;
         self.demand_bpffs()?;
@@ -147,7 +147,7 @@ impl Store {
         Ok(laws)
     }
 
-    /// What lies in another file system is not ours, whatever it is called.
+    /// Returns an error if the root is in another file system: its files are not pins.
     pub(crate) fn demand_bpffs(&self) -> Result<(), Error> {
         match self.root.exists() && !is_bpffs(&self.root) {
             true => Err(Error::NotBpffs { path: self.root.clone() }),
@@ -155,7 +155,8 @@ impl Store {
         }
     }
 
-    /// Removes the directory, unless it is the file system itself or others have pins there.
+    /// Removes the directory, unless it is the file system itself or contains pins of other
+    /// programs.
     fn remove_root(&self) -> Result<(), Error> {
         if !self.root.exists() || self.root == Path::new(BPFFS) {
             return Ok(());
@@ -168,11 +169,13 @@ impl Store {
 
     fn unmount(&self) -> Result<(), Error> {
         let mounts = fs::read_to_string(MOUNTS).map_err(Error::file(Path::new(MOUNTS)))?;
+        // The source name in /proc shows who mounted the file system, also after a restart of this
+        // program.
         let ours = format!("{SOURCE} {BPFFS} bpf ");
         if !self.root.starts_with(BPFFS) || !mounts.lines().any(|line| line.starts_with(&ours)) {
             return Ok(());
         }
-        // Files that the file system makes by itself end in `.debug`.
+        // Files that the file system creates itself end in `.debug`.
         let others = fs::read_dir(BPFFS).map_err(Error::file(Path::new(BPFFS)))?;
         let others = others.filter_map(Result::ok).map(|entry| entry.path());
         let foreign = |path: &PathBuf| path.extension().is_none_or(|ending| ending != "debug");
@@ -183,7 +186,7 @@ impl Store {
     }
 }
 
-/// A law that a keeper held who is gone.
+/// Whether the algorithm in a directory was held by a keeper that is gone.
 fn is_orphaned(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
     let names: Vec<String> =
@@ -200,7 +203,7 @@ fn make(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The path, or the nearest directory above it that is there.
+/// The path, or its nearest existing ancestor.
 fn nearest(path: &Path) -> &Path {
     path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("."))
 }

@@ -1,8 +1,8 @@
-//! Windows of the kernel's connections, whatever their law: one event for each segment that reaches
-//! a connection, from the tracepoint `tcp_probe`.
+//! Windows of the kernel's connections with any congestion control algorithm: one event per
+//! received segment, from the tracepoint `tcp_probe`.
 //!
-//! The program is held by this process and pinned nowhere, so that it goes with the process. The
-//! ring between the two has a fixed size: events for which it has no room are counted.
+//! This process holds the program, which is not pinned and therefore ends with the process. The
+//! ring buffer between the two has a fixed size: events that do not fit are counted.
 
 use crate::fields::{Fields, end, ssthresh_of};
 use crate::object::{self, map, refused};
@@ -19,20 +19,20 @@ const MISSED: &str = "fw_missed";
 /// `FW_MOST_PORTS` of bpf/fw_trace.h.
 const MOST_PORTS: usize = 16;
 
-/// Which connections are traced.
+/// Filter of the traced connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Inode of their network namespace; `None` for each.
+    /// Inode of their network namespace; `None` for all.
     pub namespace: Option<u32>,
-    /// Ports of which either end has one, [`Wanted::MOST_PORTS`] at most; empty for each.
+    /// Ports, of which either end must have one, at most [`Wanted::MOST_PORTS`]; empty for all.
     pub ports: Vec<u16>,
 }
 
 impl Wanted {
-    /// Number of ports that can be asked for.
+    /// Maximum number of ports.
     pub const MOST_PORTS: usize = MOST_PORTS;
 
-    /// As `struct fw_wanted`.
+    /// Layout of `struct fw_wanted`.
     fn to_bytes(&self) -> Vec<u8> {
         let ports = &self.ports[..self.ports.len().min(MOST_PORTS)];
         let mut bytes = self.namespace.unwrap_or(0).to_ne_bytes().to_vec();
@@ -43,25 +43,25 @@ impl Wanted {
     }
 }
 
-/// What a sender is doing (`enum tcp_ca_state`).
+/// Phase of a sender (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// No anomaly.
     Open,
-    /// Segments are SACKed or acknowledged twice, and none is held to be lost yet.
+    /// Segments were SACKed or ACKs duplicated, and no segment is considered lost yet.
     Disorder,
-    /// The window is being reduced for a congestion mark.
+    /// The window is being reduced because of a congestion mark.
     Cwr,
     /// Fast recovery.
     Recovery,
     /// Recovery after a timeout.
     Loss,
-    /// A phase that this version of Fairwave does not know.
+    /// A phase that is unknown to this version of Fairwave.
     Unknown,
 }
 
 impl Phase {
-    /// Its name, as `ss` and the kernel's documentation have it.
+    /// Its name, as in `ss` and in the kernel's documentation.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -79,14 +79,14 @@ impl Phase {
     }
 }
 
-/// A connection at the time when a segment reached it, before the kernel handled that segment.
+/// State of a connection when a segment arrived, before the kernel handled it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Since the trace began.
+    /// Time since the trace began.
     pub at: Instant,
-    /// This end.
+    /// Local address and port.
     pub local: SocketAddr,
-    /// The other end.
+    /// Remote address and port.
     pub remote: SocketAddr,
     /// Inode of its network namespace.
     pub namespace: u32,
@@ -96,29 +96,29 @@ pub struct Event {
     pub cwnd: u32,
     /// Slow start threshold in segments; `None` while none is set.
     pub ssthresh: Option<u32>,
-    /// The window that the other end advertises, in bytes.
+    /// Window that the peer advertises, in bytes.
     pub send_window: u32,
-    /// Smoothed round-trip time; `None` before a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
     /// Bytes sent and not yet acknowledged.
     pub unacknowledged: u32,
-    /// Segments in flight: those SACKed or held to be lost do not count.
+    /// Segments in flight, without those SACKed or considered lost.
     pub in_flight: u32,
     /// Bytes acknowledged since the connection began.
     pub acked: u64,
     /// Segments retransmitted since the connection began.
     pub retransmitted: u32,
-    /// Segments held to be lost since the connection began.
+    /// Segments considered lost since the connection began.
     pub lost: u32,
-    /// Rate of pacing in bits per second; `None` before the kernel has computed one.
+    /// Pacing rate in bits per second; `None` before the kernel has computed one.
     pub pacing_bps: Option<u64>,
-    /// What the sender is doing.
+    /// Phase of the sender.
     pub phase: Phase,
 }
 
-/// Traces connections as long as it lives.
+/// Traces connections until it is dropped.
 pub struct Tracer {
-    /// Before the link in this order: it is dropped first.
+    /// Declared before the link, so that it is dropped first.
     ring: RingBuffer<'static>,
     arrived: Rc<RefCell<Vec<Event>>>,
     link: Option<Link>,
@@ -133,10 +133,10 @@ impl std::fmt::Debug for Tracer {
 }
 
 impl Tracer {
-    /// Begins.
+    /// Starts tracing.
     ///
     /// # Errors
-    /// Without privileges, or where the kernel refuses the program.
+    /// Without privileges, or if the kernel refuses the program.
     pub fn start(wanted: &Wanted) -> Result<Self, Error> {
         kernel::demand_root("tracing").map_err(|_| Error::MayNotTrace)?;
         let object = object::load("fw_trace", include_bytes!("../objects/fw_trace.o"));
@@ -152,21 +152,21 @@ impl Tracer {
         Ok(Self { ring, arrived, link, object, begun_ns })
     }
 
-    /// Time at which it began, by CLOCK_MONOTONIC in nanoseconds.
+    /// Time at which tracing began, in nanoseconds of CLOCK_MONOTONIC.
     pub fn begun_ns(&self) -> u64 {
         self.begun_ns
     }
 
-    /// Time for which it has been tracing.
+    /// Time since tracing began.
     pub fn lasted(&self) -> Duration {
         Duration::from_nanos(kernel::now().saturating_sub(self.begun_ns))
     }
 
-    /// The events that came, after waiting for at most `patience` until there are many of them.
-    /// Returns at once when a signal arrives.
+    /// Returns the waiting events, after at most `patience`, or earlier if many wait. A signal ends
+    /// the wait.
     ///
     /// # Errors
-    /// When the ring cannot be read.
+    /// If the ring buffer cannot be read.
     pub fn read(&self, patience: Duration) -> Result<Vec<Event>, Error> {
         match self.ring.poll(std::time::Duration::from_nanos(patience.as_nanos())) {
             Err(error) if error.kind() != ErrorKind::Interrupted => Err(refused(EVENTS)(error)),
@@ -174,19 +174,19 @@ impl Tracer {
         }
     }
 
-    /// Ends tracing. Returns the events that had not been read.
+    /// Ends tracing. Returns the events that were not read yet.
     ///
     /// # Errors
-    /// When the ring cannot be read.
+    /// If the ring buffer cannot be read.
     pub fn stop(&mut self) -> Result<Vec<Event>, Error> {
         drop(self.link.take());
         self.rest()
     }
 
-    /// Events for which the ring had no room.
+    /// Number of events for which the ring buffer had no space.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// If the kernel's counter cannot be read.
     pub fn missed(&mut self) -> Result<u64, Error> {
         let count = map(&mut self.object, MISSED);
         let count = count.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused(MISSED))?;
@@ -199,7 +199,8 @@ impl Tracer {
     }
 }
 
-/// Who is root in a user namespace alone passes for root until the kernel refuses the program.
+/// Adapts an error: root of a user namespace passes the check for root until the kernel refuses the
+/// program.
 fn root_of_this_machine(error: Error) -> Error {
     match &error {
         Error::Refused { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
@@ -224,7 +225,7 @@ fn ring(
     builder.build().map_err(refused(EVENTS))
 }
 
-/// Reads `struct fw_event`.
+/// Parses `struct fw_event`.
 fn event(bytes: &[u8], begun_ns: u64) -> Event {
     let mut fields = Fields::of(bytes);
     let (now_ns, acked, pacing) = (fields.u64(), fields.u64(), fields.u64());
@@ -235,7 +236,7 @@ fn event(bytes: &[u8], begun_ns: u64) -> Event {
     let (retransmitted, lost) = (fields.u32(), fields.u32());
     let (local_port, remote_port, family) = (fields.u16(), fields.u16(), fields.u16());
     let [state] = fields.take();
-    // All ones are no limit.
+    // All bits set means no limit.
     let is_paced = !matches!(pacing, 0 | u64::MAX);
     Event {
         at: Instant::from_nanos(now_ns.saturating_sub(begun_ns)),

@@ -13,7 +13,7 @@ pub enum Command {
     Place {
         /// Whose radio.
         node: NodeId,
-        /// Where.
+        /// Position.
         position: (Metres, Metres),
     },
     /// Applies `change` to a link, at the time that it states; changes that the world has for it
@@ -26,7 +26,7 @@ pub enum Command {
     },
     /// Replaces a queue by another one, which takes over the waiting packets.
     Queue {
-        /// Which.
+        /// The queue.
         queue: Place,
         /// The new queue.
         spec: Spec,

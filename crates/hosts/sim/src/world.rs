@@ -274,7 +274,7 @@ impl Loss {
 /// State of a link from a time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// As in [`Link::rate`].
     pub rate: Option<BitRate>,

@@ -1,9 +1,11 @@
-//! Machines on real networks: a [`Driver`] runs any [`fairwave_machine::Machine`] that speaks in
-//! datagrams over a [`Transport`], by the host's monotonic clock, with the kernel's timestamps of
-//! arrivals: [`Udp`], [`Raw`] for a protocol of IP, or [`Stream`], a TCP connection of the kernel.
+//! State machines on real networks. A [`Driver`] runs any [`fairwave_machine::Machine`] whose
+//! packets are datagrams, by the host's monotonic clock and with the kernel's timestamps of
+//! arrivals. Its [`Transport`] is [`Udp`], [`Raw`] for a protocol over IP, or [`Stream`], a TCP
+//! connection of the kernel.
 //!
-//! The loop waits by `ppoll`, and looks at the clock without sleeping for the last microseconds
-//! before a deadline, since a train of packets needs punctual ones. IPv4 and IPv6 are alike.
+//! The loop waits by `ppoll`. For the last microseconds before a deadline it polls the clock
+//! without sleeping, since the packets of a train have to be punctual. IPv4 and IPv6 are handled
+//! alike.
 #![cfg(target_os = "linux")]
 
 mod driver;

@@ -1,4 +1,4 @@
-//! Captures from files: decoding, analysis of their packets, and reports.
+//! Captures from files: reading, analysis, and reports.
 
 pub mod file;
 pub mod text;

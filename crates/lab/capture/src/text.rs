@@ -1,7 +1,7 @@
-//! Texts from elsewhere.
+//! Texts from untrusted sources.
 
-/// A text from elsewhere, such as the name of a file, for a terminal: control characters, which
-/// could move the cursor or write over other lines, are spelt out.
+/// Escapes control characters in an untrusted text, such as the name of a file, for a terminal:
+/// they could move the cursor or overwrite other lines.
 pub fn visible(text: &str) -> String {
     let spelt = |c: char| match c.is_control() {
         true => c.escape_default().collect(),

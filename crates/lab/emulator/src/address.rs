@@ -1,27 +1,27 @@
-//! The addresses of nodes, and which node an address belongs to.
+//! Addresses of nodes, and the node of an address.
 //!
-//! A node that sends over several paths of the scenario has an IPv4 address for each, which says
-//! the node that the path passes. Packets from and to it take that path, so that their bytes alone
-//! decide their way and a record needs no further field.
+//! A node that sends over several paths of the scenario has an IPv4 address for each of them, which
+//! encodes the node that the path passes. Packets from and to it take that path, so that the path
+//! follows from the packet's bytes alone and a record needs no further field.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use fairwave_trace::NodeId;
 
-/// Address of the first node: those of others count up from it, as in the simulator.
+/// Address of the first node: the other nodes have the following addresses, as in the simulator.
 const FIRST_V4: u32 = u32::from_be_bytes([10, 0, 0, 1]);
-/// Bits of the network part of every IPv4 address.
+/// Length of the network prefix of all IPv4 addresses in bits.
 pub const V4_PREFIX_LEN: u8 = 8;
-/// Where addresses of paths begin: 10.128.0.0. The node's number follows in 11 bits, and that of
-/// the node which the path passes in 12.
+/// First address of paths, 10.128.0.0. It is followed by 11 bits with the node's number, and 12
+/// bits with the number of the node that the path passes.
 const FIRST_PATH: u32 = u32::from_be_bytes([10, 128, 0, 0]);
 /// Bits of the number of the node that a path passes.
 const VIA_BITS: u32 = 12;
-/// Numbers of nodes that may have paths, and of nodes that paths may pass. The last of these would
-/// make the broadcast address of the network.
+/// Maximum numbers of nodes that have paths, and of nodes that paths pass. One more of the latter
+/// would give the broadcast address of the network.
 const PATHS_MOST: (u32, u32) = (1 << 11, (1 << VIA_BITS) - 1);
 /// A unique local prefix (RFC 4193); the global ID spells "Fairw".
 const V6_PREFIX: u64 = 0xfd46_6169_7277_0000;
-/// Bits of the network part of every IPv6 address.
+/// Length of the network prefix of all IPv6 addresses in bits.
 pub const V6_PREFIX_LEN: u8 = 64;
 
 /// The IPv4 address of a node: 10.0.0.1 for the first, counting up.
@@ -34,14 +34,14 @@ pub fn v6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from(u128::from(V6_PREFIX) << 64 | (u128::from(node.0) + 1))
 }
 
-/// The IPv4 address of `node` on its path that passes `via`; none for the nodes beyond the first
-/// 2048, and for paths that pass a node beyond the first 4095.
+/// The IPv4 address of `node` on its path through `via`; `None` for nodes after the first 2048, and
+/// for paths through nodes after the first 4095.
 pub fn on_path(node: NodeId, via: NodeId) -> Option<Ipv4Addr> {
     let fits = node.0 < PATHS_MOST.0 && via.0 < PATHS_MOST.1;
     fits.then(|| Ipv4Addr::from(FIRST_PATH | node.0 << VIA_BITS | via.0))
 }
 
-/// The node and the node that its path passes, of an address that [`on_path`] gives.
+/// The node and the node that its path passes, for an address of [`on_path`].
 fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
     let IpAddr::V4(address) = address else { return None };
     let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_for_many(address.into());
@@ -50,13 +50,13 @@ fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
     (is_path && via < PATHS_MOST.1).then_some((NodeId(node), NodeId(via)))
 }
 
-/// The node that a packet between two addresses passes first: that of its source's path, else that
-/// of its destination's.
+/// The node that a packet between two addresses passes first: by the path of its source, or else
+/// that of its destination.
 pub fn via(source: IpAddr, destination: IpAddr) -> Option<NodeId> {
     path(source).or_else(|| path(destination)).map(|(_, via)| via)
 }
 
-/// The node of an address, if it can be one's. Whether there is such a node is not known here.
+/// The node of an address, if it has the form of one. The node may not exist.
 pub fn node(address: IpAddr) -> Option<NodeId> {
     if let Some((node, _)) = path(address) {
         return Some(node);
@@ -74,7 +74,8 @@ pub fn node(address: IpAddr) -> Option<NodeId> {
     number.map(NodeId)
 }
 
-/// Whether an address is for many nodes: multicast, broadcast, and the broadcast of the network.
+/// Whether an address has several receivers: multicast, broadcast, and the broadcast of the
+/// network.
 pub fn is_for_many(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {

@@ -1,7 +1,7 @@
-//! Whether the emulator and the simulator agree on a world: the same flows on both, side by side.
+//! Comparison of the emulator with the simulator: the same flows of a world in both.
 //!
-//! The simulator's outcomes come from [`simulate`], the emulator's from a run on the wall clock. An
-//! [`Agreement`] has a [`Row`] for each flow, and says which rows lie outside a [`Tolerance`].
+//! The simulator's outcomes come from [`simulate`], the emulator's from a run in real time. An
+//! [`Agreement`] has a [`Row`] for each flow, and finds the rows outside a [`Tolerance`].
 
 use core::fmt;
 use fairwave_sim::world::{Traffic, World};
@@ -9,11 +9,11 @@ use fairwave_sim::{Error, FlowOutcome, run_while};
 use fairwave_trace::Discard;
 use fairwave_units::{Duration, Instant};
 
-/// What the flows of a world come to in the simulator, in the world's order; `None` if `goes_on`,
-/// which hears the virtual time now and then, ended it.
+/// Outcomes of the flows of a world in the simulator, in the world's order. `goes_on` is called
+/// from time to time with the virtual time; the result is `None` if it ended the run.
 ///
 /// # Errors
-/// [`Error`] says why the world cannot be simulated.
+/// [`Error`] if the world cannot be simulated.
 pub fn simulate(
     world: &World,
     goes_on: &mut dyn FnMut(Instant) -> bool,
@@ -21,12 +21,12 @@ pub fn simulate(
     Ok(run_while(world, &mut Discard, goes_on)?.map(|outcome| outcome.flows))
 }
 
-/// How far the emulator may be from the simulator.
+/// Maximum differences between the emulator and the simulator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Goodput of flows of datagrams, as a share of the simulator's.
+    /// Goodput of flows of datagrams, relative to the simulator's.
     pub datagram_goodput: f64,
-    /// Goodput of TCP flows, likewise.
+    /// Goodput of TCP flows, relative to the simulator's.
     pub tcp_goodput: f64,
     /// The 99th percentile of one-way delays.
     pub delay_p99: Duration,
@@ -40,12 +40,12 @@ impl Default for Tolerance {
     }
 }
 
-/// What is compared of one flow.
+/// Compared figures of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Goodput in Mbps.
     pub goodput_mbps: f64,
-    /// Median and 99th percentile of one-way delays; `None` where nobody measures delays.
+    /// Median and 99th percentile of one-way delays; `None` if no delays are measured.
     pub delay: Option<(Duration, Duration)>,
     /// Share of datagrams that were lost; `None` for TCP.
     pub loss: Option<f64>,
@@ -54,7 +54,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Those of an outcome.
+    /// The figures of an outcome.
     pub fn of(outcome: &FlowOutcome) -> Self {
         let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
         let (from, to) = (&outcome.at_warm_up, &outcome.at_end);
@@ -75,39 +75,38 @@ impl Figures {
 pub struct Row {
     /// The flow's name.
     pub flow: String,
-    /// Whether it is a flow of TCP, which the tolerance gives more room.
+    /// Whether it is a TCP flow, for which the tolerance is larger.
     pub is_tcp: bool,
-    /// What it came to in the simulator.
+    /// Its figures in the simulator.
     pub simulator: Figures,
-    /// What it came to in the emulator.
+    /// Its figures in the emulator.
     pub emulator: Figures,
 }
 
-/// What two measures of one thing differ in, the emulator's less the simulator's.
+/// Differences of the figures, the emulator's minus the simulator's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Of goodput, as a share of the simulator's; `None` where that is zero and the emulator's is
-    /// not.
+    /// Goodput, relative to the simulator's; `None` if that is zero and the emulator's is not.
     pub goodput: Option<f64>,
-    /// Of the median delay, in seconds; `None` where one side has no delays.
+    /// Median delay in seconds; `None` if one side has no delays.
     pub delay_median_s: Option<f64>,
-    /// Of the 99th percentile of delays, in seconds, likewise.
+    /// 99th percentile of delays in seconds; `None` if one side has no delays.
     pub delay_p99_s: Option<f64>,
 }
 
-/// Reason for which a flow lies outside the tolerance.
+/// Figure of a flow that is outside the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// Its goodput does.
+    /// Its goodput.
     Goodput,
-    /// The 99th percentile of its delays does.
+    /// The 99th percentile of its delays.
     Delay,
-    /// One side has delays, and the other has none.
+    /// Its delays, which one side has and the other lacks.
     NoDelay,
 }
 
 impl Row {
-    /// How far the emulator is from the simulator.
+    /// Differences between the emulator and the simulator.
     pub fn difference(&self) -> Difference {
         let (simulator, emulator) = (self.simulator, self.emulator);
         let delays = simulator.delay.zip(emulator.delay);
@@ -121,7 +120,7 @@ impl Row {
         }
     }
 
-    /// What lies outside `tolerance`.
+    /// The figures outside `tolerance`.
     pub fn disagreements(&self, tolerance: &Tolerance) -> Vec<Disagreement> {
         let difference = self.difference();
         let most = if self.is_tcp { tolerance.tcp_goodput } else { tolerance.datagram_goodput };
@@ -140,7 +139,7 @@ impl Row {
     }
 }
 
-/// `measured` less `reference`, as a share of the reference.
+/// The difference of `measured` and `reference`, relative to the reference.
 fn relative(measured: f64, reference: f64) -> Option<f64> {
     if measured == reference {
         return Some(0.0);
@@ -175,14 +174,14 @@ impl Agreement {
         (sum(|row| row.simulator.goodput_mbps), sum(|row| row.emulator.goodput_mbps))
     }
 
-    /// Difference of the goodput of all flows together, as a share of the simulator's. Flows that
-    /// compete share a medium by chance: their sum agrees sooner than each of them.
+    /// Difference of the total goodput of all flows, relative to the simulator's. The share of each
+    /// competing flow depends on chance, so that the total agrees more closely than each flow.
     pub fn total_difference(&self) -> Option<f64> {
         let (simulator, emulator) = self.total_goodput_mbps();
         relative(emulator, simulator)
     }
 
-    /// Flows outside `tolerance`, each with what disagrees.
+    /// Flows outside `tolerance`, each with its figures that differ.
     pub fn outside<'a>(
         &'a self,
         tolerance: &'a Tolerance,

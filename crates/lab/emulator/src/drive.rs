@@ -1,9 +1,9 @@
-//! The loop: real packets through a world, in real time.
+//! The loop that passes real packets through a world in real time.
 //!
-//! A turn lets everything happen in the world that is due, writes the packets that arrived, and
-//! waits until the next deadline or until an end has packets. What is read enters the world at the
-//! time when it was read. Events that are due are handled one time after the other, so that the
-//! lateness of each is known, and packets that arrive are written before the next.
+//! A turn handles all events of the world that are due, writes the packets that arrived, and waits
+//! until the next deadline or until an end has packets. A packet enters the world at the time when
+//! it was read. Events that are due are handled in the order of their times, so that the lateness
+//! of each is known, and arrived packets are written before the next event.
 
 mod end;
 mod message;
@@ -26,28 +26,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use turns::Turns;
 
-/// A world that is to be driven by the clock.
+/// A world and everything that is needed to drive it in real time.
 #[derive(Debug)]
 pub struct Drive<'w> {
-    /// The clock, whose zero is the world's.
+    /// The clock; its zero is the start of the world.
     pub clock: Clock,
-    /// What is simulated. Its duration is the longest that the run lasts.
+    /// The simulated world. Its duration is the maximum duration of the run.
     pub world: &'w World,
-    /// Its real nodes.
+    /// Ends of its real nodes.
     pub ends: Vec<End>,
-    /// How it is driven.
+    /// Options of the loop.
     pub options: Options,
-    /// Where what goes in is recorded.
+    /// Record of the packets and commands that enter the world.
     pub record: Option<log::Writer>,
-    /// Ends the run when it becomes true: soon, and with results.
+    /// Ends the run soon after it becomes true; the results are kept.
     pub stop: Option<Arc<AtomicBool>>,
-    /// What others have to say to the world meanwhile.
+    /// Messages for the world during the run.
     pub inbox: Inbox,
 }
 
 impl Drive<'_> {
-    /// Runs until the end, until it is stopped, or until something fails; results come in any case.
-    /// `on_turn` is called in each turn, every [`Options::turn_at_least`] if nothing happens.
+    /// Runs until the end, until it is stopped, or until an error; there are results in each case.
+    /// `on_turn` is called in each turn, and at least every [`Options::turn_at_least`].
     ///
     /// # Errors
     /// The world cannot be simulated.
@@ -59,7 +59,8 @@ impl Drive<'_> {
         self.run_and_then(sink, on_turn, &mut || {})
     }
 
-    /// The same; `on_end` is called as soon as nothing is read any more, before records are closed.
+    /// As [`Self::run`]. `on_end` is called as soon as no end is read any more, before records are
+    /// closed.
     ///
     /// # Errors
     /// The world cannot be simulated.

@@ -1,8 +1,8 @@
-//! Emulations: a scenario whose nodes are real, with programs in them and a run directory.
+//! Emulations: scenarios with real nodes, in which programs run, and their run directories.
 //!
-//! [`run`] builds a namespace for each real node of a scenario, drives the scenario's world by the
-//! clock with the packets of those namespaces, starts and ends programs, and leaves a run directory
-//! as a simulation does, with what a simulation has not: how well real time was kept.
+//! [`run`] builds a namespace for each real node of a scenario, and drives the scenario's world in
+//! real time with the packets of those namespaces. It starts and ends programs, and writes a run
+//! directory as a simulation does, together with the lateness of the emulator.
 
 mod bridge;
 mod control;

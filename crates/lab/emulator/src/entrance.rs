@@ -1,18 +1,18 @@
-//! Where packets enter the world: the same for real ones and for those of a record.
+//! Entry of packets into the world, both real ones and those of a record.
 
 use crate::packet::{Description, Endpoints};
 use fairwave_sim::{Error, Simulation};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::Contents;
 
-/// Gives packets their numbers, and tells captures what is in them.
+/// Numbers packets, and passes their bytes to captures.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entrance {
     count: u16,
 }
 
 impl Entrance {
-    /// A packet enters at `now`; `bytes` are the packet as far as it is kept.
+    /// Lets a packet enter at `now`; `bytes` is its recorded part.
     ///
     /// # Errors
     /// As [`Simulation::inject`].
@@ -25,8 +25,8 @@ impl Entrance {
         handle: u64,
         ends: Endpoints,
     ) -> Result<(), Error> {
-        // Many kernels number few of their packets, and IPv6 has no numbers: captures could not
-        // tell packets apart by those.
+        // The IP identification does not suffice: many kernels set it in few packets, and IPv6 has
+        // none. Captures need a number that distinguishes packets.
         self.count = self.count.wrapping_add(1);
         let packet = description.enter(handle, ends, self.count);
         if simulation.shows_packets() {

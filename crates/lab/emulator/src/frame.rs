@@ -1,9 +1,9 @@
-//! Whole Ethernet frames, where an end is an interface of the machine.
+//! Ethernet frames, for ends that are interfaces of the machine.
 //!
-//! The world carries IP packets. Of a frame that holds one, the Ethernet header is kept aside and
-//! put in front again at the other end. Any other frame (ARP, PPPoE, a padded oddity) becomes the
-//! payload of an IPv4 packet between the two nodes (EtherIP, RFC 3378), so that records and
-//! captures hold it whole; in the world it is 36 bytes longer than it would be on the air.
+//! The world carries IP packets. If a frame contains one, its Ethernet header is stored and
+//! restored at the other end. Any other frame (ARP, PPPoE, unusual padding) becomes the payload of
+//! an IPv4 packet between the two nodes (EtherIP, RFC 3378), so that records and captures contain
+//! all of it; in the world it is 36 bytes longer than on the air.
 
 use crate::address;
 use crate::offload::{Gso, Header};
@@ -12,26 +12,26 @@ use fairwave_wire::ethernet::{self, EtherType};
 use fairwave_wire::ip;
 use fairwave_wire::ipv4;
 
-/// Protocol number of EtherIP, and its two bytes in front of a frame: version 3, the rest reserved.
+/// Protocol number of EtherIP, and its header: version 3, the other bits reserved.
 const PROTOCOL_ETHERIP: u8 = 97;
 const ETHERIP: [u8; 2] = [0x30, 0];
-/// Bytes in front of a frame that is carried as the payload of a packet.
+/// Number of bytes before a frame that is the payload of a packet.
 const OUTER_LEN: usize = ipv4::HEADER_LEN + ETHERIP.len();
 
-/// What becomes of a packet's bytes where it leaves the world.
+/// Conversion of a packet's bytes when it leaves the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Front {
-    /// They are written as they are.
+    /// They are written unchanged.
     #[default]
     Nothing,
-    /// This Ethernet header goes in front.
+    /// They are written after this Ethernet header.
     Ethernet([u8; ethernet::HEADER_LEN]),
-    /// The frame is the packet's payload.
+    /// The payload of the packet is written, which is the frame.
     EtherIp,
 }
 
 impl Front {
-    /// What is written before a packet, and what of it.
+    /// The link-layer header to write, and the part of the packet that follows it.
     pub(crate) fn parts<'a>(&'a self, packet: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         match self {
             Self::Nothing => (&[], packet),
@@ -41,8 +41,8 @@ impl Front {
     }
 }
 
-/// Takes a frame apart: what goes in front again, what is to be cut and completed, and the virtio
-/// header for that. `header` is that of the frame.
+/// Splits a frame into its conversion, the packet to divide and complete, and the virtio header of
+/// that packet. `header` is that of the frame.
 pub(crate) fn part(header: Header, frame: &[u8]) -> (Front, Header, &[u8]) {
     let whole = (Front::EtherIp, header, frame);
     let Some((front, body)) = frame.split_first_chunk() else { return whole };
@@ -56,8 +56,8 @@ pub(crate) fn part(header: Header, frame: &[u8]) -> (Front, Header, &[u8]) {
     (Front::Ethernet(*front), Header { header_len, checksum_start, ..header }, body)
 }
 
-/// The IP packet of a frame without the padding of short frames; `None` where there is none, or one
-/// that has lost bytes.
+/// The IP packet of a frame without the padding of short frames; `None` if there is none, or if it
+/// is truncated.
 fn ip_packet<'a>(front: &[u8; ethernet::HEADER_LEN], body: &'a [u8]) -> Option<&'a [u8]> {
     let number = EtherType::new(u16::from_be_bytes([front[12], front[13]]))?;
     let version = match number {
@@ -69,7 +69,7 @@ fn ip_packet<'a>(front: &[u8; ethernet::HEADER_LEN], body: &'a [u8]) -> Option<&
     body.get(..packet.len as usize)
 }
 
-/// Makes of the frame in `bytes` the packet that carries it; false if it is too long for one.
+/// Replaces the frame in `bytes` by the packet that contains it; `false` if it is too long.
 pub(crate) fn wrap(bytes: &mut Vec<u8>, ends: Endpoints) -> bool {
     let header = ipv4::Header {
         source: address::v4(ends.source),
@@ -90,7 +90,7 @@ pub(crate) fn wrap(bytes: &mut Vec<u8>, ends: Endpoints) -> bool {
     true
 }
 
-/// Whether a frame can only be carried whole although it is to be cut.
+/// Whether a frame can only be carried as payload although it needs to be divided.
 pub(crate) fn cannot_be_cut(front: Front, header: &Header) -> bool {
     front == Front::EtherIp && header.gso != Gso::None
 }

@@ -1,4 +1,4 @@
-//! Answers to packets that cannot reach anybody.
+//! ICMP errors for packets with unreachable destinations.
 
 use crate::address;
 use core::net::IpAddr;
@@ -6,7 +6,8 @@ use fairwave_trace::NodeId;
 use fairwave_wire::checksum::Sum;
 use fairwave_wire::ip::{self, Part};
 
-/// Longest answer over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section 2.4).
+/// Maximum length of an error over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section
+/// 2.4).
 const V4_MOST: usize = 576;
 const V6_MOST: usize = 1280;
 const V4_HEADERS: usize = 28;
@@ -16,9 +17,10 @@ const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 const HOPS: u8 = 64;
 
-/// Puts into `out` what the router of node `from` answers to `packet`, whose destination does not
-/// exist: destination unreachable (RFC 792, RFC 4443 section 3.1). False if nothing may be
-/// answered (RFC 1122 section 3.2.2): to an ICMP error, a later fragment, or nobody.
+/// Writes into `out` the error that the router of node `from` returns for `packet`, whose
+/// destination does not exist: destination unreachable (RFC 792, RFC 4443 section 3.1). Returns
+/// `false` if no error may be sent (RFC 1122 section 3.2.2): for an ICMP error, a later fragment,
+/// or a source that is no single host.
 pub(crate) fn unreachable(from: NodeId, packet: &[u8], out: &mut Vec<u8>) -> bool {
     let Ok(read) = ip::parse(packet, 0) else { return false };
     let is_error = match (read.transport, read.body.first()) {

@@ -1,18 +1,17 @@
-//! The emulator: real packets travel through a simulated world, by the wall clock.
+//! The emulator: real packets travel through a simulated world in real time.
 //!
-//! A real node of a world is an [`End`](drive::End): a file descriptor that gives and takes whole
-//! IP packets, such as a TUN device, or whole Ethernet frames of an interface.
-//! [`Drive`](drive::Drive) waits until a packet or a deadline of
-//! the world is there, and puts virtual time where `CLOCK_MONOTONIC` is. [`packet`] says what the
-//! world sees of a packet, [`offload`] cuts what a kernel leaves to its network card, [`meter`]
-//! measures how late everything was, and [`log`] keeps what went in, so that [`replay()`] can give
-//! the same run again in virtual time.
+//! A real node of a world has an [`End`](drive::End): a file descriptor of whole IP packets, such
+//! as a TUN device, or of Ethernet frames of an interface. [`Drive`](drive::Drive) waits for
+//! packets and deadlines of the world, and keeps virtual time equal to `CLOCK_MONOTONIC`.
+//! [`packet`] describes a packet to the world, [`offload`] divides segments that a kernel leaves to
+//! its network card, and [`meter`] measures lateness. [`log`] records the packets that enter, with
+//! which [`replay()`] repeats the run in virtual time.
 //!
-//! [`traffic`] runs flows of a scenario on the kernel's own sockets, inside those nodes;
-//! [`agreement`] sets what they come to beside the simulator's.
+//! [`traffic`] runs flows of a scenario on the kernel's own sockets inside those nodes;
+//! [`agreement`] compares their outcomes with the simulator's.
 //!
-//! [`emulation`] makes a whole run of it: namespaces of a scenario's real nodes, programs in them,
-//! and a run directory.
+//! [`emulation`] combines these into a run: namespaces of a scenario's real nodes, programs in
+//! them, and a run directory.
 #![cfg(target_os = "linux")]
 
 pub mod address;

@@ -1,4 +1,5 @@
-//! A record of what went into a world, and when: enough to repeat it in virtual time.
+//! Record of the packets and commands that entered a world, and their times: enough to repeat the
+//! run in virtual time.
 //!
 //! A file begins with `FWIN`, a version of 16 bits and 16 bits of zero. Records follow: length of
 //! the body (32 bits), its CRC-32C, body. All numbers are little-endian. A body begins with its
@@ -23,11 +24,11 @@ const PACKET: u8 = 1;
 const END: u8 = 2;
 const CONTROL: u8 = 3;
 
-/// Bytes of a packet's record before the packet.
+/// Length of a packet's record before the packet, in bytes.
 const PACKET_HEAD: usize = 1 + 8 + 4 + 4 + 4;
-/// Longest text of a command in bytes.
+/// Maximum length of a command's text in bytes.
 pub const CONTROL_MOST: usize = 65_000;
-/// Longest body: that with the longest packet.
+/// Maximum length of a body: that with the longest packet.
 const BODY_MOST: usize = PACKET_HEAD + 65_535;
 
 #[cfg(test)]

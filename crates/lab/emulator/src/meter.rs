@@ -1,4 +1,4 @@
-//! How well real time was kept: lateness of events and packets, beside the host's own pauses.
+//! Measurement of real-time accuracy: lateness of events and packets, beside the host's own pauses.
 
 mod lateness;
 mod reference;
@@ -12,15 +12,15 @@ use fairwave_linux::clock;
 use fairwave_sim::Spread;
 use fairwave_units::{Duration, Instant};
 
-/// What a loop measures about itself.
+/// Measurements of a loop.
 #[derive(Debug)]
 pub struct Meter {
-    /// Of each event of the world: from its deadline to its handling.
+    /// For each event of the world, the time from its deadline to its handling.
     pub events: Spread,
-    /// Of each packet: from its arrival in the world to its writing.
+    /// For each packet, the time from its arrival in the world to its writing.
     pub packets: Spread,
-    /// Of each frame: how long it can have waited to be read, as its end has not been empty for so
-    /// long. Nothing that was read at the first opportunity has waited.
+    /// For each frame, the maximum time that it may have waited to be read: the time since its end
+    /// was last empty. It is zero for a frame that was read at the first opportunity.
     pub reads: Spread,
     /// Suspended time of the machine before the run.
     suspended_before: Duration,
@@ -29,10 +29,10 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter that begins at `now`, in the thread that it measures.
+    /// Creates a meter that begins at `now`, on the thread that it measures.
     pub fn new(now: Instant) -> Self {
         Self {
-            // The loop must not wait for memory.
+            // Allocated here, as the loop must not wait for memory.
             events: Spread::with_room(),
             packets: Spread::with_room(),
             reads: Spread::with_room(),
@@ -42,15 +42,15 @@ impl Meter {
         }
     }
 
-    /// Time for which the machine has been suspended since the beginning.
+    /// Time for which the machine was suspended since the beginning.
     pub fn suspended(&self) -> Duration {
         let noise = Duration::from_millis(1);
         let slept = clock::suspended().saturating_sub(self.suspended_before);
-        // The two clocks behind this are read one after the other.
+        // The two clocks are read one after the other, which gives a small difference.
         if slept > noise { slept } else { Duration::ZERO }
     }
 
-    /// The part of the time since the beginning that its thread was on a core, 0 to 1.
+    /// The share of the time since the beginning that the thread ran on a core, from 0 to 1.
     pub fn cpu_load(&self, now: Instant) -> f64 {
         let used = clock::thread_cpu().saturating_sub(self.cpu_before).as_secs_f64();
         let wall = now.since(self.began).as_secs_f64();

@@ -1,9 +1,9 @@
-//! What a network card does for a kernel: it cuts large segments and fills in checksums.
+//! Offloads of a network card: division of large segments, and checksums.
 //!
-//! A TUN device with `IFF_VNET_HDR` puts a [`Header`] in front of each packet (virtio 1.2 section
-//! 5.1.6, `linux/virtio_net.h`). The kernel leaves the checksum of such a packet unfinished and
-//! hands over up to 64 KiB as one segment; [`Segments`] makes of it the packets that a card would
-//! put on the wire. [`Joiner`] does the opposite for packets that arrive at one instant.
+//! A TUN device with `IFF_VNET_HDR` puts a [`Header`] before each packet (virtio 1.2 section 5.1.6,
+//! `linux/virtio_net.h`). The kernel leaves the checksum of such a packet incomplete and sends up
+//! to 64 KiB as one segment; [`Segments`] divides it into the packets that a card would send.
+//! [`Joiner`] does the opposite for packets that arrive at one instant.
 
 mod cut;
 mod join;
@@ -11,18 +11,18 @@ mod join;
 pub use cut::{Error, Segments};
 pub use join::Joiner;
 
-/// Length of the header of a TUN device in bytes (`TUNSETVNETHDRSZ` as the kernel has it at first).
+/// Length of the header of a TUN device in bytes (the kernel's default for `TUNSETVNETHDRSZ`).
 pub const HEADER_LEN: usize = 10;
 
-/// The checksum from [`Header::checksum_start`] on is unfinished (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
+/// The checksum from [`Header::checksum_start`] on is incomplete (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
 const NEEDS_CHECKSUM: u8 = 1;
 /// The checksum has been verified (`VIRTIO_NET_HDR_F_DATA_VALID`).
 const DATA_VALID: u8 = 2;
 
-/// What a large segment is cut into (`VIRTIO_NET_HDR_GSO_*`).
+/// Kind of division of a large segment (`VIRTIO_NET_HDR_GSO_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gso {
-    /// The packet is as it goes on the wire.
+    /// None: the packet has its form on the wire.
     #[default]
     None,
     /// TCP segments over IPv4 (TSO).
@@ -33,13 +33,13 @@ pub enum Gso {
     Tcp6,
     /// UDP datagrams (USO).
     Udp,
-    /// Something else, by its number.
+    /// Another kind, by its number.
     Other(u8),
 }
 
 impl Gso {
     const fn of(byte: u8) -> Self {
-        // The highest bit says that the first segment bears CWR, which its flags say as well.
+        // The highest bit means that the first segment has CWR set, as its flags also show.
         match byte & 0x7f {
             0 => Self::None,
             1 => Self::Tcp4,
@@ -62,27 +62,27 @@ impl Gso {
     }
 }
 
-/// The header in front of a packet.
+/// The header before a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Whether the checksum is unfinished: its field holds the sum of the pseudo header only.
+    /// Whether the checksum is incomplete: its field contains only the sum of the pseudo header.
     pub needs_checksum: bool,
     /// Whether the receiver need not verify the checksum.
     pub is_verified: bool,
-    /// What the packet is to be cut into.
+    /// Kind of division.
     pub gso: Gso,
-    /// Bytes of all headers; a hint.
+    /// Length of all headers in bytes; a hint.
     pub header_len: u16,
-    /// Payload bytes of each piece, apart from the last.
+    /// Payload bytes of each piece except the last.
     pub gso_size: u16,
-    /// Where the bytes begin that the checksum covers.
+    /// Offset of the first byte that the checksum covers.
     pub checksum_start: u16,
-    /// Where its field is, from there.
+    /// Offset of the checksum's field from there.
     pub checksum_offset: u16,
 }
 
 impl Header {
-    /// Reads the header of a packet; `None` if it is cut.
+    /// Parses the header of a packet; `None` if it is truncated.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, packet) = bytes.split_first_chunk::<HEADER_LEN>()?;
         let word = |at: usize| u16::from_ne_bytes([head[at], head[at + 1]]);
@@ -98,7 +98,7 @@ impl Header {
         Some((header, packet))
     }
 
-    /// Its bytes, in the host's order.
+    /// Its bytes, in the host's byte order.
     pub fn bytes(&self) -> [u8; HEADER_LEN] {
         let mut out = [0; HEADER_LEN];
         let verified = if self.is_verified { DATA_VALID } else { 0 };

@@ -1,11 +1,10 @@
-//! What the simulated network sees of a real packet, and what it changes in it.
+//! Representation of real packets in the simulated network, and the network's changes to them.
 //!
-//! The world carries a [`Datagram`] and a length; the bytes stay with the host. The datagram
-//! tells the truth about what queues and schedulers look at: addresses, ports, ECN field, TCP
-//! header and length on the wire. It has the shape of IPv4 without options; what longer headers
-//! take beyond that (IPv6, IPv4 options, TCP options that Fairwave does not know) counts as
-//! payload. An ACK filter therefore takes IPv6 ACKs and those with unknown options for data, and
-//! leaves them alone.
+//! The world carries a [`Datagram`] and a length; the bytes stay with the host. The datagram has
+//! the real values of all fields that queues and schedulers use: addresses, ports, ECN field, TCP
+//! header and length on the wire. Its form is that of IPv4 without options; longer headers (IPv6,
+//! IPv4 options, TCP options unknown to Fairwave) count as payload. An ACK filter therefore treats
+//! IPv6 ACKs and those with unknown options as data, and passes them unchanged.
 
 use crate::address;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,8 +16,8 @@ use fairwave_wire::ip::{self, Packet, Part};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::patch;
 
-/// Bytes at the start of a packet that decide how the world treats it. A record that keeps so
-/// many of each packet gives the same world when it is replayed.
+/// Number of bytes at the start of a packet that determine its treatment in the world. A replay of
+/// a record with this number of bytes per packet gives the same world.
 pub const HEAD_LEN: usize = 256;
 
 /// Nodes at which a packet enters and leaves the world.
@@ -37,33 +36,33 @@ pub struct Description {
     pub source: IpAddr,
     /// Its destination address.
     pub destination: IpAddr,
-    /// How urgent it is where a cell has EDCA.
+    /// Its access category, used if a cell has EDCA.
     pub category: AccessCategory,
-    /// What stands for it in the world. The identification is zero.
+    /// Its representation in the world. The identification is zero.
     pub datagram: Datagram,
 }
 
-/// Reason for which bytes are no packet for the world.
+/// Errors of bytes that are no packet for the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// They are no IP packet.
+    /// The bytes are no IP packet.
     #[error(transparent)]
     Ip(#[from] ip::Error),
-    /// The length in the header is not that of the packet.
+    /// The length in the header differs from that of the packet.
     #[error("the IP header says {stated} bytes, the packet has {len}")]
     Length {
-        /// What the header says, in bytes.
+        /// Length in the header, in bytes.
         stated: u32,
-        /// Time for which the packet is, in bytes.
+        /// Length of the packet in bytes.
         len: u32,
     },
 }
 
-/// Describes an IP packet of `len` bytes that begins with `head`: all of it, or at least
+/// Describes an IP packet of `len` bytes. `head` is the whole packet, or at least its first
 /// [`HEAD_LEN`] bytes.
 ///
 /// # Errors
-/// It is no IP packet, or its length contradicts its header.
+/// If it is no IP packet, or its length contradicts its header.
 pub fn describe(head: &[u8], len: u32) -> Result<Description, Error> {
     let head = &head[..head.len().min(HEAD_LEN)];
     let packet = ip::parse(head, len)?;
@@ -92,7 +91,8 @@ pub fn describe(head: &[u8], len: u32) -> Result<Description, Error> {
 }
 
 impl Description {
-    /// The packet as the world takes it. `id` tells it from others between its addresses.
+    /// The packet in the form in which it enters the world. `id` distinguishes it from others
+    /// between the same addresses.
     pub fn enter(&self, handle: u64, ends: Endpoints, id: u16) -> OutsidePacket {
         let Self { category, datagram, .. } = *self;
         let Endpoints { source, destination } = ends;
@@ -107,8 +107,8 @@ impl Description {
     }
 }
 
-/// Does to a packet's bytes what queues did to the datagram that stands for it: a mark "congestion
-/// experienced", a clamped window. Checksums are updated incrementally.
+/// Applies the changes of queues to a packet's bytes: a CE mark, a clamped window. Checksums are
+/// updated incrementally.
 pub fn apply(arrived: &Datagram, bytes: &mut [u8]) {
     if arrived.ecn() == Ecn::Ce {
         patch::mark_ce(bytes);
@@ -119,7 +119,7 @@ pub fn apply(arrived: &Datagram, bytes: &mut [u8]) {
 }
 
 /// The access category of a traffic class: DSCP to user priority (RFC 8325 section 4.3, RFC 8622
-/// for LE), and that to its category (802.11-2020 table 10-1). Code points without a
+/// for LE), and user priority to category (802.11-2020 table 10-1). Code points without a
 /// recommendation are best effort.
 pub const fn category(traffic_class: u8) -> AccessCategory {
     match traffic_class >> 2 {
@@ -133,13 +133,13 @@ pub const fn category(traffic_class: u8) -> AccessCategory {
     }
 }
 
-/// The transport header that stands for that of a packet of `len` bytes.
+/// The representation of the transport header of a packet of `len` bytes.
 fn transport(packet: &Packet<'_>, len: u32) -> Transport {
     match packet.transport {
         ip::Transport::Tcp(segment) if packet.part == Part::Whole => {
             let headers = IPV4_HEADER_LEN + segment.header.wire_len() as u32;
-            // Options may be packed more tightly than ours would be. Then there may be no room for
-            // our header, or none for payload behind it, and data would look like a pure ACK.
+            // Options may be packed more tightly than ours would be. There may then be no space for
+            // our header, or none for payload after it, and data would look like a pure ACK.
             let least = headers + u32::from(segment.payload_len > 0);
             let (source, destination) =
                 (segment.header.source_port, segment.header.destination_port);
@@ -155,7 +155,7 @@ fn transport(packet: &Packet<'_>, len: u32) -> Transport {
     }
 }
 
-/// Stands for a packet that is no whole TCP segment.
+/// The representation of a packet that is not a whole TCP segment.
 const fn udp(source_port: u16, destination_port: u16) -> Transport {
     Transport::Udp { source_port, destination_port }
 }
@@ -163,8 +163,8 @@ const fn udp(source_port: u16, destination_port: u16) -> Transport {
 const PROTOCOL_ICMP: u8 = 1;
 const PROTOCOL_ICMPV6: u8 = 58;
 
-/// What stands for the ports of a packet without: its protocol, and of an ICMP echo its
-/// identifier. All fragments of a packet are one flow, though only the first has ports.
+/// Port numbers for a packet without ports: its protocol, and the identifier of an ICMP echo. All
+/// fragments of a packet are one flow, though only the first has ports.
 fn identity(packet: &Packet<'_>) -> (u16, u16) {
     let protocol = match packet.transport {
         ip::Transport::Tcp(_) => 6,
@@ -184,8 +184,8 @@ fn identity(packet: &Packet<'_>) -> (u16, u16) {
     (u16::from(protocol), echo)
 }
 
-/// The IPv4 address that stands for an address. A node's is its own; the words of another IPv6
-/// address are mixed, so that flows stay told apart.
+/// The IPv4 address that represents an address. A node's is its own; the words of another IPv6
+/// address are mixed, so that flows remain distinct.
 fn stand_in(address: IpAddr) -> Ipv4Addr {
     match address {
         IpAddr::V4(address) => address,

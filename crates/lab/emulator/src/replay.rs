@@ -1,4 +1,4 @@
-//! A recorded run again, in virtual time.
+//! Replay of a record in virtual time.
 
 use crate::entrance::Entrance;
 use crate::log::{self, Reader, Record};
@@ -9,10 +9,10 @@ use fairwave_trace::Sink;
 use fairwave_units::Instant;
 use std::io::Read;
 
-/// Reason for which nothing could be replayed.
+/// Errors before the first entry of a record.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The record cannot be read from its beginning.
+    /// The header of the record cannot be read.
     #[error(transparent)]
     Log(#[from] log::Error),
     /// The world cannot be simulated.
@@ -20,28 +20,28 @@ pub enum Error {
     World(#[from] fairwave_sim::Error),
 }
 
-/// What a replay came to.
+/// Result of a replay.
 #[derive(Debug)]
 pub struct Replayed {
     /// The run's outcome.
     pub outcome: Outcome,
-    /// Packets that were given to the world.
+    /// Number of packets that entered the world.
     pub packets: u64,
     /// Time at which the run ended.
     pub end: Instant,
-    /// Whether the record has everything that went in.
+    /// Whether the record is complete.
     pub is_complete: bool,
-    /// Why the record could not be read to its end, if it could not. The run ends before that.
+    /// The error at which reading the record ended, if there was one. The run ends there.
     pub broken: Option<log::Error>,
 }
 
-/// Gives `world` what a record says that it was given: the same samples go to `sink` as in the
-/// recorded run, if the world is the same.
+/// Replays a record into `world`. If the world is the same as in the recorded run, `sink` receives
+/// the same samples.
 ///
-/// `command` reads the texts of commands again.
+/// `command` parses the texts of commands.
 ///
 /// # Errors
-/// [`Error`]; a record that is broken later on is replayed up to there.
+/// Any [`Error`]. A record with later damage is replayed up to the damage.
 pub fn replay(
     record: impl Read,
     world: &World,
@@ -55,7 +55,7 @@ pub fn replay(
     let broken = loop {
         match reader.read() {
             Ok(Some(Record::Packet { at, ends, len, bytes })) => {
-                // What a world refuses now it has refused before.
+                // A packet that the world refuses here was also refused in the recorded run.
                 if let Ok(description) = packet::describe(bytes, len) {
                     let _ =
                         entrance.inject(&mut simulation, at, &description, bytes, packets, ends);
@@ -64,7 +64,7 @@ pub fn replay(
                 while simulation.take().is_some() {}
             }
             Ok(Some(Record::Control { at, text })) => {
-                // The recorded run found it possible, and so does the same world.
+                // The command succeeded in the recorded run, and therefore does in the same world.
                 if let Some(command) = command(text) {
                     let _ = simulation.command(&command, at);
                 }

@@ -2,37 +2,37 @@
 
 use crate::frame::Front;
 
-/// A packet's bytes, and what is known of them.
+/// A packet's bytes and properties.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// The packet from its IP header on.
     pub(crate) bytes: Vec<u8>,
-    /// What becomes of the bytes where the packet leaves.
+    /// Conversion of the bytes when the packet leaves.
     pub(crate) front: Front,
-    /// Whether its transport checksum is known to be right.
+    /// Whether its transport checksum is known to be correct.
     pub(crate) is_sum_right: bool,
-    /// The end that it goes to.
+    /// The end at which it leaves.
     pub(crate) to: usize,
 }
 
 impl Held {
-    /// What is written where the packet leaves.
+    /// The parts to write when the packet leaves.
     pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
         self.front.parts(&self.bytes)
     }
 }
 
-/// Buffers that are used again: no allocation once there are as many as are under way.
+/// Buffers that are reused: nothing is allocated once there are as many as packets under way.
 #[derive(Debug)]
 pub(crate) struct Slab {
     places: Vec<Held>,
     free: Vec<u32>,
-    /// Bytes of all buffers, used or not.
+    /// Capacity of all buffers in bytes, used or not.
     reserved: usize,
     most: Bound,
 }
 
-/// How much may be under way.
+/// Limits on the packets under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     pub(crate) packets: usize,
@@ -44,7 +44,7 @@ impl Slab {
         Self { places: Vec::new(), free: Vec::new(), reserved: 0, most }
     }
 
-    /// Takes a packet that `fill` writes; its handle, or `None` if there is no room.
+    /// Stores a packet that `fill` writes. Returns its handle, or `None` if a limit is reached.
     pub(crate) fn put(&mut self, fill: impl FnOnce(&mut Held)) -> Option<u64> {
         let place = match self.free.pop() {
             Some(place) => place,
@@ -63,18 +63,18 @@ impl Slab {
         Some(u64::from(place))
     }
 
-    /// A packet under way.
+    /// The packet of a handle.
     pub(crate) fn get_mut(&mut self, handle: u64) -> &mut Held {
         &mut self.places[handle as usize]
     }
 
-    /// A packet has ended.
+    /// Releases a packet.
     pub(crate) fn free(&mut self, handle: u64) {
         self.free.push(handle as u32);
         debug_assert!(self.free.len() <= self.places.len());
     }
 
-    /// Packets under way.
+    /// Number of packets under way.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -1,15 +1,15 @@
-//! Flows of a world on sockets of the kernel: its TCP and UDP instead of the simulator's.
+//! Flows of a world on sockets of the kernel, with its TCP and UDP instead of the simulator's.
 //!
-//! A [`Spec`] says what a flow of a world is on sockets. [`Prepared`] has the sockets of many,
-//! opened in the network namespaces of their nodes ([`Within`]), so that whatever the kernel
-//! refuses is known before the run. [`Prepared::start`] hands them to one thread, which serves all
-//! of them by epoll; the world's loop and this thread meet in the kernel alone. What the flows came
-//! to is told in the simulator's [`fairwave_sim::FlowOutcome`]s, and on the way by samples through
-//! a channel.
+//! A [`Spec`] describes a flow of a world on sockets. [`Prepared`] has the sockets of several
+//! flows, opened in the network namespaces of their nodes ([`Within`]), so that errors of the
+//! kernel are known before the run. [`Prepared::start`] passes them to one thread, which serves all
+//! of them by epoll; it shares no state with the world's loop except in the kernel. Results are
+//! [`fairwave_sim::FlowOutcome`]s, as in the simulator, and samples during the run are sent over a
+//! channel.
 //!
-//! Sender and receiver share a clock, so that one-way delays are exact: a datagram carries the time
-//! when it was handed to the kernel, and counts as arrived when the kernel had it, not when the
-//! thread came to take it.
+//! Sender and receiver share a clock, so that one-way delays are exact. A datagram carries the time
+//! at which it was passed to the kernel, and counts as arrived when the kernel received it, not
+//! when the thread read it.
 
 mod carrier;
 mod connection;
@@ -56,7 +56,7 @@ impl Prepared {
     /// Opens the sockets of flows.
     ///
     /// # Errors
-    /// [`Error`] names the flow, and what the kernel refused.
+    /// [`Error`], with the flow and the refused step.
     pub fn open(specs: Vec<Spec>, namespaces: &impl Within) -> Result<Self, Error> {
         let open = |spec: Spec| -> Result<Box<dyn Carrier>, Error> {
             let sockets = Sockets::open(&spec, namespaces)?;
@@ -69,9 +69,9 @@ impl Prepared {
         Ok(Self { flows: specs.into_iter().map(open).collect::<Result<_, _>>()? })
     }
 
-    /// Starts the thread that serves them, by `clock`. Samples go to `samples`, with the time at
-    /// which they were due, as the simulator's have it; those that find no room are counted and
-    /// dropped, as nobody shall wait for a slow recorder.
+    /// Starts the thread that serves the flows, by `clock`. Samples are sent to `samples`, with the
+    /// times at which they were due, as in the simulator. If the channel is full they are counted
+    /// and dropped, as the flows must not wait for a slow recorder.
     ///
     /// # Errors
     /// [`Error::Thread`].
@@ -94,7 +94,7 @@ impl fmt::Debug for Prepared {
     }
 }
 
-/// Flows under way. Dropping it stops them.
+/// Running flows. Dropping this stops them.
 #[derive(Debug)]
 pub struct Running {
     stop: Arc<OwnedFd>,
@@ -102,15 +102,15 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits for their end.
+    /// Waits for the end of the flows.
     ///
     /// # Errors
-    /// [`Error::Thread`] if the thread could not go on.
+    /// [`Error::Thread`] if the thread failed.
     pub fn finish(mut self) -> Result<Report, Error> {
         self.join()
     }
 
-    /// Ends them now.
+    /// Ends the flows now.
     ///
     /// # Errors
     /// As [`Self::finish`].
@@ -119,13 +119,13 @@ impl Running {
         self.join()
     }
 
-    /// Whether they have ended.
+    /// Whether the flows have ended.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     fn tell_to_stop(&self) {
-        // It can only fail if it was told more often than a 64-bit number can count.
+        // This can only fail if the 64-bit counter overflows.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
     }
 
@@ -139,7 +139,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.tell_to_stop();
-            // A report that nobody waits for, or a panic that has been told.
+            // Nobody waits for the report; a panic has already been printed.
             let _ = thread.join();
         }
     }

@@ -60,7 +60,8 @@ impl Frames {
     pub(super) const STREAM: Self =
         Self { interval: Duration::from_millis(40), group: 12, intra_ratio: 4.0, spread: 0.25 };
 
-    /// As a source of `rate`; a datagram, where there are any, carries at most `payload_bytes`.
+    /// Converts the frames to a source of `rate`. A datagram, if datagrams are used, carries at
+    /// most `payload_bytes`.
     pub(super) fn to_world(self, rate: BitRate, payload_bytes: u32) -> Source {
         let Self { interval, group, intra_ratio, spread } = self;
         Source::Video(traffic::Video { rate, interval, group, intra_ratio, spread, payload_bytes })
@@ -68,7 +69,8 @@ impl Frames {
 }
 
 impl Video {
-    /// As a source; a datagram, where there are any, carries at most `payload_bytes`.
+    /// Converts the video to a source. A datagram, if datagrams are used, carries at most
+    /// `payload_bytes`.
     pub(super) fn to_world(self, payload_bytes: u32) -> Source {
         self.frames.to_world(self.rate, payload_bytes)
     }

@@ -26,7 +26,7 @@ pub enum Error {
     Nothing {
         /// The study.
         study: &'static str,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// The study has no such experiment that runs with a kernel.

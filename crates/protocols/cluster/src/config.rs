@@ -59,16 +59,16 @@ pub struct Config {
 /// A [`Config`] that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// A time without which a machine would not come to rest, or that others do not believe.
+    /// A time with which a machine would never be idle, or which other members refuse.
     #[error("{name} is {found}, must be within {least} and {most}")]
     Time {
-        /// Which.
+        /// Name of the option.
         name: &'static str,
-        /// Its kind.
+        /// Its value.
         found: Duration,
-        /// Least.
+        /// Minimum.
         least: Duration,
-        /// Most.
+        /// Maximum.
         most: Duration,
     },
 }

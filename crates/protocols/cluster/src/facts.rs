@@ -6,70 +6,72 @@ use fairwave_wire::cluster::{Denial, MemberId, Name, Offers, Rates, Refusal, Rev
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
-/// A fact for a [`Member`](crate::Member).
+/// An input of a [`Member`](crate::Member).
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A datagram came to the port of the cluster.
+    /// A datagram arrived at the port of the cluster.
     Datagram {
-        /// Whence.
+        /// Sender.
         from: SocketAddr,
-        /// What.
+        /// Content of the datagram.
         bytes: Vec<u8>,
     },
-    /// These uplinks are lent from now on, and no others.
+    /// Lends these uplinks from now on, and no others.
     Lend(Uplinks),
     /// State of the battery.
     Power(Power),
-    /// This is wanted from now on; `None` gives back everything borrowed.
+    /// Requests this from now on; `None` returns everything borrowed.
     Want(Option<Want>),
-    /// The host goes: nothing is lent or wanted, and all members that need to know are notified.
+    /// The host leaves: nothing is lent or requested any more, and the members concerned are
+    /// notified.
     Leave,
 }
 
-/// Whither a datagram is to be sent.
+/// Receiver of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// To everybody on the local link.
+    /// All hosts on the local link.
     All,
-    /// To one host.
+    /// One host.
     One(SocketAddr),
 }
 
 /// A datagram to transmit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Whither.
+    /// Receiver.
     pub to: To,
-    /// What.
+    /// Content of the datagram.
     pub bytes: Vec<u8>,
 }
 
-/// Number of the lease, at its lender.
+/// Identification of a lease at its lender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseId {
     /// Its holder.
     pub borrower: MemberId,
-    /// Its number there.
+    /// Its number at the borrower.
     pub lease: NonZeroU32,
 }
 
 /// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// Into the network outside.
+    /// To the outside network.
     Up,
-    /// Out of it.
+    /// From the outside network.
     Down,
 }
 
-/// Reason for which a packet may not go over a lease.
+/// Reason for which a packet must not use a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// There is no such lease, or it is over.
+    /// The lease does not exist, or has ended.
     NoLease,
-    /// The lease's rate, the total lent, or the rest that the lender leaves of its uplink.
+    /// The rate of the lease, the total lent rate, or the rate that the lender leaves of its uplink
+    /// is exceeded.
     Rate,
-    /// The lease's bytes, or those of the day. The lease is revoked.
+    /// The bytes of the lease or of the day are used up. The lease is revoked.
     Quota,
 }
 
@@ -78,82 +80,82 @@ pub enum Excess {
 pub struct Over {
     /// Its lender.
     pub lender: MemberId,
-    /// Whither packets for it are to be sent: the host that announced it.
+    /// Address for its packets: the host that announced it.
     pub address: SocketAddr,
     /// Index among the lender's uplinks.
     pub uplink: u8,
-    /// The lender's number of the lease, beside this member's id.
+    /// Number of the lease at the lender, together with this member's id.
     pub lease: NonZeroU32,
-    /// Rates that may be used.
+    /// Permitted rates.
     pub rates: Rates,
 }
 
-/// Reason for which a lease is over.
+/// Reason for the end of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// The borrower gave it back.
+    /// The borrower returned it.
     Released,
     /// It was not renewed in time.
     Expired,
-    /// The lender took it back.
+    /// The lender revoked it.
     Revoked(Revocation),
-    /// The lender knows it no more.
+    /// The lender does not know it any more.
     Unknown,
-    /// One of both has left, or has been started again.
+    /// The lender or the borrower has left, or was restarted.
     Left,
 }
 
 /// Events of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A new lender.
+    /// A lender was found.
     Found {
-        /// Who.
+        /// The member.
         member: MemberId,
         /// Its name.
         name: Name,
         /// Its address.
         address: SocketAddr,
     },
-    /// A member lends no more, or has fallen silent.
+    /// A member has stopped lending, or has fallen silent.
     Lost {
-        /// Who.
+        /// The member.
         member: MemberId,
     },
-    /// There is a borrowed path, or a path has other rates: `Join` of SHAKE, which takes a join of
-    /// a path that it has as a change of its bandwidth.
+    /// A borrowed path is available, or has other rates: `Join` of SHAKE, for which the join of an
+    /// existing path changes its bandwidth.
     Join {
         /// Its id.
         path: u8,
-        /// Rates that may be sent over it; `None` if nothing is left of it for now.
+        /// Permitted sending rate; `None` if none is left at present.
         nominal: Option<BitRate>,
         /// Its uplink.
         over: Over,
     },
-    /// A borrowed path is to be used no more: `Leave` of SHAKE.
+    /// A borrowed path must not be used any more: `Leave` of SHAKE.
     Leave {
         /// Its id.
         path: u8,
-        /// Why.
+        /// Reason.
         why: End,
     },
-    /// A lender gave no session.
+    /// A lender refused a session.
     Refused {
         /// The lender.
         lender: MemberId,
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
-    /// A lender gave no lease.
+    /// A lender denied a lease.
     Denied {
         /// The lender.
         lender: MemberId,
-        /// The uplink asked for.
+        /// The requested uplink.
         uplink: u8,
-        /// Why.
+        /// Reason.
         reason: Denial,
     },
-    /// An uplink has been lent, or a lease has other rates.
+    /// An uplink was lent, or a lease has other rates.
     Lent {
         /// The lease.
         lease: LeaseId,
@@ -161,52 +163,52 @@ pub enum Event {
         address: SocketAddr,
         /// The uplink.
         uplink: u8,
-        /// Rates that may be used.
+        /// Permitted rates.
         rates: Rates,
     },
-    /// A lease is over at its lender.
+    /// A lease has ended at its lender.
     Returned {
         /// The lease.
         lease: LeaseId,
-        /// Why.
+        /// Reason.
         why: End,
-        /// Bytes that went over it, both ways together.
+        /// Bytes carried over it, in both directions together.
         carried: u64,
     },
 }
 
-/// A lease as its lender knows it.
+/// A lease from its lender's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lent {
-    /// Which.
+    /// The lease.
     pub lease: LeaseId,
-    /// Of which uplink.
+    /// Index of its uplink.
     pub uplink: u8,
-    /// Rates that may be used.
+    /// Permitted rates.
     pub rates: Rates,
-    /// Bytes that went over it, both ways together.
+    /// Bytes carried over it, in both directions together.
     pub carried: u64,
-    /// Time at which it ends without renewal.
+    /// Time of its end if it is not renewed.
     pub ends: Instant,
-    /// Whether it has been revoked, and is still usable for a while.
+    /// Whether it was revoked; it remains usable for a short time.
     pub is_revoked: bool,
 }
 
-/// A lease as its borrower knows it.
+/// A lease from its borrower's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The path that it is.
+    /// Id of its path.
     pub path: u8,
     /// Its uplink.
     pub over: Over,
-    /// Time at which it ends without renewal.
+    /// Time of its end if it is not renewed.
     pub ends: Instant,
 }
 
-/// An announcer as this member knows it.
+/// A member that announces itself, as this member knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Who.
+    /// The member.
     pub member: MemberId,
     /// Its name.
     pub name: Name,
@@ -216,51 +218,51 @@ pub struct Neighbour {
     pub offers: Offers,
 }
 
-/// Amount of a member's state about others.
+/// Number of objects in a member's state about others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
-    /// Announcers.
+    /// Members that announce themselves.
     pub members: usize,
-    /// Sessions with lenders, those being opened or left included.
+    /// Sessions with lenders, including those that are being opened or left.
     pub lenders: usize,
-    /// Leases held or asked for.
+    /// Leases held or requested.
     pub held: usize,
     /// Sessions with borrowers.
     pub borrowers: usize,
-    /// Leases given.
+    /// Leases granted.
     pub lent: usize,
-    /// Cookies that were used.
+    /// Used cookies, which are not accepted again.
     pub cookies: usize,
-    /// Lenders and uplinks that are not asked for a while.
+    /// Lenders and uplinks that are not asked for some time.
     pub resting: usize,
 }
 
-/// Messages that were not believed or not answered, by reason.
+/// Messages that were not accepted or not answered, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
-    /// No message, or of another version.
+    /// Not a message, or of another version.
     pub malformed: u64,
     /// Of another cluster.
     pub foreign: u64,
-    /// This member's own, come back.
+    /// This member's own message, received again.
     pub own: u64,
     /// For another member.
     pub misdirected: u64,
-    /// Sealed with another key, or changed.
+    /// Sealed with another key, or modified.
     pub forged: u64,
-    /// Older than one that came before, or come before.
+    /// Older than an earlier message, or a duplicate.
     pub replayed: u64,
-    /// Of a session that there is not.
+    /// For a session that does not exist.
     pub no_session: u64,
-    /// Announcers beyond the available room.
+    /// Announcements beyond the maximum number of members.
     pub crowded: u64,
-    /// Strangers beyond the rate at which they are answered.
+    /// Messages of strangers beyond the rate at which they are answered.
     pub strangers: u64,
-    /// Responses whose cookie is no good.
+    /// Responses with an invalid cookie.
     pub cookie: u64,
     /// Sessions beyond the maximum number.
     pub busy: u64,
-    /// Answers to nothing.
+    /// Answers without a request.
     pub stray: u64,
     /// Leases denied.
     pub denied: u64,

@@ -1,17 +1,18 @@
-//! The two-state Markov loss model of Gilbert (1960) and Elliott (1963), frame by frame.
+//! Loss of frames by the two-state Markov model of Gilbert (1960) and Elliott (1963).
 
 use fairwave_units::Stream;
 
-/// Probabilities of the chain, which moves once with each frame before its fate is drawn.
+/// Probabilities of the Markov chain. It makes one step for each frame, before the loss of that
+/// frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
-    /// From the good to the bad state.
+    /// Probability of a step from the good to the bad state.
     pub p: f64,
-    /// From the bad to the good state.
+    /// Probability of a step from the bad to the good state.
     pub r: f64,
-    /// That a frame is lost in the good state.
+    /// Probability of a loss in the good state.
     pub good: f64,
-    /// That a frame is lost in the bad state.
+    /// Probability of a loss in the bad state.
     pub bad: f64,
 }
 
@@ -39,7 +40,7 @@ impl GilbertElliott {
     }
 }
 
-/// The state of one link in one direction, in the good state at first.
+/// State of one link in one direction; it starts in the good state.
 #[derive(Clone, Debug)]
 pub struct BurstLink {
     stream: Stream,
@@ -47,12 +48,12 @@ pub struct BurstLink {
 }
 
 impl BurstLink {
-    /// A link that draws from `stream`.
+    /// Creates a link that draws random numbers from `stream`.
     pub const fn new(stream: Stream) -> Self {
         Self { stream, is_bad: false }
     }
 
-    /// Moves on by one frame; the probability that it is lost.
+    /// Makes a step for the next frame. Returns the probability that this frame is lost.
     pub fn next(&mut self, chain: &GilbertElliott) -> f64 {
         let change = if self.is_bad { chain.r } else { chain.p };
         self.is_bad ^= self.stream.chance(change);

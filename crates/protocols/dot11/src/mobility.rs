@@ -5,9 +5,9 @@ use fairwave_units::{Instant, Metres};
 /// A place that is passed at a set time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WayPoint {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// Where.
+    /// Position.
     pub position: (Metres, Metres),
 }
 

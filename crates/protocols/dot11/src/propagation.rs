@@ -4,7 +4,7 @@ use fairwave_units::{Db, Dbm, Hertz, Metres, math};
 
 const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
-/// Log-distance path loss: free space (Friis) up to one metre, then `exponent` times 10 dB a
+/// Log-distance path loss: free space (Friis) up to one metre, then 10 dB times `exponent` per
 /// decade. Distances below one metre count as one metre.
 pub fn path_loss(frequency: Hertz, exponent: f64, distance: Metres) -> Db {
     path_loss_beyond(loss_at_one_metre(frequency), exponent, distance)
@@ -16,12 +16,12 @@ pub(crate) fn loss_at_one_metre(frequency: Hertz) -> Db {
     Db(20.0 * math::log10(4.0 * core::f64::consts::PI / wavelength))
 }
 
-/// [`path_loss`] from the loss over one metre, for callers with many distances.
+/// As [`path_loss`], from the loss over one metre; this saves its computation for many distances.
 pub(crate) fn path_loss_beyond(at_one_metre: Db, exponent: f64, distance: Metres) -> Db {
     Db(at_one_metre.0 + 10.0 * exponent * math::log10(distance.0.max(1.0)))
 }
 
-/// Thermal noise at 290 K (-174 dBm/Hz) in `bandwidth`, raised by the receiver's noise figure.
+/// Thermal noise at 290 K (-174 dBm/Hz) in `bandwidth`, plus the receiver's noise figure.
 pub fn noise(bandwidth: Hertz, figure: Db) -> Dbm {
     Dbm(-174.0 + math::linear_to_db(bandwidth.0 as f64)) + figure
 }

@@ -1,10 +1,10 @@
 //! Channel-state dependent packet scheduling by the strength of connection (SoCPS; Aida, Tobe,
-//! Tokuda 2003): a scheduler by weights that follow the hosts' channels.
+//! Tokuda 2003): a weighted scheduler whose weights follow the channels of the hosts.
 //!
-//! The origin of a weight is not known here: it is set by
-//! [`Discipline::set_weight`](crate::Discipline::set_weight), and counts from the next packet that
-//! is taken, as `r(i)` is read at dequeue in figure 7 of the paper. A host that missed service for
-//! its channel's sake has no claim to it later (section 5.4).
+//! Weights are set by [`Discipline::set_weight`](crate::Discipline::set_weight); this module does
+//! not compute them. A weight applies from the next packet that is dequeued, as `r(i)` is read at
+//! dequeue in figure 7 of the paper. A host that got less service because of its channel has no
+//! claim to it later (section 5.4).
 
 use crate::{HfscConfig, HostConfig, WfqConfig};
 
@@ -13,12 +13,12 @@ use crate::{HfscConfig, HostConfig, WfqConfig};
 pub enum SocpsConfig {
     /// Weighted fair queueing, as in the pseudo-code of the paper.
     Wfq(WfqConfig),
-    /// Fair service curves, which the paper names.
+    /// Fair service curves, which the paper mentions.
     Hfsc(HfscConfig),
 }
 
 impl SocpsConfig {
-    /// The same with other settings for hosts.
+    /// Returns the configuration with other settings for hosts.
     pub const fn with_hosts(self, hosts: HostConfig) -> Self {
         match self {
             Self::Wfq(config) => Self::Wfq(WfqConfig { hosts, ..config }),

@@ -5,19 +5,20 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, TICK};
 use std::collections::VecDeque;
 
-/// Packets that are remembered; feedback about older ones is ignored. Numbers of 16 bits
-/// distinguish no more.
+/// Maximum number of packets in the history; feedback about older ones is ignored. Numbers of 16
+/// bits cannot distinguish more.
 const MOST: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
-/// Beyond this the reference begins anew: only lies go so far, and sums of times must fit.
+/// Maximum of the extended reference, beyond which it starts again: only false feedback exceeds it,
+/// and sums of times must fit into 64 bits.
 const MOST_REFERENCE: i64 = 1 << 35;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Instant,
     bytes: u32,
-    /// Whether it is known to have arrived, or was reported missing.
+    /// Report of feedback on it.
     told: Told,
 }
 

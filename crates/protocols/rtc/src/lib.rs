@@ -1,12 +1,12 @@
 //! Real-time media over RTP, and the congestion control that browsers use for it.
 //!
-//! A [`Sender`] is given frames, cuts them into RTP packets with transport-wide sequence numbers
-//! and paces them; a [`Receiver`] says in feedback which of them arrived when
-//! (draft-holmer-rmcat-transport-wide-cc-extensions-01). [`gcc`] makes a target rate of that
-//! (draft-ietf-rmcat-gcc-02), which the encoder is to follow.
+//! A [`Sender`] divides frames into RTP packets with transport-wide sequence numbers, and paces
+//! them. A [`Receiver`] reports the arrival time of each packet in feedback
+//! (draft-holmer-rmcat-transport-wide-cc-extensions-01). [`gcc`] computes a target rate from the
+//! feedback (draft-ietf-rmcat-gcc-02), which the encoder has to follow.
 //!
-//! Whatever feedback says, the target stays within the bounds that the sender was given, and
-//! memory is bounded: feedback is believed only about packets that were sent, once each.
+//! The target stays within the sender's bounds for any content of feedback, also false content.
+//! Memory is bounded: reports count only for packets that were sent, and once for each.
 
 pub mod gcc;
 mod history;

@@ -1,4 +1,4 @@
-//! The queue in front of the network: frames leave it packet by packet, not at once.
+//! The queue before the network: the packets of a frame leave it at intervals, not at once.
 
 use fairwave_units::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 const FACTOR_HALVES: u64 = 5;
 /// Maximum time in the queue in seconds, whatever the target (libwebrtc's queue time limit).
 const MOST_SECONDS: u64 = 2;
-/// Packets that wait at most; then the oldest is dropped.
+/// Maximum number of packets that wait; beyond it the oldest is dropped.
 const MOST: usize = 16_384;
 
 /// A packet that waits.
@@ -22,18 +22,18 @@ pub(crate) struct Waiting {
     pub(crate) since: Instant,
 }
 
-/// Packets in order, and when the next may go.
+/// Packets in order, and the time at which the next may leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     queue: VecDeque<Waiting>,
     /// Bytes of all headers of a packet.
     overhead: u32,
-    /// Of frames.
+    /// Payload bytes of the waiting packets.
     bytes: u64,
     free: Instant,
-    /// The rate at which the packet before goes, until `free`.
+    /// The rate at which the previous packet is sent, until `free`.
     rate: BitRate,
-    /// The smallest rate at which every packet that waits goes in time.
+    /// The minimum rate at which every waiting packet leaves in time.
     drain: BitRate,
     pub(crate) dropped: u64,
 }
@@ -76,9 +76,9 @@ impl Pacer {
         debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
-    /// Makes the waiting packets, and the rest of the present one, leave in time. The rate that
-    /// this takes stays until nothing waits: of a share of the rest there would always be some
-    /// left.
+    /// Raises the rate so that the waiting packets, and the rest of the present one, leave within
+    /// [`MOST_SECONDS`]. The rate stays until the queue is empty: if it were computed again for the
+    /// remaining packets each time, it would fall with them, and the last ones would be late.
     fn hurry(&mut self, now: Instant) {
         let headers = self.queue.len() as u64 * u64::from(self.overhead);
         let going = u128::from(self.free.since(now).as_nanos()) * u128::from(self.rate.0);
@@ -92,17 +92,18 @@ impl Pacer {
         }
     }
 
-    /// Time at which the next packet may go.
+    /// Time at which the next packet may leave.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.queue.front().map(|_| self.free)
     }
 
-    /// The next packet, if it may go at a target of `target`.
+    /// Returns the next packet if it may leave; `target` is the present target rate.
     pub(crate) fn pop(&mut self, now: Instant, target: BitRate) -> Option<Waiting> {
         if now < self.free {
             return None;
         }
         let packet = self.queue.pop_front()?;
+        // A target that has fallen would hold packets of earlier frames for longer than the limit.
         self.rate = BitRate(target.0.saturating_mul(FACTOR_HALVES) / 2).max(self.drain);
         self.bytes -= u64::from(packet.payload_bytes);
         self.free = now + self.rate.time_for(u64::from(packet.payload_bytes + self.overhead));

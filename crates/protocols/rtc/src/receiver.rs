@@ -5,12 +5,13 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::rtp::{Feedback, Header, TICK};
 use std::collections::VecDeque;
 
-/// Packets whose arrival is remembered, for late ones.
+/// Number of reported arrivals that are kept, so that feedback can also report late packets.
 const MOST_KEPT: usize = 1_024;
-/// Packets in one feedback; more are reported in several. Each takes two bytes at most and two bits
-/// of a chunk, so that feedback has 1200 B at most: 20 + 2 * 74 + 2 * 512 and padding.
+/// Maximum number of packets per feedback; more are reported in several. Each takes at most two
+/// bytes and two bits of a chunk, so that feedback has at most 1200 B: 20 + 2 * 74 + 2 * 512 and
+/// padding.
 const MOST_TOLD: usize = 512;
-/// A number that jumps further ahead begins anew.
+/// Maximum jump of the packet numbers; after a larger one the receiver starts again.
 const MOST_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
 const REFERENCE_TICKS: u64 = 256;
@@ -82,7 +83,7 @@ impl Receiver {
         }
         let mut place = number.wrapping_sub(self.first);
         if place >= 1 << 15 {
-            // It is older than all that is remembered.
+            // It is older than all arrivals that are kept.
             return false;
         }
         if usize::from(place) >= self.arrivals.len() + usize::from(MOST_JUMP) {
@@ -104,7 +105,7 @@ impl Receiver {
         true
     }
 
-    /// Forgets reported packets, but for the newest.
+    /// Discards reported arrivals, except the newest.
     fn forget(&mut self) {
         let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
         self.arrivals.drain(..old);
@@ -128,7 +129,8 @@ impl Receiver {
             });
             match delta.transpose() {
                 Ok(delta) => arrivals.push(delta),
-                // What came eight seconds later is told of in feedback of its own.
+                // The difference of two arrivals has 16 bits, about eight seconds. A later packet
+                // is reported in the next feedback.
                 Err(_) => break,
             }
         }
@@ -139,7 +141,7 @@ impl Receiver {
             sender_ssrc: self.config.ssrc,
             media_ssrc: self.media_ssrc,
             base,
-            // The field goes around after twelve days.
+            // The field of 24 bits wraps around after twelve days.
             reference: ((reference as u32) << 8).cast_signed() >> 8,
             count: self.count,
             arrivals,
@@ -165,7 +167,8 @@ impl Machine for Receiver {
         self.media_ssrc = header.ssrc;
         let due = *self.due.get_or_insert(now + self.config.interval);
         if self.arrivals.len() - self.seen >= MOST_TOLD {
-            // One feedback is full. What comes late fills none.
+            // One feedback is full, and sent at once. Late packets do not count, as their places
+            // were already reported.
             self.due = Some(due.min(now));
         }
         if self.media.len() == MOST_KEPT {

@@ -20,7 +20,7 @@ pub struct SenderConfig {
     pub first_sequence: u16,
     /// Maximum bytes of a frame in a packet; at least one.
     pub payload_bytes: u32,
-    /// Between which rates the target stays.
+    /// Bounds of the target rate.
     pub bounds: Bounds,
     /// Speed with which the threshold of its delays adapts.
     pub threshold: Threshold,
@@ -42,9 +42,9 @@ pub enum SenderInput {
     Frame(Frame),
     /// An RTCP packet arrived.
     Feedback(Vec<u8>),
-    /// The host has lost its link: until the next one nothing that is observed counts.
+    /// The host has lost its link: feedback is ignored until it has one again.
     LinkLost,
-    /// The host has a link again. Delays count anew, from packets sent from now on.
+    /// The host has a link again. Delays are measured anew, from packets sent from now on.
     LinkFound,
 }
 
@@ -107,12 +107,12 @@ pub struct Sender {
 enum Link {
     Up,
     Lost,
-    /// Found again then: packets sent before say nothing.
+    /// Found again at this time: feedback on packets sent before it is ignored.
     Found(Instant),
 }
 
 impl Sender {
-    /// A sender before its first frame.
+    /// Creates a sender.
     pub fn new(config: SenderConfig) -> Self {
         let config = SenderConfig { payload_bytes: config.payload_bytes.max(1), ..config };
         let gcc = Gcc::new(config.bounds, config.threshold);
@@ -188,6 +188,7 @@ impl Sender {
             Link::Up => {}
             Link::Lost => return,
             Link::Found(at) => {
+                // Earlier packets met the handover, or the link before it.
                 news.fates.retain(|fate| fate.sent >= at);
                 if news.fates.is_empty() {
                     return;
@@ -252,6 +253,7 @@ impl Machine for Sender {
             SenderInput::LinkLost => self.link = Link::Lost,
             SenderInput::LinkFound => {
                 self.link = Link::Found(now);
+                // The time without a link does not count as silence: the path is not congested.
                 self.silent_since = self.silent_since.map(|_| now);
                 self.gcc.forget_delays();
             }

@@ -7,7 +7,7 @@ use fairwave_units::{Db, Duration, Instant};
 /// A sample, and the true level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// SNR of the path alone, without fading: the value that a scheduler would want.
     pub mean: Db,

@@ -1,4 +1,4 @@
-//! Between packets of a connection and the bytes of a socket.
+//! Conversion between packets of a connection and the bytes of a socket.
 
 use bytes::Bytes;
 use fairwave_dccp::Packet;
@@ -7,12 +7,12 @@ use fairwave_wire::dccp::{self, Kind, Options};
 use fairwave_wire::pseudo::Pseudo;
 use std::net::{IpAddr, SocketAddr};
 
-/// What carries the packets.
+/// Protocol below DCCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// IP, as protocol 33.
+    /// IP, with protocol number 33.
     Ip,
-    /// UDP (RFC 6773): passes NATs and needs no privileges.
+    /// UDP (RFC 6773), which passes NATs and needs no privileges.
     Udp,
 }
 
@@ -20,8 +20,9 @@ pub enum Over {
 pub(super) const PROTOCOL: u8 = 33;
 
 impl Over {
-    /// The packet of a datagram that was sent to `local`, unless the datagram knows better; `None`
-    /// if it is broken: whoever sent it gets no answer (RFC 4340 section 8.5, step 1).
+    /// Parses the packet in a datagram. `local` is the local address, which checks its checksum if
+    /// the datagram does not state one. `None` if the packet is damaged: it gets no answer (RFC
+    /// 4340 section 8.5, step 1).
     pub(super) fn read(self, datagram: &Incoming, local: Option<IpAddr>) -> Option<Packet<Bytes>> {
         let bytes = &datagram.bytes;
         let read = match self {
@@ -44,7 +45,7 @@ impl Over {
         })
     }
 
-    /// The bytes of a packet between two addresses; `None` if it cannot be written.
+    /// Writes the bytes of a packet between two addresses; `None` if they cannot be written.
     pub(super) fn write(
         self,
         packet: &Packet<Bytes>,

@@ -1,4 +1,4 @@
-//! The connections of one port, as one machine that speaks in datagrams.
+//! The connections of one port as one state machine over datagrams.
 
 use super::carry::Over;
 use super::source::{Source, Traffic};
@@ -13,68 +13,68 @@ use fairwave_wire::seal::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-/// Connections at once: a listener answers no Request beyond.
+/// Maximum number of simultaneous connections; a listener answers no further Request.
 const CONNECTIONS: usize = 16;
-/// How long a connection that has ended is kept, to answer what still arrives.
+/// Time for which a connection that has ended is kept, to answer packets that still arrive.
 const AFTERWARDS: Duration = Duration::from_secs(2);
-/// After so long a connection whose client has not answered makes room for another.
+/// Time after which a connection whose client has not answered may be replaced by another.
 const HALF_OPEN: Duration = Duration::from_secs(5);
 
-/// What an endpoint is.
+/// Options of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What carries its packets.
+    /// Protocol below DCCP.
     pub over: Over,
-    /// What each connection is set up with. The local port is that of the endpoint; the remote one
-    /// is that of the server, or zero for a listener.
+    /// Configuration of each connection. The local port is that of the endpoint; the remote port is
+    /// that of the server, or zero for a listener.
     pub connection: Config,
     /// The congestion control profiles.
     pub profiles: Standard,
-    /// The server's address, for a client.
+    /// Address of the server, for a client.
     pub server: Option<SocketAddr>,
-    /// The address of this end, where datagrams do not tell theirs.
+    /// Local address, used where datagrams do not state theirs.
     pub local: Option<IpAddr>,
-    /// What a client sends.
+    /// Traffic of a client.
     pub traffic: Option<Traffic>,
-    /// From it initial sequence numbers are made that nobody can guess (RFC 4340 section 7.2).
+    /// Secret from which initial sequence numbers are derived, so that they cannot be guessed (RFC
+    /// 4340 section 7.2).
     pub secret: Key,
 }
 
-/// Who is at the other end: its address, with the port of UDP if that is what carries, and its
-/// port.
+/// The remote end: its address, with the port of UDP if that is the protocol below, and its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     /// The address.
     pub address: SocketAddr,
-    /// The port of DCCP.
+    /// Port of DCCP.
     pub port: u16,
 }
 
-/// A fact for an endpoint.
+/// Inputs of an endpoint.
 #[derive(Clone, Debug)]
 pub enum Fact {
     /// A client opens its connection.
     Start,
     /// A datagram arrived.
     Arrived(Incoming),
-    /// All connections are to be closed. A listener takes no new ones.
+    /// Close all connections. A listener accepts no new ones.
     Stop,
 }
 
-/// How a connection ended.
+/// Ending of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// In good order.
+    /// It was closed in order.
     Closed,
-    /// The other end reset it.
+    /// The peer reset it.
     Reset(ResetCode, [u8; 3]),
-    /// This end reset it, because the other one broke the protocol.
+    /// This end reset it, because the peer violated the protocol.
     Failed(ResetCode),
-    /// The other end was silent for too long.
+    /// The peer was silent for too long.
     TimedOut,
 }
 
-/// What an endpoint tells.
+/// Events of an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
     /// A handshake is complete.
@@ -83,28 +83,29 @@ pub enum News {
     Ended(Peer, End, Box<Account>),
 }
 
-/// What a connection came to so far.
+/// Measurements of a connection so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Account {
     /// Time at which it was established.
     pub established: Option<Instant>,
     /// Time at which the first and the last application data arrived.
     pub arrived: Option<(Instant, Instant)>,
-    /// Packets of the other end that are missing between the first and the last that came, after
-    /// the handshake.
+    /// Number of the peer's packets that are missing between the first and the last received one,
+    /// after the handshake.
     pub missing: u64,
-    /// Counters and what congestion control knows.
+    /// Counters, and the state of congestion control.
     pub stats: Stats,
-    /// The profiles of what is sent from here and from there.
+    /// Congestion control profiles of the data from this end, and of the data to it.
     pub profiles: (u8, u8),
 }
 
-/// The connections of one port. What is broken or meant for others is counted and not answered.
+/// The connections of one port. Damaged packets and those for other ports are counted and not
+/// answered.
 #[derive(Debug)]
 pub struct Endpoint {
     settings: Settings,
     lines: BTreeMap<Peer, Line>,
-    /// Answers to packets of no connection.
+    /// Answers to packets that belong to no connection.
     strays: VecDeque<Outgoing>,
     news: VecDeque<News>,
     opened: u64,
@@ -115,16 +116,16 @@ pub struct Endpoint {
 /// Datagrams that were not answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
-    /// They are no packets of DCCP, or damaged.
+    /// They are damaged, or no packets of DCCP.
     pub broken: u64,
     /// They are for other ports.
     pub foreign: u64,
-    /// They ask for more connections than there may be.
+    /// They ask for more connections than the maximum.
     pub turned_away: u64,
 }
 
 impl Endpoint {
-    /// An endpoint without connections.
+    /// Creates an endpoint without connections.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -137,12 +138,12 @@ impl Endpoint {
         }
     }
 
-    /// Datagrams that were not answered so far.
+    /// Numbers of datagrams that were not answered so far.
     pub const fn ignored(&self) -> Ignored {
         self.ignored
     }
 
-    /// What connections that are established came to so far.
+    /// Measurements of the established connections so far.
     pub fn accounts(&self) -> impl Iterator<Item = (Peer, Account)> {
         let open = self.lines.iter().filter(|(_, line)| line.is_open());
         open.map(|(peer, line)| (*peer, line.account()))
@@ -153,7 +154,7 @@ impl Endpoint {
         self.lines.values().all(|line| line.ended.is_some())
     }
 
-    /// A number that nobody outside can guess, another one for each connection.
+    /// An initial sequence number that outsiders cannot guess, different for each connection.
     fn first_number(&mut self, peer: Peer) -> Seq48 {
         self.opened += 1;
         let who = peer.address.to_string();
@@ -206,7 +207,7 @@ impl Endpoint {
         }
     }
 
-    /// A listener has got a packet of nobody whom it knows.
+    /// Handles a packet from an unknown peer at a listener.
     fn welcome(&mut self, now: Instant, peer: Peer, to: Option<IpAddr>, packet: Packet<Bytes>) {
         if self.is_stopping || !self.has_room(now, peer) {
             self.ignored.turned_away += 1;
@@ -216,17 +217,20 @@ impl Endpoint {
         line.connection.handle(now, Input::Listen);
         line.connection.handle(now, Input::Packet(packet));
         if line.connection.state() > State::Listen {
+            // Only a valid Request creates state. Every other packet gets its answer, such as a
+            // Reset, from a temporary connection that is then dropped.
             self.lines.insert(peer, line);
             return;
         }
         while let Some(answer) = line.connection.poll(now) {
             let answer = line.outgoing(self.settings.over, peer, &answer);
+            // Bounded, as any received packet can cause an answer.
             self.strays.extend(answer.filter(|_| self.strays.len() < CONNECTIONS));
         }
     }
 
-    /// Whether there is room for one more connection. Those that are over make room, and those
-    /// whose client has not answered for long: its address may be forged.
+    /// Whether one more connection is possible. It replaces a connection that has ended, or one
+    /// whose client has not answered for long: the address of that client may be forged.
     fn has_room(&mut self, now: Instant, peer: Peer) -> bool {
         if self.lines.len() >= CONNECTIONS && !self.lines.contains_key(&peer) {
             let is_idle = |line: &Line| {
@@ -247,7 +251,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes what a connection tells.
+    /// Handles the events of the connections.
     fn note(&mut self, now: Instant) {
         let is_client = self.settings.server.is_some();
         for (peer, line) in &mut self.lines {
@@ -338,19 +342,19 @@ impl Datagrams for Endpoint {
 #[derive(Debug)]
 struct Line {
     connection: Connection<Bytes>,
-    /// The address that the other end sends to.
+    /// Destination address of the peer's packets.
     local: Option<IpAddr>,
     source: Option<Source>,
     began: Instant,
     established: Option<Instant>,
     arrived: Option<(Instant, Instant)>,
-    /// Its progress when the handshake was complete.
+    /// Its progress at the end of the handshake.
     before: Option<(Seq48, u64)>,
     ended: Option<Instant>,
 }
 
 impl Line {
-    /// The greatest number that came, and how many packets did.
+    /// Greatest sequence number received, and number of packets received.
     fn progress(&self) -> (Seq48, u64) {
         (self.connection.greatest_received(), self.connection.stats().packets_received)
     }

@@ -19,41 +19,42 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZero;
 use thiserror::Error;
 
-/// From one look at whether to stop to the next.
+/// Period at which the loop checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a client asks for a connection.
+/// Maximum time for a client to establish its connection.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long connections have to close.
+/// Maximum time for connections to close.
 const CLOSING: Duration = Duration::from_secs(6);
-/// Datagrams that wait to be sent where the application is faster than congestion control allows.
+/// Maximum number of datagrams that wait to be sent while the application is faster than congestion
+/// control allows.
 const QUEUE: usize = 64;
-/// Where ports begin that nobody has for good.
+/// First of the dynamic ports (RFC 6335).
 const EPHEMERAL: u16 = 49_152;
 
-/// What carries the packets of a host: see [`Over`].
+/// Socket of a host: see [`Over`].
 #[derive(Debug)]
 pub enum Socket {
     /// A raw socket.
     Raw(Raw),
-    /// A socket of UDP.
+    /// A UDP socket.
     Udp(Udp),
 }
 
-/// Reason for which there is no connection.
+/// Errors of a host.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A raw socket takes a privilege.
+    /// The process lacks the privilege to open a raw socket.
     #[error(
         "a raw socket of protocol 33 needs root or CAP_NET_RAW: {0}; --udp needs neither, where \
          both ends speak it (RFC 6773)"
     )]
     Privilege(#[source] io::Error),
-    /// The kernel refuses a socket.
+    /// The kernel refused a socket.
     #[error("no socket at {address}: {cause}")]
     Socket {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// Error from the kernel.
         #[source]
         cause: io::Error,
     },
@@ -64,7 +65,7 @@ pub enum Error {
          no DCCP"
     )]
     NoProtocol(IpAddr),
-    /// Nobody listens at the other host's UDP port.
+    /// The other host has no program that listens at the UDP port.
     #[error("nobody listens at UDP port {} of {}", .0.port(), .0.ip())]
     NobodyListens(SocketAddr),
     /// The socket failed.
@@ -72,35 +73,35 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// Whom a host speaks with.
+/// Remote end of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressee {
-    /// A server, to which it sends. The port is that of DCCP.
+    /// A server, to which the host sends. The port is that of DCCP.
     Server(SocketAddr, Traffic),
-    /// Whoever comes to this address and port of DCCP.
+    /// Any client that connects to this address and port of DCCP.
     Anybody(SocketAddr),
 }
 
-/// What a host does.
+/// Options of a host.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// With whom.
+    /// Remote end.
     pub with: Addressee,
-    /// What carries the packets; over UDP, the port of the server.
+    /// Protocol below DCCP; over UDP, the port of the server is `udp_port`.
     pub over: Over,
-    /// The server's port of UDP.
+    /// The server's UDP port.
     pub udp_port: u16,
-    /// The congestion control profile of data sent from here, and those that data sent to here may
-    /// have, best first.
+    /// Congestion control profile of the data that this host sends, and those that the data to it
+    /// may have, in order of preference.
     pub ccids: Vec<Ccid>,
-    /// The service code that a client asks for and a server offers.
+    /// Service code that a client requests and a server offers.
     pub service: u32,
-    /// A mark for what a raw socket sends (`SO_MARK`).
+    /// Mark of the packets of a raw socket (`SO_MARK`).
     pub mark: Option<u32>,
 }
 
 impl Request {
-    /// Over raw IP, with CCID 3.
+    /// Options over raw IP, with CCID 3.
     pub fn new(with: Addressee) -> Self {
         let ccids = vec![Ccid::TFRC];
         let service = super::SERVICE;
@@ -108,12 +109,12 @@ impl Request {
     }
 }
 
-/// What a host tells while it runs.
+/// Events and measurements of a running host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     /// A connection was established or has ended.
     News(Instant, News),
-    /// What a connection came to so far; once an interval.
+    /// Measurements of a connection so far; once per interval.
     Sample(Instant, Peer, Box<Account>),
 }
 
@@ -124,15 +125,15 @@ pub struct Host {
     endpoint: Endpoint,
     /// The server, for a client.
     server: Option<SocketAddr>,
-    /// Time at which it was told to stop.
+    /// Time at which it was asked to stop.
     stopped: Option<Instant>,
 }
 
 impl Host {
-    /// Opens the socket: what needs privileges is done afterwards.
+    /// Opens the socket: privileges are needed only here.
     ///
     /// # Errors
-    /// If the kernel refuses the socket, or there is no way to the server.
+    /// If the kernel refuses the socket, or there is no route to the server.
     pub fn open(request: &Request) -> Result<Self, Error> {
         let (socket, server, local) = match request.with {
             Addressee::Server(server, _) => {
@@ -166,22 +167,22 @@ impl Host {
         Ok(Self { driver, endpoint: Endpoint::new(settings), server, stopped: None })
     }
 
-    /// What its socket has seen so far.
+    /// Counters of the socket so far.
     pub fn counts(&self) -> Counts {
         self.driver.counts()
     }
 
-    /// Datagrams that were not answered so far.
+    /// Numbers of datagrams that were not answered so far.
     pub const fn ignored(&self) -> Ignored {
         self.endpoint.ignored()
     }
 
-    /// Runs until a client's connection has ended, or until `stop` says so and connections are
-    /// closed. A client closes `time` after the handshake. Once in `interval`, `tell` hears what
-    /// each connection came to.
+    /// Runs until a client's connection has ended, or until `stop` returns true and all connections
+    /// are closed. A client closes `time` after the handshake. `tell` receives the measurements of
+    /// each connection once per `interval`.
     ///
     /// # Errors
-    /// If the socket fails, or the server's host says that nobody is there.
+    /// If the socket fails, or the server's host reports that no program listens.
     pub fn run(
         &mut self,
         time: Duration,
@@ -230,8 +231,8 @@ impl Host {
         Ok(())
     }
 
-    /// A server that is not there says so by ICMP. Once there is a connection nobody is believed
-    /// who says that there is none.
+    /// Evaluates ICMP errors, which report a server that does not exist. Once a connection is
+    /// established, they are ignored.
     fn look_at_trouble(&mut self, is_opening: bool) -> Result<(), Error> {
         let trouble = self.driver.take_trouble();
         let Some((server, error)) = self.server.filter(|_| is_opening).zip(trouble) else {
@@ -245,7 +246,7 @@ impl Host {
     }
 }
 
-/// Each connection's configuration.
+/// Configuration of each connection.
 fn config(request: &Request) -> Result<Config, Error> {
     let (local_port, remote_port) = match request.with {
         Addressee::Anybody(address) => (address.port(), 0),
@@ -263,7 +264,7 @@ fn config(request: &Request) -> Result<Config, Error> {
     })
 }
 
-/// The server's address as datagrams from it have it.
+/// Adds the scope to the server's address, as received datagrams have it.
 fn with_scope(request: &Request, server: SocketAddr) -> SocketAddr {
     match (request.with, server) {
         (Addressee::Server(SocketAddr::V6(given), _), SocketAddr::V6(mut server)) => {
@@ -274,7 +275,7 @@ fn with_scope(request: &Request, server: SocketAddr) -> SocketAddr {
     }
 }
 
-/// A socket towards a server, and its own address.
+/// Opens a socket towards a server. Returns it with its local address.
 fn towards(request: &Request, server: SocketAddr) -> Result<(Socket, IpAddr), Error> {
     let failed = |cause| Error::Socket { address: server, cause };
     match request.over {
@@ -294,7 +295,7 @@ fn towards(request: &Request, server: SocketAddr) -> Result<(Socket, IpAddr), Er
     }
 }
 
-/// A socket for whoever comes.
+/// Opens a socket that accepts packets from any address.
 fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error> {
     if request.over == Over::Ip {
         let raw = raw(Raw::bind(address.ip(), protocol(), request.mark), address)?;
@@ -303,7 +304,7 @@ fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error
     address.set_port(request.udp_port);
     let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, request.udp_port));
     let udp = Udp::bind(address).or_else(|cause| match address.ip().is_unspecified() {
-        // A kernel without IPv6.
+        // The kernel has no IPv6.
         true => Udp::bind(four),
         false => Err(cause),
     });
@@ -318,7 +319,7 @@ fn protocol() -> NonZero<u8> {
 
 fn raw(opened: io::Result<Raw>, address: SocketAddr) -> Result<Raw, Error> {
     opened.map_err(|cause| match cause.raw_os_error().map(Errno::from_raw_os_error) {
-        // Not `ACCESS`, with which a rule of routing refuses a way to the peer.
+        // `ACCESS` is different: a routing rule prohibits the route to the peer.
         Some(Errno::PERM) => Error::Privilege(cause),
         _ => Error::Socket { address, cause },
     })
@@ -366,7 +367,7 @@ impl Transport for Socket {
     }
 }
 
-/// How a connection ended, in words.
+/// The ending in words.
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! DCCP on real networks: the connections of `fairwave_dccp` over protocol 33 of IP or inside UDP
-//! (RFC 6773). [`Host`] runs a client that sends, or a server to which others send.
+//! DCCP on real networks: the connections of `fairwave_dccp` over IP with protocol number 33 or
+//! inside UDP (RFC 6773). [`Host`] runs a client that sends, or a server that receives.
 #![cfg(target_os = "linux")]
 
 mod carry;
@@ -15,7 +15,7 @@ pub use endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
 pub use host::{Addressee, Error, Host, Request, Socket, Told};
 pub use source::Traffic;
 
-/// The port at which a server listens unless another is given. Nobody has it from IANA.
+/// Default port of a server. IANA has not assigned it.
 pub const PORT: u16 = 17_983;
 /// The service code of RFC 4340 section 8.1.2, `FWAV`.
 pub const SERVICE: u32 = u32::from_be_bytes(*b"FWAV");

@@ -1,4 +1,4 @@
-//! Linux's own DCCP sockets, up to 6.15: what ours is compared with (`cargo xtask vm dccp`).
+//! Linux's own DCCP sockets, up to 6.15: the reference for ours (`cargo xtask vm dccp`).
 //!
 //! Numbers and structures are those of `linux/dccp.h` and `linux/tfrc.h`.
 
@@ -28,14 +28,14 @@ const RX_CCID: c_int = 15;
 const CCID_RX_INFO: c_int = 128;
 const CCID_TX_INFO: c_int = 192;
 
-/// What the kernel's sender with CCID 3 knows (`struct tfrc_tx_info`).
+/// State of the kernel's CCID 3 sender (`struct tfrc_tx_info`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SenderInfo {
-    /// Allowed sending rate X in bytes a second.
+    /// Allowed sending rate X in bytes per second.
     pub rate: f64,
-    /// Receive rate X_recv in bytes a second.
+    /// Receive rate X_recv in bytes per second.
     pub receive_rate: f64,
-    /// What the throughput equation gives, in bytes a second; zero while nothing was lost.
+    /// Rate of the throughput equation in bytes per second; zero before the first loss.
     pub computed_rate: f64,
     /// Round-trip time in seconds.
     pub rtt: f64,
@@ -43,14 +43,14 @@ pub struct SenderInfo {
     pub loss_event_rate: f64,
 }
 
-/// What the kernel's receiver with CCID 3 knows (`struct tfrc_rx_info`).
+/// State of the kernel's CCID 3 receiver (`struct tfrc_rx_info`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceiverInfo {
-    /// Receive rate X_recv in bytes a second.
+    /// Receive rate X_recv in bytes per second.
     pub receive_rate: f64,
     /// Round-trip time in seconds.
     pub rtt: f64,
-    /// Loss event rate p; zero while nothing was lost.
+    /// Loss event rate p; zero before the first loss.
     pub loss_event_rate: f64,
 }
 
@@ -61,10 +61,11 @@ pub struct LinuxSocket {
 }
 
 impl LinuxSocket {
-    /// A socket of an address family, with one congestion control both ways.
+    /// Opens a socket of an address family, with the same congestion control profile in both
+    /// directions.
     ///
     /// # Errors
-    /// Where the kernel has no DCCP, or not this congestion control.
+    /// If the kernel lacks DCCP, or this profile.
     pub fn new(is_six: bool, ccid: u8, service: u32) -> io::Result<Self> {
         let family = if is_six { AddressFamily::INET6 } else { AddressFamily::INET };
         let (kind, protocol) = (SocketType::from_raw(SOCK_DCCP), Protocol::from_raw(PROTOCOL));
@@ -95,7 +96,7 @@ impl LinuxSocket {
     /// Connects.
     ///
     /// # Errors
-    /// If the other end refuses or does not answer.
+    /// If the peer refuses or does not answer.
     pub fn connect(&self, to: SocketAddr) -> io::Result<()> {
         Ok(connect(&self.socket, &to)?)
     }
@@ -103,7 +104,7 @@ impl LinuxSocket {
     /// Waits at a port for one connection.
     ///
     /// # Errors
-    /// If the port is not to be had.
+    /// If the port is not available.
     pub fn accept(&self, port: u16, is_six: bool, ready: impl FnOnce()) -> io::Result<Self> {
         let any = match is_six {
             true => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
@@ -116,16 +117,16 @@ impl LinuxSocket {
         Ok(Self { socket })
     }
 
-    /// The profiles of what this end sends, and of what it receives.
+    /// Congestion control profiles of the data from this end, and of the data to it.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report them.
     pub fn profiles(&self) -> io::Result<(u8, u8)> {
         let one = |name| self.get::<4>(name).map(|bytes| bytes[0]);
         Ok((one(TX_CCID)?, one(RX_CCID)?))
     }
 
-    /// Hands a datagram to the kernel; false if its queue is full.
+    /// Passes a datagram to the kernel; `false` if its queue is full.
     ///
     /// # Errors
     /// If the connection is over.
@@ -137,8 +138,8 @@ impl LinuxSocket {
         }
     }
 
-    /// Takes a datagram, for which it waits for at most so long: its length, `Some(None)` if none
-    /// came, `None` if the connection is over.
+    /// Waits for a datagram, for at most `most`. Returns its length; `Some(None)` if none arrived,
+    /// `None` if the connection has ended.
     ///
     /// # Errors
     /// If the connection was reset.
@@ -157,24 +158,24 @@ impl LinuxSocket {
         }
     }
 
-    /// Sends no more.
+    /// Ends sending.
     ///
     /// # Errors
-    /// If the connection is over already.
+    /// If the connection has already ended.
     pub fn shutdown(&self) -> io::Result<()> {
         Ok(shutdown(&self.socket, Shutdown::Both)?)
     }
 
-    /// What its sender knows.
+    /// State of the sender.
     ///
     /// # Errors
-    /// With another congestion control than CCID 3.
+    /// If the profile is not CCID 3.
     pub fn sender_info(&self) -> io::Result<SenderInfo> {
         let bytes = self.get::<40>(CCID_TX_INFO)?;
         let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight"));
         let int = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));
         Ok(SenderInfo {
-            // Rates of 64 bits are in units of a 64th of a byte a second.
+            // The 64-bit rates are in units of 1/64 byte per second.
             rate: long(0) as f64 / 64.0,
             receive_rate: long(8) as f64 / 64.0,
             computed_rate: f64::from(int(16)),
@@ -183,10 +184,10 @@ impl LinuxSocket {
         })
     }
 
-    /// What its receiver knows.
+    /// State of the receiver.
     ///
     /// # Errors
-    /// With another congestion control than CCID 3.
+    /// If the profile is not CCID 3.
     pub fn receiver_info(&self) -> io::Result<ReceiverInfo> {
         let bytes = self.get::<12>(CCID_RX_INFO)?;
         let int = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));

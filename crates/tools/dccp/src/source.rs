@@ -1,21 +1,21 @@
-//! What an application sends over a connection: as much as goes, or datagrams at a rate.
+//! Traffic of an application over a connection: unlimited, or datagrams at a constant rate.
 
 use bytes::Bytes;
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// Datagrams that wait in the send queue of a connection that sends as much as goes: what is there
-/// when congestion control allows the next, and no more.
+/// Number of datagrams that wait in the send queue of a connection with unlimited traffic: enough
+/// to have one when congestion control allows it.
 const AHEAD: usize = 4;
-/// A source that could not send for so long does not catch up.
+/// Delay from which a source does not catch up.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// What is sent.
+/// Options of the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// Application data of each datagram in bytes.
     pub bytes: u32,
-    /// How much of it, in bits of application data a second; `None` for as much as congestion
-    /// control allows.
+    /// Rate of application data in bits per second; `None` sends as much as congestion control
+    /// allows.
     pub rate: Option<BitRate>,
 }
 
@@ -23,12 +23,12 @@ pub struct Traffic {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     data: Bytes,
-    /// Time between datagrams, and when the next is due.
+    /// Time between datagrams, and time of the next one.
     pace: Option<(Duration, Instant)>,
 }
 
 impl Source {
-    /// A source that begins at `now`.
+    /// Creates a source that begins at `now`.
     pub(super) fn new(traffic: Traffic, now: Instant) -> Self {
         let each = |rate: BitRate| rate.time_for(traffic.bytes.into()).max(Duration::from_nanos(1));
         Self {
@@ -37,7 +37,8 @@ impl Source {
         }
     }
 
-    /// The next datagram, while so many wait to be sent.
+    /// Returns the next datagram if it is due; `waiting` is the number of datagrams in the send
+    /// queue.
     pub(super) fn next(&mut self, now: Instant, waiting: usize) -> Option<Bytes> {
         match &mut self.pace {
             None => (waiting < AHEAD).then(|| self.data.clone()),
@@ -68,7 +69,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// 1000 bytes at 800 kbps: one in 10 ms.
+    /// 1000 bytes at 800 kbps: a datagram each 10 ms.
     #[test]
     fn a_rate_sets_the_time_between_datagrams_and_is_not_caught_up_after_a_long_silence() {
         let traffic = Traffic { bytes: 1000, rate: Some(BitRate(800_000)) };

@@ -1,4 +1,4 @@
-//! What one end of a flow counts, by interval.
+//! Counters of one end of a flow, by interval.
 
 use super::message::Flow;
 use fairwave_linux::clock::Clock;
@@ -7,10 +7,11 @@ use portable_atomic::AtomicU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A connection that ends so long before its time is broken. The clocks of both ends agree better.
+/// A connection that ends earlier than this before the end of its window counts as broken. The
+/// clocks of both ends differ by less.
 const EARLY: Duration = Duration::from_millis(250);
 
-/// When flows are measured, by the clock of this host.
+/// Time in which flows are measured, by the clock of this host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) clock: Clock,
@@ -24,7 +25,7 @@ impl Window {
         self.begin + Duration::from_nanos(self.interval.as_nanos() * self.bins)
     }
 
-    /// Intervals that have ended at `now`.
+    /// Number of intervals that have ended at `now`.
     pub(super) fn ended(&self, now: Instant) -> usize {
         let since = now.since(self.begin).as_nanos();
         (since / self.interval.as_nanos().max(1)).min(self.bins) as usize
@@ -37,7 +38,7 @@ impl Window {
     }
 }
 
-/// What the server still allows a host, in bytes.
+/// Bytes that the server still grants a host.
 #[derive(Debug)]
 pub(super) struct Budget(AtomicU64);
 
@@ -52,7 +53,7 @@ impl Budget {
 
     fn take(&self, bytes: u64) {
         let less = |left: u64| Some(left.saturating_sub(bytes));
-        // The update always gives a value.
+        // The closure always returns a value, so that the update cannot fail.
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
@@ -103,20 +104,20 @@ impl Counter {
         })
     }
 
-    /// Ends the flow's thread. What would have come later is not measured.
+    /// Ends the flow's thread. Bytes that arrive later are not counted.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         stopped.get_or_insert_with(|| self.window.clock.now());
     }
 
-    /// How long after its time the flow began; zero if it has not.
+    /// Delay of the flow's start after the agreed time; zero if it has not started.
     pub(super) fn late(&self) -> Duration {
         let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.map_or(Duration::ZERO, |begun| begun.since(self.window.begin))
     }
 
-    /// What was counted, by the intervals that had ended when the flow was stopped, or now.
+    /// Counts of the intervals that had ended when the flow was stopped, or until now.
     pub(super) fn flow(&self) -> Flow {
         let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
@@ -164,12 +165,12 @@ impl Counter {
         *begun = Some(self.window.clock.now());
     }
 
-    /// Notes that the flow does not carry anything any more.
+    /// Notes that the flow can carry no more data.
     pub(super) fn break_off(&self) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).is_broken = true;
     }
 
-    /// Notes that the connection broke, if that was too early to be its end.
+    /// Notes that the connection ended, and that it broke if the end was too early.
     pub(super) fn ended(&self) {
         let is_early = self.window.clock.now() + EARLY < self.window.end();
         if is_early && !self.is_stopped.load(Ordering::Relaxed) {

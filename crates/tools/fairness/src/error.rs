@@ -1,4 +1,4 @@
-//! What can go wrong with a run, in words for people.
+//! Errors of a run, in words for people.
 
 use super::message::{Refusal, Terms};
 use fairwave_units::Duration;
@@ -9,26 +9,26 @@ use thiserror::Error;
 /// Reason for which a run or a server ended.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The kernel gives no socket at that address.
+    /// The kernel refused a socket at that address.
     #[error("cannot listen at {address}, TCP and UDP: {cause}")]
     Socket {
         /// The address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// Error from the kernel.
         cause: io::Error,
     },
-    /// A socket does not work any more.
+    /// A socket has failed.
     #[error("a socket failed: {0}")]
     Io(#[from] io::Error),
-    /// Nobody answers.
+    /// The server does not answer.
     #[error(
         "no connection to {server} ({cause}): is `fairwave fairness serve` running there, and does \
          a firewall let TCP port {} pass?", server.port()
     )]
     Silent {
-        /// Who does not answer.
+        /// The server.
         server: SocketAddr,
-        /// What the network said.
+        /// Error from the network.
         cause: io::Error,
     },
     /// The server has another key.
@@ -36,16 +36,16 @@ pub enum Error {
         "{server} does not prove that it has our key: give both ends the same --key or --pairing"
     )]
     Key {
-        /// Who answered.
+        /// The server.
         server: SocketAddr,
     },
-    /// The server is not there any more.
+    /// The server has ended the connection, or has fallen silent.
     #[error("{server} ended the connection or fell silent; what was measured until then is kept")]
     Gone {
-        /// Who is gone.
+        /// The server.
         server: SocketAddr,
     },
-    /// This host has another address than when the run began.
+    /// This host's address has changed since the run began.
     #[error(
         "this host's address towards {server} changed from {before} to {now} in mid-run, and its \
          connections went with the first; what was measured until then is kept"
@@ -58,36 +58,36 @@ pub enum Error {
         /// The address now.
         now: IpAddr,
     },
-    /// The server does not want this host.
+    /// The server refused this host.
     #[error("{server} refused: {}", why(refusal))]
     Refused {
-        /// Who refused.
+        /// The server.
         server: SocketAddr,
-        /// Why.
+        /// Reason.
         refusal: Refusal,
     },
-    /// This host's kernel does not give the congestion control to this user.
+    /// This host's kernel does not offer the congestion control algorithm to this user.
     #[error("no congestion control {law:?} for this user on this host; there are {available}")]
     Law {
-        /// What was asked for.
+        /// Requested algorithm.
         law: String,
-        /// What this user may choose.
+        /// Algorithms available to this user.
         available: String,
     },
-    /// A flow cannot be opened.
+    /// A flow could not be opened.
     #[error("cannot open a flow to {server}: {cause}{}", firewall(cause, *server))]
     Flow {
-        /// Where to.
+        /// The server.
         server: SocketAddr,
-        /// What the network said.
+        /// Error from the network.
         cause: io::Error,
     },
-    /// The user broke it off.
+    /// The user interrupted the run.
     #[error("interrupted; what was measured until then is kept")]
     Stopped,
 }
 
-/// Datagrams that are not answered.
+/// Advice if datagrams are not answered.
 fn firewall(cause: &io::Error, server: SocketAddr) -> String {
     match cause.kind() {
         io::ErrorKind::TimedOut => format!("; does a firewall let port {} pass?", server.port()),

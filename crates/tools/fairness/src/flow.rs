@@ -1,4 +1,4 @@
-//! The ends of flows, a thread each.
+//! The ends of flows, with a thread for each.
 
 use super::counter::Counter;
 use super::is_transient;
@@ -26,32 +26,33 @@ nix::setsockopt_impl!(
 #[derive(Clone, Copy, Debug)]
 struct MaxPacingRate;
 
-/// From one look at the time to the next, where nothing is sent or received.
+/// Period at which an end checks the time while nothing is sent or received.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
-/// Bytes of one call of the kernel.
+/// Bytes per system call.
 const CHUNK: usize = 128 << 10;
-/// Longest name of a congestion control: the kernel would cut a longer one.
+/// Maximum length of an algorithm's name: the kernel would truncate a longer one.
 const LONGEST_LAW: usize = 15;
-/// Datagrams that are due within such a time leave together.
+/// Datagrams that are due within this time are sent together.
 const PACE: Duration = Duration::from_micros(500);
 
-/// Makes the connection of a flow ready. The congestion control that it has, if it is the sender's.
+/// Sets the options of a flow's connection. Returns the congestion control algorithm, if this end
+/// is the sender.
 ///
 /// # Errors
-/// If the kernel refuses the congestion control ([`ErrorKind::NotFound`] where it has none of
-/// this name) or another option.
+/// If the kernel refuses the algorithm ([`ErrorKind::NotFound`] if it has none of this name) or
+/// another option.
 pub(super) fn prepare(
     stream: &TcpStream,
     protocol: &Protocol,
     is_sender: bool,
 ) -> io::Result<Option<String>> {
-    // What is still queued when the time is over shall not be in the way of the next repetition.
+    // Data that is still queued at the end must not disturb the next repetition.
     set_socket_linger(stream, Some(std::time::Duration::ZERO))?;
     stream.set_write_timeout(Some(LOOK))?;
     stream.set_read_timeout(Some(LOOK))?;
     let Protocol::Tcp { law, rate_bps, buffer_bytes } = protocol else { return Ok(None) };
     if let Some(bytes) = buffer_bytes.map(|bytes| bytes as usize) {
-        // A kernel that gives less than was asked for says nothing.
+        // The kernel may silently set a smaller buffer.
         setsockopt(stream, sockopt::SndBuf, &bytes)?;
         setsockopt(stream, sockopt::RcvBuf, &bytes)?;
     }
@@ -74,7 +75,7 @@ fn set_law(socket: &impl AsFd, law: &str) -> io::Result<()> {
     Ok(set_tcp_congestion(socket, law)?)
 }
 
-/// Whether the kernel gives this user a socket with the congestion control.
+/// Whether the kernel offers this user the congestion control algorithm.
 pub(super) fn has_law(law: &str) -> bool {
     [AddressFamily::INET, AddressFamily::INET6]
         .into_iter()
@@ -82,7 +83,7 @@ pub(super) fn has_law(law: &str) -> bool {
         .any(|socket| set_law(&socket, law).is_ok())
 }
 
-/// Runs one end of a flow on a thread, if it is there.
+/// Runs one end of a flow on a thread, if the end exists.
 pub(super) fn spawn<T: Send + 'static>(
     counter: &Arc<Counter>,
     end: Option<T>,
@@ -95,7 +96,7 @@ pub(super) fn spawn<T: Send + 'static>(
     }
 }
 
-/// Sends until the time is over.
+/// Sends until the end of the window.
 pub(super) fn send(mut stream: &TcpStream, counter: &Counter) {
     let chunk = vec![0; CHUNK];
     counter.begin();
@@ -108,7 +109,7 @@ pub(super) fn send(mut stream: &TcpStream, counter: &Counter) {
     }
 }
 
-/// Receives until the time is over.
+/// Receives until the end of the window.
 pub(super) fn receive(mut stream: &TcpStream, counter: &Counter) {
     let mut chunk = vec![0; CHUNK];
     counter.begin();
@@ -122,7 +123,7 @@ pub(super) fn receive(mut stream: &TcpStream, counter: &Counter) {
     }
 }
 
-/// Sends datagrams at an even pace until the time is over.
+/// Sends datagrams at a constant rate until the end of the window.
 pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Counter) {
     counter.begin();
     let mut number = 0;
@@ -131,7 +132,7 @@ pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Cou
         let since = now.since(counter.window.begin) + PACE;
         let due = u128::from(since.as_nanos()) * u128::from(rate_bps) / 8_000_000_000;
         while u128::from(number) * (Datagrams::BYTES as u128) < due && number < u32::MAX - 1 {
-            // A datagram for which the kernel has no room is lost like any other.
+            // A datagram for which the kernel has no memory is lost like any other.
             if datagrams.send(number).is_ok() {
                 counter.count(Datagrams::BYTES);
             }
@@ -141,7 +142,7 @@ pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Cou
     }
 }
 
-/// Receives datagrams until the time is over.
+/// Receives datagrams until the end of the window.
 pub(super) fn receive_datagrams(datagrams: &mut Datagrams, counter: &Counter) {
     counter.begin();
     while counter.goes_on() {

@@ -22,57 +22,58 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A connection is waited for so long.
+/// Maximum time to connect.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
-/// From one look at whether to stop to the next.
+/// Period at which the loop checks whether to stop.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
-/// Questions for the server's time before each repetition, and how long each is waited for.
+/// Number of requests for the server's time before each repetition, and maximum wait for each
+/// reply.
 const PINGS: usize = 8;
 const PING: Duration = Duration::from_secs(1);
-/// From one sign of life to the next, while others are waited for.
+/// Period of the pings while the host waits for others.
 const PULSE: Duration = Duration::from_secs(3);
-/// From one look at this host's address to the next.
+/// Period at which the host checks its own address.
 const ADDRESS: Duration = Duration::from_secs(1);
-/// After its report the server may wait for other hosts, which have filled their queues.
+/// Maximum wait for the results after this host's report: the server may wait for other hosts,
+/// whose queues are still full.
 const REPORTING: Duration = Duration::from_secs(45);
-/// After breaking off, the server's account is waited for so long.
+/// Maximum wait for the server's results after an interruption.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// What to measure.
+/// Options of a host.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where `fairwave fairness serve` runs.
+    /// Address of `fairwave fairness serve`.
     pub server: SocketAddr,
     /// The secret that both ends share.
     pub key: Key,
-    /// What results call this host.
+    /// Name of this host in the results.
     pub name: String,
-    /// What it sends and receives.
+    /// Traffic of this host.
     pub traffic: Traffic,
-    /// What all hosts have in common.
+    /// Terms that all hosts share.
     pub terms: Terms,
 }
 
-/// What is being done.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// So many hosts are there, and others are waited for.
+    /// This number of hosts has joined, and more are awaited.
     Waiting(u16),
-    /// A repetition has been agreed on; counted from 1.
+    /// A repetition begins; counted from 1.
     Running(u16),
 }
 
-/// What is known so far.
+/// Results so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// What the server allows; `None` if it never said.
+    /// Limits of the server; `None` if it never sent them.
     pub limits: Option<Limits>,
-    /// The repetitions; the last one may be of this host alone, if the server is gone.
+    /// The repetitions. If the server is gone, the last one may contain this host only.
     pub repetitions: Vec<Repetition>,
 }
 
-/// Takes part until the run is over, or until `stop`. What is known when something goes wrong is
-/// kept.
+/// Takes part until the run is over, or until `stop`. Results before an error are kept.
 pub fn measure(
     request: &Request,
     stop: &AtomicBool,
@@ -88,7 +89,7 @@ pub fn measure(
     (found, error.err())
 }
 
-/// The ends of flows between opening and start.
+/// The ends of flows between their opening and their start.
 enum End {
     Stream(TcpStream, Option<String>),
     Datagrams(Datagrams),
@@ -102,15 +103,16 @@ struct Host<'a> {
     inbox: Inbox,
     key: Key,
     session: u64,
-    /// The address that connections to the server have, and when it was last seen to be there.
+    /// Local address of the connections to the server, and time at which its presence was last
+    /// checked.
     own: Option<IpAddr>,
     own_seen: Instant,
-    /// What is left of the traffic asked for by the server's limits.
+    /// The requested traffic within the server's limits.
     traffic: Traffic,
-    /// Messages that came while an answer was waited for.
+    /// Messages that arrived during the wait for an answer.
     later: VecDeque<ToHost>,
     repetition: u16,
-    /// What has to be added to this host's clock for the server's.
+    /// Offset to add to this host's clock for the server's time.
     offset_ns: i128,
     clock_error_ns: u64,
     ends: Vec<End>,
@@ -167,7 +169,8 @@ impl<'a> Host<'a> {
         Error::Gone { server: self.request.server }
     }
 
-    /// Connections do not outlive their address, and nobody tells them: they would fall silent.
+    /// Checks the local address. Connections do not survive a change of it, and get no error: they
+    /// would fall silent.
     fn has_stayed(&mut self) -> Result<(), Error> {
         let (now, server) = (self.clock.now(), self.request.server);
         let Some(before) = self.own.filter(|_| now.since(self.own_seen) > ADDRESS) else {
@@ -179,7 +182,7 @@ impl<'a> Host<'a> {
         }
         match Udp::source(server) {
             Ok(now) if now != before => Err(Error::Moved { server, before, now }),
-            // Without a way there is no other address; the one before may come back.
+            // Without a route there is no other address; the previous one may return.
             _ => Ok(()),
         }
     }
@@ -200,7 +203,7 @@ impl<'a> Host<'a> {
         loop {
             let now = self.clock.now();
             if self.stop.load(Ordering::Relaxed) {
-                // If it does not arrive, the server sees the connection end.
+                // If the message is lost, the server notices that the connection has ended.
                 let _ = self.say(&ToServer::Leave(Report::default()));
                 return Err(Error::Stopped);
             }
@@ -239,7 +242,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Opens the flows, and learns the server's time.
+    /// Opens the flows, and measures the offset of the server's clock.
     fn prepare(&mut self, repetition: u16) -> Result<(), Error> {
         self.repetition = repetition;
         let directions = u16::from(self.traffic.up) + u16::from(self.traffic.down);
@@ -268,8 +271,8 @@ impl<'a> Host<'a> {
         Ok(End::Stream(stream, law))
     }
 
-    /// The offset of the server's clock, from the fastest of some round trips, which is given in
-    /// nanoseconds. The error cannot be larger than half of it.
+    /// Measures the offset of the server's clock. Returns the fastest round-trip time in
+    /// nanoseconds; the error of the offset is at most half of it.
     fn learn_time(&mut self) -> Result<u64, Error> {
         let mut best: Option<(u64, i128)> = None;
         for _ in 0..PINGS {
@@ -314,7 +317,7 @@ impl<'a> Host<'a> {
             bins: terms.bins(),
         };
         self.radio_samples.clear();
-        // What its counters came to before the run is not of the run.
+        // Discards the radio's counts from before the run.
         let _ = self.radio.as_mut().map(Radio::sample);
         let ends = std::mem::take(&mut self.ends);
         let counters: Vec<Arc<Counter>> = ends
@@ -332,7 +335,7 @@ impl<'a> Host<'a> {
             }
             match self.inbox.next(LOOK) {
                 Ok(Some(ToHost::Done(repetition))) => {
-                    // The server ends, and says what is known.
+                    // The server ends early, and sends the results so far.
                     self.found.repetitions.push(repetition);
                     counters.iter().for_each(|counter| counter.stop());
                     return Err(self.gone());
@@ -355,7 +358,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Asks the radio at the end of each interval.
+    /// Samples the radio at the end of each interval.
     fn look_at_radio(&mut self, window: Window) {
         let Some(radio) = &mut self.radio else { return };
         let ended = window.ended(self.clock.now());
@@ -374,7 +377,7 @@ impl<'a> Host<'a> {
         Report { late_ns: late.unwrap_or(0), laws_up, down, radio }
     }
 
-    /// The server's account of the repetition, if it comes in time.
+    /// Waits for the server's results of the repetition; `None` if they do not arrive in time.
     fn account(&mut self, patience: Duration) -> Result<Option<Repetition>, Error> {
         let until = self.clock.now() + patience;
         let is_leaving = self.stop.load(Ordering::Relaxed);
@@ -387,7 +390,7 @@ impl<'a> Host<'a> {
         Ok(None)
     }
 
-    /// Breaks off in mid-run, with the server's account if it still comes.
+    /// Ends a repetition early on request, with the server's results if they still arrive.
     fn leave(&mut self, counters: &[Arc<Counter>]) -> Result<(), Error> {
         counters.iter().for_each(|counter| counter.stop());
         let said = self.say(&ToServer::Leave(self.report(counters)));
@@ -400,7 +403,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Keeps what this host has counted itself.
+    /// Keeps this host's own counts, and returns the error.
     fn keep(&mut self, counters: &[Arc<Counter>], error: Error) -> Result<(), Error> {
         counters.iter().for_each(|counter| counter.stop());
         let station = Station {

@@ -1,7 +1,8 @@
-//! How hosts share a network: [`Server`] is the end that all speak with, [`measure`] that of each
-//! host. They start together, by the server's clock. The receiver counts bytes by interval.
+//! Measurement of how hosts share a network: [`Server`] is the common end of all flows, [`measure`]
+//! the end of each host. The hosts start together, by the server's clock. The receivers count bytes
+//! by interval.
 //!
-//! Flows are sockets of the kernel, a thread each; no machine of ours has a part in them.
+//! Flows are sockets of the kernel, with a thread each; Fairwave's own protocols are not involved.
 #![cfg(target_os = "linux")]
 
 mod counter;
@@ -28,12 +29,12 @@ pub use serve::{ServeConfig, Server};
 
 use rustix::thread::CapabilitySet;
 
-/// The port of `fairwave fairness serve`, TCP and UDP, unless another is given. Nobody has it from
-/// IANA.
+/// Default port of `fairwave fairness serve`, for TCP and UDP. IANA has not assigned it.
 pub const PORT: u16 = 17_981;
 
-/// The congestion controls that this process may choose, or that they are not known. Linux gives
-/// processes without CAP_NET_ADMIN those that are allowed alone (`tcp_allowed_congestion_control`).
+/// Names of the congestion control algorithms that this process may choose, or a note that they are
+/// unknown. Linux gives processes without CAP_NET_ADMIN only those in
+/// `tcp_allowed_congestion_control`.
 fn laws() -> String {
     let own = rustix::thread::capabilities(None);
     let is_admin = own.is_ok_and(|own| own.effective.contains(CapabilitySet::NET_ADMIN));
@@ -43,7 +44,7 @@ fn laws() -> String {
     text.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a call of the kernel only took too long.
+/// Whether a system call only timed out or was interrupted.
 fn is_transient(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)

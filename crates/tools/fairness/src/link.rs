@@ -14,23 +14,23 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, PoisonError};
 
-/// Longest message that a server takes.
+/// Maximum length of a message at the server.
 const MOST_AT_SERVER: usize = 2 << 20;
-/// Longest message that a host takes: the results of all.
+/// Maximum length of a message at a host: the results of all hosts.
 const MOST_AT_HOST: usize = 64 << 20;
-/// Each end has so long to prove that it has the key.
+/// Maximum time for each end to prove that it has the key.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// Who does not read for so long is given up.
+/// Time after which a peer that does not read is dropped.
 const STALLED: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// The end that writes.
+/// The sending half.
 #[derive(Debug)]
 pub(super) struct Link {
     stream: TcpStream,
     sealer: Mutex<Sealer>,
 }
 
-/// The end that reads.
+/// The receiving half.
 #[derive(Debug)]
 pub(super) struct Inbox {
     stream: TcpStream,
@@ -42,27 +42,27 @@ impl Link {
     /// Sends a message.
     ///
     /// # Errors
-    /// If the connection is gone, or the other end does not read.
+    /// If the connection is gone, or the peer does not read.
     pub(super) fn send<T: Serialize>(&self, message: &T) -> io::Result<()> {
         let body = serde_json::to_vec(message)?;
-        // One frame after the other: their seals are numbered.
+        // Frames are sent one at a time, as their seals are numbered.
         let mut sealer = self.sealer.lock().unwrap_or_else(PoisonError::into_inner);
         let frame = sealer.seal(&body).map_err(invalid)?;
         (&self.stream).write_all(&frame)
     }
 
-    /// Ends the connection, which its reader sees, too.
+    /// Ends the connection, which its reader notices too.
     pub(super) fn close(&self) {
-        // It may be closed already.
+        // It may already be closed.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
 impl Inbox {
-    /// The next message; `None` if none is whole after `patience`.
+    /// Receives the next message; `None` if none is complete after `patience`.
     ///
     /// # Errors
-    /// If the connection has ended, or what came is no message.
+    /// If the connection has ended, or the received bytes are not a message.
     pub(super) fn next<T: DeserializeOwned>(
         &mut self,
         patience: std::time::Duration,
@@ -86,18 +86,19 @@ fn invalid(error: fairwave_wire::fairness::Error) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, error)
 }
 
-/// A number that is used once.
+/// A random number that is used once.
 fn nonce() -> io::Result<Nonce> {
     let mut nonce = [0; NONCE_LEN];
     fill(&mut nonce)?;
     Ok(nonce)
 }
 
-/// The host's part. Both halves of the connection and the key of the session.
+/// Authenticates a host to the server. Returns both halves of the connection and the key of the
+/// session.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidData`] if the server has another key; a server that closes the connection
-/// or falls silent may have one, too.
+/// [`ErrorKind::InvalidData`] if the server has another key. A server that closes the connection or
+/// falls silent may have another key, too.
 pub(super) fn greet(
     mut stream: TcpStream,
     key: &Key,
@@ -113,7 +114,7 @@ pub(super) fn greet(
     Ok((link, inbox, session))
 }
 
-/// The server's part, when an opening with this nonce has been verified.
+/// Authenticates the server to a host whose opening, with this nonce, has been verified.
 ///
 /// # Errors
 /// If the connection is gone.
@@ -141,10 +142,10 @@ fn halves(stream: TcpStream, key: &Key, way: Way, most: usize) -> io::Result<(Li
     Ok((Link { stream, sealer: Mutex::new(Sealer::new(key.clone(), way)) }, inbox))
 }
 
-/// Fills a buffer before a deadline, however slowly the bytes come.
+/// Fills a buffer before a deadline, at any rate of arrival.
 ///
 /// # Errors
-/// If they do not all come.
+/// If not all bytes arrive in time.
 pub(super) fn read_exact(
     stream: &mut TcpStream,
     mut rest: &mut [u8],

@@ -1,5 +1,5 @@
-//! What host and server tell each other, as JSON in sealed frames. Whoever has the key may still
-//! lie: what a message states is checked where it is used.
+//! Messages between host and server, as JSON in sealed frames. A peer with the key may still send
+//! false values: they are checked where they are used.
 
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -12,10 +12,10 @@ pub(super) const MOST_HOSTS: u16 = 32;
 const MOST_PARALLEL: u16 = 64;
 /// Maximum number of intervals of a host in all repetitions and flows.
 const MOST_BINS: u64 = 200_000;
-/// Shortest interval: below it, a count says more about the scheduler than about the network.
+/// Shortest interval: below it, a count depends more on the scheduler than on the network.
 const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
 
-/// What a host sends and receives.
+/// Traffic of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// From the host to the server.
@@ -24,50 +24,50 @@ pub struct Traffic {
     pub down: bool,
     /// Flows in each direction.
     pub parallel: u16,
-    /// What carries them.
+    /// Transport of the flows.
     pub protocol: Protocol,
 }
 
-/// What carries a flow.
+/// Transport of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
     /// The kernel's TCP.
     Tcp {
-        /// Congestion control of the sender; `None` for the system's own.
+        /// Congestion control algorithm of the sender; `None` for the system's default.
         law: Option<String>,
-        /// Pacing rate of each flow in bits per second; `None` for none.
+        /// Pacing rate of each flow in bits per second; `None` for no pacing.
         rate_bps: Option<u64>,
-        /// Buffers that are asked for at both ends in bytes, of which the kernel gives twice as
-        /// much; `None` for those that grow.
+        /// Buffer size requested at both ends in bytes, of which the kernel allocates twice as
+        /// much; `None` for automatic sizes.
         buffer_bytes: Option<u32>,
     },
-    /// Datagrams at an even pace.
+    /// Datagrams at a constant rate.
     Udp {
-        /// Payload of each flow in bits per second.
+        /// Payload rate of each flow in bits per second.
         rate_bps: u64,
     },
 }
 
-/// What all hosts of a run have in common.
+/// Terms that all hosts of a run share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// How many hosts start together.
+    /// Number of hosts that start together.
     pub hosts: u16,
-    /// How long they send, in nanoseconds.
+    /// Duration of a repetition in nanoseconds.
     pub duration_ns: u64,
-    /// Bytes are counted in intervals of this length, in nanoseconds.
+    /// Length of the counting intervals in nanoseconds.
     pub interval_ns: u64,
-    /// How often.
+    /// Number of repetitions.
     pub repetitions: u16,
 }
 
 impl Terms {
-    /// Intervals of a repetition.
+    /// Number of intervals of a repetition.
     pub const fn bins(&self) -> u64 {
         self.duration_ns / self.interval_ns
     }
 
-    /// What is wrong with them for a host with this traffic.
+    /// The fault of the terms for a host with this traffic; `None` if they are valid.
     pub fn fault(&self, traffic: &Traffic) -> Option<&'static str> {
         let directions = u64::from(traffic.up) + u64::from(traffic.down);
         let flows = directions * u64::from(traffic.parallel);
@@ -92,16 +92,16 @@ impl Terms {
     }
 }
 
-/// Whether a name can stand in tables and files.
+/// Whether a name is valid in tables and files.
 pub(super) fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || "-_.:".contains(c);
     !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits)
 }
 
-/// What a server allows each host.
+/// Limits of a server for each host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Rate of all flows of one direction together in bits per second; `None` for any.
+    /// Rate of all flows of one direction together in bits per second; `None` for no limit.
     pub rate_bps: Option<u64>,
     /// Payload in bytes, both directions and all repetitions together.
     pub bytes: u64,
@@ -110,7 +110,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The traffic that is left of what a host asks for.
+    /// The requested traffic, reduced to the limits.
     pub(super) fn applied(&self, mut traffic: Traffic) -> Traffic {
         let Some(most) = self.rate_bps else { return traffic };
         let each = (most / u64::from(traffic.parallel.max(1))).max(1);
@@ -124,7 +124,7 @@ impl Limits {
     }
 }
 
-/// A host wants to take part.
+/// The request of a host to take part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Join {
     pub(super) name: String,
@@ -132,60 +132,60 @@ pub(super) struct Join {
     pub(super) terms: Terms,
 }
 
-/// Reason for which a server does not want a host.
+/// Reason for which a server refuses a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// A run is under way.
     Busy,
-    /// The host that came first has chosen others.
+    /// The first host has chosen other terms.
     Terms(Terms),
     /// Another host has the name.
     Name,
-    /// The server's kernel does not give this congestion control; it gives these.
+    /// The server's kernel does not offer this congestion control algorithm; it offers these.
     Law(String),
-    /// It allows less time, in nanoseconds.
+    /// The server allows less time, in nanoseconds.
     Time(u64),
-    /// What was asked for makes no sense.
+    /// The request is not valid.
     Fault(String),
 }
 
-/// How a station's repetition ended.
+/// Ending of a station's repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// As agreed.
+    /// It ended as agreed.
     Complete,
-    /// Its user broke it off.
+    /// Its user interrupted it.
     Left,
     /// It fell silent.
     Gone,
     /// The bytes that the server grants were used up.
     UsedUp,
-    /// It is not over, or the server is gone: what is known so far.
+    /// It is not over, or the server is gone; the counts are those so far.
     Open,
 }
 
-/// What a flow came to.
+/// Measurements of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// From the host to the server.
     pub is_up: bool,
     /// Payload in bytes by interval.
     pub bytes: Vec<u64>,
-    /// Whether the receiver counted them. Otherwise the sender did, when it handed them to its
-    /// kernel.
+    /// Whether the receiver counted the bytes. Otherwise the sender counted them when it passed
+    /// them to its kernel.
     pub by_receiver: bool,
-    /// The sender's congestion control, where it is known; `None` for UDP.
+    /// Congestion control algorithm of the sender, if known; `None` for UDP.
     pub law: Option<String>,
-    /// Datagrams that were sent, up to the last that arrived; `None` for TCP.
+    /// Datagrams sent, up to the last received one; `None` for TCP.
     pub datagrams: Option<u64>,
-    /// Those that did not arrive; `None` for TCP.
+    /// Datagrams that were lost; `None` for TCP.
     pub lost: Option<u64>,
-    /// Whether the connection broke before its time.
+    /// Whether the connection broke before the end.
     pub is_broken: bool,
 }
 
-/// What a station's radio told at the end of an interval; `None` for what its driver does not
-/// tell.
+/// Sample of a station's radio at the end of an interval; `None` for values that its driver does
+/// not report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RadioSample {
     /// Signal strength of the last frame of the access point in dBm.
@@ -196,53 +196,53 @@ pub struct RadioSample {
     pub rx_kbps: Option<u32>,
     /// Retries of frames in the interval.
     pub retries: Option<u32>,
-    /// Frames that were given up in the interval.
+    /// Frames that were abandoned in the interval.
     pub failed: Option<u32>,
-    /// How long frames from and to the access point took on the air, in microseconds.
+    /// Airtime of frames from and to the access point in the interval, in microseconds.
     pub airtime_us: Option<u64>,
 }
 
-/// What a host came to in a repetition.
+/// Measurements of a host in a repetition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Station {
     /// Its name.
     pub name: String,
     /// The address that the server sees.
     pub address: IpAddr,
-    /// What it sent and received, after the server's limits.
+    /// Its traffic within the server's limits.
     pub traffic: Traffic,
-    /// Largest error of its clock's offset to the server's in nanoseconds.
+    /// Maximum error of its clock's offset to the server's, in nanoseconds.
     pub clock_error_ns: u64,
-    /// How long after the agreed time it began, in nanoseconds of its own clock.
+    /// Delay of its start after the agreed time, in nanoseconds of its own clock.
     pub late_ns: u64,
     /// Its flows: those up first.
     pub flows: Vec<Flow>,
-    /// What its radio told by interval; empty without one.
+    /// Samples of its radio by interval; empty without one.
     pub radio: Vec<RadioSample>,
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
 }
 
-/// What all stations came to in a repetition.
+/// Measurements of all stations in a repetition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetition {
     /// Its number, from 0.
     pub number: u16,
-    /// The stations in the order in which they came.
+    /// The stations in the order in which they joined.
     pub stations: Vec<Station>,
 }
 
-/// What a host counted.
+/// Counts of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Report {
     pub(super) late_ns: u64,
-    /// The congestion control of each flow up.
+    /// Congestion control algorithm of each flow to the server.
     pub(super) laws_up: Vec<Option<String>>,
     pub(super) down: Vec<Flow>,
     pub(super) radio: Vec<RadioSample>,
 }
 
-/// From a host.
+/// Messages from a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ToServer {
     Join(Join),
@@ -252,7 +252,7 @@ pub(super) enum ToServer {
     Leave(Report),
 }
 
-/// From the server.
+/// Messages from the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ToHost {
     Joined { session: u64, limits: Limits },

@@ -1,4 +1,4 @@
-//! What the radio of this host says of its link (nl80211), where the way to the server has one.
+//! Observations of this host's radio (nl80211), if the route to the server has one.
 
 use super::message::RadioSample;
 use fairwave_linux::radio;
@@ -13,8 +13,8 @@ pub(super) struct Radio {
 }
 
 impl Radio {
-    /// The radio of the interface with this address; `None` if it has none, or the kernel does
-    /// not tell.
+    /// The radio of the interface with this address; `None` if it has none, or the kernel does not
+    /// report it.
     pub(super) fn of(address: IpAddr) -> Option<Self> {
         let name = interface_of(address)?;
         let mut socket = radio::Radio::open().ok()?;
@@ -23,9 +23,9 @@ impl Radio {
         Some(Self { socket, interface, before })
     }
 
-    /// What it did since it was last looked at, and how its link is now.
+    /// Counts since the last sample, and the present state of the link.
     pub(super) fn sample(&mut self) -> RadioSample {
-        // A station that has lost its access point has no link to tell of.
+        // A station that has lost its access point has no link.
         let now = self.socket.link(self.interface).ok().flatten().unwrap_or_default();
         let sample = between(&self.before, &now);
         self.before = now;
@@ -46,8 +46,8 @@ pub(super) fn interface_of(address: IpAddr) -> Option<String> {
     Some(found.interface_name)
 }
 
-/// What happened from one look at the link to the next. A counter that went back has begun anew,
-/// as the station associated again.
+/// Counts between two samples of a link. A counter that decreased has restarted, as the station
+/// associated again.
 fn between(before: &radio::Station, now: &radio::Station) -> RadioSample {
     let more = |before: Option<u32>, now: Option<u32>| {
         now.map(|now| now.checked_sub(before.unwrap_or(0)).unwrap_or(now))

@@ -1,8 +1,8 @@
-//! How stations shared a network: what was counted, and what it comes to.
+//! Results of a run: counts and their evaluation.
 //!
-//! A [`Record`] is what was counted, by station, flow and interval, whether by `fairwave fairness`
-//! or by iperf3. Everything else is computed from records: a [`Summary`], a comparison of two, a
-//! file for flent.
+//! A [`Record`] contains the counts by station, flow and interval, from `fairwave fairness` or from
+//! iperf3. Everything else is computed from records: a [`Summary`], a comparison of two, a file for
+//! flent.
 
 mod compare;
 mod flent;

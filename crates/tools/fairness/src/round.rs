@@ -1,4 +1,4 @@
-//! A run as the server sees it: who takes part, and what comes next.
+//! State of a run at the server: its hosts and its phases.
 
 use super::counter::{Budget, Counted, Counter, Window};
 use super::flow::{has_law, prepare, receive, send, send_datagrams, spawn};
@@ -17,22 +17,23 @@ use std::mem;
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 
-/// Hosts have so long to open their flows.
+/// Maximum time for hosts to open their flows.
 const PREPARATION: Duration = Duration::from_secs(20);
-/// After the end of a repetition hosts have so long to report, as their frames wait in the queues
-/// that they have filled.
+/// Maximum time for hosts to report after the end of a repetition: their frames wait in queues that
+/// the flows have filled.
 const REPORTING: Duration = Duration::from_secs(30);
-/// Between repetitions queues drain.
+/// Time between repetitions, in which queues drain.
 const REST: Duration = Duration::from_millis(500);
-/// The start lies so far ahead, and four of the longest round trips more.
+/// Time from the start message to the start; four of the longest round-trip times are added.
 const LEAD: Duration = Duration::from_millis(200);
 
-/// What a server has to tell.
+/// Events of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A host takes part: its name and address, how many there are, and how many there shall be.
+    /// A host has joined: its name and address, the number of hosts, and the number that the run
+    /// awaits.
     Joined(String, IpAddr, u16, u16),
-    /// A host is not there any more.
+    /// A host has left.
     Left(String),
     /// All hosts begin a repetition, counted from 1.
     Started(u16),
@@ -40,7 +41,7 @@ pub enum News {
     Over,
 }
 
-/// A host with the key that wants to take part.
+/// A host with the key that asks to take part.
 #[derive(Debug)]
 pub(super) struct Newcomer {
     pub(super) session: u64,
@@ -50,7 +51,7 @@ pub(super) struct Newcomer {
     pub(super) join: Join,
 }
 
-/// What the threads of connections have to tell.
+/// Events from the threads of connections.
 #[derive(Debug)]
 pub(super) enum Event {
     Joined(Newcomer),
@@ -70,7 +71,7 @@ struct Member {
     traffic: Traffic,
     budget: Arc<Budget>,
     streams: BTreeMap<u16, TcpStream>,
-    /// Error of its clock, and its round trip, once its flows are open.
+    /// Error of its clock and its round-trip time, once its flows are open.
     ready: Option<(u64, u64)>,
     counters: Vec<Arc<Counter>>,
     report: Option<Report>,
@@ -121,7 +122,7 @@ impl Round {
         mem::take(&mut self.news)
     }
 
-    /// Sessions whose key is of no use any more.
+    /// Ended sessions, whose keys can be deleted.
     pub(super) fn take_ended(&mut self) -> Vec<u64> {
         mem::take(&mut self.ended)
     }
@@ -142,7 +143,7 @@ impl Round {
     fn join(&mut self, newcomer: Newcomer) {
         let Newcomer { session, ip, link, key, join } = newcomer;
         if let Err(refusal) = self.check(&join) {
-            // Who does not read the refusal sees the connection end.
+            // A host that does not read the refusal notices that the connection ends.
             let _ = link.send(&ToHost::Refused(refusal));
             link.close();
             self.ended.push(session);
@@ -209,7 +210,7 @@ impl Round {
         if let Some(member) = self.member(label.session)
             && label.flow < member.flows()
         {
-            // A label that is replayed finds its place taken.
+            // A replayed label finds its entry occupied.
             member.streams.entry(label.flow).or_insert(stream);
         }
     }
@@ -231,14 +232,14 @@ impl Round {
             member.ending = Ending::Left;
             let link = Arc::clone(&member.link);
             if self.is_running() {
-                // The host is not there to hear it only if it has gone meanwhile.
+                // The message is lost only if the host is already gone.
                 let _ = link.send(&ToHost::Done(self.result()));
             }
             self.remove(session, hub);
         }
     }
 
-    /// Takes a host out. In mid-run what it came to is kept.
+    /// Removes a host. During a repetition its results so far are kept.
     fn remove(&mut self, session: u64, hub: &Hub) {
         let is_running = self.is_running();
         let Some(member) = self.member(session) else { return };
@@ -265,7 +266,7 @@ impl Round {
         (self.terms, self.phase, self.repetition) = (None, Phase::Gathering, 0);
     }
 
-    /// Does what the time demands.
+    /// Handles the passage of time.
     pub(super) fn tick(&mut self, hub: &Hub) {
         let now = self.clock.now();
         let Some(terms) = self.terms else { return };
@@ -299,7 +300,7 @@ impl Round {
         }
     }
 
-    /// Lets the hosts open their flows.
+    /// Asks the hosts to open their flows.
     fn prepare(&mut self, hub: &Hub) {
         self.phase = Phase::Preparing { until: self.clock.now() + PREPARATION };
         let repetition = self.repetition;
@@ -321,6 +322,7 @@ impl Round {
     fn start(&mut self, terms: Terms, hub: &Hub) {
         let rtt = self.members.iter().filter_map(|m| m.ready).map(|(_, rtt)| rtt).max();
         let lead = LEAD + Duration::from_nanos(rtt.unwrap_or(0).saturating_mul(4));
+        // A host may report any round-trip time, so that the lead is bounded.
         let lead = lead.min(Duration::from_secs(5));
         let begin = self.clock.now() + lead;
         let interval = Duration::from_nanos(terms.interval_ns);
@@ -339,7 +341,7 @@ impl Round {
         self.news.push(News::Started(repetition + 1));
     }
 
-    /// What is known of this repetition.
+    /// Results of this repetition so far.
     fn result(&self) -> Repetition {
         let stations = self.members.iter().map(Member::station).collect();
         Repetition { number: self.repetition, stations }
@@ -382,14 +384,15 @@ impl Round {
         }
     }
 
-    /// Lets a host go whose run is over. It closes the connection when it has read everything.
+    /// Releases a host whose run is over. The host closes the connection after it has read
+    /// everything.
     fn dismiss(&mut self, session: u64, hub: &Hub) {
         hub.forget(session);
         self.ended.push(session);
         self.members.retain(|member| member.session != session);
     }
 
-    /// Ends a run in its middle, as the server ends.
+    /// Ends a run early because the server ends.
     pub(super) fn cut_off(&mut self) {
         if self.is_running() {
             let result = self.result();
@@ -401,7 +404,7 @@ impl Round {
         }
     }
 
-    /// Who is not reached is seen to be gone by its reader.
+    /// If a host is not reached, the reader of its connection notices.
     fn tell_all(&self, message: &ToHost) {
         self.members.iter().for_each(|member| member.tell(message));
     }
@@ -414,7 +417,7 @@ impl Member {
         }
     }
 
-    /// Its flows: those up, then those down.
+    /// Number of its flows: those to the server come first.
     const fn flows(&self) -> u16 {
         self.traffic.parallel * (self.traffic.up as u16 + self.traffic.down as u16)
     }
@@ -426,13 +429,13 @@ impl Member {
     fn is_prepared(&self) -> bool {
         let has_flows = match self.traffic.protocol {
             Protocol::Tcp { .. } => self.streams.len() == usize::from(self.flows()),
-            // The host has heard answers to its greetings.
+            // The host has received answers to its greetings.
             Protocol::Udp { .. } => true,
         };
         self.ready.is_some() && has_flows
     }
 
-    /// Begins this end of a flow at the time of the window.
+    /// Starts the server's end of a flow at the begin of the window.
     fn begin(&mut self, label: FlowLabel, window: Window, hub: &Hub) -> Arc<Counter> {
         let is_up = self.is_up(label.flow);
         let budget = Arc::clone(&self.budget);
@@ -465,7 +468,7 @@ impl Member {
         }
     }
 
-    /// What is known of it in this repetition.
+    /// Measurements of the host in this repetition so far.
     fn station(&self) -> Station {
         let none = Report::default();
         let report = self.report.as_ref().unwrap_or(&none);

@@ -1,4 +1,4 @@
-//! The server: who connects, and what becomes of that.
+//! The server: it accepts connections, and passes their events to the run.
 
 use super::Error;
 use super::link::{self, Inbox, Link};
@@ -20,30 +20,31 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Connections that have not proved yet that they have the key: of all, and of one address.
+/// Maximum number of connections that have not yet proved that they have the key: of all addresses,
+/// and of one.
 const MOST_PENDING: usize = 256;
 const MOST_PENDING_OF_ONE: usize = 160;
-/// Messages that wait to be handled: hosts that say more have to wait themselves.
+/// Maximum number of messages that wait to be handled; hosts that send more are delayed.
 const MOST_EVENTS: usize = 256;
-/// From one look at the time to the next.
+/// Period at which the loop checks the time.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
-/// A host that says nothing for so long is gone, unless a repetition is under way.
+/// Time after which a silent host counts as gone, unless a repetition is under way.
 pub(super) const SILENCE: Duration = Duration::from_secs(15);
-/// Ports to try until one is free for TCP and UDP.
+/// Number of ports to try until one is free for TCP and UDP.
 const TRIES: usize = 16;
 
-/// What a server listens at, and what it allows.
+/// Options of a server.
 #[derive(Debug)]
 pub struct ServeConfig {
-    /// Where to listen, TCP and UDP.
+    /// Address to listen at, for TCP and UDP.
     pub listen: SocketAddr,
-    /// The secret that it shares with those whom it serves.
+    /// The secret that both ends share.
     pub key: Key,
-    /// What it allows each host.
+    /// Limits for each host.
     pub limits: Limits,
 }
 
-/// What its threads share.
+/// State that the threads share.
 #[derive(Debug)]
 struct Shared {
     key: Key,
@@ -53,7 +54,7 @@ struct Shared {
     pending: Mutex<BTreeMap<IpAddr, usize>>,
     rejected: AtomicU64,
     is_over: AtomicBool,
-    /// A repetition is under way, in which hosts are busy and their frames may be starved.
+    /// Whether a repetition is under way, in which hosts are busy and their frames may be starved.
     is_running: AtomicBool,
 }
 
@@ -87,21 +88,21 @@ impl Server {
         Ok(Self { listener, limits: config.limits, shared: Arc::new(shared) })
     }
 
-    /// Where it listens, with the port that the kernel chose.
+    /// Address at which it listens, with the port that the kernel chose.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         Ok(self.listener.local_addr()?)
     }
 
-    /// Connections so far that nobody with the key can have made, or that came in a flood.
+    /// Number of connections that failed to prove that they have the key, or that exceeded a limit.
     pub fn rejected(&self) -> u64 {
         self.shared.rejected.load(Ordering::Relaxed)
     }
 
-    /// Serves until `stop` says so. A run that is under way is cut off, and its hosts get what it
-    /// came to.
+    /// Serves until `stop` returns true. A run that is under way is cut off, and its hosts get the
+    /// results so far.
     ///
     /// # Errors
     /// If the socket fails.
@@ -133,7 +134,7 @@ impl Server {
             match inbox.recv_timeout(LOOK) {
                 Ok(event) => round.handle(event, &shared.hub),
                 Err(RecvTimeoutError::Timeout) => {}
-                // This function holds a sender.
+                // Cannot occur: this function holds a sender.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             while let Ok(event) = inbox.try_recv() {
@@ -150,15 +151,15 @@ impl Server {
         Ok(())
     }
 
-    /// Takes whoever connects, a thread each.
+    /// Accepts the waiting connections, with a thread each.
     fn accept(&self, events: &SyncSender<Event>) -> io::Result<()> {
-        // Nobody is waited for here: the loop comes by every few milliseconds.
+        // A poll without waiting: the loop calls this every few milliseconds.
         poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&Timespec::default()))?;
         loop {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // Such as a connection that was reset in the queue, or no file descriptor left.
+                // For example, a connection was reset in the queue, or no file descriptor is left.
                 Err(_) => return Ok(()),
             };
             let ip = from.ip().to_canonical();
@@ -175,7 +176,7 @@ impl Server {
                         let (link, inbox, key) = *halves;
                         shared.converse(ip, &Arc::new(link), inbox, key, &events);
                     }
-                    // If the run is over, nobody wants the flow any more.
+                    // If the run is over, the flow is no longer needed.
                     Ok(Opened::Flow(label, stream)) => {
                         drop(events.send(Event::Flow(label, stream)));
                     }
@@ -189,21 +190,21 @@ impl Server {
     }
 }
 
-/// Listens for TCP and UDP at one port.
+/// Opens sockets for TCP and UDP at one port.
 fn sockets(address: SocketAddr) -> io::Result<(TcpListener, Hub)> {
     let mut tries = 0;
     loop {
         let listener = TcpListener::bind(address)?;
         match Hub::open(listener.local_addr()?) {
             Ok(hub) => return Ok((listener, hub)),
-            // The port that the kernel chose is taken for UDP.
+            // Another program uses the port that the kernel chose for UDP; another one is tried.
             Err(_) if address.port() == 0 && tries < TRIES => tries += 1,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// What a connection turned out to be.
+/// Purpose of a connection.
 enum Opened {
     Control(Box<(Link, Inbox, Key)>),
     Flow(FlowLabel, TcpStream),
@@ -218,7 +219,7 @@ impl Shared {
         self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether one more connection of this address may prove itself.
+    /// Whether one more unauthenticated connection of this address is allowed.
     fn admit(&self, ip: IpAddr) -> bool {
         let mut pending = lock(&self.pending);
         let all: usize = pending.values().sum();
@@ -238,7 +239,7 @@ impl Shared {
         }
     }
 
-    /// Finds out what a connection is, if whoever made it has the key.
+    /// Authenticates a connection and determines its purpose.
     fn open(&self, mut stream: TcpStream) -> io::Result<Opened> {
         stream.set_nonblocking(false)?;
         let mut bytes = [0; OPENING_LEN];
@@ -259,7 +260,8 @@ impl Shared {
         }
     }
 
-    /// Listens to a host. Its first message shows that it has derived the session's key.
+    /// Handles the messages of a host. Its first message shows that it has derived the session's
+    /// key.
     fn converse(
         &self,
         ip: IpAddr,
@@ -278,7 +280,7 @@ impl Shared {
             match inbox.next(10 * LOOK) {
                 Ok(Some(ToServer::Ping { sent_ns })) => {
                     let server_ns = self.clock.now().as_nanos();
-                    // If it does not arrive, the host is about to be gone.
+                    // If the message is lost, the connection to the host is failing.
                     let _ = link.send(&ToHost::Pong { sent_ns, server_ns });
                 }
                 Ok(Some(message)) => sent = events.send(Event::Said(session, message)),
@@ -294,7 +296,7 @@ impl Shared {
             heard = self.clock.now();
         }
         link.close();
-        // If nobody hears it, the server is over.
+        // Sending fails only if the server has ended.
         let _ = events.send(Event::Gone(session));
     }
 

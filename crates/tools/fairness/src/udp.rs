@@ -1,4 +1,4 @@
-//! Datagrams of flows: all of a server over one socket, each flow of a host over one of its own.
+//! Flows of datagrams: all flows of a server use one socket, each flow of a host its own.
 
 use super::counter::Counter;
 use super::is_transient;
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Longest wait for a datagram before the caller looks whether to stop.
+/// Maximum wait for a datagram, after which the caller checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// Greetings of a flow, and how long each is waited for.
+/// Maximum number of greetings of a flow, and maximum wait for each answer.
 const GREETINGS: usize = 20;
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Datagrams {
     socket: UdpSocket,
-    /// `None` for a socket that is connected.
+    /// `None` for a connected socket.
     peer: Option<SocketAddr>,
     label: FlowLabel,
     key: Key,
@@ -31,11 +31,11 @@ pub(super) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Payload of each datagram: it fits links and tunnels of 1500 bytes.
+    /// Payload of each datagram in bytes: it fits links and tunnels with an MTU of 1500.
     pub(super) const BYTES: usize = 1_400;
 
-    /// The host's end. It greets until the server answers, so that a firewall is found before
-    /// the run, and so that the server learns the port.
+    /// Opens the host's end. It sends greetings until the server answers, so that a firewall is
+    /// detected before the run, and the server learns the port.
     ///
     /// # Errors
     /// If there is no socket, or no answer.
@@ -45,7 +45,8 @@ impl Datagrams {
         socket.connect(server)?;
         let mut opened = Self { socket, peer: None, label, key, buffer: vec![0; 2 * Self::BYTES] };
         for _ in 0..GREETINGS {
-            // Port unreachable is an answer to the greeting before; the next may do better.
+            // An error, such as port unreachable, belongs to an earlier greeting; the next may
+            // succeed.
             let _ = opened.send(GREETING);
             if opened.receive_any(PATIENCE).is_some_and(|(number, _)| number == GREETING) {
                 return Ok(opened);
@@ -54,7 +55,7 @@ impl Datagrams {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Sends a datagram, or a greeting of the length of an opening.
+    /// Sends a datagram. A greeting has the length of an opening only.
     pub(super) fn send(&self, number: u32) -> io::Result<()> {
         let mut bytes = [0; Self::BYTES];
         let opening = Opening::Datagram(self.label, number).write(&self.key);
@@ -67,7 +68,7 @@ impl Datagrams {
         Ok(())
     }
 
-    /// The number and the length of the next datagram of this flow that carries data.
+    /// Receives the next datagram of this flow that carries data. Returns its number and length.
     pub(super) fn receive(&mut self, patience: Duration) -> Option<(u32, usize)> {
         self.receive_any(patience).filter(|(number, _)| *number != GREETING)
     }
@@ -85,19 +86,19 @@ impl Datagrams {
     }
 }
 
-/// A flow that the hub knows.
+/// A flow that the hub expects.
 #[derive(Debug)]
 struct Known {
     key: Key,
-    /// The address of the host's control connection: to no other goes a byte.
+    /// The address of the host's control connection: datagrams are sent to no other.
     ip: IpAddr,
     peer: Option<SocketAddr>,
     counter: Option<Arc<Counter>>,
-    /// What has been counted: a datagram that somebody sends again does not count.
+    /// Numbers of the datagrams that were counted, so that duplicates are not.
     seen: Replay,
 }
 
-/// The server's socket, and the flows that come and go over it.
+/// The server's socket, and the flows that use it.
 #[derive(Debug)]
 pub(super) struct Hub {
     socket: UdpSocket,
@@ -115,20 +116,20 @@ impl Hub {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a flow greet.
+    /// Adds a flow, whose greetings are answered from now on.
     pub(super) fn expect(&self, label: FlowLabel, key: Key, ip: IpAddr) {
         self.known()
             .insert(label, Known { key, ip, peer: None, counter: None, seen: Replay::default() });
     }
 
-    /// Counts what arrives of a flow from now on.
+    /// Counts the datagrams of a flow from now on.
     pub(super) fn count(&self, label: FlowLabel, counter: Arc<Counter>) {
         if let Some(known) = self.known().get_mut(&label) {
             known.counter = Some(counter);
         }
     }
 
-    /// The server's end of a flow that has greeted.
+    /// The server's end of a flow that has sent a greeting.
     pub(super) fn sender(&self, label: FlowLabel) -> Option<Datagrams> {
         let known = self.known();
         let flow = known.get(&label)?;
@@ -143,19 +144,20 @@ impl Hub {
         .filter(|datagrams| datagrams.peer.is_some())
     }
 
-    /// Forgets the flows of a session.
+    /// Removes the flows of a session.
     pub(super) fn forget(&self, session: u64) {
         self.known().retain(|label, _| label.session != session);
     }
 
-    /// Hands over what arrives until `stop`.
+    /// Receives and dispatches datagrams until `stop`.
     pub(super) fn run(&self, stop: &AtomicBool) {
         let mut buffer = vec![0; 2 * Datagrams::BYTES];
         while !stop.load(Ordering::Relaxed) {
             match self.socket.recv_from(&mut buffer) {
                 Ok((len, from)) => self.arrived(&buffer[..len], from),
                 Err(error) if is_transient(&error) => {}
-                // Such as port unreachable, in answer to what was sent: no reason to end.
+                // Errors such as port unreachable, caused by an earlier datagram, do not end the
+                // loop.
                 Err(_) => {}
             }
         }
@@ -171,8 +173,8 @@ impl Hub {
         }
         if number == GREETING {
             flow.peer = Some(from);
-            // As long as the greeting: nobody is made to send more than was sent. If it is lost,
-            // the host greets again.
+            // The answer is no longer than the greeting, so that the server cannot amplify an
+            // attack. If it is lost, the host sends another greeting.
             let _ = self.socket.send_to(&bytes[..OPENING_LEN], from);
         } else if let Some(counter) = &flow.counter
             && flow.seen.admit(NonZeroU64::MIN.saturating_add(number.into()))

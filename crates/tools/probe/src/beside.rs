@@ -1,32 +1,34 @@
-//! Greetings beside a train: whether they waited where its packets did.
+//! Comparison of pings with the packets of a train at the same time.
 
 use fairwave_probe::delay;
 use fairwave_probe::{Account, Ping, Way};
 use fairwave_units::{Duration, Instant};
 
-/// A greeting and a packet of the train met the same state of a queue if they are no further apart.
+/// A ping and a packet of the train met the same state of a queue if they are no further apart than
+/// this.
 const NEAR: Duration = Duration::from_millis(5);
 
-/// Waits of greetings and of packets of the train near them.
+/// Waits of pings, and of the packets of the train near them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Beside {
-    /// Greetings that were answered and had a packet near.
+    /// Pings that were answered and had a packet near.
     pub(super) pairs: usize,
-    /// The median of their waits, in milliseconds.
+    /// Median wait of the pings in milliseconds.
     pub(super) greetings_ms: f64,
-    /// The median of those packets' waits, in milliseconds.
+    /// Median wait of those packets in milliseconds.
     pub(super) train_ms: f64,
 }
 
 impl Beside {
-    /// Of greetings that take `idle_ms` on an idle path; `None` if none had a packet near. A sender
-    /// that pauses lets the queue run empty, so greetings are not held against the train's longest
-    /// wait, but against packets of the same moment.
+    /// Compares pings that take `idle_ms` on an idle path with the train; `None` if none had a
+    /// packet near. A sender that pauses lets the queue run empty. Pings are therefore not compared
+    /// with the train's longest wait, but with packets of the same moment.
     pub(super) fn of(way: Way, train: &Account, pings: &[Ping], idle_ms: f64) -> Option<Self> {
         let packets = packets(way, train);
         let pair = |ping: &Ping| {
             let round_trip_ms = ping.round_trip()?.as_secs_f64() * 1e3;
-            // By this host's clock a packet is known when it left, or when it came.
+            // By this host's clock the time of a packet is known where it was sent or received
+            // here.
             let at = if way == Way::There { ping.sent } else { ping.answered? };
             let behind = packets.partition_point(|(time, _)| *time < at);
             let around = packets[behind.saturating_sub(1)..].iter().take(2);
@@ -43,8 +45,7 @@ impl Beside {
     }
 }
 
-/// Time at which each packet of the train that arrived left or came, in order, and how long it
-/// waited.
+/// Departure or arrival time of each packet of the train that arrived, in order, and its wait.
 fn packets(way: Way, train: &Account) -> Vec<(Instant, f64)> {
     let Some(delays) = delay::delays(std::slice::from_ref(train)).into_iter().next() else {
         return Vec::new();
@@ -91,7 +92,7 @@ mod tests {
         Account { trial, sent, arrived: (0..=1_000).map(record).collect() }
     }
 
-    /// A greeting each 20 ms for four seconds; those that find the train wait so long.
+    /// A ping each 20 ms for four seconds; those during the train wait for `wait` milliseconds.
     fn pings(way: Way, wait: u64) -> Vec<Ping> {
         (0..200)
             .map(|number| {
@@ -101,7 +102,7 @@ mod tests {
                 let round_trip = 2 + if meets { wait } else { 0 };
                 let (sent, answered) = match way {
                     Way::There => (at(sent), at(sent + round_trip)),
-                    // It is the answer that meets the train.
+                    // The answer meets the train.
                     Way::Back => (at(sent.saturating_sub(round_trip)), at(sent)),
                 };
                 Ping { sent, answered: Some(answered) }

@@ -1,4 +1,4 @@
-//! What can go wrong with a measurement, in words for people.
+//! Errors of a measurement, in words for people.
 
 use fairwave_probe::Failure;
 use fairwave_wire::probe::Refusal;
@@ -9,41 +9,41 @@ use thiserror::Error;
 /// Reason for which a measurement or a server ended.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The kernel gives no socket, or none to that address.
+    /// The kernel refused a socket, or one to that address.
     #[error("cannot open a UDP socket for {address}: {cause}")]
     Socket {
         /// The address.
         address: SocketAddr,
-        /// What the kernel says.
+        /// Error from the kernel.
         cause: io::Error,
     },
-    /// The socket does not work any more.
+    /// The socket has failed.
     #[error("the UDP socket failed: {0}")]
     Io(#[from] io::Error),
-    /// Nothing comes back.
+    /// The server does not answer.
     #[error(
         "no answer from {server}{}: is `fairwave probe serve` running there, with the same key or \
          pairing code, and does a firewall let UDP port {} pass?",
         cause.map_or_else(String::new, |cause| format!(" ({cause})")), server.port()
     )]
     Silent {
-        /// Who does not answer.
+        /// The server.
         server: SocketAddr,
-        /// What the network said.
+        /// Error from the network.
         cause: Option<io::ErrorKind>,
     },
-    /// It answered, and then no more.
+    /// The server answered at first, and then no more.
     #[error(
         "{server} stopped answering in mid-run{}; what was measured until then is kept",
         cause.map_or_else(String::new, |cause| format!(" ({cause})"))
     )]
     Gone {
-        /// Who does not answer any more.
+        /// The server.
         server: SocketAddr,
-        /// What the network said.
+        /// Error from the network.
         cause: Option<io::ErrorKind>,
     },
-    /// This host has another address than when the session began.
+    /// This host's address has changed since the session began.
     #[error(
         "this host's address towards {server} changed from {before} to {now} in mid-run, and the \
          server keeps to the first; what was measured until then is kept"
@@ -56,15 +56,15 @@ pub enum Error {
         /// The address now.
         now: IpAddr,
     },
-    /// The server does not want this session.
+    /// The server refused this session.
     #[error("{server} refused: {}", why(*.failure))]
     Refused {
-        /// Who refused.
+        /// The server.
         server: SocketAddr,
-        /// How the session ended.
+        /// Ending of the session.
         failure: Failure,
     },
-    /// The user broke it off.
+    /// The user interrupted the measurement.
     #[error("interrupted; what was measured until then is kept")]
     Stopped,
 }

@@ -1,4 +1,4 @@
-//! What a measurement found, from the accounts of its sessions.
+//! Results of a measurement, from the accounts of its sessions.
 
 use super::beside::Beside;
 use super::leg::{self, Leg};
@@ -12,33 +12,34 @@ use fairwave_units::stats::Estimate;
 use fairwave_units::{BitRate, Duration, Instant};
 use std::net::SocketAddr;
 
-/// Waits below this are no standing queue: CoDel's target (RFC 8289 section 4.3), in milliseconds.
+/// Waits below this do not show a standing queue: CoDel's target (RFC 8289 section 4.3), in
+/// milliseconds.
 pub(super) const SHORT_MS: f64 = 5.0;
-/// Greetings that waited less than this share of the train's wait had a queue of their own.
+/// Pings that waited less than this share of the train's wait had a separate queue.
 const SEPARATE: f64 = 0.2;
-/// Fewest greetings that say something about a queue.
+/// Minimum number of pings from which a queue is judged.
 pub(super) const ENOUGH: usize = 5;
 
-/// A load of less than this share of what was asked was held back.
+/// A load counts as held back if it was sent at less than this share of its intended rate.
 const AS_ASKED: f64 = 0.8;
 
-/// What sort of buffer it is.
+/// Kind of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It holds so many packets of any size.
+    /// Its limit is a number of packets of any size.
     Packets,
-    /// It holds so many bytes.
+    /// Its limit is a number of bytes.
     Bytes,
-    /// It drops before it is full (CoDel, PIE, RED and their kind).
+    /// Active queue management drops packets before it is full (CoDel, PIE, RED and similar).
     Aqm,
-    /// What belongs to others does not wait behind a train.
+    /// Packets of other flows do not wait behind a train.
     PerStation,
-    /// No buffer filled: the path carries all that was sent, or holds more than that.
+    /// No buffer filled: the path carries all that was sent, or its buffer holds more.
     NoneFound,
 }
 
-/// The packet in service: a radio has taken it out of the buffer, a shaper sends it from there.
-/// From outside both look alike, and the estimate takes it for a radio's.
+/// The packet in service, in packets: a radio has removed it from the buffer, a shaper sends it
+/// from there. The two cannot be distinguished from outside, and the estimate assumes a radio.
 const IN_SERVICE: f64 = 1.0;
 
 /// A number with its 95 % confidence interval over repetitions.
@@ -52,92 +53,92 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How large the buffer is.
+/// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Buffer {
-    /// Packets of the largest size sent. The interval's upper end is one packet higher than that
-    /// over repetitions, as nobody outside can tell whether the limit counts the packet that is
-    /// being sent.
+    /// Packets of the largest size sent. The interval's upper end is one packet above that over
+    /// repetitions, as the limit may or may not include the packet that is being sent.
     pub packets: Interval,
     /// The same in bytes of IP packets.
     pub bytes: Interval,
-    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, a
-    /// mean over the trains that filled the buffer.
+    /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, as
+    /// a mean over the trains that filled the buffer.
     pub ms: Interval,
 }
 
-/// Round trips, and how many were lost.
+/// Round-trip times, and the number of lost pings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// `None` where nothing was answered.
+    /// Percentiles; `None` if no ping was answered.
     pub ms: Option<Percentiles>,
-    /// Greetings sent.
+    /// Pings sent.
     pub sent: usize,
-    /// Greetings that were not answered.
+    /// Pings that were not answered.
     pub lost: usize,
 }
 
-/// What is sent while round trips are measured.
+/// Load of the path while round-trip times are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// This host sends more than the path carries.
     Up,
-    /// The server does.
+    /// The server sends more than the path carries.
     Down,
-    /// Both do.
+    /// Both send more than the path carries.
     Both,
 }
 
-/// What is known so far.
+/// Results so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Whether the buffer is that on the way to the server or back.
+    /// Whether the buffer on the way to the server or on the way back is measured.
     pub way: Way,
     /// The server.
     pub server: SocketAddr,
-    /// The rate that both ends allowed.
+    /// The rate that both ends allow.
     pub rate: Option<BitRate>,
-    /// How large the buffer is; `None` if none filled, or if it drops before it is full.
+    /// Size of the buffer; `None` if none filled, or if it drops packets before it is full.
     pub buffer: Option<Buffer>,
-    /// What sort it is; `None` if that cannot be told.
+    /// Its kind; `None` if it cannot be determined.
     pub kind: Option<Kind>,
     /// The numbers behind `kind`.
     pub evidence: Vec<String>,
-    /// Round trips while nothing else is sent.
+    /// Round-trip times on an idle path.
     pub idle: Latency,
-    /// Round trips behind a full buffer on the way to the server.
+    /// Round-trip times behind a full buffer on the way to the server.
     pub up: Latency,
-    /// Round trips behind a full buffer on the way back.
+    /// Round-trip times behind a full buffer on the way back.
     pub down: Latency,
-    /// Round trips behind full buffers both ways.
+    /// Round-trip times behind full buffers both ways.
     pub both: Latency,
-    /// Half of the fastest round trip, in milliseconds: what one way takes at least, if both take
-    /// the same.
+    /// Half of the fastest round-trip time in milliseconds: the minimum delay of one way, if both
+    /// have the same.
     pub fastest_ms: Option<f64>,
     /// The way to the server.
     pub there: Leg,
     /// The way back.
     pub back: Leg,
-    /// How much faster the server's clock goes, in millionths.
+    /// Rate by which the server's clock is faster, in millionths.
     pub drift_ppm: f64,
-    /// Datagrams that waited in this host's own socket: with many, its own link is the narrowest.
+    /// Datagrams that waited in this host's own socket: many of them show that its own link is the
+    /// narrowest.
     pub blocked: u64,
-    /// Loads that were not sent as fast as they were to be.
+    /// Loads that were sent more slowly than intended.
     pub held_back: Vec<HeldBack>,
-    /// The packets of each trial that looked for the buffer.
+    /// The packet delays of each trial that measured the buffer.
     pub delays: Vec<Delays>,
 }
 
-/// A load whose sender was slower than asked, so that a buffer may have run empty meanwhile.
+/// A load whose sender was slower than intended, so that a buffer may have run empty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldBack {
-    /// What was loaded then.
+    /// The load.
     pub loaded: Loaded,
-    /// On the way to the server this host sends, on the way back the server.
+    /// Direction of the load: to the server this host sends, back from it the server.
     pub way: Way,
-    /// IP packets that were sent, in Mbps.
+    /// Rate of the IP packets that were sent, in Mbps.
     pub sent_mbps: f64,
-    /// IP packets that were to be sent, in Mbps.
+    /// Intended rate of the IP packets, in Mbps.
     pub asked_mbps: f64,
 }
 
@@ -152,7 +153,7 @@ impl Interval {
 }
 
 impl Latency {
-    /// Of greetings, all or some.
+    /// Computes the percentiles and losses of pings.
     pub(super) fn of(pings: impl Iterator<Item = Ping>) -> Self {
         let round_trips: Vec<_> = pings.map(Ping::round_trip).collect();
         let mut ms: Vec<f64> =
@@ -165,17 +166,17 @@ impl Latency {
         }
     }
 
-    /// Greetings that were answered.
+    /// Number of pings that were answered.
     pub(super) const fn answered(&self) -> usize {
         self.sent - self.lost
     }
 }
 
 impl Loaded {
-    /// In the order in which they are measured.
+    /// All loads, in the order in which they are measured.
     pub const ALL: [Self; 3] = [Self::Up, Self::Down, Self::Both];
 
-    /// Which ways are loaded.
+    /// The loaded directions.
     pub(super) const fn ways(self) -> &'static [Way] {
         match self {
             Self::Up => &[Way::There],
@@ -186,7 +187,7 @@ impl Loaded {
 }
 
 impl Measured {
-    /// Nothing yet.
+    /// Starts without results.
     pub fn new(way: Way, server: SocketAddr) -> Self {
         Self {
             way,
@@ -209,7 +210,7 @@ impl Measured {
         }
     }
 
-    /// One way or the other.
+    /// The results of one direction.
     pub const fn leg(&self, way: Way) -> &Leg {
         match way {
             Way::There => &self.there,
@@ -217,20 +218,20 @@ impl Measured {
         }
     }
 
-    /// IP packets that the narrowest link carries on the way whose buffer is measured, in Mbps;
-    /// `None` if that is not less than what is sent.
+    /// Rate of the narrowest link on the way whose buffer is measured, in Mbps of IP packets;
+    /// `None` if it is not below the sending rate.
     pub const fn drain_mbps(&self) -> Option<f64> {
         self.leg(self.way).carried_mbps
     }
 
-    /// Takes greetings on an idle path.
+    /// Evaluates pings on an idle path.
     pub(super) fn take_idle(&mut self, pings: &[Ping]) {
         self.idle = Latency::of(pings.iter().copied());
         let fastest = pings.iter().filter_map(|ping| ping.round_trip()).min();
         self.fastest_ms = fastest.map(|time| time.as_secs_f64() * 1e3 / 2.0);
     }
 
-    /// Takes what trains of all sizes came to.
+    /// Evaluates the accounts of trains of all sizes.
     pub(super) fn take_trains(&mut self, way: Way, accounts: &[Account]) {
         if accounts.is_empty() {
             return;
@@ -245,11 +246,12 @@ impl Measured {
         }
     }
 
-    /// What the trains say of the buffer that is looked for.
+    /// Evaluates the trains for the measured buffer.
     fn take_buffer(&mut self, accounts: &[Account]) {
         self.delays = delay::delays(accounts);
         let drift_ppm = delay::drift_ppm(accounts);
-        // The receiver's clock against the sender's; the sender of the way back is the server.
+        // The drift is that of the receiver's clock relative to the sender's; on the way back the
+        // server is the sender.
         self.drift_ppm = if self.way == Way::There { drift_ppm } else { -drift_ppm };
         if let Some(largest) = largest(accounts) {
             let bytes = ip_bytes(largest.payload_bytes, self.server);
@@ -259,7 +261,8 @@ impl Measured {
         self.evidence = vec![diagnosis.limit.evidence.clone(), diagnosis.policy.evidence.clone()];
         self.kind = self.kind_by(&diagnosis);
         if self.kind == Some(Kind::Aqm) {
-            // What waited at a drop says when its manager lost patience, not what it has room for.
+            // The wait at a drop is the threshold of the queue management, and not the size of the
+            // buffer.
             self.buffer = None;
         }
     }
@@ -274,8 +277,8 @@ impl Measured {
         }
     }
 
-    /// Takes greetings beside long trains. What was sent in the second half of the time that all of
-    /// them were under way met full buffers.
+    /// Evaluates pings beside long trains. Those of the second half of the time in which all trains
+    /// were under way met full buffers.
     pub(super) fn take_load(&mut self, loaded: Loaded, trains: &[(Way, &Account)], pings: &[Ping]) {
         let times = trains.iter().filter_map(|(way, train)| under_way(*way, train));
         let together = |a: (Instant, Instant), b: (Instant, Instant)| (a.0.max(b.0), a.1.min(b.1));
@@ -295,8 +298,8 @@ impl Measured {
         }
     }
 
-    /// Takes how fast a train was sent that was to load a way, in place of an earlier one that was
-    /// to do the same.
+    /// Records the sending rate of a train that loaded a way; it replaces an earlier record of the
+    /// same load.
     pub(super) fn take_speed(&mut self, loaded: Loaded, way: Way, train: &Account, asked: BitRate) {
         self.held_back.retain(|held| (held.loaded, held.way) != (loaded, way));
         let Some(sent_mbps) = leg::sent_mbps(train, self.server) else { return };
@@ -306,7 +309,7 @@ impl Measured {
         }
     }
 
-    /// Whether packets of another flow waited as long as those of the train.
+    /// Compares the waits of another flow's packets with those of the train.
     fn compare(&mut self, way: Way, train: &Account, pings: &[Ping]) {
         let Some(idle) = self.idle.ms else { return };
         let Some(found) = Beside::of(way, train, pings, idle.p50) else { return };

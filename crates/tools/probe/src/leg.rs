@@ -1,58 +1,59 @@
-//! What is known of one way between the hosts.
+//! Results of one direction between the hosts.
 
 use super::sizes::{Percentiles, ip_bytes, largest};
 use fairwave_probe::Account;
 use fairwave_probe::delay;
 use std::net::SocketAddr;
 
-/// Of what the receiver gets less than this share, the path does not carry what is sent.
+/// If the receiver gets less than this share of the sending rate, the path does not carry all that
+/// is sent.
 const CARRIED: f64 = 0.97;
 
-/// IP packets that arrived of one train, in Mbps; `None` if that is not less than what was sent.
+/// Rate of a train's IP packets that arrived, in Mbps; `None` if it is not below the sending rate.
 pub(super) fn carried_mbps(account: &Account, server: SocketAddr) -> Option<f64> {
     let mut leg = Leg::default();
     leg.take(std::slice::from_ref(account), server);
     leg.carried_mbps
 }
 
-/// IP packets that were sent of one train, in Mbps; `None` if hardly any was, or none arrived.
+/// Sending rate of a train's IP packets, in Mbps; `None` if too few were sent, or none arrived.
 pub(super) fn sent_mbps(account: &Account, server: SocketAddr) -> Option<f64> {
     let size = largest(std::slice::from_ref(account))?;
     Some(size.sent_rate? * ip_bytes(size.payload_bytes, server) as f64 * 8.0 / 1e6)
 }
 
-/// One way between the hosts.
+/// One direction between the hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Leg {
-    /// IP packets that the narrowest link carries, in Mbps; `None` if that is not less than what
-    /// is sent.
+    /// Rate of the narrowest link in Mbps of IP packets; `None` if it is not below the sending
+    /// rate.
     pub carried_mbps: Option<f64>,
-    /// Packets that were sent apart.
+    /// Number of spaced packets sent.
     pub apart: usize,
-    /// Number of lost ones.
+    /// Number of spaced packets lost.
     pub lost: usize,
-    /// How long nine in ten packets of a train waited at most, in milliseconds; the longest of all
+    /// 90th percentile of the waits of a train's packets in milliseconds; the maximum over all
     /// trains.
     pub longest_ms: f64,
-    /// How much longer than the fastest of its trial each packet apart took, in milliseconds, in
+    /// Delays of spaced packets beyond that of the fastest one of their trial, in milliseconds and
     /// ascending order.
     waits_ms: Vec<f64>,
 }
 
 impl Leg {
-    /// The share of packets apart that were lost.
+    /// The share of spaced packets that were lost.
     pub fn loss(&self) -> Option<f64> {
         (self.apart > 0).then(|| self.lost as f64 / self.apart as f64)
     }
 
-    /// How long packets apart took, in milliseconds, if the fastest took so long.
+    /// Delays of spaced packets in milliseconds, for a delay of `fastest_ms` of the fastest one.
     pub fn delay_ms(&self, fastest_ms: f64) -> Option<Percentiles> {
         let Percentiles { p50, p95 } = Percentiles::of_sorted(&self.waits_ms)?;
         Some(Percentiles { p50: fastest_ms + p50, p95: fastest_ms + p95 })
     }
 
-    /// Takes the accounts of a session. What packets apart met adds up; what trains met replaces
-    /// what was known.
+    /// Evaluates the accounts of a session. The results of spaced packets accumulate; those of
+    /// trains replace the earlier ones.
     pub(super) fn take(&mut self, accounts: &[Account], server: SocketAddr) {
         let delays = delay::delays(accounts);
         for trial in &delays {
@@ -61,7 +62,7 @@ impl Leg {
             self.lost += lost;
             self.waits_ms.extend(trial.waits_ms[..trial.spaced].iter().flatten());
         }
-        // Trials of which nothing arrived have no delays.
+        // Trials without any arrival have no delays.
         for silent in accounts.iter().filter(|account| account.arrived.is_empty()) {
             let apart = silent.sent.len().min(silent.trial.spaced as usize);
             self.apart += apart;

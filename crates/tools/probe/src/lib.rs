@@ -1,4 +1,5 @@
-//! The buffer probe on real networks: [`serve`] is its receiving end, [`measure`] the other.
+//! The buffer probe on real networks: [`serve`] is the receiving end, [`measure`] the measuring
+//! one.
 #![cfg(target_os = "linux")]
 
 mod beside;
@@ -24,15 +25,15 @@ pub use sizes::Percentiles;
 use fairwave_linux::random::fill;
 use fairwave_wire::seal::{Key, LEAST_SECRET, ShortSecret};
 
-/// The port of `fairwave probe serve`, unless another is given. Nobody has it from IANA.
+/// Default port of `fairwave probe serve`. IANA has not assigned it.
 pub const PORT: u16 = 17_980;
-/// What a pairing code is written with: no letters that look like digits.
+/// Alphabet of pairing codes, without letters that look like digits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Letters of a pairing code, of five bits each.
+/// Letters of a pairing code, with five bits each.
 const CODE_LETTERS: usize = 20;
 
-/// The key of a secret that both ends have: the content of a file, or a pairing code. White space
-/// around it does not count.
+/// Derives the key from a secret that both ends have: the content of a file, or a pairing code.
+/// Surrounding white space is ignored.
 ///
 /// # Errors
 /// If it is shorter than [`LEAST_SECRET`].
@@ -41,7 +42,7 @@ pub fn key_of(secret: &[u8]) -> Result<Key, ShortSecret> {
     Key::new(secret.trim_ascii())
 }
 
-/// A new pairing code: 100 random bits, to be read aloud or copied.
+/// Creates a pairing code: 100 random bits, to be read aloud or copied.
 ///
 /// # Errors
 /// If the kernel gives no random bytes.

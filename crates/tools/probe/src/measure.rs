@@ -1,5 +1,5 @@
-//! The measurement: greetings on an idle path, trains that double until one fills the buffer,
-//! trains of two sizes, trains the other way, and greetings beside long trains.
+//! The measurement: pings on an idle path, trains that double until one fills the buffer, trains of
+//! two sizes, trains in the other direction, and pings beside long trains.
 
 use super::Error;
 use super::finding::{ENOUGH, Loaded, Measured, SHORT_MS};
@@ -16,66 +16,66 @@ use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Payload of the large packets in bytes: with headers it fits links and tunnels of 1500.
+/// Payload of the large packets in bytes: with headers it fits links and tunnels with an MTU of
+/// 1500.
 const LARGE: u32 = 1_400;
-/// Payload of the small ones.
+/// Payload of the small packets in bytes.
 const SMALL: u32 = 400;
-/// Packets apart before each train, and the time between them.
+/// Number of spaced packets before each train, and the time between them.
 const SPACED: u32 = 20;
 const APART: Duration = Duration::from_millis(5);
-/// Silence after a trial.
+/// Pause after a trial.
 const REST: Duration = Duration::from_millis(50);
-/// The idle path is greeted for so long.
+/// Duration of the pings on the idle path.
 const IDLE: Duration = Duration::from_secs(1);
-/// The first train, and the longest.
+/// Packets of the first train, and maximum.
 const FIRST_TRAIN: u32 = 128;
 const LONGEST_TRAIN: u32 = 32_768;
-/// A train of so many packets that waits nowhere has met no bottleneck.
+/// A train of this length or more without any wait has met no bottleneck.
 const FREE_TRAIN: u32 = 2_048;
-/// A train of large packets is sent for at most so long.
+/// Maximum time to send a train of large packets.
 const LONGEST_SENDING: Duration = Duration::from_secs(4);
-/// No user waits for longer than this in one buffer.
+/// Wait in one buffer above which no longer train is tried, as no user would wait for longer.
 const LONGEST_WAIT_MS: f64 = 5_000.0;
-/// Trains of each size.
+/// Number of trains of each size.
 const TRIALS: usize = 4;
-/// The path is loaded for so long, and for twice the wait in its buffer, with this many times what
-/// it drains: the buffer is full in the second half.
+/// Duration of a load, to which twice the wait in the buffer is added, and its rate in multiples of
+/// the drain rate: the buffer is full in the second half.
 const LOADED: Duration = Duration::from_secs(2);
 const LOAD: f64 = 2.0;
-/// What a session may come to, as far as this end is concerned.
+/// Limits of a session at this end.
 const MOST_PACKETS: u32 = 1 << 20;
 const LONGEST_SESSION: Duration = Duration::from_secs(120);
 
-/// What to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where `fairwave probe serve` runs.
+    /// Address of `fairwave probe serve`.
     pub server: SocketAddr,
     /// The secret that both ends share.
     pub key: Key,
-    /// The highest rate to send at, and to have the server send at, in bits of IP packets per
-    /// second.
+    /// Maximum sending rate of this host and of the server, in bits of IP packets per second.
     pub rate: BitRate,
-    /// Whether the buffer is that on the way to the server or back.
+    /// Whether to measure the buffer on the way to the server or on the way back.
     pub way: Way,
 }
 
-/// What is being done.
+/// Progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The path is idle and greeted.
+    /// Pings on the idle path.
     Idle,
-    /// A train of so many packets looks for a buffer.
+    /// A train of this number of packets searches for a buffer.
     Search(u32),
-    /// Trains of two sizes measure it.
+    /// Trains of two sizes measure the buffer.
     Trains,
-    /// Trains the other way find what the path carries there.
+    /// Trains in the other direction measure the rate that the path carries there.
     OtherWay,
-    /// The path is loaded and greeted.
+    /// Pings on the loaded path.
     Load(Loaded),
 }
 
-/// Measures until done, or until `stop`. What is known when something goes wrong is kept.
+/// Measures until the end, or until `stop`. Results before an error are kept.
 pub fn measure(
     request: &Request,
     stop: &AtomicBool,
@@ -115,7 +115,7 @@ impl Run<'_> {
         Limits { rate: self.rate, packets: MOST_PACKETS, duration: LONGEST_SESSION }
     }
 
-    /// Notes what both ends allow, and gives the accounts.
+    /// Records the granted limits and the blocked datagrams of a session.
     fn keep(&mut self, session: &Session) {
         self.found.blocked += session.blocked;
         if let Some(granted) = session.granted {
@@ -124,14 +124,14 @@ impl Run<'_> {
         }
     }
 
-    /// Packets that are sent within a time at the highest rate.
+    /// Number of large packets that are sent within a time at this rate.
     fn packets_in(&self, time: Duration, rate: BitRate) -> u32 {
         let each = rate.time_for(ip_bytes(LARGE, self.line.server)).as_nanos().max(1);
         u32::try_from(time.as_nanos() / each).unwrap_or(u32::MAX)
     }
 
-    /// The first train of a doubling row that fills the buffer, or the longest; and whether it
-    /// filled it.
+    /// Sends trains of doubling length. Returns the first one that fills the buffer, or the
+    /// longest, and whether it filled the buffer.
     fn search(&mut self, way: Way, tell: &mut impl FnMut(Progress)) -> Result<(u32, bool), Error> {
         let mut train = FIRST_TRAIN;
         loop {
@@ -154,11 +154,11 @@ impl Run<'_> {
         }
     }
 
-    /// Trains of two sizes, interleaved so that a slow change of the path meets both alike.
+    /// Sends trains of two sizes, interleaved so that a slow change of the path affects both alike.
     fn trains(&mut self, train: u32, has_filled: bool) -> Result<(), Error> {
         let lengths = |size| ip_bytes(size, self.line.server);
         let ratio = lengths(LARGE) as f64 / lengths(SMALL) as f64;
-        // Half as long again as the one that just filled it.
+        // One and a half times the length that just filled the buffer.
         let large = if has_filled { train + train / 2 } else { train };
         let small = (f64::from(large) * ratio) as u32;
         let pair = [trial(LARGE, large), trial(SMALL, small)];
@@ -173,22 +173,23 @@ impl Run<'_> {
         let ways = loaded.ways();
         let alone: Vec<_> = ways.iter().map(|way| self.found.leg(*way).carried_mbps).collect();
         let beside = self.load_with(loaded, &alone)?;
-        // Ways that share a radio carry less beside each other than alone: where twice as much
-        // as alone let hardly a greeting through, twice as much as beside each other does.
+        // Two directions that share a radio carry less together than alone. If hardly a ping got
+        // through at twice the single rates, the load is repeated at twice the joint rates.
         if ways.len() > 1 && self.found.both.answered() < ENOUGH {
             self.load_with(loaded, &beside)?;
         }
         Ok(())
     }
 
-    /// Greets while each way is loaded, if it carries so many Mbps; returns what each carried then.
+    /// Sends pings while each direction is loaded, based on the rate that it carries. Returns the
+    /// rate that each carried under this load.
     fn load_with(
         &mut self,
         loaded: Loaded,
         carried_mbps: &[Option<f64>],
     ) -> Result<Vec<Option<f64>>, Error> {
         let ways = loaded.ways();
-        // All for as long as the slowest takes, so that they are under way together.
+        // All loads last as long as the slowest needs, so that they overlap.
         let wait_ms = ways.iter().map(|way| self.found.leg(*way).longest_ms).fold(0.0, f64::max);
         let time = LOADED + Duration::from_secs_f64(2.0 * wait_ms / 1e3);
         let of_way = |(way, mbps): (&Way, &Option<f64>)| self.load_of(*way, time, *mbps);
@@ -213,7 +214,7 @@ impl Run<'_> {
         sessions.into_iter().find_map(|session| session.error).map_or(Ok(beside), Err)
     }
 
-    /// More than the path carries that way, for a time in whose first half its buffer fills.
+    /// A load above the rate that the path carries, whose first half fills the buffer.
     fn load_of(&self, way: Way, time: Duration, carried_mbps: Option<f64>) -> Load {
         let drained = carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
         let rate = drained.unwrap_or(self.rate).min(self.rate);
@@ -229,7 +230,7 @@ const fn other(way: Way) -> Way {
     }
 }
 
-/// Whether a longer train would find nothing else: nothing waits, or longer than anybody would.
+/// Whether a longer train is useless: no packet waits, or a packet waits longer than a user would.
 fn is_pointless(account: &Account) -> bool {
     let delays = delay::delays(std::slice::from_ref(account));
     let Some(delays) = delays.first() else { return true };

@@ -11,30 +11,31 @@ use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
 
-/// Sessions at once: each keeps a record for each packet granted, so memory is bounded.
+/// Maximum number of simultaneous sessions: each keeps a record of every granted packet, so that
+/// memory is bounded.
 const SESSIONS: usize = 8;
-/// After such a silence a session is forgotten.
+/// Time without packets after which a session is discarded.
 const IDLE: Duration = Duration::from_secs(15);
-/// From one look at whether to stop to the next.
+/// Period at which the loop checks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What a server listens at, and what it grants.
+/// Options of a server.
 #[derive(Debug)]
 pub struct ServeConfig {
-    /// Where to listen.
+    /// Address to listen at.
     pub listen: SocketAddr,
-    /// The secret that it shares with those whom it serves.
+    /// The secret that both ends share.
     pub key: Key,
-    /// What it grants a session at most.
+    /// Maximum grant for a session.
     pub limits: Limits,
 }
 
-/// What a server has to tell.
+/// Events of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// It agreed to a session.
+    /// It has granted a session.
     Agreed(SocketAddr, Limits),
-    /// A session is over.
+    /// A session has ended.
     Ended(SocketAddr),
 }
 
@@ -65,30 +66,30 @@ impl Server {
         Ok(Self { driver: Driver::new(udp, Clock::start()), receiver })
     }
 
-    /// Where it listens, with the port that the kernel chose.
+    /// Address at which it listens, with the port that the kernel chose.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         Ok(self.driver.socket().address()?)
     }
 
-    /// What its socket has seen so far.
+    /// Counters of the socket so far.
     pub fn counts(&self) -> Counts {
         self.driver.counts()
     }
 
-    /// Datagrams so far that nobody with the key can have sent, or that fit no session.
+    /// Datagrams that were not sealed with the key, or that belong to no session.
     pub const fn rejected(&self) -> u64 {
         self.receiver.rejected()
     }
 
-    /// Packets of sessions so far that came a second time, out of turn, or beyond the grant.
+    /// Packets of sessions that were duplicates, out of turn, or beyond the grant.
     pub const fn surplus(&self) -> u64 {
         self.receiver.surplus()
     }
 
-    /// Serves until `stop` says so.
+    /// Serves until `stop` returns true.
     ///
     /// # Errors
     /// If the socket fails.
@@ -100,7 +101,7 @@ impl Server {
         let mut events = Vec::new();
         let mut is_last = false;
         while !is_last {
-            // Whatever had arrived when it was to stop is still heard.
+            // Datagrams that arrived before the stop are still handled.
             is_last = stop();
             let until = self.driver.now() + if is_last { Duration::ZERO } else { LOOK };
             self.driver.turn(&mut self.receiver, until, &mut events)?;

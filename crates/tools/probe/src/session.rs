@@ -1,4 +1,4 @@
-//! One session with a server, and greetings beside it.
+//! A session with a server, and pings beside it.
 
 use super::Error;
 use fairwave_linux::clock::Clock;
@@ -17,22 +17,22 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-/// From one greeting to the next.
+/// Time between pings.
 const PACE: Duration = Duration::from_millis(20);
-/// From one look at whether to stop to the next.
+/// Period at which the loop checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// Answers are waited for this long after the last greeting.
+/// Wait for answers after the last ping.
 const LINGER: Duration = Duration::from_millis(500);
-/// The end of no time at all.
+/// A duration that no measurement reaches.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Whom to speak with, and by which clock.
+/// The server, and the clock of the measurement.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) server: SocketAddr,
     pub(super) key: &'a Key,
     pub(super) clock: Clock,
-    /// The user broke it off.
+    /// Set when the user interrupts the measurement.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Load {
     pub(super) trial: Trial,
 }
 
-/// What a session came to.
+/// Results of a session.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) accounts: Vec<Account>,
     pub(super) granted: Option<Limits>,
-    /// Datagrams that waited for room in this host's own socket.
+    /// Datagrams that waited for memory in this host's own socket.
     pub(super) blocked: u64,
     pub(super) error: Option<Error>,
 }
@@ -65,7 +65,8 @@ impl Line<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Sends a plan, or has it sent, and gives the accounts that came until it ended, well or not.
+    /// Sends a plan, or asks the server to send it. Returns the accounts that arrived until the
+    /// session ended, also with an error.
     pub(super) fn session(&self, way: Way, limits: Limits, plan: Plan) -> Session {
         let mut session = Session::default();
         session.error = self.try_session(way, limits, plan, &mut session).err();
@@ -103,7 +104,7 @@ impl Line<'_> {
                     }
                 }
             }
-            // Nobody listens any more: no need to ask eight times.
+            // The port is closed, so that seven more attempts are useless.
             let is_gone = cause == Some(io::ErrorKind::ConnectionRefused);
             if is_gone && !sender.is_over() {
                 return Err(self.error(Failure::Silent, kept.granted.is_some(), cause));
@@ -121,13 +122,14 @@ impl Line<'_> {
         }
     }
 
-    /// A datagram that is not taken may be one from an address that is gone.
+    /// Checks the local address: a datagram that the socket refuses may have an address that is
+    /// gone.
     fn has_stayed(&self, driver: &Driver) -> Result<(), Error> {
         let server = self.server;
         let before = driver.socket().address()?.ip();
         match Udp::source(server) {
             Ok(now) if now != before => Err(Error::Moved { server, before, now }),
-            // Without a way there is nothing to compare with; it may come back.
+            // Without a route there is no other address; the previous one may return.
             _ => Ok(()),
         }
     }
@@ -142,7 +144,7 @@ impl Line<'_> {
         }
     }
 
-    /// Greets at an even pace for so long, or until `over`, and gives what became of it.
+    /// Sends pings at a constant rate for `most`, or until `over`. Returns their results.
     pub(super) fn pings(&self, most: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
         let (mut driver, mut events) = (self.driver()?, Vec::new());
         let mut pinger = Pinger::new(PingerConfig {
@@ -179,8 +181,8 @@ impl Line<'_> {
         }
     }
 
-    /// Greets while trials are under way, each in a session of its own and all at once; greetings
-    /// by this host's clock.
+    /// Sends pings during trials, which run at the same time in sessions of their own. The times of
+    /// pings are those of this host's clock.
     pub(super) fn loaded(&self, loads: &[Load]) -> (Vec<Session>, Result<Vec<Ping>, Error>) {
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -199,13 +201,12 @@ impl Line<'_> {
     }
 }
 
-/// What a thread came to.
+/// Returns the result of a thread, or continues its panic.
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Time at which the train of an account was under way, by this host's clock: while it was sent, or
-/// while it arrived.
+/// Time in which the train of an account was sent or received, by this host's clock.
 pub(super) fn under_way(way: Way, account: &Account) -> Option<(Instant, Instant)> {
     let spaced = account.trial.spaced;
     match way {

@@ -1,10 +1,10 @@
-//! Sizes of packets, and what samples come to.
+//! Packet sizes, and percentiles of samples.
 
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6};
 use std::net::SocketAddr;
 
-/// Milliseconds that half of the samples, and 95 in 100, do not exceed.
+/// Percentiles of samples in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles {
     /// The median.
@@ -14,9 +14,9 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Of samples in ascending order.
+    /// Computes the percentiles of samples in ascending order.
     pub(super) fn of_sorted(samples: &[f64]) -> Option<Self> {
-        // The value that this share of the samples does not exceed.
+        // The smallest value that this share of the samples does not exceed.
         let at = |share: f64| {
             let place = (samples.len() as f64 * share).ceil() as usize;
             samples.get(place.max(1) - 1).copied()
@@ -25,13 +25,13 @@ impl Percentiles {
     }
 }
 
-/// Bytes of an IP packet with this payload.
+/// Length of an IP packet with this payload, in bytes.
 pub(super) const fn ip_bytes(payload_bytes: u32, server: SocketAddr) -> u64 {
     let header = if server.is_ipv4() { HEADER_BYTES } else { HEADER_BYTES_V6 };
     payload_bytes as u64 + header
 }
 
-/// What the largest packets say.
+/// The estimate for the largest packet size.
 pub(super) fn largest(accounts: &[Account]) -> Option<SizeEstimate> {
     estimate::by_size(accounts).into_iter().max_by_key(|size| size.payload_bytes)
 }

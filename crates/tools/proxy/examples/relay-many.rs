@@ -1,9 +1,10 @@
-//! Many connections at once through a SOCKS5 proxy of this host, to a server of this process that
-//! returns what it gets. `cargo xtask vm measure` runs it in a guest, where the limit of open files
-//! can be raised. Not for users.
+//! Many simultaneous connections through a SOCKS5 proxy of this host, to an echo server in this
+//! process. `cargo xtask vm measure` runs it in a guest, where the limit of open files can be
+//! raised. Not for users.
 //!
-//! `relay-many PROXY IDLE ACTIVE ROUNDS`: IDLE connections exchange a piece, then ACTIVE ones so
-//! many pieces in turn, and then the idle ones another. Every byte that comes back is compared.
+//! `relay-many PROXY IDLE ACTIVE ROUNDS`: IDLE connections each exchange one piece, then ACTIVE
+//! connections exchange ROUNDS pieces each, and then the idle ones exchange another piece. Every
+//! byte that returns is compared.
 
 #[cfg(target_os = "linux")]
 mod run {
@@ -48,13 +49,14 @@ mod run {
         while let Ok((mut peer, _)) = listener.accept().await {
             spawn_local(async move {
                 let (mut from, mut to) = peer.split();
-                // Its client compares what comes back.
+                // The client compares the bytes that return, so that a failure here need not be
+                // reported.
                 let _ = tokio::io::copy(&mut from, &mut to).await;
             });
         }
     }
 
-    /// So many connections to the server by SOCKS5 (RFC 1928).
+    /// Opens `count` connections to the server by SOCKS5 (RFC 1928).
     async fn open(
         proxy: SocketAddr,
         server: SocketAddr,
@@ -88,7 +90,8 @@ mod run {
         }
     }
 
-    /// All at the same time: each sends a piece and compares what comes back, so many times.
+    /// Lets all connections exchange pieces at the same time, for a number of rounds: each sends a
+    /// piece and compares the bytes that return.
     async fn exchange(connections: Vec<TcpStream>, rounds: u32) -> io::Result<Vec<TcpStream>> {
         let mut tasks = JoinSet::new();
         for (number, mut client) in connections.into_iter().enumerate() {
@@ -128,7 +131,7 @@ fn main() -> std::process::ExitCode {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             let mut stderr = std::io::stderr();
-            // Where nobody reads it, the exit code tells.
+            // If standard error is closed, the exit code still reports the failure.
             let _ = std::io::Write::write_fmt(&mut stderr, format_args!("relay-many: {error}\n"));
             std::process::ExitCode::FAILURE
         }

@@ -2,22 +2,22 @@
 
 use fairwave_units::{BitRate, Duration};
 
-/// Intervals of equal length ("bins") by what became of a target in them. Ando, Murase and Oguchi
-/// call the share of bins that reached the target AVR.
+/// Numbers of equal intervals ("bins") in which a target was reached, missed or not offered. Ando,
+/// Murase and Oguchi call the share of bins that reached the target AVR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Achieved {
-    /// Bins whose mean rate was the target or more.
+    /// Bins whose mean rate was at or above the target.
     pub reached: u64,
-    /// Bins whose mean rate was less although the client offered enough.
+    /// Bins whose mean rate was below the target although the client offered enough.
     pub missed: u64,
     /// Bins in which the client itself offered less than the target.
     pub not_offered: u64,
 }
 
 impl Achieved {
-    /// Judges a bin in which the server acknowledged `bytes`. `held_up` says whether the client's
-    /// data had to wait for the far leg at some time of the bin: only then is a low rate the
-    /// network's.
+    /// Judges a bin in which the server acknowledged `bytes`. `held_up` is true if the client's
+    /// data had to wait for the far leg during the bin: only then is the network the cause of a low
+    /// rate.
     pub(crate) fn judge(&mut self, target: BitRate, bytes: u64, bin: Duration, held_up: bool) {
         match (BitRate::over(bytes, bin) >= target, held_up) {
             (true, _) => self.reached += 1,
@@ -26,15 +26,15 @@ impl Achieved {
         }
     }
 
-    /// Adds the bins of another.
+    /// Adds the bins of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         self.reached += other.reached;
         self.missed += other.missed;
         self.not_offered += other.not_offered;
     }
 
-    /// Share of the bins with enough on offer that reached the target, from 0 to 1; `None` without
-    /// such a bin.
+    /// Share of the bins with sufficient offered load that reached the target, from 0 to 1; `None`
+    /// without such a bin.
     pub fn share(&self) -> Option<f64> {
         let judged = self.reached + self.missed;
         (judged > 0).then(|| self.reached as f64 / judged as f64)

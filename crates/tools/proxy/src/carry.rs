@@ -9,21 +9,21 @@ use std::rc::Rc;
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
 
-/// The most that is read at once, in bytes, and the most that a flow holds for one direction.
+/// Maximum number of bytes per read, and maximum that a flow buffers for one direction.
 pub const PIECE_BYTES: usize = 128 << 10;
-/// Number of pieces that a direction carries before others have their turn.
+/// Number of pieces that a direction carries before other flows get their turn.
 const PIECES_A_TURN: usize = 8;
 
-/// The place where all flows of the thread read to.
+/// Read buffer that all flows of the thread share.
 pub(crate) type Scratch = Rc<RefCell<Vec<u8>>>;
 
-/// A new place to read to.
+/// Returns a new read buffer.
 pub(crate) fn scratch() -> Scratch {
     Rc::new(RefCell::new(vec![0; PIECE_BYTES]))
 }
 
-/// Carries both directions until both have ended; `early` is what the client sent beyond its
-/// request. Where a leg breaks, both are reset.
+/// Carries both directions until both have ended. `early` is the data that the client sent after
+/// its request. If one leg breaks, both are reset.
 pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
     let up = direction(flow, Way::Up, scratch, early);
     let down = direction(flow, Way::Down, scratch, Vec::new());
@@ -35,7 +35,8 @@ pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io:
     carried.map(drop)
 }
 
-/// Carries one direction to its end, and passes the end on.
+/// Carries one direction until its sender ends the stream, then ends the stream towards the
+/// receiver.
 async fn direction(flow: &Flow, way: Way, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
     let (from, to) = match way {
         Way::Up => (&flow.near, &flow.far),
@@ -50,28 +51,31 @@ async fn direction(flow: &Flow, way: Way, scratch: &Scratch, early: Vec<u8>) -> 
         match turn(flow, way, from, to, scratch)? {
             Turn::Empty => {}
             Turn::Full(rest) => held = rest,
+            // One direction's end closes only the sending half of the other leg: the other
+            // direction may still carry data (half-close, RFC 9293 section 3.6).
             Turn::Over => yield_now().await,
             Turn::Ended => break,
         }
     }
-    // Where the receiver has gone meanwhile, reading from it tells.
+    // An error here means that the receiver is gone; the read from it in the other direction
+    // reports that.
     let _ = socket2::SockRef::from(to).shutdown(Shutdown::Write);
     Ok(())
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 enum Turn {
     /// Nothing is left to read.
     Empty,
     /// The other leg has no room for these bytes.
     Full(Vec<u8>),
-    /// Others have their turn.
+    /// The turn's share is used up; other flows are next.
     Over,
     /// The sender has ended.
     Ended,
 }
 
-/// Reads and writes without waiting.
+/// Reads and writes without blocking.
 fn turn(
     flow: &Flow,
     way: Way,
@@ -90,13 +94,14 @@ fn turn(
         let written = try_write(to, &scratch[..length])?;
         flow.count(way, written);
         if written < length {
+            // Only the rest is copied: while both sockets keep up, a flow owns no buffer.
             return Ok(Turn::Full(scratch[written..length].to_vec()));
         }
     }
     Ok(Turn::Over)
 }
 
-/// Writes what the socket takes.
+/// Writes as much as the socket accepts.
 fn try_write(to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     match to.try_write(bytes) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
@@ -104,7 +109,7 @@ fn try_write(to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Writes all, whenever the receiver takes it.
+/// Writes all bytes, and waits while the receiver does not accept them.
 async fn flush(flow: &Flow, way: Way, to: &TcpStream, held: Vec<u8>) -> io::Result<()> {
     let mut written = 0;
     while written < held.len() {

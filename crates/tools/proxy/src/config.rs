@@ -1,4 +1,4 @@
-//! What the proxy is asked to do.
+//! Configuration of the proxy.
 
 use crate::targets::Targets;
 use fairwave_units::{BitRate, Duration};
@@ -7,35 +7,36 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What the proxy is asked to do.
+/// Configuration of the proxy.
 #[derive(Debug)]
 pub struct Config {
-    /// Where clients ask for servers, by SOCKS5 or HTTP CONNECT; port 0 is one that the kernel
-    /// chooses.
+    /// Addresses at which clients ask for servers by SOCKS5 or HTTP CONNECT; for port 0 the kernel
+    /// chooses a port.
     pub listen: Vec<SocketAddr>,
-    /// The port of the transparent sockets of IPv4 and IPv6, to which somebody else leads packets.
+    /// Port of the transparent sockets of IPv4 and IPv6. Rules outside the proxy redirect packets
+    /// to them.
     pub transparent: Option<u16>,
     /// Clients that are served beside those of this host.
     pub allow: Vec<IpNet>,
-    /// Targets of flows, to begin with.
+    /// Initial targets of flows.
     pub targets: Targets,
-    /// The file that they came from. When it changes, they are read again.
+    /// File from which the targets were read. They are read again when it changes.
     pub file: Option<PathBuf>,
-    /// Bounds.
+    /// Limits.
     pub limits: Limits,
-    /// Congestion control of the far leg of flows; the kernel's default where `None`.
+    /// Congestion control algorithm of the far leg of flows; the kernel's default where `None`.
     pub congestion: Option<String>,
 }
 
-/// Bounds on what flows cost.
+/// Limits on the resources of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Flows at the same time, those that are being opened among them. Where `None`, as many as
-    /// the process may have open files for, and at most 16,384.
+    /// Maximum number of simultaneous flows, including those that are being opened. `None`: as many
+    /// as the process may have open files for, and at most 16,384.
     pub flows: Option<usize>,
-    /// Time for which a client may take to ask, and a server to accept.
+    /// Maximum time for a client to send its request, and for a server to accept the connection.
     pub opening: Duration,
-    /// Time for which a flow may carry nothing before both legs are reset.
+    /// Time without data after which both legs of a flow are reset.
     pub idle: Duration,
     /// Length of the intervals in which targets are judged.
     pub bin: Duration,
@@ -52,15 +53,15 @@ impl Default for Limits {
     }
 }
 
-/// A law of congestion control with targets, which takes the place of pacing.
+/// A congestion control algorithm with targets, used instead of pacing.
 pub trait Aim: Send {
-    /// The law's name, as `TCP_CONGESTION` takes it.
+    /// Name of the algorithm, as `TCP_CONGESTION` takes it.
     fn law(&self) -> &str;
 
-    /// Gives the socket with this `SO_COOKIE` a target, or takes it away.
+    /// Sets the target of the socket with this `SO_COOKIE`, or removes it if `rate` is `None`.
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// Error from the kernel.
     fn set(&mut self, cookie: u64, rate: Option<BitRate>) -> io::Result<()>;
 }

@@ -1,18 +1,18 @@
-//! What can go wrong before flows are served.
+//! Errors before flows are served.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why the proxy cannot work, or cannot follow a changed file.
+/// Errors of starting the proxy, or of reading a changed file again.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An address cannot be listened at.
+    /// Listening at an address failed.
     #[error("cannot listen at TCP {at}: {why}")]
     Listen {
         /// The address.
         at: SocketAddr,
-        /// What the kernel says.
+        /// Error from the kernel.
         why: io::Error,
     },
     /// A file of targets cannot be read.
@@ -20,7 +20,7 @@ pub enum Error {
     File {
         /// The file.
         file: PathBuf,
-        /// What the kernel says.
+        /// Error from the kernel.
         why: io::Error,
     },
     /// A file of targets is not valid.
@@ -28,23 +28,23 @@ pub enum Error {
     Targets {
         /// The file.
         file: PathBuf,
-        /// Where and why.
+        /// Position and description of the fault.
         why: String,
     },
-    /// So many flows cannot be open at once.
+    /// The process may not open enough files for the requested number of flows.
     #[error(
         "{flows} flows need {needed} open files, and this process may have {most}: allow more \
          (`ulimit -n`, LimitNOFILE of a systemd unit), or fewer flows"
     )]
     Files {
-        /// Flows that were asked for.
+        /// Requested number of flows.
         flows: usize,
-        /// Files that they need.
+        /// Number of files that they need.
         needed: u64,
-        /// Files that the process may have.
+        /// Number of files that the process may have open.
         most: u64,
     },
-    /// The loop cannot run.
+    /// The event loop cannot run.
     #[error("cannot wait for sockets: {0}")]
     Loop(io::Error),
 }

@@ -1,4 +1,4 @@
-//! A flow: both of its legs, and what is counted of it.
+//! A flow: its two legs and its counters.
 
 use crate::options;
 use crate::targets::Per;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use tokio::net::TcpStream;
 
-/// Which way bytes go.
+/// Direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the client to the server.
@@ -16,7 +16,7 @@ pub(crate) enum Way {
     Down,
 }
 
-/// One connection of a client and the one to its server.
+/// A connection of a client, and the connection to its server.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) near: TcpStream,
@@ -25,10 +25,10 @@ pub(crate) struct Flow {
     pub(crate) server: SocketAddr,
     pub(crate) up_bytes: Cell<u64>,
     pub(crate) down_bytes: Cell<u64>,
-    /// The client's data had to wait since the last bin began.
+    /// Whether the client's data had to wait since the bin began.
     pub(crate) was_held_up: Cell<bool>,
     pub(crate) goal: Cell<Option<Goal>>,
-    /// What the far leg's socket was last told.
+    /// Rate that was last set on the far leg's socket.
     pub(crate) told: Cell<Option<BitRate>>,
     pub(crate) acked_at_bin: Cell<u64>,
     pub(crate) carried_at_tick: Cell<u64>,
@@ -36,7 +36,7 @@ pub(crate) struct Flow {
     pub(crate) has_law: Cell<bool>,
 }
 
-/// The target that a flow has or shares.
+/// Target that a flow has, alone or shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Goal {
     pub(crate) rule: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Goal {
     pub(crate) rate: BitRate,
 }
 
-/// Who has a target.
+/// Owner of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     Flow(u64),
@@ -75,13 +75,13 @@ impl Flow {
         }
     }
 
-    /// Notes that the far leg has the law with targets.
+    /// Notes that the far leg uses the congestion control algorithm with targets.
     pub(crate) fn with_law(self) -> Self {
         self.has_law.set(true);
         self
     }
 
-    /// Counts payload that a leg took.
+    /// Counts payload that a leg accepted.
     pub(crate) fn count(&self, way: Way, bytes: usize) {
         let counter = match way {
             Way::Up => &self.up_bytes,
@@ -97,7 +97,7 @@ impl Flow {
         }
     }
 
-    /// Who has its target.
+    /// Owner of the flow's target, and the target.
     pub(crate) fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
         let goal = self.goal.get()?;
         let owner = match goal.per {
@@ -107,7 +107,7 @@ impl Flow {
         Some((owner, goal))
     }
 
-    /// What the server acknowledged since the bin began; nothing of a socket that is gone.
+    /// Bytes that the server acknowledged since the bin began; 0 if the socket is gone.
     pub(crate) fn acked_in_bin(&self) -> u64 {
         let acked = options::acked_bytes(&self.far).unwrap_or(0);
         acked.saturating_sub(self.acked_at_bin.get())

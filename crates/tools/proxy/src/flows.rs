@@ -1,5 +1,5 @@
-//! The flows under way, and what is done with all of them at intervals: targets are shared out,
-//! bins judged, idle flows ended.
+//! The flows under way and their periodic work: targets are shared out, bins are judged, and idle
+//! flows are ended.
 
 use crate::achieved::Achieved;
 use crate::config::{Aim, Limits};
@@ -14,29 +14,29 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use tokio::task::AbortHandle;
 
-/// A paced flow may send so much more than its target, in percent: a mean on the target leaves
-/// half of all bins below it. It is the default of TCP-AV's `margin`.
+/// Pacing limit of a flow in percent of its target. A mean rate equal to the target would leave
+/// half of all bins below it. 105 is the default of TCP-AV's `margin`.
 const MARGIN_PERCENT: u64 = 105;
 
-/// What is remembered of a target between ticks.
+/// State of a target between ticks.
 #[derive(Debug, Default)]
 struct Judged {
     target: BitRate,
     achieved: Achieved,
     rate: Option<BitRate>,
-    /// Acknowledged since the bin began, on flows that have ended.
+    /// Bytes acknowledged since the bin began on flows that have ended.
     bytes_of_ended: u64,
     ended_held_up: bool,
-    /// Whether it existed when the bin began.
+    /// Whether the target existed when the bin began.
     is_whole: bool,
 }
 
-/// What admission says to a flow.
+/// Decision of admission about a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admitted {
-    /// It is relayed, with its target or without.
+    /// The flow is relayed, with its target or without.
     Yes,
-    /// It is not.
+    /// The flow is refused.
     No,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Flows {
     next: u64,
     targets: Targets,
     judged: BTreeMap<Owner, Judged>,
-    /// The sum of all targets in `judged`, in bits per second.
+    /// Sum of all targets in `judged`, in bits per second.
     committed: u64,
     aim: Option<Box<dyn Aim>>,
     limits: Limits,
@@ -71,22 +71,22 @@ impl Flows {
         }
     }
 
-    /// The law with targets, by its name.
+    /// Name of the congestion control algorithm with targets.
     pub(crate) fn law(&self) -> Option<&str> {
         self.aim.as_deref().map(Aim::law)
     }
 
-    /// Takes what has happened since the last call.
+    /// Returns the events since the last call.
     pub(crate) fn news(&mut self) -> Vec<News> {
         std::mem::take(&mut self.news)
     }
 
-    /// Tells of something.
+    /// Adds an event.
     pub(crate) fn tell(&mut self, news: News) {
         self.news.push(news);
     }
 
-    /// Whether a flow between the two is relayed. Nothing is reserved by that.
+    /// Decides whether a flow between the two addresses is relayed. It reserves nothing.
     pub(crate) fn admits(&self, client: SocketAddr, server: SocketAddr) -> Admitted {
         let refuses = self.targets.beyond == Beyond::Refuse;
         let fits = self
@@ -96,7 +96,8 @@ impl Flows {
         if fits || !refuses { Admitted::Yes } else { Admitted::No }
     }
 
-    /// Whether the capacity suffices for one target more. Further flows of a host share its own.
+    /// Whether the capacity suffices for one more target. Further flows of a host share the target
+    /// of that host.
     fn has_room(&self, host: IpAddr, rule: usize, per: Per, rate: BitRate) -> bool {
         if per == Per::Host && self.judged.contains_key(&Owner::Host(host, rule)) {
             return true;
@@ -105,7 +106,7 @@ impl Flows {
         self.targets.capacity.is_none_or(fits)
     }
 
-    /// Takes a flow in, and gives it its target.
+    /// Adds a flow, and sets its target.
     pub(crate) fn add(&mut self, flow: Rc<Flow>, task: AbortHandle) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -124,8 +125,8 @@ impl Flows {
         id
     }
 
-    /// Finds a flow's target among the rules, and takes its part of the capacity; `false` where
-    /// none is left.
+    /// Finds a flow's target among the rules, and reserves its part of the capacity; `false` if too
+    /// little is left.
     fn aim_at_rule(&mut self, id: u64, flow: &Flow) -> bool {
         let found = self.targets.rule(flow.client, flow.server);
         let goal =
@@ -141,7 +142,7 @@ impl Flows {
         true
     }
 
-    /// A flow has ended.
+    /// Removes a flow that has ended.
     pub(crate) fn remove(&mut self, id: u64) {
         let Some((flow, _)) = self.active.remove(&id) else { return };
         self.report.bytes_up += flow.up_bytes.get();
@@ -161,7 +162,7 @@ impl Flows {
         }
     }
 
-    /// Adds the bins of a target that nobody has any more to those of all.
+    /// Adds the bins of a target without flows to the total.
     fn retire(&mut self, owner: Owner) {
         if let Some(judged) = self.judged.remove(&owner) {
             self.report.achieved.add(judged.achieved);
@@ -169,11 +170,13 @@ impl Flows {
         }
     }
 
-    /// Puts other targets in force, for flows under way, too. What was judged stands.
+    /// Replaces the targets, also for flows under way. Bins already judged are kept.
     pub(crate) fn retarget(&mut self, targets: Targets) {
         self.targets = targets;
         let flows: Vec<(u64, Rc<Flow>)> =
             self.active.iter().map(|(id, (flow, _))| (*id, Rc::clone(flow))).collect();
+        // All capacity is released before it is assigned anew: otherwise an old target could leave
+        // too little of it for a flow.
         flows.iter().for_each(|(_, flow)| flow.goal.set(None));
         let owners: Vec<Owner> = self.judged.keys().copied().collect();
         owners.into_iter().for_each(|owner| self.retire(owner));
@@ -183,7 +186,8 @@ impl Flows {
         self.share_out();
     }
 
-    /// To be called about once a second: `passed` is the time since the last call.
+    /// Does the periodic work. Called about once a second; `passed` is the time since the last
+    /// call.
     pub(crate) fn tick(&mut self, passed: Duration) {
         self.report.lasted_s += passed.as_secs_f64();
         self.end_idle(passed);
@@ -215,8 +219,8 @@ impl Flows {
         over.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// Tells each far leg its rate: its own target, or its part of a host's. A host's target is
-    /// shared by those flows that carry something, so that idle ones take nothing.
+    /// Sets the rate of each far leg: its own target, or its share of a host's. Only the flows of
+    /// the host that carry data divide the target, so that idle flows use none of it.
     fn share_out(&mut self) {
         let mut sending: BTreeMap<Owner, u64> = BTreeMap::new();
         let wants = |flow: &Flow| {
@@ -233,6 +237,8 @@ impl Flows {
             let share = flow.owner(*id).map(|(owner, goal)| {
                 let flows = sending.get(&owner).copied().unwrap_or(0);
                 let others = flows - u64::from(flows > 0 && wants(flow));
+                // An idle flow gets the share that it would have if it sent, so that it need not
+                // wait for the next tick when it begins.
                 BitRate((goal.rate.0 / (others + 1)).max(1))
             });
             if share != flow.told.get() {
@@ -242,7 +248,7 @@ impl Flows {
         shares.iter().for_each(|(flow, share)| self.tell_rate(flow, *share));
     }
 
-    /// Tells a far leg its rate.
+    /// Sets the rate of a far leg.
     fn tell_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
         if flow.told.replace(rate) != rate {
             let told = steer(self.aim.as_mut(), flow, rate);
@@ -271,7 +277,8 @@ impl Flows {
             let Some(judged) = self.judged.get_mut(&owner) else { continue };
             let bytes = bytes + std::mem::take(&mut judged.bytes_of_ended);
             let held_up = *held_up | std::mem::take(&mut judged.ended_held_up);
-            // The first bin holds the start of the connection, and less than its full length.
+            // The target's first bin is shorter than the others, and includes the start of the
+            // connection.
             if std::mem::replace(&mut judged.is_whole, true) {
                 judged.achieved.judge(goal.rate, bytes, bin, held_up);
                 judged.rate = Some(BitRate::over(bytes, bin));
@@ -279,7 +286,7 @@ impl Flows {
         }
     }
 
-    /// What happened until now.
+    /// Returns the report since the start.
     pub(crate) fn report(&self) -> Report {
         let mut report = self.report.clone();
         report.active = self.active.len() as u64;
@@ -311,7 +318,8 @@ impl Flows {
     }
 }
 
-/// Tells the kernel a far leg's rate: the law's, or else a limit. The error is a sentence.
+/// Sets a far leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The
+/// error is a sentence.
 fn steer(aim: Option<&mut Box<dyn Aim>>, flow: &Flow, rate: Option<BitRate>) -> Result<(), String> {
     let told = match aim.filter(|_| flow.has_law.get()) {
         Some(aim) => rustix::net::sockopt::socket_cookie(&flow.far)
@@ -320,7 +328,7 @@ fn steer(aim: Option<&mut Box<dyn Aim>>, flow: &Flow, rate: Option<BitRate>) -> 
         None => pace(flow, rate),
     };
     told.map_err(|error| {
-        // The flow keeps a limit where it cannot have a target.
+        // Without a target the flow still gets a pacing limit.
         flow.has_law.set(false);
         let _ = pace(flow, rate);
         format!("{}: {error}", flow.server)
@@ -332,10 +340,10 @@ fn pace(flow: &Flow, rate: Option<BitRate>) -> std::io::Result<()> {
     options::set_max_pacing(&flow.far, limit)
 }
 
-/// Takes the target of a flow that has ended away.
+/// Removes the target of a flow that has ended.
 fn forget(aim: &mut Box<dyn Aim>, flow: &Flow) {
     if let Ok(cookie) = rustix::net::sockopt::socket_cookie(&flow.far) {
-        // A law that was unloaded has forgotten it already.
+        // An algorithm that was unloaded has discarded the target already.
         let _ = aim.set(cookie, None);
     }
 }

@@ -1,14 +1,15 @@
-//! A proxy of TCP connections on the kernel's sockets, which gives its upstream legs target rates.
+//! A proxy of TCP connections on the kernel's sockets that gives its upstream legs target rates.
 //!
-//! A client's connection ends here, and another one goes on to the server: the *near* and the *far*
-//! leg. Clients ask for a server by SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110 section 9.3.6), or
-//! they do not know of the proxy, where packets are led to a transparent socket.
+//! A client's connection ends at the proxy, which opens another one to the server: the *near* and
+//! the *far* leg. Clients ask for a server by SOCKS5 (RFC 1928) or HTTP CONNECT (RFC 9110 section
+//! 9.3.6). Where packets are redirected to a transparent socket, clients need not know of the
+//! proxy.
 //!
-//! One thread runs all flows on tokio: it has readiness, timers and name resolution of the kernel's
-//! sockets, and the command's metrics stand on it already. A flow owns memory for data only while
-//! one of its legs does not take what the other gave, and then at most [`PIECE_BYTES`] for each
-//! direction. What is not read stays in the kernel's receive buffer, which closes the window of
-//! its sender.
+//! One thread runs all flows on tokio, which provides readiness, timers and name resolution of the
+//! kernel's sockets; the command's metrics already use it. A flow owns a data buffer only while one
+//! of its legs does not accept the data of the other, and then at most [`PIECE_BYTES`] for each
+//! direction. Data that is not read stays in the kernel's receive buffer, which closes the window
+//! of its sender.
 #![cfg(target_os = "linux")]
 
 mod achieved;

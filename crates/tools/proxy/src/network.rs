@@ -1,4 +1,4 @@
-//! Sockets that listen, and connections to servers.
+//! Listening sockets, and connections to servers.
 
 use crate::error::Error;
 use crate::options;
@@ -8,17 +8,17 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
-/// Addresses of a server that are tried.
+/// Maximum number of a server's addresses that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// A socket that clients of the proxy connect to.
+/// Opens a socket that clients of the proxy connect to.
 pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
     open(at, false).map_err(|why| Error::Listen { at, why })
 }
 
-/// Sockets that take connections to any address, one for each version of IP.
+/// Opens sockets that accept connections to any address, one for each version of IP.
 pub(crate) fn listen_transparent(port: u16) -> Result<Vec<std::net::TcpListener>, Error> {
     let all = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
     let at = all.map(|address| SocketAddr::new(address, port));
@@ -47,16 +47,16 @@ fn make_transparent(socket: &Socket, family: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// How a far leg is made.
+/// Options of a far leg.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leg {
-    /// The address and port that the server shall see; the kernel's choice where `None`.
+    /// Source address and port that the server sees; the kernel chooses where `None`.
     pub(crate) from: Option<SocketAddr>,
-    /// Congestion control.
+    /// Congestion control algorithm; the kernel's default where `None`.
     pub(crate) congestion: Option<String>,
 }
 
-/// The addresses of a server.
+/// Resolves the addresses of a server.
 pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> {
     match server {
         Server::At(address) => Ok(vec![*address]),
@@ -68,7 +68,8 @@ pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> 
     }
 }
 
-/// Connects to a server; whether the leg has the congestion control that was asked for.
+/// Connects to a server. Returns the connection and whether it uses the requested congestion
+/// control algorithm.
 pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream, bool)> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -77,7 +78,8 @@ pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream,
         None => true,
     };
     if let Some(from) = leg.from {
-        // A client may use one port for several servers at once.
+        // One client port may have connections to several servers at once, which the proxy binds in
+        // turn.
         socket.set_reuse_address(true)?;
         make_transparent(&socket, from)?;
         socket.bind(&from.into())?;

@@ -8,11 +8,11 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// After how much silence the other end is asked whether it is still there, and how often.
+/// Keep-alive: idle time before the first probe, time between probes, and number of probes.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
 
-/// Bytes that the kernel takes for a far leg before they are sent. It bounds what a flow that is
-/// slower than its client holds there.
+/// Maximum number of unsent bytes in a far leg's send buffer. It bounds the queue of a flow whose
+/// server is slower than its client.
 const UNSENT_BYTES: u32 = 128 << 10;
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,8 @@ nix::setsockopt_impl!(
 struct TcpInfo;
 nix::getsockopt_impl!(TcpInfo, libc::IPPROTO_TCP, libc::TCP_INFO, Info, GetStruct<Info>);
 
-/// The beginning of `struct tcp_info` of linux/tcp.h: the kernel fills as much as is asked for.
+/// First fields of `struct tcp_info` of linux/tcp.h; the kernel fills as many bytes as are
+/// requested.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Info {
@@ -37,7 +38,8 @@ struct Info {
     bytes_acked: u64,
 }
 
-/// What both legs have: small pieces go at once, and a peer that vanished is noticed.
+/// Sets the options of both legs: no Nagle delay, and keep-alive, which detects a peer that
+/// vanished.
 pub(crate) fn prepare(leg: &TcpStream) -> io::Result<()> {
     let (silence, again, times) = KEEP_ALIVE;
     let keep_alive =
@@ -46,12 +48,12 @@ pub(crate) fn prepare(leg: &TcpStream) -> io::Result<()> {
     SockRef::from(leg).set_tcp_keepalive(&keep_alive)
 }
 
-/// Bounds what waits unsent in a far leg.
+/// Limits the unsent bytes in a far leg's send buffer.
 pub(crate) fn bound_unsent(far: &TcpStream) -> io::Result<()> {
     SockRef::from(far).set_tcp_notsent_lowat(UNSENT_BYTES)
 }
 
-/// Limits how fast the kernel sends; `None` lifts the limit.
+/// Limits the kernel's sending rate; `None` removes the limit.
 pub(crate) fn set_max_pacing(socket: &impl AsFd, rate: Option<BitRate>) -> io::Result<()> {
     let bytes_per_second = rate.map_or(u64::MAX, |rate| (rate.0 / 8).max(1));
     Ok(MaxPacingRate.set(socket, &bytes_per_second)?)
@@ -62,9 +64,9 @@ pub(crate) fn acked_bytes(socket: &impl AsFd) -> io::Result<u64> {
     Ok(TcpInfo.get(socket)?.bytes_acked)
 }
 
-/// Has the socket send a reset when it is closed.
+/// Makes the socket send a reset when it is closed.
 pub(crate) fn reset_on_close(leg: &TcpStream) {
-    // A socket that the peer has reset needs no second reset.
+    // A socket that the peer has already reset needs no reset.
     let _ = SockRef::from(leg).set_linger(Some(Duration::ZERO));
 }
 

@@ -1,16 +1,16 @@
-//! Number of clients that are served at once, of all and of one host.
+//! Limits on the number of clients served at once, in total and for each host.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The share of all places that clients of one other host may take, in quarters. The rest is for
-/// others, whatever that host does.
+/// Maximum share of all places for clients of one remote host, in quarters. The rest remains free
+/// for other hosts.
 const QUARTERS_OF_ONE: usize = 3;
-/// Hosts are told apart by so many bits of an IPv6 address: a host may have all addresses of a
-/// prefix (RFC 7934 section 3).
+/// Bits of an IPv6 address that identify a host, which may have all addresses of a prefix (RFC 7934
+/// section 3).
 const PREFIX_BITS: u32 = 64;
 
-/// The places of clients, from the moment they are accepted.
+/// The places of clients; a client has one from the moment when it is accepted.
 #[derive(Debug)]
 pub(crate) struct Places {
     most: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Places {
     by_host: BTreeMap<IpAddr, usize>,
 }
 
-/// What counts as one host.
+/// Returns the address that identifies the client's host.
 fn host(client: IpAddr) -> IpAddr {
     match client {
         IpAddr::V4(_) => client,
@@ -30,12 +30,12 @@ fn host(client: IpAddr) -> IpAddr {
 }
 
 impl Places {
-    /// So many places, all free.
+    /// Creates a number of free places.
     pub(crate) const fn new(most: usize) -> Self {
         Self { most, taken: 0, by_host: BTreeMap::new() }
     }
 
-    /// Takes a place, if there is one for this client. Clients of this host may take all.
+    /// Takes a place if one is free for this client. Clients of this host may take all places.
     pub(crate) fn take(&mut self, client: IpAddr) -> bool {
         if self.taken >= self.most {
             return false;
@@ -50,7 +50,7 @@ impl Places {
         true
     }
 
-    /// Gives a place back.
+    /// Returns a place.
     pub(crate) fn give(&mut self, client: IpAddr) {
         self.taken -= 1;
         let host = host(client);

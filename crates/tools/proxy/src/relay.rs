@@ -1,4 +1,5 @@
-//! The proxy's loop: it accepts clients, opens their flows, and looks at all of them once a second.
+//! The proxy's event loop: it accepts clients, opens their flows, and does the periodic work once a
+//! second.
 
 use crate::carry::{self, Scratch};
 use crate::config::{Aim, Config};
@@ -23,17 +24,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
-/// How often flows are looked at.
+/// Period of the periodic work on flows.
 const TICK: time::Duration = time::Duration::from_secs(1);
-/// How often the loop looks whether it shall end.
+/// Period at which the loop checks whether it shall end.
 const GLANCE: time::Duration = time::Duration::from_millis(50);
-/// How long nobody is accepted when descriptors have run out.
+/// Time without accepting clients after the process has run out of descriptors.
 const BREATHER: time::Duration = time::Duration::from_millis(50);
 /// Threads that resolve names.
 const RESOLVERS: usize = 8;
-/// Open files beside those of flows.
+/// Number of open files besides those of flows.
 const OTHER_FILES: u64 = 64;
-/// Flows at the same time where nobody says how many.
+/// Maximum number of simultaneous flows where none is configured.
 const USUAL_FLOWS: u64 = 16_384;
 
 /// A proxy whose sockets are open.
@@ -51,7 +52,7 @@ impl std::fmt::Debug for Relay {
     }
 }
 
-/// What all tasks share.
+/// State that all tasks share.
 struct Shared {
     flows: RefCell<Flows>,
     config: Config,
@@ -59,17 +60,17 @@ struct Shared {
     places: RefCell<Places>,
 }
 
-/// How a client came.
+/// Way in which a client reached the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entrance {
     Explicit,
     Transparent,
 }
 
-/// Counts a client as long as it is served.
+/// Counts a client while it is served.
 struct Place(Rc<Shared>, IpAddr);
 
-/// Takes a flow out of the table when its task ends.
+/// Removes a flow from the table when its task ends.
 struct Listed(Rc<Shared>, u64);
 
 impl Drop for Place {
@@ -80,7 +81,7 @@ impl Drop for Place {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        // A flow that the tick ends is taken out there, while the table is borrowed.
+        // The borrow fails while `tick` ends the flow; `tick` removes it from the table itself.
         if let Ok(mut flows) = self.0.flows.try_borrow_mut() {
             flows.remove(self.1);
         }
@@ -88,11 +89,12 @@ impl Drop for Listed {
 }
 
 impl Relay {
-    /// Opens the sockets. What needs privileges is done here: transparent sockets, and low ports.
+    /// Opens the sockets. Everything that needs privileges happens here: transparent sockets, and
+    /// low ports.
     ///
     /// # Errors
     ///
-    /// Where an address cannot be listened at, or the process may have too few open files.
+    /// If listening at an address fails, or the process may have too few open files.
     pub fn open(config: Config, aim: Option<Box<dyn Aim>>) -> Result<Self, Error> {
         let most_flows = most_flows(config.limits.flows)?;
         let explicit =
@@ -104,16 +106,17 @@ impl Relay {
         Ok(Self { explicit, transparent, config, most_flows, aim })
     }
 
-    /// Where clients ask for servers.
+    /// Addresses at which clients ask for servers.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.explicit.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// Serves until `stop` says so, and tells `hear` what happens, at least once a second.
+    /// Serves until `stop` is set. Calls `hear` with the report and the events at least once a
+    /// second.
     ///
     /// # Errors
     ///
-    /// Where the loop cannot run.
+    /// If the event loop cannot run.
     pub fn run(
         self,
         stop: &AtomicBool,
@@ -145,15 +148,15 @@ impl Relay {
             watch(&shared, stop, hear).await;
             Ok(shared.flows.borrow().report())
         });
-        // Names that are being resolved are not waited for.
+        // The loop does not wait for names that are still being resolved.
         drop(tasks);
         runtime.shutdown_background();
         served
     }
 }
 
-/// Number of flows that can be open at once. The process may open as many files as that takes from
-/// then on: as its hard limit allows, or more where it may raise that.
+/// Maximum number of open flows. Raises the limit of open files of the process to the number that
+/// they need: up to its hard limit, or beyond it where it has the privilege.
 fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
     let wanted = asked.map_or(USUAL_FLOWS, |flows| flows as u64);
     let needed = wanted.saturating_mul(2).saturating_add(OTHER_FILES);
@@ -165,19 +168,20 @@ fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
     }
 }
 
-/// Lets the process open so many files, if it may; how many it may open then.
+/// Raises the limit of open files to `needed`, if permitted. Returns the resulting limit.
 fn allow_files(needed: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let more = limit.maximum.map(|most| most.max(needed));
     let raised = setrlimit(Resource::Nofile, Rlimit { current: more, maximum: more });
     if raised.is_err() {
-        // Only root raises a hard limit. Where the kernel refuses this, too, it stays as it is.
+        // Only root may raise a hard limit. If the kernel refuses this too, the limit stays as it
+        // is.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Looks at all flows once a second until the loop shall end.
+/// Does the periodic work on all flows once a second until the loop shall end.
 async fn watch(shared: &Shared, stop: &AtomicBool, mut hear: impl FnMut(&Report, Vec<News>)) {
     let mut file = shared.config.file.clone().map(Watched::new);
     let mut glances = interval(GLANCE);
@@ -214,14 +218,14 @@ async fn accept(listener: TcpListener, entrance: Entrance, shared: Rc<Shared>) {
     loop {
         match listener.accept().await {
             Ok((near, client)) => admit(near, canonical(client), entrance, &shared),
-            // A client that went away harms nobody else. Where descriptors have run out, those of
-            // other clients come back in time.
+            // A client that is gone affects no other client. If descriptors have run out, other
+            // clients release some in time.
             Err(_) => sleep(BREATHER).await,
         }
     }
 }
 
-/// Serves a client if there is a place, and if it is among those to be served.
+/// Serves a client if it is allowed and a place is free.
 fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Shared>) {
     let mut flows = shared.flows.borrow_mut();
     if entrance == Entrance::Explicit && !shared.serves(client) {
@@ -242,14 +246,15 @@ impl Shared {
             || self.config.allow.iter().any(|prefix| prefix.contains(&client.ip()))
     }
 
-    /// Who is elsewhere must not reach what listens for this host alone.
+    /// Whether the client may reach the server. A remote client must not reach services that listen
+    /// for this host alone.
     fn leads_to(&self, client: SocketAddr, server: SocketAddr) -> bool {
         let is_own = server.ip().is_loopback() || server.ip().is_unspecified();
         client.ip().is_loopback() || !is_own
     }
 }
 
-/// A client's whole life.
+/// Serves a client from its request to the end of its flow.
 async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: Place) {
     let shared = Rc::clone(&place.0);
     let patience = time::Duration::from_nanos(shared.config.limits.opening.as_nanos());
@@ -269,10 +274,10 @@ async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: P
     }
 }
 
-/// A flow that is open, and what the client has sent already; `None` where it was denied.
+/// An open flow, and the data that the client has sent already; `None` if the client was denied.
 type Opened = Option<(Flow, Vec<u8>)>;
 
-/// Opens a flow for a client that asks.
+/// Opens a flow for a client that sends a request.
 async fn open_asked(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
     options::prepare(&near)?;
     let Some(request) = Request::read(near).await? else {
@@ -292,12 +297,14 @@ async fn open_asked(near: TcpStream, client: SocketAddr, shared: &Shared) -> io:
     }
 }
 
-/// Opens a flow for a client that knows of no proxy: the server is where it connected to.
+/// Opens a flow for a client that knows of no proxy: the server is the address that it connected
+/// to.
 async fn open_led(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
     options::prepare(&near)?;
     let server = canonical(near.local_addr()?);
     let reached = if Some(server.port()) == shared.config.transparent {
-        // Somebody connected to the proxy itself, which would lead to itself without end.
+        // The client connected to the proxy's own address: the proxy would connect to itself
+        // without end.
         Err(Denied::NotAllowed)
     } else {
         reach(client, &Server::At(server), Some(client), shared).await
@@ -315,8 +322,8 @@ async fn open_led(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::R
     }
 }
 
-/// Connects to the first address of a server that accepts; whether the leg has the law with
-/// targets.
+/// Connects to the first address of a server that accepts. Returns the connection and whether it
+/// uses the congestion control algorithm with targets.
 async fn reach(
     client: SocketAddr,
     server: &Server,
@@ -360,7 +367,7 @@ impl Shared {
     }
 }
 
-/// Carries a flow to its end.
+/// Relays a flow until both directions have ended.
 async fn relay(flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
     let carrying = {
         let (flow, shared) = (Rc::clone(&flow), Rc::clone(shared));

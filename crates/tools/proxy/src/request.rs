@@ -1,6 +1,7 @@
-//! What clients ask for, by SOCKS5 or HTTP CONNECT on the same port, and what they are answered.
+//! Requests of clients by SOCKS5 or HTTP CONNECT on the same port, and their replies.
 //!
-//! The first byte tells the protocols apart: a SOCKS5 client begins with 5, no method of HTTP does.
+//! The first byte distinguishes the protocols: a SOCKS5 client begins with 5, which no HTTP method
+//! does.
 
 use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
 use fast_socks5::util::target_addr::TargetAddr;
@@ -10,23 +11,23 @@ use std::net::{IpAddr, SocketAddr};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The longest head of a CONNECT request that is read, in bytes.
+/// Maximum length of the head of a CONNECT request, in bytes.
 const HEAD_BYTES: usize = 8192;
-/// Header fields that a request may have.
+/// Maximum number of header fields of a request.
 const FIELDS: usize = 64;
 
-/// The server that a client wants.
+/// The server that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// By its address.
+    /// By its address and port.
     At(SocketAddr),
-    /// By its name, and a port.
+    /// By its name and port.
     Named(String, u16),
 }
 
-/// A request that waits for its answer. `S` is the connection with the client.
+/// A request that waits for its reply. `S` is the connection with the client.
 pub struct Request<S = TcpStream> {
-    /// What is wanted.
+    /// The requested server.
     pub server: Server,
     asked: Asked<S>,
 }
@@ -36,25 +37,25 @@ enum Asked<S> {
     Connect(S, Vec<u8>),
 }
 
-/// Reason for which a request is not granted.
+/// Reason for which a request is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// The proxy does not lead there.
+    /// The client may not reach this server.
     NotAllowed,
     /// All flows, or all targets, are in use.
     Busy,
-    /// The name has no address.
+    /// The name cannot be resolved.
     NoAddress,
-    /// The server refuses.
+    /// The server refuses the connection.
     Refused,
     /// The server does not answer.
     Silent,
-    /// There is no way to the server.
+    /// There is no route to the server.
     Unreachable,
 }
 
 impl Denied {
-    /// What the failure of a connection means.
+    /// Maps the error of a connection attempt to the reason.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
@@ -85,8 +86,8 @@ impl Denied {
 }
 
 impl Request {
-    /// Reads a request; `None` where it is none, which the client has been told where its protocol
-    /// has words for that.
+    /// Reads a request; `None` if it is not valid. Where the protocol has a reply for the fault,
+    /// the client was sent it.
     pub(crate) async fn read(client: TcpStream) -> io::Result<Option<Self>> {
         let mut first = [0];
         match client.peek(&mut first).await? {
@@ -97,12 +98,12 @@ impl Request {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
-    /// Reads a request that begins with this byte, which is still to be read; `None` where it is
-    /// none, which the client has been told where its protocol has words for that.
+    /// Reads a request whose first byte is `first`; that byte is still to be read. `None` if the
+    /// request is not valid. Where the protocol has a reply for the fault, the client was sent it.
     ///
     /// # Errors
     ///
-    /// Where the connection fails.
+    /// If the connection fails.
     pub async fn read_from(client: S, first: u8) -> io::Result<Option<Self>> {
         match first {
             fast_socks5::consts::SOCKS5_VERSION => Ok(read_socks(client).await),
@@ -110,12 +111,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
         }
     }
 
-    /// Grants it: the client's leg, and what the client has sent beyond its request. `far` is the
-    /// proxy's address towards the server, which SOCKS5 tells.
+    /// Grants the request. Returns the client's connection, and the data that the client sent after
+    /// its request. `far` is the proxy's address towards the server, which the SOCKS5 reply
+    /// contains.
     ///
     /// # Errors
     ///
-    /// Where the connection fails.
+    /// If the connection fails.
     pub async fn grant(self, far: SocketAddr) -> io::Result<(S, Vec<u8>)> {
         match self.asked {
             Asked::Socks(socks) => {
@@ -129,7 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
         }
     }
 
-    /// Denies it.
+    /// Denies the request, with a reply.
     pub(crate) async fn deny(self, why: Denied) -> io::Result<()> {
         match self.asked {
             Asked::Socks(socks) => {
@@ -140,12 +142,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
     }
 }
 
-/// Any way to authenticate but none is refused in the negotiation.
+/// Reads a SOCKS5 request. The negotiation refuses every method of authentication but none.
 async fn read_socks<S: AsyncRead + AsyncWrite + Unpin>(client: S) -> Option<Request<S>> {
     let socks = Socks5ServerProtocol::accept_no_auth(client).await.ok()?;
     let (socks, command, address) = socks.read_command().await.ok()?;
     if !matches!(command, Socks5Command::TCPConnect) {
-        // Whether the client still hears it is its own affair.
+        // The client may already be gone; the request is refused in either case.
         let _ = socks.reply_error(&ReplyError::CommandNotSupported).await;
         return None;
     }
@@ -186,14 +188,14 @@ async fn refuse(mut client: impl AsyncWrite + Unpin, status: &str) -> io::Result
     client.shutdown().await
 }
 
-/// What the beginning of a request is.
+/// State of the first bytes of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Parsed {
-    /// It goes on.
+    /// The head is incomplete; more bytes are needed.
     More,
-    /// It is refused with this status.
+    /// The request is refused with this status.
     Wrong(&'static str),
-    /// The server, and the length of the head.
+    /// The requested server, and the length of the head.
     Wanted(Server, usize),
 }
 
@@ -212,7 +214,7 @@ fn parse_connect(head: &[u8]) -> Parsed {
     }
 }
 
-/// `host:port`, as RFC 9110 section 9.3.6 has it.
+/// Parses `host:port`, as defined in RFC 9110 section 9.3.6.
 fn authority(text: &str) -> Option<Server> {
     if let Ok(address) = text.parse::<SocketAddr>() {
         return Some(Server::At(canonical(address)));
@@ -222,7 +224,7 @@ fn authority(text: &str) -> Option<Server> {
     is_name.then_some(named(name, port.parse().ok()?))
 }
 
-/// Clients may give an address where a name is expected.
+/// A server by name, or by address if the client gave an address as a name.
 fn named(name: &str, port: u16) -> Server {
     match name.parse::<IpAddr>() {
         Ok(address) => Server::At(SocketAddr::new(address.to_canonical(), port)),
@@ -230,7 +232,7 @@ fn named(name: &str, port: u16) -> Server {
     }
 }
 
-/// An IPv4 address in its own form.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(four) => SocketAddr::new(four.into(), address.port()),

@@ -1,40 +1,41 @@
-//! Which flows have a target: rules that are read from TOML and replaced while the proxy runs.
+//! Rules that assign targets to flows. They are read from TOML, and can be replaced while the proxy
+//! runs.
 
 use fairwave_units::BitRate;
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de};
 use std::net::{IpAddr, SocketAddr};
 
-/// Who has a target for itself.
+/// Unit that a target applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
     /// Each connection.
     #[default]
     Flow,
-    /// All connections of a client's address together, in equal shares of those that send.
+    /// All connections of a client's address together; those that carry data get equal shares.
     Host,
 }
 
-/// What becomes of a flow for whose target no capacity is left.
+/// Treatment of a flow for whose target too little capacity is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beyond {
-    /// It is relayed without a target.
+    /// The flow is relayed without a target.
     #[default]
     BestEffort,
-    /// It is refused.
+    /// The flow is refused.
     Refuse,
 }
 
-/// A target, and the flows that it is for: those that meet all conditions.
+/// A target, and conditions on the flows that get it; a flow must meet all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Payload that the server acknowledges.
+    /// Target rate of the payload that the server acknowledges.
     #[serde(deserialize_with = "read_rate")]
     pub rate: BitRate,
-    /// Who has it for itself.
+    /// Unit that the target applies to.
     #[serde(default)]
     pub per: Per,
     /// Addresses of clients.
@@ -48,14 +49,14 @@ pub struct Rule {
     pub port: Option<u16>,
 }
 
-/// All rules; the first that fits a flow is the flow's.
+/// All rules. A flow gets the first rule that it matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Targets {
-    /// The most that all targets together may come to.
+    /// Maximum sum of all targets.
     #[serde(default, deserialize_with = "read_capacity")]
     pub capacity: Option<BitRate>,
-    /// What becomes of flows beyond that.
+    /// Treatment of flows for whose targets too little capacity is left.
     #[serde(default)]
     pub beyond: Beyond,
     /// The rules.
@@ -64,7 +65,7 @@ pub struct Targets {
 }
 
 impl Rule {
-    /// The same target for every flow.
+    /// Assigns the same target to every flow.
     pub fn for_all(rate: BitRate) -> Self {
         Self { rate, per: Per::Flow, client: None, server: None, port: None }
     }
@@ -80,26 +81,26 @@ impl Rule {
 }
 
 impl Targets {
-    /// Reads a file's text.
+    /// Parses the text of a targets file.
     ///
     /// # Errors
     ///
-    /// The line and column, and what is wrong there.
+    /// Line and column of the fault, and its description.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
     }
 
-    /// The rule of a flow, with its number.
+    /// The rule of a flow, and its index.
     pub(crate) fn rule(&self, client: SocketAddr, server: SocketAddr) -> Option<(usize, &Rule)> {
         self.rules.iter().enumerate().find(|(_, rule)| rule.fits(client, server))
     }
 }
 
-/// Reads a rate: "5 Mbps", or a number of bits per second with one of iperf3's letters, "5M".
+/// Parses a rate: "5 Mbps", or a number of bits per second with one of iperf3's suffixes, "5M".
 ///
 /// # Errors
 ///
-/// A sentence that says what is expected.
+/// A sentence with the expected form.
 pub fn rate(text: &str) -> Result<BitRate, String> {
     let spelled = match text.trim().chars().last() {
         Some('k' | 'K') => "kbps",
@@ -114,11 +115,11 @@ pub fn rate(text: &str) -> Result<BitRate, String> {
     read.ok_or_else(|| format!("`{text}`: expected a rate above 0, such as \"5 Mbps\" or 5M"))
 }
 
-/// Reads a prefix, or an address alone.
+/// Parses a prefix, or a single address.
 ///
 /// # Errors
 ///
-/// A sentence that says what is expected.
+/// A sentence with the expected form.
 pub fn prefix(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse::<IpNet>()
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!((targets.capacity, targets.beyond), (Some(BitRate::mbps(20)), Beyond::Refuse));
         let found = |client, server| targets.rule(at(client), at(server)).map(|(number, _)| number);
         assert_eq!(found("10.1.1.1:5", "192.0.2.1:443"), Some(0));
-        // A socket of IPv6 shows clients of IPv4 as mapped addresses.
+        // An IPv6 socket reports clients of IPv4 by mapped addresses.
         assert_eq!(found("[::ffff:10.1.1.1]:5", "192.0.2.1:443"), Some(0));
         assert_eq!(found("10.1.1.1:5", "192.0.2.1:80"), None);
         assert_eq!(found("[2001:db8::1]:5", "[2001:db8::2]:443"), Some(1));

@@ -1,4 +1,4 @@
-//! A file of targets that may change.
+//! A targets file that may change.
 
 use crate::error::Error;
 use crate::targets::Targets;
@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A file, and what it was when it was last read.
+/// A file, and its state at the last read.
 #[derive(Debug)]
 pub(crate) struct Watched {
     file: PathBuf,
     seen: Option<Mark>,
 }
 
-/// By what a changed file is known.
+/// Time of modification and length, which identify a version of the file.
 type Mark = (SystemTime, u64);
 
 impl Watched {
@@ -23,7 +23,7 @@ impl Watched {
         Self { file, seen }
     }
 
-    /// The targets, if the file has changed since it was last read.
+    /// The targets, if the file has changed since the last read.
     pub(crate) fn changed(&mut self) -> Option<Result<Targets, Error>> {
         let now = mark(&self.file);
         if now == self.seen {
@@ -39,11 +39,11 @@ fn mark(file: &Path) -> Option<Mark> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Reads a file of targets.
+/// Reads a targets file.
 ///
 /// # Errors
 ///
-/// Where it cannot be read or is not valid.
+/// If the file cannot be read or is not valid.
 pub fn read(file: &Path) -> Result<Targets, Error> {
     let text = fs::read_to_string(file).map_err(|why| Error::File { file: file.into(), why })?;
     Targets::parse(&text).map_err(|why| Error::Targets { file: file.into(), why })

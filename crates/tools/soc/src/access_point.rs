@@ -18,44 +18,45 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often the radio is asked, and the longest wait of the loop.
+/// Period of the radio's samples, and maximum wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
-/// Time for which the loop waits after reports, so that those of a crowd are read at once: less
-/// than the shortest interval, so that a weight follows within two of them. Each wake-up costs as
-/// much as some twenty reports. A report that comes alone does not wait; none is taken for missing
-/// that is there, as reports are read before alarms ring.
+/// Time for which the loop waits after reports, so that it reads many of them at once. It is
+/// shorter than the minimum report interval, so that a weight follows within two intervals. A
+/// wake-up costs as much as about twenty reports. A single report is handled without this wait. No
+/// report that has arrived counts as missing, as reports are read before timers expire.
 const GATHER: Duration = Duration::from_millis(15);
-/// Frames that are read before anything else has its turn.
+/// Maximum number of frames that are read before other work gets its turn.
 const BATCH: usize = 256;
 /// Name of the class of all traffic that has no other.
 const REST: &str = "rest";
-/// Bytes of a frame that matter: its header and a report.
+/// Bytes of a frame that are read: its header and a report.
 const FRAME: usize = ethernet::HEADER_LEN + soc::LEN;
 
-/// What an access point is to do.
+/// Configuration of an access point.
 pub struct ApPlan {
     /// The interface by which stations are reached.
     pub interface: String,
-    /// Where reports of stations behind routers come as datagrams; if nowhere, only frames count.
+    /// Address at which datagrams with the reports of stations behind routers arrive; `None`
+    /// accepts reports in frames only.
     pub listen: Option<SocketAddr>,
-    /// What reports mean. With `listen`, it has a key for tokens.
+    /// Configuration of the state machine. With `listen`, it has a key for tokens.
     pub config: ApConfig,
-    /// The kinds of traffic that the policies after the first are for.
+    /// Kinds of traffic to which the policies after the first apply.
     pub traffic: Vec<Traffic>,
-    /// What weights act on.
+    /// Actuator of the weights.
     pub actuator: ActuatorPlan,
-    /// What the radio sees.
+    /// Observations of the radio.
     pub radio: Box<dyn StationSource>,
 }
 
-/// What happened, for a log.
+/// Events, for a log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApNews {
-    /// A decision, at this time after the start.
+    /// A decision, and its time since the start.
     Decided(Instant, Decision),
-    /// The kernel refused a change.
+    /// The kernel refused a change of this station, for this reason.
     Failed(Mac, String),
-    /// The radio does not tell.
+    /// The radio cannot be read, for this reason.
     Trouble(String),
 }
 
@@ -69,17 +70,17 @@ struct Loop {
     failed: u64,
     /// Names of the classes of traffic.
     traffic: Vec<String>,
-    /// What the radio said when it did not tell.
+    /// The last error of the radio, while it persists.
     trouble: Option<String>,
-    /// Room for reports that are read at once.
+    /// Buffer for reports that are read together.
     reports: Vec<Heard>,
 }
 
 /// Serves until `stop` is set, and restores the interface.
 ///
 /// # Errors
-/// If there is no such interface, the user may not (CAP_NET_RAW, CAP_NET_ADMIN), somebody else has
-/// set a qdisc there, or the interface goes away.
+/// If there is no such interface, the process lacks CAP_NET_RAW or CAP_NET_ADMIN, another program
+/// has set a qdisc there, or the interface vanishes.
 pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Result<Status, Error> {
     let clock = Clock::start();
     let ApPlan { interface, config, traffic, actuator, mut radio, listen } = plan;
@@ -118,7 +119,7 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
             all.ap.wake(now);
         }
         all.follow(now, &mut hear).map_err(broken)?;
-        // To ask whether somebody asks costs the kernel as much as some reports cost us.
+        // Polling the status socket costs the kernel as much as several reports cost this loop.
         if is_asked || !is_empty {
             all.desk.answer(|| all.status(now));
         }
@@ -126,7 +127,8 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
         if is_empty {
             let next = all.ap.deadline().map_or(look, |due| due.min(look));
             let most = next.since(clock.now());
-            // In a crowd the next report is near: waking for it would cost more than it does.
+            // Among many stations the next report is near: to wake up for it alone would cost more
+            // than the report itself.
             let waited = match taken {
                 0 => wait_for(&all.readable(), most),
                 _ => wait_for(&[&all.desk.0], GATHER.min(most)),
@@ -146,13 +148,13 @@ fn open_datagrams(at: SocketAddr) -> Result<UdpSocket, Error> {
 }
 
 impl Loop {
-    /// What the loop waits for, the desk first.
+    /// Descriptors that the loop waits for; the status socket is the first.
     fn readable(&self) -> Vec<&dyn AsFd> {
         let sockets: [&dyn AsFd; 2] = [&self.desk.0, &self.socket];
         sockets.into_iter().chain(self.datagrams.as_ref().map(|one| one as &dyn AsFd)).collect()
     }
 
-    /// Takes what the radio told. The same trouble is told once.
+    /// Handles the observations of the radio. A persistent error is reported once.
     fn see(
         &mut self,
         now: Instant,
@@ -167,7 +169,7 @@ impl Loop {
         told.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
     }
 
-    /// Takes frames that wait; how many, and whether those were all.
+    /// Handles the frames that wait. Returns their number, and whether none is left.
     fn take_reports(&mut self, now: Instant) -> io::Result<(usize, bool)> {
         let (mut frame, mut taken) = ([0; FRAME], 0);
         self.reports.clear();
@@ -176,7 +178,7 @@ impl Loop {
         {
             taken += 1;
             if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)])
-                // Somebody pairs beside this program.
+                // A program beside this one may be pairing with a station.
                 && !Message::is_meant(payload)
             {
                 self.reports.push(Heard::new(header.source, payload));
@@ -193,7 +195,7 @@ impl Loop {
         Ok((taken + more, is_empty))
     }
 
-    /// The same for datagrams.
+    /// Handles the datagrams that wait. Returns their number, and whether none is left.
     fn take_datagrams(&mut self, now: Instant) -> io::Result<(usize, bool)> {
         let Some(socket) = &self.datagrams else { return Ok((0, true)) };
         let mut bytes = [0; routed::DATAGRAM_LEN];
@@ -213,7 +215,7 @@ impl Loop {
         Ok((BATCH, false))
     }
 
-    /// Does what the machine asks for.
+    /// Carries out the actions of the state machine, and passes its events on.
     fn follow(&mut self, now: Instant, hear: &mut impl FnMut(ApNews)) -> io::Result<()> {
         while let Some(action) = self.ap.poll(now) {
             let station = action.station();
@@ -223,7 +225,7 @@ impl Loop {
                     self.socket.send(&soc::frame(own, station, payload))?;
                 }
                 Action::Reply { to, payload, .. } => {
-                    // What is lost is sent again with the next report.
+                    // A reply that is lost is sent again in answer to the next report.
                     let _ = self.datagrams.as_ref().map(|socket| socket.send_to(payload, to));
                 }
                 Action::Serve { .. } | Action::Stop { .. } => {

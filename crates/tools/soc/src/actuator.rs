@@ -1,4 +1,4 @@
-//! What weights act on.
+//! Actuators of the weights.
 
 use crate::Error;
 use crate::airtime::{Airtime, Watched, Weights};
@@ -12,17 +12,17 @@ use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;
 use std::io;
 
-/// What weights are to act on.
+/// Choice and options of an actuator.
 #[derive(Clone, Debug)]
 pub enum ActuatorPlan {
     /// Classes of a qdisc.
     Classes(ShaperPlan),
-    /// The driver's scheduler of airtime.
+    /// The driver's airtime scheduler.
     Airtime {
-        /// How its keeper is started.
+        /// Command that starts its keeper.
         keeper: KeeperCommand,
-        /// What takes its place if the driver refuses the first weight, though it said that it
-        /// schedules airtime.
+        /// Actuator to use instead if the driver refuses the first weight although it reported that
+        /// it schedules airtime.
         otherwise: Option<Box<ActuatorPlan>>,
     },
     /// Our own scheduler.
@@ -32,17 +32,18 @@ pub enum ActuatorPlan {
     Nothing,
 }
 
-/// The same at work. What it has set is gone with it.
+/// A running actuator. Its settings are removed when it is dropped.
 pub(crate) struct Actuator<A: Airtime = Watched> {
     at_work: AtWork<A>,
     interface: String,
     otherwise: Option<Otherwise>,
 }
 
-/// What is done if the driver refuses the first weight.
+/// Actuator to use if the driver refuses the first weight.
 struct Otherwise {
     plan: Box<ActuatorPlan>,
-    /// What stations were to be given meanwhile, which have the usual weight.
+    /// Weights requested so far, which the replacement has to apply; until then all stations have
+    /// the default weight.
     given: BTreeMap<Mac, (Reach, Vec<Weight>)>,
 }
 
@@ -77,7 +78,7 @@ impl<A: Airtime> Actuator<A> {
             ActuatorPlan::Classes(plan) => AtWork::Classes(Box::new(Shaper::start(plan)?)),
             #[cfg(feature = "user-space")]
             ActuatorPlan::UserSpace(plan) => AtWork::UserSpace(Plane::start(plan)?),
-            // Airtime takes the place of nothing that refused.
+            // A plan `otherwise` never names airtime again.
             ActuatorPlan::Airtime { .. } | ActuatorPlan::Nothing => AtWork::Nothing,
         };
         Ok(Self { at_work, interface: interface.to_owned(), otherwise: None })
@@ -101,7 +102,7 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// What became of frames, if they are led through this program.
+    /// Counters of frames, if they pass through this program.
     pub(crate) fn frames(&self) -> Option<Frames> {
         match &self.at_work {
             #[cfg(feature = "user-space")]
@@ -110,7 +111,7 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// Whether it still works.
+    /// Checks that the actuator still works.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match &mut self.at_work {
             #[cfg(feature = "user-space")]
@@ -119,7 +120,7 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// Does what the machine asks for.
+    /// Carries out an action of the state machine.
     pub(crate) fn set(&mut self, action: &Action) -> io::Result<()> {
         match action {
             Action::Serve { station, reach, weights } => self.serve(*station, *reach, weights),
@@ -165,14 +166,14 @@ impl<A: Airtime> Actuator<A> {
         if let Some(other) = &mut self.otherwise {
             other.given.insert(station, (reach, weights.to_vec()));
         }
-        // The air of a station behind a router is not this radio's.
+        // This radio's airtime does not serve a station behind a router.
         if reach != Reach::Link {
             return Ok(());
         }
         let share = weights.first().map_or(1.0, |weight| weight.fraction());
         let set = given.serve(station, share);
         if !given.is_empty() {
-            // The driver has taken one.
+            // The driver has accepted a weight, so that no replacement is needed.
             self.otherwise = None;
         }
         let is_refused = |error: &io::Error| error.kind() == io::ErrorKind::Unsupported;
@@ -182,7 +183,7 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// Goes on with another actuator, as the driver has refused the first weight.
+    /// Replaces airtime by another actuator after the driver has refused the first weight.
     fn change(&mut self, other: &Otherwise) -> io::Result<()> {
         let started = Self::apart_from_airtime(&other.plan, &self.interface);
         *self = started.map_err(io::Error::other)?;
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn a_driver_that_refuses_the_first_weight_is_replaced() {
         let mut actuator = actuator(true, Some(ActuatorPlan::Nothing));
-        // A full share is the usual weight: nothing is asked for.
+        // A full share is the default weight, for which the driver gets no request.
         serve(&mut actuator, 1, 1.0).expect("nothing to refuse");
         assert_eq!(actuator.name(), "airtime");
         let given = actuator.otherwise.as_ref().map(|other| other.given.len());

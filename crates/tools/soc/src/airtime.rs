@@ -1,10 +1,10 @@
 //! Weights by which a driver schedules the airtime of stations (nl80211's
-//! `NL80211_ATTR_AIRTIME_WEIGHT`), and what they were before.
+//! `NL80211_ATTR_AIRTIME_WEIGHT`), and the restoration of earlier weights.
 //!
-//! A station has [`USUAL`] unless somebody sets another weight; a full share is the same, so that
-//! stations of which nobody told weigh as much as those with a good channel. What a station weighed
-//! is noted with a keeper before it is changed, and set again when the station is not served any
-//! more, when this process ends, and by the keeper if it is killed.
+//! A station has [`USUAL`] unless a program sets another weight. A full share has the same weight,
+//! so that stations without reports weigh as much as those with a good channel. The earlier weight
+//! is noted with a keeper before it is changed. It is restored when the station is no longer served
+//! or this process ends, and by the keeper if the process is killed.
 
 use crate::Error;
 use fairwave_linux::KeeperCommand;
@@ -14,42 +14,43 @@ use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;
 use std::io;
 
-/// What a station weighs of whose airtime nobody has decided (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`
-/// of Linux's mac80211).
+/// Default weight of a station (`IEEE80211_DEFAULT_AIRTIME_WEIGHT` of Linux's mac80211).
 pub const USUAL: u16 = 256;
 
-/// The first word of the keeper's task that sets a weight again; the interface, the station and the
+/// First word of the keeper's task that restores a weight; the interface, the station and the
 /// weight follow.
 pub const RESTORE: &str = "restore-airtime";
 
-/// The side of the kernel.
+/// Access to the weights in the kernel.
 pub trait Airtime {
-    /// What a station weighs; `None` if it is not associated.
+    /// Returns the weight of a station; `None` if it is not associated.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Error from the kernel.
     fn weight(&mut self, station: Mac) -> io::Result<Option<u16>>;
 
-    /// Sets it.
+    /// Sets the weight of a station.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] if the station is not associated, or what else the kernel says.
+    /// [`io::ErrorKind::NotFound`] if the station is not associated, or another error from the
+    /// kernel.
     fn set(&mut self, station: Mac, weight: u16) -> io::Result<()>;
 
-    /// Has somebody set this weight when this process is gone; with `None`, no one any more.
+    /// Asks a keeper to restore this weight when this process is gone; `None` withdraws the
+    /// request.
     ///
     /// # Errors
-    /// If there is nobody.
+    /// If there is no keeper.
     fn note(&mut self, station: Mac, before: Option<u16>) -> io::Result<()>;
 }
 
-/// Weights of stations' airtime. Those before are set again when this is dropped.
+/// Weights of stations' airtime. The earlier weights are restored when this is dropped.
 pub struct Weights<A: Airtime> {
     kernel: A,
     stations: BTreeMap<Mac, Given>,
 }
 
-/// What a station weighed before, and was given.
+/// Earlier weight of a station, and the weight that it was given.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     before: u16,
@@ -57,7 +58,7 @@ struct Given {
 }
 
 impl<A: Airtime> Weights<A> {
-    /// No station has been given a weight.
+    /// Starts without any station.
     pub const fn new(kernel: A) -> Self {
         Self { kernel, stations: BTreeMap::new() }
     }
@@ -67,16 +68,17 @@ impl<A: Airtime> Weights<A> {
         self.stations.is_empty()
     }
 
-    /// Gives a station a share of airtime beside others, from 0 to 1. Nothing is done if it is not
-    /// associated.
+    /// Sets a station's share of airtime relative to others, from 0 to 1. Does nothing if the
+    /// station is not associated.
     ///
     /// # Errors
-    /// What the kernel says; [`io::ErrorKind::Unsupported`] if the driver refuses weights. The
-    /// station weighs what it did then.
+    /// Error from the kernel; [`io::ErrorKind::Unsupported`] if the driver refuses weights. The
+    /// station then keeps its weight.
     pub fn serve(&mut self, station: Mac, share: f64) -> io::Result<()> {
         let wanted = weight_of(share);
         let Some(now) = self.kernel.weight(station)? else { return Ok(()) };
-        // Another weight than it was given is that of a new association, or somebody else's.
+        // A weight other than the one set here belongs to a new association, or another program has
+        // set it.
         let known = self.stations.get(&station).filter(|given| given.now == now).copied();
         if now == wanted {
             return if known.is_some() { Ok(()) } else { self.forget(station) };
@@ -89,19 +91,19 @@ impl<A: Airtime> Weights<A> {
         if set.is_ok() {
             self.stations.insert(station, Given { before, now: wanted });
         } else if known.is_none() {
-            // Nothing was changed. If the keeper is gone, there is nobody to forget it.
+            // Nothing was changed. If the keeper is gone too, no note is left to withdraw.
             self.stations.remove(&station);
             let _ = self.kernel.note(station, None);
         }
         unless_gone(set)
     }
 
-    /// Sets again what a station weighed before, if it is still associated and has what it was
-    /// given: a station that came back has the weight of a new one, and one that somebody else has
-    /// set stays.
+    /// Restores the earlier weight of a station, if the station is still associated and still has
+    /// the weight set here. After a new association it has the default weight, and a weight from
+    /// another program stays.
     ///
     /// # Errors
-    /// What the kernel says; the keeper still knows the weight then.
+    /// Error from the kernel; the keeper then still has the weight.
     pub fn stop(&mut self, station: Mac) -> io::Result<()> {
         let Some(given) = self.stations.get(&station).copied() else { return Ok(()) };
         if self.kernel.weight(station)? == Some(given.now) {
@@ -122,19 +124,20 @@ impl<A: Airtime> Drop for Weights<A> {
     fn drop(&mut self) {
         let all: Vec<Mac> = self.stations.keys().copied().collect();
         for station in all {
-            // The keeper tries what fails here once more, and says if that fails too.
+            // The keeper retries a restoration that fails here, and reports if that fails too.
             let _ = self.stop(station);
         }
     }
 }
 
-/// A share as the driver is told it. There is no weight of 0: the least is 1, a 256th.
+/// Converts a share to the driver's unit. Weight 0 does not exist: the minimum is 1, a 256th.
 fn weight_of(share: f64) -> u16 {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     ((share * f64::from(USUAL)).round() as u16).max(1)
 }
 
-/// A station that has left, or an interface that is gone, is no error: so is the weight.
+/// Ignores the error of a station that has left, or of an interface that is gone: the weight is
+/// gone too.
 fn unless_gone(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| {
         let is_gone = error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == NO_DEVICE;
@@ -145,7 +148,7 @@ fn unless_gone(done: io::Result<()>) -> io::Result<()> {
 /// `ENODEV`.
 const NO_DEVICE: Option<i32> = Some(19);
 
-/// The kernel's weights of the stations at an interface, and a keeper for what they were.
+/// The kernel's weights of the stations at an interface, and a keeper of the earlier ones.
 pub struct Watched {
     radio: Radio,
     index: u32,
@@ -189,7 +192,7 @@ impl Airtime for Watched {
     }
 }
 
-/// Whether the driver of an interface says that it schedules airtime by weights. An interface
+/// Whether the driver of an interface reports that it schedules airtime by weights. An interface
 /// without a radio does not.
 pub fn is_scheduled(interface: &str) -> bool {
     let asked = || -> io::Result<bool> {
@@ -197,14 +200,14 @@ pub fn is_scheduled(interface: &str) -> bool {
         let index = radio.interface(interface)?.index;
         radio.schedules_airtime(index)
     };
-    // Who cannot be asked does not schedule, and something else is taken.
+    // If the driver cannot be asked, another actuator is chosen.
     asked().unwrap_or(false)
 }
 
-/// What the keeper does with the words behind [`RESTORE`], in a process of its own.
+/// Executes the keeper's task [`RESTORE`] with its arguments, in a process of its own.
 ///
 /// # Errors
-/// If the words are not an interface, a station and a weight, or what the kernel says. An interface
+/// If the words are not an interface, a station and a weight, or the kernel refuses. An interface
 /// or a station that is gone is no error.
 pub fn restore(words: &[String]) -> io::Result<()> {
     let [interface, station, weight] = words else {

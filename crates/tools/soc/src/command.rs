@@ -1,6 +1,6 @@
-//! The commands of a station that reports its SoC and of an access point that schedules by it:
-//! their options, and what they say. Two programs have them: `fairwave soc`, and `fairwave-agent`,
-//! which is small enough for routers and has nothing else.
+//! Commands of a station that reports its SoC and of an access point that schedules by it: options
+//! and output. Two programs have them: `fairwave soc`, and `fairwave-agent`, which has no other
+//! commands and is small enough for routers.
 
 mod choice;
 mod log;

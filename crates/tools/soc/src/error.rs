@@ -1,29 +1,29 @@
-//! What can go wrong, in words that name the place and the remedy.
+//! Errors; their messages name the place and the remedy.
 
 use std::io;
 
 /// Reason for which a station or an access point cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was asked for cannot be meant.
+    /// The request is not valid.
     #[error("{0}")]
     Usage(String),
-    /// The kernel or the user lacks something, or an interface is not there.
+    /// The kernel lacks a feature, the process lacks a privilege, or an interface does not exist.
     #[error(transparent)]
     Kernel(#[from] fairwave_linux::Error),
     /// A step failed.
     #[error("{step}: {cause}")]
     Step {
-        /// What was tried.
+        /// The failed step.
         step: String,
-        /// What the kernel said.
+        /// Error from the kernel.
         #[source]
         cause: io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: what was tried.
+    /// Builds an error for `map_err`; `step` describes the failed step.
     pub fn at(step: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let step = step.into();
         move |cause| Self::Step { step, cause }

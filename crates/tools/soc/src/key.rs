@@ -1,8 +1,8 @@
-//! Keys as files have them: 32 bytes in base64 on a line.
+//! Key files: 32 bytes in base64 on a line.
 //!
-//! The access point has the key of the network. A station may have it too, and is then trusted
-//! with every station's weight; or it has its own, on a line that begins with `station`, which
-//! speaks for its link address alone.
+//! The access point has the key of the network. A station may have it too, and is then trusted with
+//! every station's weight. Or the station has its own key, on a line that begins with `station`,
+//! which is valid for its link address only.
 
 use crate::Error;
 use base64::Engine;
@@ -11,20 +11,20 @@ use fairwave_soc::{KEY_LEN, station_secret};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 
-/// What the line of a station's own key begins with.
+/// First word of the line of a station's own key.
 const STATION: &str = "station";
 
-/// A key of a file.
+/// A key from a file.
 #[derive(Clone, Debug)]
 pub enum Secret {
-    /// That of the network.
+    /// The key of the network.
     Network(Key),
-    /// That of one station.
+    /// The key of one station.
     Station(Key),
 }
 
 impl Secret {
-    /// Reads the text of a file; `place` is named in errors.
+    /// Parses the text of a file; `place` is named in errors.
     ///
     /// # Errors
     /// If it is not 32 bytes in base64.
@@ -47,7 +47,7 @@ impl Secret {
     /// The network's key.
     ///
     /// # Errors
-    /// If this is a station's.
+    /// If this is a station's key.
     pub fn network(self, place: &str) -> Result<Key, Error> {
         match self {
             Self::Network(key) => Ok(key),
@@ -60,7 +60,7 @@ impl Secret {
     /// The key of the station with this link address.
     ///
     /// # Errors
-    /// Never for keys of this type's own making.
+    /// Never for keys that this type has made itself.
     pub fn of_station(&self, station: Mac) -> Result<Key, Error> {
         match self {
             Self::Station(key) => Ok(key.clone()),
@@ -75,7 +75,7 @@ pub fn line_of_station(network: &Key, station: Mac) -> String {
     line_of(&station_secret(network, station))
 }
 
-/// The line of a key that is a station's own.
+/// The line of a key that belongs to a station.
 pub fn line_of(secret: &[u8; KEY_LEN]) -> String {
     format!("{STATION} {}\n", STANDARD.encode(secret))
 }

@@ -1,4 +1,4 @@
-//! Pairing of an access point and a station, in frames.
+//! Pairing of an access point and a station, in Ethernet frames.
 
 use crate::Error;
 use crate::wait::wait_for;
@@ -18,9 +18,9 @@ use std::fs::File;
 use std::io::{self, Read, Stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The longest wait, so that a request to stop is seen.
+/// Maximum wait, so that the loop notices a request to stop.
 const LOOK: Duration = Duration::from_millis(500);
-/// Bytes of a frame that matter.
+/// Bytes of a frame that are read.
 const FRAME: usize = 128;
 
 /// Random bytes.
@@ -34,7 +34,7 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// Frames of pairing at one interface.
+/// Pairing frames at one interface.
 struct Frames<'a> {
     interface: &'a str,
     socket: EtherSocket,
@@ -51,12 +51,12 @@ impl<'a> Frames<'a> {
 
     fn send(&self, to: Mac, message: Message) -> Result<(), Error> {
         let frame = soc::frame(self.own(), to, &message.bytes());
-        // What is lost is sent again.
+        // A message that is lost is sent again.
         let sent = self.socket.send(&frame);
         sent.map(|_| ()).map_err(|error| self.broken(error))
     }
 
-    /// The messages that wait, and who sent their frames.
+    /// The messages that wait, with the senders of their frames.
     fn take(&mut self) -> Result<Vec<(Mac, Message)>, Error> {
         let (mut frame, mut all) = ([0; FRAME], Vec::new());
         loop {
@@ -88,7 +88,7 @@ impl<'a> Frames<'a> {
         Error::at(format!("interface `{}`", self.interface))(error)
     }
 
-    /// Reason for which there is no key.
+    /// The error for a pairing that ended without a key.
     fn ended(&self, why: Ended, window: Duration, nobody: &str) -> Error {
         let why = match why {
             Ended::TooLate => format!("{nobody} within {window}"),
@@ -102,19 +102,19 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// People at the access point, who say whether both ends show the same code.
+/// The person at the access point, who confirms that both ends show the same code.
 pub trait People {
-    /// Shows them the code. `Some` if they need not be waited for.
+    /// Shows the code to the person. `Some` is an answer that needs no wait.
     fn ask(&self, station: Mac, code: Code) -> Option<bool>;
-    /// What they say. Called once standard input can be read.
+    /// Returns the person's answer. Called once standard input can be read.
     fn answer(&self) -> bool;
 }
 
-/// Gives the first station that comes its key, if people say that both show the same code.
+/// Gives the first station that asks its key, if the person confirms that both ends show the same
+/// code.
 ///
 /// # Errors
-/// If nobody comes within the window, the codes are not the same, or frames cannot be sent
-/// (CAP_NET_RAW).
+/// If no station asks within the window, the codes differ, or frames cannot be sent (CAP_NET_RAW).
 pub fn offer(
     interface: &str,
     network: Key,
@@ -132,7 +132,7 @@ pub fn offer(
             registrar.handle(now, RegistrarInput::Message(from, message));
         }
         registrar.wake(now);
-        // Before people are asked: the station needs the nonce to show its code.
+        // Sent before the person is asked: the station needs the nonce to show its code.
         send_all(&mut registrar, &frames, clock)?;
         while let Some(event) = registrar.event() {
             match event {
@@ -154,7 +154,8 @@ pub fn offer(
             }
         }
         send_all(&mut registrar, &frames, clock)?;
-        // The station's frames are answered while people look, as it may not have heard.
+        // The station's frames are answered while the person compares, as an earlier answer may be
+        // lost.
         let is_answered = is_asked && wait_for(&[&stdin], Duration::ZERO).is_ok_and(|is| is);
         if is_answered {
             is_asked = false;
@@ -174,7 +175,7 @@ fn send_all(registrar: &mut Registrar, frames: &Frames<'_>, clock: Clock) -> Res
     Ok(())
 }
 
-/// Asks for this station's key. `show` is told the code that the access point has to show, too.
+/// Asks for this station's key. `show` gets the code that the access point has to show, too.
 ///
 /// # Errors
 /// If no access point gives one within the window, or frames cannot be sent (CAP_NET_RAW).

@@ -1,5 +1,5 @@
-//! How reports get from a station to its access point: in frames of their own, or, past a router,
-//! in datagrams.
+//! Transport of reports from a station to its access point: in Ethernet frames, or past a router in
+//! datagrams.
 
 use crate::Error;
 use fairwave_linux::{EtherSocket, link_address};
@@ -12,13 +12,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Bytes of a frame or a datagram that matter.
+/// Bytes of a frame or a datagram that are read.
 const MOST: usize = 128;
 
-/// Whom reports go to, and who answers.
+/// Destination of reports, and sender of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listener {
-    /// A link address; that of all stations for everybody.
+    /// A link address; the broadcast address for any access point.
     Link(Mac),
     /// An access point behind routers.
     Address(SocketAddr),
@@ -33,18 +33,18 @@ impl fmt::Display for Listener {
     }
 }
 
-/// An answer, of which the seal is right.
+/// An answer with a valid seal.
 pub(crate) struct Answered {
     pub(crate) by: Listener,
     pub(crate) station: Mac,
     pub(crate) sequence: u64,
-    /// What reports are to be sealed for from now on.
+    /// Session for which the next reports are sealed.
     pub(crate) session: Session,
-    /// What datagrams are to have from now on.
+    /// Token that the next datagrams carry.
     pub(crate) token: Token,
 }
 
-/// The way to the access point.
+/// The path to the access point.
 pub(crate) enum Path {
     Frames(EtherSocket),
     Datagrams(Datagrams),
@@ -54,12 +54,12 @@ pub(crate) struct Datagrams {
     socket: UdpSocket,
     to: SocketAddr,
     station: Mac,
-    /// What the access point sent to this station's address last.
+    /// The most recent token that the access point sent to this station's address.
     token: Token,
 }
 
 impl Path {
-    /// Opens it at an interface; with an address, in datagrams.
+    /// Opens the path at an interface; with `to`, by datagrams.
     pub(crate) fn open(interface: &str, to: Option<SocketAddr>) -> Result<Self, Error> {
         let Some(to) = to else {
             return Ok(Self::Frames(EtherSocket::open(interface, soc::ETHER_TYPE.number())?));
@@ -77,7 +77,7 @@ impl Path {
         Ok(Self::Datagrams(Datagrams { socket, to, station, token: Token::default() }))
     }
 
-    /// The link address by which the station is known.
+    /// The link address that identifies the station.
     pub(crate) const fn station(&self) -> Mac {
         match self {
             Self::Frames(socket) => Mac(socket.address()),
@@ -85,7 +85,7 @@ impl Path {
         }
     }
 
-    /// Whom reports go to while nobody answers.
+    /// Destination of reports while no access point answers.
     pub(crate) const fn everybody(&self) -> Listener {
         match self {
             Self::Frames(_) => Listener::Link(Mac::BROADCAST),
@@ -93,7 +93,7 @@ impl Path {
         }
     }
 
-    /// Whom reports go to once the radio is associated with this access point.
+    /// Destination of reports after the radio has associated with this access point.
     pub(crate) const fn associated(&self, with: Mac) -> Listener {
         match self {
             Self::Frames(_) => Listener::Link(with),
@@ -101,14 +101,15 @@ impl Path {
         }
     }
 
-    /// Takes over what an answer tells that is not an old one.
+    /// Stores the token of a new answer.
     pub(crate) const fn accept(&mut self, answer: &Answered) {
         if let Self::Datagrams(path) = self {
             path.token = answer.token;
         }
     }
 
-    /// Sends a report or a greeting; `false` where it is lost, such as while there is no route.
+    /// Sends a report or a greeting. Returns `false` if it is lost, such as while there is no
+    /// route.
     pub(crate) fn send(&self, report: &[u8; soc::LEN], to: Listener) -> io::Result<bool> {
         match (self, to) {
             (Self::Frames(socket), Listener::Link(to)) => {
@@ -117,14 +118,15 @@ impl Path {
             (Self::Datagrams(Datagrams { socket, token, .. }), Listener::Address(to)) => {
                 Ok(socket.send_to(&routed::datagram(report, *token), to).is_ok())
             }
-            // Only those of the path's own kind answer.
+            // Answers arrive by the path's own kind of transport only.
             (Self::Frames(_), Listener::Address(_)) | (Self::Datagrams(_), Listener::Link(_)) => {
                 Ok(false)
             }
         }
     }
 
-    /// Takes what waits: an answer, or `None` for what is none; nothing if nothing waits.
+    /// Receives a message that waits: an answer, or `Some(None)` if it is not a valid one; `None`
+    /// if nothing waits.
     pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Option<Answered>>> {
         let mut bytes = [0; MOST];
         match self {

@@ -1,4 +1,4 @@
-//! What Linux's own radios tell (nl80211): a station of its link, an access point of its stations.
+//! Observations of Linux's radios (nl80211): a station's link, and the stations of an access point.
 
 mod stations;
 
@@ -11,26 +11,26 @@ use fairwave_soc::NOISE;
 use fairwave_units::Dbm;
 use std::io;
 
-/// Looks at a radio for which one survey of its noise serves: drivers may take long for one, and
-/// noise moves slowly.
+/// Number of samples for which one survey of the noise serves: some drivers need long for a survey,
+/// and noise changes slowly.
 const LOOKS_PER_SURVEY: u32 = 16;
 
-/// A door to one interface's radio.
+/// Access to one interface's radio.
 struct Door {
     radio: Radio,
-    /// Number of the interface.
+    /// Index of the interface.
     index: u32,
-    /// What the last survey said, and the looks until the next.
+    /// Noise of the last survey, and the number of samples until the next.
     noise: Option<Dbm>,
     looks_left: u32,
 }
 
-/// The radio of a station's interface: its level is the signal of the access point's frames over
+/// The radio of a station's interface. Its level is the signal of the access point's frames over
 /// the noise of the channel ([`NOISE`] where the driver does not measure that).
 pub struct StationRadio(Door);
 
 impl Door {
-    /// `None` if the interface has no radio, as far as the kernel tells.
+    /// Opens the radio; `None` if the interface has none, or the kernel does not report one.
     fn open(interface: &str) -> Result<Option<Self>, Error> {
         let opened = || -> io::Result<Self> {
             let mut radio = Radio::open()?;
@@ -61,8 +61,8 @@ fn noise_of(surveys: &[Survey]) -> Option<Dbm> {
     used.noise_dbm.map(|noise| Dbm(f64::from(noise)))
 }
 
-/// The level of a link. The signal of the last frame goes before the driver's average, as the
-/// station has a filter of its own.
+/// The level of a link. The signal of the last frame is preferred to the driver's average, as the
+/// station has its own filter.
 fn level(link: &Station, noise: Option<Dbm>) -> Option<Level> {
     let signal = link.signal_dbm.or(link.signal_average_dbm)?;
     let snr = Dbm(f64::from(signal)) - noise.unwrap_or(NOISE);
@@ -74,7 +74,7 @@ impl StationRadio {
     /// none.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Error from the kernel.
     pub fn open(interface: &str) -> Result<Option<Self>, Error> {
         Ok(Door::open(interface)?.map(Self))
     }

@@ -1,5 +1,5 @@
-//! Where observations come from: a station's level over noise, and what an access point's radio
-//! sees of stations.
+//! Sources of observations: a station's level over noise, and an access point's view of its
+//! stations.
 
 use fairwave_soc::ApInput;
 use fairwave_units::Db;
@@ -7,42 +7,42 @@ use fairwave_wire::ethernet::Mac;
 use std::fs;
 use std::path::PathBuf;
 
-/// What a station is told of its link.
+/// A station's observation of its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Signal over noise.
     pub snr: Db,
-    /// The access point that the station is associated with; `None` where that is not told.
+    /// The access point that the station is associated with; `None` where that is not known.
     pub access_point: Option<Mac>,
 }
 
 impl Level {
-    /// A level of which nobody says to whom the link leads.
+    /// A level without a known access point.
     pub const fn of(snr: Db) -> Self {
         Self { snr, access_point: None }
     }
 }
 
-/// Tells a station's own level over noise.
+/// A source of a station's level over noise.
 pub trait SnrSource {
     /// The level now; `None` if there is no link.
     ///
     /// # Errors
-    /// In words, if it cannot be told; the next call may tell again.
+    /// A description of the failure; the next call may succeed.
     fn sample(&mut self) -> Result<Option<Level>, String>;
 }
 
-/// Tells what an access point's radio sees.
+/// A source of observations of an access point's radio.
 pub trait StationSource {
-    /// What happened since the last call, and what is seen of each station now:
-    /// [`ApInput::Joined`], [`ApInput::Left`] and [`ApInput::Seen`].
+    /// Changes since the last call, and the present view of each station: [`ApInput::Joined`],
+    /// [`ApInput::Left`] and [`ApInput::Seen`].
     ///
     /// # Errors
-    /// In words, if it cannot be told; the next call may tell again.
+    /// A description of the failure; the next call may succeed.
     fn facts(&mut self) -> Result<Vec<ApInput>, String>;
 }
 
-/// A level that was set by hand.
+/// A fixed level.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed(pub Db);
 
@@ -52,8 +52,8 @@ impl SnrSource for Fixed {
     }
 }
 
-/// A level that stands in a file, in decibels, and is read anew for each sample. An empty file
-/// means that there is no link.
+/// A level in decibels that is read from a file for each sample. An empty file means that there is
+/// no link.
 #[derive(Clone, Debug)]
 pub struct FromFile(pub PathBuf);
 
@@ -71,7 +71,7 @@ impl SnrSource for FromFile {
     }
 }
 
-/// An interface without a radio.
+/// Source for an interface without a radio.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRadio;
 

@@ -15,80 +15,80 @@ use fairwave_wire::soc::{self, Greeting, Session};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Samples in an interval.
+/// Samples per report interval.
 const SAMPLES: u64 = 4;
-/// Time for which a wait lasts at most, so that a request to stop is seen.
+/// Maximum wait, so that the loop notices a request to stop.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What a station is to do.
+/// Configuration of a station.
 pub struct StationPlan {
-    /// The interface whose link address the station has.
+    /// Interface with the station's link address.
     pub interface: String,
-    /// Where the access point listens, if reports go as datagrams; else they go in frames.
+    /// Address of the access point, if reports are sent as datagrams; `None` sends frames.
     pub to: Option<SocketAddr>,
-    /// What seals its reports.
+    /// Key that seals its reports.
     pub secret: Secret,
-    /// Time from one report to the next: the paper's T_soc.
+    /// Time between reports: the paper's T_soc.
     pub interval: Duration,
-    /// From samples to SoC.
+    /// Filter from samples to SoC.
     pub filter: FilterSpec,
     /// A number that is greater at each start, such as the date in seconds.
     pub epoch: u32,
-    /// Where the level comes from.
+    /// Source of the level.
     pub source: Box<dyn SnrSource>,
 }
 
-/// What happened, for the user.
+/// Events, for the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StationNews {
-    /// The radio tells that the station is associated with this access point now.
+    /// The radio reports that the station is now associated with this access point.
     Associated(Mac),
     /// An access point answers.
     Heard(Listener),
-    /// Nobody answers any more.
+    /// No access point answers any more.
     Alone,
-    /// The source of levels does not tell.
+    /// The level cannot be read, for this reason.
     Trouble(String),
 }
 
-/// What a station did.
+/// Counters of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounts {
     /// Reports that were made.
     pub made: u64,
     /// Reports, and greetings in place of reports, that were sent.
     pub sent: u64,
-    /// Answers that were believed.
+    /// Valid answers.
     pub answers: u64,
-    /// Frames that were no answers of the access point.
+    /// Received frames that were not answers of the access point.
     pub refused: u64,
 }
 
 struct Station {
     path: Path,
     address: Mac,
-    /// The station's own key: it opens answers, and seals greetings.
+    /// The station's own key, which opens answers and seals greetings.
     key: Key,
-    /// What the access point that listens wants reports to be sealed for.
+    /// Session with the access point, for which reports are sealed.
     session: Option<Session>,
     reporter: Reporter,
     contact: Contact<Listener>,
     counts: StationCounts,
-    /// The number of the last report that was answered: an old answer cannot be replayed.
+    /// Number of the last report that was answered, so that an old answer cannot be replayed.
     answered: u64,
-    /// The access point that was told of.
+    /// The access point that was last reported as an event.
     told: Option<Listener>,
-    /// The access point of the association, where the source of levels tells.
+    /// The access point of the association, where the source of levels reports it.
     associated: Option<Mac>,
-    /// What the source said when it did not tell a level.
+    /// The last error of the source, while it persists.
     trouble: Option<String>,
 }
 
 /// Reports until `stop` is set.
 ///
 /// # Errors
-/// If there is no such interface, the user may not open a packet socket (CAP_NET_RAW), the interval
-/// is out of bounds, or the interface goes away.
+/// If there is no such interface, the process may not open a packet socket (CAP_NET_RAW), the
+/// interval is out of range, or the interface vanishes.
 pub fn run(
     plan: StationPlan,
     stop: &AtomicBool,
@@ -117,6 +117,7 @@ pub fn run(
         reporter,
         contact,
         counts: StationCounts::default(),
+        // Answers to earlier starts of this station have lower numbers, and are refused.
         answered: u64::from(plan.epoch) << 32,
         told: None,
         associated: None,
@@ -141,7 +142,7 @@ pub fn run(
 }
 
 impl Station {
-    /// Takes what the source told. The same trouble is told once.
+    /// Handles a sample of the source. A persistent error is reported once.
     fn take(
         &mut self,
         now: Instant,
@@ -155,7 +156,7 @@ impl Station {
         self.trouble = trouble;
         let Ok(told) = told else { return };
         let Some(level) = told else {
-            // Whoever takes the station next is a new association, even if it is the same one.
+            // The next access point counts as a new association, even if it is the same one.
             self.associated = None;
             return;
         };
@@ -197,7 +198,8 @@ impl Station {
         while let Some(report) = self.reporter.poll(now) {
             self.counts.made += 1;
             if self.contact.access_point(now).is_none() {
-                // Whoever listens next may be another one, or the same one after a new start.
+                // The next answer may come from another access point, or from the same one after a
+                // restart.
                 self.session = None;
             }
             let Some(to) = self.contact.addressee(now) else { continue };
@@ -211,7 +213,7 @@ impl Station {
         Ok(())
     }
 
-    /// What goes in place of a report while no session is known.
+    /// The greeting that is sent instead of a report while no session is known.
     fn greeting(&self, report: &Sent) -> [u8; soc::LEN] {
         let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
         let sequence = report.map_or(0, |report| report.sequence);

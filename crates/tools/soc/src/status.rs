@@ -1,7 +1,8 @@
-//! What an access point tells of itself while it runs, to whoever asks on the same machine.
+//! Status of a running access point, which any local process can request.
 //!
-//! It listens at an abstract socket of Unix, which is of its network namespace, has no file, and
-//! is gone with the process. Whoever may run programs there can read it; it holds no secret.
+//! The access point listens at an abstract Unix socket. Such a socket belongs to the network
+//! namespace, has no file, and vanishes with the process. Every program in that namespace can read
+//! the status; it contains no secret.
 
 use crate::Error;
 use fairwave_soc::{AccessPoint, Reach, Refusal, StationStatus, StationView};
@@ -17,11 +18,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
-/// How long somebody who asks waits for the answer.
+/// Maximum wait of a reader for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest answer in bytes.
+/// Maximum length of an answer in bytes.
 const LONGEST: u64 = 8 << 20;
-/// Bytes of an answer that wait for whoever asked: 1024 stations are 0.5 MB.
+/// Send buffer for an answer in bytes: the status of 1024 stations takes 0.5 MB.
 const ROOM: usize = 1 << 20;
 
 /// An access point and its stations.
@@ -29,7 +30,8 @@ const ROOM: usize = 1 << 20;
 pub struct Status {
     /// The interface.
     pub interface: String,
-    /// What weights act on: `airtime`, `hfsc`, `htb` or `user-space`, or `none` in a dry run.
+    /// The actuator of the weights: `airtime`, `hfsc`, `htb` or `user-space`, or `none` in a dry
+    /// run.
     pub actuator: String,
     /// Time since the start.
     #[schemars(extend("unit" = "seconds"))]
@@ -39,34 +41,34 @@ pub struct Status {
     pub traffic: Vec<String>,
     /// The stations that are served, in the order of their addresses.
     pub stations: Vec<StationLine>,
-    /// Reports that were believed.
+    /// Reports that were accepted.
     pub accepted: u64,
-    /// Reports that did not come.
+    /// Reports that did not arrive in time.
     pub missed: u64,
-    /// What was refused, by why; reasons that did not occur are left out.
+    /// Numbers of refused reports by reason; reasons that did not occur are left out.
     pub refused: BTreeMap<String, u64>,
-    /// Greetings of stations that did not know this start of the access point, and datagrams
-    /// without a token that counts, which were answered.
+    /// Answers to greetings from stations that did not know this start of the access point, and to
+    /// datagrams without a valid token.
     pub challenges: u64,
-    /// Changes that the scheduler was asked for.
+    /// Changes that the scheduler was asked to make.
     pub changes: u64,
     /// Changes that the kernel refused.
     pub failed: u64,
-    /// What became of frames that were led through the access point's own scheduler; null with
+    /// Counters of the frames that passed through the access point's own scheduler; null with
     /// another actuator.
     pub frames: Option<Frames>,
 }
 
-/// What became of frames.
+/// Counters of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frames {
-    /// Frames that were given to the driver.
+    /// Frames that were passed to the driver.
     pub sent: u64,
     /// Frames that were dropped because their station's queue, or all memory, was full.
     pub dropped: u64,
-    /// Frames that the driver did not take.
+    /// Frames that the driver did not accept.
     pub lost: u64,
-    /// Frames that were longer than the interface's MTU had been at the start.
+    /// Frames that were longer than the MTU that the interface had at the start.
     pub too_long: u64,
 }
 
@@ -77,15 +79,15 @@ pub struct StationLine {
     pub station: String,
     /// Its IP address, if it is behind a router; else null.
     pub address: Option<String>,
-    /// Its class in the kernel's scheduler, as tc(8) writes it, of traffic that has no class of its
-    /// own; null in a dry run.
+    /// Its class in the kernel's scheduler for traffic without a class of its own, as tc(8) writes
+    /// it; null in a dry run.
     pub class: Option<String>,
-    /// Its SoC; null if nobody told.
+    /// Its SoC; null if it is not known.
     #[schemars(extend("unit" = "decibels"))]
     pub soc_db: Option<f64>,
-    /// Who told: `report` (the station), `view` (the access point's radio), or `nothing`.
+    /// Source of the SoC: `report` (the station), `view` (the access point's radio), or `nothing`.
     pub source: String,
-    /// Time since that was told; null if nobody told.
+    /// Time since the SoC was reported; null if it is not known.
     #[schemars(extend("unit" = "seconds"))]
     pub age_s: Option<f64>,
     /// The weight of traffic that has no class of its own, from 0 to 1.
@@ -107,7 +109,7 @@ pub struct StationLine {
     pub rx_rate_bps: Option<u64>,
     /// Retransmissions of frames to it since it associated; null without a radio.
     pub retries: Option<u64>,
-    /// Frames to it that were given up since it associated; null without a radio.
+    /// Frames to it that were abandoned since it associated; null without a radio.
     pub failed: Option<u64>,
     /// Airtime of frames to it and from it since it associated; null where the radio does not
     /// measure it.
@@ -148,7 +150,7 @@ impl StationLine {
 }
 
 impl Status {
-    /// What an access point is like now.
+    /// Builds the present status of an access point.
     pub(crate) fn of(
         ap: &AccessPoint,
         now: Instant,
@@ -173,9 +175,9 @@ impl Status {
     }
 }
 
-/// What the names of the sockets begin with; an interface's follows.
+/// First part of the sockets' names; the interface's name follows.
 const NAME: &str = "fairwave-soc-";
-/// Where the kernel lists the Unix sockets of a network namespace.
+/// The kernel's list of the Unix sockets of a network namespace.
 const SOCKETS: &str = "/proc/net/unix";
 
 fn address(interface: &str) -> io::Result<SocketAddr> {
@@ -191,8 +193,8 @@ pub fn served() -> Result<Vec<String>, Error> {
     Ok(served_in(&list))
 }
 
-/// The interfaces in the kernel's list. Its last column is the name, behind `@` where it is
-/// abstract. Each connection that is being made has a line of the same name.
+/// The interfaces in the kernel's list. Its last column is the name, which begins with `@` if it is
+/// abstract. Each connection in progress has another line with the same name.
 fn served_in(list: &str) -> Vec<String> {
     let names = list.lines().filter_map(|line| line.split_whitespace().nth(7));
     let interfaces = names.filter_map(|name| name.strip_prefix('@')?.strip_prefix(NAME));
@@ -200,7 +202,7 @@ fn served_in(list: &str) -> Vec<String> {
     interfaces.into_iter().map(str::to_owned).collect()
 }
 
-/// The socket at which an access point is asked.
+/// The socket at which an access point answers requests for its status.
 pub(crate) struct Desk(pub(crate) UnixListener);
 
 impl Desk {
@@ -221,21 +223,22 @@ impl Desk {
         })
     }
 
-    /// Answers who asks. A reader cannot hold the loop up: what it does not take is lost.
+    /// Answers the waiting requests. A slow reader cannot delay the loop: the part of the answer
+    /// that does not fit into the send buffer is lost.
     pub(crate) fn answer(&self, status: impl Fn() -> Status) {
         while let Ok((mut asker, _)) = self.0.accept() {
             let text = serde_json::to_string(&status()).unwrap_or_default();
-            // Without the right to more than the kernel's usual room, what that is has to do.
+            // Without the privilege for a larger buffer, the kernel's maximum must suffice.
             let _ = sockopt::set_socket_send_buffer_size_force(&asker, ROOM)
                 .or_else(|_| sockopt::set_socket_send_buffer_size(&asker, ROOM));
             let sent = asker.set_nonblocking(true).and_then(|()| asker.write_all(text.as_bytes()));
-            // Whoever asked sees that the answer is cut.
+            // A reader detects a truncated answer, as it is no valid JSON.
             drop(sent);
         }
     }
 }
 
-/// Asks the access point of an interface.
+/// Requests the status of the access point of an interface.
 ///
 /// # Errors
 /// If there is none, or it does not answer.
@@ -255,7 +258,8 @@ pub fn ask(interface: &str) -> Result<Status, Error> {
 mod tests {
     use super::*;
 
-    /// Nobody reads while the access point answers, and the kernel's usual room is 0.2 MB.
+    /// No reader is active while the access point answers, and the kernel's default buffer is 0.2
+    /// MB.
     #[test]
     fn a_full_access_point_is_told_whole() {
         let interface = format!("test-{}", std::process::id());

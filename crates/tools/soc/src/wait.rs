@@ -5,8 +5,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
 
-/// Waits until one of the descriptors can be read, for at most so long; whether the first of them
-/// can. A signal ends it early.
+/// Waits until one of the descriptors can be read, for at most `most`. Returns whether the first of
+/// them can. A signal ends the wait early.
 pub(crate) fn wait_for(readable: &[&dyn AsFd], most: Duration) -> io::Result<bool> {
     let nanos = most.as_nanos();
     let most = Timespec {

@@ -1,13 +1,14 @@
-//! The same traffic captured at two points: losses, delays and reordering between them.
+//! Comparison of the same traffic captured at two points: losses, delays and reordering between
+//! them.
 //!
-//! Both captures are read side by side, in bounded memory. A packet is matched by its flow, its IP
-//! identification and its header fields (for UDP also by the beginning of its payload), so nothing
-//! on the way may rewrite addresses, ports or sequence numbers. TCP segments that a card has yet to
-//! cut, or has joined, are cut into those of the wire first.
+//! Both captures are read in parallel, in bounded memory. A packet is matched by its flow, its IP
+//! identification and its header fields (for UDP also by the beginning of its payload), so that
+//! nothing on the path may rewrite addresses, ports or sequence numbers. TCP segments that a
+//! network card divides later, or has joined, are first divided into the segments on the wire.
 //!
-//! The clocks may differ by any constant. A *shift* is the time at the second point less the time
-//! at the first: delay and clock offset together for packets that pass the first point first, and
-//! offset less delay for packets in the other direction.
+//! The clocks may differ by any constant. A *shift* is the time at the second point minus the time
+//! at the first. For packets that pass the first point first, it is the sum of delay and clock
+//! offset; for packets in the other direction, it is the offset minus the delay.
 
 use super::Captured;
 use super::air::Air;
@@ -35,15 +36,15 @@ pub use spread::Spread;
 pub enum Place {
     /// The first file.
     First,
-    /// The second.
+    /// The second file.
     Second,
 }
 
 impl Place {
-    /// Both.
+    /// Both captures.
     pub const ALL: [Self; 2] = [Self::First, Self::Second];
 
-    /// The other one.
+    /// The other capture.
     pub const fn other(self) -> Self {
         match self {
             Self::First => Self::Second,
@@ -59,14 +60,15 @@ impl Place {
 /// Settings of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The second clock less the first, in nanoseconds, where it is known. Otherwise the captures
-    /// are laid side by side by their clocks if these are within an hour of each other, and from
-    /// their first packets on if not.
+    /// Offset of the second clock relative to the first in nanoseconds, if it is known. Otherwise
+    /// it is assumed to be zero if the clocks are within an hour of each other; if not, the first
+    /// packets of both captures are assumed to be simultaneous.
     pub offset_ns: Option<i64>,
-    /// Time for which a packet of one capture is looked for in the other: longer than any delay. It
-    /// counts once the offset of the clocks is known, if only from the first matched packet.
+    /// Time for which a packet of one capture is searched in the other, longer than any delay. It
+    /// applies once the offset of the clocks is known, at the latest after the first matched
+    /// packet.
     pub patience: Duration,
-    /// Maximum number of packets of one capture that are remembered.
+    /// Maximum number of packets of one capture that wait for a match.
     pub window: usize,
     /// Maximum number of separate flows; packets of others are counted together.
     pub flows_max: usize,
@@ -83,7 +85,7 @@ impl Default for Config {
     }
 }
 
-/// Final knowledge of one packet.
+/// Result for one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// Index of its flow in [`Report::flows`].
@@ -92,19 +94,19 @@ pub struct Fate {
     pub from: usize,
     /// Time at which it passed each point, by the clock of that point, if it did.
     pub at: [Option<Instant>; 2],
-    /// That since the first frame of the first capture: of a packet that only the second shows,
-    /// as far as the offset of the clocks is known.
+    /// Time since the first frame of the first capture. For a packet that only the second capture
+    /// has, it is computed with the estimated offset of the clocks.
     pub since_start: Duration,
-    /// Bytes from the IP header on.
+    /// Length in bytes, IP header included.
     pub len: u32,
-    /// Whether it is an ACK alone.
+    /// Whether it is a pure ACK.
     pub is_pure_ack: bool,
 }
 
-/// Takes fates, in the order in which they become known; packets that passed one place while the
-/// other was not watched have none.
+/// Receives results in the order in which they become known. Packets that passed one point while
+/// the other was not capturing have none.
 pub trait Fates {
-    /// Takes one.
+    /// Receives the result for one packet.
     fn fate(&mut self, fate: &Fate);
 }
 
@@ -115,29 +117,29 @@ impl Fates for () {
 /// Largest plausible offset of two clocks: [`Config::offset_ns`].
 const CLOCKS_APART_NS: i64 = 3_600_000_000_000;
 
-/// Compares two captures that are read side by side.
+/// Compares two captures that are read in parallel.
 ///
-/// [`Self::wants`] names the capture to read next; [`Self::push`] and [`Self::ended`] take the
-/// result.
+/// [`Self::wants`] names the capture to read next; [`Self::push`] and [`Self::ended`] take what was
+/// read.
 #[derive(Debug)]
 pub struct Comparison {
     config: Config,
     report: Report,
     flows: Index,
     keys: Vec<Key>,
-    /// Of each flow, by its SYNs.
+    /// MSS of each flow, from its SYNs.
     sizes: Vec<Mss>,
     pending: [Pending; 2],
     /// Time of the first and the last frame of each capture.
     times: [Option<(Instant, Instant)>; 2],
     ended: [bool; 2],
     air: [Air; 2],
-    /// Shift of the packet that was known again last.
+    /// Shift of the most recently matched packet.
     shift_ns: Option<i64>,
 }
 
 impl Comparison {
-    /// A comparison that has seen nothing.
+    /// Creates a comparison without frames.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -153,7 +155,7 @@ impl Comparison {
         }
     }
 
-    /// The capture of which the next frame should be read; none if both have ended.
+    /// The capture of which the next frame should be read; `None` if both have ended.
     pub fn wants(&self) -> Option<Place> {
         match (self.ended, self.times) {
             ([true, true], _) => None,
@@ -167,7 +169,7 @@ impl Comparison {
         }
     }
 
-    /// Takes the next frame of a capture.
+    /// Handles the next frame of a capture.
     pub fn push(&mut self, place: Place, frame: Captured<'_>, to: &mut impl Fates) {
         self.clock(place, frame.at, to);
         let seen = &mut self.report.seen[place.index()];
@@ -184,12 +186,12 @@ impl Comparison {
         }
     }
 
-    /// A capture has no more frames.
+    /// Notes that a capture has no more frames.
     pub fn ended(&mut self, place: Place) {
         self.ended[place.index()] = true;
     }
 
-    /// Returns the result: packets that wait for the other capture did not pass there.
+    /// Returns the report. Packets that still wait for a match did not pass the other point.
     pub fn finish(mut self, to: &mut impl Fates) -> Report {
         for place in Place::ALL {
             while let Some(entry) = self.pending[place.index()].pop() {
@@ -199,7 +201,7 @@ impl Comparison {
         self.report
     }
 
-    /// A packet is forgotten: if it was not known again, it passed one place only.
+    /// Reports a packet that leaves the window. If it was not matched, it passed one point only.
     fn alone(&mut self, place: Place, entry: &Entry, to: &mut impl Fates) {
         if entry.is_known {
             return;
@@ -214,8 +216,8 @@ impl Comparison {
         to.fate(&self.fate(entry, at));
     }
 
-    /// Whether a capture's first and last frame enclose the time when a packet that the other
-    /// showed would have passed it: by the mean shift of its way, as far as that is known.
+    /// Whether a capture covers the time at which a packet of the other capture would have passed
+    /// it, by the mean shift of its direction if that is known.
     fn covers(&self, place: Place, entry: &Entry) -> bool {
         let way = &self.report.flows[entry.flow as usize].ways[usize::from(entry.from)];
         let shift = way.shift.mean_ns().unwrap_or_else(|| self.offset_ns());
@@ -237,7 +239,7 @@ impl Comparison {
         Fate { flow: flow as usize, from: from.into(), at, since_start, len, is_pure_ack }
     }
 
-    /// The second clock less the first, as far as it is known.
+    /// The estimated offset of the second clock relative to the first.
     fn offset_ns(&self) -> i64 {
         let guess = || match self.times {
             [Some((first, _)), Some((second, _))] => {
@@ -298,7 +300,7 @@ impl Comparison {
         }
     }
 
-    /// The segments of the wire that a packet stands for.
+    /// The wire segments that a packet contains.
     fn pieces(&mut self, flow: usize, packet: &ip::Packet<'_>) -> Pieces {
         let ip::Transport::Tcp(tcp) = &packet.transport else { return Pieces::whole(packet) };
         let size = &mut self.sizes[flow];
@@ -334,7 +336,7 @@ impl Comparison {
         }
     }
 
-    /// The flow of a packet, perhaps a new one; none if there are too many.
+    /// The flow of a packet, which may be new; `None` if there are too many flows.
     fn flow(
         &mut self,
         key: Key,
@@ -360,7 +362,7 @@ impl Comparison {
     }
 }
 
-/// A time of the other clock by that of `place`, the second being `shift_ns` ahead.
+/// Converts a time of the other clock to that of `place`; the second clock is `shift_ns` ahead.
 fn moved(at: Instant, shift_ns: i64, place: Place) -> Instant {
     let shift_ns = match place {
         Place::First => shift_ns.saturating_neg(),
@@ -400,7 +402,7 @@ fn is_pure_ack(packet: &ip::Packet<'_>) -> bool {
     }
 }
 
-/// Bytes of a payload by which a datagram is known: as many as a short snap length leaves.
+/// Number of payload bytes by which a datagram is matched: as many as a short snap length leaves.
 const KNOWN_BY: usize = 32;
 
 /// The fields by which a packet is matched.

@@ -8,13 +8,13 @@ use fairwave_units::{Duration, Instant};
 /// 0, the first byte of data 1; where the capture began later, the first segment seen has 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// Of which stream.
     pub stream: StreamId,
     /// The end that sent the packet, or whose data the spell is about.
     pub side: Side,
-    /// What.
+    /// Kind of the point, with its values.
     pub mark: Mark,
 }
 

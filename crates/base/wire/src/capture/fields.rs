@@ -1,11 +1,11 @@
-//! Fields of either byte order.
+//! Fields in either byte order.
 
 /// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The most significant one.
+    /// Most significant byte first.
     Big,
-    /// The smallest significant one.
+    /// Least significant byte first.
     Little,
 }
 
@@ -32,7 +32,7 @@ impl Order {
     }
 }
 
-/// Takes field after field; `None` where there are no more.
+/// Reads fields in order; `None` after the last one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) order: Order,

@@ -1,4 +1,4 @@
-//! Fields in order.
+//! Encoding of messages: the fields in their order.
 
 use super::message::{FORMAT, LABEL};
 use super::{
@@ -29,12 +29,13 @@ const NOTED: u8 = 16;
 const LEAVE: u8 = 17;
 const LEFT: u8 = 18;
 
-/// Bytes of the body that an announcement and a query fill with zeros.
+/// Length of the body of an announcement and of a query, which is filled with zeros.
 const ANNOUNCE_BODY: usize = ANNOUNCE_LEN - HEAD_LEN - TAG_LEN;
-/// Zeros behind the nonce of a greeting, where its answer has a cookie.
+/// Number of zeros after the nonce of a greeting, so that it is as long as its answer with a
+/// cookie.
 const HELLO_PADDING: usize = COOKIE_LEN;
 
-/// Reads a message, which is all of `bytes`.
+/// Parses a message, which must be all of `bytes`.
 ///
 /// # Errors
 /// If the bytes are no message of this version.
@@ -66,14 +67,14 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
 }
 
 impl Message {
-    /// Appends the message, sealed.
+    /// Appends the sealed message to `out`.
     pub fn write(&self, key: &Key, out: &mut Vec<u8>) {
         write(self, key, out);
     }
 }
 
 impl Body {
-    /// Bytes of a message with this body.
+    /// Length of a message with this body in bytes.
     #[must_use]
     pub fn message_len(&self) -> usize {
         len(self)
@@ -236,7 +237,7 @@ const fn kind(body: &Body) -> u8 {
     }
 }
 
-/// Bytes of a message with this body.
+/// Length of a message with this body in bytes.
 fn len(body: &Body) -> usize {
     let inside = match body {
         Body::Announce(_) | Body::Query => ANNOUNCE_BODY,
@@ -266,7 +267,7 @@ fn write(message: &Message, key: &Key, out: &mut Vec<u8>) {
     out.extend(tag.0);
 }
 
-/// All but the zeros behind it.
+/// Writes all fields; the caller adds the zeros after them.
 fn write_body(body: &Body, out: &mut Vec<u8>) {
     match body {
         Body::Announce(announce) => write_announce(announce, out),

@@ -126,7 +126,7 @@ pub enum Body {
     Refuse {
         /// The nonce of the greeting.
         nonce: u64,
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
     /// A borrower: I would like this lease, or to keep it.
@@ -137,7 +137,7 @@ pub enum Body {
     Deny {
         /// The lease asked for.
         lease: NonZeroU32,
-        /// Why.
+        /// Reason.
         reason: Denial,
         /// Time after which it is worth to ask again, in milliseconds.
         retry_ms: u32,
@@ -163,7 +163,7 @@ pub enum Body {
     Revoke {
         /// The lease.
         lease: NonZeroU32,
-        /// Why.
+        /// Reason.
         reason: Revocation,
         /// For how long it may still be used, in milliseconds.
         notice_ms: u32,

@@ -30,7 +30,7 @@ pub enum NameError {
     /// Not UTF-8, or a control character, which a terminal might obey.
     #[error("the name has a byte at {at} that is no printable text: leave it out")]
     Text {
-        /// Where.
+        /// Position.
         at: usize,
     },
 }

@@ -64,7 +64,7 @@ pub struct Segment<'a> {
     pub header: tcp::Header,
     /// Payload bytes on the wire.
     pub payload_len: u32,
-    /// The captured bytes.
+    /// Captured bytes of the payload.
     pub payload: &'a [u8],
 }
 
@@ -77,7 +77,7 @@ pub struct Datagram<'a> {
     pub destination_port: u16,
     /// Payload bytes on the wire: of a first fragment those of the whole datagram.
     pub payload_len: u32,
-    /// The captured bytes.
+    /// Captured bytes of the payload.
     pub payload: &'a [u8],
 }
 

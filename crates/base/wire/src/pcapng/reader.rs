@@ -1,4 +1,4 @@
-//! Reading captures.
+//! Reading of pcapng captures.
 
 use super::{Error, LinkType, causes};
 use fairwave_units::Instant;
@@ -10,22 +10,22 @@ use std::borrow::Cow;
 /// A packet of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Its bytes.
+    /// Its link-layer type.
     pub link_type: LinkType,
-    /// Time at which it was captured, from the epoch of the file.
+    /// Time of capture since the epoch of the file.
     pub at: Instant,
-    /// Its bytes, perhaps cut by the program that captured it.
+    /// Its captured bytes, which may be fewer than its length.
     pub data: Cow<'a, [u8]>,
-    /// Number of bytes that it had on the wire.
+    /// Its length on the wire in bytes.
     pub original_len: u32,
     /// Its first comment.
     pub comment: Option<String>,
 }
 
-/// Reads the packets of a capture one after the other; blocks without packets are stepped over,
-/// and so are packets without a time (simple and obsolete packet blocks).
+/// Reads the packets of a capture in order. It skips blocks without packets, and packets without a
+/// time (simple and obsolete packet blocks).
 ///
-/// As an iterator it ends behind the first error.
+/// As an iterator it ends after the first error.
 #[derive(Debug)]
 pub struct Reader<'a> {
     parser: PcapNgParser,

@@ -132,7 +132,7 @@ pub enum Message {
     },
     /// Receiver: not agreed.
     Refuse {
-        /// Why.
+        /// Reason.
         reason: Refusal,
     },
     /// A numbered packet, from the sender, or from a receiver that was asked for it.

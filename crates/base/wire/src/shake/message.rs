@@ -88,7 +88,7 @@ pub enum Body {
     Left(Leave),
     /// The connection is over; nothing that is on its way counts.
     Reset {
-        /// Why.
+        /// Reason.
         reason: Reason,
     },
 }

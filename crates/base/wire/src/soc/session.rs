@@ -1,10 +1,11 @@
-//! Sessions: they make a recorded report worthless at another access point, or at the same one
-//! after a restart.
+//! Sessions: they invalidate a recorded report at another access point, and at the same one after a
+//! restart.
 //!
-//! An access point makes a random number when it starts. Reports to it are sealed with a key that
-//! follows from the station's own key and that number, so that no other access point, and no later
-//! start of the same one, believes them. A station that does not know the number sends a
-//! [`Greeting`] instead of a report. It moves no weight, and the answer has the number.
+//! An access point draws a random number when it starts. Reports to it are sealed with a key
+//! derived from the station's own key and that number. Therefore no other access point, and no
+//! later start of the same one, accepts them. A station that does not know the number sends a
+//! [`Greeting`] instead of a report. A greeting changes no weight, and the answer to it contains
+//! the number.
 
 use super::LEN;
 use crate::ethernet::Mac;
@@ -23,25 +24,27 @@ const LABEL: &str = "soc greeting";
 /// Purpose for which the key of a session is derived.
 const KEY_LABEL: &str = "soc session";
 
-/// The number of an access point's start: random, and no secret.
+/// The number of an access point's start: random, but not secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Session(pub [u8; SESSION_LEN]);
 
 impl Session {
-    /// The key that seals reports in this session; `own` is the station's.
+    /// The key for the seals of reports in this session; `own` is the station's own key.
     #[must_use]
     pub fn key(&self, own: &Key) -> Key {
         own.derive(KEY_LABEL, &[&self.0])
     }
 }
 
-/// Asks an access point for its session. It is as long as a report, so that in a datagram it is
-/// longer than the answer, and sealed with the station's own key.
+/// Asks an access point for its session. A greeting is as long as a report, so that a datagram with
+/// it is longer than the answer and cannot be used for amplification. It is sealed with the
+/// station's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// The station's link address.
     pub station: Mac,
-    /// A number as reports have it: each message of a station has a greater one.
+    /// Sequence number, which is shared with reports: it increases with each message of the
+    /// station.
     pub sequence: u64,
 }
 
@@ -51,7 +54,7 @@ pub enum GreetingError {
     /// The bytes ended early.
     #[error(transparent)]
     Truncated(#[from] Truncated),
-    /// Something else under the same EtherType, or another version.
+    /// Another experiment under the same EtherType, or another version.
     #[error("begins with {found:02x?}, not as a greeting of version {VERSION}")]
     Beginning {
         /// The first four bytes.
@@ -63,7 +66,7 @@ pub enum GreetingError {
         /// The address found.
         found: Mac,
     },
-    /// Not written by this station, or changed since.
+    /// The seal was not made with this station's key, or the bytes were changed.
     #[error(transparent)]
     Forged(#[from] Forged),
 }
@@ -74,7 +77,7 @@ impl Greeting {
         bytes.starts_with(&GREETING_SUBTYPE.to_be_bytes())
     }
 
-    /// Its bytes, with the tag that the station's own key makes.
+    /// Its bytes, sealed with the station's own key.
     pub fn seal(&self, own: &Key) -> [u8; LEN] {
         let mut bytes = [0; LEN];
         let (covered, tag) = bytes.split_at_mut(COVERED);
@@ -85,7 +88,7 @@ impl Greeting {
         bytes
     }
 
-    /// Returns its claims. The tag has not been checked.
+    /// Parses a greeting without checking its seal.
     ///
     /// # Errors
     /// If the bytes are no greeting.
@@ -93,10 +96,10 @@ impl Greeting {
         Ok(read(bytes)?.0)
     }
 
-    /// Reads one that was sealed with this key.
+    /// Parses a greeting, and checks that it was sealed with this key.
     ///
     /// # Errors
-    /// If the bytes are no greeting, or the tag is not that of the key.
+    /// If the bytes are no greeting, or the seal does not match.
     pub fn open(bytes: &[u8], own: &Key) -> Result<Self, GreetingError> {
         let (greeting, tag) = read(bytes)?;
         own.verify(LABEL, &[&bytes[..COVERED]], &tag)?;
@@ -115,7 +118,7 @@ fn read(bytes: &[u8]) -> Result<(Greeting, Tag), GreetingError> {
         return Err(GreetingError::Group { found: station });
     }
     let sequence = u64::from_be_bytes(reader.array("sequence")?);
-    // What a later version may use. It is sealed with the rest.
+    // Reserved for later versions; covered by the seal.
     reader.array::<{ COVERED - 18 }>("room")?;
     Ok((Greeting { station, sequence }, Tag(reader.array("tag")?)))
 }

@@ -1,8 +1,8 @@
-//! Reading captures: from files and pipes, compressed or not, packet by packet.
+//! Reading of captures from files and pipes, compressed or not, packet by packet.
 //!
-//! One buffer holds the present record and the bytes that were read behind it. It grows to the
-//! longest record that is allowed and no further, whatever the file claims. A capture that is
-//! damaged gives the packets before the damage, and its place.
+//! One buffer holds the current record and the bytes read after it. It grows at most to the maximum
+//! record length, whatever length the file states. A damaged capture gives the packets before the
+//! damage, and the position of the damage.
 
 mod source;
 
@@ -16,32 +16,32 @@ use std::path::{Path, PathBuf};
 
 pub use source::Compression;
 
-/// Maximum number of bytes of one read.
+/// Initial length of the buffer, and maximum length of a first read, in bytes.
 const CHUNK: usize = 256 * 1024;
 
-/// Reason for which a capture cannot be read at all.
+/// Errors for which a capture cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be opened, or its beginning cannot be read.
+    /// It cannot be opened, or its first bytes cannot be read.
     #[error("{}: {source}", visible(path))]
     Io {
         /// The file.
         path: PathBuf,
-        /// Error of the system.
+        /// Error from the system.
         source: io::Error,
     },
-    /// The file is no capture.
+    /// It is not a capture.
     #[error("{}: {reason}", visible(path))]
     NoCapture {
         /// The file.
         path: PathBuf,
-        /// Fault at the beginning of the file.
+        /// The fault of its first bytes.
         reason: String,
     },
 }
 
 impl Error {
-    /// The error of opening a file. A file in an unsupported form is no capture.
+    /// Converts an error of opening: a file in an unsupported format counts as no capture.
     fn of(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -51,17 +51,17 @@ impl Error {
     }
 }
 
-/// The name of a file for a terminal ([`text::visible`]).
+/// The name of a file, made safe for a terminal ([`text::visible`]).
 fn visible(path: &Path) -> String {
     text::visible(&path.to_string_lossy())
 }
 
-/// Place from which a capture cannot be decoded.
+/// The damage at which reading ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The first byte, counted in the uncompressed capture, of the record that is damaged.
+    /// Position of the damaged record in the uncompressed capture, in bytes.
     pub offset: u64,
-    /// Number of packets that were read before it.
+    /// Number of packets before it.
     pub packets: u64,
     /// The fault.
     pub reason: String,
@@ -70,34 +70,34 @@ pub struct Broken {
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Its number in the capture, the first being 1.
+    /// Its number in the capture, from 1.
     pub number: u64,
-    /// Time at which it was captured, from the epoch of the file.
+    /// Time of capture since the epoch of the file; `None` if the file does not state it.
     pub at: Option<Instant>,
-    /// Type of its first header.
+    /// Type of its link-layer header.
     pub link_type: LinkType,
-    /// Interface of its section at which it was seen.
+    /// Its interface within its section of the file.
     pub interface: u32,
-    /// Number of bytes that it had on the wire.
+    /// Its length on the wire in bytes.
     pub original_len: u32,
-    /// Its bytes, perhaps cut when it was captured.
+    /// Its captured bytes, which may be fewer.
     pub data: &'a [u8],
 }
 
-/// Facts about a capture, complete at its end.
+/// Properties of a capture; complete at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Its format; `None` before the first packet was asked for.
+    /// Its format; `None` before the first packet was requested.
     pub format: Option<Format>,
     /// Its compression.
     pub compression: Option<Compression>,
-    /// Packets that were read.
+    /// Number of packets read.
     pub packets: u64,
-    /// Packets among them whose fraction field has a second or more, which counts in full.
+    /// Number of those whose fractional time is a second or more; it is added in full.
     pub carried: u64,
-    /// Bytes that were read, uncompressed.
+    /// Number of bytes read, uncompressed.
     pub bytes: u64,
-    /// Place of its damage.
+    /// Its damage.
     pub broken: Option<Broken>,
 }
 
@@ -107,11 +107,11 @@ pub struct Capture {
     source: Source,
     decoder: Decoder,
     buffer: Vec<u8>,
-    /// Index in the buffer of the first byte that was not decoded.
+    /// Start of the undecoded bytes in the buffer.
     start: usize,
-    /// Index in the buffer behind the last byte.
+    /// End of those bytes.
     end: usize,
-    /// Bytes that were read, uncompressed.
+    /// Number of bytes read, uncompressed.
     bytes: u64,
     broken: Option<Broken>,
     is_over: bool,
@@ -121,16 +121,16 @@ impl Capture {
     /// Opens a file; `-` is standard input.
     ///
     /// # Errors
-    /// A file that cannot be opened, or whose first bytes cannot be read.
+    /// If it cannot be opened or its first bytes cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let source = Source::open(path).map_err(|error| Error::of(path, error))?;
         Ok(Self::over(path, source))
     }
 
-    /// Reads from any input, under a name for messages.
+    /// Reads from any source, under a name for messages.
     ///
     /// # Errors
-    /// First bytes that cannot be read.
+    /// If the first bytes cannot be read.
     pub fn from_reader(name: &Path, input: impl Read + 'static) -> Result<Self, Error> {
         let source = Source::new(Box::new(input), None).map_err(|error| Error::of(name, error))?;
         Ok(Self::over(name, source))
@@ -150,10 +150,10 @@ impl Capture {
         }
     }
 
-    /// The next packet; `None` at the end of the file or before its damage.
+    /// Returns the next packet; `None` at the end of the file, or at damage.
     ///
     /// # Errors
-    /// A file that is no capture.
+    /// If it is not a capture.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, Error> {
         while !self.is_over {
             match self.decoder.step(&self.buffer[self.start..self.end]) {
@@ -166,7 +166,7 @@ impl Capture {
         Ok(None)
     }
 
-    /// The facts so far.
+    /// Properties so far.
     pub fn facts(&self) -> Facts {
         Facts {
             format: self.decoder.format(),
@@ -178,7 +178,7 @@ impl Capture {
         }
     }
 
-    /// Share of the file that was read, from 0 to 1; `None` of a pipe, which has no length.
+    /// The share of the file that was read, from 0 to 1; `None` for a pipe, which has no length.
     pub fn progress(&self) -> Option<f64> {
         self.source.progress()
     }
@@ -196,8 +196,8 @@ impl Capture {
         }
     }
 
-    /// Reads until there are more bytes than before, or the capture is over. The decoder bounds the
-    /// number of bytes that it needs.
+    /// Reads at least one more byte, unless the capture has ended. `needed` bounds the growth of
+    /// the buffer; the decoder bounds `needed`.
     fn fill(&mut self, needed: usize) -> Result<(), Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -252,7 +252,7 @@ impl Capture {
         Ok(())
     }
 
-    /// The compressed stream or the medium is damaged.
+    /// Ends reading: the compressed stream or the medium is damaged.
     fn cannot_go_on(&mut self, error: &io::Error) -> Result<(), Error> {
         self.is_over = true;
         let what = match error.kind() {
@@ -265,7 +265,7 @@ impl Capture {
         };
         if self.decoder.format().is_none() {
             let path = self.path.clone();
-            // What the system refuses is no property of the file.
+            // An error of the system does not show that the file is no capture.
             return Err(match error.raw_os_error() {
                 Some(_) => Error::Io { path, source: io::Error::new(error.kind(), reason) },
                 None => Error::NoCapture { path, reason },

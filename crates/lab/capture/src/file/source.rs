@@ -1,4 +1,4 @@
-//! Source of the bytes. Compression is recognised by the first bytes, whatever the file's name.
+//! Sources of the bytes. Compression is detected from the first bytes, not from the file's name.
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -28,7 +28,7 @@ impl Compression {
     }
 }
 
-/// Beginnings of files that other programs have to decompress first.
+/// First bytes of formats that another program has to decompress, and that program.
 const FOREIGN: [(&[u8], &str); 4] = [
     (b"\xfd7zXZ\0", "xz -dc"),
     (b"BZh", "bzip2 -dc"),
@@ -36,10 +36,10 @@ const FOREIGN: [(&[u8], &str); 4] = [
     (b"PK\x03\x04", "unzip -p"),
 ];
 
-/// Number of bytes of one read of the file.
+/// Length of reads from the file in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Uncompressed bytes.
+/// A source of uncompressed bytes.
 pub(super) struct Source {
     input: Box<dyn Read>,
     compression: Option<Compression>,
@@ -61,7 +61,7 @@ impl Source {
         Self::new(Box::new(file), size)
     }
 
-    /// Over a file of `size` bytes, if that is known.
+    /// Wraps an input; `size` is the length of its file, if known.
     pub(super) fn new(input: Box<dyn Read>, size: Option<u64>) -> io::Result<Self> {
         let taken = Rc::new(Cell::new(0));
         let counted = Counted { input, taken: Rc::clone(&taken) };
@@ -84,7 +84,7 @@ impl Source {
         self.compression
     }
 
-    /// Share of the file that was taken, from 0 to 1.
+    /// The share of the file that was read, from 0 to 1.
     pub(super) fn progress(&self) -> Option<f64> {
         let size = self.size.filter(|size| *size > 0)?;
         Some((self.taken.get() as f64 / size as f64).min(1.0))
@@ -102,12 +102,12 @@ impl Read for Source {
     }
 }
 
-/// A frame (0xfd2fb528), or one that decoders skip (RFC 8878 section 3.1.2).
+/// Whether the bytes begin a zstd frame (0xfd2fb528) or a skippable frame (RFC 8878 section 3.1.2).
 fn is_zstd(beginning: &[u8]) -> bool {
     matches!(beginning, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Counts the bytes that are read.
+/// Counts the bytes read.
 struct Counted {
     input: Box<dyn Read>,
     taken: Rc<Cell<u64>>,
@@ -121,7 +121,7 @@ impl Read for Counted {
     }
 }
 
-/// The frames of a zstd file one after the other.
+/// Decompresses the successive frames of a zstd file.
 struct Frames<R: BufRead> {
     input: R,
     decoder: FrameDecoder,
@@ -133,7 +133,7 @@ impl<R: BufRead> Frames<R> {
         Self { input, decoder: FrameDecoder::new(), is_within: false }
     }
 
-    /// Begins the next frame; false at the end of the file.
+    /// Begins the next frame; `false` at the end of the file.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.input.fill_buf()?.is_empty() {
             match self.decoder.init(&mut self.input) {
@@ -165,7 +165,8 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-/// An error of the decoder in a user's words; its own ones name its internal parts.
+/// Describes an error of the decoder for users, as the decoder's own messages refer to its
+/// internals.
 fn damage(error: &FrameDecoderError) -> io::Error {
     if let Some(cause) = io_cause(error) {
         return match cause.kind() {
@@ -188,7 +189,7 @@ fn damage(error: &FrameDecoderError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The error of the input among the causes of an error.
+/// The error of the input among the causes of a decoder's error.
 fn io_cause(error: &FrameDecoderError) -> Option<&io::Error> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

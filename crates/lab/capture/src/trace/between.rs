@@ -1,4 +1,5 @@
-//! Two captures of the same traffic, made at two points: losses and delays between them.
+//! Comparison of two captures of the same traffic, made at two points: losses, reordering and
+//! delays between them.
 
 use super::Selection;
 use super::summary::{BrokenSummary, Ends};
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// Name of the schema in the JSON of a comparison.
+/// Value of `schema` in the JSON of a comparison.
 pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
 
 /// The result of a comparison.
@@ -20,15 +21,16 @@ pub const COMPARISON_SCHEMA: &str = "fairwave-trace-comparison";
 pub struct ComparisonSummary {
     /// Name of the format: `fairwave-trace-comparison`.
     pub schema: &'static str,
-    /// Version of the format, which grows when a key changes its meaning or goes away.
+    /// Version of the format, which increases when the meaning of a key changes or a key is
+    /// removed.
     pub schema_version: u32,
-    /// The files.
+    /// The two captures.
     pub captures: [FileSummary; 2],
-    /// The second clock less the first, where it was given.
+    /// Offset of the second clock relative to the first, where it was stated.
     pub offset_ns: Option<i64>,
-    /// Packets from the ends of flows, those with the largest loss first.
+    /// The directions of flows, with the most losses first.
     pub ways: Vec<WayBetween>,
-    /// Packets that were left out for lack of room.
+    /// Packets that were discarded for lack of memory.
     pub forgotten: u64,
 }
 
@@ -43,72 +45,71 @@ pub struct FileSummary {
     pub compression: Option<&'static str>,
     /// Packets that were read.
     pub packets: u64,
-    /// Packets whose fraction field has a second or more, which counts in full.
+    /// Packets whose fractional time is a second or more; it is added in full.
     pub carried: u64,
-    /// Packets of TCP, UDP and DCCP among them.
+    /// TCP, UDP and DCCP packets among them.
     pub known: u64,
-    /// Place of its damage; null if it is whole.
+    /// Its damage; null if it is whole.
     pub broken: Option<BrokenSummary>,
 }
 
-/// Packets from one end of a flow, between the two points.
+/// Packets of one direction of a flow, between the two points.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WayBetween {
     /// `tcp`, `udp` or `dccp`.
     pub protocol: &'static str,
-    /// `a` is the sender here.
+    /// Addresses and ports; `a` is the sender.
     #[serde(flatten)]
     pub ends: Ends,
-    /// Packets at each point, duplicates included; joined segments as on the wire.
+    /// Packets at each point, duplicates included; joined segments count as those on the wire.
     pub packets: [u64; 2],
-    /// Captured packets at each point that stand for several segments of the wire.
+    /// Captured packets at each point that contain several segments of the wire.
     pub offloaded_packets: [u64; 2],
-    /// Whether some were cut by an assumed MSS, since no SYN stated it: then the losses are not
-    /// known.
+    /// Whether some were divided by an assumed MSS, since no SYN stated it. The losses are then
+    /// unknown.
     pub segment_size_unknown: bool,
-    /// The point that packets pass first, `first` or `second`, as far as it can be determined.
+    /// The point that packets pass first, `first` or `second`; null if it cannot be determined.
     pub passes_first: Option<&'static str>,
-    /// Packets that were seen where they pass first, and not at the other point; unknown where
-    /// that is, or the segment size.
+    /// Packets that were captured at the point that they pass first, and not at the other; null if
+    /// that point or the segment size is unknown.
     pub lost: Option<u64>,
-    /// Their share of those seen where they pass first, in hundredths.
+    /// Their percentage of the packets captured at the first point of their path.
     pub lost_percent: Option<f64>,
     /// All packets.
     pub all: CountBetween,
-    /// ACKs alone among them.
+    /// Pure ACKs among them.
     pub pure_acks: CountBetween,
-    /// Packets that overtook another on the way.
+    /// Packets that overtook another one between the points.
     pub reordered: u64,
     /// Copies of packets, at each point.
     pub duplicates: [u64; 2],
-    /// Time at the second point less that at the first.
+    /// Time at the second point minus time at the first.
     pub shift: Option<ShiftSummary>,
     /// Index of the flow and of its sending end, for the bins.
     #[serde(skip)]
     pub(super) place: (usize, usize),
 }
 
-/// Numbers of packets by the points at which they were seen.
+/// Packets by the points at which they were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CountBetween {
     /// Packets seen at both points.
     pub crossed: u64,
-    /// Packets seen at one point only while the other was watched: at the first, at the second.
+    /// Packets at one point only, while the other was capturing: at the first, at the second.
     pub alone: [u64; 2],
-    /// Packets seen at one point only, before the first or after the last frame of the other
-    /// capture: at the first, at the second. Whether they were lost is unknown, so that they do
-    /// not count as losses.
+    /// Packets at one point only, before the first or after the last frame of the other capture: at
+    /// the first, at the second. They are not counted as losses, as their fate is unknown.
     pub outside: [u64; 2],
 }
 
 /// Signed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShiftSummary {
-    /// Number of times.
+    /// Number of samples.
     pub count: u64,
     /// Minimum.
     pub least_ns: i64,
-    /// Their mean.
+    /// Mean.
     pub mean_ns: i64,
     /// Median.
     pub median_ns: i64,
@@ -131,13 +132,13 @@ impl ShiftSummary {
         })
     }
 
-    /// Time by which a share of the packets came later than the quickest one. In the order of
-    /// travel this is the delay above the smallest one, whatever the clocks show.
+    /// Median and 99th percentile of the delay above that of the fastest packet, in the direction
+    /// of travel. They do not depend on the offset of the clocks.
     pub fn above_least_ns(&self, forward: bool) -> [u64; 2] {
         let (from, sign) = if forward { (self.least_ns, 1) } else { (self.most_ns, -1) };
         let above = |value: i64| ((value - from) * sign).max(0) as u64;
-        // On the way back the smallest shift is the longest delay, so that its tail is at the low
-        // end.
+        // On the way back the shift decreases with the delay, so that its minimum is the longest
+        // delay.
         let tail = if forward { self.p99_ns } else { self.least_ns };
         [above(self.median_ns), above(tail)]
     }
@@ -149,11 +150,11 @@ impl From<Count> for CountBetween {
     }
 }
 
-/// Reads two captures side by side and compares them. `report` gets the share of the work that is
-/// done.
+/// Reads two captures in parallel and compares them. `report` receives the share of the work that
+/// is done.
 ///
 /// # Errors
-/// A file that is no capture.
+/// If one of them is not a capture.
 pub fn compare(
     captures: &mut [Capture; 2],
     config: Config,
@@ -183,7 +184,7 @@ pub fn compare(
 }
 
 impl ComparisonSummary {
-    /// The summary of two captures that were read to their ends.
+    /// Builds the summary after both captures were read to their ends.
     pub fn new(
         files: [(&str, Facts); 2],
         report: &Report,
@@ -224,7 +225,7 @@ impl FileSummary {
     }
 }
 
-/// Packets from each end of a flow that sent any.
+/// The directions of a flow in which packets were sent.
 fn ways(index: usize, flow: &Flow, offset_ns: Option<i64>) -> Vec<WayBetween> {
     let sent = flow.ways.iter().enumerate().filter(|(_, way)| way.packets != [0, 0]);
     sent.map(|(from, way)| {
@@ -270,7 +271,7 @@ impl WayBetween {
         }
     }
 
-    /// Whether it passes the second point first.
+    /// Whether its packets pass the second point first.
     pub fn is_backward(&self) -> bool {
         self.passes_first == Some("second")
     }

@@ -1,14 +1,14 @@
-//! Keeps the findings of an analysis, within bounds, and puts the worst first.
+//! Collection of the results of an analysis: a bounded number of streams, the worst first.
 
 use super::events::Events;
 use super::select::Selection;
 use fairwave_trace::analysis::{Kind, Point, Points, Stream, StreamId};
 use std::collections::BTreeMap;
 
-/// Maximum number of streams that are kept, of TCP and UDP together; others are counted only.
+/// Maximum number of streams that are kept, of TCP and UDP together; others are only counted.
 pub const KEPT_MAX: usize = 10_000;
 
-/// Keeps selected streams, and the events of the named ones.
+/// Keeps selected streams, and the events of those selected by name.
 #[derive(Debug)]
 pub struct Collector {
     selection: Selection,
@@ -18,14 +18,14 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Keeps the streams of a selection.
+    /// Creates a collector for the streams of a selection.
     pub fn new(selection: Selection) -> Self {
         let events = selection.streams.iter().map(|name| (name.0, Events::default())).collect();
         Self { selection, kept: Vec::new(), left_out: 0, events }
     }
 
-    /// The streams, the worst first, the events of each that was named, and how many more
-    /// streams there were.
+    /// The streams, the worst first; the events of each stream that was named; and the number of
+    /// further streams.
     pub(super) fn into_parts(mut self) -> (Vec<Stream>, BTreeMap<StreamId, Events>, u64) {
         self.order();
         (self.kept, self.events, self.left_out)
@@ -59,8 +59,8 @@ impl Points for Collector {
     }
 }
 
-/// Order of streams: starvation, then timeouts, then retransmissions (of datagrams: losses), then
-/// volume, each of both ends together.
+/// Sort key of streams: starvation, then timeouts, then retransmissions (for datagrams: losses),
+/// then volume, each of both ends together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Badness {
     starved_ns: u64,

@@ -1,23 +1,23 @@
-//! Events of a connection, with their times.
+//! Events of a connection over time.
 
 use fairwave_trace::analysis::{Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Maximum number of events that are kept of one connection.
+/// Maximum number of events that are kept for one connection.
 pub const EVENTS_MAX: usize = 1000;
 
-/// An event with a line of its own.
+/// An event that is worth a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
-    /// Time from the first packet of the capture.
+    /// Its time since the first packet of the capture.
     pub at_ns: u64,
-    /// End whose data it is about: `a` or `b`.
+    /// The end whose data it affects: `a` or `b`.
     pub side: char,
-    /// Kind: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
+    /// Its kind: `timeout`, `ack_gap`, `starvation`, `idle` or `zero_window`.
     pub what: &'static str,
-    /// Its duration; null of a timeout.
+    /// Its duration; null for a timeout.
     pub length_ns: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Takes a point, if it is an event.
+    /// Adds a point, if it is an event.
     pub(super) fn add(&mut self, point: &Point) {
         let (what, length_ns) = match point.mark {
             Mark::Segment { kind: Kind::Timeout, .. } => ("timeout", None),
@@ -46,8 +46,8 @@ impl Events {
         self.first.push(Event { at_ns: point.at.as_nanos(), side, what, length_ns });
     }
 
-    /// Counts times from `origin`, and moves spells, which are reported when they are over, to
-    /// their beginnings.
+    /// Makes times relative to `origin`, and sorts the events by their beginnings: spells are
+    /// reported at their ends.
     pub(super) fn settle(&mut self, origin: Instant) {
         for event in &mut self.first {
             event.at_ns = event.at_ns.saturating_sub(origin.as_nanos());
@@ -56,7 +56,7 @@ impl Events {
     }
 }
 
-/// The side as results name it.
+/// The side's letter in results.
 pub(super) const fn letter(side: Side) -> char {
     match side {
         Side::A => 'a',

@@ -1,43 +1,43 @@
-//! Limit of a connection's rate, as far as a capture shows it.
+//! The limit of a connection's rate, as far as a capture shows it.
 
 use fairwave_trace::analysis::{Kind, Quantiles, Spells, TcpWay, Way};
 use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Shares of the time, in hundredths, from which on something limits.
+/// Minimum percentages of the time for a limit.
 const STARVED: u64 = 10;
 const ZERO_WINDOW: u64 = 10;
 const WINDOW: u64 = 20;
 const APPLICATION: u64 = 20;
-/// Median over minimum round-trip time, in tenths, from which on the path has a standing queue.
+/// Minimum ratio of median to minimum round-trip time, in tenths, that shows a standing queue.
 const QUEUE: u64 = 15;
-/// Differences of round-trip times below this are those of hosts, not of queues.
+/// Differences of round-trip times below this are caused by hosts, not by queues.
 const HOSTS: Duration = Duration::from_millis(1);
 
-/// Limit of the direction of a connection that carried more. The criteria are tried in this order,
-/// and the first that holds decides. `docs/models/trace.md` discusses them.
+/// Limit of the direction that carried more data. The criteria are listed in the order in which
+/// they are tried; the first that holds decides. `docs/models/trace.md` discusses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// It carried no data.
     NoData,
-    /// Starvation for a tenth of the time or more.
+    /// Starvation for at least a tenth of the time.
     Starvation,
-    /// The receiver's window: zero for a tenth of the time, or full for a fifth.
+    /// The receiver's window: zero for at least a tenth of the time, or full for at least a fifth.
     ReceiveWindow,
-    /// The application: for a fifth of the time it had nothing to send.
+    /// The application, which had no data to send for at least a fifth of the time.
     Application,
-    /// Losses on a path without a standing queue: timeouts, or a hundredth of the segments
-    /// retransmitted and needed.
+    /// Losses without a standing queue on the path: timeouts, or needed retransmissions of at least
+    /// a hundredth of the segments.
     Loss,
     /// None of these: the rate of the path, or the sender's window.
     Path,
 }
 
 impl Limit {
-    /// Judges the packets of one end over the time of the connection; `other` are those of the
-    /// other end.
+    /// Determines the limit of one direction over the time of the connection; `other` is the
+    /// opposite direction.
     pub(super) fn of(way: &Way, other: &Way, over: Duration) -> Self {
         let tcp = &way.tcp;
         let reaches = |time: Duration, part: u64| {
@@ -64,7 +64,7 @@ impl Limit {
         }
     }
 
-    /// One word for tables.
+    /// A keyword for tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::NoData => "-",
@@ -77,14 +77,14 @@ impl Limit {
     }
 }
 
-/// Retransmitted segments, but for those that the receiver reported as duplicates (RFC 2883).
+/// Retransmitted segments, without those that the receiver reported as duplicates (RFC 2883).
 const fn needed(tcp: &TcpWay, needless: u64) -> u64 {
     tcp.retransmitted_segments.saturating_sub(needless)
 }
 
-/// Whether packets mostly wait in a queue: then the path carries as much as it can, losses or not.
-/// The round-trip time is that on both sides of the capture together, so that the place of the
-/// capture does not matter.
+/// Whether packets mostly wait in a queue: then the path carries its full rate, with or without
+/// losses. The round-trip time is the sum of those on both sides of the capture, so that the result
+/// does not depend on the point of capture.
 fn queue_stands(tcp: &TcpWay) -> bool {
     let sum = |part: fn(&Quantiles) -> Option<Duration>| {
         let times = [&tcp.rtt, &tcp.far_rtt].map(|rtt| part(rtt).unwrap_or_default().as_nanos());
@@ -95,7 +95,7 @@ fn queue_stands(tcp: &TcpWay) -> bool {
         && median - least.min(median) >= HOSTS.as_nanos()
 }
 
-/// `hundredths` per cent of a time, in hundredths of a nanosecond.
+/// A percentage of a time, in hundredths of a nanosecond.
 fn share(time: Duration, hundredths: u64) -> u128 {
     u128::from(time.as_nanos()) * u128::from(hundredths)
 }
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(judged(|way| way.tcp.kinds[Kind::Timeout.index()] = 1), Limit::Loss);
     }
 
-    /// 2 Mbps of an application over a lossy path were called "loss".
+    /// A regression: an application of 2 Mbps over a lossy path was reported as "loss".
     #[test]
     fn an_application_that_gets_through_is_not_limited_by_losses() {
         let both = |way: &mut Way| {
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(Limit::of(&way, &other, Duration::from_secs(10)), Limit::Loss);
     }
 
-    /// The same queue at the sender, where all of the round trip is before the capture's data, and
-    /// at the receiver, where all of it is behind.
+    /// The same queue in a capture at the sender, whose round trips lie entirely beyond the
+    /// capture, and at the receiver, where they lie entirely before it.
     #[test]
     fn losses_of_a_full_queue_are_the_path_at_either_end() {
         let times = |ms: &[u64]| {

@@ -1,8 +1,8 @@
 //! Trace analysis from a file to results: `fairwave trace`.
 //!
-//! The analysis is `fairwave_trace::analysis`. Here captures are fed to it, and its findings are
-//! selected, sorted and given a lasting form. Memory does not grow with a capture: it holds the
-//! worst [`KEPT_MAX`] connections, and the first [`EVENTS_MAX`] events of one.
+//! The analysis itself is `fairwave_trace::analysis`. This module passes captures to it, and
+//! selects, sorts and formats its results. Memory does not grow with a capture: the worst
+//! [`KEPT_MAX`] connections are kept, and the first [`EVENTS_MAX`] events of each.
 
 mod between;
 mod collect;
@@ -37,19 +37,19 @@ use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
 /// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
-/// Numbers of a capture's packets by their treatment.
+/// Totals of a capture's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Totals of the analysis.
     pub totals: Totals,
-    /// Packets that were left out, their time being unknown.
+    /// Packets that were left out because their time is unknown.
     pub untimed: u64,
 }
 
-/// Reads a capture to its end and analyses it. `report` gets the share of it that is done.
+/// Reads a capture to its end and analyses it. `report` receives the share that is done.
 ///
 /// # Errors
-/// A file that is no capture. Damage further on is no error: [`Capture::facts`] has its place.
+/// If it is not a capture. Later damage is no error: [`Capture::facts`] reports it.
 pub fn analyse(
     capture: &mut Capture,
     config: Config,
@@ -77,7 +77,7 @@ pub fn analyse(
     Ok(Counts { totals: analyzer.finish(to), untimed })
 }
 
-/// The JSON schema of the output of `fairwave trace --json`, for one capture or two.
+/// JSON schema of the output of `fairwave trace --json`, for one capture or two.
 pub fn schema() -> schemars::Schema {
     /// Output of `fairwave trace --json`, for one capture or two.
     #[derive(schemars::JsonSchema)]

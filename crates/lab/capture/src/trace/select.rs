@@ -5,8 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-/// A stream as people name it: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP, `dccp:3` for
-/// DCCP.
+/// Name of a stream: `3` or `tcp:3` for a TCP connection, `udp:3` for UDP, `dccp:3` for DCCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamName(pub StreamId);
 
@@ -34,7 +33,8 @@ impl fmt::Display for StreamName {
     }
 }
 
-/// Streams that are wanted: one of these names, hosts and ports each, where any are given.
+/// Selection of streams by names, hosts and ports. A stream has to match one entry of each list
+/// that is not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Names.
@@ -46,12 +46,12 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the stream is wanted.
+    /// Whether the stream is selected.
     pub fn takes(&self, stream: &Stream) -> bool {
         (self.streams.is_empty() || self.names(stream.id)) && self.takes_ends(&stream.ends)
     }
 
-    /// Whether streams between these ends are wanted.
+    /// Whether streams between these ends are selected.
     pub fn takes_ends(&self, ends: &[SocketAddr; 2]) -> bool {
         let host = |end: &SocketAddr| self.hosts.contains(&end.ip());
         let port = |end: &SocketAddr| self.ports.contains(&end.port());
@@ -59,7 +59,7 @@ impl Selection {
             && (self.ports.is_empty() || ends.iter().any(port))
     }
 
-    /// Whether the stream was selected by its name, which shows its events, too.
+    /// Whether the stream was selected by its name, for which its events are kept.
     pub fn names(&self, id: StreamId) -> bool {
         self.streams.contains(&StreamName(id))
     }

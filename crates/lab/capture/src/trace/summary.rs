@@ -1,4 +1,4 @@
-//! Summary of a capture: the value behind table, JSON and report.
+//! Summary of a capture: the data of the table, the JSON and the report.
 
 use super::way::{TcpWaySummary, UdpWaySummary, from};
 use super::{Collector, Counts, Events, Limit, StreamName, Vantage, letter};
@@ -8,9 +8,9 @@ use fairwave_units::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Name of the schema in the JSON.
+/// Value of `schema` in the JSON.
 pub const SCHEMA: &str = "fairwave-trace";
-/// Grows when a key changes its meaning or goes away.
+/// Increases when the meaning of a key changes or a key is removed.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The result of a trace analysis.
@@ -18,21 +18,22 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct TraceSummary {
     /// Name of the format: `fairwave-trace`.
     pub schema: &'static str,
-    /// Version of the format, which grows when a key changes its meaning or goes away.
+    /// Version of the format, which increases when the meaning of a key changes or a key is
+    /// removed.
     pub schema_version: u32,
     /// The file.
     pub capture: CaptureSummary,
     /// TCP connections, the worst first.
     pub connections: Vec<Connection>,
-    /// UDP streams, likewise.
+    /// UDP streams, the worst first.
     pub udp: Vec<UdpStream>,
-    /// DCCP streams, likewise.
+    /// DCCP streams, the worst first.
     pub dccp: Vec<UdpStream>,
-    /// Streams that are not listed, because of their number.
+    /// Streams that are not listed because of their number.
     pub left_out: u64,
 }
 
-/// Facts about the file.
+/// Properties and totals of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CaptureSummary {
     /// Its name.
@@ -47,34 +48,34 @@ pub struct CaptureSummary {
     pub packets: u64,
     /// Packets among them without a time, which were left out.
     pub untimed: u64,
-    /// Packets whose fraction field has a second or more, which counts in full.
+    /// Packets whose fractional time is a second or more; it is added in full.
     pub carried: u64,
     /// Earliest time, from 1970.
     pub start_unix_ns: Option<u64>,
-    /// From the earliest to the latest.
+    /// Time between the earliest and the latest packet.
     pub duration_ns: u64,
-    /// Packets that stand behind a later one.
+    /// Packets that are stored after a later one.
     pub backward: u64,
-    /// Place of its damage; null if it is whole.
+    /// Its damage; null if it is whole.
     pub broken: Option<BrokenSummary>,
-    /// Numbers of its frames by their treatment.
+    /// Counts of its frames.
     pub frames: FrameCounts,
-    /// Numbers of the IP packets in them by their treatment.
+    /// Counts of the IP packets in them.
     pub ip: PacketCounts,
-    /// TCP connections in it, whether or not they are shown.
+    /// TCP connections in it, listed or not.
     pub tcp_streams: u64,
     /// UDP streams.
     pub udp_streams: u64,
     /// DCCP streams.
     pub dccp_streams: u64,
-    /// Streams that were given up for lack of room while they were open.
+    /// Streams that were discarded while open, for lack of memory.
     pub evicted: u64,
 }
 
-/// Place of a capture's damage.
+/// Damage of a capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BrokenSummary {
-    /// First byte of the damaged record, uncompressed.
+    /// Position of the damaged record in the uncompressed file, in bytes.
     pub offset: u64,
     /// Packets before it.
     pub packets: u64,
@@ -89,26 +90,26 @@ impl BrokenSummary {
     }
 }
 
-/// Numbers of frames by their treatment; all but the first add up to the first.
+/// Frames by their treatment; the first number is the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameCounts {
     /// All frames of the file.
     pub seen: u64,
     /// Frames that were searched for IP.
     pub opened: u64,
-    /// Retransmissions on the air of frames that had been seen.
+    /// Retransmissions on the air of frames that had been captured.
     pub repeated: u64,
     /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
     /// Frames with neither IPv4 nor IPv6.
     pub not_ip: u64,
-    /// Control and management frames of 802.11.
+    /// 802.11 control and management frames.
     pub control: u64,
     /// Frames whose content is encrypted.
     pub encrypted: u64,
     /// Later fragments of an MSDU.
     pub fragments: u64,
-    /// Frames that are cut before the IP header.
+    /// Frames truncated before the end of the IP header.
     pub truncated: u64,
     /// Frames with a broken link header.
     pub broken: u64,
@@ -116,7 +117,7 @@ pub struct FrameCounts {
     pub unsupported: u64,
 }
 
-/// Numbers of IP packets by their treatment; all but the first add up to the first.
+/// IP packets by their treatment; the first number is the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacketCounts {
     /// All IP packets.
@@ -127,25 +128,24 @@ pub struct PacketCounts {
     pub udp: u64,
     /// Packets of DCCP.
     pub dccp: u64,
-    /// Other protocols.
+    /// Packets of other protocols.
     pub other: u64,
-    /// Packets that the capture has twice, as that of all interfaces of a router: left out the
-    /// second time.
+    /// Second copies of packets, as in a capture of all interfaces of a router; they were left out.
     pub copies: u64,
-    /// Later fragments.
+    /// Later IP fragments.
     pub fragments: u64,
-    /// TCP, UDP or DCCP with a cut or broken header.
+    /// TCP, UDP or DCCP packets with a truncated or broken header.
     pub unreadable: u64,
-    /// No IP after all.
+    /// Packets with a broken IP header.
     pub broken: u64,
 }
 
 /// Addresses and ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ends {
-    /// The end that began.
+    /// The end that sent the first packet.
     pub a: String,
-    /// The other.
+    /// The other end.
     pub b: String,
 }
 
@@ -157,39 +157,39 @@ pub struct Connection {
     /// Its ends.
     #[serde(flatten)]
     pub ends: Ends,
-    /// First packet, from the first of the capture.
+    /// Time of its first packet since the first of the capture.
     pub start_ns: u64,
-    /// From its first to its last packet.
+    /// Time from its first to its last packet.
     pub duration_ns: u64,
-    /// Time for which it was seen to be open: to the end of the capture, if it was open then.
+    /// Time for which it was observed: to the end of the capture if it was still open.
     pub watched_ns: u64,
-    /// Reason for which it was over: `closed`, `reset`, `reused`, `evicted` or `capture`.
+    /// Reason of its end: `closed`, `reset`, `reused`, `evicted` or `capture`.
     pub end: &'static str,
-    /// The end that sent more of the stream: `a` or `b`.
+    /// The end that sent more bytes of the stream: `a` or `b`.
     pub sender: char,
-    /// Limit of its rate.
+    /// The limit of its rate.
     pub limit: Limit,
-    /// The end that is near the capture; null where round-trip times do not show it.
+    /// The end that the capture is near; null if round-trip times do not show it.
     pub captured_near: Option<Vantage>,
-    /// Times without packets and with nothing outstanding.
+    /// Times without packets and without outstanding data.
     pub idle: super::SpellsSummary,
-    /// Packets from A.
+    /// Packets sent by A.
     pub a_sent: TcpWaySummary,
-    /// Packets from B.
+    /// Packets sent by B.
     pub b_sent: TcpWaySummary,
     /// Its events, if it was selected by its number.
     pub events: Option<Events>,
 }
 
 impl Connection {
-    /// Packets from the end that sent more.
+    /// The direction that carried more data.
     pub const fn main(&self) -> &TcpWaySummary {
         if self.sender == 'a' { &self.a_sent } else { &self.b_sent }
     }
 
-    /// The median round trip of its data from end to end, in nanoseconds. From a place that is not
-    /// near the sender it takes timestamps to see the part of it that lies before the capture;
-    /// without them there is none.
+    /// The median end-to-end round-trip time of its data, in nanoseconds. A capture that is not
+    /// near the sender needs timestamps for the part between sender and capture; without them the
+    /// result is `None`.
     pub fn round_trip_ns(&self) -> Option<u64> {
         let (beyond, before) = (self.main().rtt.as_ref()?, self.main().far_rtt.as_ref());
         match (before, self.captured_near) {
@@ -208,18 +208,18 @@ pub struct UdpStream {
     /// Its ends.
     #[serde(flatten)]
     pub ends: Ends,
-    /// First packet, from the first of the capture.
+    /// Time of its first packet since the first of the capture.
     pub start_ns: u64,
-    /// From its first to its last packet.
+    /// Time from its first to its last packet.
     pub duration_ns: u64,
-    /// Packets from A.
+    /// Datagrams sent by A.
     pub a_sent: UdpWaySummary,
-    /// Packets from B.
+    /// Datagrams sent by B.
     pub b_sent: UdpWaySummary,
 }
 
 impl TraceSummary {
-    /// The summary of a capture that was read to its end.
+    /// Builds the summary after the capture was read to its end.
     pub fn new(file: &str, facts: &Facts, counts: &Counts, collector: Collector) -> Self {
         let (origin, end) = counts.totals.span.unwrap_or((Instant::ZERO, Instant::ZERO));
         let (streams, mut events, left_out) = collector.into_parts();
@@ -248,13 +248,13 @@ impl TraceSummary {
         }
     }
 
-    /// Names of the `most` worst connections.
+    /// Names of the worst connections, at most `most`.
     pub fn worst(&self, most: usize) -> Vec<StreamName> {
         let numbers = self.connections.iter().map(|one| one.number).take(most);
         numbers.map(|number| StreamName(StreamId::Tcp(number))).collect()
     }
 
-    /// Names that were asked for, and are not there.
+    /// The first requested name without a stream.
     pub fn missing<'a>(&self, names: &'a [StreamName]) -> Option<&'a StreamName> {
         let there = |name: &StreamName| match name.0 {
             StreamId::Tcp(number) => self.connections.iter().any(|one| one.number == number),

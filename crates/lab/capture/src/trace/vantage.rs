@@ -1,33 +1,33 @@
-//! Place of a capture on the path of a connection.
+//! Position of a capture on the path of a connection.
 
 use fairwave_trace::analysis::TcpWay;
 use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The end that a capture is near, by round-trip times. The visible part of the traffic depends on
-/// it.
+/// The end that a capture is near, as shown by round-trip times. The losses that it can show depend
+/// on this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Vantage {
-    /// Four fifths of the round trip or more lie between the capture and the receiver.
+    /// At least four fifths of the round-trip time lie between the capture and the receiver.
     Sender,
-    /// One fifth or less of the round trip lies there.
+    /// At most one fifth of it lies there.
     Receiver,
-    /// A part between those lies there.
+    /// A share between these.
     Between,
 }
 
-/// Round-trip times below this are those of hosts, and say nothing about a place.
+/// Round-trip times below this are caused by hosts, and do not show a position.
 const HOSTS_NS: u64 = 1_000_000;
 
 impl Vantage {
-    /// Judges by the packets of the end that sent more: the share of the handshake's round trip
-    /// that its data takes from here on. None without a round-trip time, or if it is below a
-    /// millisecond.
+    /// Determines the position from the direction with more data: the share of the handshake's
+    /// round-trip time that its data takes beyond the capture. `None` without a round-trip time, or
+    /// if it is below a millisecond.
     pub(super) fn of(tcp: &TcpWay) -> Option<Self> {
         let beyond = tcp.rtt.min()?.as_nanos();
-        // A handshake that lost a packet took longer.
+        // A handshake with a lost packet took longer, so that the smaller of both sums is used.
         let both = tcp.far_rtt.min().map(|far| beyond.saturating_add(far.as_nanos()));
         let handshake = tcp.handshake.map(Duration::as_nanos);
         let whole = handshake.into_iter().chain(both).min().filter(|whole| *whole >= HOSTS_NS)?;
@@ -38,7 +38,8 @@ impl Vantage {
         })
     }
 
-    /// Facts that a capture there shows, and those that it cannot show.
+    /// Description of a capture at this position: the events that it shows and those that it cannot
+    /// show.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Sender => {

@@ -1,4 +1,4 @@
-//! Packets from one end of a stream, in a form that lasts.
+//! Results of one direction of a stream, in the form of the JSON output.
 
 use fairwave_lab::results::TimesSummary;
 use fairwave_trace::analysis::{
@@ -9,38 +9,39 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Packets from one end of a TCP connection.
+/// Results of one direction of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TcpWaySummary {
-    /// Packets that were seen.
+    /// Captured packets.
     pub packets: u64,
-    /// Bytes on the wire from the IP header on.
+    /// Bytes on the wire, IP headers included.
     pub ip_bytes: u64,
-    /// Payload, retransmissions included.
+    /// Payload in bytes, retransmissions included.
     pub payload_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
-    /// Segments of the wire that they stand for, by MSS and options.
+    /// Number of wire segments that they contain, by MSS and options.
     pub segments: u64,
-    /// Packets that stand for several of them: cut later or joined before by a card or its driver.
+    /// Packets that contain several segments: divided later or joined earlier by a network card or
+    /// its driver.
     pub offloaded_packets: u64,
     /// Bytes of the stream, each counted once.
     pub unique_bytes: u64,
     /// Bytes of the stream that were acknowledged.
     pub acked_bytes: u64,
-    /// Unique bytes over the time of the connection.
+    /// Unique bytes divided by the time of the connection.
     pub goodput_bps: u64,
-    /// Packets of each kind that occurs; together they are all packets.
+    /// Packets of each kind that occurs; their sum is the number of packets.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Packets of the six kinds of retransmission together.
+    /// Packets of all six kinds of retransmission.
     pub retransmissions: u64,
-    /// Payload in them.
+    /// Payload in bytes in them.
     pub retransmitted_bytes: u64,
-    /// Segments of the wire in them.
+    /// Wire segments in them.
     pub retransmitted_segments: u64,
-    /// Retransmissions by the timer.
+    /// Retransmissions after a timeout.
     pub timeouts: u64,
-    /// Longest row of them without progress.
+    /// Maximum number of successive timeouts without progress.
     pub timeouts_in_row_max: u32,
     /// Packets with SYN.
     pub syn: u64,
@@ -48,33 +49,33 @@ pub struct TcpWaySummary {
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
-    /// MSS that it announced.
+    /// MSS that this end announced.
     pub mss: Option<u16>,
-    /// Window scale that it announced.
+    /// Window scale that this end announced.
     pub window_scale: Option<u8>,
-    /// Whether it permits SACK.
+    /// Whether this end permits SACK.
     pub sack_permitted: bool,
     /// Whether its packets carry timestamps.
     pub timestamps: bool,
     /// Largest payload of a packet.
     pub payload_max: u32,
-    /// Packets behind a hole.
+    /// Packets after a hole in the sequence numbers.
     pub holes: u64,
-    /// Bytes of holes that never arrived.
+    /// Bytes of holes that were never captured.
     pub missing_bytes: u64,
-    /// ACKs for data that the capture does not have.
+    /// ACKs of data that was not captured.
     pub unseen_acked: u64,
-    /// Smallest window that it offered.
+    /// Smallest window that this end advertised.
     pub window_min: Option<u32>,
-    /// Largest window that it offered.
+    /// Largest window that this end advertised.
     pub window_max: Option<u32>,
-    /// Packets that offer none.
+    /// Packets that advertise a zero window.
     pub zero_windows: u64,
-    /// Segments up to the edge of the other end's window.
+    /// Segments that end at the edge of the peer's window.
     pub window_full: u64,
     /// SACK blocks.
     pub sack_blocks: u64,
-    /// Blocks among them that report duplicates.
+    /// SACK blocks that report duplicates.
     pub dsack_blocks: u64,
     /// Packets with ECE.
     pub ece: u64,
@@ -84,32 +85,32 @@ pub struct TcpWaySummary {
     pub ce: u64,
     /// Maximum number of bytes outstanding.
     pub flight_max: u64,
-    /// Round-trip times of its data, seen from the capture.
+    /// Round-trip times of its data, from the capture to the peer and back.
     pub rtt: Option<TimesSummary>,
     /// Round-trip times from the capture to this end and back, by timestamps.
     pub far_rtt: Option<TimesSummary>,
-    /// ACKs for its data that were lost before the capture; null where no method applies.
+    /// ACKs of its data that were lost before the capture; null where no evidence exists.
     pub acks_lost_inferred: Option<u64>,
-    /// The method: `identification` (gaps in IP identifications) or `stride` (the number of
-    /// segments that the others acknowledge).
+    /// The evidence: `identification` (gaps in IP identifications) or `stride` (number of segments
+    /// that other ACKs cover).
     pub acks_lost_by: Option<&'static str>,
-    /// Segments that an ACK covers, if that could be estimated.
+    /// Number of segments that an ACK covers, where it was inferred.
     pub ack_stride: Option<u32>,
-    /// Times without an ACK for outstanding data.
+    /// Times with outstanding data and without an ACK.
     pub ack_gaps: SpellsSummary,
-    /// Times without progress of outstanding data.
+    /// Times with outstanding data and without progress.
     pub starvation: SpellsSummary,
-    /// Times in which the other end's window was zero.
+    /// Times in which the peer's window was zero.
     pub zero_window_spells: SpellsSummary,
-    /// Time in which its application had nothing to send.
+    /// Time in which its application had no data to send.
     pub application_limited_ns: u64,
-    /// Time in which the other end's window was full.
+    /// Time in which the peer's window was full.
     pub window_limited_ns: u64,
-    /// Longest time between two packets, whatever its cause.
+    /// Longest time between two packets, from any cause.
     pub gap_max_ns: u64,
-    /// Time at which it began.
+    /// Beginning of that time.
     pub gap_max_at_ns: Option<u64>,
-    /// Segments that were not followed, because of their number.
+    /// Segments that were not followed because of their number.
     pub untracked: u64,
 }
 
@@ -173,30 +174,30 @@ impl TcpWaySummary {
         }
     }
 
-    /// Segments of retransmissions for each hundred segments, both as on the wire.
+    /// Retransmitted segments per hundred segments, both as on the wire.
     pub fn resent_percent(&self) -> f64 {
-        // A connection without data may have sent its SYN again.
+        // A connection without data may have retransmitted its SYN.
         let sent = self.segments.max(self.retransmitted_segments).max(1);
         100.0 * self.retransmitted_segments as f64 / sent as f64
     }
 }
 
-/// Packets from one end of a UDP stream.
+/// Results of one direction of a UDP stream.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UdpWaySummary {
-    /// Datagrams that were seen.
+    /// Captured datagrams.
     pub packets: u64,
-    /// Bytes on the wire from the IP header on.
+    /// Bytes on the wire, IP headers included.
     pub ip_bytes: u64,
     /// Their payload without headers.
     pub payload_bytes: u64,
-    /// Payload over the time of the stream.
+    /// Payload divided by the time of the stream.
     pub rate_bps: u64,
     /// Longest time between two datagrams.
     pub gap_max_ns: u64,
-    /// Time at which it began.
+    /// Beginning of that time.
     pub gap_max_at_ns: Option<u64>,
-    /// Losses and jitter by the numbers in its datagrams; null where there are none.
+    /// Results from the sequence numbers in its datagrams; null if they have none.
     pub numbers: Option<NumbersSummary>,
 }
 
@@ -215,33 +216,33 @@ impl UdpWaySummary {
     }
 }
 
-/// Losses, order and jitter by numbers in datagrams.
+/// Results from the sequence numbers in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NumbersSummary {
-    /// Their place in a datagram: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
+    /// Format of the numbers: `leading`, `iperf3`, `rtp`, `shake`, `dccp` or `probe`.
     pub numbering: &'static str,
-    /// Numbers that never arrived.
+    /// Numbers that were never captured.
     pub lost: u64,
-    /// Datagrams behind one of a higher number.
+    /// Datagrams after one with a higher number.
     pub reordered: u64,
-    /// Datagrams that had arrived before.
+    /// Datagrams that were captured before.
     pub duplicates: u64,
-    /// Jitter of their arrival (RFC 3550 section 6.4.1); null where they carry no time, or one
-    /// whose clock is not known.
+    /// Interarrival jitter (RFC 3550 section 6.4.1); null if the datagrams have no timestamps, or
+    /// their clock rate is unknown.
     pub jitter: Option<JitterSummary>,
 }
 
-/// Difference between the times of datagrams at the receiver and those at the sender: the estimate
-/// of RFC 3550 section 6.4.1, of several sources the one with the largest mean.
+/// Variation of the times between datagrams relative to those between their sending: the estimate
+/// of RFC 3550 section 6.4.1. For several sources, that with the highest mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JitterSummary {
-    /// The clock of the times in the datagrams, in Hz.
+    /// Clock rate of the timestamps in Hz.
     pub clock_hz: u32,
-    /// Jitter at the last datagram.
+    /// Estimate at the last datagram.
     pub last_ns: u64,
     /// Mean jitter over the datagrams.
     pub mean_ns: u64,
-    /// Maximum jitter.
+    /// Maximum.
     pub most_ns: u64,
 }
 
@@ -277,11 +278,11 @@ impl NumbersSummary {
 pub struct SpellsSummary {
     /// Number of spells.
     pub count: u64,
-    /// Their lengths together.
+    /// Sum of their lengths.
     pub total_ns: u64,
     /// Length of the longest.
     pub longest_ns: u64,
-    /// Its beginning.
+    /// Beginning of the longest.
     pub longest_at_ns: Option<u64>,
 }
 
@@ -296,7 +297,7 @@ impl SpellsSummary {
     }
 }
 
-/// A time from the first packet of the capture.
+/// A time relative to the first packet of the capture.
 pub(super) fn from(origin: Instant, at: Instant) -> u64 {
     at.as_nanos().saturating_sub(origin.as_nanos())
 }

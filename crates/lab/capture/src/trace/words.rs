@@ -8,14 +8,14 @@ use crate::text::visible;
 use fairwave_lab::results::TimesSummary;
 use fairwave_units::several;
 
-/// Maximum number of events of a connection that are printed; the JSON has more.
+/// Maximum number of events of a connection in the text; the JSON has more.
 const EVENTS: usize = 20;
 
-/// Heads of a connection's columns, behind its name.
+/// Headings of a connection's columns, after its name.
 pub const COLUMNS: [&str; 9] =
     ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
 
-/// Heads of the columns of a stream of UDP or DCCP, behind its name.
+/// Headings of the columns of a UDP or DCCP stream, after its name.
 pub const UDP_COLUMNS: [&str; 7] =
     ["s", "Mbps", "packets", "lost", "reordered", "jitter ms", "longest gap ms"];
 
@@ -42,8 +42,8 @@ pub fn row(one: &Connection) -> [String; 9] {
     ]
 }
 
-/// The name and the cells, by [`UDP_COLUMNS`], of a stream of `protocol`, `udp` or `dccp`, for each
-/// end that sent.
+/// Name and cells, by [`UDP_COLUMNS`], of each sending end of a stream of `protocol`, `udp` or
+/// `dccp`.
 pub fn udp_rows(protocol: &str, one: &UdpStream) -> Vec<(String, [String; 7])> {
     let (a, b) = (&one.ends.a, &one.ends.b);
     let ways = [(a, b, &one.a_sent), (b, a, &one.b_sent)];
@@ -66,7 +66,7 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
     ]
 }
 
-/// Contents of a capture, and the parts of it that were not analysed.
+/// Contents of a capture, and the packets that were not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     let CaptureSummary { format, packets, tcp_streams, udp_streams, dccp_streams, .. } = capture;
     let file = visible(&capture.file);
@@ -95,7 +95,7 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     lines
 }
 
-/// Parts of a capture that are not in its streams, in a few words each.
+/// Packets that belong to no stream, in a few words for each reason.
 fn left_out(capture: &CaptureSummary) -> Vec<String> {
     let (frames, ip) = (&capture.frames, &capture.ip);
     let counts = [
@@ -116,7 +116,7 @@ fn left_out(capture: &CaptureSummary) -> Vec<String> {
     there.map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-/// A connection in sentences, and then its first events.
+/// Description of a connection in sentences, followed by its first events.
 pub fn connection(one: &Connection) -> Vec<String> {
     let way = one.main();
     let (duration, rate) = (seconds(one.duration_ns), mbps(way.goodput_bps));
@@ -155,7 +155,7 @@ fn ended(one: &Connection) -> &'static str {
     }
 }
 
-/// Limit of its rate, with the figures behind it.
+/// The limit of a connection, with its evidence.
 fn limit(one: &Connection) -> String {
     let way = one.main();
     let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
@@ -188,7 +188,8 @@ fn limit(one: &Connection) -> String {
     }
 }
 
-/// Figures behind a verdict: two captures of a connection may lie on two sides of a threshold.
+/// The shares that determine the limit: two captures of a connection may lie on both sides of a
+/// threshold.
 fn shares(one: &Connection) -> String {
     let way = one.main();
     let share = |ns: u64| 100.0 * ns as f64 / one.watched_ns.max(1) as f64;
@@ -201,10 +202,10 @@ fn shares(one: &Connection) -> String {
     )
 }
 
-/// Place of the capture, and the facts that cannot be seen from there.
+/// Position of the capture, and the events that it cannot show.
 fn place(one: &Connection) -> String {
     let words = one.captured_near.map_or(NO_VANTAGE, Vantage::words);
-    // Without round-trip times of the far side, the delay of a queue there is unknown.
+    // As in the analysis: the delay of a queue beyond the capture is then unknown.
     let is_blind = one.captured_near.is_some_and(|near| near != Vantage::Sender)
         && one.main().far_rtt.is_none();
     match is_blind {
@@ -213,10 +214,10 @@ fn place(one: &Connection) -> String {
     }
 }
 
-/// Text in place of [`Vantage::words`] if the place is not known.
+/// Text in place of [`Vantage::words`] where the position is unknown.
 const NO_VANTAGE: &str = "Where on the path it was captured does not show";
 
-/// Whether packets stand for several segments of the wire.
+/// Whether packets contain several segments of the wire.
 fn offloads(one: &Connection) -> String {
     let ways = [&one.a_sent, &one.b_sent];
     let sum = |part: fn(&TcpWaySummary) -> u64| ways.iter().map(|way| part(way)).sum::<u64>();
@@ -309,7 +310,7 @@ fn told(event: &Event) -> String {
     format!("{at:>12} s  {what}{length} (data of {side})")
 }
 
-/// Heads of the columns of a comparison, behind the name of the way.
+/// Headings of the columns of a comparison, after the name of the direction.
 pub const BETWEEN_COLUMNS: [&str; 9] = [
     "at 1",
     "at 2",
@@ -327,9 +328,9 @@ pub fn way(way: &WayBetween) -> String {
     format!("{} {} > {}", way.protocol, way.ends.a, way.ends.b)
 }
 
-/// The cells of a direction, by [`BETWEEN_COLUMNS`]: packets at both points, the packets lost from
-/// the point that they pass first, the median time from the first point to the second, and the time
-/// above that of the quickest packet that one in a hundred exceeds.
+/// The cells of a direction, by [`BETWEEN_COLUMNS`]: packets at both points, losses after the first
+/// point of the path, the median time from the first point to the second, and the 99th percentile
+/// of the delay above the fastest packet's.
 pub fn between(way: &WayBetween) -> [String; 9] {
     let unknown = || "?".to_owned();
     let number = |value: Option<u64>| value.map_or_else(unknown, |value| value.to_string());
@@ -350,7 +351,7 @@ pub fn between(way: &WayBetween) -> [String; 9] {
     ]
 }
 
-/// The captures that are compared, and the meaning of a shift.
+/// The compared captures, and the meaning of a shift.
 pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let file = |number: usize| {
         let capture = &summary.captures[number];

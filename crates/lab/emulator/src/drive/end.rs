@@ -1,4 +1,4 @@
-//! A real node: where its packets come from and go to.
+//! A real node's end: source and destination of its packets.
 
 use crate::address;
 use crate::offload::{Gso, Header, Segments};
@@ -11,12 +11,12 @@ use rustix::fd::OwnedFd;
 use rustix::io::{Errno, read, write, writev};
 use std::io::IoSlice;
 
-/// Whether an end takes and gives unfinished packets.
+/// Whether an end receives and sends packets with offloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offload {
-    /// Each packet has the header of [`crate::offload`] in front (`IFF_VNET_HDR`).
+    /// Each packet is preceded by the header of [`crate::offload`] (`IFF_VNET_HDR`).
     On,
-    /// Packets are as on the wire (`IFF_NO_PI` alone).
+    /// Packets have their form on the wire (`IFF_NO_PI` alone).
     Off,
 }
 
@@ -25,54 +25,54 @@ pub enum Offload {
 pub struct End {
     /// The node.
     pub node: NodeId,
-    /// Gives one packet a read and takes one a write, without blocking.
+    /// Returns one packet per read and accepts one per write, without blocking.
     pub fd: OwnedFd,
-    /// What is in front of packets.
+    /// Form of the packets.
     pub offload: Offload,
-    /// Where what it gives leaves the world.
+    /// Routing of the packets that are read from it.
     pub way: Way,
 }
 
-/// Where what an end gives leaves the world.
+/// Routing of the packets from an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The end gives IP packets. Each leaves at the node that it is addressed to.
+    /// The end sends IP packets. Each leaves the world at the node of its destination address.
     Addressed {
-        /// Where packets leave that are for no node of the world; without it they come back with
-        /// an error.
+        /// Node at which packets leave that are addressed to no node of the world. Without it, an
+        /// ICMP error is returned.
         gateway: Option<NodeId>,
     },
-    /// The end gives whole Ethernet frames, as a packet socket with `PACKET_VNET_HDR` does. All of
-    /// them leave at one node, which is bridged too.
+    /// The end sends Ethernet frames, as a packet socket with `PACKET_VNET_HDR` does. All of them
+    /// leave at one node, which is bridged too.
     Bridged {
         /// The node.
         to: NodeId,
     },
 }
 
-/// What passed an end.
+/// Counters of the packets at an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndCounts {
-    /// Packets read, after large segments were cut.
+    /// Packets read, after large segments were divided.
     pub packets_in: u64,
-    /// Large segments read, which were cut into several packets.
+    /// Large segments read, each of which was divided into several packets.
     pub large_in: u64,
-    /// Bytes of the packets read, from the IP header on.
+    /// Bytes of the packets read, IP headers included.
     pub bytes_in: u64,
     /// Packets written.
     pub packets_out: u64,
-    /// Their bytes.
+    /// Bytes of the packets written.
     pub bytes_out: u64,
-    /// Lost in the emulator: the interface did not take them, or was down.
+    /// Packets that the emulator lost because the interface did not accept them, or was down.
     pub lost_at_write: u64,
-    /// Lost in the emulator: there was no memory for so many under way, or the frame could not
-    /// be cut.
+    /// Packets that the emulator lost because the memory for packets under way was full, or because
+    /// the segment could not be divided.
     pub lost_at_read: u64,
-    /// Read, and no IP packets.
+    /// Packets read that were not valid IP packets.
     pub malformed: u64,
-    /// Read, and for many or for nobody in particular: multicast and broadcast, which do not enter.
+    /// Multicast and broadcast packets read, which do not enter the world.
     pub for_many: u64,
-    /// Read, and for no node that can be reached; answered by ICMP.
+    /// Packets read with an unreachable destination; they are answered by ICMP.
     pub unreachable: u64,
 }
 
@@ -83,25 +83,25 @@ impl EndCounts {
     }
 }
 
-/// An end at work.
+/// An end in operation.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) end: End,
-    /// Whose errors it gets: its next router.
+    /// The node that appears as the sender of ICMP errors: its next router.
     pub(super) router: NodeId,
-    /// Since when there has always been a frame left to be read, if there has.
+    /// Time since which frames have always waited to be read; `None` if none waits.
     pub(super) backlog_since: Option<Instant>,
-    /// Whether datagrams of UDP may be written as one, as far as is known.
+    /// Whether UDP datagrams may be written as one; `false` after the kernel has refused that.
     pub(super) joins_udp: bool,
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     Yes,
     /// The interface is full or down.
     No,
-    /// The kernel refuses the packet for what is in it.
+    /// The kernel refuses the packet because of its content.
     Refused,
 }
 
@@ -111,41 +111,41 @@ impl Port {
         Self { end, router, backlog_since: None, joins_udp: true }
     }
 
-    /// Reads a frame; `None` if there is none now.
+    /// Reads a frame; `None` if none waits.
     ///
     /// # Errors
-    /// The interface has vanished.
+    /// If the interface has vanished.
     pub(super) fn read(&self, frame: &mut [u8]) -> Result<Option<usize>, Errno> {
         loop {
             return match read(&self.end.fd, &mut *frame) {
-                // The other side of a socket pair is gone; a device never says that.
+                // The peer of a socket pair is gone; a device never returns this.
                 Ok(0) => Err(Errno::PIPE),
                 Ok(len) => Ok(Some(len)),
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => Ok(None),
-                // A packet socket says once that its interface went down, or away.
+                // A packet socket reports once that its interface went down or was deleted.
                 Err(Errno::NETDOWN) if !self.is_gone() => Ok(None),
                 Err(errno) => Err(errno),
             };
         }
     }
 
-    /// Whether there is something to be read now.
+    /// Whether a frame waits to be read.
     pub(super) fn has_more(&self) -> bool {
         let mut fds = [PollFd::new(&self.end.fd, PollFlags::IN)];
         poll(&mut fds, Some(&timespec(0))).is_ok_and(|ready| ready > 0)
     }
 
-    /// Whether the interface of a packet socket has been deleted. A write tells: of a byte, which
-    /// is no frame and goes nowhere.
+    /// Whether the interface of a packet socket has been deleted. A write of one byte shows this:
+    /// it is too short for a frame, so that nothing is sent.
     fn is_gone(&self) -> bool {
         write(&self.end.fd, &[0]) == Err(Errno::NXIO)
     }
 
-    /// Writes a packet with what goes in front of it. Its header is used if the end takes one.
+    /// Writes a packet with its link-layer header. `header` is only used if the end has offloads.
     ///
     /// # Errors
-    /// The interface has vanished.
+    /// If the interface has vanished.
     pub(super) fn write(
         &self,
         header: &Header,
@@ -163,7 +163,7 @@ impl Port {
                 Ok(_) => Ok(Written::Yes),
                 Err(Errno::INTR) => continue,
                 Err(Errno::INVAL | Errno::MSGSIZE) => Ok(Written::Refused),
-                // It is full, or it is down (EIO, ENETDOWN) and may come up again.
+                // The interface is full, or it is down (EIO, ENETDOWN) and may come up again.
                 Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM | Errno::IO | Errno::NETDOWN) => {
                     Ok(Written::No)
                 }
@@ -174,11 +174,11 @@ impl Port {
 }
 
 impl Port {
-    /// Writes packets that were joined: as one, or one by one where the kernel cannot cut UDP
-    /// (before Linux 6.2). `Written::Yes` says that all were taken.
+    /// Writes joined packets: as one, or one by one if the kernel cannot divide UDP (before Linux
+    /// 6.2). `Written::Yes` means that all were accepted.
     ///
     /// # Errors
-    /// The interface has vanished.
+    /// If the interface has vanished.
     pub(super) fn write_all(&mut self, header: &Header, packet: &[u8]) -> Result<Written, Errno> {
         let written = self.write(header, &[], packet)?;
         if (written, header.gso) != (Written::Refused, Gso::Udp) {
@@ -198,8 +198,8 @@ impl Port {
     }
 }
 
-/// The node whose address errors to `node` bear: its access point, or the other end of its link. A
-/// kernel would not believe errors that come from itself.
+/// The node whose address is the source of ICMP errors to `node`: its access point, or the other
+/// end of its link. A kernel would discard errors from its own address.
 fn router(world: &World, node: NodeId) -> NodeId {
     let radio = world.nodes.get(node.0 as usize).and_then(|node| node.radio.as_ref());
     if let Some(Role::Station { ap }) = radio.map(|radio| radio.role) {

@@ -1,26 +1,26 @@
-//! What others say to a world that is driven.
+//! Messages to a world in operation.
 
 use fairwave_sim::Command;
 use fairwave_trace::Sample;
 use fairwave_units::Instant;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-/// What others have to say to the world meanwhile.
+/// Channels of messages to the world.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// What flows on sockets saw, for the sink.
+    /// Samples of flows on sockets, for the sink.
     pub samples: Option<Receiver<(Instant, Sample)>>,
-    /// Changes.
+    /// Changes of the world.
     pub controls: Option<Receiver<Control>>,
 }
 
 /// A change of the world.
 #[derive(Debug)]
 pub struct Control {
-    /// What is to change.
+    /// The change.
     pub command: Command,
-    /// The same as the record keeps it, for who reads it again.
+    /// The change as text, for the record; a replay parses it again.
     pub text: String,
-    /// Hears when it was done, or why not.
+    /// Receives the time of the change, or the reason of a failure.
     pub done: SyncSender<Result<Instant, String>>,
 }

@@ -1,33 +1,34 @@
-//! How a world is driven.
+//! Options of the loop.
 
 use crate::meter::Limits;
 use crate::slab::Bound;
 use fairwave_units::{Duration, Instant};
 
-/// How a world is driven.
+/// Options of the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Time at which the run ends, if that is before the end of the world's duration.
+    /// End of the run, if it is before the end of the world's duration.
     pub end: Option<Instant>,
-    /// The last part of each wait that is spent awake, and so long after a packet was read. Zero
-    /// sleeps to the end, and wakes late by what the host's timers are late.
+    /// Last part of each wait that is spent busy-waiting, and time of busy-waiting after a packet
+    /// was read. Zero sleeps for the whole wait; the loop then wakes as late as the host's timers
+    /// are.
     pub busy_wait: Duration,
-    /// Frames that are read from an end in one turn at most, so that one sender cannot hold up
-    /// the clock or the others.
+    /// Maximum number of frames that are read from an end in one turn, so that one sender cannot
+    /// delay the clock or other senders.
     pub reads_per_turn: u32,
-    /// Packets under way at most, and bytes of their buffers.
+    /// Maximum number of packets under way.
     pub most_packets: usize,
-    /// As above.
+    /// Maximum number of bytes in their buffers.
     pub most_bytes: usize,
-    /// Whether packets of a flow that are due together are written as one where the end takes that.
+    /// Whether packets of a flow that are due together are written as one, if the end has offloads.
     pub joins_segments: bool,
-    /// Whether a thread measures the host's own pauses meanwhile.
+    /// Whether a thread measures the host's own pauses during the run.
     pub measures_host: bool,
-    /// The longest wait, in which nothing happens.
+    /// Maximum wait when no event is due.
     pub turn_at_least: Duration,
-    /// The run is given up when the world is so far behind the clock.
+    /// Maximum lateness, after which the run is abandoned.
     pub give_up: Duration,
-    /// What the run must keep to be valid.
+    /// Limits within which the run is valid.
     pub limits: Limits,
 }
 

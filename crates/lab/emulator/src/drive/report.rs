@@ -1,4 +1,4 @@
-//! What a run shows while it lasts, and what it came to.
+//! State of a run, and its results.
 
 use super::EndCounts;
 use crate::log::Recorded;
@@ -7,14 +7,14 @@ use fairwave_sim::Outcome;
 use fairwave_units::{Duration, Instant};
 use rustix::io::Errno;
 
-/// A run between two turns.
+/// State of a run between two turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
     /// Time since the start.
     pub now: Instant,
     /// Measurements so far.
     pub meter: &'a Meter,
-    /// What passed each end.
+    /// Counters of each end.
     pub ends: &'a [EndCounts],
     /// Packets in the world.
     pub under_way: usize,
@@ -22,7 +22,7 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// How late a bare timer loop has been meanwhile, if one runs.
+    /// Lateness of a bare timer loop so far, if one runs.
     pub fn reference(&self) -> Option<Lateness> {
         self.reference.map(Reference::lateness)
     }
@@ -33,55 +33,55 @@ impl Turn<'_> {
 pub enum Stopped {
     /// Its time was over.
     End,
-    /// It was told to.
+    /// It was asked to end.
     Asked,
-    /// It could not go on.
+    /// It failed.
     Failed(Error),
 }
 
-/// Reason for which a run could not go on.
+/// Errors that end a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The interface of a node does not exist any more.
+    /// The interface of a node has vanished.
     #[error("the interface of {node} has vanished: {cause}")]
     Vanished {
         /// The node's name.
         node: String,
-        /// What the kernel said.
+        /// Error from the kernel.
         cause: Errno,
     },
-    /// The kernel cannot wait for the ends.
+    /// Waiting for the ends failed.
     #[error("no waiting for packets: {0}")]
     Wait(Errno),
     /// The machine is too slow for this world.
     #[error("the world is {0} behind the clock: the machine cannot keep up with it")]
     Overloaded(Duration),
-    /// What the run stands on is gone, as those say who built it.
+    /// The caller found that a resource of the run is gone.
     #[error("{0}")]
     Gone(Box<dyn core::error::Error + Send + Sync>),
 }
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// As of a simulated run.
+    /// Outcome, as of a simulated run.
     pub outcome: Outcome,
-    /// How well real time was kept.
+    /// Lateness and losses of the emulator.
     pub fidelity: Fidelity,
-    /// What is to be kept for the run to be valid.
+    /// Limits within which the run is valid.
     pub limits: Limits,
-    /// What passed each end, in the order in which the ends were given.
+    /// Counters of each end, in the order of the ends.
     pub ends: Vec<EndCounts>,
     /// Time at which it ended.
     pub end: Instant,
-    /// Why.
+    /// Reason of its end.
     pub stopped: Stopped,
-    /// What became of the record, if one was kept.
+    /// State of the record, if one was written.
     pub recorded: Option<Recorded>,
 }
 
 impl Report {
-    /// Whether the run is valid; if not, the first reason against it.
+    /// Decides whether the run is valid; if not, with the first reason.
     pub fn verdict(&self) -> Verdict {
         match &self.stopped {
             Stopped::Failed(error) => Verdict::Invalid(error.to_string()),

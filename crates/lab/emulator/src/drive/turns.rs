@@ -21,18 +21,19 @@ use rustix::io::Errno;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-/// Longest frame that an end gives: header and IP packet.
+/// Maximum length of a frame from an end: header and IP packet.
 const FRAME_MOST: usize = HEADER_LEN + 65_535;
-/// Ends that one wait tells of.
+/// Maximum number of ends that one wait reports.
 const READY_MOST: usize = 64;
-/// Samples that one turn takes.
+/// Maximum number of samples that one turn handles.
 const SAMPLES_PER_TURN: usize = 1024;
-/// Packets that are due are written as one where the later is due so shortly after the first. It is
-/// as long as network cards wait for more packets before they interrupt.
+/// Maximum time between the first and the last of packets that are written as one. It is as long as
+/// network cards wait for further packets before they interrupt.
 const JOINS_WITHIN: Duration = Duration::from_micros(20);
-/// Packets that are written as one at most, as many as a kernel joins (`UDP_GRO_CNT_MAX`).
+/// Maximum number of packets that are written as one: the same as in a kernel (`UDP_GRO_CNT_MAX`).
 const JOINED_MOST: usize = 64;
-/// Instants of the world between two looks at the stop flag, when it is behind the clock.
+/// Number of instants of the world between two checks of the stop flag while the world is behind
+/// the clock.
 const LOOK_EVERY: u32 = 4096;
 
 /// A run under way.
@@ -42,50 +43,50 @@ pub(super) struct Turns<'w> {
     end: Instant,
     ports: Vec<Port>,
     counts: Vec<EndCounts>,
-    /// The port of each node that has one.
+    /// The port of each node; `None` for nodes without one.
     port_of: Vec<Option<usize>>,
     names: Vec<String>,
     slab: Slab,
     entrance: Entrance,
     joined: Joined,
-    /// Time at which a frame was read last.
+    /// Time of the last read of a frame.
     last_read: Option<Instant>,
     record: Option<log::Writer>,
     inbox: Inbox,
     meter: Meter,
     options: Options,
-    /// What was read last, and what is answered to it.
+    /// Buffers of the last frame read, and of the answer to it.
     frame: Vec<u8>,
     answer: Vec<u8>,
 }
 
-/// Packets that arrived at one port and are not written yet.
+/// Packets that arrived at one port and wait to be written.
 #[derive(Debug)]
 struct Joined {
     joiner: Joiner,
     port: usize,
-    /// Time at which each arrived.
+    /// Time of arrival of each.
     at: Vec<Instant>,
     bytes: u64,
 }
 
 impl Joined {
     fn new() -> Self {
-        // The loop must not wait for memory.
+        // Allocated here, as the loop must not wait for memory.
         let at = Vec::with_capacity(JOINED_MOST);
         Self { joiner: Joiner::default(), port: 0, at, bytes: 0 }
     }
 
-    /// Whether a packet that arrives at `port` at `at` may go with what is there.
+    /// Whether a packet that arrives at `port` at `at` may be joined with the waiting ones.
     fn may_take(&self, port: usize, at: Instant) -> bool {
         let is_soon = self.at.first().is_none_or(|first| at.since(*first) <= JOINS_WITHIN);
         self.port == port && is_soon && self.at.len() < JOINED_MOST
     }
 }
 
-/// Why the turns end, if nothing fails.
+/// Reason to end the turns, unless the operation succeeds.
 type Halt = ControlFlow<Stopped>;
-/// The same, or until when everything has happened.
+/// The same, or the time up to which all events were handled.
 type Reached = ControlFlow<Stopped, Instant>;
 
 impl<'w> Turns<'w> {
@@ -133,7 +134,7 @@ impl<'w> Turns<'w> {
         })
     }
 
-    /// Turns until the end.
+    /// Takes turns until the end.
     pub(super) fn run(
         &mut self,
         stop: Option<&AtomicBool>,
@@ -151,7 +152,7 @@ impl<'w> Turns<'w> {
         loop {
             let now = self.clock.now();
             if now >= self.end {
-                // What is due before the end and has not happened yet is late, but it happens.
+                // Events that were due before the end are handled, although they are late.
                 return match self.catch_up(self.end, &is_asked) {
                     ControlFlow::Break(stopped) => stopped,
                     ControlFlow::Continue(_) => Stopped::End,
@@ -181,11 +182,11 @@ impl<'w> Turns<'w> {
         }
     }
 
-    /// Ends the run, and says what it came to.
+    /// Ends the run and returns its report.
     pub(super) fn finish(self, stopped: Stopped, reference: Option<&Reference>) -> Report {
         let Self { simulation, clock, record, meter, counts, options, .. } = self;
         let now = clock.now();
-        // A world that could not keep up is not made to.
+        // A world that was behind the clock does not catch up after an interruption.
         let end = match stopped {
             Stopped::End => self.end,
             Stopped::Asked | Stopped::Failed(_) => simulation.now().min(self.end),
@@ -207,7 +208,7 @@ impl<'w> Turns<'w> {
 
     // Time.
 
-    /// Waits for all ports at once.
+    /// Creates an epoll instance for all ports.
     fn watch(&self) -> Result<rustix::fd::OwnedFd, Errno> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (number, port) in self.ports.iter().enumerate() {
@@ -217,25 +218,26 @@ impl<'w> Turns<'w> {
         Ok(epoll)
     }
 
-    /// How long there is nothing to do but to wait for packets.
+    /// Maximum time to sleep while waiting for packets.
     fn patience(&self) -> rustix::time::Timespec {
         let now = self.clock.now();
         let awake = self.options.busy_wait;
-        // A packet seldom comes alone, and waking for the next would take longer than the packet.
+        // Packets often arrive in groups, and a wake-up for the next one would take longer than the
+        // packet.
         if self.last_read.is_some_and(|read| now.since(read) < awake) {
             return timespec(0);
         }
         let latest = (now + self.options.turn_at_least).min(self.end);
         let next = self.simulation.next_deadline().unwrap_or(latest);
-        // While it is awake until a deadline the loop looks at the ports again and again.
+        // Before a deadline the loop is awake and polls the ports with zero timeouts.
         let wait = next.since(now).saturating_sub(awake);
         timespec(wait.min(latest.since(now)).as_nanos())
     }
 
-    /// Lets everything happen that is due until `until`, and writes what arrives. Returns until
-    /// when everything has happened. That is later than `until` where packets arrive so shortly one
-    /// after the other, as those of an A-MPDU do behind a wire, that a write by itself for the
-    /// first would make all others wait.
+    /// Handles all events until `until`, and writes the packets that arrived. Returns the time up
+    /// to which all events were handled. This is later than `until` if packets arrive in close
+    /// succession, such as those of an A-MPDU behind a wire: a separate write for the first would
+    /// delay all others.
     fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Reached {
         let mut until = until;
         let mut halt = self.advance(until, is_asked);
@@ -246,18 +248,19 @@ impl<'w> Turns<'w> {
             }
             halt = self.advance(until, is_asked);
         }
-        // All of it is due: nothing waits for packets that are still to come.
+        // All of these packets are due: none waits for packets that arrive in the future.
         self.write_joined()?;
         halt.map_continue(|()| until)
     }
 
-    /// Whether packets wait to be written and those of the world's next instant may go with them.
+    /// Whether packets wait to be written, and packets of the world's next instant may be joined
+    /// with them.
     fn may_join_more(&self) -> bool {
         let (first, next) = (self.joined.at.first(), self.simulation.next_deadline());
         first.zip(next).is_some_and(|(first, next)| next.since(*first) <= JOINS_WITHIN)
     }
 
-    /// Lets everything happen that is due until `until`, one instant after the other.
+    /// Handles all events until `until`, one instant after the other.
     fn advance(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
         let mut instants = 0u32;
         while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
@@ -273,11 +276,13 @@ impl<'w> Turns<'w> {
                 return ControlFlow::Break(Stopped::Asked);
             }
         }
+        // Without an event the world's clock still has to reach `until`, at which packets may
+        // enter.
         self.simulation.advance_to(until);
         self.deliver()
     }
 
-    /// Does what others say.
+    /// Handles the waiting messages.
     fn take_messages(&mut self, now: Instant) {
         let Self { inbox, simulation, record, .. } = self;
         let samples = inbox.samples.iter().flat_map(Receiver::try_iter);
@@ -290,14 +295,14 @@ impl<'w> Turns<'w> {
             if let (Ok(()), Some(record)) = (&result, record.as_mut()) {
                 record.control(now, &text);
             }
-            // Who asked may have gone.
+            // The client may be gone.
             let _ = done.try_send(result.map(|()| now).map_err(|error| error.to_string()));
         }
     }
 
     // Packets out.
 
-    /// Writes or joins the packets that arrived, and forgets those that were lost.
+    /// Writes or joins the packets that arrived, and releases those that were lost.
     fn deliver(&mut self) -> Halt {
         while let Some(OutsideEvent { handle, at, fate }) = self.simulation.take() {
             if let OutsideFate::Arrived(datagram) = fate {
@@ -312,7 +317,7 @@ impl<'w> Turns<'w> {
         let held = self.slab.get_mut(handle);
         packet::apply(datagram, &mut held.bytes);
         let (port, is_sum_right) = (held.to, held.is_sum_right);
-        // A wire would carry each frame by itself.
+        // On a bridged interface each frame is written separately, as a wire would carry it.
         let takes_joined =
             self.ports[port].end.offload == Offload::On && held.front == Front::Nothing;
         let joins = takes_joined && is_sum_right && self.options.joins_segments;
@@ -339,7 +344,7 @@ impl<'w> Turns<'w> {
         ControlFlow::Continue(())
     }
 
-    /// Writes the packets that were joined.
+    /// Writes the joined packets.
     fn write_joined(&mut self) -> Halt {
         let Joined { joiner, port, bytes, .. } = &mut self.joined;
         if joiner.is_empty() {
@@ -355,7 +360,7 @@ impl<'w> Turns<'w> {
         halt
     }
 
-    /// So many packets of so many bytes, which arrived at the times `at`, were written or not.
+    /// Counts packets that were written or not; `at` has their times of arrival.
     fn note_written(
         &mut self,
         port: usize,
@@ -385,7 +390,7 @@ impl<'w> Turns<'w> {
 
     // Packets in.
 
-    /// Takes what a port has to give, within bounds.
+    /// Reads frames from a port, at most [`Options::reads_per_turn`].
     fn serve(&mut self, port: usize, is_asked: &dyn Fn() -> bool) -> Halt {
         let mut began = None;
         // A bound, so that a port under load does not starve the others and the control socket.
@@ -398,7 +403,8 @@ impl<'w> Turns<'w> {
                 }
                 Err(cause) => return self.vanished(port, cause),
             };
-            // Events due by now come first: the packet enters the world as it is at present.
+            // The world is advanced to the time of the read first, as a packet must not enter it
+            // before earlier events were handled.
             let now = self.catch_up(self.clock.now().min(self.end), is_asked)?;
             if now >= self.end {
                 return ControlFlow::Continue(());
@@ -409,15 +415,15 @@ impl<'w> Turns<'w> {
             let frame = core::mem::take(&mut self.frame);
             self.take_frame(port, &frame[..len], now);
             self.frame = frame;
-            // What arrives at once, or was dropped at once.
+            // Handles packets that arrive at once, or were dropped at once.
             self.catch_up(now, is_asked)?;
         }
-        // What was read may have been all there was; then nothing waits.
+        // If no frame is left, none has waited.
         self.ports[port].backlog_since = began.filter(|_| self.ports[port].has_more());
         ControlFlow::Continue(())
     }
 
-    /// Cuts a frame into packets, which enter the world at `now`.
+    /// Divides a frame into packets, which enter the world at `now`.
     fn take_frame(&mut self, port: usize, frame: &[u8], now: Instant) {
         let (header, bytes) = match self.ports[port].end.offload {
             Offload::Off => (Header::default(), frame),
@@ -444,6 +450,7 @@ impl<'w> Turns<'w> {
             return;
         };
         self.counts[port].large_in += u64::from(segments.left() > 1);
+        // A checksum that this program completes is correct, without another pass over the payload.
         let is_sum_right = header.needs_checksum || header.is_verified;
         while segments.left() > 0 {
             let put = self.slab.put(|held| {
@@ -464,7 +471,7 @@ impl<'w> Turns<'w> {
         }
     }
 
-    /// Sends a packet on its way; false if it does not enter the world.
+    /// Lets a packet enter the world; `false` if it is not accepted.
     fn enter(&mut self, port: usize, handle: u64, now: Instant) -> bool {
         let bytes = &self.slab.get_mut(handle).bytes;
         let counts = &mut self.counts[port];
@@ -498,8 +505,8 @@ impl<'w> Turns<'w> {
         entered.is_ok()
     }
 
-    /// The port that a packet leaves by: that of the node of its address, or of the gateway, or
-    /// the other end of the bridge. Frames are for bridged ends, and for those alone.
+    /// The port at which a packet leaves: that of its destination's node, or of the gateway, or the
+    /// other end of the bridge. Frames only go to bridged ends, and packets only to others.
     fn destination(&self, port: usize, description: &Description) -> Option<usize> {
         let port_of = |node: NodeId| self.port_of.get(node.0 as usize).copied().flatten();
         let is_bridged = |port: usize| matches!(self.ports[port].end.way, Way::Bridged { .. });
@@ -513,7 +520,7 @@ impl<'w> Turns<'w> {
         found.filter(|to| *to != port)
     }
 
-    /// Answers that a packet reaches nobody.
+    /// Returns an ICMP error for an unreachable destination.
     fn refuse(&mut self, port: usize, handle: u64) {
         self.counts[port].unreachable += 1;
         if matches!(self.ports[port].end.way, Way::Bridged { .. }) {
@@ -521,7 +528,7 @@ impl<'w> Turns<'w> {
         }
         let bytes = &self.slab.get_mut(handle).bytes;
         if icmp::unreachable(self.ports[port].router, bytes, &mut self.answer) {
-            // An answer is a courtesy: if there is no room for it, the sender's timer serves.
+            // The error may be lost if the interface is full: the sender's timer then serves.
             let _ = self.ports[port].write(&Header::default(), &[], &self.answer);
         }
     }

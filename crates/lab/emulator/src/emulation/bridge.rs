@@ -9,12 +9,12 @@ use fairwave_trace::NodeId;
 use std::io;
 use std::os::fd::AsFd;
 
-/// Two interfaces and the nodes that stand there: `IF,IF` or `NODE=IF,NODE=IF`.
+/// Two interfaces and the nodes that they represent: `IF,IF` or `NODE=IF,NODE=IF`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
     /// Names of this machine's interfaces.
     pub interfaces: [String; 2],
-    /// Names of the nodes; `None` where the scenario leaves no choice.
+    /// Names of the nodes; `None` if they follow from the scenario.
     pub nodes: Option<[String; 2]>,
 }
 
@@ -39,11 +39,11 @@ impl FromStr for Between {
 }
 
 impl Between {
-    /// The nodes that stand at the interfaces. Without names they are the two real nodes, or the
-    /// station and its access point where there are no others.
+    /// The nodes of the interfaces. Without names they are the two real nodes, or the station and
+    /// its access point if there are no others.
     ///
     /// # Errors
-    /// A text for the user: the scenario leaves a choice, lacks a node, or uses one otherwise.
+    /// A text for the user: the nodes are ambiguous, missing, or used otherwise by the scenario.
     pub fn places(&self, scenario: &Scenario, world: &World) -> Result<[NodeId; 2], String> {
         let places = match &self.nodes {
             Some(names) => named(names, world)?,
@@ -87,7 +87,7 @@ fn unnamed(scenario: &Scenario, world: &World) -> Result<[NodeId; 2], String> {
     }
 }
 
-/// What stands at an interface is no namespace: nothing runs there.
+/// Checks that nothing runs at the node of an interface, as it has no namespace.
 fn is_unused(place: NodeId, scenario: &Scenario, world: &World) -> Result<(), String> {
     let name = &world.nodes[place.0 as usize].name;
     if let Some(started) = scenario.programs().iter().find(|started| started.node == place) {
@@ -109,10 +109,10 @@ fn is_unused(place: NodeId, scenario: &Scenario, world: &World) -> Result<(), St
     }
 }
 
-/// The ends of the world at both interfaces.
+/// Opens the ends of the world at both interfaces.
 ///
 /// # Errors
-/// An interface is not there, or the user may not.
+/// If an interface does not exist, or the process lacks the privilege.
 pub(crate) fn ends(between: &Between, places: [NodeId; 2]) -> Result<[End; 2], Error> {
     let [one, other] = &between.interfaces;
     let [a, b] = between::open(one, other)?;

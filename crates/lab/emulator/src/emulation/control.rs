@@ -1,8 +1,7 @@
-//! Control while a run lasts: a socket in its directory, JSON lines in and out.
+//! Control socket of a run: JSON lines in both directions, in the run directory.
 //!
-//! A client may be anybody who can open the socket, which is the user alone. It cannot hold up the
-//! loop: lines and clients are bounded, each client has a thread of its own, and what it asks for
-//! waits in a bounded queue.
+//! Only processes of the same user can open the socket. A client cannot delay the loop: lines and
+//! clients are bounded, each client has its own thread, and its commands wait in a bounded queue.
 
 use crate::drive::Control;
 use crate::emulation::live::Live;
@@ -23,26 +22,26 @@ use std::time::Duration;
 
 /// The socket in the run directory.
 pub const SOCKET: &str = "control.sock";
-/// Longest line in bytes.
+/// Maximum length of a line in bytes.
 const LINE_MOST: usize = 16 << 10;
-/// Clients at the same time.
+/// Maximum number of simultaneous clients.
 const CLIENTS_MOST: usize = 16;
-/// Changes that may wait for the loop.
+/// Maximum number of changes that wait for the loop.
 const WAITING: usize = 64;
-/// How often new clients are looked for.
+/// Period of the checks for new clients.
 const ACCEPT_EVERY: fairwave_units::Duration = fairwave_units::Duration::from_millis(20);
-/// How often threads look whether the run is over.
+/// Period at which threads check whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a client or the loop may take.
+/// Maximum time for a client to read, and for the loop to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A socket that listens. Its file goes away with it.
+/// A listening socket, whose file is removed when it is dropped.
 pub(crate) struct Listener {
     socket: UnixListener,
     path: PathBuf,
 }
 
-/// What all clients share.
+/// State that all clients share.
 pub(crate) struct Desk<'a> {
     pub(crate) clock: Clock,
     pub(crate) live: &'a Live,
@@ -54,7 +53,8 @@ pub(crate) struct Desk<'a> {
 }
 
 impl Listener {
-    /// Listens in `directory`, for this user alone from the beginning.
+    /// Listens in `directory`. The socket is created in a private directory and then moved, so that
+    /// other users cannot open it at any time.
     pub(crate) fn bind(directory: &Path) -> io::Result<Self> {
         let path = directory.join(SOCKET);
         let private = directory.join(".control");
@@ -66,7 +66,7 @@ impl Listener {
         let socket = through(&private, SOCKET, |path| UnixListener::bind(path)).map_err(here)?;
         fs::set_permissions(private.join(SOCKET), Permissions::from_mode(0o600))?;
         if let Err(error) = fs::rename(private.join(SOCKET), &path) {
-            // The reason that is left to tell is why the socket has no place.
+            // The error to report is that of the rename.
             let _ = fs::remove_dir_all(&private);
             return Err(named(&path, &error));
         }
@@ -78,18 +78,18 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // That a file stays on which nobody listens is the worst that can happen here.
+        // At worst, a socket file without listener remains.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The error with the path that it is about.
+/// Adds a path to an error.
 fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Names of sockets have at most 107 bytes, paths of directories any number: the directory is
-/// named by a descriptor.
+/// Opens a socket in a directory by way of the directory's descriptor: a socket's path has at most
+/// 107 bytes, and that of a directory may be longer.
 fn through<T>(
     directory: &Path,
     name: &str,
@@ -100,10 +100,10 @@ fn through<T>(
     open(Path::new(&format!("/proc/self/fd/{fd}/{name}")))
 }
 
-/// Asks the run that writes into `directory`, and gives its answer: a line of JSON.
+/// Sends a line to the run that writes into `directory`. Returns its answer, a line of JSON.
 ///
 /// # Errors
-/// Nobody listens there, or the run ends before it answers.
+/// If no run listens there, or it ends before it answers.
 pub fn ask(directory: &Path, line: &str) -> io::Result<String> {
     let mut stream = through(directory, SOCKET, |path| UnixStream::connect(path))?;
     stream.set_read_timeout(Some(2 * PATIENCE))?;
@@ -117,7 +117,7 @@ pub fn ask(directory: &Path, line: &str) -> io::Result<String> {
 }
 
 impl<'a> Desk<'a> {
-    /// A desk, and what it hands to the loop.
+    /// Creates the state, and the channel of changes for the loop.
     pub(crate) fn new(
         steering: Steering,
         clock: Clock,
@@ -139,7 +139,7 @@ impl<'a> Desk<'a> {
         while !self.over.load(Ordering::Relaxed) {
             match listener.socket.accept() {
                 Ok((stream, _)) => self.admit(stream, scope),
-                // Nobody is there, or there is no descriptor left for a client.
+                // No client waits, or no descriptor is left for it.
                 Err(_) => self.clock.sleep_until(self.clock.now() + ACCEPT_EVERY),
             }
         }
@@ -153,7 +153,7 @@ impl<'a> Desk<'a> {
             return;
         }
         let serve = move || {
-            // A client that breaks off hurts itself alone.
+            // A client that breaks off affects no other client.
             let _ = self.serve(&stream);
             self.clients.fetch_sub(1, Ordering::Relaxed);
         };
@@ -163,7 +163,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Answers line by line.
+    /// Answers a client line by line.
     fn serve(&self, mut stream: &UnixStream) -> io::Result<()> {
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(LOOK))?;
@@ -192,8 +192,8 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Writes an answer. A client that does not read is given up after a while, and at the end of
-    /// the run at once: the run does not wait for it.
+    /// Writes an answer. A client that does not read is dropped after a time, and at the end of the
+    /// run at once, so that the run does not wait for it.
     fn tell(&self, mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
         let line = format!("{answer}\n");
         let mut rest = line.as_bytes();
@@ -239,7 +239,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Changes the world: one client after the other, as one change may leave what another set.
+    /// Changes the world. Clients take turns, as a change may keep values that an earlier one has
+    /// set.
     fn change(&self, line: &str) -> Result<Value, String> {
         let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
         let (command, text) = steering.read(self.clock.now(), line)?;

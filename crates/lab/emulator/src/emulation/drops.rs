@@ -1,4 +1,4 @@
-//! Whose packets the world drops: those of flows on sockets are known by their addresses and ports.
+//! Attribution of dropped packets to flows on sockets, by addresses and ports.
 
 use crate::address;
 use fairwave_sim::FlowOutcome;
@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 /// Addresses and ports of a packet: of its source, and of its destination.
 type Ends = ((Ipv4Addr, u16), (Ipv4Addr, u16));
 
-/// ACKs of a flow that ended on their way, cumulative.
+/// Cumulative counts of a flow's ACKs that were dropped or filtered on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acks {
     dropped: u64,
@@ -30,22 +30,22 @@ impl Acks {
     }
 }
 
-/// Tells a sink which flow a dropped packet belongs to, and counts ACKs as the simulator does for
-/// flows of its own.
+/// Adds the flow to samples of dropped packets, and counts ACKs as the simulator does for its own
+/// flows.
 pub(crate) struct Attributing<'a> {
     sink: &'a mut dyn Sink,
     flows: BTreeMap<Ends, FlowId>,
-    /// Flows over paths by the address of a path and the place of the sink: the kernel chooses the
-    /// ports of subflows.
+    /// Flows over paths, by the address of a path and the address of the sink: the kernel chooses
+    /// the ports of subflows.
     paths: BTreeMap<(Ipv4Addr, (Ipv4Addr, u16)), FlowId>,
     acks: BTreeMap<FlowId, Acks>,
-    /// As they were at the first drop behind the warm-up.
+    /// The counts at the first drop after the warm-up.
     at_warm_up: Option<BTreeMap<FlowId, Acks>>,
     warm_up: Instant,
 }
 
 impl<'a> Attributing<'a> {
-    /// For the flows `ids` of `world`, which sockets carry.
+    /// For the flows `ids` of `world`, which use sockets.
     pub(crate) fn new(world: &World, ids: &[FlowId], sink: &'a mut dyn Sink) -> Self {
         let ends = |id: &FlowId| {
             let flow = &world.flows[id.0 as usize];
@@ -71,7 +71,7 @@ impl<'a> Attributing<'a> {
         }
     }
 
-    /// The flow of a packet that no flow of the simulator has sent.
+    /// The flow of a packet that did not come from the simulator.
     fn flow_of(&self, datagram: &Datagram) -> Option<FlowId> {
         let (source, destination) = match &datagram.transport {
             Transport::Tcp(header) => (header.source_port, header.destination_port),
@@ -84,9 +84,9 @@ impl<'a> Attributing<'a> {
         self.flows.get(&ends).or_else(of_path).copied()
     }
 
-    /// Puts the counts into what the flows came to.
+    /// Adds the counts to the outcomes of the flows.
     pub(crate) fn put_into(&self, outcomes: &mut [FlowOutcome]) {
-        // Without a drop behind the warm-up all there are were before.
+        // If there was no drop after the warm-up, all of them were before it.
         let before = self.at_warm_up.as_ref().unwrap_or(&self.acks);
         for (id, acks) in &self.acks {
             let outcome = &mut outcomes[id.0 as usize];
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// A pure ACK between these ends, dropped at a full queue.
+    /// A sample of a pure ACK between these ends, dropped at a full queue.
     fn ack((source, destination): Ends) -> Sample {
         let header = fairwave_wire::tcp::Header {
             source_port: source.1,

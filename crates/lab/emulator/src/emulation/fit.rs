@@ -1,4 +1,4 @@
-//! Whether the kernel can carry what a job asks of it, before anything is built.
+//! Checks of the kernel's capabilities for a job, before anything is built.
 
 use crate::emulation::flows::spec_of;
 use crate::emulation::proxies;
@@ -9,11 +9,11 @@ use std::io;
 
 pub use crate::traffic::available_laws;
 
-/// Why the kernel cannot carry the flows of `job` that are to run on its sockets, in half a
-/// sentence; nothing if it can.
+/// Reason for which the kernel cannot run those flows of `job` that need its sockets, as part of a
+/// sentence; `None` if it can.
 ///
 /// # Errors
-/// When the kernel does not tell its congestion controls.
+/// If the kernel's congestion control algorithms cannot be read.
 pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     let scenario = plan.scenario(job);
     let world = scenario.to_world(job.seed);
@@ -42,30 +42,31 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// What is said where the kernel has no MPTCP, or has it switched off.
+/// Message if the kernel has no MPTCP, or has it disabled.
 const NO_MPTCP: &str = "the kernel has no MPTCP; one since 5.6 with CONFIG_MPTCP has it, where the \
                         setting net.mptcp.enabled is 1";
 
-/// Whether the kernel opens sockets of MPTCP.
+/// Whether the kernel opens MPTCP sockets.
 fn has_mptcp() -> bool {
     fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|text| text.trim() == "1")
 }
 
-/// The release of the kernel that runs here, such as `6.18.5`.
+/// Release of the running kernel, such as `6.18.5`.
 pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// What is to be said of each of `laws` that the kernel lacks, and of how it gets one.
+/// Messages for those of `laws` that the kernel lacks, with their remedies.
 ///
 /// # Errors
-/// When the kernel does not tell its congestion controls.
+/// If the kernel's congestion control algorithms cannot be read.
 pub fn absent(laws: &[String]) -> io::Result<Vec<String>> {
     let known = available_laws()?;
     Ok(laws.iter().filter(|law| !known.contains(law)).map(|law| missing(law)).collect())
 }
 
-/// What is said of a law that the kernel lacks. Its own are modules where they are not built in.
+/// Message for a missing algorithm. The kernel's own algorithms are modules where they are not
+/// built in.
 fn missing(law: &str) -> String {
     let remedy = match law.starts_with("fw_") {
         true => format!("`fairwave cc load {law}` as root gives it one"),

@@ -1,4 +1,4 @@
-//! Flows of the scenario that sockets of the kernel carry.
+//! Flows of the scenario on sockets of the kernel.
 
 use crate::address;
 use crate::traffic::{Load, Prepared, Running, Spec, Timing, Within};
@@ -11,10 +11,10 @@ use fairwave_units::{Duration, Instant};
 use std::io;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Samples of flows that may wait for the loop.
+/// Maximum number of samples of flows that wait for the loop.
 const WAITING: usize = 1 << 14;
 
-/// What flows on sockets saw, and when.
+/// Samples of flows on sockets, with their times.
 pub(crate) type Samples = Receiver<(Instant, Sample)>;
 
 /// Flows whose sockets are open.
@@ -25,7 +25,7 @@ pub(crate) struct KernelFlows {
 /// Flows on sockets under way, if there are any.
 pub(crate) struct RunningFlows(Option<Running>);
 
-/// The namespaces of real nodes, by the nodes' numbers.
+/// The namespaces of real nodes, by node number.
 struct Inside<'a> {
     namespaces: &'a Namespaces,
     real: &'a [NodeId],
@@ -43,18 +43,18 @@ impl Within for Inside<'_> {
     }
 }
 
-/// Why flows cannot run on sockets.
+/// Errors of flows on sockets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The flow is of another kind.
+    /// The flow cannot run on sockets.
     #[error(transparent)]
     Unfit(#[from] crate::traffic::Unfit),
-    /// The kernel refused something.
+    /// The kernel refused a step.
     #[error(transparent)]
     Sockets(#[from] crate::traffic::Error),
 }
 
-/// The world without the flows `ids`: there they never start.
+/// The world without the flows `ids`, which never start there.
 pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
     let mut rest = world.clone();
     let never = Instant::ZERO + world.duration + Duration::from_secs(1);
@@ -64,11 +64,11 @@ pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
     rest
 }
 
-/// The flow `id` of `world` on sockets, with its law among `laws`, if it is there, in the place of
-/// that which stands for the scenario's.
+/// The flow `id` of `world` on sockets, with its algorithm in `laws`, if there is one, instead of
+/// the counterpart of the scenario's.
 ///
 /// # Errors
-/// The flow is of another kind.
+/// If the flow cannot run on sockets.
 pub(crate) fn spec_of(
     world: &World,
     id: FlowId,
@@ -84,10 +84,11 @@ pub(crate) fn spec_of(
 }
 
 impl KernelFlows {
-    /// Opens the sockets of the flows `ids` of `world`, some of which have `laws` of the kernel.
+    /// Opens the sockets of the flows `ids` of `world`; `laws` has the kernel's algorithms for some
+    /// of them.
     ///
     /// # Errors
-    /// [`Error`] names the flow.
+    /// [`Error`], which names the flow.
     pub(crate) fn open(
         world: &World,
         ids: &[FlowId],
@@ -102,10 +103,10 @@ impl KernelFlows {
         Ok(Self { prepared })
     }
 
-    /// Starts them by `clock`. Their samples come out of what is returned.
+    /// Starts the flows by `clock`. Returns them with the channel of their samples.
     ///
     /// # Errors
-    /// There is no thread for them.
+    /// If no thread can be started.
     pub(crate) fn start(
         self,
         clock: Clock,
@@ -119,11 +120,10 @@ impl KernelFlows {
 }
 
 impl RunningFlows {
-    /// Ends them, at once or in their time, and puts what they came to in the place of what the
-    /// simulator says of them.
+    /// Ends the flows, at once or at their own ends, and replaces the simulator's outcomes of them.
     ///
     /// # Errors
-    /// The thread that served them failed.
+    /// If their thread failed.
     pub(crate) fn put_into(self, outcomes: &mut [FlowOutcome], at_once: bool) -> Result<(), Error> {
         if let Some(running) = self.0 {
             let report = if at_once { running.stop()? } else { running.finish()? };

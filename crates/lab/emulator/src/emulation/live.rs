@@ -1,4 +1,4 @@
-//! What a run shows of itself while it lasts.
+//! Published state of a run in progress.
 
 use crate::drive::Turn;
 use crate::meter::Lateness;
@@ -15,52 +15,52 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How often it is brought up to date.
+/// Period of its updates.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The newest state of a run; anybody may look, and nobody holds up the loop.
+/// The most recent state of a run. Readers never block the loop.
 #[derive(Debug, Default)]
 pub struct Live {
     state: Mutex<State>,
-    /// Programs that run.
+    /// Number of running programs.
     pub(crate) programs: AtomicUsize,
 }
 
-/// The state of a run.
+/// State of a run.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// Time since the start.
     pub now: Instant,
     /// Packets in the world.
     pub under_way: usize,
-    /// Programs that run.
+    /// Number of running programs.
     pub programs: usize,
-    /// Of events and of packets: how late they were so far.
+    /// Lateness of events and of packets so far.
     pub lateness: Option<(Lateness, Lateness)>,
     /// The real nodes.
     pub nodes: Vec<NodeState>,
-    /// The newest samples of the world.
+    /// The most recent samples of the world.
     pub newest: Newest,
 }
 
-/// What passed a real node, in packets and bytes since the start.
+/// Packets and bytes of a real node since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeState {
     /// Its name.
     pub name: String,
-    /// Sent by its programs.
+    /// Packets that its programs sent.
     pub packets_in: u64,
-    /// The same in bytes.
+    /// Bytes that they sent.
     pub bytes_in: u64,
-    /// Received by them.
+    /// Packets that they received.
     pub packets_out: u64,
-    /// The same in bytes.
+    /// Bytes that they received.
     pub bytes_out: u64,
-    /// Lost in the emulator.
+    /// Packets lost in the emulator.
     pub lost: u64,
 }
 
-/// The newest sample of each thing in the world, by name.
+/// The most recent sample of each object in the world, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Newest {
     /// Queues.
@@ -72,7 +72,7 @@ pub struct Newest {
 }
 
 impl Live {
-    /// The newest state.
+    /// The most recent state.
     pub fn state(&self) -> State {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
         State { programs: self.programs.load(Ordering::Relaxed), ..state }
@@ -80,7 +80,7 @@ impl Live {
 }
 
 impl State {
-    /// As the control socket tells it.
+    /// The answer of the control socket.
     pub fn to_json(&self) -> Value {
         let lateness = |of: &Lateness| {
             json!({
@@ -136,13 +136,13 @@ fn flow(name: &str, of: &FlowSample) -> Value {
         "retransmissions": of.retransmissions, "srtt_ns": of.srtt.map(Duration::as_nanos) })
 }
 
-/// Keeps the newest samples on their way to a sink.
+/// Sink that keeps the most recent samples and passes them on.
 pub(crate) struct Watching<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) samples: &'a Samples,
 }
 
-/// Newest samples, for the loop's thread alone.
+/// Most recent samples; only the loop's thread uses them.
 #[derive(Default)]
 pub(crate) struct Samples(RefCell<ById>);
 
@@ -178,7 +178,7 @@ impl Sink for Watching<'_> {
     }
 }
 
-/// Brings the state up to date, now and then.
+/// Updates the published state periodically.
 pub(crate) struct Publisher<'a> {
     live: &'a Live,
     samples: &'a Samples,
@@ -197,7 +197,7 @@ impl<'a> Publisher<'a> {
         Self { live, samples, names: Names::of(world), nodes, next: Instant::ZERO }
     }
 
-    /// Shows a turn, if it is time and nobody is looking just now.
+    /// Publishes the state of a turn, if it is due and no reader holds the lock.
     pub(crate) fn show(&mut self, turn: &Turn<'_>) {
         if turn.now < self.next {
             return;

@@ -1,9 +1,10 @@
-//! The kernel's congestion controls over a grid of emulated links: [`Grid`] says what is run,
-//! [`run`] runs it in real time and, if wanted, in the simulator, [`Findings`] are the means.
+//! The kernel's congestion control algorithms over a grid of emulated links. [`Grid`] defines the
+//! runs, [`run`] makes them in real time and optionally in the simulator, [`Findings`] are the
+//! means.
 //!
-//! A grid has the law, the company of its flow and the axes of the scenario's sweep. For each of
-//! their combinations the scenario is copied with the flows that it needs, which sockets of the
-//! kernel carry ([`fairwave_scenario::Emulate::kernel_laws`]).
+//! The axes of a grid are the algorithm, the company of its flow and the axes of the scenario's
+//! sweep. For each combination the scenario is copied with the flows that it needs, which use
+//! sockets of the kernel ([`fairwave_scenario::Emulate::kernel_laws`]).
 
 mod company;
 mod figures;
@@ -20,16 +21,16 @@ pub use measure::{FIGURES, Figure};
 pub use page::Context;
 pub use run::{Fault, Progress, Running, run};
 
-/// Axes that a matrix has beside those of its scenario.
+/// Additional axes of a matrix.
 const HOST: &str = "host";
 const LAW: &str = "law";
 const COMPANY: &str = "company";
 
-/// The hosts, as the axis has them.
+/// Values of the axis of hosts.
 const KERNEL: &str = "kernel";
 const SIMULATOR: &str = "simulator";
 
-/// Each once, in the order in which they come.
+/// The distinct items, in the order of their first occurrence.
 fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut list = Vec::new();
     for one in all {

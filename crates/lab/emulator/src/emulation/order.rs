@@ -1,4 +1,4 @@
-//! What a command line asks for beside the scenario.
+//! Options of the command line that add to the scenario.
 
 use core::str::FromStr;
 use fairwave_scenario::Program;
@@ -30,7 +30,7 @@ impl FromStr for Order {
     }
 }
 
-/// A way out of the emulation: `NODE=INTERFACE`.
+/// An uplink of the emulation: `NODE=INTERFACE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uplink {
     /// The node.

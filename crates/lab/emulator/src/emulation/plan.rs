@@ -1,4 +1,4 @@
-//! From a scenario to namespaces and to the world that is driven.
+//! Conversion of a scenario to namespaces, and to the options of the loop.
 
 use crate::address;
 use crate::drive::Options;
@@ -25,7 +25,7 @@ pub(crate) fn namespaces(
         let name = &world.nodes[id.0 as usize].name;
         uplinks.first().is_some_and(|uplink| uplink.node != *name)
     };
-    // Nodes without a way out of their own reach the rest of the world through one that has it.
+    // Nodes without an uplink reach the outside world through a node that has one.
     let ways = uplinks.iter().map(|Uplink { node, interface }| {
         let has_ipv6 = fairwave_netns::lack_of_ipv6(interface).is_none();
         UplinkPlan { node: node.clone(), interface: interface.clone(), has_ipv6 }
@@ -55,14 +55,14 @@ pub(crate) fn namespaces(
 /// Addresses at the nodes where flows over paths of the scenario begin and end.
 #[derive(Debug, Default)]
 struct Paths {
-    /// One for each path of each flow.
+    /// One address for each path of each flow.
     aliases: BTreeMap<NodeId, BTreeSet<Ipv4Addr>>,
-    /// Those among them that MPTCP opens subflows from. Its other ends have none.
+    /// Those addresses from which MPTCP opens subflows. The other ends of its flows have none.
     endpoints: BTreeMap<NodeId, BTreeSet<Ipv4Addr>>,
 }
 
 impl Paths {
-    /// Those of the flows of `scenario` that sockets of the kernel carry.
+    /// Addresses of those flows of `scenario` that use sockets of the kernel.
     fn of(scenario: &Scenario, world: &World) -> Self {
         let mut paths = Self::default();
         for id in scenario.kernel_flows() {
@@ -79,13 +79,13 @@ impl Paths {
     }
 }
 
-/// `KEY=VALUE`, which scenario files are checked for.
+/// Parses `KEY=VALUE`; scenario files were checked for this form.
 fn setting(text: &str) -> Option<(String, String)> {
     let (key, value) = text.split_once('=')?;
     Some((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// How the world is driven.
+/// Options of the loop.
 pub(crate) fn options(emulate: &Emulate) -> Options {
     let mut options =
         Options { busy_wait: emulate.busy_wait.unwrap_or(Duration::ZERO), ..Options::default() };
@@ -122,7 +122,7 @@ transport = "shake"
 paths = [{ via = "phone3" }]
 "#;
 
-    /// The path of a single one is TCP's: MPTCP opens no subflow there.
+    /// A flow with a single path uses TCP: no MPTCP subflows are opened there.
     #[test]
     fn each_path_has_an_address_at_its_source() {
         let plan = ScenarioPlan::parse("paths.toml", SCENARIO, &[]).expect("a scenario");

@@ -1,7 +1,7 @@
-//! Programs of an emulation: started at their times, ended at theirs or with the run.
+//! Programs of an emulation, which are started and ended at their times or with the run.
 //!
-//! They have a thread of their own: starting a process takes milliseconds, and the loop that drives
-//! the world has none to give.
+//! They are handled by a separate thread: to start a process takes milliseconds, which the loop
+//! that drives the world cannot spare.
 
 use fairwave_lab::results::ProgramSummary;
 use fairwave_linux::clock::Clock;
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Folder of the run directory with what programs wrote.
+/// Folder of the run directory with the output of programs.
 pub const LOGS: &str = "programs";
-/// Time for which a program may take to end by itself when it is asked to.
+/// Maximum time for a program to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often programs are looked at.
+/// Period at which programs are checked.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The file with what the `number`th program of a node wrote, from 0.
+/// Name of the file with the output of the `number`th program of a node, from 0.
 pub fn log_name(node: &str, number: usize) -> String {
     match number {
         0 => format!("{node}.log"),
@@ -33,13 +33,13 @@ pub fn log_name(node: &str, number: usize) -> String {
 
 /// A program of the emulation.
 struct Job {
-    /// Its place among the namespaces, and that node's name.
+    /// Index of its namespace, and the node's name.
     node: (usize, String),
     start: Instant,
     stop: Option<Instant>,
     command: String,
     log: Option<PathBuf>,
-    /// Whether it has the terminal, and the run ends with it.
+    /// Whether it uses the terminal; the run then ends with it.
     is_shell: bool,
     state: State,
 }
@@ -47,13 +47,13 @@ struct Job {
 enum State {
     Waits,
     Runs(Program),
-    /// It was asked to end, and is killed at this time.
+    /// It was asked to end, and will be killed at this time.
     Ends(Program, Instant),
     Over {
         status: Option<ExitStatus>,
         by_run: bool,
     },
-    /// It was not started, for this reason.
+    /// It could not be started, for this reason.
     Failed(String),
 }
 
@@ -65,10 +65,10 @@ pub(crate) struct Programs<'n> {
 }
 
 impl<'n> Programs<'n> {
-    /// The programs, whose output goes below `directory`.
+    /// Creates the programs, whose output is written below `directory`.
     ///
     /// # Errors
-    /// The folder for their output cannot be made.
+    /// If the folder for their output cannot be created.
     pub(crate) fn new(
         namespaces: &'n Namespaces,
         started: &[Started],
@@ -99,7 +99,7 @@ impl<'n> Programs<'n> {
 
     /// Adds a shell in a node, on this process's terminal.
     pub(crate) fn add_shell(&mut self, node: &str) {
-        // It becomes the user's shell.
+        // The command is replaced by the user's shell.
         let command = "exec \"${SHELL:-/bin/sh}\"".to_owned();
         let job = |place| Job {
             node: (place, node.to_owned()),
@@ -113,9 +113,9 @@ impl<'n> Programs<'n> {
         self.jobs.extend(self.namespaces.find(node).map(job));
     }
 
-    /// Starts and ends programs until `over`, or until the keeper has ended and they with it;
-    /// `count` says how many run. Returns early, and true, when none is left that runs or waits, or
-    /// when the shell has ended.
+    /// Starts and ends programs until `over`, or until the keeper and with it the programs have
+    /// ended. `count` is set to the number of running programs. Returns early, with `true`, when no
+    /// program runs or waits any more, or when the shell has ended.
     pub(crate) fn attend(&mut self, clock: Clock, over: &AtomicBool, count: &AtomicUsize) -> bool {
         while !over.load(Ordering::Relaxed) && self.namespaces.check_keeper().is_ok() {
             let now = clock.now();
@@ -135,7 +135,8 @@ impl<'n> Programs<'n> {
         false
     }
 
-    /// Ends what runs: all are asked before one is waited for, and share the time that they get.
+    /// Ends the running programs: all are asked to end before the first is waited for, and share
+    /// the time for that.
     pub(crate) fn end(mut self, clock: Clock) -> Vec<ProgramSummary> {
         let until = clock.now() + GRACE;
         for job in &mut self.jobs {
@@ -163,7 +164,8 @@ impl Job {
                     self.ask_to_end(now + GRACE);
                 }
             }
-            // It is waited for look by look: others are to start at their times meanwhile.
+            // The end is polled instead of waited for, as other programs may have to start at their
+            // times.
             State::Ends(program, until)
                 if *until <= now || !matches!(program.try_wait(), Ok(None)) =>
             {
@@ -173,7 +175,7 @@ impl Job {
         }
     }
 
-    /// Notices that the program has ended by itself.
+    /// Checks whether the program has ended by itself.
     fn look(&mut self) {
         let State::Runs(program) = &self.state else { return };
         match program.try_wait() {
@@ -237,13 +239,13 @@ impl Job {
                 (status, by_run, failed)
             }
             State::Failed(why) => {
-                // What a shell would have written there.
+                // The log gets a message as a shell would have written it.
                 if let Some(log) = &self.log {
                     let _ = fs::write(log, format!("fairwave: {why}\n"));
                 }
                 (None, false, true)
             }
-            // The run ended before its time.
+            // The run ended before the program's start.
             State::Waits => (None, false, false),
             State::Runs(_) | State::Ends(..) => (None, true, false),
         };

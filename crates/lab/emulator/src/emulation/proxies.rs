@@ -1,4 +1,4 @@
-//! Proxies of the flows that the kernel's sockets carry: Fairwave's own program at their nodes.
+//! Proxies of flows on the kernel's sockets: Fairwave's own program at their nodes.
 
 use crate::emulation::flows::spec_of;
 use crate::traffic::{Load, Spec, Through};
@@ -8,8 +8,9 @@ use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Duration;
 use std::path::Path;
 
-/// The proxies that `flows` of `world` pass: each is `fairwave proxy` by the command `program`,
-/// with the target and the law of the scenario's. Flows that no socket can carry have none.
+/// The proxies that `flows` of `world` pass. Each is `fairwave proxy`, run by the command
+/// `program`, with the target and the algorithm of the scenario's proxy. Flows that cannot use
+/// sockets have none.
 pub(crate) fn of_flows(
     world: &World,
     flows: &[FlowId],
@@ -34,7 +35,7 @@ fn proxy(spec: &Spec, program: &Path) -> Option<Started> {
     Some(Started { node, program })
 }
 
-/// What a shell at the node is given.
+/// The shell command at the proxy's node.
 fn command(through: &Through, program: &Path) -> String {
     let program = program.display().to_string().replace('\'', r"'\''");
     let listen = through.place.address;
@@ -42,7 +43,7 @@ fn command(through: &Through, program: &Path) -> String {
         Some(target) => format!("--target {}", target.0),
         None => format!("--congestion {}", through.congestion_control),
     };
-    // Whoever can reach it is a node of the emulation.
+    // Only nodes of the emulation can reach the proxy.
     let allow = if listen.is_ipv4() { "0.0.0.0/0" } else { "::/0" };
     format!("exec '{program}' proxy --json --listen {listen} --allow {allow} {how}")
 }

@@ -1,4 +1,4 @@
-//! An emulated run again, in virtual time.
+//! Replay of an emulated run in virtual time.
 
 use crate::emulation::drops::Attributing;
 use crate::emulation::flows;
@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
-/// What is to be replayed.
+/// Options of a replay.
 #[derive(Debug)]
 pub struct Replay<'a> {
-    /// The plan of the recorded run's scenario, perhaps with other settings.
+    /// The plan of the recorded run's scenario, possibly with other settings.
     pub plan: &'a Plan,
     /// Its job.
     pub job: Job,
@@ -25,11 +25,11 @@ pub struct Replay<'a> {
     pub recorded: &'a Path,
     /// The scenario of the recorded run.
     pub before: &'a Scenario,
-    /// The directory of this run, if one is written.
+    /// The directory for the output of the replay, if it is written.
     pub directory: Option<&'a Path>,
 }
 
-/// Reason for which there is no replay.
+/// Errors of a replay.
 #[derive(Debug, thiserror::Error)]
 enum Lack {
     #[error("{0}: there is no record of what went into this run; emulate with --record")]
@@ -42,23 +42,23 @@ enum Lack {
     Nodes(String, String),
 }
 
-/// A recorded run that was repeated.
+/// A replayed run.
 #[derive(Debug)]
 pub struct Repeated {
-    /// The run. Of flows that the kernel's sockets carried it has packets, and no figures, as those
-    /// were the sockets': the summary leaves them out.
+    /// The run. Flows on the kernel's sockets have packets in it but no figures, which only the
+    /// sockets had: the summary omits them.
     pub run: Run,
     /// The names of those flows.
     pub on_sockets: Vec<String>,
-    /// What is to be said of the record, and of what could not be done again.
+    /// Notes about the record, and about commands that could not be repeated.
     pub doubts: Vec<String>,
 }
 
-/// Repeats a recorded run.
+/// Replays a recorded run.
 ///
 /// # Errors
-/// There is no record, nothing of it can be read, or it does not fit the scenario. A record that
-/// is cut or incomplete is replayed as far as it goes.
+/// If there is no record, none of it can be read, or it does not fit the scenario. A truncated or
+/// incomplete record is replayed as far as it goes.
 pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
     let &Replay { plan, job, recorded, before, directory } = replay;
     let scenario = plan.scenario(job);
@@ -94,7 +94,7 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
     Ok(Repeated { run, on_sockets, doubts })
 }
 
-/// What a replay cannot say of flows on sockets.
+/// Note about the figures of flows on sockets, which a replay lacks.
 fn without_sockets(recorded: &Path, flows: &[String]) -> String {
     let (recorded, flows) = (recorded.display(), flows.join(", "));
     format!(
@@ -103,7 +103,7 @@ fn without_sockets(recorded: &Path, flows: &[String]) -> String {
     )
 }
 
-/// Packets are recorded with the numbers of nodes: those must stand for the same ones.
+/// Checks that the node numbers in the record refer to the same nodes.
 fn fits(before: &Scenario, job: Job, world: &World) -> Result<(), Cause> {
     let names = |world: &World| -> Vec<String> {
         world.nodes.iter().map(|node| node.name.clone()).collect()

@@ -32,76 +32,76 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The file of the run directory that says what went into the world.
+/// File of the run directory with the packets and commands that entered the world.
 pub const RECORD: &str = "packets.fwin";
 
-/// What is to be emulated.
+/// Options of an emulation.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The plan, with programs of the command line among those of its scenario.
+    /// The plan, which includes programs from the command line.
     pub plan: &'a Plan,
-    /// Which of its jobs.
+    /// The job of the plan.
     pub job: Job,
-    /// The run's own directory, if one is written.
+    /// The directory of the run, if it is written.
     pub directory: Option<&'a Path>,
-    /// Ways out.
+    /// Uplinks.
     pub uplinks: &'a [Uplink],
-    /// Interfaces of this machine between which the cell is, and the nodes that stand there, as
-    /// [`Between::places`] found them.
+    /// Interfaces of this machine between which the emulated cell is, and their nodes, from
+    /// [`Between::places`].
     pub between: Option<(&'a Between, [NodeId; 2])>,
-    /// Whether what goes in is recorded, to be replayed.
+    /// Whether to record the packets that enter the world, for a replay.
     pub records: bool,
-    /// Whether windows at each ACK are written of flows that are connections of the kernel, where
+    /// Whether to write the windows at each ACK of flows that are connections of the kernel, if
     /// there is a directory.
     pub windows: bool,
-    /// Whether the same world is simulated afterwards, and both are compared.
+    /// Whether to simulate the same world afterwards and compare both.
     pub beside_simulation: bool,
     /// Ends the run when it becomes true.
     pub stop: Arc<AtomicBool>,
-    /// The node whose shell has this process's terminal; the run ends with it.
+    /// The node whose shell uses this process's terminal; the run ends with that shell.
     pub shell: Option<&'a str>,
     /// Whether the loop gets a real-time priority.
     pub realtime: bool,
-    /// Fairwave's own program, which is the proxy of flows on sockets that pass one.
+    /// Fairwave's own program, which is run as proxy of flows on sockets.
     pub program: &'a Path,
-    /// Where the run shows its state.
+    /// Receives the state of the run.
     pub live: &'a Live,
 }
 
-/// An emulation that came to its end.
+/// A completed emulation.
 #[derive(Debug)]
 pub struct Emulated {
-    /// As of a simulation; its summary says how well real time was kept.
+    /// The run, as of a simulation; its summary includes the lateness of the emulator.
     pub run: Run,
-    /// What cut it short, if something did: results are those until then.
+    /// The error that ended it early; the results are those until then.
     pub broken: Option<drive::Error>,
-    /// What is to be said of the record, if that is not complete.
+    /// The reason for which the record is incomplete.
     pub incomplete_record: Option<String>,
-    /// What the table of windows holds, if one was asked for.
+    /// Totals of the table of windows, if it was requested.
     pub windows: Option<Windows>,
-    /// Beside the simulation of the same world, if that was asked for and nobody ended either.
+    /// Comparison with the simulation, if it was requested and neither was interrupted.
     pub agreement: Option<Agreement>,
-    /// Why the loop had no real-time priority, if it was to have one.
+    /// The reason for which the loop had no real-time priority, if it was requested.
     pub no_realtime: Option<fairwave_netns::Error>,
-    /// Whether somebody ended it ([`Request::stop`]).
+    /// Whether the user ended it ([`Request::stop`]).
     pub is_ended: bool,
 }
 
-/// Reason for which there was no emulation.
+/// Errors before an emulation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The namespaces could not be built.
     #[error(transparent)]
     Namespaces(#[from] fairwave_netns::Error),
-    /// Running it failed.
+    /// The run failed.
     #[error(transparent)]
     Run(#[from] run::Error),
 }
 
-/// Emulates; `show` is called in each turn of the loop, and must not take long.
+/// Runs an emulation. `show` is called in each turn of the loop, and must return quickly.
 ///
 /// # Errors
-/// [`Error`]; a run that was cut short has results and is none.
+/// Any [`Error`]. A run that ended early has results and is no error.
 pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emulated, Error> {
     let scenario = request.plan.scenario(request.job);
     let world = scenario.to_world(request.job.seed);
@@ -109,11 +109,11 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let mut real = scenario.real_nodes();
     real.retain(|node| !bridged.contains(node));
     let options = plan::options(&scenario.emulation());
-    // Before anything is started, which would otherwise run there too.
+    // Reserved before any process is started, which could otherwise run on this processor too.
     let own =
         (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten();
     let mut site = plan::namespaces(&scenario, &world, &real, request.uplinks);
-    // The loop has the world to see to, and a processor for nothing else.
+    // Received packets are processed on other processors, so that this one is left to the loop.
     site.receivers = own.as_ref().map(OwnProcessor::others);
     let namespaces = Namespaces::build(&site)?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
@@ -151,7 +151,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         seen_windows = windows;
         let is_stopped = || request.stop.load(Ordering::Relaxed);
         is_ended = is_stopped();
-        // A run that was ended has less time in it than the simulation would have.
+        // A run that was interrupted is shorter than the simulation, so that they cannot be
+        // compared.
         if request.beside_simulation && !is_ended {
             let simulated = agreement::simulate(world, &mut |_| !is_stopped())?;
             let of = |flows: Vec<_>| Agreement::of(world, &flows, &report.outcome.flows);
@@ -170,7 +171,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     Ok(Emulated { run, broken, incomplete_record, windows, agreement, no_realtime, is_ended })
 }
 
-/// What is to be said of a record that is not complete.
+/// The reason for which a record is incomplete.
 fn missing(recorded: &log::Recorded) -> Option<String> {
     let packets = recorded.missed;
     match &recorded.error {
@@ -182,14 +183,14 @@ fn missing(recorded: &log::Recorded) -> Option<String> {
     }
 }
 
-/// Marks a run whose namespaces are gone, as the keeper's check found.
+/// Marks a run as failed if its namespaces are gone, by the keeper's check.
 fn stop_if_gone(report: &mut Report, check: Result<(), fairwave_netns::Error>) {
     if let Err(gone) = check {
         report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
     }
 }
 
-/// Packets that found the device of their node full are lost in the emulator.
+/// Counts packets that overflowed the queue of their node's device as lost in the emulator.
 fn count_unread(
     report: &mut Report,
     unread: Vec<Result<u64, fairwave_netns::Error>>,
@@ -203,23 +204,23 @@ fn count_unread(
     Ok(())
 }
 
-/// What an emulation is made of.
+/// Parts of an emulation.
 struct Emulation<'a> {
     request: &'a Request<'a>,
     options: drive::Options,
     namespaces: &'a Namespaces,
     programs: &'a [Started],
     real: &'a [NodeId],
-    /// Of all ends: those of real nodes, then those at interfaces.
+    /// Names of all ends: first those of real nodes, then those at interfaces.
     names: Vec<String>,
-    /// Taken once.
+    /// Ends at interfaces, until they are taken.
     bridge: RefCell<Vec<End>>,
     kernel_flows: Vec<FlowId>,
     kernel_laws: Vec<(FlowId, String)>,
     steering: Steering,
 }
 
-/// What driving came to.
+/// Results of driving the world.
 struct Driven {
     report: Report,
     programs: Vec<ProgramSummary>,
@@ -258,11 +259,11 @@ impl Emulation<'_> {
             stop: Some(Arc::clone(&request.stop)),
             inbox: Inbox { samples, controls: Some(controls) },
         };
-        // Where nothing but programs makes traffic, the run ends with the last of them.
+        // If only programs send traffic, the run ends with the last of them.
         let ends_with_programs =
             (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
         let mut unread = Vec::new();
-        // At once: programs go on sending until they are ended, and nobody reads.
+        // Counted at once: programs continue to send until they are ended.
         let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
@@ -298,8 +299,8 @@ impl Emulation<'_> {
         Ok(Driven { report, programs, windows })
     }
 
-    /// Ends the programs. The programs of a killed keeper end before it, so the keeper is checked
-    /// once more.
+    /// Ends the programs. If the keeper was killed, its programs have ended before it, so that the
+    /// keeper is checked once more.
     fn end_programs(
         &self,
         programs: Programs<'_>,
@@ -311,8 +312,8 @@ impl Emulation<'_> {
         ended
     }
 
-    /// Adds to a report what the namespaces know: packets that nobody read, and whether they are
-    /// whole. Returns whether the run came before its end.
+    /// Adds information from the namespaces to a report: packets that were not read, and errors.
+    /// Returns whether the run ended early.
     fn settle(
         &self,
         report: &mut Report,
@@ -332,14 +333,14 @@ impl Emulation<'_> {
         Ok(programs)
     }
 
-    /// Opens the sockets of the flows that the kernel carries.
+    /// Opens the sockets of the flows that use the kernel.
     fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
         let (flows, laws) = (&*self.kernel_flows, &*self.kernel_laws);
         KernelFlows::open(whole, flows, laws, self.namespaces, self.real).map_err(host_error)
     }
 
-    /// Starts the run's time, and before that to trace windows, where they are wanted: the kernel
-    /// takes a while to check the program.
+    /// Starts the clock of the run. Window tracing, if requested, starts before, as the kernel
+    /// needs time to verify the program.
     fn start_clock(&self, world: &World) -> Result<(Clock, Option<Box<dyn Tracing>>), NoWindows> {
         let &Self { request, namespaces, real, .. } = self;
         let wanted = Wanted { world, ids: &self.kernel_flows, namespaces, real };

@@ -1,10 +1,10 @@
-//! What `summary.json` says of an emulation.
+//! Section of `summary.json` about the emulation.
 
 use crate::drive::{EndCounts, Report};
 use crate::meter::{Lateness, Verdict};
 use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 
-/// Of a finished run; `names` are those of the real nodes, in their order.
+/// Summary of a finished run; `names` are those of the ends, in their order.
 pub(crate) fn summary(
     report: &Report,
     names: &[String],

@@ -1,4 +1,4 @@
-//! Runs one after the other in real time: each is repeated once if it was late.
+//! Successive runs in real time: each is repeated once if it was late.
 
 use crate::drive::Turn;
 use crate::emulation::live::Live;
@@ -11,48 +11,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How runs are made.
+/// Options of the runs.
 #[derive(Clone, Debug)]
 pub struct Manner {
     /// Whether the emulator's loop gets a real-time priority.
     pub realtime: bool,
     /// Ends the run under way when it becomes true.
     pub stop: Arc<AtomicBool>,
-    /// Fairwave's own program, which is the proxy of flows on sockets that pass one.
+    /// Fairwave's own program, which is run as proxy of flows on sockets.
     pub program: PathBuf,
 }
 
-/// A run, and how often it was made.
+/// A run, and whether it was repeated.
 #[derive(Clone, Debug)]
 pub struct Timely {
-    /// The run; the second one if the first was late.
+    /// The run; if the first was late, the second one.
     pub run: Run,
     /// Whether the first was late.
     pub is_repeated: bool,
 }
 
-/// Reason for which there is no run.
+/// Errors that prevent a run.
 #[derive(Debug, thiserror::Error)]
 pub enum TimelyError {
     /// It failed.
     #[error(transparent)]
     Emulation(#[from] run::Error),
-    /// It was cut short in mid-run.
+    /// It ended early because of an error.
     #[error("{0}; the runs until then are kept")]
     Broken(String),
-    /// Somebody ended it.
+    /// The user interrupted it.
     #[error("interrupted; the runs until then are kept")]
     Interrupted,
-    /// What it left could not be removed.
+    /// Its output could not be removed.
     #[error(transparent)]
     Results(#[from] results::Error),
 }
 
-/// Emulates `job` of `plan` into `directory`, and once more if the emulator did not keep real time.
-/// A run that is cut short leaves no summary, so that its directory does not count as complete.
+/// Emulates `job` of `plan` into `directory`, and repeats it once if the emulator did not keep real
+/// time. A run that ends early leaves no summary, so that its directory does not count as complete.
 ///
 /// # Errors
-/// [`TimelyError`]; a run that was late twice is none.
+/// Any [`TimelyError`]. A run that was late twice is no error.
 pub fn timely(
     plan: &Plan,
     job: Job,
@@ -68,16 +68,16 @@ pub fn timely(
     Ok(Timely { run, is_repeated: true })
 }
 
-/// Reason for which a run cannot be believed, if it cannot.
+/// The reason for which a run is not valid, if it is not.
 pub fn late(run: &Run) -> Option<&str> {
     run.summary.emulation.as_ref()?.invalid_reason.as_deref()
 }
 
-/// The run of `job` that an earlier process completed in `directory`, if there is one and it kept
-/// real time.
+/// The run of `job` that an earlier process completed in `directory`, if it exists and kept real
+/// time.
 ///
 /// # Errors
-/// When the directory has a summary and cannot be read.
+/// If the directory has a summary that cannot be read.
 pub fn completed(plan: &Plan, job: Job, directory: &Path) -> Result<Option<Run>, results::Error> {
     Ok(match kept(plan, job, directory)? {
         Kept::Run(run) if late(&run).is_none() => Some(*run),

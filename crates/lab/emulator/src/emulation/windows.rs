@@ -1,7 +1,7 @@
 //! Windows of flows on the kernel's sockets at each ACK: the table `windows.parquet`.
 //!
-//! A thread reads them from the tracepoint `tcp_probe` and writes them, so that the emulator's loop
-//! does not wait for either.
+//! A thread reads them from the tracepoint `tcp_probe` and writes the table, so that the emulator's
+//! loop waits for neither.
 
 #[cfg(feature = "kernel-laws")]
 mod connections;
@@ -21,7 +21,7 @@ pub(crate) fn trace(wanted: &Wanted<'_>, directory: &Path) -> Result<Box<dyn Tra
     Ok(Box::new(trace::Trace::start(connections, directory)?))
 }
 
-/// A program without the loader cannot.
+/// A program without the loader of BPF programs cannot trace.
 #[cfg(not(feature = "kernel-laws"))]
 pub(crate) fn trace(_: &Wanted<'_>, _: &Path) -> Result<Box<dyn Tracing>, NoWindows> {
     Err(NoWindows::NotBuilt)

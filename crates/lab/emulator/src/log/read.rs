@@ -1,4 +1,4 @@
-//! Reading a record, whatever is in the file.
+//! Reading of a record from an untrusted file.
 
 use super::{BODY_MOST, CONTROL, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
 use crate::packet::Endpoints;
@@ -11,25 +11,25 @@ use std::io::{self, Read};
 pub enum Record<'a> {
     /// A packet entered the world.
     Packet {
-        /// When.
+        /// Its time.
         at: Instant,
         /// Where it entered, and where it was to leave.
         ends: Endpoints,
         /// Time for which it was, in bytes.
         len: u32,
-        /// The packet, as far as it was kept.
+        /// The recorded part of the packet.
         bytes: &'a [u8],
     },
     /// A command changed the world.
     Control {
-        /// When.
+        /// Its time.
         at: Instant,
         /// Its text.
         text: &'a str,
     },
     /// The run ended.
     End {
-        /// When.
+        /// Its time.
         at: Instant,
         /// Whether all packets are in the record.
         is_complete: bool,
@@ -42,24 +42,24 @@ pub enum Error {
     /// The file could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// The file is not a record.
     #[error("this is no record of an emulated run")]
     Magic,
-    /// It is of another version.
+    /// The record has another version.
     #[error("the record has version {0}, this program reads version {VERSION}")]
     Version(u16),
-    /// It ends within an entry, or without the entry of the end.
+    /// The record ends within an entry, or without its final entry.
     #[error("the record is cut after {records} entries, at {until}; they are usable")]
     Cut {
-        /// Entries before that.
+        /// Number of entries before that.
         records: u64,
         /// Time of the last of them.
         until: Instant,
     },
-    /// An entry is not as it was written.
+    /// An entry is damaged.
     #[error("entry {} of the record is damaged: {what}; up to {until} it is usable", records + 1)]
     Damaged {
-        /// Entries before it.
+        /// Number of entries before it.
         records: u64,
         /// Time of the last of them.
         until: Instant,
@@ -68,7 +68,7 @@ pub enum Error {
     },
 }
 
-/// Reads the entries of a record in turn.
+/// Reads the entries of a record in order.
 #[derive(Debug)]
 pub struct Reader<R> {
     file: R,
@@ -83,7 +83,7 @@ impl<R: Read> Reader<R> {
     /// Reads the beginning of a record.
     ///
     /// # Errors
-    /// [`Error::Magic`], [`Error::Version`], or the file cannot be read.
+    /// [`Error::Magic`], [`Error::Version`], or an error of the file.
     pub fn new(mut file: R) -> Result<Self, Error> {
         let mut head = [0; 8];
         if fill(&mut file, &mut head)? < head.len() || head[..4] != MAGIC {
@@ -97,10 +97,10 @@ impl<R: Read> Reader<R> {
         Ok(Self { file, body, records, until, is_over })
     }
 
-    /// The next entry; `None` behind that of the end.
+    /// Returns the next entry; `None` after the final one.
     ///
     /// # Errors
-    /// [`Error::Cut`] or [`Error::Damaged`]: what came before is right.
+    /// [`Error::Cut`] or [`Error::Damaged`]; the entries before are valid.
     pub fn read(&mut self) -> Result<Option<Record<'_>>, Error> {
         if self.is_over {
             return Ok(None);
@@ -153,7 +153,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// The entry of a body whose checksum is right.
+/// Parses the entry of a body whose checksum is correct.
 fn parse(body: &[u8]) -> Option<Record<'_>> {
     let (&kind, rest) = body.split_first()?;
     let (at, rest) = rest.split_first_chunk::<8>()?;
@@ -172,7 +172,7 @@ fn parse(body: &[u8]) -> Option<Record<'_>> {
     }
 }
 
-/// Reads until the buffer is full or the file ends; how many bytes.
+/// Reads until the buffer is full or the file ends. Returns the number of bytes.
 fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut have = 0;
     while have < buffer.len() {

@@ -1,4 +1,4 @@
-//! Writing a record, so that no disk ever delays the loop.
+//! Writing of a record, without delay of the loop by the disk.
 
 use super::{CONTROL, CONTROL_MOST, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
 use crate::packet::{Endpoints, HEAD_LEN};
@@ -7,24 +7,24 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes that are handed to the writer at once, about.
+/// Approximate number of bytes that are passed to the writer at once.
 const BLOCK: usize = 256 << 10;
-/// Blocks that may wait for the disk: 64 MiB.
+/// Maximum number of blocks that wait for the disk: 64 MiB.
 const WAITING: usize = 256;
 
-/// What is kept of each packet.
+/// Recorded part of each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// All of it: captures of a replay have the real payload.
+    /// The whole packet: captures of a replay have the real payload.
     #[default]
     Whole,
-    /// What decides how the world treats it ([`HEAD_LEN`] bytes). A replay gives the same world,
-    /// and captures cut packets.
+    /// The bytes that determine its treatment in the world ([`HEAD_LEN`] bytes). A replay gives the
+    /// same world, with truncated packets in captures.
     Heads,
 }
 
-/// Writes records in a thread of its own. What the disk cannot take in time is not waited for: the
-/// record then ends before it, and says so.
+/// Writes records on a separate thread. The loop does not wait for a slow disk: the record then
+/// ends early, and is marked as incomplete.
 #[derive(Debug)]
 pub struct Writer {
     keep: Keep,
@@ -36,34 +36,34 @@ pub struct Writer {
     missed: u64,
 }
 
-/// What became of a record.
+/// Result of a record.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Packets that are in it.
+    /// Number of packets in it.
     pub packets: u64,
-    /// Packets that are not, all of them after those that are.
+    /// Number of packets that are not in it, all of them after those that are.
     pub missed: u64,
-    /// Why the file could not be written, if it could not.
+    /// The error of writing the file, if there was one.
     pub error: Option<io::Error>,
 }
 
 impl Recorded {
-    /// Whether everything is in it.
+    /// Whether the record is complete.
     pub fn is_complete(&self) -> bool {
         self.missed == 0 && self.error.is_none()
     }
 }
 
 impl Writer {
-    /// A record that goes to `file`.
+    /// Creates a record in `file`.
     ///
     /// # Errors
-    /// There is no thread to be had.
+    /// If no thread can be started.
     pub fn new(file: impl Write + Send + 'static, keep: Keep) -> io::Result<Self> {
         Self::with_queue(file, keep, WAITING)
     }
 
-    /// As [`Self::new`], with so many blocks that may wait.
+    /// As [`Self::new`], with a maximum number of blocks that wait.
     pub(super) fn with_queue(
         file: impl Write + Send + 'static,
         keep: Keep,
@@ -106,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// A command changes the world; its text is cut after [`CONTROL_MOST`] bytes.
+    /// Records a command; its text is truncated to [`CONTROL_MOST`] bytes.
     pub fn control(&mut self, at: Instant, text: &str) {
         if self.missed > 0 {
             self.missed += 1;
@@ -122,7 +122,7 @@ impl Writer {
         }
     }
 
-    /// The run ended at `at`: waits for the disk.
+    /// Records the end of the run, and waits for the disk.
     pub fn finish(mut self, at: Instant) -> Recorded {
         let start = self.begin();
         self.block.push(END);
@@ -130,7 +130,7 @@ impl Writer {
         self.block.push(u8::from(self.missed == 0));
         self.seal(start);
         let Self { block, full, thread, packets, missed, .. } = self;
-        // The thread ends early only with an error, which it returns.
+        // The thread ends early only because of an error, which it returns.
         let _ = full.send(block);
         drop(full);
         let written =
@@ -138,7 +138,7 @@ impl Writer {
         Recorded { packets, missed, error: written.err() }
     }
 
-    /// Begins a record: leaves room for length and checksum.
+    /// Begins a record with space for length and checksum.
     fn begin(&mut self) -> usize {
         let start = self.block.len();
         self.block.extend([0; 8]);
@@ -153,7 +153,7 @@ impl Writer {
         self.block[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// Gives the block to the thread, if that has room for it.
+    /// Passes the block to the thread, if its queue has space.
     fn hand_over(&mut self) {
         let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(2 * BLOCK));
         let block = core::mem::replace(&mut self.block, next);
@@ -167,7 +167,7 @@ impl Writer {
     }
 }
 
-/// Packets in a block of records.
+/// Number of packets in a block of records.
 fn count_packets(mut block: &[u8]) -> u64 {
     let mut count = 0;
     if let Some(rest) = block.strip_prefix(&MAGIC) {
@@ -188,7 +188,7 @@ fn write_blocks(
     while let Ok(mut block) = to_write.recv() {
         file.write_all(&block)?;
         block.clear();
-        // Nobody wants it back at the end of the run.
+        // At the end of the run the empty block is no longer needed.
         let _ = written.send(block);
     }
     file.flush()

@@ -1,27 +1,27 @@
-//! What many latenesses came to.
+//! Statistics of lateness.
 
 use fairwave_sim::Spread;
 use fairwave_units::Duration;
 
-/// Latenesses in figures. Quantiles are off by at most 0.4 %, as a [`Spread`]'s are.
+/// Statistics of lateness. Quantiles are accurate within 0.4 %, as those of a [`Spread`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
-    /// How many.
+    /// Number of samples.
     pub count: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: Duration,
-    /// Half are not longer.
+    /// Median.
     pub p50: Duration,
-    /// 99 of 100 are not longer.
+    /// 99th percentile.
     pub p99: Duration,
-    /// 999 of 1000 are not longer.
+    /// 99.9th percentile.
     pub p999: Duration,
-    /// The longest.
+    /// Maximum.
     pub most: Duration,
 }
 
 impl Lateness {
-    /// That of the durations in `spread`; zeros without any.
+    /// Statistics of the durations in `spread`; zeros without any.
     pub fn of(spread: &Spread) -> Self {
         spread.times().map_or_else(Self::default, |times| Self {
             count: times.count,

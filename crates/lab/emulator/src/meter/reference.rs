@@ -1,4 +1,4 @@
-//! A bare timer loop that measures the host meanwhile.
+//! A bare timer loop that measures the host during a run.
 
 use super::Lateness;
 use fairwave_linux::clock::Clock;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// From one timer to the next.
+/// Period of the timer.
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// A thread that does nothing but sleep until its timer expires, and notes how late it woke: what
-/// the host, and not the emulator, adds to lateness.
+/// A thread that only sleeps until its timer expires, and measures how late it wakes: the part of
+/// the lateness that the host causes, and not the emulator.
 #[derive(Debug)]
 pub struct Reference {
     shared: Arc<Shared>,
@@ -26,7 +26,7 @@ struct Shared {
 }
 
 impl Reference {
-    /// Begins to measure; `None` if there is no thread to be had.
+    /// Starts to measure; `None` if no thread can be started.
     pub fn start() -> Option<Self> {
         let late = Mutex::new(Spread::with_room());
         let shared = Arc::new(Shared { late, stop: AtomicBool::new(false) });
@@ -36,7 +36,7 @@ impl Reference {
         Some(Self { shared, thread: Some(thread) })
     }
 
-    /// What it came to so far.
+    /// Lateness so far.
     pub fn lateness(&self) -> Lateness {
         Lateness::of(&self.shared.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -46,7 +46,7 @@ impl Drop for Reference {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It does nothing that could fail.
+            // The thread has no operation that could fail.
             let _ = thread.join();
         }
     }
@@ -55,7 +55,7 @@ impl Drop for Reference {
 fn measure(shared: &Shared) {
     let clock = Clock::start();
     while !shared.stop.load(Ordering::Relaxed) {
-        // From now, not from the last timer: a pause counts once, not for each timer in it.
+        // The next time is relative to now: a pause counts once, and not for each period in it.
         let until = clock.now() + PERIOD;
         clock.sleep_until(until);
         let late = clock.now().since(until);

@@ -1,14 +1,14 @@
-//! Whether a run kept real time well enough to be believed.
+//! Validity of a run by its real-time accuracy.
 
 use super::Lateness;
 use fairwave_units::Duration;
 
-/// What a run must keep to be valid.
+/// Limits within which a run is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Lateness of events and of packets at p99.
+    /// Maximum lateness of events and of packets, at the 99th percentile.
     pub lateness_p99: Duration,
-    /// Packets that the emulator lost, of those that it was given.
+    /// Maximum share of the packets that the emulator lost.
     pub lost: f64,
 }
 
@@ -19,18 +19,18 @@ impl Default for Limits {
     }
 }
 
-/// How well a run kept real time.
+/// Real-time accuracy of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fidelity {
     /// Lateness of events of the world.
     pub events: Lateness,
     /// Lateness of packets: from arrival in the world to writing.
     pub packets: Lateness,
-    /// How long packets can have waited to be read.
+    /// Time that packets may have waited to be read.
     pub reads: Lateness,
-    /// Lateness of a bare timer loop meanwhile, if one ran.
+    /// Lateness of a bare timer loop during the run, if one ran.
     pub reference: Option<Lateness>,
-    /// The part of the time that the loop was on a core, 0 to 1.
+    /// The share of the time that the loop ran on a core, from 0 to 1.
     pub cpu_load: f64,
     /// Time for which the machine was suspended.
     pub suspended: Duration,
@@ -43,9 +43,9 @@ pub struct Fidelity {
 /// Whether a run is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The run is valid.
     Valid,
-    /// It is not, and why, in a sentence.
+    /// The run is not valid, for this reason in a sentence.
     Invalid(String),
 }
 
@@ -76,7 +76,7 @@ impl Fidelity {
         Verdict::Invalid(reason)
     }
 
-    /// What a bare timer came to, as a clause.
+    /// Lateness of the bare timer loop, as a clause.
     fn host(&self) -> String {
         let clause =
             |seen: Lateness| format!("; a bare timer was late by {} at p99", in_ms(seen.p99));
@@ -84,7 +84,7 @@ impl Fidelity {
     }
 }
 
-/// A duration in milliseconds with three significant digits, as far as they are behind the point.
+/// A duration in milliseconds with three significant digits, as far as they are decimals.
 fn in_ms(duration: Duration) -> String {
     let ms = duration.as_nanos() as f64 / 1e6;
     let places = match ms {

@@ -1,4 +1,4 @@
-//! A large segment into the packets that go on the wire.
+//! Division of a large segment into packets on the wire.
 
 use super::{Gso, Header};
 use fairwave_wire::checksum::Sum;
@@ -28,51 +28,52 @@ const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 const MORE_FRAGMENTS: u16 = 0x2000;
 
-/// Reason for which a packet cannot be put on the wire.
+/// Errors of a packet that cannot be sent on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The unfinished checksum is not within the packet.
+    /// The incomplete checksum is outside the packet.
     #[error("the checksum at {start} + {offset} is outside a packet of {len} bytes")]
     Checksum {
-        /// Where the bytes begin that it covers.
+        /// Offset of the first byte that the checksum covers.
         start: u16,
-        /// Where its field is, from there.
+        /// Offset of the checksum's field from there.
         offset: u16,
-        /// Time for which the packet is.
+        /// Length of the packet in bytes.
         len: usize,
     },
-    /// The packet is not what its header says that it is to be cut into.
+    /// The packet does not match the kind of division in its header.
     #[error("a packet that is to be cut as {0:?} is none that can be")]
     Mismatch(Gso),
-    /// It is to be cut into something that Fairwave does not know.
+    /// The kind of division is unknown to Fairwave.
     #[error("offload {0:?} is not known")]
     Unknown(Gso),
-    /// It is to be cut into pieces without payload.
+    /// The pieces would have no payload.
     #[error("it is to be cut into pieces of {0} bytes")]
     Size(u16),
 }
 
-/// The packets of one frame that a kernel handed over. [`Self::next_into`] gives them in turn.
+/// The packets of one frame from a kernel. [`Self::next_into`] returns them in order.
 #[derive(Debug)]
 pub struct Segments<'a> {
     frame: &'a [u8],
     how: How,
-    /// Where the transport header begins.
+    /// Offset of the transport header.
     transport: usize,
-    /// Bytes of headers that each piece begins with.
+    /// Length of the headers that each piece begins with, in bytes.
     headers: usize,
     /// Payload bytes of a piece.
     size: usize,
-    /// Payload bytes handed out.
+    /// Payload bytes returned so far.
     done: usize,
-    /// Packets handed out.
+    /// Packets returned so far.
     count: u16,
     is_v6: bool,
-    /// Where the unfinished checksum of a whole packet starts, and where its field is.
+    /// For an undivided packet, the offsets of the first byte of its incomplete checksum, and of
+    /// the checksum's field.
     unfinished: Option<(usize, usize)>,
 }
 
-/// How a frame is cut.
+/// Kind of division of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Whole,
@@ -82,10 +83,10 @@ enum How {
 }
 
 impl<'a> Segments<'a> {
-    /// The packets of `frame`, whose `header` a kernel wrote.
+    /// Divides `frame`, whose `header` was written by a kernel.
     ///
     /// # Errors
-    /// [`Error`] says what does not fit together; nothing of the frame can be used.
+    /// An [`Error`] if header and frame are inconsistent; no part of the frame is then usable.
     pub fn new(header: &Header, frame: &'a [u8]) -> Result<Self, Error> {
         let unfinished = header.needs_checksum.then(|| unfinished(header, frame)).transpose()?;
         let (how, is_v6) = match header.gso {
@@ -109,7 +110,7 @@ impl<'a> Segments<'a> {
         Ok(Self { frame, how, transport, headers, size, done, count, is_v6, unfinished })
     }
 
-    /// One packet, as it is but for its checksum.
+    /// A single packet, unchanged except for its checksum.
     pub fn whole(frame: &'a [u8], unfinished: Option<(usize, usize)>) -> Self {
         Self {
             frame,
@@ -124,13 +125,13 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Number of packets that are still to come.
+    /// Number of packets that remain.
     pub fn left(&self) -> usize {
         let rest = self.frame.len() - self.headers - self.done;
         if self.count == 0 { rest.div_ceil(self.size).max(1) } else { rest.div_ceil(self.size) }
     }
 
-    /// Puts the next packet into `out` instead of what is there; false if there is none.
+    /// Replaces the content of `out` by the next packet; `false` if none remains.
     pub fn next_into(&mut self, out: &mut Vec<u8>) -> bool {
         let left = self.left();
         if left == 0 {
@@ -152,11 +153,11 @@ impl<'a> Segments<'a> {
         true
     }
 
-    /// Completes a checksum whose field holds the sum of the pseudo header.
+    /// Completes a checksum whose field contains the sum of the pseudo header.
     fn finish_sum(&self, packet: &mut [u8]) {
         let Some((start, field)) = self.unfinished else { return };
         let sum = Sum::default().add(&packet[start..]).finish();
-        // A UDP checksum of zero would say that there is none (RFC 768).
+        // A UDP checksum of zero would mean that there is none (RFC 768).
         let sum = if sum == 0 && field - start == UDP_SUM { 0xffff } else { sum };
         put(packet, field, sum);
     }
@@ -187,7 +188,7 @@ impl<'a> Segments<'a> {
         put(packet, self.transport + UDP_SUM, if sum == 0 { 0xffff } else { sum });
     }
 
-    /// A fragment of an IPv4 datagram. The checksum of the datagram is in the first.
+    /// Completes a fragment of an IPv4 datagram. The datagram's checksum is in the first fragment.
     fn finish_fragment(&self, packet: &mut [u8], is_last: bool) {
         if let (0, Some((start, field))) = (self.count, self.unfinished) {
             let sum = Sum::default().add(&self.frame[start..]).finish();
@@ -198,7 +199,7 @@ impl<'a> Segments<'a> {
         self.finish_ip(packet, 0);
     }
 
-    /// Length, identification and checksum of an IP header whose packet is the `count`th.
+    /// Sets length, identification and checksum of the IP header of the `count`th packet.
     fn finish_ip(&self, packet: &mut [u8], count: u16) {
         let len = packet.len();
         if self.is_v6 {
@@ -235,7 +236,7 @@ pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Where the unfinished checksum of `frame` starts, and where its field is.
+/// Offsets of the first byte of `frame`'s incomplete checksum, and of the checksum's field.
 fn unfinished(header: &Header, frame: &[u8]) -> Result<(usize, usize), Error> {
     let (start, offset) = (header.checksum_start, header.checksum_offset);
     let field = usize::from(start) + usize::from(offset);
@@ -245,8 +246,8 @@ fn unfinished(header: &Header, frame: &[u8]) -> Result<(usize, usize), Error> {
     }
 }
 
-/// Where the transport header of a frame begins, and where the payload that is cut; `None` if the
-/// frame is no whole packet of the kind.
+/// Offsets of a frame's transport header and of the payload to divide; `None` if the frame is not a
+/// whole packet of this kind.
 fn layout(frame: &[u8], how: How, is_v6: bool) -> Option<(usize, usize)> {
     if frame.first()? >> 4 != if is_v6 { 6 } else { 4 } {
         return None;

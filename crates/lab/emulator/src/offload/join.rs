@@ -1,10 +1,10 @@
-//! Packets of one flow that arrive together, as one.
+//! Joining of a flow's packets that arrive together.
 //!
-//! As the kernel's GRO would join them: only segments that say the same but for their sequence
-//! numbers, and datagrams of one length that say the same but for their payload, so that a
-//! receiver learns nothing less than from the packets one by one. Identifications of IPv4 packets
-//! that must not be fragmented have no meaning (RFC 6864 section 4.1): Linux sends zero from
-//! sockets without a peer of their own, and the kernel that cuts joined packets counts them up.
+//! The rules are those of the kernel's GRO: only segments that are equal except for their sequence
+//! numbers, and datagrams of one length that are equal except for their payload. A receiver thus
+//! loses no information. Identifications of IPv4 packets that must not be fragmented have no
+//! meaning (RFC 6864 section 4.1): Linux sends zero from unconnected sockets, and the kernel that
+//! divides joined packets increments them.
 
 use super::cut::{pseudo, put, word};
 use super::{Gso, Header};
@@ -12,10 +12,10 @@ use fairwave_wire::checksum::Sum;
 use fairwave_wire::ip::{self, Part};
 use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
 
-/// Largest packet in bytes that a length field can state.
+/// Maximum length of a packet in bytes that a length field can hold.
 const MOST_BYTES: usize = 65_535;
 
-/// Of the byte at offset 6 of an IPv4 header.
+/// Flag in the byte at offset 6 of an IPv4 header.
 const DONT_FRAGMENT: u8 = 0x40;
 
 const PSH: u8 = 0x08;
@@ -28,20 +28,20 @@ const UDP_LENGTH: usize = 4;
 const UDP_SUM: usize = 6;
 const UDP_HEADER_LEN: usize = 8;
 
-/// Joins segments. Keeps its buffer.
+/// Joins segments. Its buffer is reused.
 #[derive(Debug, Default)]
 pub struct Joiner {
     bytes: Vec<u8>,
     shape: Shape,
-    /// Segments in it.
+    /// Number of segments in it.
     count: usize,
-    /// Payload bytes of the first, the longest.
+    /// Payload bytes of the first segment, which is the longest.
     size: usize,
-    /// No further segment may be added: the last was short or had PSH.
+    /// Whether no further segment can be added: the last was shorter or had PSH.
     is_closed: bool,
 }
 
-/// Where the parts of a packet are.
+/// Layout of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shape {
     is_v6: bool,
@@ -51,9 +51,9 @@ struct Shape {
 }
 
 impl Joiner {
-    /// Takes a packet whose transport checksum is right. False if it cannot go with what is there:
-    /// then the joiner is to be [taken](Self::take) first. Datagrams of UDP are joined if
-    /// `joins_udp`.
+    /// Adds a packet whose transport checksum is correct. Returns `false` if it cannot be joined
+    /// with the present ones, which must then be [taken](Self::take) first. UDP datagrams are
+    /// joined if `joins_udp`.
     pub fn offer(&mut self, packet: &[u8], joins_udp: bool) -> bool {
         let shape = shape(packet).filter(|shape| joins_udp || !shape.is_udp);
         if self.count == 0 {
@@ -74,22 +74,24 @@ impl Joiner {
         if is_pushed {
             self.bytes[transport + FLAGS] |= PSH;
         }
+        // As in the kernel's GRO, a segment with PSH or a shorter one ends the group: only the last
+        // piece of a divided packet may be shorter, and only it keeps PSH.
         self.is_closed = is_pushed || packet.len() - payload < self.size;
         self.count += 1;
         true
     }
 
-    /// Whether nothing is in it.
+    /// Whether it has no packet.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Number of packets that are in it.
+    /// Number of packets in it.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What is in it, with the header that a TUN device takes; it is empty then.
+    /// Returns the joined packet with its header for a TUN device, and empties the joiner.
     pub fn take(&mut self) -> (Header, &[u8]) {
         let count = core::mem::take(&mut self.count);
         if count < 2 {
@@ -113,7 +115,7 @@ impl Joiner {
         if is_udp {
             put(&mut self.bytes, transport + UDP_LENGTH, (len - transport) as u16);
         }
-        // As in a large segment of a sender: the field has the sum of the pseudo header.
+        // As in a large segment from a sender, the field contains the sum of the pseudo header.
         let partial = !pseudo(&self.bytes, protocol, len - transport).finish();
         put(&mut self.bytes, transport + sum, partial);
         let header = Header {
@@ -128,7 +130,7 @@ impl Joiner {
         (header, &self.bytes)
     }
 
-    /// Whether a packet of the same shape says the same, as the next packet of the flow.
+    /// Whether a packet of the same layout can follow as the next of the flow.
     fn continues(&self, packet: &[u8]) -> bool {
         let Shape { is_v6, is_udp, transport, payload } = self.shape;
         let (ours, len) = (&self.bytes, packet.len() - payload);
@@ -146,7 +148,7 @@ impl Joiner {
         follows && fits && same(ports) && (is_udp || self.continues_segment(packet))
     }
 
-    /// Whether a TCP header says the same, from the next sequence number on.
+    /// Whether a TCP header is equal, with the next sequence number.
     fn continues_segment(&self, packet: &[u8]) -> bool {
         let Shape { transport, payload, .. } = self.shape;
         let ours = &self.bytes;
@@ -163,14 +165,14 @@ impl Joiner {
 }
 
 impl Shape {
-    /// Whether a packet of this shape is a segment with PSH.
+    /// Whether a packet of this layout is a segment with PSH.
     fn is_pushed(self, packet: &[u8]) -> bool {
         !self.is_udp && packet[self.transport + FLAGS] & PSH != 0
     }
 }
 
-/// The shape of a packet that may be joined: a segment with data of an open connection, nothing
-/// urgent, or a datagram of UDP with payload and checksum; without IP options or extension headers.
+/// The layout of a packet that may be joined: a data segment of an open connection without urgent
+/// data, or a UDP datagram with payload and checksum; without IP options or extension headers.
 fn shape(packet: &[u8]) -> Option<Shape> {
     let read = ip::parse(packet, 0).ok()?;
     let is_v6 = packet[0] >> 4 == 6;
@@ -187,7 +189,8 @@ fn shape(packet: &[u8]) -> Option<Shape> {
             let payload = transport + UDP_HEADER_LEN;
             let stated = packet.get(transport + UDP_LENGTH..payload).map(|field| word(field, 0))?;
             let has_all = usize::from(stated) == packet.len() - transport;
-            // A sum of zero says that there is none (RFC 768), and joined there would be one.
+            // A sum of zero means that there is no checksum (RFC 768); a joined packet would have
+            // one.
             let has_sum = word(packet, transport + UDP_SUM) != 0;
             (true, (has_all && has_sum && packet.len() > payload).then_some(payload)?)
         }

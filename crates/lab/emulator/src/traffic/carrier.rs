@@ -1,4 +1,4 @@
-//! What the thread that serves flows asks of each, and what all of them have.
+//! Interface between the thread that serves flows and the flows, and their common state.
 
 use super::error::Failure;
 use super::spec::Spec;
@@ -12,14 +12,14 @@ use rustix::event::epoll;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-/// Which socket of a flow.
+/// Socket of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// That of its source.
+    /// Socket of its source.
     Source,
-    /// That of its sink which waits for a connection.
+    /// Socket of its sink that waits for a connection.
     Listener,
-    /// That of its sink.
+    /// Socket of its sink.
     Sink,
 }
 
@@ -27,20 +27,20 @@ impl Role {
     const ALL: [Self; 3] = [Self::Source, Self::Listener, Self::Sink];
 }
 
-/// What a flow is lent for a call.
+/// Resources of the thread that a flow uses during a call.
 #[derive(Debug)]
 pub(super) struct Host<'a> {
     pub(super) now: Instant,
     pub(super) clock: Clock,
     pub(super) epoll: &'a OwnedFd,
-    /// Which flow it is to the thread.
+    /// Index of the flow.
     pub(super) index: u32,
     pub(super) version: Version,
-    /// How late datagrams were sent.
+    /// Lateness of sent datagrams.
     pub(super) lateness: &'a mut Spread,
-    /// Memory for what is sent; zeros beyond the first bytes.
+    /// Send buffer; zero after the first bytes.
     pub(super) outgoing: &'a mut [u8],
-    /// Memory for what is received.
+    /// Receive buffer.
     pub(super) incoming: &'a mut [u8],
 }
 
@@ -76,12 +76,12 @@ fn token(index: u32, role: Role) -> u64 {
     u64::from(index) << 2 | role as u64
 }
 
-/// The flow and the socket that an event of epoll is about.
+/// The flow and the socket of an epoll event.
 pub(super) fn from_token(token: u64) -> (usize, Role) {
     ((token >> 2) as usize, Role::ALL[(token & 3) as usize])
 }
 
-/// What every flow has.
+/// Common state of all flows.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) spec: Spec,
@@ -96,7 +96,8 @@ impl Common {
         Self { spec, delivery, at_warm_up, failure: None }
     }
 
-    /// Notes why the flow ends. Only the first reason counts: others follow from it.
+    /// Stores the reason for which the flow ends. Only the first reason is kept, as the others
+    /// follow from it.
     pub(super) fn fail(&mut self, at: Instant, what: &'static str, cause: Errno) {
         let (flow, cause) = (self.spec.name.clone(), std::io::Error::from(cause).to_string());
         self.failure.get_or_insert(Failure { flow, at, what, cause });
@@ -105,40 +106,40 @@ impl Common {
 
 /// A flow on sockets.
 pub(super) trait Carrier: Send {
-    /// What every flow has.
+    /// Common state.
     fn common(&mut self) -> &mut Common;
 
     /// Time at which it wants to be woken.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Its deadline has come.
+    /// Handles its deadline.
     fn wake(&mut self, host: &mut Host<'_>);
 
-    /// One of its sockets has something to say.
+    /// Handles an event of one of its sockets.
     fn ready(&mut self, role: Role, flags: epoll::EventFlags, host: &mut Host<'_>);
 
     /// Its counters and state.
     fn sample(&mut self, version: Version) -> FlowSample;
 
-    /// The warm-up is over: what the receiver sees counts from here.
+    /// Handles the end of the warm-up: the receiver's measurements begin again.
     fn restart(&mut self) {}
 
-    /// Whether nothing will happen to it any more.
+    /// Whether no further event can occur.
     fn is_over(&self) -> bool;
 
     /// Closes its sockets at once.
     fn close(&mut self, version: Version);
 
-    /// What its trials came to, if it is a buffer probe.
+    /// Accounts of its trials, if it is a buffer probe.
     fn accounts(&self) -> &[Account] {
         &[]
     }
 
-    /// Adds what it alone knows to its outcome.
+    /// Adds its own results to the outcome.
     fn fill(&self, outcome: &mut KernelFlow);
 }
 
-/// The warm-up of a flow is over.
+/// Ends the warm-up of a flow.
 pub(super) fn end_warm_up(carrier: &mut dyn Carrier, now: Instant, version: Version) {
     carrier.restart();
     let sample = carrier.sample(version);
@@ -147,27 +148,26 @@ pub(super) fn end_warm_up(carrier: &mut dyn Carrier, now: Instant, version: Vers
     common.at_warm_up = sample;
 }
 
-/// What a flow on sockets came to.
+/// Results of a flow on sockets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelFlow {
     /// The flow of the world.
     pub id: FlowId,
-    /// What the simulator would tell of it, too. The kernel does not count entries into fast
-    /// recovery ([`FlowSample::is_of_kernel`]). Which ACKs were dropped on their way is counted by
-    /// those who see the world's drops.
+    /// Outcome, as in the simulator. The kernel does not count entries into fast recovery
+    /// ([`FlowSample::is_of_kernel`]). Dropped ACKs are counted separately, from the world's drops.
     pub outcome: FlowOutcome,
-    /// Datagrams that the kernel of the source refused to take, for want of room or a way. They
-    /// count as sent and lost.
+    /// Datagrams that the source's kernel refused for lack of memory or of a route. They count as
+    /// sent and lost.
     pub refused: u64,
-    /// Datagrams that arrived behind later ones, after the warm-up.
+    /// Datagrams that arrived after later ones, after the warm-up.
     pub reordered: u64,
-    /// Round trips of datagrams that the sink returned, after the warm-up.
+    /// Round-trip times of datagrams that the sink returned, after the warm-up.
     pub echoes: Option<fairwave_sim::Times>,
-    /// Reason for which it ended before its time, if it did.
+    /// Reason for which it ended early, if it did.
     pub failure: Option<Failure>,
 }
 
-/// What a flow came to by `end`; it is closed.
+/// Results of a flow at `end`, which closes it.
 pub(super) fn outcome(
     mut carrier: Box<dyn Carrier>,
     end: Instant,

@@ -15,13 +15,13 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-/// Datagrams that are sent or taken before other flows have their turn.
+/// Maximum number of datagrams that are sent or received before other flows get their turn.
 const TURN: usize = 64;
 
-/// A source of datagrams, and who receives them.
+/// A source of datagrams, and their receiver.
 pub(super) struct DatagramFlow {
     common: Common,
-    /// The next datagram; `None` if there will be none.
+    /// The next datagram; `None` if there are no more.
     next: Option<Emission>,
     emissions: Emissions,
     echo: bool,
@@ -35,22 +35,23 @@ pub(super) struct DatagramFlow {
     beside: Beside,
 }
 
-/// What the receiver sees.
+/// Measurements of the receiver.
 #[derive(Debug, Default)]
 struct Received {
     reception: Reception,
     delays: Delays,
     /// Datagrams since the start.
     all: u64,
-    /// The highest number so far.
+    /// The highest number received.
     highest: Option<u32>,
     reordered: u64,
-    /// Nothing that is still to be taken can have arrived before.
+    /// Time at which the socket was last empty: datagrams that are read later have arrived after
+    /// it.
     emptied: Instant,
 }
 
 impl Received {
-    /// Time at which a datagram arrived that is taken at `now` and has `waited`.
+    /// Time of arrival of a datagram that is read at `now` after having `waited`.
     fn arrival(&self, stamp: Stamp, now: Instant, waited: Duration) -> Instant {
         arrival(now, waited, self.emptied.max(stamp.sent))
     }
@@ -66,16 +67,17 @@ impl Received {
     }
 }
 
-/// What the source sees of datagrams that come back.
+/// Measurements of the source, from datagrams that return.
 #[derive(Debug, Default)]
 struct Echoed {
     round_trips: Spread,
-    /// Nothing that is still to be taken can have arrived before.
+    /// Time at which the socket was last empty: datagrams that are read later have arrived after
+    /// it.
     emptied: Instant,
 }
 
 impl Echoed {
-    /// An echo is taken at `now` that has `waited`.
+    /// Handles an echo that is read at `now` after having `waited`.
     fn take(&mut self, stamp: Stamp, now: Instant, waited: Duration) {
         let arrived = arrival(now, waited, self.emptied.max(stamp.sent));
         self.round_trips.add(arrived.since(stamp.sent));
@@ -123,7 +125,7 @@ impl DatagramFlow {
         self.next.map(|emission| self.common.spec.start + emission.at)
     }
 
-    /// Sends what is due, for a turn.
+    /// Sends the datagrams that are due, for a turn.
     fn send_due(&mut self, host: &mut Host<'_>) {
         for _ in 0..TURN {
             let Some((due, emission)) = self.due().zip(self.next) else { return };
@@ -145,8 +147,8 @@ impl DatagramFlow {
         host.lateness.add(now.since(due));
         let sent = send(source, payload, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         payload[..stamp::LEN].fill(0);
-        // The kernel tells an ICMP error that an earlier datagram met when the next is sent. The
-        // flow goes on: the way may come back.
+        // The kernel reports the ICMP error of an earlier datagram at the next send. The flow
+        // continues, as the route may return.
         self.refused += u64::from(sent.is_err());
     }
 
@@ -163,7 +165,7 @@ impl DatagramFlow {
             };
             let payload = &host.incoming[..datagram.len];
             if self.echo {
-                // An echo that finds no room is lost, as on its way.
+                // An echo that does not fit into the send buffer is lost, as if on its way.
                 let _ = send(sink, payload, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             }
             let Some(stamp) = Stamp::read(payload) else { continue };
@@ -234,7 +236,7 @@ impl Carrier for DatagramFlow {
         self.echoed.round_trips.restart();
     }
 
-    /// A datagram that is missing may still come.
+    /// A missing datagram may still arrive.
     fn is_over(&self) -> bool {
         self.source.is_none() || self.next.is_none() && self.received.all >= self.sent
     }
@@ -280,7 +282,7 @@ mod tests {
         assert_eq!(arrival(2, Duration::from_secs(3600)), at(5));
         assert_eq!(arrival(7, Duration::from_secs(3600)), at(7));
     }
-    /// The source's socket was empty at 5 ms, and two echoes are taken at 10 ms.
+    /// The source's socket was empty at 5 ms, and two echoes are read at 10 ms.
     #[test]
     fn a_step_of_the_wall_clock_moves_a_round_trip_by_no_more_than_the_wait() {
         let round_trip = |sent, waited| {

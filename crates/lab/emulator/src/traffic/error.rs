@@ -1,43 +1,43 @@
-//! What can go wrong with flows on sockets.
+//! Errors of flows on sockets.
 
 use fairwave_units::Instant;
 use std::io;
 
-/// Why flows cannot be started.
+/// Errors before the start of flows.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A socket of a flow cannot be made as it should be.
+    /// A socket of a flow cannot be created or configured.
     #[error("flow {flow}: {what}: {cause}")]
     Socket {
         /// The flow's name.
         flow: String,
-        /// What was tried.
+        /// The failed step.
         what: &'static str,
-        /// What the kernel says.
+        /// Error from the kernel.
         cause: io::Error,
     },
-    /// The kernel does not have a congestion control.
+    /// The kernel lacks a congestion control algorithm.
     #[error(
         "flow {flow}: this kernel has no congestion control {law:?}; available are {available}"
     )]
     UnknownLaw {
         /// The flow's name.
         flow: String,
-        /// The congestion control that it asks for.
+        /// The requested algorithm.
         law: String,
-        /// Those that the kernel has, with commas between them.
+        /// The available algorithms, separated by commas.
         available: String,
     },
-    /// The kernel has a congestion control, and lets administrators alone use it.
+    /// The kernel has the congestion control algorithm, but only administrators may use it.
     #[error(
         "flow {flow}: congestion control {law:?} needs CAP_NET_ADMIN; everybody may use {allowed}"
     )]
     RestrictedLaw {
         /// The flow's name.
         flow: String,
-        /// The congestion control that it asks for.
+        /// The requested algorithm.
         law: String,
-        /// Those that everybody may use, with commas between them.
+        /// The algorithms for all users, separated by commas.
         allowed: String,
     },
     /// The thread that serves the sockets cannot be started.
@@ -45,16 +45,16 @@ pub enum Error {
     Thread(#[from] io::Error),
 }
 
-/// Reason for which a flow ended before its time.
+/// Reason for which a flow ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} failed at {at}: {what}: {cause}")]
 pub struct Failure {
     /// The flow's name.
     pub flow: String,
-    /// When.
+    /// Time of its end.
     pub at: Instant,
-    /// What it was doing.
+    /// The failed step.
     pub what: &'static str,
-    /// What the kernel says of it.
+    /// Error from the kernel.
     pub cause: String,
 }

@@ -1,4 +1,4 @@
-//! A session of the buffer probe: the machines of both its ends, each over a UDP socket of the
+//! A session of the buffer probe: the state machines of both ends, each over a UDP socket of the
 //! kernel.
 
 use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
@@ -19,10 +19,10 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use std::net::SocketAddr;
 
-/// Datagrams that are taken before other flows have their turn.
+/// Maximum number of datagrams that are received before other flows get their turn.
 const TURN: usize = 64;
 
-/// A session, with both its ends.
+/// A session with both of its ends.
 pub(super) struct ProbeSession {
     common: Common,
     source: End<Sender>,
@@ -33,19 +33,20 @@ pub(super) struct ProbeSession {
     ended: Option<Result<(), Failure>>,
 }
 
-/// One end: a machine, and its socket while it has one.
+/// One end: a state machine, and its socket while it exists.
 struct End<M> {
     machine: M,
     socket: Option<OwnedFd>,
     /// The address of the other end, to which the socket is connected.
     peer: SocketAddr,
-    /// The latest time that the machine was told.
+    /// Latest time passed to the state machine.
     last: Instant,
-    /// Nothing that is still to be taken can have arrived before.
+    /// Time at which the socket was last empty: datagrams that are read later have arrived after
+    /// it.
     emptied: Instant,
     beside: Beside,
     sent: u64,
-    /// Datagrams that the kernel did not take.
+    /// Number of datagrams that the kernel refused.
     refused: u64,
 }
 
@@ -71,14 +72,14 @@ impl<M: Datagrams> End<M> {
         self.socket.as_ref().and_then(|_| self.machine.deadline())
     }
 
-    /// Tells the machine a fact, and sends what it makes of it.
+    /// Passes an input to the state machine, and sends its output.
     fn tell(&mut self, input: M::Input, now: Instant) {
         self.last = now.max(self.last);
         self.machine.handle(self.last, input);
         self.drain();
     }
 
-    /// Wakes the machine if it is due; `lateness` learns by how much it was late.
+    /// Wakes the state machine if it is due; its delay is added to `lateness`.
     fn wake(&mut self, now: Instant, lateness: &mut Spread) {
         let Some(due) = self.deadline().filter(|due| *due <= now) else { return };
         let before = self.sent;
@@ -90,7 +91,8 @@ impl<M: Datagrams> End<M> {
         }
     }
 
-    /// Takes what has arrived, for a turn; gives the bytes of each datagram and when it arrived.
+    /// Receives datagrams, for a turn. Calls `note` with the length of each datagram and its time
+    /// of arrival.
     fn receive(&mut self, host: &mut Host<'_>, mut note: impl FnMut(u32, Instant)) {
         for _ in 0..TURN {
             let Some(socket) = &self.socket else { return };
@@ -101,7 +103,7 @@ impl<M: Datagrams> End<M> {
                     self.emptied = looked;
                     return;
                 }
-                // What became of an earlier datagram; the machine repeats what it needs.
+                // An error of an earlier datagram; the state machine retransmits as needed.
                 Err(_) => continue,
             };
             let arrived = arrival::arrival(host.clock.now(), taken.waited, self.emptied);
@@ -117,7 +119,7 @@ impl<M: Datagrams> End<M> {
             let Outgoing { bytes, .. } = M::departs(output);
             let Some(socket) = &self.socket else { continue };
             self.sent += 1;
-            // The kernel tells an ICMP error that an earlier datagram met when the next is sent.
+            // The kernel reports the ICMP error of an earlier datagram at the next send.
             let taken = send(socket, &bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             self.refused += u64::from(taken.is_err());
         }
@@ -152,7 +154,7 @@ impl ProbeSession {
         }
     }
 
-    /// When its user breaks it off.
+    /// Time at which its user ends it.
     fn stop(&self) -> Option<Instant> {
         self.common.spec.stop.filter(|_| !self.has_stopped)
     }

@@ -1,4 +1,4 @@
-//! The thread that serves the sockets of all flows: events of the kernel, and times of our own.
+//! The thread that serves the sockets of all flows: events of the kernel, and deadlines.
 
 use super::carrier::{self, Carrier, Host, KernelFlow};
 use super::spec::Load;
@@ -22,32 +22,32 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-/// Bytes of one call of the kernel at most.
+/// Maximum number of bytes per system call.
 const BUFFER: usize = 256 << 10;
-/// Events taken at once.
+/// Maximum number of events per wait.
 const EVENTS: usize = 64;
-/// What epoll says when the run is to be stopped, and when the timer is due.
+/// Epoll data of the request to stop, and of the timer.
 const STOP: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 
-/// When what is done beside the flows.
+/// Times of the tasks beside the flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Time at which the run ends.
     pub duration: Duration,
-    /// Outcomes count from here on.
+    /// Outcomes count from this time on.
     pub warm_up: Duration,
-    /// From one sample of every flow to the next; `None` makes none.
+    /// Time between samples of all flows; `None` takes none.
     pub sample_every: Option<Duration>,
-    /// Deliveries are counted in bins of this length; `None` does not.
+    /// Length of the bins in which deliveries are counted; `None` for no bins.
     pub bins: Option<Duration>,
-    /// Whether the run ends as soon as every flow has ended. A flow of datagrams that has lost one
-    /// never does.
+    /// Whether the run ends as soon as all flows have ended. A flow of datagrams with a loss never
+    /// ends.
     pub ends_when_idle: bool,
 }
 
 impl Timing {
-    /// That of a world.
+    /// The times of a world.
     pub fn of(world: &World) -> Self {
         let positive = |every: Duration| (!every.is_zero()).then_some(every);
         Self {
@@ -60,23 +60,22 @@ impl Timing {
     }
 }
 
-/// What flows on sockets came to.
+/// Results of flows on sockets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Each flow, in the order in which they were given.
+    /// Results of each flow, in the order in which they were given.
     pub flows: Vec<KernelFlow>,
     /// Time at which the run ended.
     pub ended: Instant,
-    /// How late datagrams were sent: after their source said that they are due. Their delays count
-    /// from when they were sent.
+    /// Lateness of sent datagrams relative to the times of their source. Their delays count from
+    /// the actual sending.
     pub lateness: Option<Times>,
-    /// Samples that found no room in the channel.
+    /// Samples that were dropped because the channel was full.
     pub samples_lost: u64,
 }
 
 impl Report {
-    /// Puts what flows came to in the place of what `outcomes`, in the order of the world's flows,
-    /// has of them.
+    /// Replaces the flows' results in `outcomes`, which has the order of the world's flows.
     pub fn put_into(&self, outcomes: &mut [FlowOutcome]) {
         for flow in &self.flows {
             outcomes[flow.id.0 as usize].clone_from(&flow.outcome);
@@ -84,13 +83,13 @@ impl Report {
     }
 }
 
-/// What has a time: first the flows, by their numbers, then these.
+/// Ids of deadlines: first the flows, by their indices, then these.
 const SAMPLER: u32 = 0;
 const WARM_UP: u32 = 1;
 const BIN: u32 = 2;
 const OTHERS: usize = 3;
 
-/// The flows, and what serves them.
+/// The flows, and the resources that serve them.
 pub(super) struct Reactor {
     flows: Vec<Box<dyn Carrier>>,
     timing: Timing,
@@ -108,7 +107,7 @@ pub(super) struct Reactor {
 }
 
 impl Reactor {
-    /// A reactor, and what stops it when it is written to.
+    /// Creates a reactor. A write to the returned descriptor stops it.
     pub(super) fn new(
         flows: Vec<Box<dyn Carrier>>,
         timing: Timing,
@@ -156,7 +155,7 @@ impl Reactor {
             }
             for event in events.drain(..) {
                 self.take(event);
-                // What is due must not wait for all that the kernel has to say.
+                // Due deadlines must not wait for all events of the kernel.
                 self.act();
             }
         }
@@ -181,7 +180,7 @@ impl Reactor {
         Instant::ZERO + self.timing.duration
     }
 
-    /// Lets everything act that is due, up to the end and at it.
+    /// Handles all deadlines that are due, up to and including the end.
     fn act(&mut self) {
         let mut now = self.clock.now();
         while self.ended.is_none()
@@ -202,12 +201,12 @@ impl Reactor {
         }
     }
 
-    /// What is done beside the flows, and was due `at`.
+    /// Handles a task beside the flows that was due `at`.
     fn act_beside(&mut self, which: u32, at: Instant, now: Instant) {
         let next = match which {
             SAMPLER => self.timing.sample_every.map(|every| {
                 self.sample(at);
-                // A thread that was held up for long does not make up for samples that it missed.
+                // A thread that was delayed for long does not repeat the samples that it missed.
                 let missed = now.since(at).as_nanos() / every.as_nanos();
                 at + Duration::from_nanos(every.as_nanos().saturating_mul(missed + 1))
             }),
@@ -226,7 +225,7 @@ impl Reactor {
         self.deadlines.set(self.other(which), next);
     }
 
-    /// Tells the state of every flow.
+    /// Sends a sample of each flow.
     fn sample(&mut self, at: Instant) {
         for flow in &mut self.flows {
             let (id, sample) = (flow.common().spec.id, flow.sample(self.version));
@@ -235,7 +234,7 @@ impl Reactor {
         }
     }
 
-    /// Lets a flow act.
+    /// Runs an action of a flow, and updates its deadline.
     fn with(
         &mut self,
         index: u32,
@@ -271,18 +270,18 @@ impl Reactor {
         }
     }
 
-    /// Sets the timer to the next deadline. It is not read: setting it makes it silent.
+    /// Sets the timer to the next deadline. The timer is never read: setting it clears its event.
     fn arm(&self) -> io::Result<()> {
         let first = self.deadlines.first().map_or(self.end(), |(at, _)| at.min(self.end()));
         let until = first.since(self.clock.now());
-        // Zero would switch it off.
+        // Zero would disable the timer.
         let it_value = timespec(until.as_nanos().max(1));
         let new = Itimerspec { it_interval: timespec(0), it_value };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &new)?;
         Ok(())
     }
 
-    /// What probes that watch another found, by their places.
+    /// Findings of probes that watch another flow, by their indices.
     fn sharing(&mut self) -> Vec<(usize, Finding<Sharing>)> {
         let ids: Vec<FlowId> = self.flows.iter_mut().map(|flow| flow.common().spec.id).collect();
         let mut watched = |flow: &mut Box<dyn Carrier>| {

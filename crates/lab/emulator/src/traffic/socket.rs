@@ -1,4 +1,4 @@
-//! Sockets of flows: opened in the namespaces of their nodes, bound, and with their options set.
+//! Sockets of flows: opened in the namespaces of their nodes, bound, and configured.
 
 use super::error::Error;
 use super::spec::{Connection, Load, Place, Spec};
@@ -14,12 +14,12 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 
-/// Runs work in the network namespaces of nodes.
+/// Runs functions in the network namespaces of nodes.
 pub trait Within {
-    /// Runs `job` in the namespace of `node`, and gives what it returns.
+    /// Runs `job` in the namespace of `node`, and returns its result.
     ///
     /// # Errors
-    /// Whatever keeps it from running.
+    /// If it cannot be run there.
     fn within<T: Send + 'static>(
         &self,
         node: NodeId,
@@ -44,17 +44,17 @@ impl Within for Here {
 /// The sockets of a flow before it starts.
 #[derive(Debug)]
 pub(super) struct Sockets {
-    /// That of the source, bound.
+    /// Socket of the source, bound.
     pub(super) source: OwnedFd,
-    /// That of the sink: it listens, or takes datagrams of the source.
+    /// Socket of the sink: it listens, or receives datagrams of the source.
     pub(super) sink: OwnedFd,
-    /// The address of the source, whose port the kernel may have chosen.
+    /// The address of the source; the kernel may have chosen its port.
     pub(super) source_address: SocketAddr,
-    /// The address of the sink, likewise.
+    /// The address of the sink; the kernel may have chosen its port.
     pub(super) sink_address: SocketAddr,
 }
 
-/// What was tried in a namespace, and why it did not work.
+/// The failed step in a namespace, and its error.
 type Refused = (&'static str, io::Error);
 /// A socket with its own address.
 type Bound = Result<(OwnedFd, SocketAddr), Refused>;
@@ -102,24 +102,24 @@ impl Sockets {
         };
         let (sink, sink_address) = open(spec.sink)?;
         let (source, source_address) = open(spec.source)?;
-        // Both are connected, so that the kernel drops what comes from anybody else.
+        // Both sockets are connected, so that the kernel drops datagrams from other senders.
         attempt("connect", connect(&source, &sink_address))?;
         attempt("connect", connect(&sink, &source_address))?;
         Ok(Self { source, sink, source_address, sink_address })
     }
 }
 
-/// Bytes of each buffer of a probe's sockets: a train must find its bottleneck in the world, and
-/// none here.
+/// Size of each buffer of a probe's sockets in bytes: a train must find its bottleneck in the
+/// world, and not here.
 const PROBE_BUFFER: usize = 4 << 20;
-/// What is tried when the congestion control is set.
+/// Description of the step that sets the congestion control algorithm.
 const CONGESTION: &str = "set its congestion control";
 
 fn attempt<T, E: Into<io::Error>>(what: &'static str, result: Result<T, E>) -> Result<T, Refused> {
     result.map_err(|error| (what, error.into()))
 }
 
-/// A TCP socket that listens, if it is the sink's.
+/// Opens a TCP socket, which listens if it is the sink's.
 fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool) -> Bound {
     let protocol = if connection.is_multipath { ipproto::MPTCP } else { ipproto::TCP };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -145,7 +145,7 @@ fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool
     with_address(socket)
 }
 
-/// A UDP socket that stamps what it receives, with so many bytes in each of its buffers.
+/// Opens a UDP socket with receive timestamps; `buffer` is the size of each of its buffers.
 fn datagrams(address: SocketAddr, class: u8, buffer: Option<usize>) -> Bound {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family(address), SocketType::DGRAM, flags, Some(ipproto::UDP));
@@ -178,8 +178,8 @@ fn set_class(socket: &OwnedFd, address: SocketAddr, class: u8) -> Result<(), Err
     }
 }
 
-/// Sets the congestion control. The kernel would cut a name that is too long, and might find
-/// another by what is left.
+/// Sets the congestion control algorithm. The kernel would truncate a name that is too long, and
+/// might find another algorithm by the rest.
 fn set_law(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
     const MOST: usize = 15;
     if name.is_empty() || name.len() > MOST {
@@ -188,7 +188,7 @@ fn set_law(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
     option::set_tcp_congestion(socket, name)
 }
 
-/// Sets a buffer beyond the system's limit, if we may.
+/// Sets a buffer beyond the system's limit, if permitted.
 fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
     option::set_socket_send_buffer_size_force(socket, bytes)
         .or_else(|_| option::set_socket_send_buffer_size(socket, bytes))
@@ -199,16 +199,16 @@ fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
         .or_else(|_| option::set_socket_recv_buffer_size(socket, bytes))
 }
 
-/// The congestion controls that sockets of this process's network namespace can have.
+/// The congestion control algorithms that sockets in this process's network namespace can use.
 ///
 /// # Errors
-/// When `/proc/sys` is not there.
+/// If `/proc/sys` does not exist.
 pub fn available_laws() -> io::Result<Vec<String>> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Says which congestion controls there are instead of the one that was refused.
+/// Builds the error of a refused algorithm, with those that are available.
 fn law_error(
     spec: &Spec,
     connection: &Connection,
@@ -233,7 +233,7 @@ fn law_error(
     }
 }
 
-/// The address of a peer, if it is one of IP.
+/// The address of a peer, if it is an IP address.
 pub(super) fn peer(address: &Option<SocketAddrAny>) -> Option<SocketAddr> {
     SocketAddr::try_from(address.clone()?).ok()
 }

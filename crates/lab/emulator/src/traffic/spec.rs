@@ -1,4 +1,4 @@
-//! What a flow of a world is on sockets of the kernel, with every choice resolved.
+//! Description of a world's flow on sockets of the kernel, with all defaults resolved.
 
 use crate::address;
 use fairwave_dot11::AccessCategory;
@@ -12,21 +12,21 @@ use std::net::{IpAddr, SocketAddr};
 /// A flow that runs on sockets.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The flow of the world, by which its samples are known.
+    /// The flow of the world, which identifies its samples.
     pub id: FlowId,
     /// Its name.
     pub name: String,
-    /// Where its data comes from. Its port may be 0: the kernel chooses one.
+    /// Its source. The port may be 0: the kernel then chooses one.
     pub source: Place,
-    /// Where its data goes. Its port may be 0, too.
+    /// Its sink. The port may be 0, too.
     pub sink: Place,
     /// Time at which it starts.
     pub start: Instant,
-    /// When its application stops sending. What it has written by then is still delivered.
+    /// Time at which its application stops sending. Data written before is still delivered.
     pub stop: Option<Instant>,
     /// Traffic class of its packets in both directions: DSCP and ECN bits.
     pub traffic_class: u8,
-    /// What is sent.
+    /// Its traffic.
     pub load: Load,
 }
 
@@ -39,7 +39,7 @@ pub struct Place {
     pub address: SocketAddr,
 }
 
-/// What a flow sends.
+/// Traffic of a flow.
 #[derive(Clone, Debug)]
 pub enum Load {
     /// A connection of the kernel's TCP, opened by the source.
@@ -53,89 +53,89 @@ pub enum Load {
 /// A connection of the kernel's TCP.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// The proxy that the source asks for the sink, if it passes one.
+    /// The proxy that the source asks for the sink, if there is one.
     pub through: Option<Through>,
-    /// Whether it may use several paths (MPTCP, RFC 8684): the paths are those that the namespaces
-    /// announce to the kernel.
+    /// Whether it may use several paths (MPTCP, RFC 8684): those that the namespaces announce to
+    /// the kernel.
     pub is_multipath: bool,
-    /// The congestion control at both ends, as the kernel spells it; at most 15 bytes.
+    /// Name of the congestion control algorithm at both ends in the kernel; at most 15 bytes.
     pub congestion_control: String,
-    /// Largest segment in bytes, without options; `None` leaves it to the MTU.
+    /// Maximum segment size in bytes, without options; `None` derives it from the MTU.
     pub mss: Option<u16>,
     /// Send buffer in bytes; `None` lets the kernel size it as the window grows.
     pub send_buffer: Option<u32>,
     /// Receive buffer in bytes; `None` lets the kernel size it.
     pub receive_buffer: Option<u32>,
-    /// Whether small segments leave at once (`TCP_NODELAY`).
+    /// Whether small segments are sent at once (`TCP_NODELAY`).
     pub no_delay: bool,
-    /// Whether the receiver delays no ACK. A socket can only ask for this until the kernel changes
-    /// its mind (`TCP_QUICKACK`, tcp(7)), so it is asked again after each read.
+    /// Whether the receiver delays no ACK. The kernel may leave this mode at any time
+    /// (`TCP_QUICKACK`, tcp(7)), so that it is set again after each read.
     pub acks_at_once: bool,
-    /// What the application at the source writes.
+    /// Data that the application at the source writes.
     pub writes: Writes,
 }
 
-/// A proxy that a connection passes: a program at a node, which is asked by CONNECT (RFC 9110
+/// A proxy that a connection passes: a program at a node, which accepts CONNECT requests (RFC 9110
 /// section 9.3.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Through {
-    /// Where it listens.
+    /// Its node and address.
     pub place: Place,
-    /// What it aims at towards the sink, if its law has a target.
+    /// Its target rate towards the sink, if its algorithm has a target.
     pub target: Option<BitRate>,
-    /// The kernel's name of its law towards the sink.
+    /// Name of its algorithm towards the sink in the kernel.
     pub congestion_control: String,
 }
 
-/// What an application writes to a connection.
+/// Data that an application writes to a connection.
 #[derive(Clone, Debug)]
 pub enum Writes {
-    /// As much as fits, until this much is written; `None` writes until the flow stops.
+    /// As much as the socket accepts, up to this size; `None` until the flow stops.
     Bulk(Option<Bytes>),
-    /// What a source gives, with its random stream.
+    /// Data of a source, with its random stream.
     Timed(Source, Stream),
 }
 
 /// Datagrams of a source.
 #[derive(Clone, Debug)]
 pub struct Datagrams {
-    /// Time at which they are sent, and how long each is.
+    /// Times and lengths of the datagrams.
     pub source: Source,
     /// The random stream of the source.
     pub random: Stream,
-    /// Whether the sink returns each datagram to the source, which measures the round trip.
+    /// Whether the sink returns each datagram to the source, which measures the round-trip time.
     pub echo: bool,
 }
 
 /// A session of the buffer probe.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// What is sent, and what both ends allow.
+    /// Trials, and limits of both ends.
     pub flow: ProbeFlow,
-    /// The run's master seed, from which the ends have their key.
+    /// The run's master seed, from which both ends derive their key.
     pub seed: Seed,
     /// The flow whose trains it watches.
     pub watches: Option<FlowId>,
 }
 
-/// Reason for which a flow of a world cannot run on sockets.
+/// Error for a flow of a world that cannot run on sockets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} cannot run on the kernel's sockets: {why}")]
 pub struct Unfit {
     /// The flow's name.
     pub flow: String,
-    /// What it has that sockets have not.
+    /// The property that sockets do not support.
     pub why: &'static str,
 }
 
 impl Spec {
-    /// The flow `id` of `world` on sockets, with the ports that the simulator gives it and its
-    /// random streams, so that a source sends the same datagrams at the same times. `address_of`
-    /// tells the address of a node.
+    /// Describes the flow `id` of `world` on sockets. It has the same ports as in the simulator,
+    /// and the same random streams, so that a source sends the same datagrams at the same times.
+    /// `address_of` returns the address of a node.
     ///
     /// # Errors
-    /// [`Unfit`] if it is none of TCP, SHAKE (which MPTCP carries), timed datagrams and the buffer
-    /// probe, or has what sockets have not.
+    /// [`Unfit`] if it is none of TCP, SHAKE (which becomes MPTCP), timed datagrams and the buffer
+    /// probe, or has a property that sockets do not support.
     pub fn of(
         world: &World,
         id: FlowId,
@@ -226,8 +226,8 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
     }
 }
 
-/// A connection of the kernel's MPTCP over the paths of one of SHAKE; of TCP where that has a
-/// single path. Schedulers and formats are the kernel's own.
+/// A connection of the kernel's MPTCP over the paths of a SHAKE flow, or of TCP if it has a single
+/// path. Schedulers and formats are the kernel's own.
 fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
     let stays = |path: &ShakePath| path.join.is_zero() && path.leave.is_none();
     if !shake.paths.iter().all(stays) {
@@ -249,17 +249,17 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
     })
 }
 
-/// Where the proxy of the first flow listens; those of others follow.
+/// Port of the proxy of the first flow; those of other flows follow.
 const PROXY_PORT: u16 = 1080;
-/// The law of [`fairwave_sim`] that aims at a rate.
+/// The algorithm of [`fairwave_sim`] with a target rate.
 const AIMING: &str = "tcp-av";
 
-/// The law of growth of SHAKE by which the window of each path grows as Reno's does.
+/// The algorithm of SHAKE in which the window of each path grows as Reno's does.
 const UNCOUPLED: &str = "uncoupled";
 
-/// Laws of [`fairwave_sim`] that the kernel knows by another name. Its Reno stays in recovery until
-/// the whole window is acknowledged, as RFC 6582 has it, so that it is both `reno` and `newreno`.
-/// Those that begin with `fw_` are BPF programs, which somebody has to load.
+/// Algorithms of [`fairwave_sim`] with another name in the kernel. The kernel's Reno stays in
+/// recovery until the whole window is acknowledged (RFC 6582), so that it is both `reno` and
+/// `newreno`. Names that begin with `fw_` are BPF programs, which have to be loaded first.
 const NAMES: [(&str, &str); 6] = [
     ("newreno", "reno"),
     ("ack-loss-timestamps+reno", "fw_ackloss_reno"),
@@ -269,13 +269,13 @@ const NAMES: [(&str, &str); 6] = [
     ("tcp-av", "fw_tcp_av"),
 ];
 
-/// The kernel's name of a law of [`fairwave_sim`].
+/// The kernel's name of an algorithm of [`fairwave_sim`].
 fn kernel_law(name: &str) -> &str {
     NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }
 
-/// The law of [`fairwave_sim`] that the kernel's law `name` stands for: the same name where it has
-/// no other one. Whether the simulator has such a law is not asked here.
+/// The algorithm of [`fairwave_sim`] that corresponds to the kernel's `name`: by default the one
+/// with the same name. The simulator may not have it.
 pub fn simulated_law(name: &str) -> &str {
     NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
 }

@@ -1,17 +1,17 @@
-//! What a datagram carries: its number and when it was sent, so that its receiver knows both.
+//! Header of a datagram: its number and the time of its sending, for the receiver.
 
 use fairwave_units::Instant;
 
-/// Bytes of number and time: as many as those of an RTP header, which calls have anyway. A shorter
-/// datagram, such as the last of a video frame, is sent with this length.
+/// Length of number and time in bytes: the same as of an RTP header, which calls have anyway. A
+/// shorter datagram, such as the last of a video frame, is extended to this length.
 pub(super) const LEN: usize = 12;
 
 /// Number and time of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// Counting from zero and around.
+    /// Number from zero, which wraps around.
     pub(super) sequence: u32,
-    /// Time at which it was handed to the kernel.
+    /// Time at which it was passed to the kernel.
     pub(super) sent: Instant,
 }
 
@@ -22,7 +22,7 @@ impl Stamp {
         payload[4..LEN].copy_from_slice(&self.sent.as_nanos().to_be_bytes());
     }
 
-    /// That of a payload, if it has one.
+    /// Reads it from a payload, if that is long enough.
     pub(super) fn read(payload: &[u8]) -> Option<Self> {
         let (sequence, rest) = payload.split_first_chunk()?;
         let (sent, _) = rest.split_first_chunk()?;

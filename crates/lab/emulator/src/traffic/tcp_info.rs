@@ -1,4 +1,4 @@
-//! The kernel's account of a TCP connection: `TCP_INFO` (`struct tcp_info` of `linux/tcp.h`).
+//! The kernel's state of a TCP connection: `TCP_INFO` (`struct tcp_info` of `linux/tcp.h`).
 
 use core::mem::{offset_of, size_of};
 use fairwave_trace::FlowSample;
@@ -8,9 +8,9 @@ use nix::sys::socket::{getsockopt, sockopt::GetStruct};
 use rustix::fd::AsFd;
 use rustix::system::uname;
 
-/// Bytes that every kernel since 4.19 gives.
+/// Number of bytes that every kernel since 4.19 returns.
 const OLD: usize = offset_of!(tcp_info, tcpi_rcv_ooopack);
-/// Bytes that kernels give since 6.7, which count timeouts.
+/// Number of bytes that kernels since 6.7 return, which include timeout counters.
 const RECENT: usize = size_of::<tcp_info>();
 
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +27,17 @@ nix::getsockopt_impl!(
     GetStruct<[u8; RECENT]>
 );
 
-/// How much this kernel tells of a connection.
+/// Extent of the state that this kernel returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// Without timeouts.
     Old,
-    /// Everything that is used here.
+    /// All fields that are used here.
     Recent,
 }
 
 impl Version {
-    /// That of the kernel that runs.
+    /// The version of the running kernel.
     pub fn running() -> Self {
         Self::of(&uname().release().to_string_lossy())
     }
@@ -49,14 +49,14 @@ impl Version {
     }
 }
 
-/// What the kernel tells of a connection.
+/// The kernel's state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
     bytes: [u8; RECENT],
 }
 
 impl TcpInfo {
-    /// The account of a socket; `None` if it has none (any more).
+    /// The state of a socket; `None` if it has none (any more).
     pub fn of(socket: &impl AsFd, version: Version) -> Option<Self> {
         let socket = socket.as_fd();
         let mut bytes = [0; RECENT];
@@ -72,7 +72,7 @@ impl TcpInfo {
         self.bytes[offset_of!(tcp_info, tcpi_state)]
     }
 
-    /// Bytes that the other end has acknowledged. The SYN of an active open counts as one.
+    /// Bytes that the peer has acknowledged. The SYN of an active open counts as one.
     pub fn bytes_acked(&self) -> u64 {
         let at = offset_of!(tcp_info, tcpi_bytes_acked);
         u64::from_ne_bytes(self.bytes[at..at + 8].try_into().expect("these are eight"))
@@ -87,15 +87,15 @@ impl TcpInfo {
         self.number(offset).saturating_mul(self.number(offset_of!(tcp_info, tcpi_snd_mss)))
     }
 
-    /// Segments that carry no data, cumulative: pure ACKs, and what opens and closes.
+    /// Segments without data, cumulative: pure ACKs, and those that open and close a connection.
     pub(super) fn pure_acks(&self) -> u64 {
         let all = self.number(offset_of!(tcp_info, tcpi_segs_out));
         u64::from(all.saturating_sub(self.number(offset_of!(tcp_info, tcpi_data_segs_out))))
     }
 
-    /// What a sampler wants to know of a flow's source. The kernel does not count its entries into
-    /// fast recovery: it tells the state of now (`tcpi_ca_state`) and, since 6.7, recoveries after
-    /// timeouts (`tcpi_total_rto_recoveries`).
+    /// A sample of a flow's source. The kernel does not count entries into fast recovery: it
+    /// returns the present state (`tcpi_ca_state`) and, since 6.7, recoveries after timeouts
+    /// (`tcpi_total_rto_recoveries`).
     pub fn sample(&self) -> FlowSample {
         let count = |offset| u64::from(self.number(offset));
         let micros = |offset| Duration::from_micros(u64::from(self.number(offset)));
@@ -116,7 +116,7 @@ impl TcpInfo {
         }
     }
 
-    /// In bytes. The kernel says 2^31 - 1 segments as long as it is not set.
+    /// Slow start threshold in bytes. The kernel returns 2^31 - 1 segments while it is not set.
     fn ssthresh(&self) -> u32 {
         let unset = i32::MAX as u32;
         let segments = self.number(offset_of!(tcp_info, tcpi_snd_ssthresh));
@@ -124,7 +124,8 @@ impl TcpInfo {
         if segments >= unset { u32::MAX } else { bytes }
     }
 
-    /// Bytes in flight: segments sent, less those that have left the network, and retransmissions.
+    /// Bytes in flight: segments sent, minus those that have left the network, plus
+    /// retransmissions.
     fn flight(&self) -> u32 {
         let number = |offset| self.number(offset);
         let left =

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A row of [`FLOWS`].
 #[derive(Clone, Debug)]
 pub struct FlowRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -26,7 +26,7 @@ pub struct FlowRow {
 /// A row of [`PATHS`].
 #[derive(Clone, Debug)]
 pub struct PathRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,
@@ -39,7 +39,7 @@ pub struct PathRow {
 /// A row of [`QUEUES`].
 #[derive(Clone, Debug)]
 pub struct QueueRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,
@@ -50,7 +50,7 @@ pub struct QueueRow {
 /// A row of [`STATIONS`].
 #[derive(Clone, Debug)]
 pub struct StationRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The node's name.
     pub station: Arc<str>,
@@ -61,7 +61,7 @@ pub struct StationRow {
 /// A row of [`ASSOCIATIONS`].
 #[derive(Clone, Debug)]
 pub struct AssociationRow {
-    /// Time of the change.
+    /// Time.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -72,7 +72,7 @@ pub struct AssociationRow {
 /// A row of [`SOC`].
 #[derive(Clone, Debug)]
 pub struct SocRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The station's name.
     pub station: Arc<str>,
@@ -83,7 +83,7 @@ pub struct SocRow {
 /// A row of [`DROPS`].
 #[derive(Clone, Debug)]
 pub struct DropRow {
-    /// Time of the drop.
+    /// Time.
     pub at: Instant,
     /// The queue's name.
     pub queue: Arc<str>,

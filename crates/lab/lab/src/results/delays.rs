@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A row of [`DELAYS`].
 #[derive(Clone, Debug)]
 pub struct DelayRow {
-    /// Time of the sample.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,

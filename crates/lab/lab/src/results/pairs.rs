@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A row of [`PAIRS`].
 #[derive(Clone, Debug)]
 pub struct PairRow {
-    /// Time of the end of the interval.
+    /// Time.
     pub at: Instant,
     /// Time at which the interval began.
     pub since: Instant,

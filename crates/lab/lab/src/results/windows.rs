@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A row of [`WINDOWS`].
 #[derive(Clone, Debug)]
 pub struct WindowRow {
-    /// When.
+    /// Time.
     pub at: Instant,
     /// The flow's name.
     pub flow: Arc<str>,

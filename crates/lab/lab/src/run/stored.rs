@@ -1,4 +1,4 @@
-//! Runs in a store of results: a stored run need not be made again.
+//! Runs in a store of results, which need not be simulated again.
 
 use super::done::{Run, provenance};
 use crate::results::{self, RunDirectory, Summary};
@@ -7,16 +7,17 @@ use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
 use std::path::Path;
 
-/// The part of a result that every run has.
+/// Name of the part of a result that every run has.
 const SUMMARY: &str = "summary";
-/// Maximum size of series and captures that are kept. Reading more is no faster than making it.
+/// Maximum size of the stored series and captures of a run in bytes: to read larger ones would take
+/// as long as to simulate them again.
 const MOST_SERIES_BYTES: usize = 64 << 20;
 
-/// The run of `job` as the store has it. Its directory is written to `place`, if that is given,
-/// with the files of the part `series` of the result, if it has any.
+/// Returns the run of `job` from the store; `None` if the store lacks it. If `place` is given, its
+/// directory is written there, with the files of the part `series`, if that is given.
 ///
 /// # Errors
-/// A directory that cannot be written.
+/// If the directory cannot be written.
 pub(super) fn stored(
     store: &Store,
     plan: &Plan,
@@ -64,8 +65,8 @@ pub(super) fn keep(store: &Store, plan: &Plan, job: Job, run: &Run, series: Opti
     store.put(&key(SUMMARY), &summary);
 }
 
-/// The series and captures of a run directory, each with its name; `None` if they cannot be read or
-/// are too large.
+/// Packs the series and captures of a run directory with their names; `None` if they cannot be read
+/// or are too large.
 fn packed(place: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for name in results::series_in(place).ok()? {
@@ -81,7 +82,8 @@ fn packed(place: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The files that were packed, if each has the name of one that a run directory may hold.
+/// Unpacks files. Each must have a name that a run directory may contain, as the store may be
+/// damaged.
 fn unpacked(mut bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     let mut part = || {
         let (length, rest) = bytes.split_first_chunk()?;
@@ -97,7 +99,7 @@ fn unpacked(mut bytes: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
     bytes.is_empty().then_some(files)
 }
 
-/// Whether it is the name of a file with series, and leads to no other directory.
+/// Whether this is the name of a file with series, without a path to another directory.
 fn is_plain(name: &str) -> bool {
     results::is_series(name) && !name.contains(['/', '\\'])
 }

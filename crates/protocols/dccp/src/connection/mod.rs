@@ -107,21 +107,21 @@ pub enum Event<P> {
     Unsent {
         /// The data.
         payload: P,
-        /// Why.
+        /// Reason.
         why: Unsent,
     },
     /// The connection has ended in good order, or by [`Input::Abort`].
     Closed,
     /// The other end reset or refused the connection.
     Reset {
-        /// Why.
+        /// Reason.
         code: ResetCode,
         /// Three bytes about it.
         data: [u8; 3],
     },
     /// This end reset the connection, because the other one broke the protocol.
     Failed {
-        /// Why.
+        /// Reason.
         code: ResetCode,
     },
     /// The other end was silent for too long.

@@ -90,7 +90,7 @@ impl Aimd {
         }
     }
 
-    /// Goes down to `bps` if it is above, and looks for the path's capacity anew.
+    /// Lowers the rate to at most `bps`, and resets the estimate of the path's capacity.
     pub(super) fn lower(&mut self, bps: f64) {
         self.rate = self.rate.min(bps);
         self.capacity = None;
@@ -102,6 +102,8 @@ impl Aimd {
 
     fn increase(&mut self, since: Duration, incoming: Option<f64>, rtt: Duration) {
         let kbps = incoming.map(|bps| bps / 1e3);
+        // The path now carries more than its estimated capacity: the rate grows by a factor again,
+        // as steps would take long.
         if let (Some(capacity), Some(kbps)) = (self.capacity, kbps)
             && kbps > capacity.mean + capacity.range()
         {
@@ -122,7 +124,7 @@ impl Aimd {
 
     fn decrease(&mut self, now: Instant, incoming: Option<f64>) {
         let Some(bps) = incoming else {
-            // Nobody knows what arrives so soon after the start: half is a guess of libwebrtc's.
+            // The incoming rate is not known this soon after the start; half is libwebrtc's choice.
             if self.halved.is_none_or(|last| now.since(last) >= HALVE_EVERY) {
                 self.halved = Some(now);
                 self.rate /= 2.0;
@@ -130,6 +132,7 @@ impl Aimd {
             return;
         };
         let kbps = bps / 1e3;
+        // The path has become much slower: a mean with the old capacity would be too high for long.
         if self.capacity.is_some_and(|capacity| kbps < capacity.mean - capacity.range()) {
             self.capacity = None;
         }

@@ -48,7 +48,8 @@ impl Group {
         }
         let came = arrived - self.last_arrived;
         let went = sent.since(self.last_sent).as_nanos().cast_signed();
-        // One that came long before the group's first is of another clock, not of the group.
+        // A packet that arrived long before the group's first shows that the receiver's clock was
+        // set back; it does not belong to the group.
         let is_near = (arrived - self.first_arrived).abs() < MOST_BURST_NS;
         came < went && came <= BURST_NS && is_near
     }
@@ -74,7 +75,7 @@ impl Groups {
         let before = self.before.replace(done)?;
         let ms = |ns: i64| ns as f64 / 1e6;
         let came = done.last_arrived - before.last_arrived;
-        // Groups that overtook each other say nothing of a queue.
+        // Groups that overtook each other do not show the delay of a queue.
         (came >= 0).then(|| Delta {
             arrival_ms: ms(came),
             departure_ms: ms(done.last_sent.since(before.last_sent).as_nanos().cast_signed()),

@@ -1,9 +1,10 @@
 //! The loss-based part (draft-ietf-rmcat-gcc-02 section 6).
 //!
-//! The draft updates with each receiver report, about once a second. Feedback on a transport comes
-//! ten times as often, so raising by 5 % is done once a second, and lowering at most once in 300 ms
-//! and a round trip (libwebrtc `SendSideBandwidthEstimation`). Before any loss above 10 % there is
-//! no limit from here; that too is Fairwave's choice, for the draft has none of where it begins.
+//! The draft updates the rate with each receiver report, about once a second. Transport-wide
+//! feedback arrives ten times as often. Therefore the limit is raised by 5 % once a second, and
+//! lowered at most once in 300 ms and a round-trip time (libwebrtc `SendSideBandwidthEstimation`).
+//! Before any loss above 10 % there is no limit; this is Fairwave's choice, as the draft does not
+//! define an initial value.
 
 use fairwave_units::{Duration, Instant};
 

@@ -5,8 +5,8 @@
 //!
 //! The delay-based part looks at how the spacing of packet groups changes on the way ([`arrival`]),
 //! fits a line to its sum and compares the slope with a threshold that adapts ([`trend`]), and
-//! lowers or raises its rate ([`aimd`]). The loss-based part looks at losses ([`loss`]). The
-//! target is the lesser of both.
+//! lowers or raises its rate ([`aimd`]). The loss-based part evaluates losses ([`loss`]). The
+//! target is the smaller of both.
 
 pub mod aimd;
 pub mod arrival;
@@ -21,17 +21,17 @@ use loss::Losses;
 use rate::Incoming;
 use trend::{Threshold, Trendline, Usage};
 
-/// A receiver's clock that jumps so far has been set (libwebrtc `InterArrival` begins anew then).
+/// Minimum jump of a receiver's clock that shows that it was set (as in libwebrtc `InterArrival`).
 const CLOCK_JUMP_NS: i64 = 3_000_000_000;
 
-/// Between which rates the target stays.
+/// Bounds of the target rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The least.
+    /// Minimum.
     pub min: BitRate,
-    /// Initial values.
+    /// Initial value.
     pub start: BitRate,
-    /// The most.
+    /// Maximum.
     pub max: BitRate,
 }
 
@@ -40,8 +40,8 @@ pub struct Bounds {
 pub struct Fate {
     /// Time at which it was sent.
     pub sent: Instant,
-    /// Time at which it arrived, in nanoseconds of the receiver's clock; `None`: not, as far as is
-    /// known.
+    /// Time at which it arrived, in nanoseconds of the receiver's clock; `None` if it was reported
+    /// missing.
     pub arrived: Option<i64>,
     /// Its length with headers.
     pub bytes: u32,
@@ -63,8 +63,8 @@ pub struct Gcc {
 }
 
 impl Gcc {
-    /// A rate is taken down by a fifth for every such time without feedback, while something is
-    /// unanswered. The draft leaves this open; the number is Fairwave's.
+    /// Time without feedback after which the rate is reduced by a fifth, again and again while
+    /// packets are unanswered. The draft does not define this; the number is Fairwave's.
     pub const SILENCE: Duration = Duration::from_secs(1);
 
     /// A controller before any feedback. Bounds out of order are taken as `min` at most `max`.

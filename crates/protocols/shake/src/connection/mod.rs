@@ -86,7 +86,7 @@ pub enum Event {
     Closed,
     /// The connection is over before its end.
     Reset {
-        /// Why.
+        /// Reason.
         reason: Reason,
         /// Whether the peer reported it.
         by_peer: bool,

@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 pub(super) struct Block {
     /// Its position in the stream.
     pub(super) offset: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub(super) len: NonZeroU16,
     /// The peer's TCP has got it.
     pub(super) arrived: bool,

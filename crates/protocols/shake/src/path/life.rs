@@ -1,4 +1,4 @@
-//! Participation of a path: joined, up, dead, left, and the messages to get there.
+//! Life cycle of a path: joined, up, dead, left, and the messages of each change.
 
 use fairwave_machine::Replay;
 use fairwave_units::Instant;
@@ -9,15 +9,16 @@ use std::num::NonZeroU64;
 pub(crate) enum State {
     /// Opener: a join is under way.
     Joining { nonce: u64, tries: u32, retry_at: Instant },
-    /// Acceptor: a challenge is under way. It is repeated for a while, and to whoever sends data.
+    /// Acceptor: a challenge is under way. It is repeated for a time, and whenever the peer sends
+    /// data.
     Challenged { nonce: u64, tries: u32, retry_at: Option<Instant> },
     /// It carries data.
     Up,
-    /// It carried data, but timeouts in a row say that it does not: probes alone.
+    /// It carried data, but successive timeouts show that it no longer does: only probes are sent.
     Dead,
-    /// The peer is being notified that it is used no more.
+    /// The peer is being notified that the path is no longer used.
     Leaving { tries: u32, retry_at: Instant },
-    /// It is used no more.
+    /// It is no longer used.
     Left,
 }
 
@@ -25,20 +26,20 @@ pub(crate) enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     state: State,
-    /// The nonce of the last join.
+    /// The nonce of the most recent join.
     joined: Option<u64>,
     /// Acceptor: the nonce of the challenge that answered that join.
     challenged: Option<u64>,
     /// Whether the peer knows that the path is up: it has sent data or an acknowledgement on it.
     is_confirmed: bool,
-    /// Time to ask for a sign of life, and the number of times in a row.
+    /// Time to request a sign of life, and number of successive requests.
     check_at: Option<Instant>,
     checks: u32,
-    /// The number of the peer's message that joined it last.
+    /// Number of the peer's message that joined it most recently.
     joined_at: u64,
-    /// This end's last number when it was left.
+    /// This end's last number at the time when the path was left.
     left_at: u64,
-    /// The peer's numbers that have arrived.
+    /// Numbers of the peer's messages that have arrived.
     seen: Replay,
 }
 
@@ -57,7 +58,8 @@ impl Life {
         }
     }
 
-    /// A new life in `state`, in which the last join and the peer's numbers are known.
+    /// A new life in `state` that keeps the last join and the peer's numbers, so that recorded
+    /// messages stay invalid.
     pub(crate) fn restarted(&self, state: State) -> Self {
         let (joined, joined_at, seen) = (self.joined, self.joined_at, self.seen);
         Self { joined, joined_at, seen, ..Self::new(state) }
@@ -80,27 +82,27 @@ impl Life {
         self.state == State::Dead
     }
 
-    /// Whether this end uses it no more, whether the other knows or not.
+    /// Whether this end no longer uses it; the peer may not know this yet.
     pub(crate) fn is_left(&self) -> bool {
         matches!(self.state, State::Leaving { .. } | State::Left)
     }
 
-    /// Whether the handshake is over and it is not left: it takes part, dead or not.
+    /// Whether the handshake is complete and the path was not left. It may be dead.
     pub(crate) fn is_joined(&self) -> bool {
         matches!(self.state, State::Up | State::Dead)
     }
 
-    /// The nonce of the last join.
+    /// The nonce of the most recent join.
     pub(crate) fn joined(&self) -> Option<u64> {
         self.joined
     }
 
-    /// A join with this nonce was made or arrived.
+    /// Records the nonce of a join that was sent or received.
     pub(crate) fn join(&mut self, nonce: u64) {
         self.joined = Some(nonce);
     }
 
-    /// Acceptor: the nonce of the challenge that answered the last join.
+    /// Acceptor: the nonce of the challenge that answered the most recent join.
     pub(crate) fn challenged(&self) -> Option<u64> {
         self.challenged
     }
@@ -114,12 +116,12 @@ impl Life {
         self.is_confirmed
     }
 
-    /// The peer has sent data or an acknowledgement.
+    /// Records that the peer has sent data or an acknowledgement.
     pub(crate) fn confirm(&mut self) {
         self.is_confirmed = true;
     }
 
-    /// The number of the peer's message that joined it last.
+    /// Number of the peer's message that joined it most recently.
     pub(crate) fn joined_at(&self) -> u64 {
         self.joined_at
     }
@@ -128,7 +130,7 @@ impl Life {
         self.joined_at = number;
     }
 
-    /// This end's last number when it was left.
+    /// This end's last number at the time when the path was left.
     pub(crate) fn left_at(&self) -> u64 {
         self.left_at
     }
@@ -137,12 +139,12 @@ impl Life {
         self.left_at = number;
     }
 
-    /// Whether the peer's message of this number is new.
+    /// Records the number of a message of the peer. Returns whether it is new.
     pub(crate) fn admit(&mut self, number: NonZeroU64) -> bool {
         self.seen.admit(number)
     }
 
-    /// Returns the time to ask for a sign of life.
+    /// Time to request a sign of life.
     pub(crate) fn check_at(&self) -> Option<Instant> {
         self.check_at
     }
@@ -151,13 +153,13 @@ impl Life {
         self.check_at = at;
     }
 
-    /// A sign of life is asked for now.
+    /// Records that a sign of life was requested.
     pub(crate) fn note_check(&mut self) {
         self.check_at = None;
         self.checks += 1;
     }
 
-    /// Returns the number of times in a row that a sign of life was asked for.
+    /// Number of successive requests for a sign of life.
     pub(crate) fn checks(&self) -> u32 {
         self.checks
     }
@@ -166,7 +168,7 @@ impl Life {
         self.checks = 0;
     }
 
-    /// Time at which the message that belongs to the state is repeated.
+    /// Time at which the message of the present state is repeated.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match self.state {
             State::Joining { retry_at, .. } | State::Leaving { retry_at, .. } => Some(retry_at),

@@ -222,14 +222,14 @@ pub enum Decision {
         action: Action,
         /// Source of the SoC.
         source: Source,
-        /// Why.
+        /// Reason.
         reason: WeightReason,
     },
     /// A report, or a station, was refused; no weight has changed by it.
     Refused {
         /// The link address that it came from.
         from: Mac,
-        /// Why.
+        /// Reason.
         why: Refusal,
     },
 }

@@ -50,7 +50,7 @@ enum Joining {
 pub enum JoinerEvent {
     /// An access point answered; its people have to see this code.
     Code {
-        /// Who.
+        /// The access point.
         access_point: Mac,
         /// The code that both show.
         code: Code,
@@ -293,7 +293,7 @@ pub enum RegistrarInput {
 pub enum RegistrarEvent {
     /// A station wants its key; it has to show this code.
     Code {
-        /// Who.
+        /// The station.
         station: Mac,
         /// The code that both show.
         code: Code,

@@ -78,7 +78,7 @@ pub struct WeightChange {
 pub enum Observation {
     /// A report was believed.
     Heard {
-        /// Whose.
+        /// The station.
         station: Mac,
         /// Reported value.
         reported: CentiDb,
@@ -87,7 +87,7 @@ pub enum Observation {
     },
     /// A report did not come.
     Missed {
-        /// Whose.
+        /// The station.
         station: Mac,
         /// Estimate of its SoC now.
         soc: Db,
@@ -96,19 +96,19 @@ pub enum Observation {
     },
     /// A station has been silent for so long that its SoC is not known any more.
     AgedOut {
-        /// Who.
+        /// The station.
         station: Mac,
     },
     /// A station without a key made room for another.
     Evicted {
-        /// Who.
+        /// The station.
         station: Mac,
     },
     /// Something was not believed; no weight has changed by it.
     Refused {
         /// The link address it came from.
         from: Mac,
-        /// Why.
+        /// Reason.
         why: Refusal,
     },
 }

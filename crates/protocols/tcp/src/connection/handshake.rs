@@ -10,8 +10,9 @@ use fairwave_wire::tcp::{Flags, Header};
 
 /// Segment size where the peer states none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// Minimum segment size that is believed: 68 bytes pass every IPv4 path (RFC 791 section 3.2), 40
-/// of them headers. A peer with less would want a segment, and a record of it, for every byte.
+/// Minimum segment size that is accepted from the peer: every IPv4 path carries 68 bytes (RFC 791
+/// section 3.2), 40 of which are headers. With a smaller size, a peer could force a segment, and a
+/// record of it, for every byte.
 const LEAST_MSS: u16 = 28;
 /// Minimum RTO for data after a SYN was lost (RFC 6298 (5.7)).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
@@ -45,7 +46,8 @@ impl<P: Payload> Connection<P> {
         self.state = State::Listen;
     }
 
-    /// A refused passive open waits again (RFC 9293 section 3.10.7.4, SYN-RECEIVED and RST).
+    /// Returns to LISTEN after a passive open was refused (RFC 9293 section 3.10.7.4, SYN-RECEIVED
+    /// and RST).
     pub(super) fn listen_again(&mut self) {
         self.state = State::Listen;
         self.tx.start_over(&self.config);
@@ -55,7 +57,7 @@ impl<P: Payload> Connection<P> {
         self.echo_marks = false;
     }
 
-    /// A segment in LISTEN (section 3.10.7.2).
+    /// Handles a segment in LISTEN (section 3.10.7.2).
     pub(super) fn on_listening(&mut self, now: Instant, segment: &Segment<P>) {
         let header = &segment.header;
         if header.flags.rst {
@@ -74,7 +76,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// A segment in SYN-SENT (section 3.10.7.3).
+    /// Handles a segment in SYN-SENT (section 3.10.7.3).
     pub(super) fn on_syn_sent(&mut self, now: Instant, segment: &Segment<P>) {
         let header = &segment.header;
         let acks_syn = header.flags.ack && header.ack == self.tx_seq(0);
@@ -104,7 +106,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Takes the peer's SYN: its sequence number, options and window.
+    /// Handles the peer's SYN: its sequence number, options and window.
     fn agree(&mut self, now: Instant, header: &Header) {
         let options = &header.options;
         self.irs = header.seq;
@@ -128,7 +130,7 @@ impl<P: Payload> Connection<P> {
         self.set_window(header, u32::from(header.window));
     }
 
-    /// The peer acknowledged the SYN: makes the controller and lets data flow.
+    /// Handles the acknowledgement of the SYN: creates the congestion controller, and permits data.
     pub(super) fn establish(&mut self, now: Instant, header: &Header) {
         self.syn.pending = false;
         let is_early = self.first_syn_arrived(header);
@@ -156,7 +158,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Whether the peer's echo shows that the SYN had arrived before it was retransmitted.
+    /// Whether the peer's timestamp echo shows that the SYN had arrived before it was
+    /// retransmitted.
     fn first_syn_arrived(&self, header: &Header) -> bool {
         let first = self.syn.first.map(|at| self.clock(at));
         let echo = header.options.timestamps.map(|timestamps| timestamps.echo);
@@ -164,7 +167,7 @@ impl<P: Payload> Connection<P> {
         counts && self.syn.retransmissions > 0 && echo == first
     }
 
-    /// Takes the round trip of the SYN, if it is known which one was answered.
+    /// Takes the round-trip time of the SYN as a sample, if it is known which SYN was answered.
     fn time_handshake(&mut self, now: Instant, is_early: bool) {
         let is_timed = self.config.tolerant_handshake && self.agreed.timestamps;
         let sent = if is_early { self.syn.first } else { self.syn.sent };

@@ -1,8 +1,8 @@
 //! Linux's own DCCP as a command, for the guest of `cargo xtask vm dccp`. Not for users.
 //!
 //! `dccp-run send ADDRESS PORT CCID SECONDS BYTES [RATE]` sends datagrams as fast as the kernel
-//! takes them, or at RATE bits a second; `dccp-run receive 4|6 PORT CCID` takes one connection.
-//! Both print a line a second and what it came to.
+//! accepts them, or at RATE bits per second. `dccp-run receive 4|6 PORT CCID` accepts one
+//! connection. Both print a line per second and a summary.
 
 #[cfg(target_os = "linux")]
 mod run {
@@ -39,7 +39,7 @@ mod run {
         }
     }
 
-    /// Prints a line a second.
+    /// Prints a line per second.
     struct Report {
         clock: Clock,
         began: Instant,
@@ -134,7 +134,7 @@ mod run {
                 report.count(bytes);
                 due += each;
             } else {
-                // Nothing comes: this is a wait that ends when the connection does.
+                // No data arrives here: this is a wait that ends when the connection does.
                 is_open = socket.receive(&mut into, MOMENT)?.is_some();
             }
             report.look(&socket, true);

@@ -1,4 +1,4 @@
-//! Two runs compared, repetition by repetition.
+//! Comparison of two runs, by their repetitions.
 
 use super::record::{Record, Repetition};
 use super::summary::{avr, rates};
@@ -8,15 +8,16 @@ use fairwave_lab::points::Digest;
 use fairwave_lab::stats::jain;
 
 /// Compares the totals of two runs, and the stations that both have, by Welch's test over their
-/// repetitions with Holm's correction. Repetitions of a real network have nothing in common that
-/// would let them be compared in pairs.
+/// repetitions with Holm's correction. Repetitions on a real network share no random numbers, so
+/// that a paired test would be wrong.
 pub fn compare(first: &Record, second: &Record) -> Vec<Comparison> {
     let digests = |record: &Record, from: u64| -> Vec<Digest> {
         let metrics = record.repetitions.iter().map(|repetition| of(record, repetition));
         let digest = |(metrics, seed)| Digest { axes: Vec::new(), seed, metrics };
         metrics.zip(from..).map(digest).collect()
     };
-    // No repetition of one has the number of one of the other: they are no pairs.
+    // Repetitions of the second run get numbers that the first does not use, so that they are not
+    // paired.
     let apart = first.repetitions.len() as u64;
     compare::compare(&digests(first, 0), &digests(second, apart), &|_| true)
 }

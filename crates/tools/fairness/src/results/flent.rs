@@ -6,12 +6,12 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// One repetition, by number from 0, as the content of a `.flent.gz` file. It takes the name of
-/// flent's own test whose series are the same, so that flent's plots fit: `tcp_nup`, `tcp_ndown`,
-/// or `rrul_be_nflows` for both directions.
+/// One repetition, by its number from 0, as the content of a `.flent.gz` file. It has the name of
+/// flent's own test with the same series, so that flent's plots fit: `tcp_nup`, `tcp_ndown`, or
+/// `rrul_be_nflows` for both directions.
 ///
 /// # Errors
-/// If the repetition is not there.
+/// If the repetition does not exist.
 pub fn flent(record: &Record, number: usize, title: &str) -> io::Result<Vec<u8>> {
     let repetition = record.repetitions.get(number).ok_or(io::ErrorKind::NotFound)?;
     let value = content(record, repetition, title);
@@ -70,8 +70,8 @@ fn content(record: &Record, repetition: &Repetition, title: &str) -> Value {
     })
 }
 
-/// Rates by series, and which station each series is of. The sum and the mean of each direction
-/// have series of their own.
+/// Rates by series, and the station of each series. The sum and the mean of each direction are
+/// series of their own.
 fn series(
     repetition: &Repetition,
     interval_s: f64,
@@ -107,7 +107,7 @@ fn series(
     (results, about)
 }
 
-/// The series of flows once more, with the time since 1970 at each value.
+/// The series of flows again, with the time since 1970 at each value.
 fn raw_values(results: &Map<String, Value>, ends: &[f64], begun_s: u64) -> Map<String, Value> {
     let of_flows = results.iter().filter(|(name, _)| name.contains("::"));
     let raw = |values: &Value| -> Value {
@@ -119,7 +119,7 @@ fn raw_values(results: &Map<String, Value>, ends: &[f64], begun_s: u64) -> Map<S
     of_flows.map(|(name, values)| (name.clone(), raw(values))).collect()
 }
 
-/// A time since 1970 in UTC.
+/// Formats a time in seconds since 1970 in UTC.
 fn iso_8601(unix_s: u64) -> String {
     let (mut days, second) = (unix_s / 86_400, unix_s % 86_400);
     let mut year = 1970;
@@ -147,7 +147,7 @@ fn iso_8601(unix_s: u64) -> String {
 mod tests {
     use super::*;
 
-    /// By `date -u -d @N --iso-8601=seconds`.
+    /// Expected texts are from `date -u -d @N --iso-8601=seconds`.
     #[test]
     fn times_are_those_of_the_calendar() {
         let cases = [

@@ -1,10 +1,9 @@
-//! What iperf3 prints with `--json`, as a station's record.
+//! Conversion of the output of `iperf3 --json` to a station's record.
 
 use super::record::{Carrier, Counted, Ending, Flow, Record, Repetition, Station};
 use serde::Deserialize;
 
-/// The fields that are used; there are many more. What one version or direction does not have is
-/// empty.
+/// The used fields; iperf3 prints many more. Fields that a version or direction lacks are empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Output {
@@ -80,10 +79,10 @@ struct Udp {
     lost_packets: Option<u64>,
 }
 
-/// Reads what a client printed. Its station is called by its title (`--title`), or `name`.
+/// Parses the output of a client. Its station is named by its title (`--title`), or by `name`.
 ///
 /// # Errors
-/// What the text is not, in words.
+/// A description of the fault.
 pub(super) fn parse(text: &str, name: &str) -> Result<Record, String> {
     let output: Output = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let firsts = output.intervals.first().map_or(&[][..], |interval| &interval.streams);
@@ -91,7 +90,7 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Record, String> {
         let why = output.error.unwrap_or_else(|| "it has no intervals".to_owned());
         return Err(format!("no result of `iperf3 --client ... --json`: {why}"));
     };
-    // iperf3 counts a little late at the end of each interval.
+    // iperf3 ends each interval slightly late.
     let interval_s = (first.seconds * 100.0).round() / 100.0;
     if interval_s <= 0.0 {
         return Err("its first interval has no length".to_owned());
@@ -120,7 +119,7 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
     let is_sender = first.sender.unwrap_or(output.start.test_start.reverse == 0);
     let udp = output.end.streams.iter().filter_map(|stream| stream.udp);
     let udp = udp.into_iter().find(|udp| udp.socket == first.socket);
-    // With `--get-server-output` there is what the receiver of an upload has counted.
+    // With `--get-server-output` the receiver's counts of an upload are available.
     let theirs = output.server_output_json.as_deref().filter(|_| is_sender);
     let theirs = theirs.map(|server| bytes(server, interval_s, |streams| streams.get(at).copied()));
     let ours = || {
@@ -140,8 +139,8 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
     }
 }
 
-/// Bytes of one stream by interval. An interval shorter than half the others is the rest at the
-/// end.
+/// Bytes of one stream by interval. A last interval shorter than half of the others is the
+/// remainder at the end.
 fn bytes(
     output: &Output,
     interval_s: f64,

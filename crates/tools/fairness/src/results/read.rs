@@ -1,4 +1,4 @@
-//! Records from files.
+//! Reading of records from files.
 
 use super::iperf3;
 use super::record::{Record, Repetition};
@@ -7,23 +7,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What `fairwave fairness` leaves in its directory.
+/// File of `fairwave fairness` in its directory.
 const FILE: &str = "fairness.json";
-/// Records whose intervals differ by no more than this share are of one length.
+/// Maximum relative difference of intervals that count as equal.
 const NEARLY: f64 = 0.01;
 
-/// Reason for which there is no record.
+/// Errors of reading a record.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("{path}: {source}")]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error.
         source: io::Error,
     },
-    /// The file has something else.
+    /// The content of the file is not valid.
     #[error("{path}: {why}")]
     Other {
         /// The file or directory.
@@ -33,17 +33,18 @@ pub enum Error {
     },
 }
 
-/// The part of `fairness.json` that is not computed.
+/// The measured part of `fairness.json`.
 #[derive(Deserialize)]
 struct Kept {
     record: Record,
 }
 
-/// Reads a record: a directory or the file of `fairwave fairness`, a file of `iperf3 --json`, a
-/// directory of such files, one a station, or a directory of such directories, one a repetition.
+/// Reads a record from a directory or file of `fairwave fairness`, from a file of `iperf3 --json`,
+/// from a directory of such files, one per station, or from a directory of such directories, one
+/// per repetition.
 ///
 /// # Errors
-/// If it is none of these.
+/// If the path is none of these.
 pub fn read(path: &Path) -> Result<Record, Error> {
     if !path.is_dir() {
         return read_file(path);
@@ -83,7 +84,7 @@ fn read_file(path: &Path) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// Makes one record of several: each a repetition, or each a station of the same.
+/// Joins several records: each is a repetition, or each is a station of the same repetition.
 fn join(path: &Path, parts: Vec<Record>, are_repetitions: bool) -> Result<Record, Error> {
     let other = |why: &str| Error::Other { path: path.to_owned(), why: why.to_owned() };
     let mut parts = parts.into_iter();

@@ -1,4 +1,4 @@
-//! What was counted.
+//! Record of a run: the counts.
 
 use fairwave_lab::stats::mean;
 use schemars::JsonSchema;
@@ -10,13 +10,13 @@ pub struct Record {
     /// Length of an interval.
     #[schemars(extend("unit" = "seconds"))]
     pub interval_s: f64,
-    /// Time at which it began; null where that is not known.
+    /// Time at which it began; null if it is not known.
     #[schemars(extend("unit" = "seconds since 1970"))]
     pub begun_unix_s: Option<u64>,
-    /// The rate that each station should have had; null for none.
+    /// Target rate of each station; null for none.
     #[schemars(extend("unit" = "bits per second"))]
     pub target_bps: Option<u64>,
-    /// What the network can carry, as whoever measured stated it; null where nobody did.
+    /// Capacity of the network, if it was stated; else null.
     #[schemars(extend("unit" = "bits per second"))]
     pub effective_bps: Option<u64>,
     /// The repetitions in their order.
@@ -30,29 +30,30 @@ pub struct Repetition {
     pub stations: Vec<Station>,
 }
 
-/// What a station came to in a repetition.
+/// Measurements of a station in a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Station {
     /// Its name.
     pub name: String,
-    /// Its address; null where it is not known.
+    /// Its address; null if it is not known.
     pub address: Option<String>,
-    /// Largest error of its clock against the server's; null where clocks were not compared.
+    /// Maximum error of its clock against the server's; null if clocks were not compared.
     #[schemars(extend("unit" = "milliseconds"))]
     pub clock_error_ms: Option<f64>,
-    /// How long after the agreed time it began by its own clock; null where none was agreed.
+    /// Delay of its start after the agreed time, by its own clock; null if none was agreed.
     #[schemars(extend("unit" = "milliseconds"))]
     pub late_ms: Option<f64>,
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
     /// Its flows.
     pub flows: Vec<Flow>,
-    /// What its radio told by interval; empty where there is none, or nobody asked.
+    /// Samples of its radio by interval; empty without a radio, or if it was not sampled.
     #[serde(default)]
     pub radio: Vec<RadioSample>,
 }
 
-/// What a station's radio told at the end of an interval; null for what its driver does not tell.
+/// Sample of a station's radio at the end of an interval; null for values that its driver does not
+/// report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RadioSample {
     /// Signal strength of the last frame of the access point.
@@ -66,20 +67,20 @@ pub struct RadioSample {
     pub rx_mbps: Option<f64>,
     /// Retries of frames in the interval.
     pub retries: Option<u32>,
-    /// Frames that were given up in the interval.
+    /// Frames that were abandoned in the interval.
     pub failed: Option<u32>,
-    /// How long frames from and to the access point took on the air in the interval.
+    /// Airtime of frames from and to the access point in the interval.
     #[schemars(extend("unit" = "milliseconds"))]
     pub airtime_ms: Option<f64>,
 }
 
-/// How a station's repetition ended.
+/// Ending of a station's repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// As agreed.
+    /// It ended as agreed.
     Complete,
-    /// Its user broke it off.
+    /// Its user interrupted it.
     Left,
     /// It fell silent.
     Gone,
@@ -89,7 +90,7 @@ pub enum Ending {
     Open,
 }
 
-/// What carried a flow.
+/// Transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
@@ -99,13 +100,13 @@ pub enum Carrier {
     Udp,
 }
 
-/// Who counted the bytes of a flow.
+/// End of a flow that counted its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
     /// Its receiver.
     AtReceiver,
-    /// Its sender, when it handed them to its kernel: more than arrived.
+    /// Its sender, when it passed them to its kernel: more bytes than arrived.
     AtSender,
 }
 
@@ -114,11 +115,11 @@ pub enum Counted {
 pub struct Flow {
     /// From the station to the server.
     pub is_up: bool,
-    /// What carried it.
+    /// Its transport.
     pub carrier: Carrier,
-    /// The congestion control of its sender; null where it is not known, and for datagrams.
+    /// Congestion control algorithm of its sender; null if it is not known, and for datagrams.
     pub law: Option<String>,
-    /// Who counted.
+    /// The end that counted.
     pub counted: Counted,
     /// Payload by interval.
     #[schemars(extend("unit" = "bytes"))]
@@ -127,12 +128,12 @@ pub struct Flow {
     pub datagrams: Option<u64>,
     /// Datagrams that did not arrive; null for TCP.
     pub lost: Option<u64>,
-    /// Whether it broke before its time.
+    /// Whether it broke before the end.
     pub is_broken: bool,
 }
 
 impl Flow {
-    /// Its mean rate in Mbps over intervals of so many seconds.
+    /// Its mean rate in Mbps, for intervals of `interval_s` seconds.
     pub fn mbps(&self, interval_s: f64) -> f64 {
         let rates: Vec<f64> = self.bytes.iter().map(|bytes| mbps(*bytes, interval_s)).collect();
         mean(&rates).unwrap_or(0.0)
@@ -157,7 +158,7 @@ impl Station {
 }
 
 impl Record {
-    /// Names of all stations, in the order in which they first appear.
+    /// Names of all stations, in the order of their first appearance.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for station in self.repetitions.iter().flat_map(|repetition| &repetition.stations) {
@@ -168,14 +169,14 @@ impl Record {
         names
     }
 
-    /// What a station came to, by repetition.
+    /// The measurements of a station, by repetition.
     pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Station> {
         let stations = self.repetitions.iter().flat_map(|repetition| &repetition.stations);
         stations.filter(move |station| station.name == name)
     }
 }
 
-/// Bytes of an interval as a rate.
+/// Bytes of an interval as a rate in Mbps.
 pub(super) fn mbps(bytes: u64, interval_s: f64) -> f64 {
     bytes as f64 * 8.0 / 1e6 / interval_s
 }

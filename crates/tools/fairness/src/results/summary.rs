@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! Evaluation of a run.
 
 use super::record::{Record, Repetition, Station};
 use fairwave_lab::means::MeanSummary;
@@ -9,26 +9,27 @@ use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a run comes to: means over repetitions with their 95 % confidence intervals.
+/// Results of a run: means over repetitions with their 95 % confidence intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Number of repetitions.
     pub repetitions: usize,
-    /// Its stations, in the order in which they came.
+    /// Its stations, in the order in which they joined.
     pub stations: Vec<StationSummary>,
     /// Payload of all stations, in Mbps; null without a repetition.
     #[schemars(extend("unit" = "megabits per second"))]
     pub total_mbps: Option<MeanSummary>,
     /// Jain's fairness index over the stations, from 1/n to 1; null if nothing was carried.
     pub jain: Option<MeanSummary>,
-    /// The same over all flows.
+    /// Jain's fairness index over all flows; null if nothing was carried.
     pub jain_flows: Option<MeanSummary>,
-    /// Flows that had less than a tenth of an equal share of all flows, but for datagrams of which
-    /// none was lost.
+    /// Flows that had less than a tenth of an equal share of all flows, except flows of datagrams
+    /// without loss.
     pub starved_flows: Vec<StarvedFlow>,
-    /// Repetitions in which a station had nearly nothing while another had more than its share.
+    /// Repetitions in which a station had nearly no throughput while another had more than its
+    /// share.
     pub unfair_repetitions: usize,
-    /// What came of the target; null without one.
+    /// Results for the target; null without one.
     pub target: Option<TargetSummary>,
 }
 
@@ -37,9 +38,9 @@ pub struct Summary {
 pub struct StationSummary {
     /// Its name.
     pub name: String,
-    /// Its address; null where it is not known.
+    /// Its address; null if it is not known.
     pub address: Option<String>,
-    /// The congestion controls of its flows, without repetition.
+    /// Congestion control algorithms of its flows, without duplicates.
     pub laws: Vec<String>,
     /// Payload of all its flows, in Mbps.
     #[schemars(extend("unit" = "megabits per second"))]
@@ -50,22 +51,22 @@ pub struct StationSummary {
     /// Payload to the station, in Mbps; null without flows of that direction.
     #[schemars(extend("unit" = "megabits per second"))]
     pub down_mbps: Option<MeanSummary>,
-    /// Share of datagrams that did not arrive, from 0 to 1; null for TCP.
+    /// Share of datagrams that were lost, from 0 to 1; null for TCP.
     #[schemars(extend("unit" = "share"))]
     pub loss: Option<f64>,
-    /// AVR: the share of intervals, without the first, in which it had the target; null without a
-    /// target.
+    /// AVR: the share of intervals, without the first, in which it reached the target; null without
+    /// a target.
     #[schemars(extend("unit" = "share"))]
     pub achievement: Option<MeanSummary>,
-    /// Largest error of its clock against the server's; null where clocks were not compared.
+    /// Maximum error of its clock against the server's; null if clocks were not compared.
     #[schemars(extend("unit" = "milliseconds"))]
     pub clock_error_ms: Option<f64>,
-    /// How late it began at most; null where no time was agreed.
+    /// Maximum delay of its start; null if no time was agreed.
     #[schemars(extend("unit" = "milliseconds"))]
     pub late_ms: Option<f64>,
 }
 
-/// A flow that had nearly nothing.
+/// A flow with nearly no throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StarvedFlow {
     /// The repetition, from 1.
@@ -79,13 +80,14 @@ pub struct StarvedFlow {
     pub mbps: f64,
 }
 
-/// A target rate against what there is (Ando, Murase and Oguchi, section 6.1).
+/// A target rate in relation to the capacity (Ando, Murase and Oguchi, section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetSummary {
     /// The target of each station.
     #[schemars(extend("unit" = "megabits per second"))]
     pub mbps: f64,
-    /// EB: what the network carries; without a stated one, what all stations had together.
+    /// EB: the stated capacity of the network; if none was stated, the total throughput of all
+    /// stations.
     #[schemars(extend("unit" = "megabits per second"))]
     pub effective_mbps: f64,
     /// Whether EB was stated.
@@ -99,7 +101,7 @@ pub struct TargetSummary {
 }
 
 impl Summary {
-    /// Of a record.
+    /// Computes the summary of a record.
     pub fn of(record: &Record) -> Self {
         let seconds = record.interval_s;
         let over = |value: &dyn Fn(&Repetition) -> Option<f64>| {

@@ -1,4 +1,4 @@
-//! `fairwave-agent`: what routers need of `fairwave soc`, in a small static executable.
+//! `fairwave-agent`: the part of `fairwave soc` that routers need, as a small static executable.
 
 #[cfg(target_os = "linux")]
 mod agent {
@@ -42,7 +42,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         /// Print JSON, and nothing else, to standard output
         #[arg(long, global = true)]
         json: bool,
-        /// Say nothing of what is as it should be
+        /// Print no messages unless something fails
         #[arg(long, short, global = true)]
         quiet: bool,
     }
@@ -53,15 +53,15 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         Station(Station),
         /// Share an interface by the SoC of its stations, until interrupted
         Ap(Ap),
-        /// Say what access points on this machine know and do
+        /// Show the state of the access points on this machine
         Status {
             /// The access point's interface; without it, all that run here
             #[arg(long, short, value_name = "IF")]
             interface: Option<String>,
         },
-        /// Print the key of one station, which speaks for no other
+        /// Print the key of one station, which is valid for that station only
         Key(StationKey),
-        /// Give a station its key, once somebody has confirmed that both show the same code
+        /// Give a station its key, after a person has confirmed that both show the same code
         Pair(Pair),
         /// Ask an access point for this station's key, and write it into a file
         Join(Join),
@@ -73,7 +73,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         },
     }
 
-    /// Standard error.
+    /// Console on standard error.
     struct Terminal {
         is_quiet: bool,
     }
@@ -103,7 +103,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         }
     }
 
-    /// There is nobody to tell if even that fails.
+    /// If writing to standard error fails, no channel for messages is left.
     fn say(text: &str) {
         let text = text.replace(|c: char| c.is_control(), " ");
         let _ = writeln!(io::stderr().lock(), "{text}");

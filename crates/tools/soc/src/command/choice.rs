@@ -1,4 +1,4 @@
-//! What shares an interface: what there is, what is taken, and why.
+//! Choice of an actuator: the available ones, the chosen one, and the reason.
 
 use crate::command::options::{Actuator, Ap};
 use crate::{Error, airtime};
@@ -6,22 +6,22 @@ use fairwave_linux::{Foreign, Shapeable, shapeable};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What an interface, its driver and the kernel offer.
+/// Capabilities of an interface, its driver and the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Whether the driver schedules airtime by weights.
     airtime: bool,
     qdiscs: Shapeable,
-    /// Why our own scheduler cannot have the interface's frames.
+    /// Reason for which the user-space scheduler cannot have the interface's frames.
     user_space: Option<String>,
 }
 
 impl Facts {
-    /// Asks driver and kernel; about our own scheduler only if everything is wanted or nothing else
-    /// serves, as that takes a trial.
+    /// Queries the driver and the kernel. The user-space scheduler is only queried if all actuators
+    /// are wanted, it is named, or no other is available, as the query tries it out.
     ///
     /// # Errors
-    /// If there is no such interface, or the user may not look.
+    /// If there is no such interface, or the process may not query it.
     pub(crate) fn ask(ap: &Ap, wants_all: bool) -> Result<Self, Error> {
         let airtime = airtime::is_scheduled(&ap.interface);
         let qdiscs = shapeable(&ap.interface)?;
@@ -58,10 +58,10 @@ impl Facts {
         }
     }
 
-    /// What is taken: the one that is named, or else the first that can be.
+    /// The chosen actuator: the named one, or else the first that is available.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Reason for which none is available.
     pub(crate) fn chosen(&self, ap: &Ap) -> Result<Actuator, String> {
         if let Some(named) = ap.actuator {
             return self.lack(named, ap).map_or(Ok(named), Err);
@@ -70,9 +70,9 @@ impl Facts {
         all.find(|one| self.lack(*one, ap).is_none()).ok_or_else(|| self.lacks(ap))
     }
 
-    /// Why none can be taken.
+    /// Reason for which no actuator is available.
     fn lacks(&self, ap: &Ap) -> String {
-        // Where the kernel has a qdisc, what stands in its way says most.
+        // If the kernel has a qdisc, the obstacle to it is the most useful reason.
         let in_its_way = match self.qdiscs.disciplines().is_empty() {
             true => None,
             false => self.qdiscs.foreign.as_ref().and_then(|foreign| in_the_way(foreign, ap)),
@@ -81,13 +81,13 @@ impl Facts {
         in_its_way.unwrap_or_else(|| all.collect::<Vec<_>>().join("; "))
     }
 
-    /// What is taken if one refuses that was not named.
+    /// The replacement if `refused` fails; `None` if the user named the actuator.
     pub(crate) fn after(&self, refused: Actuator, ap: &Ap) -> Option<Actuator> {
         let is_other = |one: &Actuator| *one != refused && self.lack(*one, ap).is_none();
         if ap.actuator.is_some() { None } else { Actuator::ALL.iter().copied().find(is_other) }
     }
 
-    /// For `--plan --json`.
+    /// Result for `--plan --json`.
     pub(crate) fn value(&self, ap: &Ap) -> Value {
         let foreign = self.qdiscs.foreign.as_ref();
         let chosen = self.chosen(ap);
@@ -109,7 +109,7 @@ impl Facts {
         })
     }
 
-    /// For `--plan`.
+    /// Text for `--plan`.
     pub(crate) fn words(&self, ap: &Ap) -> String {
         let mut text = match self.chosen(ap) {
             Ok(one) => format!("{}: {}.\n", self.what(one, ap), self.why(one, ap)),
@@ -123,7 +123,7 @@ impl Facts {
         text
     }
 
-    /// What would be done.
+    /// Description of the actuator's effect.
     fn what(&self, one: Actuator, ap: &Ap) -> String {
         let interface = &ap.interface;
         match (one, one.discipline()) {
@@ -144,7 +144,7 @@ impl Facts {
         }
     }
 
-    /// Why this one.
+    /// Reason for the choice.
     fn why(&self, one: Actuator, ap: &Ap) -> String {
         if ap.actuator.is_some() {
             return "it was asked for".to_owned();
@@ -160,7 +160,7 @@ impl Facts {
     }
 }
 
-/// Why our own scheduler cannot have an interface's frames.
+/// Reason for which the user-space scheduler cannot have an interface's frames.
 #[cfg(feature = "user-space")]
 fn lack_of_user_space(interface: &str) -> Result<Option<String>, Error> {
     if let Some(obstacle) = fairwave_linux::egress_obstacle(interface)? {
@@ -176,7 +176,7 @@ fn lack_of_user_space(_: &str) -> Result<Option<String>, Error> {
     Ok(Some("this program was built without it".to_owned()))
 }
 
-/// Reason for which a qdisc of somebody else is in the way of ours.
+/// Reason for which another program's qdisc prevents ours.
 fn in_the_way(Foreign { name, obstacle }: &Foreign, ap: &Ap) -> Option<String> {
     let interface = &ap.interface;
     let what = format!("interface `{interface}` has the qdisc {name}, which somebody set");
@@ -191,7 +191,7 @@ fn in_the_way(Foreign { name, obstacle }: &Foreign, ap: &Ap) -> Option<String> {
     }
 }
 
-/// Frames go past the root qdisc on their way from this program to the driver.
+/// Frames from this program to the driver bypass the root qdisc.
 #[cfg(feature = "user-space")]
 fn passed_by(Foreign { name, .. }: &Foreign, ap: &Ap) -> Option<String> {
     let interface = &ap.interface;
@@ -228,7 +228,7 @@ mod tests {
         <Alone as clap::Parser>::parse_from(words).ap
     }
 
-    /// What a kernel with these offers, at an interface without a foreign qdisc.
+    /// Facts about an interface without a foreign qdisc.
     fn facts(airtime: bool, hfsc: bool, htb: bool) -> Facts {
         Facts { airtime, qdiscs: Shapeable { foreign: None, htb, hfsc }, user_space: None }
     }
@@ -306,7 +306,7 @@ mod tests {
         let text = stays.words(&options(&["--replace"]));
         assert!(text.contains("its classes would be lost; `tc qdisc"), "{text}");
         assert_eq!(chosen(&stays, &["--replace"]), None);
-        // Weights of the driver need no qdisc.
+        // Airtime weights need no qdisc.
         assert_eq!(chosen(&Facts { airtime: true, ..stays }, &[]), Some("airtime"));
     }
 

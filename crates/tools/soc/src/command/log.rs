@@ -1,4 +1,4 @@
-//! A file with each decision of an access point and its reason: lines of JSON.
+//! Log file of an access point's decisions and their reasons, as lines of JSON.
 
 use crate::Error;
 use crate::access_point::ApNews;
@@ -13,12 +13,12 @@ use std::path::Path;
 pub(crate) struct Log {
     file: File,
     interface: String,
-    /// The date of the start, in seconds of Unix.
+    /// Date of the start, in seconds since 1970.
     started_s: u64,
 }
 
 impl Log {
-    /// Opens a file, to write behind what is there.
+    /// Opens a file for appending.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -28,28 +28,29 @@ impl Log {
         Ok(Self { file, interface: interface.to_owned(), started_s })
     }
 
-    /// Adds a line, if the news is for the log.
+    /// Adds a line, if the event belongs in the log.
     ///
     /// # Errors
     /// If the file cannot be written, such as on a full disk.
     pub(crate) fn add(&mut self, news: &ApNews) -> io::Result<()> {
         match entry(&self.interface, self.started_s, news) {
-            // As a whole, so that two writers do not mix their lines.
+            // One write per line, so that two writers do not mix their lines.
             Some(line) => self.file.write_all(format!("{line}\n").as_bytes()),
             None => Ok(()),
         }
     }
 }
 
-/// The line of a decision, or of a change that the kernel refused. What is refused of stations is
-/// counted, and not told: a flood would fill the disk.
+/// The line of a decision, or of a change that the kernel refused. Refused reports are only
+/// counted, as a flood of them would fill the disk.
 fn entry(interface: &str, started_s: u64, news: &ApNews) -> Option<Value> {
     match news {
         ApNews::Decided(at, Decision::Changed { action, source, reason }) => {
             let mut line = decided(*at, action)?;
             let fields = line.as_object_mut()?;
             fields.insert("interface".to_owned(), interface.into());
-            // Of the monotonic clock from the start on: steps of the date do not show.
+            // Time advances by the monotonic clock from the start: steps of the date have no
+            // effect.
             fields.insert("unix_s".to_owned(), (started_s as f64 + at.as_secs_f64()).into());
             fields.insert("source".to_owned(), source.name().into());
             fields.insert("reason".to_owned(), word(reason).into());
@@ -84,7 +85,7 @@ fn decided(at: Instant, action: &Action) -> Option<Value> {
     }))
 }
 
-/// The reason as a word to search for.
+/// A keyword for the reason.
 const fn word(reason: &WeightReason) -> &'static str {
     match reason {
         WeightReason::Joined => "joined",

@@ -31,12 +31,12 @@ pub struct Station {
     /// Time from one report to the next (T_soc), from 20 ms to 1 s
     #[arg(long, value_name = "DURATION", default_value = "200 ms")]
     pub interval: Duration,
-    /// From samples to SoC: mean, ewma, median or kalman
+    /// Filter from samples to SoC: mean, ewma, median or kalman
     #[arg(long, value_name = "FILTER", default_value = "mean", value_parser = filter)]
     pub filter: FilterSpec,
 }
 
-/// Options of an access point that shares by reports.
+/// Options of an access point that shares its interface by reports.
 #[derive(Args, Debug)]
 pub struct Ap {
     /// The interface by which stations are reached
@@ -45,14 +45,15 @@ pub struct Ap {
     /// A file with the network's key: 32 bytes in base64
     #[arg(long, value_name = "FILE", required_unless_present = "plan")]
     pub key: Option<PathBuf>,
-    /// What all stations get together; somewhat less than the link carries
+    /// Total rate of all stations; somewhat less than the link carries
     #[arg(long, short = 'b', value_name = "RATE", required_unless_present = "plan")]
     pub rate: Option<BitRate>,
-    /// From SoC to weight: a name of `fairwave list soc-policies`, or knots such as 0:0,4:0.2,14:1
+    /// Policy from SoC to weight: a name of `fairwave list soc-policies`, or knots such as
+    /// 0:0,4:0.2,14:1
     #[arg(long, value_name = "POLICY", default_value = "pw", value_parser = curve)]
     pub policy: Curve,
-    /// The same for one kind of traffic to each station, which has then a class of its own: voice,
-    /// video or background by DSCP, or tcp; may be repeated
+    /// A policy for one kind of traffic to each station, which then has its own class: voice, video
+    /// or background by DSCP, or tcp; may be repeated
     #[arg(long, value_name = "KIND=POLICY", value_parser = own_policy)]
     pub policy_for: Vec<(Traffic, Curve)>,
     /// Take reports of stations behind routers as datagrams at this address, such as [::]:9437
@@ -67,22 +68,21 @@ pub struct Ap {
     /// The control socket of hostapd; /run/hostapd/IF or /var/run/hostapd/IF if there is one
     #[arg(long, value_name = "FILE")]
     pub hostapd: Option<PathBuf>,
-    /// What shares the interface; if none is named, airtime if the driver schedules it and no kind
-    /// of traffic has a policy of its own, or else the best qdisc that the kernel has, or else our
-    /// own scheduler
+    /// The actuator; by default airtime if the driver schedules it and no kind of traffic has its
+    /// own policy, or else the best qdisc that the kernel has, or else our own scheduler
     #[arg(long, value_enum)]
     pub actuator: Option<Actuator>,
-    /// Packets that wait for each station
+    /// Maximum number of packets that wait for each station
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
     pub queue: u32,
-    /// Take a qdisc away that somebody else has set, for as long as this runs; one that could not
-    /// be put back stays, and is named
+    /// Remove a qdisc of another program while this runs; one that could not be restored stays, and
+    /// is named
     #[arg(long)]
     pub replace: bool,
     /// Add each decision with its reason to this file, as a line of JSON
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Say what would be done at the interface and why, and end
+    /// Show the planned change of the interface and its reason, and end
     #[arg(long)]
     pub plan: bool,
     /// Decide and log, but change nothing
@@ -110,7 +110,7 @@ pub struct Pair {
     /// A file with the network's key: 32 bytes in base64
     #[arg(long, value_name = "FILE")]
     pub key: PathBuf,
-    /// How long to wait for a station
+    /// Maximum time to wait for a station
     #[arg(long = "for", value_name = "DURATION", default_value = "120 s")]
     pub window: Duration,
     /// Give the key to the first that asks, without comparing codes
@@ -124,15 +124,15 @@ pub struct Join {
     /// The interface to the access point
     #[arg(long, short, value_name = "IF")]
     pub interface: String,
-    /// Where the key goes: a new file, which its owner alone can read
+    /// File for the key: a new file, which only its owner can read
     #[arg(long, value_name = "FILE")]
     pub write: PathBuf,
-    /// How long to ask
+    /// Maximum time to ask
     #[arg(long = "for", value_name = "DURATION", default_value = "120 s")]
     pub window: Duration,
 }
 
-/// What shares an interface.
+/// Actuators that share an interface.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actuator {
     /// The driver's scheduler of airtime
@@ -147,7 +147,7 @@ pub enum Actuator {
 }
 
 impl Actuator {
-    /// All of them, the better first.
+    /// All actuators, the preferred ones first.
     pub const ALL: &[Self] = &[
         Self::Airtime,
         Self::Hfsc,
@@ -167,7 +167,7 @@ impl Actuator {
         }
     }
 
-    /// The qdisc, if it is one.
+    /// The qdisc of the actuator, if it uses one.
     pub const fn discipline(self) -> Option<Discipline> {
         match self {
             Self::Airtime => None,
@@ -219,12 +219,12 @@ fn own_policy(text: &str) -> Result<(Traffic, Curve), String> {
     Ok((kind, curve(policy.trim())?))
 }
 
-/// The first address of a host. A name is looked up once.
+/// The first address of a host. A name is resolved once.
 fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let found = match text.parse::<SocketAddr>() {
         Ok(address) => Ok(Some(address)),
-        // An address of IPv6 has colons, too.
+        // Addresses of IPv6 contain colons, too.
         Err(_) if bare.parse::<std::net::IpAddr>().is_ok() || !text.contains(':') => {
             (bare, routed::PORT).to_socket_addrs().map(|mut all| all.next())
         }

@@ -1,4 +1,4 @@
-//! What a station, an access point and whoever asks it do on the command line.
+//! Tasks of the commands: a station, an access point, pairing and status.
 
 use crate::access_point::{self, ApNews, ApPlan};
 use crate::command::choice::Facts;
@@ -27,30 +27,30 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Where hostapd has its control sockets, one for each interface. OpenWrt has no `/run`; elsewhere
-/// both are one directory as a rule.
+/// Directories of hostapd's control sockets, one socket for each interface. OpenWrt has no `/run`;
+/// on other systems both names usually refer to one directory.
 const HOSTAPD: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
-/// Where what is said goes.
+/// Output for a person, and answers from that person.
 pub trait Console {
-    /// What the user may want to know meanwhile.
+    /// Shows a message about the progress.
     fn note(&self, text: &str);
-    /// What the user should know.
+    /// Shows a warning.
     fn warn(&self, text: &str);
     /// Asks for yes or no.
     fn ask(&self, question: &str);
-    /// Reads the answer from standard input: no for anything but yes, and where nobody answers.
+    /// Reads the answer from standard input: `false` for anything but yes, also if the input ends.
     fn answer(&self) -> bool;
-    /// The date in seconds of Unix.
+    /// The date in seconds since 1970.
     fn unix_s(&self) -> u64;
 }
 
-/// A result for people, and the same as a value.
+/// A result in words, and the same as a value.
 #[derive(Debug)]
 pub struct Told {
-    /// In words, with the ends of lines.
+    /// In words, with line ends.
     pub words: String,
-    /// The same, and more.
+    /// The same as a value, with more details.
     pub value: Value,
 }
 
@@ -60,7 +60,7 @@ fn secret(file: &Path) -> Result<Secret, Error> {
     Secret::parse(&text, &place)
 }
 
-/// The radio that tells a station's level.
+/// Opens the radio that measures a station's level.
 fn radio(interface: &str) -> Result<StationRadio, Error> {
     let found = StationRadio::open(interface)?;
     found.ok_or_else(|| {
@@ -69,16 +69,16 @@ fn radio(interface: &str) -> Result<StationRadio, Error> {
     })
 }
 
-/// The key of one station, as a file has it.
+/// The key of one station, in the format of key files.
 ///
 /// # Errors
-/// If the network's key is not to be had.
+/// If the network's key cannot be read.
 pub fn key(options: &StationKey) -> Result<String, Error> {
     let network = secret(&options.key)?.network(&options.key.display().to_string())?;
     Ok(line_of_station(&network, options.station))
 }
 
-/// Gives a station its key, if somebody confirms that it shows the same code.
+/// Gives a station its key, if a person confirms that it shows the same code.
 ///
 /// # Errors
 /// As [`pairing::offer`].
@@ -92,7 +92,7 @@ pub fn pair(options: &Pair, stop: &AtomicBool, console: &impl Console) -> Result
     Ok(Told { words, value: json!({ "interface": interface, "station": station.to_string() }) })
 }
 
-/// People at a console.
+/// A person at a console.
 struct Asked<'a, C> {
     console: &'a C,
     trusts_first: bool,
@@ -137,7 +137,7 @@ pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result
     Ok(Told { words, value: json!({ "interface": interface, "file": place.to_string() }) })
 }
 
-/// Reports until `stop` is set; `epoch` is greater at each start, as the date in seconds is.
+/// Reports until `stop` is set. `epoch` is greater at each start, as the date in seconds is.
 ///
 /// # Errors
 /// As [`station::run`], and if there is no key or no source of levels.
@@ -184,7 +184,7 @@ pub fn report(
     Ok(Told { words, value })
 }
 
-/// The policies, and what those after the first are for.
+/// The policies, and the kinds of traffic to which those after the first apply.
 fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Error> {
     let mut kinds: Vec<Traffic> = ap.policy_for.iter().map(|(kind, _)| *kind).collect();
     let own = ap.policy_for.iter().map(|(_, curve)| curve.clone());
@@ -200,7 +200,7 @@ fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Error> {
     }
 }
 
-/// What makes tokens: nobody knows it, and it is another one at each start.
+/// A random key for tokens, which is new at each start.
 fn tokens() -> Result<Key, Error> {
     let secret: [u8; KEY_LEN] = random()?;
     Key::new(&secret).map_err(|error| Error::Usage(error.to_string()))
@@ -231,7 +231,7 @@ fn shaper(ap: &Ap, traffic: &[Traffic], discipline: Discipline) -> Result<Shaper
     })
 }
 
-/// What is asked for, or else the best that driver and kernel have.
+/// The requested actuator, or else the best that driver and kernel have.
 fn actuator_plan(ap: &Ap, traffic: &[Traffic]) -> Result<ActuatorPlan, Error> {
     if ap.dry_run {
         return Ok(ActuatorPlan::Nothing);
@@ -269,14 +269,14 @@ fn plan_of(ap: &Ap, traffic: &[Traffic], actuator: Actuator) -> Result<ActuatorP
     })
 }
 
-/// The control socket of an interface where hostapd puts it. One that is not there yet may come
-/// later, by hostapd's own default in the second place.
+/// The usual control socket of hostapd for an interface. If there is none yet, the path is
+/// hostapd's own default, the second of [`HOSTAPD`], where it may appear later.
 fn usual_hostapd(interface: &str) -> PathBuf {
     let [run, var_run] = HOSTAPD.map(|directory| Path::new(directory).join(interface));
     if run.exists() { run } else { var_run }
 }
 
-/// What tells an access point of its stations beside their reports.
+/// The access point's own observations of its stations.
 fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
     let hostapd = ap.hostapd.clone().unwrap_or_else(|| usual_hostapd(&ap.interface));
     Ok(match AccessPointRadio::open(&ap.interface, &hostapd)? {
@@ -285,8 +285,8 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
     })
 }
 
-/// Shares an interface until `stop` is set, and restores it; or says what would be done, if that is
-/// asked for.
+/// Shares an interface until `stop` is set, and restores it; or shows the plan, if that is
+/// requested.
 ///
 /// # Errors
 /// As [`access_point::run`], and if options contradict each other.
@@ -325,7 +325,7 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
     Ok(status_told(&access_point::run(plan, stop, tell)?))
 }
 
-/// A decision in words. What is refused is counted, and not told: a flood would fill the log.
+/// A decision in words. Refused reports are only counted, as a flood of them would fill the log.
 fn line(decision: &Decision) -> Option<String> {
     let Decision::Changed { action, reason, .. } = decision else { return None };
     match action {
@@ -348,8 +348,7 @@ fn plan(ap: &Ap) -> Result<Told, Error> {
     Ok(Told { words: facts.words(ap), value: facts.value(ap) })
 }
 
-/// The access points that are meant: that of an interface, or all that run in this network
-/// namespace.
+/// The requested access points: that of an interface, or all that run in this network namespace.
 ///
 /// # Errors
 /// If there is none, or one does not answer.
@@ -368,7 +367,7 @@ pub fn found(interface: Option<&str>) -> Result<Vec<Status>, Error> {
     interfaces.iter().map(|interface| ask(interface)).collect()
 }
 
-/// An access point and its stations.
+/// The status of an access point and its stations.
 pub fn status_told(status: &Status) -> Told {
     Told { words: words(status), value: json!(status) }
 }

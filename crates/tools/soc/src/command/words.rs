@@ -1,4 +1,4 @@
-//! What access points know and do, in words.
+//! The status of access points in words.
 
 use crate::status::{StationLine, Status};
 use fairwave_units::{BitRate, several};
@@ -34,7 +34,7 @@ pub fn words(status: &Status) -> String {
     text
 }
 
-/// Its weights; where traffic is told apart, each with the name of its class.
+/// The weights of a station; if traffic is classified, each with the name of its class.
 pub fn weights(status: &Status, station: &StationLine, decimals: usize) -> String {
     let all = status.traffic.iter().zip(&station.weights);
     let one = |(name, weight): (&String, &f64)| match station.weights.len() {
@@ -44,7 +44,7 @@ pub fn weights(status: &Status, station: &StationLine, decimals: usize) -> Strin
     all.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What the access point's radio tells of a station.
+/// Observations of a station by the access point's radio.
 fn seen(station: &StationLine) -> String {
     let rate = |bps: u64| BitRate(bps).to_string();
     let parts = [

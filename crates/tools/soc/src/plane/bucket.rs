@@ -1,47 +1,48 @@
-//! Time at which the next frame may leave, so that a rate is kept.
+//! Pacing: the time at which the next frame may leave.
 
 use fairwave_units::{Duration, Instant};
 
-/// Time for which a rate may catch up: how late a program may wake without loss of rate. A virtual
+/// Time for which a rate may catch up: the lateness of a wake-up that costs no rate. A virtual
 /// machine whose host takes its processors away is late by 2 to 6 ms once in a thousand times.
 const SLACK: Duration = Duration::from_millis(10);
-/// The smallest that may be caught up with, in bytes: two long frames.
+/// Minimum catch-up in bytes: two long frames.
 const FRAMES: u128 = 2 * 1600;
 
-/// A byte in nanoseconds times bits a second.
+/// Duration of a byte at 1 bit per second, in nanoseconds.
 const BYTE: u128 = 8_000_000_000;
 
-/// A token bucket as a virtual clock: frames that leave move `due` on by their time at the rate.
-/// It is kept in nanoseconds times the rate, so that nothing is divided and nothing rounded.
+/// A token bucket as a virtual clock: each frame that leaves advances `due` by its transmission
+/// time. Times are kept in nanoseconds times the rate, so that there is neither division nor
+/// rounding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// Bits a second.
+    /// Rate in bits per second.
     rate: u128,
-    /// By how much `due` may lie behind.
+    /// Maximum time by which `due` may lag behind the clock.
     slack: u128,
     due: u128,
 }
 
 impl Bucket {
-    /// A full bucket.
+    /// Starts with a full bucket.
     pub(super) fn new(rate_bps: u64) -> Self {
         let rate = u128::from(rate_bps.max(1));
         let slack = (u128::from(SLACK.as_nanos()) * rate).max(FRAMES * BYTE);
         Self { rate, slack, due: 0 }
     }
 
-    /// Whether a frame may leave now.
+    /// Whether the next frame may leave now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.due <= u128::from(now.as_nanos()) * self.rate
     }
 
-    /// A frame leaves, whether it was due or not.
+    /// Accounts for a frame that leaves, whether it was due or not.
     pub(super) fn take(&mut self, now: Instant, bytes: u32) {
         let earliest = (u128::from(now.as_nanos()) * self.rate).saturating_sub(self.slack);
         self.due = self.due.max(earliest) + u128::from(bytes) * BYTE;
     }
 
-    /// Time at which the next may.
+    /// Time at which the next frame may leave.
     pub(super) fn due(&self) -> Instant {
         Instant::from_nanos(u64::try_from(self.due.div_ceil(self.rate)).unwrap_or(u64::MAX))
     }
@@ -66,7 +67,7 @@ mod tests {
             sent += 1;
         }
         assert_eq!((sent, bucket.due()), (11, at(start + 1_000_000)));
-        // Awake each 3 ms instead of each 1 ms, for a second.
+        // Wake-ups each 3 ms instead of each 1 ms, for a second.
         for step in 1..=333 {
             let now = at(start + 3_000_000 * step);
             while bucket.is_due(now) {
@@ -75,14 +76,14 @@ mod tests {
             }
         }
         assert_eq!(sent, 11 + 999);
-        // After a pause nothing more than 10 ms is caught up with.
+        // After a pause at most 10 ms are caught up with.
         let now = at(5 * start);
         assert!(bucket.is_due(now));
         bucket.take(now, 1250);
         assert_eq!(bucket.due(), at(5 * start - 9_000_000));
     }
 
-    /// 3200 bytes at 1 Mbps take 25.6 ms: so long a delay costs nothing at so low a rate.
+    /// 3200 bytes at 1 Mbps take 25.6 ms: at so low a rate, a delay of that length costs nothing.
     #[test]
     fn two_long_frames_may_be_caught_up_with_at_any_rate() {
         let mut bucket = Bucket::new(1_000_000);

@@ -1,51 +1,51 @@
-//! From a frame to the queue in which it waits.
+//! Classification of frames into queues.
 //!
-//! A station has a queue for each kind of its traffic, known by its link address or, behind a
-//! router, by its IP address. Tags of VLANs are looked behind. Everything else waits in the queue
+//! A station has a queue for each kind of its traffic. It is identified by its link address or,
+//! behind a router, by its IP address. VLAN tags are skipped. All other frames wait in the queue
 //! [`OTHERS`]: frames to unknown stations and to groups, and answers to reports and messages of the
-//! key exchange, whomever they are for, so that a station without weight stays associated.
+//! key exchange to any station, so that a station without weight stays associated.
 
 use fairwave_linux::Traffic;
 use fairwave_wire::ethernet::Mac;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The queue of all frames that are in none of a station's.
+/// Queue of all frames that belong to no station's queue.
 pub(super) const OTHERS: u32 = 0;
 
-/// EtherTypes (IEEE 802 numbers of IANA): tags of VLANs, IP, EAPOL.
+/// EtherTypes (IEEE 802 numbers of IANA): VLAN tags, IP, EAPOL.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const EAPOL: u16 = 0x888e;
-/// Tags that are looked behind.
+/// Maximum number of tags that are skipped.
 const TAGS_MOST: usize = 2;
 
 /// Stations and their queues.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// The kinds of traffic with queues of their own, by their order among all.
+    /// The kinds of traffic with their own queues, and their positions in the plan.
     kinds: Vec<(Traffic, u32)>,
     /// The EtherType of answers to reports.
     urgent: u16,
     stations: BTreeMap<Mac, Station>,
-    // What frames are looked up in, sorted.
+    // Sorted tables for the lookup of a frame's station.
     links: Vec<(Mac, u32)>,
     addresses: Vec<(IpAddr, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Station {
-    /// A number that no other has.
+    /// Unique number of the station.
     number: u32,
     address: Option<IpAddr>,
 }
 
-/// What matters of a packet of IP.
+/// The header fields of an IP packet that the classification uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packet {
     destination: IpAddr,
-    /// DSCP and ECN.
+    /// The octet with DSCP and ECN.
     octet: u8,
     protocol: u8,
 }
@@ -59,7 +59,7 @@ impl Classes {
         Self { kinds, urgent, stations: BTreeMap::new(), links, addresses }
     }
 
-    /// The queues of a station, which is known from now on: of the rest, and then of each kind.
+    /// Adds a station. Returns its queues: of the rest, and then of each kind.
     pub(super) fn serve(&mut self, station: Mac, address: Option<IpAddr>) -> Vec<u32> {
         let number = match self.stations.get(&station) {
             Some(known) => known.number,
@@ -70,14 +70,14 @@ impl Classes {
         self.queues(number)
     }
 
-    /// The queues that a station had, which is not known any more.
+    /// Removes a station. Returns its queues.
     pub(super) fn stop(&mut self, station: Mac) -> Vec<u32> {
         let Some(known) = self.stations.remove(&station) else { return Vec::new() };
         self.index();
         self.queues(known.number)
     }
 
-    /// The lowest number that no station has.
+    /// The lowest number that no station uses.
     fn free(&self) -> u32 {
         let mut taken: Vec<u32> = self.stations.values().map(|known| known.number).collect();
         taken.sort_unstable();
@@ -117,7 +117,8 @@ impl Classes {
         }
         let packet = packet(ether_type, payload);
         let found = packet.and_then(|packet| find(&self.addresses, packet.destination));
-        // The router's own link address may be a station's, too.
+        // The IP address goes first: behind a router, the link address is that of the router, which
+        // may be a station itself.
         let Some(first) = found.or_else(|| find(&self.links, link)) else { return OTHERS };
         let of_kind = |packet: Packet| {
             let kind = self.kinds.iter().find(|(kind, _)| kind.has(packet.octet, packet.protocol));
@@ -132,7 +133,7 @@ fn find<K: Ord + Copy>(sorted: &[(K, u32)], key: K) -> Option<u32> {
     Some(sorted[at].1)
 }
 
-/// EtherType and payload behind the tags of VLANs; zero for a frame that is cut.
+/// EtherType and payload behind the VLAN tags; zero for a truncated frame.
 fn content(frame: &[u8]) -> (u16, &[u8]) {
     let mut at = 12;
     let mut ether_type = word(frame, at);
@@ -150,7 +151,7 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     pair.map_or(0, |pair| u16::from_be_bytes(*pair))
 }
 
-/// Reads what matters of a header of IP (RFC 791, RFC 8200).
+/// Parses the used fields of an IP header (RFC 791, RFC 8200).
 fn packet(ether_type: u16, header: &[u8]) -> Option<Packet> {
     match ether_type {
         IPV4 => {
@@ -223,7 +224,7 @@ mod tests {
             assert_eq!(classes.of(&frame(Mac::BROADCAST, tags, IPV4, &v4(V4, 0, 17))), OTHERS);
             assert_eq!(classes.of(&frame(Mac::local(8), tags, IPV4, &v4(other, 0, 17))), OTHERS);
         }
-        // The station has another address from now on, and then none.
+        // The station gets another address, and then none.
         assert_eq!(classes.serve(Mac::local(3), Some(other.into())), [2]);
         assert_eq!(classes.of(&frame(ROUTER, &[], IPV4, &v4(V4, 0, 17))), 4);
         assert_eq!(classes.stop(Mac::local(3)), [2]);
@@ -232,7 +233,7 @@ mod tests {
         assert!(classes.stop(Mac::local(3)).is_empty());
     }
 
-    /// EF is 46 and CS1 is 8; the octet has them in its upper six bits.
+    /// EF is 46 and CS1 is 8; they are in the upper six bits of the octet.
     #[test]
     fn kinds_of_traffic_have_queues_of_their_own_in_the_order_of_policies() {
         let mut classes = Classes::new(&[Traffic::Tcp, Traffic::Voice], 0x88b5);

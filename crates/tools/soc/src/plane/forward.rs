@@ -1,7 +1,7 @@
-//! Frames in, frames out in the order of the scheduler, at a rate.
+//! Forwarding: frames arrive, and leave in the order of the scheduler at a rate.
 //!
-//! All memory for frames is taken at the start. A frame is read into it, waits there and is sent
-//! from there.
+//! All memory for frames is allocated at the start. A frame is read into it, waits there and is
+//! sent from there.
 
 use super::bucket::Bucket;
 use super::classes::Classes;
@@ -14,35 +14,36 @@ use fairwave_wire::ethernet::Mac;
 use std::io;
 use std::net::IpAddr;
 
-/// Most memory for frames in bytes, and most frames.
+/// Maximum memory for frames in bytes, and maximum number of frames.
 const MEMORY: usize = 64 << 20;
 const FRAMES: usize = 4096;
-/// Frames that are taken, and sent, before the other has its turn. Taking many could take longer
-/// than the rate can catch up with.
+/// Maximum number of frames that are received before frames are sent, and the reverse. With more,
+/// one batch could take longer than the rate can catch up with.
 const TAKEN: usize = 16;
 const SENT: usize = 64;
 
-/// Where frames come from and go to, each with a virtio header.
+/// Source and destination of frames, each with a virtio header.
 pub(super) trait Wire {
-    /// Takes the next frame, cut to the buffer; its length, or `None` if none waits.
+    /// Receives the next frame, truncated to the buffer. Returns its length, or `None` if none
+    /// waits.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Sends a frame; `false` if it is lost.
     fn send(&self, frame: &[u8]) -> io::Result<bool>;
 }
 
-/// What a forwarder is made of.
+/// Options of a forwarder.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    /// What all queues together may send, in bits a second, headers of Ethernet included.
+    /// Total rate of all queues in bits per second, Ethernet headers included.
     pub(super) rate_bps: u64,
-    /// Frames that may wait in each queue.
+    /// Maximum number of frames that wait in each queue.
     pub(super) queue: u32,
-    /// Bytes of the longest frame with its virtio header.
+    /// Maximum length of a frame with its virtio header, in bytes.
     pub(super) longest: usize,
-    /// The kinds of traffic with queues of their own.
+    /// The kinds of traffic with their own queues.
     pub(super) traffic: Vec<Traffic>,
-    /// The EtherType of frames that do not wait in the stations' queues.
+    /// EtherType of frames that bypass the stations' queues.
     pub(super) urgent: u16,
 }
 
@@ -50,15 +51,15 @@ pub(super) struct Settings {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     place: u32,
-    /// Bytes with the virtio header.
+    /// Length with the virtio header in bytes.
     length: u32,
-    /// Bytes on the wire.
+    /// Length on the wire in bytes.
     bytes: u32,
     queue: u32,
 }
 
 impl Item for Waiting {
-    /// The whole frame: it is what the interface has to carry.
+    /// The whole frame: this is the load of the interface.
     fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -82,10 +83,11 @@ impl Item for Waiting {
     }
 }
 
-/// The frames of an interface on their way through this program.
+/// The frames of an interface that pass through this program.
 pub(super) struct Forwarder {
     memory: Vec<u8>,
-    /// Bytes of a place: one more than the longest frame, which tells that one was cut.
+    /// Length of a buffer in bytes: one more than the longest frame, so that a truncated frame is
+    /// detected.
     place: usize,
     free: Vec<u32>,
     queue: Box<dyn Discipline<Waiting>>,
@@ -98,12 +100,12 @@ impl Forwarder {
     pub(super) fn new(settings: &Settings) -> Self {
         let place = settings.longest + 1;
         let frames = (MEMORY / place).clamp(1, FRAMES);
-        // One place is for the frame that is being read.
+        // One buffer is reserved for the frame that is being read.
         let limit = Limit::Packets(frames as u32 - 1);
         let host_limit = Limit::Packets(settings.queue);
         let hosts = HostConfig { limit, host_limit, idle_serve: false };
         Self {
-            // Zeroes, which the system gives memory for when it is written.
+            // The system provides zeroed memory only when it is first written.
             memory: vec![0; frames * place],
             place,
             free: (0..frames as u32).rev().collect(),
@@ -114,8 +116,8 @@ impl Forwarder {
         }
     }
 
-    /// Gives a station weights from 0 to 1: of the rest, and of each kind of traffic; kinds for
-    /// which there is none have that of the rest. With a weight of 0 nothing is sent.
+    /// Sets a station's weights, from 0 to 1: of the rest, and of each kind of traffic. Kinds
+    /// without a weight have that of the rest. With weight 0 nothing is sent.
     pub(super) fn serve(
         &mut self,
         now: Instant,
@@ -130,14 +132,15 @@ impl Forwarder {
         }
     }
 
-    /// Knows a station no more: its frames go with those of others. What waits for it is sent.
+    /// Removes a station: its next frames go to the common queue. Frames that wait for it are still
+    /// sent.
     pub(super) fn stop(&mut self, now: Instant, station: Mac) {
         for queue in self.classes.stop(station) {
             self.queue.set_weight(now, queue, Weight::ONE);
         }
     }
 
-    /// Takes frames that wait; whether those were all.
+    /// Receives frames that wait. Returns whether none is left.
     pub(super) fn take(&mut self, now: Instant, wire: &impl Wire) -> io::Result<bool> {
         for _ in 0..TAKEN {
             let Some(place) = self.free.last().copied() else {
@@ -165,7 +168,8 @@ impl Forwarder {
         Ok(false)
     }
 
-    /// Sends what may be sent now; when there may be more, if anything waits for the rate alone.
+    /// Sends the frames that are due. Returns the time of the next one, if frames wait only for the
+    /// rate.
     pub(super) fn send(&mut self, now: Instant, wire: &impl Wire) -> io::Result<Option<Instant>> {
         for _ in 0..SENT {
             if !self.bucket.is_due(now) {
@@ -185,7 +189,7 @@ impl Forwarder {
     }
 }
 
-/// A weight as the scheduler has it.
+/// Converts a weight to the scheduler's type.
 fn scheduled(weight: f64) -> Weight {
     let weight = if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 };
     Weight((weight * f64::from(Weight::ONE.0)).round() as u32)

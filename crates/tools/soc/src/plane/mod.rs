@@ -1,9 +1,9 @@
-//! Shares of an interface by our own scheduler, where the kernel has none.
+//! Shares of an interface by a scheduler in user space, for kernels that have none.
 //!
-//! Every frame that leaves by the interface is led through this program ([`Egress`]), waits in a
-//! queue of its station, and goes to the driver in the order of WF2Q+ (`fairwave_queue`) at a rate
-//! which is somewhat less than the link's, so that the queue is here. A thread of its own does this
-//! and nothing else.
+//! Every frame that leaves by the interface passes through this program ([`Egress`]). It waits in a
+//! queue of its station, and goes to the driver in the order of WF2Q+ (`fairwave_queue`). The rate
+//! is somewhat lower than the link's, so that frames queue here and not in the driver. A separate
+//! thread does only this.
 
 mod bucket;
 mod classes;
@@ -28,34 +28,34 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// The rate in bits a second from which on large pieces of TCP are not cut: each of 64 KiB takes a
-/// millisecond, which is what the stations wait for one another in addition.
+/// Rate in bits per second from which TCP segments of up to 64 KiB are not cut. At this rate a
+/// segment takes one millisecond, which is the additional wait of other stations.
 const WHOLE_FROM: u64 = 500_000_000;
 
-/// The nice value of the thread.
+/// Nice value of the thread.
 const HASTE: i32 = -20;
 
-/// What is to be shared.
+/// Options of the data plane.
 #[derive(Clone, Debug)]
 pub struct PlanePlan {
-    /// The interface by which frames go to stations.
+    /// Interface towards the stations.
     pub interface: String,
-    /// What all together get, in bits a second: somewhat less than the radio carries.
+    /// Total rate in bits per second: somewhat less than the radio carries.
     pub rate_bps: u64,
-    /// Frames that wait for each station, or each kind of its traffic.
+    /// Maximum number of frames that wait for each station, or each kind of its traffic.
     pub queue_packets: u32,
-    /// The kinds of traffic that have queues of their own for each station, beside one for the
-    /// rest. None twice.
+    /// The kinds of traffic that have their own queues for each station, beside one for the rest.
+    /// Each at most once.
     pub traffic: Vec<Traffic>,
-    /// The EtherType of frames to stations that do not wait in the stations' queues.
+    /// EtherType of frames to stations that bypass the stations' queues.
     pub urgent: u16,
-    /// Whether frames may pass by a root qdisc that somebody set.
+    /// Whether frames may bypass a root qdisc that another program has set.
     pub replace: bool,
-    /// How the keeper is started.
+    /// Command that starts the keeper.
     pub keeper: KeeperCommand,
 }
 
-/// A data plane at work. The interface is restored when this is dropped; what waits is lost.
+/// A running data plane. The interface is restored when this is dropped; frames that wait are lost.
 pub struct Plane {
     egress: Arc<Egress>,
     shared: Arc<Shared>,
@@ -63,10 +63,10 @@ pub struct Plane {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// What the thread is told, and tells.
+/// State that the thread shares with its owner.
 struct Shared {
     told: Mutex<Told>,
-    /// Readable when something was told.
+    /// Event descriptor; readable when the thread has new commands.
     bell: OwnedFd,
 }
 
@@ -89,7 +89,7 @@ impl Shared {
 
     fn tell(&self, what: impl FnOnce(&mut Told)) {
         what(&mut self.told());
-        // A bell that cannot count further rings already.
+        // The write only fails if the counter is full, and then the descriptor is readable.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 }
@@ -105,10 +105,10 @@ impl Wire for Egress {
 }
 
 impl Plane {
-    /// Leads the interface's frames through a thread, in which they wait as those of otits.
+    /// Starts a thread through which the interface's frames pass.
     ///
     /// # Errors
-    /// As [`Egress::open`], or if there can be no thread.
+    /// As [`Egress::open`], or if no thread can be started.
     pub fn start(plan: &PlanePlan) -> Result<Self, Error> {
         let step = |what: &str| Error::at(format!("interface `{}`: {what}", plan.interface));
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
@@ -130,28 +130,28 @@ impl Plane {
         Ok(Self { egress, shared, thread: Some(thread.map_err(step("a thread"))?) })
     }
 
-    /// Gives a station weights: of the rest, and then of each kind of traffic of the plan. Frames
-    /// to it are known by its IP address if that is given, and else by its link address. A weight
-    /// of 0 sends nothing.
+    /// Sets a station's weights: of the rest, and then of each kind of traffic of the plan. Frames
+    /// to it are identified by its IP address if that is given, and else by its link address. With
+    /// weight 0 nothing is sent.
     pub fn serve(&self, station: Mac, address: Option<IpAddr>, weights: &[Weight]) {
         let weights = weights.iter().map(|weight| weight.fraction()).collect();
         self.shared.tell(|told| told.orders.push(Order::Serve(station, address, weights)));
     }
 
-    /// A station's frames go with those of unknown ones.
+    /// Removes a station: its frames are treated as those of unknown stations.
     pub fn stop(&self, station: Mac) {
         self.shared.tell(|told| told.orders.push(Order::Stop(station)));
     }
 
-    /// What became of frames so far.
+    /// Counters of frames so far.
     pub fn counts(&self) -> Frames {
         self.shared.told().counts
     }
 
-    /// Whether frames are still forwarded, and the interface is there.
+    /// Checks that frames are still forwarded, and that the interface exists.
     ///
     /// # Errors
-    /// Why not.
+    /// Reason for which they are not.
     pub fn check(&mut self) -> io::Result<()> {
         match self.thread.take() {
             Some(thread) if thread.is_finished() => ended(thread),
@@ -167,12 +167,12 @@ impl Plane {
 impl Drop for Plane {
     fn drop(&mut self) {
         self.shared.tell(|told| told.ends = true);
-        // Whoever cares has asked by `check`.
+        // `check` has already reported the error.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What a thread said that was not asked to end.
+/// The error of a thread that ended without request.
 fn ended(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
     match thread.join() {
         Ok(Ok(())) => Err(io::Error::other("the data plane has ended")),
@@ -183,7 +183,8 @@ fn ended(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
 
 fn run(forwarder: &mut Forwarder, egress: &Egress, shared: &Shared) -> io::Result<()> {
     let clock = Clock::start();
-    // The kernel's queues are served before programs, too. Who may not is served like others.
+    // The kernel's own queues run before programs, too. Without the privilege the thread runs at
+    // the usual priority.
     let _ = setpriority_process(None, HASTE);
     loop {
         if obey(forwarder, clock.now(), shared) {
@@ -197,7 +198,7 @@ fn run(forwarder: &mut Forwarder, egress: &Egress, shared: &Shared) -> io::Resul
     }
 }
 
-/// Does what was told; whether to end.
+/// Carries out the commands. Returns whether to end.
 fn obey(forwarder: &mut Forwarder, now: Instant, shared: &Shared) -> bool {
     let mut told = shared.told();
     told.counts = forwarder.counts;
@@ -212,7 +213,7 @@ fn obey(forwarder: &mut Forwarder, now: Instant, shared: &Shared) -> bool {
     told.ends
 }
 
-/// Waits for frames, the bell, or the time at which more may be sent.
+/// Waits for frames, commands, or the time at which the next frame may be sent.
 fn wait(egress: &Egress, shared: &Shared, next: Option<Instant>, now: Instant) -> io::Result<()> {
     let most = next.map(|next| next.since(now).as_nanos());
     if most == Some(0) {
@@ -229,7 +230,7 @@ fn wait(egress: &Egress, shared: &Shared, next: Option<Instant>, now: Instant) -
         Err(errno) => return Err(errno.into()),
     }
     if !polled[1].revents().is_empty() {
-        // It rings until it is read.
+        // The descriptor stays readable until it is read.
         let _ = rustix::io::read(&shared.bell, &mut [0; 8]);
     }
     Ok(())

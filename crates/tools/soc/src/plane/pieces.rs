@@ -1,10 +1,10 @@
-//! How much a frame takes of a link that carries it in several packets.
+//! Length on the wire of a frame that the link carries in several packets.
 
 /// Bytes of the virtio header before a frame.
 pub(super) const HEAD: usize = fairwave_linux::VNET_HEADER_LENGTH;
 
-/// Bytes of all packets into which a frame is cut behind, headers of Ethernet included; its own
-/// length if it is not cut. `head` is laid out as [`fairwave_linux::VNET_HEADER_LENGTH`] says.
+/// Total length of the packets into which a frame is cut later, Ethernet headers included; its own
+/// length if it is not cut. `head` is laid out as [`fairwave_linux::VNET_HEADER_LENGTH`] describes.
 pub(super) fn on_the_wire(head: [u8; HEAD], frame: &[u8]) -> u32 {
     let half = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
     let (is_cut, payload) = (head[1] != 0, half(4));
@@ -12,7 +12,7 @@ pub(super) fn on_the_wire(head: [u8; HEAD], frame: &[u8]) -> u32 {
     if !is_cut || payload == 0 {
         return length as u32;
     }
-    // The checksum of TCP begins with its header, whose length is in the upper half of byte 12
+    // The TCP checksum starts with the TCP header, whose length is in the upper half of byte 12
     // (RFC 9293 section 3.1), in words of four bytes.
     let begin = half(6);
     let words = frame.get(begin + 12).map_or(5, |byte| usize::from(byte >> 4));
@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(on_the_wire(head(0, 0, 34), &frame), 66 + 14_481);
     }
 
-    /// What the kernel never says does no harm.
+    /// Values that the kernel never sends cause no failure.
     #[test]
     fn a_header_that_makes_no_sense_counts_as_the_frame() {
         let frame = [0; 60];

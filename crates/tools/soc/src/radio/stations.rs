@@ -1,7 +1,8 @@
-//! What an access point's radio tells: who is there, and how each station is received.
+//! Observations of an access point's radio: the stations that are present, and the reception of
+//! each.
 //!
-//! The kernel's list of stations is asked for at each look; it is the truth. Events tell of
-//! changes between two looks, such as a station that left and came back.
+//! The kernel's list of stations is read at each sample and is authoritative. Events report changes
+//! between two samples, such as a station that left and returned.
 
 use super::Door;
 use crate::Error;
@@ -24,19 +25,19 @@ pub struct AccessPointRadio {
     present: Present,
 }
 
-/// hostapd's control socket. hostapd makes a new one when it starts anew.
+/// hostapd's control socket. hostapd makes a new one when it restarts.
 struct Hostapd {
     path: PathBuf,
-    /// The number of the socket's file that was tried last: each is tried once.
+    /// Inode of the socket's file that was tried last: each is tried once.
     tried: Option<u64>,
     control: Option<Control>,
 }
 
-/// The stations that are known to be there.
+/// The stations that are present.
 #[derive(Default)]
 struct Present(BTreeSet<Mac>);
 
-/// A station came or went.
+/// Arrival or departure of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Came(Mac),
@@ -45,10 +46,10 @@ enum Change {
 
 impl AccessPointRadio {
     /// Opens the radio of an interface in the network namespace of the thread; `None` if it has
-    /// none. hostapd is asked at this socket whenever there is one.
+    /// none. `hostapd` is the path of hostapd's control socket, which is used while it exists.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Error from the kernel.
     pub fn open(interface: &str, hostapd: &Path) -> Result<Option<Self>, Error> {
         let Some(door) = Door::open(interface)? else { return Ok(None) };
         let events = Events::open();
@@ -57,9 +58,9 @@ impl AccessPointRadio {
         Ok(Some(Self { door, events, hostapd, present: Present::default() }))
     }
 
-    /// Events of this interface. A station that the kernel reports as new has no keys yet: its
-    /// coming is told by hostapd, or by the list of stations. If the kernel had no room for some
-    /// events, the next list makes up for them.
+    /// Departures at this interface. A station that the kernel reports as new has no keys yet, so
+    /// that its arrival is taken from hostapd or from the list of stations. If the kernel had no
+    /// room for some events, the next list replaces them.
     fn heard(&self) -> io::Result<Vec<Change>> {
         let change = |event: radio::Event| match event {
             radio::Event::Left { interface, station } => {
@@ -74,8 +75,8 @@ impl AccessPointRadio {
 impl StationSource for AccessPointRadio {
     fn facts(&mut self) -> Result<Vec<ApInput>, String> {
         let noise = self.door.noise();
-        // The list goes first: events that are taken after it may be later, and are not earlier
-        // than the list before.
+        // The list is read before the events: those are then never older than the previous list,
+        // and may be newer than this one.
         let stations = self.door.radio.stations(self.door.index);
         let stations =
             stations.map_err(|why| format!("the radio does not tell of stations: {why}"))?;
@@ -110,14 +111,14 @@ impl From<hostapd::Event> for Change {
 }
 
 impl Present {
-    /// What follows from the kernel's list of stations, and then from changes.
+    /// Observations from the kernel's list of stations, and then from the changes.
     fn facts(
         &mut self,
         stations: &[Station],
         noise: Option<Dbm>,
         changes: impl Iterator<Item = Change>,
     ) -> Vec<ApInput> {
-        // A station that does not agree on keys is none of ours: strangers take up no room.
+        // A station without agreed keys is ignored, so that strangers take up no memory.
         let ours = || stations.iter().filter(|station| station.is_authorized != Some(false));
         let listed: BTreeSet<Mac> = ours().map(|station| station.mac).collect();
         let gone: Vec<Mac> = self.0.difference(&listed).copied().collect();
@@ -131,7 +132,7 @@ impl Present {
         facts
     }
 
-    /// The fact, if the change is news.
+    /// The observation, if the change is new.
     fn change(&mut self, change: Change) -> Option<ApInput> {
         match change {
             Change::Came(station) => self.0.insert(station).then_some(ApInput::Joined(station)),
@@ -171,7 +172,7 @@ mod tests {
         Station { mac, is_authorized: Some(true), ..Station::default() }
     }
 
-    /// Who came and went, in order.
+    /// Arrivals and departures, in order.
     fn news(present: &mut Present, listed: &[Station], changes: &[Change]) -> Vec<Change> {
         let facts = present.facts(listed, None, changes.iter().copied());
         let news = |fact: &ApInput| match fact {
@@ -196,13 +197,14 @@ mod tests {
     #[test]
     fn events_tell_of_what_is_between_two_lists_once() {
         let mut present = Present::default();
-        // hostapd tells first that A has keys, then the list does.
+        // hostapd reports first that A has keys, and then the list does.
         assert_eq!(news(&mut present, &[], &[Change::Came(A)]), [Change::Came(A)]);
         assert_eq!(news(&mut present, &[seen(A)], &[]), []);
-        // It leaves and comes back: the list is the same, the kernel and hostapd tell.
+        // A leaves and returns between two samples: the list is the same, but kernel and hostapd
+        // report it.
         let changes = [Change::Went(A), Change::Went(A), Change::Came(A)];
         assert_eq!(news(&mut present, &[seen(A)], &changes), [Change::Went(A), Change::Came(A)]);
-        // A list that is older than the event does not bring it back.
+        // A list that is older than the departure does not bring the station back.
         assert_eq!(news(&mut present, &[seen(A)], &[Change::Went(A)]), [Change::Went(A)]);
         assert_eq!(news(&mut present, &[], &[Change::Went(A)]), []);
     }
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(view(&seen(B), None), StationView::new(B));
     }
 
-    /// What hostapd 2.10 of Debian says to who attaches, and when a station joins.
+    /// Messages of hostapd 2.10 of Debian on attaching, and when a station joins.
     #[test]
     fn a_hostapd_that_starts_anew_is_heard_again() {
         let place = tempfile::tempdir().unwrap();
@@ -263,14 +265,14 @@ mod tests {
             speaker.join().unwrap();
             let all = [first, hostapd.take().unwrap()].concat();
             assert_eq!(all, [Change::Came(A)]);
-            // Another file has the old one's number on some file systems, once it is free.
+            // Some file systems reuse the inode of a deleted file at once.
             fs::rename(&path, place.path().join(format!("old{}", all.len()))).unwrap();
             assert_eq!(hostapd.take(), Ok(Vec::new()));
         }
         fs::write(&path, "no socket").unwrap();
         let error = hostapd.take().unwrap_err();
         assert!(error.contains("wlan0: "), "{error}");
-        // It is tried once.
+        // Each file is tried once.
         assert_eq!(hostapd.take(), Ok(Vec::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! One end of a connection: its data, and its acknowledgements.
+//! State of one end of a connection: its data, and its acknowledgements.
 
 use super::echoes::Echoes;
 use super::edges::Edges;
@@ -13,30 +13,30 @@ use fairwave_wire::tcp::Header;
 
 mod spells;
 
-/// Allowance for queueing in a round trip that cannot be measured: the minimum RTO of Linux, which
-/// a path with a longer queue would set off.
+/// Allowance for queueing in a round-trip time that cannot be measured: the minimum RTO of Linux,
+/// which would expire on a path with a longer queue.
 const QUEUED: Duration = Duration::from_millis(200);
 
 /// One end of a connection. All sequence numbers are relative to [`Self::base`].
 #[derive(Debug, Default)]
 pub(super) struct Half {
-    /// Its initial sequence number, or the one before the first that was seen.
+    /// Its initial sequence number, or the number before the first one in the capture.
     pub(super) base: Option<Seq32>,
     /// Whether it sent anything.
     pub(super) seen: bool,
-    /// Behind the highest number that it sent.
+    /// End of the highest sequence number that it sent.
     pub(super) next: i64,
-    /// Time at which that was sent.
+    /// Time at which that number was sent.
     pub(super) next_at: Instant,
-    /// Highest number of its own that was acknowledged; its first one before that.
+    /// Highest of its numbers that was acknowledged; before that, its first number.
     pub(super) una: Option<i64>,
-    /// Time at which that moved last.
+    /// Time at which that number last increased.
     pub(super) progress_at: Instant,
     /// Limit of expected acknowledgements: the end of the data seen without a hole.
     whole: i64,
     /// Time since which data is outstanding.
     busy_since: Instant,
-    /// Time of the last ACK for it; `None` if none came.
+    /// Time of the last ACK for its data; `None` before the first.
     heard_at: Option<Instant>,
     pub(super) srtt: Option<Duration>,
     rttvar: Duration,
@@ -45,49 +45,49 @@ pub(super) struct Half {
     /// IP identifications of its packets.
     pub(super) ids: Ids,
     waits: Waits,
-    /// Round-trip time from here to this end and back: smoothed, and its deviation.
+    /// Smoothed round-trip time from the capture to this end and back, and its deviation.
     far: Option<(Duration, Duration)>,
     /// Timestamps of its packets, until the other half echoes them.
     echoes: Echoes,
     /// Longest payload of one of its segments.
     piece: u32,
-    /// Up to where the other half has SACKed.
+    /// Highest of its numbers that the other half has SACKed.
     pub(super) sacked: i64,
-    /// Up to where it goes back after its timer expired.
+    /// End of the data that it retransmits after its timer expired.
     pub(super) timed_out_to: i64,
     timeouts_in_row: u32,
     fin_end: Option<i64>,
-    /// Its last report on the other half.
+    /// Its most recent report on the other half's data.
     pub(super) said: Said,
 }
 
-/// The last report of an end.
+/// The most recent report of an end.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// Its acknowledgement, in the numbers of the other half.
+    /// Its acknowledgement, in the sequence numbers of the other half.
     pub(super) ack: Option<i64>,
     /// Time at which it last sent a packet with an ACK.
     pub(super) at: Instant,
-    /// Its window as it stood there.
+    /// The window field of that packet.
     pub(super) window: Option<u16>,
-    /// In bytes.
+    /// The window in bytes.
     offered: u32,
-    /// The edges of its window, as the other half may still know them.
+    /// Edges of its window that the other half may still know.
     edges: Edges,
-    /// The shift of its windows, once its SYN was seen.
+    /// Its window scale, once its SYN was captured.
     scale: Option<u8>,
-    /// Duplicate ACKs in a row.
+    /// Number of successive duplicate ACKs.
     pub(super) duplicates: u32,
-    /// Whether there were SACK blocks.
+    /// Whether it had SACK blocks.
     pub(super) sacks: bool,
     /// Kind of the packet.
     pub(super) last: Option<Kind>,
-    /// Since when the window is zero.
+    /// Time since which the window is zero.
     zero_since: Option<Instant>,
 }
 
 impl Said {
-    /// Whether it misses segments.
+    /// Whether it reports missing segments.
     pub(super) const fn is_complaining(&self) -> bool {
         self.duplicates > 0 || self.sacks
     }
@@ -97,15 +97,15 @@ impl Said {
         self.scale.is_some() && self.ack.is_some_and(|ack| ack + i64::from(self.offered) == end)
     }
 
-    /// Whether data up to `end` leaves less than a segment of `piece` bytes of room in the window
-    /// that its sender knew, whose packets come from so `far`.
+    /// Whether data up to `end` leaves less than a segment of `piece` bytes in the window that its
+    /// sender knew. Packets of that sender need `far` to the capture and back.
     fn holds_back(&self, end: i64, piece: u32, at: Instant, far: Duration) -> bool {
         let known = Instant::from_nanos(at.as_nanos().saturating_sub(far.as_nanos()));
         let edge = self.edges.at(known).filter(|_| self.scale.is_some());
         edge.is_some_and(|edge| edge - end < i64::from(piece))
     }
 
-    /// The window of a packet in bytes: that of a SYN is never scaled (RFC 7323 section 2.2).
+    /// The window of a packet in bytes. The window of a SYN is never scaled (RFC 7323 section 2.2).
     fn scaled(&self, header: &Header) -> u32 {
         let shift = if header.flags.syn { 0 } else { self.scale.unwrap_or(0) };
         u32::from(header.window) << shift
@@ -113,7 +113,7 @@ impl Said {
 }
 
 impl Half {
-    /// Whether something is outstanding.
+    /// Whether data is outstanding.
     pub(super) fn is_busy(&self) -> bool {
         self.una.is_some_and(|una| una < self.next)
     }
@@ -128,27 +128,28 @@ impl Half {
         self.fin_end.is_some_and(|end| self.was_acknowledged(end))
     }
 
-    /// Returns whether a packet of it leaves a hole behind the data that it sent before.
+    /// Whether its packet leaves a hole after the data that it sent before.
     pub(super) fn leaves_hole(&self, packet: &Packet<'_>) -> bool {
         self.seen && packet.start > self.next && !packet.segment.header.flags.rst
     }
 
-    /// Whether `ack` is for numbers of it that were never seen.
+    /// Whether `ack` acknowledges numbers of this half that were not captured.
     pub(super) fn has_not_sent(&self, ack: Option<i64>) -> bool {
         self.seen && ack.is_some_and(|ack| ack > self.whole)
     }
 
-    /// The shortest silence that a retransmission timer may have waited for: SRTT and two
-    /// deviations, where RFC 6298 has four, for ours are seen from elsewhere.
+    /// The shortest silence after which a retransmission may come from the timer: SRTT plus two
+    /// deviations. RFC 6298 uses four; two are used here because these times are measured at the
+    /// capture, not at the sender.
     pub(super) fn timeout_least(&self, rto_min: Duration) -> Duration {
         let srtt = self.srtt.unwrap_or_default().as_nanos();
         let estimate = srtt.saturating_add((self.rttvar * 2).as_nanos());
         Duration::from_nanos(estimate).max(rto_min)
     }
 
-    /// Returns the state of the range of a packet of its own.
+    /// State of the range of its packet before that packet.
     pub(super) fn before(&self, packet: &Packet<'_>) -> Before {
-        // What was acknowledged was sent, even if nobody saw it.
+        // Acknowledged data was sent, even if it was not captured.
         let from = self.una.map_or(packet.start, |una| una.max(packet.start));
         match from < packet.end {
             true => self.outstanding.before(from, packet.end),
@@ -156,7 +157,7 @@ impl Half {
         }
     }
 
-    /// Takes in the numbers of a packet of its own.
+    /// Records the sequence numbers of its packet.
     pub(super) fn send(
         &mut self,
         config: &Config,
@@ -208,7 +209,8 @@ impl Half {
         }
     }
 
-    /// Counts the bytes that are seen for the first time, ahead or in a hole.
+    /// Counts the bytes that are captured for the first time, after the highest number or in a
+    /// hole.
     fn cover(&self, packet: &Packet<'_>, before: Before, tcp: &mut TcpWay) {
         let next = if self.seen { self.next } else { packet.start };
         let ahead = (packet.data_end - next.max(packet.start)).max(0) as u64;
@@ -216,7 +218,7 @@ impl Half {
         let room = packet.len() as u64 - ahead;
         let mut filled = before.fresh.saturating_sub(beyond).min(room);
         if tcp.untracked > 0 {
-            // What was not followed looks fresh: nothing but a hole can be filled.
+            // Segments that were not followed look new, but only a hole can be filled.
             filled = filled.min(tcp.missing_bytes);
         }
         let hole = (packet.start - next).max(0) as u64;
@@ -224,14 +226,14 @@ impl Half {
         tcp.missing_bytes = (tcp.missing_bytes + hole).saturating_sub(filled);
     }
 
-    /// By how much an ACK moves on.
+    /// Number of bytes by which an ACK advances.
     pub(super) fn advance(&self, ack: Option<i64>) -> u64 {
         ack.zip(self.una).map_or(0, |(ack, una)| (ack - una).max(0) as u64)
     }
 
-    /// Returns the round-trip time from here to this end: by its timestamps, with four deviations
-    /// as a timer has them. Without these, the minimum for the whole path (the handshake took it)
-    /// less that from here to the other end (its data takes that).
+    /// The round-trip time from the capture to this end: by its timestamps, plus four deviations as
+    /// in a retransmission timer. Without timestamps it is the minimum of the whole path (that of
+    /// the handshake) minus the part from the capture to the other end (that of its data).
     pub(super) fn far(&self, handshake: Option<Duration>, tcp: &TcpWay) -> Duration {
         if let Some((smoothed, deviation)) = self.far {
             return smoothed + deviation * 4;
@@ -240,18 +242,18 @@ impl Half {
         Duration::from_nanos(whole.as_nanos().saturating_sub(near.as_nanos()))
     }
 
-    /// Returns the longest pause here while data or its acknowledgement is in flight beyond here,
-    /// where `far` is the time that this takes. Without timestamps `far` is the minimum: the delay
-    /// of a queue there does not show, and a burst out of it is followed by a pause whatever the
-    /// sender has to send.
+    /// The longest pause at the capture while data or its acknowledgement is in flight beyond it,
+    /// where `far` is the time that this takes. Without timestamps `far` is the minimum: it does
+    /// not include the delay of a queue there, and a burst from that queue is followed by a pause,
+    /// regardless of the data that the sender has.
     pub(super) fn unseen(&self, far: Duration, tcp: &TcpWay) -> Duration {
         let near = tcp.rtt.min().unwrap_or(far);
         let is_near = far * 4 <= near || far < Duration::from_millis(1);
         if self.far.is_some() || is_near { far } else { far.max(QUEUED) }
     }
 
-    /// Records its action, as far as it shows the reason for waiting. Both halves are as before the
-    /// packet, and its sender has the other half's reports of `far` ago.
+    /// Records the packet, as far as it shows the reason of a wait. Both halves are in their state
+    /// before the packet; its sender knows the other half's reports of `far` ago.
     pub(super) fn wait(
         &mut self,
         packet: &Packet<'_>,
@@ -265,7 +267,7 @@ impl Half {
         if let Some(stamps) = packet.segment.header.options.timestamps {
             self.echoes.value(stamps.value, packet.at);
             let echoed = theirs.echoes.echo(stamps.echo, packet.at);
-            // Without something to send it echoes late.
+            // An end without data to send echoes late.
             if let Some(rtt) = echoed.filter(|_| kind == Kind::Data && !self.waits.is_application())
             {
                 tcp.far_rtt.add(rtt);
@@ -284,8 +286,8 @@ impl Half {
         }
     }
 
-    /// Takes in the report of a packet of the other half, which was `complaining` before, on this
-    /// one's data.
+    /// Handles a packet of the other half that reports on this half's data. `complaining` tells
+    /// whether the other half reported missing segments before.
     pub(super) fn hear<P: Points>(
         &mut self,
         config: &Config,
@@ -297,7 +299,8 @@ impl Half {
         let Some(ack) = packet.ack else { return };
         let mut una = *self.una.get_or_insert(ack);
         if self.heard_at.is_none() {
-            // The capture began in the middle: older data than what it saw first is outstanding.
+            // The capture began in the middle: data older than the first packet in it is
+            // outstanding.
             una = una.min(ack);
             self.una = Some(una);
         }
@@ -334,7 +337,7 @@ impl Half {
             self.stride.observe(self.segments((ack - una) as u64, tcp));
         }
         tcp.acked_bytes += self.bytes_between(una, ack);
-        // A byte that probed a zero window was taken after all.
+        // The byte that probed a zero window was accepted.
         if self.said.last == Some(Kind::WindowProbe) && ack == self.next + 1 {
             self.next = ack;
             tcp.unique_bytes += 1;
@@ -348,14 +351,14 @@ impl Half {
         self.timeouts_in_row = 0;
     }
 
-    /// Bytes among acknowledged numbers: SYN and FIN are none.
+    /// Number of bytes among acknowledged numbers, without SYN and FIN.
     fn bytes_between(&self, una: i64, ack: i64) -> u64 {
         let syn = i64::from(una <= 0 && ack > 0);
         let fin = i64::from(self.fin_end == Some(ack));
         (ack - una - syn - fin).max(0) as u64
     }
 
-    /// Returns the number of segments that an advance spans, rounded.
+    /// Number of segments in an advance, rounded.
     fn segments(&self, advance: u64, tcp: &TcpWay) -> u64 {
         let segment = u64::from(tcp.payload_max.min(self.piece).max(1));
         (advance + segment / 2) / segment
@@ -368,8 +371,8 @@ impl Half {
         self.rttvar = both.map_or(Duration::ZERO, |(_, rttvar)| rttvar);
     }
 
-    /// Takes in the report of a packet of its own on the other half's data. `far` is the round-trip
-    /// time between here and the other half.
+    /// Handles the report of its own packet on the other half's data. `far` is the round-trip time
+    /// between the capture and the other half.
     pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay, far: Duration) {
         let header = &packet.segment.header;
         let said = &mut self.said;
@@ -397,7 +400,7 @@ impl Half {
         }
     }
 
-    /// Reports the contents of a packet of its own after it was taken in.
+    /// Reports the contents of its own packet after it was handled.
     pub(super) fn tell<P: Points>(
         &self,
         packet: &Packet<'_>,
@@ -420,14 +423,14 @@ impl Half {
         }
     }
 
-    /// A sequence number of its own, relative and without wrapping: the one nearest to the next.
+    /// Its sequence number, relative and without wrapping: the one nearest to the highest.
     pub(super) fn unwrap(&self, number: Seq32) -> i64 {
         let reference = self.base.unwrap_or_default() + self.next as u32;
         self.next + i64::from(number.distance(reference).cast_signed())
     }
 }
 
-/// Takes a sample into a smoothed time and its deviation (RFC 6298 section 2).
+/// Adds a sample to a smoothed time and its deviation (RFC 6298 section 2).
 fn smooth(both: &mut Option<(Duration, Duration)>, rtt: Duration) {
     *both = Some(match *both {
         None => (rtt, rtt / 2),

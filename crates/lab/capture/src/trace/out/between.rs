@@ -1,4 +1,4 @@
-//! Files of a comparison: a table over time, figures and a page.
+//! Output files of a comparison: a table over time, figures and a page.
 
 use super::{DRAWN, Error, make};
 use crate::trace::{ComparisonSummary, WayBetween, words};
@@ -71,11 +71,11 @@ pub const BETWEEN: Table<BinRow> = Table {
     ],
 };
 
-/// Writes table, figures, page and summary into a directory, which is made if need be; returns
-/// the page's path.
+/// Writes table, figures, page and summary into a directory, which is created if needed. Returns
+/// the path of the page.
 ///
 /// # Errors
-/// A figure that cannot be drawn, or a file that cannot be written.
+/// If a figure cannot be drawn or a file cannot be written.
 pub fn between(
     summary: &ComparisonSummary,
     bins: &Bins,
@@ -118,7 +118,7 @@ fn rows(
     Ok(())
 }
 
-/// Spans of the bins for which there is something to show.
+/// Spans of the bins for which `shown` has values.
 fn spans(way: &WayBetween, bins: &Bins, shown: impl Fn(&Bin) -> Option<(f64, f64)>) -> Vec<Span> {
     let length = bins.length().as_secs_f64();
     let (flow, end) = way.place;
@@ -145,7 +145,7 @@ fn packets(way: &WayBetween, bins: &Bins) -> Figure {
     figure(format!("{}: packets", words::way(way)), y_label, series)
 }
 
-/// Shifts above the smallest of all, so that the clocks do not matter.
+/// The shifts above the minimum of all, so that the offset of the clocks has no influence.
 fn shifts(way: &WayBetween, bins: &Bins) -> Figure {
     let least = way.shift.map_or(0, |shift| shift.least_ns);
     let millis = |shift: i64| shift.saturating_sub(least) as f64 / 1e6;

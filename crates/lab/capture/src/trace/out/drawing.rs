@@ -1,25 +1,24 @@
-//! Series of a connection's figures, collected while the capture is read.
+//! Figures of a connection, whose points are collected while the capture is read.
 
 use super::thin::{Span, Thinned};
 use fairwave_lab::plot::{self, Content, Figure, Form, SpanSeries};
 use fairwave_trace::analysis::{Interval, Kind, Mark, Point, Side, SpellKind};
 use fairwave_units::{Duration, Instant};
 
-/// Name of the series of the window's edge.
+/// Label of the series of the window's edge.
 const EDGE: &str = "window's edge";
 
-/// Maximum number of spells of starvation that are drawn. Each lasts a second or more, and is
-/// visible at once.
+/// Maximum number of spells of starvation that are drawn; each lasts a second or more.
 const STARVED_MOST: usize = 1_000;
 
-/// A connection to be drawn.
+/// Collected points of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Drawing {
     interval: Duration,
     ways: [Way; 2],
 }
 
-/// One direction of it.
+/// Collected points of one direction.
 #[derive(Clone, Debug, Default)]
 struct Way {
     data: Thinned,
@@ -36,9 +35,9 @@ struct Way {
     pure_acks: Thinned,
     /// Spells of starvation, the first [`STARVED_MOST`].
     starved: Vec<Span>,
-    /// The sequence number behind the last that was sent.
+    /// End of the highest sequence number sent.
     end: i64,
-    /// The one that was acknowledged.
+    /// Highest sequence number acknowledged.
     acked: i64,
 }
 
@@ -47,7 +46,7 @@ impl Drawing {
         Self { interval, ways: [Way::default(), Way::default()] }
     }
 
-    /// Takes a point of the connection.
+    /// Adds a point of the connection.
     pub(super) fn add(&mut self, point: &Point) {
         let (at, side) = (point.at, point.side);
         match point.mark {
@@ -74,8 +73,8 @@ impl Drawing {
         &mut self.ways[side.index()]
     }
 
-    /// The figures of one end's packets. Times are counted from `origin`, and shown within
-    /// `seconds`.
+    /// The figures of one direction. Times are relative to `origin`, and only those within
+    /// `seconds` are shown.
     pub(super) fn figures(
         &self,
         name: &str,
@@ -120,7 +119,8 @@ impl Way {
         self.flight.value(at, (self.end - self.acked).max(0));
     }
 
-    /// Intervals without packets are not reported, and are drawn all the same.
+    /// Adds the counts of an interval. Intervals without packets are not reported; zeros are drawn
+    /// for them.
     fn interval(&mut self, at: Instant, length: Duration, counts: Interval) {
         let quiet = self.packets.last().map(|last| last.to + length).filter(|end| *end < at);
         if let Some(begin) = quiet {
@@ -143,7 +143,7 @@ impl Way {
         }
     }
 
-    /// The figure with the times on its ground in which nothing got through, if there were any.
+    /// Adds the spells of starvation, if there are any, as bands to a figure.
     fn mark_starvation(&self, mut figure: Figure, scale: Scale) -> Figure {
         if let (Content::Spans { series, .. }, false) =
             (&mut figure.content, self.starved.is_empty())
@@ -178,7 +178,7 @@ fn packets(name: &str, way: &Way, other: &Way, interval: Duration, scale: Scale)
         scale.series("sent again", &way.resent, Form::Steps),
         scale.series("ACKs of the other end", &other.pure_acks, Form::Steps),
     ];
-    // A count holds for its whole interval: without this a single one would be no line.
+    // A count applies to its whole interval: otherwise a single one would draw no line.
     let end = |at: f64| (at + interval.as_secs_f64()).min(scale.seconds.1);
     for last in series.iter_mut().filter_map(|one| one.spans.last_mut()) {
         last.to = last.to.max(end(last.to));
@@ -196,8 +196,8 @@ fn in_flight(name: &str, way: &Way, scale: Scale) -> Figure {
     scale.figure(format!("{name}: in flight"), "bytes [kB]", series)
 }
 
-/// Bounds of the sequence numbers: the window's edge is shown where it is near, and does not
-/// press the data to the bottom where it is far.
+/// Bounds of the sequence axis. The window's edge is included only if it is near, as a distant edge
+/// would compress the data.
 fn sequence_range(series: &[SpanSeries]) -> Option<(f64, f64)> {
     let (edge, rest): (Vec<_>, Vec<_>) = series.iter().partition(|one| one.label == EDGE);
     let highest = |some: &[&SpanSeries]| {
@@ -209,13 +209,13 @@ fn sequence_range(series: &[SpanSeries]) -> Option<(f64, f64)> {
     Some((lowest, lowest + (top - lowest).max(1.0) * 1.05))
 }
 
-/// Conversion of times and numbers to axes.
+/// Conversion of times and numbers to axis values.
 #[derive(Clone, Copy)]
 struct Scale {
     origin: Instant,
     /// Bounds of the time axis.
     seconds: (f64, f64),
-    /// Size of one unit on the y axis.
+    /// Number of units per axis unit.
     unit: f64,
 }
 
@@ -255,7 +255,8 @@ mod tests {
     use super::*;
     use fairwave_trace::analysis::StreamId;
 
-    /// The figure of a capture shorter than the interval was empty: one point is no line.
+    /// A regression: the figure of a capture shorter than the interval was empty, as one point is
+    /// no line.
     #[test]
     fn a_single_interval_is_drawn_as_long_as_it_is() {
         let mut drawing = Drawing::new(Duration::from_secs(1));

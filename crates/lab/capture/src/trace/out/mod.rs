@@ -1,4 +1,4 @@
-//! Files of `fairwave trace --out`: tables, figures and a page.
+//! Output files of `fairwave trace --out`: tables, figures and a page.
 //!
 //! ```text
 //! summary.json         what `--json` prints
@@ -8,7 +8,7 @@
 //! figures/             time-sequence graphs and their kind, as SVG
 //! report.html          all of it on one page
 //! ```
-//! Of two captures it is `between.parquet` instead of the other tables.
+//! For two captures, `between.parquet` replaces the other tables.
 
 mod between;
 mod drawing;
@@ -30,14 +30,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tables::Streams;
 
-/// Maximum number of connections that are drawn without being asked for.
+/// Maximum number of connections that are drawn by default.
 pub const DRAWN: usize = 3;
 
-/// Minimum number of intervals that a figure of a short capture has.
+/// Minimum number of intervals in a figure of a short capture.
 const INTERVALS_LEAST: u64 = 20;
 
-/// The length of intervals that suits the figures of a capture of some length, where none was asked
-/// for: a second, or of a shorter capture 1, 2 or 5 times a power of ten.
+/// Default length of intervals for a capture of some length: a second, or for a shorter capture 1,
+/// 2 or 5 times a power of ten.
 pub fn interval_for(length: Duration) -> Duration {
     let longest = (length.as_nanos() / INTERVALS_LEAST).clamp(1_000, 1_000_000_000);
     let decade = 10u64.pow(longest.ilog10());
@@ -45,7 +45,7 @@ pub fn interval_for(length: Duration) -> Duration {
     Duration::from_nanos(step.unwrap_or(decade))
 }
 
-/// Reason for which results could not be written.
+/// Errors of writing results.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be written.
@@ -59,25 +59,25 @@ pub enum Error {
     Json(#[from] serde_json::Error),
 }
 
-/// Writes the summary of every stream while a capture is read.
+/// Writes the tables of all streams while a capture is read.
 pub struct Tables {
     streams: Streams,
 }
 
 impl Tables {
-    /// Opens the tables in a directory, which is made if need be.
+    /// Opens the tables in a directory, which is created if needed.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// If a file cannot be created.
     pub fn create(directory: &Path) -> Result<Self, Error> {
         make(directory)?;
         Ok(Self { streams: Streams::create(directory)? })
     }
 
-    /// Completes the files, or returns the first error since the start.
+    /// Completes the files, or returns the first error of writing.
     ///
     /// # Errors
-    /// A file that could not be written.
+    /// If one could not be written.
     pub fn finish(self) -> Result<(), Error> {
         Ok(self.streams.finish()?)
     }
@@ -103,10 +103,11 @@ pub struct Drawings {
 }
 
 impl Drawings {
-    /// For these connections, with intervals of this length; `directory` is made if need be.
+    /// Creates the drawings of these connections, with intervals of this length; `directory` is
+    /// created if needed.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// If a file cannot be created.
     pub fn create(
         directory: &Path,
         names: &[StreamName],
@@ -118,10 +119,11 @@ impl Drawings {
         Ok(Self { drawings, points, failure: None })
     }
 
-    /// Completes the points, draws, and writes page and summary; returns the page's path.
+    /// Completes the points, draws the figures, and writes page and summary. Returns the path of
+    /// the page.
     ///
     /// # Errors
-    /// A figure that cannot be drawn, or a file that cannot be written.
+    /// If a figure cannot be drawn or a file cannot be written.
     pub fn finish(self, summary: &TraceSummary, directory: &Path) -> Result<PathBuf, Error> {
         self.failure.map_or(Ok(()), Err)?;
         self.points.finish()?;

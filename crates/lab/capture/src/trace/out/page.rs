@@ -1,4 +1,4 @@
-//! The page: contents of the capture, its connections, and figures of some.
+//! The page of a trace analysis: the capture, its connections, and figures of some.
 
 use crate::trace::{Connection, TraceSummary, UdpStream, words};
 use fairwave_lab::page::{CSS, ZOOM, responsive};

@@ -239,7 +239,7 @@ pub const POINTS: Table<Point> = Table {
     ],
 };
 
-/// Its name, its range and its length.
+/// Name, range and length of a mark.
 fn mark(mark: &Mark) -> (&'static str, Option<i64>, Option<i64>, Option<i64>) {
     let length = |time: fairwave_units::Duration| i64::try_from(time.as_nanos()).ok();
     match *mark {
@@ -291,7 +291,7 @@ fn number(id: StreamId) -> Cell {
     Cell::Integer(number.into())
 }
 
-/// Writes streams and intervals as they come. The first error is kept for [`Streams::finish`].
+/// Writes streams and intervals as they arrive. The first error is kept for [`Streams::finish`].
 pub(super) struct Streams {
     ends: TableWriter<EndRow>,
     intervals: TableWriter<IntervalRow>,

@@ -1,14 +1,14 @@
-//! A long series in little memory: neighbours are merged, and their minimum and maximum kept.
+//! A long series in bounded memory: neighbours are merged, and their minimum and maximum kept.
 
 use fairwave_units::Instant;
 
-/// Spans that are left when neighbours are merged, where no gaps lie between them; a figure is
-/// some 700 pixels wide.
+/// Number of spans after merging, if there are no gaps between them; a figure is about 700 pixels
+/// wide.
 const CAPACITY: usize = 1000;
-/// A gap of this part of the whole time stays a gap.
+/// A gap of at least this fraction of the whole time is preserved.
 const GAP: u64 = 500;
 
-/// Range of the values between two times.
+/// Minimum and maximum of the values between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) from: Instant,
@@ -21,9 +21,9 @@ pub(super) struct Span {
 #[derive(Clone, Debug)]
 pub(super) struct Thinned {
     spans: Vec<Span>,
-    /// Number of values that a span takes.
+    /// Number of values per span.
     stride: u64,
-    /// Number of values in the last one.
+    /// Number of values in the last span.
     filled: u64,
 }
 
@@ -39,7 +39,7 @@ impl Thinned {
         self.add(at, value, value);
     }
 
-    /// Adds all values between two.
+    /// Adds a range of values.
     pub(super) fn add(&mut self, at: Instant, low: i64, high: i64) {
         let next = Span { from: at, to: at, low, high };
         let whole = self.spans.first().map_or(0, |first| at.since(first.from).as_nanos());
@@ -64,7 +64,7 @@ impl Thinned {
         &self.spans
     }
 
-    /// The last value's upper end.
+    /// The last span.
     pub(super) fn last(&self) -> Option<Span> {
         self.spans.last().copied()
     }

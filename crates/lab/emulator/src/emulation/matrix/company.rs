@@ -1,19 +1,19 @@
-//! Which flows a flow under test shares its link with.
+//! Flows that share the link with the flow under test.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// Maximum number of flows of one law: each has sockets of its own.
+/// Maximum number of flows of one algorithm, each of which has its own sockets.
 const MOST: u32 = 256;
 
-/// Which flows a flow under test shares its link with, apart from those that its scenario has.
+/// Flows that share the link with the flow under test, besides those of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Company {
     /// None.
     Alone,
-    /// One more of the law that is named.
+    /// One flow of the named algorithm.
     Beside(String),
-    /// So many flows of its law in all, itself among them.
+    /// This total number of flows of the tested algorithm.
     Many(u32),
 }
 

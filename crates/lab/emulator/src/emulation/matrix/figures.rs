@@ -1,4 +1,5 @@
-//! Heat maps of a matrix: laws from the top, points of the scenario's sweep from the left.
+//! Heat maps of a matrix: algorithms from top to bottom, points of the scenario's sweep from left
+//! to right.
 
 use super::findings::Findings;
 use super::grid::{Entry, Grid};
@@ -7,18 +8,18 @@ use super::{COMPANY, HOST, KERNEL, LAW, SIMULATOR, distinct};
 use fairwave_lab::plot::{Content, Figure, Map};
 use fairwave_lab::points::Point;
 
-/// A drawing with what is to be said of it.
+/// A figure and its explanation.
 #[derive(Clone, Debug)]
 pub(super) struct Exhibit {
-    /// Its name, as files have it.
+    /// Its name in files.
     pub(super) id: String,
     /// The drawing.
     pub(super) figure: Figure,
-    /// How to read it.
+    /// Explanation of the figure.
     pub(super) help: &'static str,
 }
 
-/// A map for each company and each figure that was measured in it.
+/// A map for each company and each figure that was measured with it.
 pub(super) fn exhibits(grid: &Grid, findings: &Findings) -> Vec<Exhibit> {
     let entries = &grid.kernel.entries;
     let companies = distinct(entries.iter().map(|entry| entry.company.to_string()));
@@ -52,7 +53,7 @@ pub(super) fn exhibits(grid: &Grid, findings: &Findings) -> Vec<Exhibit> {
 
 type Axes = [(String, String)];
 
-/// The combinations of the scenario's axes, and what tells them from each other.
+/// The combinations of the scenario's axes, and the label of their axis.
 fn columns(entries: &[Entry]) -> (Vec<Vec<(String, String)>>, String) {
     let columns = distinct(entries.iter().map(|entry| entry.axes.clone()));
     let keys = columns.first().into_iter().flatten();
@@ -65,7 +66,8 @@ fn name(axes: &Axes) -> String {
     if values.is_empty() { "the scenario".to_owned() } else { values.join(", ") }
 }
 
-/// The rows of a map, that of the simulator below that of the kernel, with their cells.
+/// The rows of a map, in which each row of the kernel is followed by the simulator's, with their
+/// cells.
 fn cells(
     entries: &[Entry],
     findings: &Findings,

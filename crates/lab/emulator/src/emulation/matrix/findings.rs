@@ -1,4 +1,4 @@
-//! What a matrix came to.
+//! Results of a matrix.
 
 use super::grid::Entry;
 use super::measure;
@@ -8,31 +8,32 @@ use fairwave_lab::run::Run;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A run that does not count.
+/// A run that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Left {
-    /// Where it is in the grid, in a few words.
+    /// Its position in the grid, in a few words.
     pub point: String,
     /// Its seed.
     pub seed: u64,
     /// Its run directory.
     pub directory: String,
-    /// Reason for which it does not count.
+    /// Reason for which it is not valid.
     pub why: String,
 }
 
-/// What a matrix came to.
+/// Results of a matrix.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// Means over the runs of each point that count, by host, law, company and the scenario's axes.
+    /// Means over the valid runs of each point, by host, algorithm, company and the scenario's
+    /// axes.
     pub points: Vec<Point>,
-    /// Runs that were late twice.
+    /// Runs that were late at both attempts.
     pub left_out: Vec<Left>,
-    /// Runs that were late once and made a second time.
+    /// Number of runs that were late once and then repeated.
     pub repeated: usize,
 }
 
-/// Runs as they come.
+/// Collects runs as they end.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     digests: Vec<Digest>,

@@ -1,4 +1,4 @@
-//! What a matrix runs: a plan for the kernel, and one for the simulator.
+//! Plans of a matrix: one for the kernel, and one for the simulator.
 
 use super::company::Company;
 use super::{COMPANY, LAW, distinct};
@@ -7,35 +7,35 @@ use fairwave_scenario::plan::{Plan, Point};
 use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
 use fairwave_units::Duration;
 
-/// What a matrix is asked for.
+/// Options of a matrix.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The flow under test, as its table is called; without it, the first one of TCP.
+    /// Name of the flow under test in its table; `None` is the first TCP flow.
     pub flow: Option<String>,
-    /// Laws, by the kernel's names.
+    /// Congestion control algorithms, by their names in the kernel.
     pub laws: Vec<String>,
     /// Companies.
     pub companies: Vec<Company>,
 }
 
-/// Reason for which there is no grid.
+/// Errors of building a grid.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The scenario has no flow that could be tested.
+    /// The scenario has no TCP flow.
     #[error("the scenario has no flow of TCP; a matrix needs one")]
     NoFlow,
-    /// It has no such flow.
+    /// It has no TCP flow with this name.
     #[error("the scenario has no flow of TCP called {name:?}; it has {known}")]
     UnknownFlow {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of its TCP flows.
         known: String,
     },
-    /// With the flows of the matrix the scenario is not valid any more.
+    /// With the flows of the matrix the scenario is not valid.
     #[error("{law}, {company}: {diagnostics}")]
     Scenario {
-        /// The law.
+        /// The algorithm.
         law: String,
         /// The company.
         company: Company,
@@ -47,52 +47,52 @@ pub enum Error {
 /// Flows of a run by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flows {
-    /// Those of the law.
+    /// Flows of the tested algorithm.
     pub own: Vec<String>,
-    /// Those beside it.
+    /// Flows beside them.
     pub others: Vec<String>,
 }
 
-/// What one point of a plan tests.
+/// Content of one point of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The law, by the kernel's name.
+    /// The algorithm, by its name in the kernel.
     pub law: String,
     /// Its company.
     pub company: Company,
-    /// Where it is on the axes of the scenario's sweep.
+    /// Its position on the axes of the scenario's sweep.
     pub axes: Vec<(String, String)>,
     /// Its flows.
     pub flows: Flows,
 }
 
-/// A plan, with what each of its points tests.
+/// A plan, with the content of each of its points.
 #[derive(Clone, Debug)]
 pub struct Half {
     /// The plan.
     pub plan: Plan,
-    /// By the number of the point.
+    /// Contents, by the number of the point.
     pub entries: Vec<Entry>,
 }
 
-/// What a matrix runs.
+/// The plans of a matrix.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// On the kernel's sockets.
+    /// Runs on the kernel's sockets.
     pub kernel: Half,
-    /// In the simulator: the same for those laws that it has.
+    /// Runs in the simulator, for those algorithms that it has.
     pub simulator: Half,
 }
 
 impl Grid {
-    /// The grid of `asked` over the points of `base`, which was read from `file`.
+    /// Builds the grid for `asked` over the points of `base`, which was read from `file`.
     ///
     /// # Errors
-    /// [`Error`].
+    /// Any [`Error`].
     pub fn new(file: &str, base: &Plan, asked: &Asked) -> Result<Self, Error> {
         let mut kernel = Half { plan: Plan { points: Vec::new(), ..*base }, entries: Vec::new() };
         let mut simulator = kernel.clone();
-        // What is named twice is run once: its runs would share directories and seeds.
+        // Duplicates are removed, as their runs would have the same directories and seeds.
         let (laws, companies) = (distinct(&asked.laws), distinct(&asked.companies));
         for &law in &laws {
             for &company in &companies {
@@ -124,7 +124,7 @@ impl Half {
         self.entries.push(Entry { law, company, axes, flows: one.flows.clone() });
     }
 
-    /// How long its runs last together.
+    /// Total duration of its runs.
     pub fn lasts(&self) -> Duration {
         let durations = self.plan.points.iter().map(|point| point.scenario.duration);
         let once = durations.fold(Duration::ZERO, |sum, one| sum + one);
@@ -132,11 +132,11 @@ impl Half {
     }
 }
 
-/// A scenario with the flows of one point.
+/// The scenario with the flows of one point.
 struct One {
     scenario: Scenario,
     flows: Flows,
-    /// Whether the simulator has every law of these flows.
+    /// Whether the simulator has the algorithms of all of these flows.
     is_simulated: bool,
 }
 
@@ -173,7 +173,7 @@ fn one(base: &Scenario, flow: Option<&str>, law: &str, company: &Company) -> Res
     Ok(One { scenario, flows, is_simulated })
 }
 
-/// The table of the flow under test.
+/// The index of the flow under test.
 fn tested(scenario: &Scenario, name: Option<&str>) -> Result<usize, Error> {
     let is_tcp = |flow: &&Flow| matches!(flow.transport, Transport::Tcp(_));
     let known: Vec<&str> =
@@ -186,20 +186,20 @@ fn tested(scenario: &Scenario, name: Option<&str>) -> Result<usize, Error> {
     })
 }
 
-/// Gives a flow the simulator's law for the kernel's `law`, and says whether there is one. A law
-/// that needs a target has none here.
+/// Sets the simulator's counterpart of the kernel's `law` in a flow. Returns whether there is one.
+/// An algorithm that needs a target has none here.
 fn simulate(flow: &mut Flow, law: &str) -> bool {
     let ours = simulated_law(law);
     let is_known = fairwave_cc::names().iter().any(|name| name == ours) && ours != "tcp-av";
     if let (true, Transport::Tcp(tcp)) = (is_known, &mut flow.transport) {
         ours.clone_into(&mut tcp.congestion_control);
-        // The target of the law that the scenario had.
+        // This is the target of the scenario's own algorithm.
         tcp.av = None;
     }
     is_known
 }
 
-/// Whether the scenario, as it would be written, is valid.
+/// Checks that the scenario is valid in its written form.
 fn check(file: &str, scenario: &Scenario) -> Result<(), Diagnostics> {
     Plan::parse(file, &scenario.to_toml(), &[]).map(|_| ())
 }

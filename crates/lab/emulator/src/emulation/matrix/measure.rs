@@ -1,4 +1,4 @@
-//! What one run of a matrix came to.
+//! Results of one run of a matrix.
 
 use super::grid::{Entry, Flows};
 use super::{COMPANY, HOST, LAW};
@@ -11,17 +11,17 @@ use std::path::Path;
 
 /// A figure of a matrix.
 pub struct Figure {
-    /// Its name, as tables for programs have it.
+    /// Its name in tables for programs.
     pub name: &'static str,
-    /// What it is, with its unit, for people.
+    /// Its name for people, with the unit.
     pub title: &'static str,
-    /// What heads its column in a table, with its unit.
+    /// The heading of its column in a table, with the unit.
     pub head: &'static str,
-    /// Digits behind the point in tables.
+    /// Number of decimals in tables.
     pub digits: usize,
-    /// How to read it.
+    /// Explanation of the figure.
     pub help: &'static str,
-    /// The range of its colours, where that does not follow from the data.
+    /// The range of its colours; `None` if it follows from the data.
     pub range: Option<(f64, f64)>,
 }
 
@@ -80,10 +80,10 @@ pub const FIGURES: [Figure; 6] = [
     },
 ];
 
-/// A run on `host` with its figures.
+/// The figures of a run on `host`.
 ///
 /// # Errors
-/// When its series cannot be read.
+/// If its series cannot be read.
 pub(super) fn digest(host: &str, entry: &Entry, run: &Run) -> Result<Digest, Error> {
     let own = [(HOST, host), (LAW, &entry.law), (COMPANY, &entry.company.to_string())]
         .map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -96,7 +96,7 @@ pub(super) fn digest(host: &str, entry: &Entry, run: &Run) -> Result<Digest, Err
     Ok(Digest { axes, seed: run.seed, metrics: figures(&run.summary, &entry.flows, rtt) })
 }
 
-/// The figures of a run, in the order of [`FIGURES`]; those that it has not are left out.
+/// The figures of a run, in the order of [`FIGURES`], as far as it has them.
 fn figures(summary: &Summary, flows: &Flows, rtt_ms: Option<f64>) -> Vec<Metric> {
     let of = |names: &[String]| -> Vec<&FlowSummary> {
         summary.flows.iter().filter(|flow| names.contains(&flow.name)).collect()
@@ -125,7 +125,7 @@ fn figures(summary: &Summary, flows: &Flows, rtt_ms: Option<f64>) -> Vec<Metric>
     named.filter_map(|(figure, value)| Some((figure.name.to_owned(), value?))).collect()
 }
 
-/// The mean of what the flows of the law say of their round-trip time after the warm-up.
+/// Mean of the round-trip times that the algorithm's flows measured after the warm-up.
 fn rtt_ms(directory: &Path, summary: &Summary, flows: &Flows) -> Result<Option<f64>, Error> {
     let series = Series::read(directory, "flows.parquet", &["t_ns", "flow", "srtt_ns"])?;
     let begin_s = summary.simulated_ns.saturating_sub(summary.measured_ns) as f64 / 1e9;

@@ -1,4 +1,4 @@
-//! The page of a matrix, and its files: one HTML page with everything in it, drawings, a table.
+//! Output files of a matrix: a self-contained HTML page, figures, and a table.
 
 use super::figures::{Exhibit, exhibits};
 use super::findings::Findings;
@@ -12,18 +12,18 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands around the findings.
+/// Context of the results on the page.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The command, as it would be typed.
+    /// The command, as typed.
     pub command: String,
     /// The scenario's name.
     pub scenario: String,
-    /// What whoever reads the results should know.
+    /// Notes for the reader of the results.
     pub notes: Vec<String>,
 }
 
-/// Reason for which a page was not written.
+/// Errors of writing a page.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A drawing failed.
@@ -35,11 +35,11 @@ pub enum Error {
 }
 
 impl Findings {
-    /// Writes `matrix.html`, `matrix.csv`, and each map as SVG and PNG below `figures`; gives the
+    /// Writes `matrix.html`, `matrix.csv`, and each map as SVG and PNG below `figures`. Returns the
     /// path of the page.
     ///
     /// # Errors
-    /// [`Error`].
+    /// Any [`Error`].
     pub fn write(
         &self,
         grid: &Grid,
@@ -96,7 +96,7 @@ fn page(findings: &Findings, context: &Context, drawn: &[(Exhibit, String)]) -> 
     }
 }
 
-/// Where the figures come from, in a sentence.
+/// The origin of the figures, in a sentence.
 fn provenance(findings: &Findings) -> String {
     let (version, release) = (env!("CARGO_PKG_VERSION"), crate::emulation::kernel_release());
     let (repeated, late) = (findings.repeated, findings.left_out.len());

@@ -1,4 +1,4 @@
-//! Runs of a matrix.
+//! The runs of a matrix.
 
 use super::findings::{Findings, Gathering};
 use super::grid::{Grid, Half};
@@ -11,33 +11,33 @@ use fairwave_scenario::plan::Job;
 use fairwave_units::Duration;
 use std::path::{Path, PathBuf};
 
-/// How far a matrix is.
+/// Progress of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs in real time that are done.
+    /// Completed runs in real time.
     pub done: usize,
-    /// All of them.
+    /// Total number of runs.
     pub total: usize,
-    /// Real time that is done.
+    /// Real time of the completed runs.
     pub passed: Duration,
-    /// Real time of all, if no run has to be repeated.
+    /// Real time of all runs, if none has to be repeated.
     pub whole: Duration,
 }
 
-/// How a matrix is run.
+/// Options of running a matrix.
 #[derive(Clone, Debug)]
 pub struct Running<'a> {
-    /// Where run directories go: below `kernel` and `simulator`.
+    /// Root of the run directories, below which there are `kernel` and `simulator`.
     pub root: &'a Path,
-    /// What becomes of complete runs that are there. Late ones are always made again.
+    /// Treatment of existing complete runs. Late runs are always repeated.
     pub before: Before,
-    /// Threads that simulate the same grid afterwards; `None` simulates nothing.
+    /// Number of threads for the simulation of the same grid; `None` simulates nothing.
     pub simulate: Option<usize>,
-    /// How runs in real time are made.
+    /// Options of the runs in real time.
     pub manner: Manner,
 }
 
-/// Reason for which a matrix was not run to its end.
+/// Errors that end a matrix early.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// A run in real time failed.
@@ -46,14 +46,14 @@ pub enum Fault {
     /// A run in the simulator failed.
     #[error(transparent)]
     Simulation(#[from] run::Error),
-    /// What a run left could not be read.
+    /// The output of a run could not be read.
     #[error(transparent)]
     Results(#[from] results::Error),
 }
 
 impl Running<'_> {
-    /// Runs in real time that are still to be made, and how long they last together. Those that
-    /// were late when they were made before are not known here.
+    /// Number of runs in real time that are still missing, and their total duration. Existing runs
+    /// that were late are not included.
     pub fn ahead(&self, half: &Half) -> (usize, Duration) {
         let root = self.root.join(KERNEL);
         let absent = self.absent(half, &root);
@@ -63,8 +63,8 @@ impl Running<'_> {
         jobs.fold((0, Duration::ZERO), |(runs, sum), job| (runs + 1, sum + lasts(job)))
     }
 
-    /// A complete run of something else that this matrix would replace where it goes on with one:
-    /// of other values or seeds, or by another version of Fairwave.
+    /// An existing complete run that this matrix would replace in its continuation: with other
+    /// values or seeds, or of another version of Fairwave.
     pub fn replaced(&self, grid: &Grid) -> Option<PathBuf> {
         if self.before == Before::Rerun {
             return None;
@@ -74,7 +74,7 @@ impl Running<'_> {
         plans.find_map(|(plan, host)| run::replaced(plan, &self.root.join(host)))
     }
 
-    /// Directories below `root` of runs that are to be made.
+    /// Directories below `root` of the missing runs.
     fn absent(&self, half: &Half, root: &Path) -> Vec<PathBuf> {
         match self.before {
             Before::Resume => missing(&half.plan, root),
@@ -86,10 +86,10 @@ impl Running<'_> {
     }
 }
 
-/// Runs `grid` on the kernel's sockets, run by run, and then, if wanted, in the simulator.
+/// Runs `grid` on the kernel's sockets, run by run, and then optionally in the simulator.
 ///
 /// # Errors
-/// [`Fault`]. Complete runs stay where they are.
+/// Any [`Fault`]. Completed runs are kept.
 pub fn run(grid: &Grid, running: &Running<'_>, show: &dyn Fn(Progress)) -> Result<Findings, Fault> {
     let mut gathering = Gathering::default();
     in_real_time(&grid.kernel, running, show, &mut gathering)?;

@@ -1,4 +1,4 @@
-//! Which connection of the kernel is which flow's.
+//! Attribution of the kernel's connections to flows.
 
 use super::wanted::{NoWindows, Wanted};
 use crate::address;
@@ -9,31 +9,31 @@ use fairwave_trace::{FlowId, NodeId};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Connections of flows, as they are seen at their sources.
+/// Connections of flows, identified at their sources.
 #[derive(Debug)]
 pub(super) struct Connections(Vec<Connection>);
 
-/// A flow's connection, or its connections over several paths.
+/// The connection of a flow, or its connections over several paths.
 #[derive(Debug)]
 struct Connection {
     flow: Arc<str>,
     /// Inode of the network namespace of its source.
     namespace: u32,
-    /// Where its source connects to: the sink, or a proxy.
+    /// Address to which its source connects: the sink, or a proxy.
     to: SocketAddr,
     /// Addresses of the source on several paths, with the nodes that they pass.
     paths: Vec<(IpAddr, Arc<str>)>,
 }
 
 impl Connections {
-    /// Those of the flows that are connections.
+    /// The connections of those flows that have one.
     pub(super) fn of(wanted: &Wanted<'_>) -> Result<Self, NoWindows> {
         let all = wanted.ids.iter().filter_map(|id| connection(wanted, *id).transpose());
         Ok(Self(all.collect::<Result<_, _>>()?))
     }
 
-    /// What the kernel's program is to look at: the namespace if all are in one, and the ports if
-    /// it can remember so many.
+    /// The filter for the kernel's program: the namespace if all flows share one, and the ports if
+    /// there are not too many.
     pub(super) fn filter(&self) -> fairwave_bpf::Wanted {
         let Self(all) = self;
         let first = all.first().map(|connection| connection.namespace);
@@ -47,7 +47,7 @@ impl Connections {
         fairwave_bpf::Wanted { namespace: first.filter(|_| is_only), ports }
     }
 
-    /// The flow of an event at its source, and its path, if it has several.
+    /// The flow of an event at its source, and its path if the flow has several.
     pub(super) fn find(&self, event: &Event) -> Option<(Arc<str>, Option<Arc<str>>)> {
         let is_it =
             |known: &&Connection| known.namespace == event.namespace && known.to == event.remote;
@@ -59,7 +59,8 @@ impl Connections {
 
 fn connection(wanted: &Wanted<'_>, id: FlowId) -> Result<Option<Connection>, NoWindows> {
     let Wanted { world, namespaces, real, .. } = wanted;
-    // Laws do not matter to addresses. Flows that do not fit have been refused before.
+    // Algorithms have no influence on addresses. Flows that cannot run on sockets were refused
+    // earlier.
     let Ok(spec) = spec_of(world, id, &[]) else { return Ok(None) };
     let Load::Connection(connection) = &spec.load else { return Ok(None) };
     let Some(place) = real.iter().position(|node| *node == spec.source.node) else {

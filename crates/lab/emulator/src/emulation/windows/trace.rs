@@ -11,28 +11,29 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
-/// Time for which the ring is not looked at while little arrives. It has room for some 80,000
-/// events.
+/// Maximum wait between reads of the ring buffer while few events arrive. It has space for some
+/// 80,000 events.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Windows that a thread writes. Without [`Tracing::end`] the thread ends by itself.
+/// The thread that writes windows. If it is dropped without [`Tracing::end`], the thread ends by
+/// itself.
 pub(super) struct Trace {
-    /// Has the time of the run, and closes at its end.
+    /// Sends the clock of the run, and is closed at its end.
     run: Sender<Clock>,
     thread: JoinHandle<Result<Windows, NoWindows>>,
 }
 
 impl Trace {
-    /// Starts it, and waits until the kernel traces, so that what it refuses is known before the
+    /// Starts the thread, and waits until the kernel traces, so that an error is known before the
     /// run.
     pub(super) fn start(connections: Connections, directory: &Path) -> Result<Self, NoWindows> {
         let table = TableWriter::create(&WINDOWS, directory)?;
         let (ready, readiness) = channel();
         let (run, begun) = channel();
         let follow = move || {
-            // On this thread, which it does not leave.
+            // The tracer is created on the thread that uses it, as it cannot be moved to another.
             let tracer = Tracer::start(&connections.filter())?;
-            // Whoever waits is gone only with the run.
+            // If the receiver is gone, the run is over.
             let _ = ready.send(());
             Writing { tracer, connections, table, windows: Windows::default() }.follow(&begun)
         };
@@ -46,7 +47,7 @@ impl Trace {
 
 impl Tracing for Trace {
     fn begin(&self, clock: Clock) {
-        // A thread that has ended says why when it is joined.
+        // If the thread has ended, joining it returns its error.
         let _ = self.run.send(clock);
     }
 
@@ -60,7 +61,7 @@ fn join(thread: JoinHandle<Result<Windows, NoWindows>>) -> Result<Windows, NoWin
     thread.join().unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-/// A table under way.
+/// A table in progress.
 struct Writing {
     tracer: Tracer,
     connections: Connections,
@@ -69,7 +70,7 @@ struct Writing {
 }
 
 impl Writing {
-    /// Writes what arrives from the run's begin to its end.
+    /// Writes events from the begin of the run to its end.
     fn follow(mut self, begun: &Receiver<Clock>) -> Result<Windows, NoWindows> {
         let Ok(clock) = begun.recv() else { return Ok(self.windows) };
         while !matches!(begun.try_recv(), Err(TryRecvError::Disconnected)) {

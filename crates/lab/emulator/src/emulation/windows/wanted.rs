@@ -1,4 +1,4 @@
-//! What is traced, what comes of it, and why it cannot be.
+//! Request to trace windows, its result, and its errors.
 
 use crate::emulation::flows::spec_of;
 use crate::traffic::Load;
@@ -9,25 +9,25 @@ use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId};
 use std::io;
 
-/// What the table of windows holds.
+/// Totals of the table of windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
     /// Its rows.
     pub rows: u64,
-    /// Segments without a row, as they came faster than the rows were taken.
+    /// Segments without a row, as they arrived faster than they were read.
     pub missed: u64,
 }
 
-/// Why windows cannot be traced.
+/// Errors of tracing windows.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWindows {
-    /// The program has no loader.
+    /// The program was built without the loader.
     #[error(
         "this fairwave cannot read windows at each ACK: build it with `cargo build --release \
          --features kernel-laws`; flows.cwnd_bytes has them every record.sample_every"
     )]
     NotBuilt,
-    /// The user is nobody to the kernel's tracing.
+    /// The process lacks the privilege to trace.
     #[error(
         "windows at each ACK need the machine's root (CAP_BPF and CAP_PERFMON); flows.cwnd_bytes \
          has them every record.sample_every"
@@ -39,14 +39,14 @@ pub enum NoWindows {
          emulate.kernel_flows"
     )]
     NoConnection,
-    /// The kernel refused.
+    /// The kernel refused the program.
     #[cfg(feature = "kernel-laws")]
     #[error(transparent)]
     Refused(#[from] fairwave_bpf::Error),
     /// The table could not be written.
     #[error(transparent)]
     Table(#[from] fairwave_lab::results::Error),
-    /// A namespace could not be asked for its number.
+    /// The number of a namespace could not be read.
     #[error(transparent)]
     Namespaces(#[from] fairwave_netns::Error),
     /// There is no thread for it.
@@ -54,8 +54,8 @@ pub enum NoWindows {
     Thread(#[from] io::Error),
 }
 
-/// Says beforehand why windows of the kernel flows of `scenario` cannot be traced, as far as that
-/// is known without trying.
+/// Checks beforehand whether windows of the kernel flows of `scenario` can be traced, as far as
+/// this is known without an attempt.
 ///
 /// # Errors
 /// [`NoWindows`].
@@ -80,16 +80,16 @@ pub fn check_windows(
     }
 }
 
-/// Windows that are being traced.
+/// Tracing in progress.
 pub(crate) trait Tracing {
-    /// The run begins, with `clock` as its time.
+    /// Marks the beginning of the run, whose time is that of `clock`.
     fn begin(&self, clock: Clock);
 
-    /// Ends, and completes the table.
+    /// Ends tracing, and completes the table.
     fn end(self: Box<Self>) -> Result<Windows, NoWindows>;
 }
 
-/// Flows whose windows are wanted: those among `ids` that are connections.
+/// Request for the windows of those flows among `ids` that are connections.
 #[cfg_attr(
     not(feature = "kernel-laws"),
     expect(dead_code, reason = "without its loader nothing looks at flows")
