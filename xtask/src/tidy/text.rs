@@ -6,8 +6,9 @@ use super::{Finding, Source, demand, over_sources};
 const COLUMNS: usize = 100;
 /// Crates in the layers from `scenario` upwards, the hosts of real kernels, and tools: they may
 /// access files and the clock.
-const UPPER: [&str; 8] = [
+const UPPER: [&str; 9] = [
     "crates/hosts/bpf/",
+    "crates/hosts/console/",
     "crates/hosts/linux/",
     "crates/hosts/netns/",
     "crates/hosts/sockets/",

@@ -1,28 +1,28 @@
 //! Aligned text: names to the left, numbers to the right.
 
-use crate::output::{HEADING, printable, styled};
+use crate::style::{HEADING, printable, styled};
 
 /// A table under construction.
-pub(crate) struct Table {
+pub struct Table {
     title: &'static str,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with a title and the heads of its columns; heads that are all empty are not shown.
-    pub(crate) fn new(title: &'static str, heads: &[&str]) -> Self {
+    pub fn new(title: &'static str, heads: &[&str]) -> Self {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
         Self { title, rows: vec![heads] }
     }
 
     /// Adds a row: as many cells as there are heads.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.rows[0].len(), "{}", self.title);
         self.rows.push(cells.into_iter().map(|cell| printable(&cell)).collect());
     }
 
     /// The text; nothing at all for a table without rows.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         if self.rows.len() == 1 {
             return String::new();
         }
@@ -45,17 +45,17 @@ impl Table {
 }
 
 /// Bits per second as megabits per second.
-pub(crate) fn mbps(bits_per_second: u64) -> String {
+pub fn mbps(bits_per_second: u64) -> String {
     format!("{:.3}", bits_per_second as f64 / 1e6)
 }
 
 /// Nanoseconds as milliseconds.
-pub(crate) fn millis(ns: u64) -> String {
+pub fn millis(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e6)
 }
 
 /// Nanoseconds as seconds.
-pub(crate) fn seconds(ns: u64) -> String {
+pub fn seconds(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e9)
 }
 
