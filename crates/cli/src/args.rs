@@ -15,8 +15,6 @@ pub(crate) mod probe;
 #[cfg(target_os = "linux")]
 pub(crate) mod proxy;
 mod reproduce;
-#[cfg(target_os = "linux")]
-pub(crate) mod soc;
 mod store;
 
 use crate::printed::Described;
@@ -34,6 +32,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) use common::Common;
+#[cfg(target_os = "linux")]
+use fairwave_soc_tool::command::program as soc;
 #[cfg(target_os = "linux")]
 pub(crate) use matrix::Matrix;
 pub(crate) use plot::Plot;

@@ -1,13 +1,10 @@
 //! `fairwave soc status --watch`: access points and their stations as they change.
 
-use super::told;
-use crate::args::Common;
-use crate::args::soc::Watching;
-use crate::outcome::Failure;
-use crate::screen::{self, Screen};
-use crate::{output, stop};
-use fairwave_soc_tool::command::words::weights;
-use fairwave_soc_tool::status::{StationLine, Status};
+use super::words::{weights, words};
+use crate::Error;
+use crate::status::{StationLine, Status};
+use fairwave_console::live_table::{self, LiveTable};
+use fairwave_console::{Console, Failure};
 use fairwave_units::BitRate;
 use serde_json::json;
 use std::io::{IsTerminal, stdout};
@@ -30,33 +27,40 @@ const HEADS: [&str; 9] = [
     "retries",
 ];
 
-/// Shows them until interrupted, or until an access point ends. Then the terminal is restored, also
-/// after a signal such as SIGTERM.
-pub(super) fn watch(common: &Common, watching: &Watching) -> Result<(), Failure> {
-    let stop = stop::on(&stop::SIGNALS)?;
-    if common.json || !stdout().is_terminal() {
-        return lines(common, watching, &stop);
+/// Shows the access points that `found` returns until interrupted, or until one of them ends. Then
+/// the terminal is restored, also after a signal such as SIGTERM.
+pub(crate) fn watch(
+    console: &dyn Console,
+    found: impl Fn() -> Result<Vec<Status>, Error>,
+) -> Result<(), Failure> {
+    let stop = console.stop()?;
+    if console.is_json() || !stdout().is_terminal() {
+        return lines(console, found, &stop);
     }
     let mut ended = Ok(());
-    let kept = screen::keep(EVERY, |is_over| match told::found(watching) {
+    let followed = live_table::follow(EVERY, |is_over| match found() {
         _ if is_over || stop.load(Ordering::Relaxed) => ControlFlow::Break(()),
         Ok(found) => ControlFlow::Continue(Some(shown(&found))),
-        Err(failure) => {
-            ended = Err(failure);
+        Err(error) => {
+            ended = Err(error.into());
             ControlFlow::Break(())
         }
     });
-    kept.map_err(Failure::run)?;
+    followed.map_err(Failure::run)?;
     ended
 }
 
 /// Prints the status every second, one below the other.
-fn lines(common: &Common, watching: &Watching, stop: &AtomicBool) -> Result<(), Failure> {
+fn lines(
+    console: &dyn Console,
+    found: impl Fn() -> Result<Vec<Status>, Error>,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
     while !stop.load(Ordering::Relaxed) {
-        for status in told::found(watching)? {
-            match common.json {
-                true => output::print_raw(format!("{}\n", json!(status)).as_bytes())?,
-                false => told::show(common, &status)?,
+        for status in found()? {
+            match console.is_json() {
+                true => console.print_json_line(&json!(status))?,
+                false => console.print(&words(&status))?,
             }
         }
         // A signal ends the wait early.
@@ -66,7 +70,7 @@ fn lines(common: &Common, watching: &Watching, stop: &AtomicBool) -> Result<(), 
 }
 
 /// A row for each station of each access point.
-fn shown(found: &[Status]) -> Screen<'static> {
+fn shown(found: &[Status]) -> LiveTable<'static> {
     let line = |status: &Status| {
         let Status { interface, actuator, accepted, missed, changes, failed, .. } = status;
         let refused: u64 = status.refused.values().sum();
@@ -80,7 +84,7 @@ fn shown(found: &[Status]) -> Screen<'static> {
         .iter()
         .flat_map(|status| status.stations.iter().map(|one| row(status, one)))
         .collect();
-    Screen { headline: format!("{}   (q ends)", heads.join("\n")), heads: &HEADS, rows }
+    LiveTable { headline: format!("{}   (q ends)", heads.join("\n")), heads: &HEADS, rows }
 }
 
 fn row(status: &Status, station: &StationLine) -> Vec<String> {
@@ -125,7 +129,7 @@ mod tests {
             ..Status::default()
         };
         let mut terminal = Terminal::new(TestBackend::new(100, 6)).expect("a screen");
-        terminal.draw(|frame| screen::draw(frame, &shown(&[status]))).expect("it is drawn");
+        terminal.draw(|frame| live_table::draw(frame, &shown(&[status]))).expect("it is drawn");
         let screen = terminal.backend().to_string();
         assert!(screen.contains("wlan0 (htb): 7 reports believed, 0 missing"), "{screen}");
         let line = screen.lines().find(|line| line.contains("02:00:00:00:00:01")).expect("a row");

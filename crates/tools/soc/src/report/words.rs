@@ -1,11 +1,11 @@
-//! What access points know and do, in words.
+//! The state of access points in words.
 
 use crate::status::{StationLine, Status};
 use fairwave_units::{BitRate, several};
 use std::fmt::Write;
 
 /// An access point and its stations, in words.
-pub fn words(status: &Status) -> String {
+pub(crate) fn words(status: &Status) -> String {
     let mut text = format!(
         "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
         status.interface,
@@ -35,7 +35,7 @@ pub fn words(status: &Status) -> String {
 }
 
 /// Its weights; where traffic is told apart, each with the name of its class.
-pub fn weights(status: &Status, station: &StationLine, decimals: usize) -> String {
+pub(crate) fn weights(status: &Status, station: &StationLine, decimals: usize) -> String {
     let all = status.traffic.iter().zip(&station.weights);
     let one = |(name, weight): (&String, &f64)| match station.weights.len() {
         0 | 1 => format!("{weight:.decimals$}"),
@@ -44,7 +44,7 @@ pub fn weights(status: &Status, station: &StationLine, decimals: usize) -> Strin
     all.map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What the access point's radio tells of a station.
+/// Figures of the access point's radio for a station.
 fn seen(station: &StationLine) -> String {
     let rate = |bps: u64| BitRate(bps).to_string();
     let parts = [
