@@ -12,8 +12,6 @@ pub(crate) mod packets;
 mod plot;
 #[cfg(target_os = "linux")]
 pub(crate) mod probe;
-#[cfg(target_os = "linux")]
-pub(crate) mod proxy;
 mod reproduce;
 mod store;
 
@@ -32,6 +30,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) use common::Common;
+#[cfg(target_os = "linux")]
+use fairwave_proxy::command as proxy;
 #[cfg(target_os = "linux")]
 use fairwave_soc_tool::command::program as soc;
 #[cfg(target_os = "linux")]

@@ -22,8 +22,6 @@ mod printed_dccp;
 mod printed_fairness;
 #[cfg(target_os = "linux")]
 mod printed_probe;
-#[cfg(target_os = "linux")]
-mod printed_proxy;
 mod printed_store;
 mod progress;
 mod screen;

@@ -315,7 +315,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
+            Self::Proxy => of(schema::of::<fairwave_proxy::report::ProxyOutput>()),
             #[cfg(target_os = "linux")]
             Self::Soc => of(schema::of::<fairwave_soc_tool::status::Status>()),
             Self::Store => of(schema::of::<crate::printed_store::StoreOutput>()),

@@ -3,8 +3,8 @@
 
 use crate::printed_fairness::FairnessOutput;
 use crate::printed_probe::ProbeOutput;
-use crate::printed_proxy::ProxyOutput;
 use fairwave_lab::schema;
+use fairwave_proxy::report::ProxyOutput;
 use fairwave_soc_tool::status::Status;
 use schemars::JsonSchema;
 use serde::Serialize;

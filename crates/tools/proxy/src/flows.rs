@@ -5,7 +5,7 @@ use crate::achieved::Achieved;
 use crate::config::{Aim, Limits};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
-use crate::report::{FlowReport, News, Report};
+use crate::account::{FlowReport, News, Report};
 use crate::targets::{Beyond, Per, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;

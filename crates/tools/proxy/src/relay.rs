@@ -8,7 +8,7 @@ use crate::flows::{Admitted, Flows};
 use crate::network::{self, Leg};
 use crate::options;
 use crate::places::Places;
-use crate::report::{News, Report};
+use crate::account::{News, Report};
 use crate::request::{Denied, Request, Server, canonical};
 use crate::watched::Watched;
 use fairwave_units::Duration;

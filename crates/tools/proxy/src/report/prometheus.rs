@@ -1,12 +1,8 @@
 //! `fairwave proxy --prometheus`: connections, refusals and targets as metrics.
 
-use crate::metrics;
-use crate::outcome::Failure;
-use fairwave_proxy::{FlowReport, Report};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use std::fmt;
+use crate::account::{FlowReport, Report};
+use fairwave_console::metrics::{Labels, Metric, serve};
+use fairwave_console::{Console, Failure};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,19 +14,24 @@ const PREFIX: &str = "fairwave_proxy";
 pub(crate) struct Page(Option<Arc<Mutex<Report>>>);
 
 /// Serves metrics on a thread of their own, if an address is given.
-pub(crate) fn start(at: Option<SocketAddr>) -> Result<Page, Failure> {
+pub(crate) fn start(
+    console: impl Console + Send + 'static,
+    at: Option<SocketAddr>,
+) -> Result<Page, Failure> {
     let Some(at) = at else { return Ok(Page::default()) };
     let shared = Arc::new(Mutex::new(Report::default()));
     let shown = Arc::clone(&shared);
-    let serve = move || {
-        let figures =
-            move || Ok(Figures(shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
-        if let Err(failure) = metrics::serve(at, PREFIX, figures) {
-            // The proxy works without metrics.
-            failure.report();
+    let run = move || {
+        let collect =
+            move || Ok(metrics(&shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
+        // The proxy works without metrics.
+        if let Err(Failure::Run(text) | Failure::Usage(text)) =
+            serve(&console, at, PREFIX, collect)
+        {
+            console.complain(&text);
         }
     };
-    std::thread::Builder::new().spawn(serve).map_err(Failure::run)?;
+    std::thread::Builder::new().spawn(run).map_err(Failure::run)?;
     Ok(Page(Some(shared)))
 }
 
@@ -42,10 +43,6 @@ impl Page {
         }
     }
 }
-
-/// Figures for one request.
-#[derive(Debug)]
-struct Figures(Report);
 
 /// A counter without labels: its name without `_total`, its help, and its value.
 type Counter = (&'static str, &'static str, fn(&Report) -> u64);
@@ -96,39 +93,24 @@ const GAUGES: [Gauge; 3] = [
     ("reached_share", "Bins that reached the target.", |flow| flow.achieved.share()),
 ];
 
-impl Collector for Figures {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let about = "Connections under way.";
-        let mut active =
-            encoder.encode_descriptor("connections", about, None, MetricType::Gauge)?;
-        active.encode_gauge(&self.0.active)?;
-        for (name, help, value) in COUNTERS {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            family.encode_counter::<NoLabelSet, _, u64>(&value(&self.0), None)?;
-        }
-        for (name, help, label, values) in LABELLED {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (value, count) in values(&self.0) {
-                let labels = [(label, value)];
-                let mut counter = family.encode_family(&labels)?;
-                counter.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
-            }
-        }
-        for (name, help, value) in GAUGES {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for flow in &self.0.flows {
-                let Some(value) = value(flow) else { continue };
-                let client = match flow.port {
-                    Some(port) => SocketAddr::new(flow.client, port).to_string(),
-                    None => flow.client.to_string(),
-                };
-                let server = flow.server.map(|server| server.to_string()).unwrap_or_default();
-                let labels = [("client", client.as_str()), ("server", &server)];
-                family.encode_family(&labels)?.encode_gauge(&value)?;
-            }
-        }
-        Ok(())
-    }
+fn metrics(report: &Report) -> Vec<Metric> {
+    let active = Metric::gauge("connections", "Connections under way.").value(report.active);
+    let counters = COUNTERS
+        .map(|(name, help, value)| Metric::counter(name, help).value(value(report)));
+    let labelled = LABELLED.map(|(name, help, label, values)| {
+        let labels = |(value, _): &(&str, u64)| vec![(label, (*value).to_owned())];
+        Metric::counter(name, help).of(values(report), labels, |(_, count)| Some(*count))
+    });
+    let gauges = GAUGES.map(|(name, help, value)| {
+        Metric::gauge(name, help).of(&report.flows, |flow| labels(flow), |flow| value(flow))
+    });
+    [active].into_iter().chain(counters).chain(labelled).chain(gauges).collect()
+}
+
+/// The labels of a target.
+fn labels(flow: &FlowReport) -> Labels {
+    let server = flow.server.map(|server| server.to_string());
+    vec![("client", flow.client()), ("server", server.unwrap_or_default())]
 }
 
 #[cfg(test)]
@@ -147,9 +129,9 @@ mod tests {
             flows: 2,
             target: BitRate::mbps(5),
             rate: None,
-            achieved: fairwave_proxy::Achieved { reached: 3, missed: 1, not_offered: 0 },
+            achieved: crate::Achieved { reached: 3, missed: 1, not_offered: 0 },
         });
-        let text = metrics::written(PREFIX, Figures(report)).expect("a page");
+        let text = fairwave_console::metrics::text(PREFIX, metrics(&report)).expect("a page");
         for line in [
             "connections 2",
             "payload_bytes_total{direction=\"up\"} 7",

@@ -1,7 +1,7 @@
-//! Messages of the proxy.
+//! Messages and results of the proxy in words.
 
-use crate::printed_proxy::{AchievedOutput, ProxyOutput, TargetOutput};
-use crate::table::{Table, mbps};
+use super::output::{AchievedOutput, ProxyOutput, TargetOutput};
+use fairwave_console::table::{Table, mbps};
 use fairwave_units::several;
 use std::net::SocketAddr;
 

@@ -1,8 +1,8 @@
 //! The congestion control algorithm with target rates, TCP-AV in the kernel.
 
-use crate::outcome::Failure;
+use crate::Aim;
 use fairwave_bpf::{Aims, Store, Target};
-use fairwave_proxy::Aim;
+use fairwave_console::Failure;
 use fairwave_units::BitRate;
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) fn loaded(pin: Option<&Path>) -> Result<Option<Box<dyn Aim>>, Failure
     if !rustix::process::geteuid().is_root() || !Aims::are_loaded(&store) {
         return Ok(None);
     }
-    let aims = Aims::open(&store)?;
+    let aims = Aims::open(&store).map_err(Failure::run)?;
     Ok(Some(Box::new(Law(aims))))
 }
 
