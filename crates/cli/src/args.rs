@@ -10,8 +10,6 @@ mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
 mod plot;
-#[cfg(target_os = "linux")]
-pub(crate) mod probe;
 mod reproduce;
 mod store;
 
@@ -30,6 +28,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) use common::Common;
+#[cfg(target_os = "linux")]
+use fairwave_probe_tool::command as probe;
 #[cfg(target_os = "linux")]
 use fairwave_proxy::command as proxy;
 #[cfg(target_os = "linux")]

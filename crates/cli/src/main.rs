@@ -20,8 +20,6 @@ mod printed_cc;
 mod printed_dccp;
 #[cfg(target_os = "linux")]
 mod printed_fairness;
-#[cfg(target_os = "linux")]
-mod printed_probe;
 mod printed_store;
 mod progress;
 mod screen;
@@ -32,8 +30,6 @@ mod show_agreement;
 mod show_emulation;
 #[cfg(target_os = "linux")]
 mod show_fairness;
-#[cfg(target_os = "linux")]
-mod show_measured;
 mod show_probe;
 mod stop;
 mod store;

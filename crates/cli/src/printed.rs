@@ -309,7 +309,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Packets => of(schema::of::<PacketsOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
+            Self::Probe => of(schema::of::<fairwave_probe_tool::report::ProbeOutput>()),
             #[cfg(target_os = "linux")]
             Self::Dccp => of(schema::of::<crate::printed_dccp::DccpOutput>()),
             #[cfg(target_os = "linux")]

@@ -2,8 +2,8 @@
 //! in these commands' output with `--json`, taken from the output's schema.
 
 use crate::printed_fairness::FairnessOutput;
-use crate::printed_probe::ProbeOutput;
 use fairwave_lab::schema;
+use fairwave_probe_tool::report::ProbeOutput;
 use fairwave_proxy::report::ProxyOutput;
 use fairwave_soc_tool::status::Status;
 use schemars::JsonSchema;

@@ -1,27 +1,13 @@
-//! Findings of a probe of a real network, in sentences for a home user and as a page.
+//! Findings of a probe of a real network, in sentences for a home user.
 
-use fairwave_lab::page::{CSS, responsive};
-use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval as Point, Mark};
-use fairwave_probe_tool::{
-    Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Percentiles, Way,
-};
+use crate::{Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Way};
 use fairwave_units::BitRate;
-use maud::{DOCTYPE, PreEscaped, html};
 
 /// Maximum one-way delay, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
 /// milliseconds.
 const RECOMMENDED_MS: f64 = 150.0;
 /// Number of datagrams delayed by this host's own socket from which a warning is shown.
 const OFTEN: u64 = 100;
-
-/// Caption of the first plot.
-const CAPTION: &str = "Each dot is a packet of the last trials: how much longer it took than the \
-    fastest one. A buffer that fills is a slope with a flat top; its height is the wait behind a \
-    full buffer.";
-
-/// Caption of the second plot.
-const ROUND_TRIPS: &str = "Round trips of small packets of another flow, as those of a call, while \
-    nothing else is sent and beside loads. A pair that is not there was not measured.";
 
 /// The findings.
 pub(crate) fn words(host: &str, found: &Measured) -> String {
@@ -150,91 +136,10 @@ fn held_back(held: &HeldBack) -> String {
     )
 }
 
-/// A self-contained page.
-pub(crate) fn page(host: &str, found: &Measured, error: Option<&str>) -> Result<String, String> {
-    let drawn = |figure: &Figure| {
-        figure.to_svg().map(|svg| responsive(&svg)).map_err(|error| error.to_string())
-    };
-    let (waits, trips) = (drawn(&waits(found))?, drawn(&round_trips(found))?);
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Probe of " (host) }
-                style { (PreEscaped(CSS)) }
-            }
-            body {
-                h1 { "Probe of " (host) }
-                @if let Some(error) = error { p.quick { (error) } }
-                @for line in words(host, found).lines() { p { (line) } }
-                @for line in warnings(found) { p.quick { (line) } }
-                figure {
-                    div.plot { (PreEscaped(waits)) }
-                    figcaption { (CAPTION) }
-                }
-                figure {
-                    div.plot { (PreEscaped(trips)) }
-                    figcaption { (ROUND_TRIPS) }
-                }
-                h2 { "What this rests on" }
-                @for line in &found.evidence { p { (line) } }
-            }
-        }
-    };
-    Ok(markup.into_string())
-}
-
-/// Round-trip times by the load at the same time.
-fn round_trips(found: &Measured) -> Figure {
-    let all = [
-        ("idle", &found.idle),
-        ("beside an upload", &found.up),
-        ("beside a download", &found.down),
-        ("beside both", &found.both),
-    ];
-    let series = |label: &str, of: fn(Percentiles) -> f64| BarSeries {
-        label: label.to_owned(),
-        values: all.iter().map(|(_, latency)| latency.ms.map(|ms| Point::exact(of(ms)))).collect(),
-    };
-    Figure {
-        title: "Round trips".to_owned(),
-        x_label: "what else is sent".to_owned(),
-        y_label: "round trip (ms)".to_owned(),
-        y_range: None,
-        content: Content::Bars {
-            groups: all.iter().map(|(name, _)| (*name).to_owned()).collect(),
-            series: vec![series("median", |ms| ms.p50), series("95 of 100 within", |ms| ms.p95)],
-        },
-    }
-}
-
-fn waits(found: &Measured) -> Figure {
-    let newest = found.delays.iter().rev().take(2);
-    let curve = |delays: &fairwave_probe_tool::Delays| Curve {
-        label: format!("packets of {} bytes", delays.payload_bytes),
-        points: delays
-            .sent_s
-            .iter()
-            .zip(&delays.waits_ms)
-            .filter_map(|(sent_s, wait)| Some((*sent_s, Point::exact((*wait)?.max(0.0)))))
-            .collect(),
-        mark: Mark::Dots,
-    };
-    Figure {
-        title: "Waits in the buffer".to_owned(),
-        x_label: "time since the first packet of the trial (s)".to_owned(),
-        y_label: "wait (ms)".to_owned(),
-        y_range: None,
-        content: Content::Curves(newest.map(curve).collect()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_probe_tool::Interval;
+    use crate::{Interval, Percentiles};
 
     fn found(kind: Kind, beside_ms: Option<f64>) -> Measured {
         let exact = |value| Interval { value, low: value, high: value };
