@@ -17,8 +17,6 @@ mod printed;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod printed_cc;
 #[cfg(target_os = "linux")]
-mod printed_dccp;
-#[cfg(target_os = "linux")]
 mod printed_fairness;
 mod printed_store;
 mod progress;

@@ -311,7 +311,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Probe => of(schema::of::<fairwave_probe_tool::report::ProbeOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Dccp => of(schema::of::<crate::printed_dccp::DccpOutput>()),
+            Self::Dccp => of(schema::of::<fairwave_dccp_tool::report::DccpOutput>()),
             #[cfg(target_os = "linux")]
             Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
             #[cfg(target_os = "linux")]

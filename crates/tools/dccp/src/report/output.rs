@@ -1,101 +1,101 @@
 //! Types of the output of `fairwave dccp --json`.
 
+use crate::{Account, Peer};
 use fairwave_dccp::tfrc::equation::throughput;
-use fairwave_dccp_tool::{Account, Peer};
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Output of `fairwave dccp send HOST --json` and `dccp serve --json`.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct DccpOutput {
+pub struct DccpOutput {
     /// `sender` or `receiver` of application data.
-    pub(crate) role: String,
+    pub role: String,
     /// `ip`: protocol 33; `udp`: inside UDP.
-    pub(crate) over: String,
+    pub over: String,
     /// The established connections, in the order in which they ended.
-    pub(crate) connections: Vec<ConnectionOutput>,
+    pub connections: Vec<ConnectionOutput>,
     /// Datagrams that were not answered: no DCCP packet, damaged, for another port, or from a new
     /// peer while there was no room for another connection.
-    pub(crate) ignored: u64,
+    pub ignored: u64,
     /// Datagrams that arrived while the socket's receive buffer of this host was full.
-    pub(crate) dropped_here: u64,
+    pub dropped_here: u64,
     /// Datagrams that the kernel of this host refused to send.
-    pub(crate) refused: u64,
+    pub refused: u64,
     /// Reason why there was no connection; null if there was one.
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
 }
 
 /// One connection.
 #[derive(Clone, Serialize, JsonSchema)]
-pub(crate) struct ConnectionOutput {
+pub struct ConnectionOutput {
     /// Address and port of the other end.
-    pub(crate) peer: String,
+    pub peer: String,
     /// Congestion control (CCID) of data sent by this end.
-    pub(crate) ccid: u8,
+    pub ccid: u8,
     /// Congestion control (CCID) of data sent by the other end.
-    pub(crate) ccid_there: u8,
+    pub ccid_there: u8,
     /// End of the connection: `closed`, or the reason why it did not close in good order.
-    pub(crate) ended: String,
+    pub ended: String,
     /// Whether it ended in good order.
-    pub(crate) is_good: bool,
+    pub is_good: bool,
     /// Time for which data were sent, or from the first to the last datagram that arrived.
     #[schemars(extend("unit" = "seconds"))]
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// Datagrams with application data that were sent, or that arrived.
-    pub(crate) datagrams: u64,
+    pub datagrams: u64,
     /// Their application data in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Application data per second.
     #[schemars(extend("unit" = "megabits per second"))]
-    pub(crate) rate_mbps: f64,
+    pub rate_mbps: f64,
     /// Datagrams of the application that did not fit into the send queue.
-    pub(crate) unsent: u64,
+    pub unsent: u64,
     /// Packets of the other end that never arrived, by their sequence numbers.
-    pub(crate) missing: u64,
+    pub missing: u64,
     /// State of congestion control at the end.
-    pub(crate) known: KnownOutput,
+    pub known: KnownOutput,
     /// The connection over time.
-    pub(crate) samples: Vec<SampleOutput>,
+    pub samples: Vec<SampleOutput>,
 }
 
 /// State of congestion control: the sender's for a sender, otherwise the receiver's.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
-pub(crate) struct KnownOutput {
+pub struct KnownOutput {
     /// Loss event rate p of TFRC (CCID 3 and 4); null for others.
     #[schemars(extend("unit" = "loss events per packet"))]
-    pub(crate) loss_event_rate: Option<f64>,
+    pub loss_event_rate: Option<f64>,
     /// Smoothed round-trip time; null if unknown.
     #[schemars(extend("unit" = "milliseconds"))]
-    pub(crate) rtt_ms: Option<f64>,
+    pub rtt_ms: Option<f64>,
     /// Rate X that TFRC allows; null for others and for receivers.
     #[schemars(extend("unit" = "megabits per second"))]
-    pub(crate) allowed_mbps: Option<f64>,
+    pub allowed_mbps: Option<f64>,
     /// Rate X_recv in the receiver's most recent report; null for others than TFRC.
     #[schemars(extend("unit" = "megabits per second"))]
-    pub(crate) receive_mbps: Option<f64>,
+    pub receive_mbps: Option<f64>,
     /// Rate from the throughput equation of RFC 5348 for p and the round-trip time above and the
     /// size of the datagrams; null without loss and for others than senders of TFRC.
     #[schemars(extend("unit" = "megabits per second"))]
-    pub(crate) equation_mbps: Option<f64>,
+    pub equation_mbps: Option<f64>,
     /// Congestion window of CCID 2; null for others.
     #[schemars(extend("unit" = "packets"))]
-    pub(crate) cwnd: Option<u32>,
+    pub cwnd: Option<u32>,
     /// Number of times the sender slowed down because of losses or marks; null for receivers.
-    pub(crate) congestion_events: Option<u64>,
+    pub congestion_events: Option<u64>,
 }
 
 /// State of a connection at one time.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
-pub(crate) struct SampleOutput {
+pub struct SampleOutput {
     /// Time since the handshake.
     #[schemars(extend("unit" = "seconds"))]
-    pub(crate) at_s: f64,
+    pub at_s: f64,
     /// Application data per second since the previous sample.
     #[schemars(extend("unit" = "megabits per second"))]
-    pub(crate) rate_mbps: f64,
+    pub rate_mbps: f64,
     #[serde(flatten)]
-    pub(crate) known: KnownOutput,
+    pub known: KnownOutput,
 }
 
 /// A connection while it is open.
