@@ -31,12 +31,12 @@ mod show_fairness;
 mod show_probe;
 mod stop;
 mod store;
+mod table;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod traced;
 
 use args::Command;
-use fairwave_console::table;
 use outcome::Failure;
 use std::process::ExitCode;
 

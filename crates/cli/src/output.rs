@@ -1,23 +1,13 @@
 //! Standard output and error. Colours are used on terminals only, and respect `NO_COLOR`.
 
+pub(crate) use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, printable, quoted, styled};
 use std::io::{self, Write};
-
-pub(crate) use fairwave_console::style::{BAD, GOOD, HEADING, WORTH_A_LOOK, printable, styled};
 
 /// Prints a text for people.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// An argument, quoted for a shell if necessary.
-pub(crate) fn quoted(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
-    match argument.chars().all(is_plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
-    }
 }
 
 /// Prints the one JSON value of a command.

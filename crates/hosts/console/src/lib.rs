@@ -1,5 +1,5 @@
 //! Output of commands, for all tools: the trait [`Console`] of standard output and standard error,
-//! aligned [`table`]s, live tables (feature `live-table`) and metrics over HTTP (feature `metrics`).
+//! live tables (feature `live-table`) and metrics over HTTP (feature `metrics`).
 //! The feature `peer` has the options and keys that commands with two ends share.
 
 mod console;
@@ -9,7 +9,5 @@ pub mod metrics;
 pub mod peer;
 #[cfg(feature = "live-table")]
 pub mod live_table;
-pub mod style;
-pub mod table;
 
 pub use console::{Console, Failure};

@@ -1,8 +1,9 @@
 //! Aligned text: names to the left, numbers to the right.
 
-use crate::style::{HEADING, printable, styled};
+use crate::{HEADING, printable, styled};
 
 /// A table under construction.
+#[derive(Clone, Debug)]
 pub struct Table {
     title: &'static str,
     rows: Vec<Vec<String>>,

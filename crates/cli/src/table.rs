@@ -1,0 +1,3 @@
+//! Tables for the terminal.
+
+pub(crate) use fairwave_text::{Table, mbps, millis, seconds};
