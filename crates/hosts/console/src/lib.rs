@@ -3,11 +3,11 @@
 //! The feature `peer` has the options and keys that commands with two ends share.
 
 mod console;
+#[cfg(feature = "live-table")]
+pub mod live_table;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 #[cfg(all(feature = "peer", target_os = "linux"))]
 pub mod peer;
-#[cfg(feature = "live-table")]
-pub mod live_table;
 
 pub use console::{Console, Failure};

@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn only_the_page_is_served() {
-                let get = answered(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Ok(page()));
+        let get = answered(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Ok(page()));
         assert!(get.starts_with("HTTP/1.1 200 OK\r\n") && get.contains(OPEN_METRICS), "{get}");
         assert!(get.contains("\nfairwave_a{of=\"x\"} 1\n"), "{get}");
         assert!(get.ends_with("\nfairwave_b_total 2.0\n# EOF\n"), "{get}");

@@ -215,11 +215,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Opens the output file. This happens before privileges are dropped.
-    fn new(
-        console: &'a dyn Console,
-        ends: &'a Ends,
-        size: Option<u32>,
-    ) -> Result<Self, Failure> {
+    fn new(console: &'a dyn Console, ends: &'a Ends, size: Option<u32>) -> Result<Self, Failure> {
         if ends.interval.is_zero() {
             return Err(Failure::Usage("--interval has to be more than 0".to_owned()));
         }

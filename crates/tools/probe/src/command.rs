@@ -1,9 +1,7 @@
 //! `fairwave probe`: the buffer probe on real networks.
 
 use crate::report::{ProbeOutput, page, words};
-use crate::{
-    Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, measure,
-};
+use crate::{Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, measure};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{self, Secret, resolve};
 use fairwave_console::{Console, Failure};

@@ -102,10 +102,7 @@ pub struct Proxy {
 ///
 /// # Errors
 /// If the options are wrong, or the kernel refuses a step.
-pub fn run(
-    console: impl Console + Copy + Send + 'static,
-    proxy: &Proxy,
-) -> Result<(), Failure> {
+pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Result<(), Failure> {
     check(proxy)?;
     let config = config(proxy)?;
     let stop = console.stop()?;

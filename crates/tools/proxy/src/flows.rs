@@ -1,11 +1,11 @@
 //! The flows under way, and what is done with all of them at intervals: targets are shared out,
 //! bins judged, idle flows ended.
 
+use crate::account::{FlowReport, News, Report};
 use crate::achieved::Achieved;
 use crate::config::{Aim, Limits};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
-use crate::account::{FlowReport, News, Report};
 use crate::targets::{Beyond, Per, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;

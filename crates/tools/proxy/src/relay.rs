@@ -1,5 +1,6 @@
 //! The proxy's loop: it accepts clients, opens their flows, and looks at all of them once a second.
 
+use crate::account::{News, Report};
 use crate::carry::{self, Scratch};
 use crate::config::{Aim, Config};
 use crate::error::Error;
@@ -8,7 +9,6 @@ use crate::flows::{Admitted, Flows};
 use crate::network::{self, Leg};
 use crate::options;
 use crate::places::Places;
-use crate::account::{News, Report};
 use crate::request::{Denied, Request, Server, canonical};
 use crate::watched::Watched;
 use fairwave_units::Duration;

@@ -25,8 +25,7 @@ pub(crate) fn start(
         let collect =
             move || Ok(metrics(&shown.lock().unwrap_or_else(PoisonError::into_inner).clone()));
         // The proxy works without metrics.
-        if let Err(Failure::Run(text) | Failure::Usage(text)) =
-            serve(&console, at, PREFIX, collect)
+        if let Err(Failure::Run(text) | Failure::Usage(text)) = serve(&console, at, PREFIX, collect)
         {
             console.complain(&text);
         }
@@ -95,8 +94,8 @@ const GAUGES: [Gauge; 3] = [
 
 fn metrics(report: &Report) -> Vec<Metric> {
     let active = Metric::gauge("connections", "Connections under way.").value(report.active);
-    let counters = COUNTERS
-        .map(|(name, help, value)| Metric::counter(name, help).value(value(report)));
+    let counters =
+        COUNTERS.map(|(name, help, value)| Metric::counter(name, help).value(value(report)));
     let labelled = LABELLED.map(|(name, help, label, values)| {
         let labels = |(value, _): &(&str, u64)| vec![(label, (*value).to_owned())];
         Metric::counter(name, help).of(values(report), labels, |(_, count)| Some(*count))

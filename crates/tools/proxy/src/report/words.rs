@@ -1,7 +1,7 @@
 //! Messages and results of the proxy in words.
 
 use super::output::{AchievedOutput, ProxyOutput, TargetOutput};
-use fairwave_console::table::{Table, mbps};
+use fairwave_text::{Table, mbps};
 use fairwave_units::several;
 use std::net::SocketAddr;
 

@@ -147,11 +147,7 @@ pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result
 ///
 /// # Errors
 /// As [`station::run`], and if there is no key or no source of levels.
-pub fn report(
-    station: &Station,
-    stop: &AtomicBool,
-    console: &impl Console,
-) -> Result<Told, Error> {
+pub fn report(station: &Station, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
     let secret = secret(&station.key)?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
