@@ -2,8 +2,6 @@
 
 mod common;
 #[cfg(target_os = "linux")]
-pub(crate) mod fairness;
-#[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
@@ -28,6 +26,8 @@ use std::sync::OnceLock;
 pub(crate) use common::Common;
 #[cfg(target_os = "linux")]
 use fairwave_dccp_tool::command as dccp;
+#[cfg(target_os = "linux")]
+use fairwave_fairness::command::options as fairness;
 #[cfg(target_os = "linux")]
 use fairwave_probe_tool::command as probe;
 #[cfg(target_os = "linux")]

@@ -16,8 +16,6 @@ mod place;
 mod printed;
 #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
 mod printed_cc;
-#[cfg(target_os = "linux")]
-mod printed_fairness;
 mod printed_store;
 mod progress;
 mod screen;
@@ -26,8 +24,6 @@ mod show;
 mod show_agreement;
 #[cfg(target_os = "linux")]
 mod show_emulation;
-#[cfg(target_os = "linux")]
-mod show_fairness;
 mod show_probe;
 mod stop;
 mod store;

@@ -1,7 +1,7 @@
 //! Types of the commands' output with `--json`. The JSON and its schemas are derived from them.
 
-use fairwave_lab::compare::Comparison;
 use fairwave_lab::points::Point;
+use fairwave_lab::report::compare::CompareOutput;
 use fairwave_lab::results::{Meta, Summary};
 use fairwave_lab::schema;
 use fairwave_scenario::{Diagnostic, KeyHelp, TableHelp};
@@ -176,17 +176,6 @@ pub(crate) struct SideVerdict {
     pub(crate) difference: Option<String>,
 }
 
-/// Output of `fairwave compare --json` and `fairwave fairness --compare A B --json`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct CompareOutput {
-    /// Location of the first runs.
-    pub(crate) first: String,
-    /// Location of the second runs.
-    pub(crate) second: String,
-    /// Every figure at every point that both sets have.
-    pub(crate) comparisons: Vec<Comparison>,
-}
-
 /// Output of `fairwave plot --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlotOutput {
@@ -313,7 +302,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Dccp => of(schema::of::<fairwave_dccp_tool::report::DccpOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
+            Self::Fairness => of(schema::of::<fairwave_fairness::report::FairnessOutput>()),
             #[cfg(target_os = "linux")]
             Self::Proxy => of(schema::of::<fairwave_proxy::report::ProxyOutput>()),
             #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: meaning of the figures
 //! in these commands' output with `--json`, taken from the output's schema.
 
-use crate::printed_fairness::FairnessOutput;
+use fairwave_fairness::report::FairnessOutput;
 use fairwave_lab::schema;
 use fairwave_probe_tool::report::ProbeOutput;
 use fairwave_proxy::report::ProxyOutput;

@@ -4,6 +4,7 @@
 //! Flows are sockets of the kernel, a thread each; no machine of ours has a part in them.
 #![cfg(target_os = "linux")]
 
+pub mod command;
 mod counter;
 mod error;
 mod flow;
@@ -11,6 +12,7 @@ mod host;
 mod link;
 mod message;
 mod radio;
+pub mod report;
 pub mod results;
 mod round;
 mod serve;
@@ -28,8 +30,7 @@ pub use serve::{ServeConfig, Server};
 
 use rustix::thread::CapabilitySet;
 
-/// The port of `fairwave fairness serve`, TCP and UDP, unless another is given. Nobody has it from
-/// IANA.
+/// Default port of `fairwave fairness serve`, TCP and UDP, which IANA has not assigned.
 pub const PORT: u16 = 17_981;
 
 /// The congestion controls that this process may choose, or that they are not known. Linux gives

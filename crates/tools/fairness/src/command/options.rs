@@ -1,13 +1,14 @@
 //! Options of `fairwave fairness`.
 
-use super::probe::Secret;
+use crate::PORT;
 use clap::{Args, Subcommand};
+use fairwave_console::peer::Secret;
 use fairwave_units::{BitRate, Bytes, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Examples at the end of the help.
-pub(crate) const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 Examples:
   fairwave fairness serve                                   on a wired host
   fairwave fairness run server.lan --pairing CODE --hosts 3 on each of three stations
@@ -27,18 +28,18 @@ Exit code 2: the options are wrong.";
 /// Options of `fairwave fairness`.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub(crate) struct Fairness {
+pub struct Fairness {
     #[command(subcommand)]
-    pub(crate) task: Option<FairnessTask>,
+    pub task: Option<FairnessTask>,
     /// Test whether two runs differ by more than chance: directories of `run --out`, or files or
     /// directories of iperf3 --json
     #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
-    pub(crate) compare: Vec<PathBuf>,
+    pub compare: Vec<PathBuf>,
 }
 
 /// Commands of `fairwave fairness`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum FairnessTask {
+pub enum FairnessTask {
     /// Serve all stations as their common peer, until interrupted
     Serve(ServeFairness),
     /// Take part as a station
@@ -49,105 +50,105 @@ pub(crate) enum FairnessTask {
 
 /// Options of `fairwave fairness serve`.
 #[derive(Args, Debug)]
-pub(crate) struct ServeFairness {
+pub struct ServeFairness {
     /// Address and port to listen at, TCP and UDP [default: port 17981 of every address]
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
     #[command(flatten)]
-    pub(crate) secret: Secret,
+    pub secret: Secret,
     /// Limit each station to this rate in each direction; TCP is paced for it
     /// [default: any rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) max_rate: Option<BitRate>,
+    pub max_rate: Option<BitRate>,
     /// Limit the time of all repetitions of a run together
     #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1800 s")]
-    pub(crate) max_time: Duration,
+    pub max_time: Duration,
     /// Limit the payload that a station may send and receive in a run
     #[arg(long, value_name = "BYTES", default_value = "100 GB")]
-    pub(crate) max_bytes: Bytes,
+    pub max_bytes: Bytes,
 }
 
 /// Options of `fairwave fairness run`.
 #[derive(Args, Debug)]
-pub(crate) struct RunFairness {
+pub struct RunFairness {
     /// Name or address of the host that runs `fairwave fairness serve`
     #[arg(value_name = "HOST")]
-    pub(crate) host: String,
+    pub host: String,
     /// The server's port, TCP and UDP
-    #[arg(long, short, value_name = "PORT", default_value_t = fairwave_fairness::PORT)]
-    pub(crate) port: u16,
+    #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
     /// Speak IPv4 only
     #[arg(short = '4', conflicts_with = "six")]
-    pub(crate) four: bool,
+    pub four: bool,
     /// Speak IPv6 only
     #[arg(short = '6')]
-    pub(crate) six: bool,
+    pub six: bool,
     #[command(flatten)]
-    pub(crate) secret: Secret,
+    pub secret: Secret,
     /// Wait for this number of stations; all stations must give the same number
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) hosts: u16,
+    pub hosts: u16,
     /// Name of this station in the results [default: the host's name]
     #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Send for this time: seconds, or a time with its unit
     #[arg(long, short, value_name = "TIME", value_parser = seconds, default_value = "10 s")]
-    pub(crate) time: Duration,
+    pub time: Duration,
     /// Count in intervals of this length: seconds, or a time with its unit
     #[arg(long, short, value_name = "TIME", value_parser = seconds, default_value = "1 s")]
-    pub(crate) interval: Duration,
+    pub interval: Duration,
     /// Number of repetitions, for confidence intervals
     #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
-    pub(crate) repetitions: u16,
+    pub repetitions: u16,
     /// Flows at a time in each direction
     #[arg(long, short = 'P', value_name = "N", default_value_t = 1)]
-    pub(crate) parallel: u16,
+    pub parallel: u16,
     /// Receive from the server instead of sending to it
     #[arg(long, short = 'R', conflicts_with = "bidir")]
-    pub(crate) reverse: bool,
+    pub reverse: bool,
     /// Send in both directions
     #[arg(long)]
-    pub(crate) bidir: bool,
+    pub bidir: bool,
     /// Send datagrams instead of TCP
     #[arg(long, short, conflicts_with = "congestion")]
-    pub(crate) udp: bool,
+    pub udp: bool,
     /// Rate of each flow, such as 5M or '5 Mbps' [default: 1 Mbps for UDP, unlimited for TCP]
     #[arg(long, short, value_name = "RATE", value_parser = rate)]
-    pub(crate) bitrate: Option<BitRate>,
+    pub bitrate: Option<BitRate>,
     /// Congestion control of the senders, as their kernels name it [default: the kernel's]
     #[arg(long, short = 'C', value_name = "LAW")]
-    pub(crate) congestion: Option<String>,
+    pub congestion: Option<String>,
     /// Size of the TCP socket buffers at both ends, of which Linux allocates twice as much, such as
     /// 64K or '64 KiB' [default: buffers that grow]
     #[arg(long, short, value_name = "BYTES", value_parser = size, conflicts_with = "udp")]
-    pub(crate) window: Option<Bytes>,
+    pub window: Option<Bytes>,
     #[command(flatten)]
-    pub(crate) judged: Judged,
+    pub judged: Judged,
 }
 
 /// Reference rates for the evaluation, and the output file.
 #[derive(Args, Debug)]
-pub(crate) struct Judged {
+pub struct Judged {
     /// Target rate of each station; the share of intervals that reach it is reported
     #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) target: Option<BitRate>,
+    pub target: Option<BitRate>,
     /// Throughput of one station alone in the network [default: the sum over all stations]
     #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
-    pub(crate) effective: Option<BitRate>,
+    pub effective: Option<BitRate>,
     /// Write a page with plots to this file
     #[arg(long, value_name = "FILE")]
-    pub(crate) page: Option<PathBuf>,
+    pub page: Option<PathBuf>,
 }
 
 /// Options of `fairwave fairness show`.
 #[derive(Args, Debug)]
-pub(crate) struct ShowFairness {
+pub struct ShowFairness {
     /// A directory of `run --out`, a file of iperf3 --json, a directory of such files (one for
     /// each station), or of such directories (one for each repetition)
     #[arg(value_name = "PATH")]
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     #[command(flatten)]
-    pub(crate) judged: Judged,
+    pub judged: Judged,
 }
 
 /// Parses a time with its unit, or a number of seconds as in iperf3.

@@ -1,35 +1,10 @@
-//! Types of the output of `fairwave fairness` with `--json`, and their construction.
+//! The record of a measurement by this program.
 
-use fairwave_fairness as measured;
-use fairwave_fairness::results::{
-    Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station, Summary,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// Output of `fairwave fairness run --json` and `fairwave fairness show --json`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct FairnessOutput {
-    /// Figures computed from the record.
-    pub(crate) summary: Summary,
-    /// Counts of all intervals.
-    pub(crate) record: Record,
-    /// Warnings for the reader of the figures.
-    pub(crate) warnings: Vec<String>,
-    /// Reason why the measurement ended early; null if it did not.
-    pub(crate) error: Option<String>,
-}
-
-impl FairnessOutput {
-    /// The output for a record.
-    pub(crate) fn of(record: Record, error: Option<String>) -> Self {
-        let (summary, warnings) = (Summary::of(&record), crate::show_fairness::warnings(&record));
-        Self { summary, record, warnings, error }
-    }
-}
+use super::record::{Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station};
+use crate as measured;
 
 /// Builds the record of a host's measurement.
-pub(crate) fn record(
+pub(crate) fn of_measurement(
     found: &measured::Measured,
     terms: &measured::Terms,
     begun_unix_s: u64,
