@@ -24,6 +24,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) use common::Common;
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+use fairwave_cc_tool::command::options as cc;
 #[cfg(target_os = "linux")]
 use fairwave_dccp_tool::command as dccp;
 #[cfg(target_os = "linux")]
@@ -295,8 +297,8 @@ pub(crate) enum Command {
     Emulate(Emulate),
     /// Congestion controls in this machine's kernel: load, watch, measure, unload
     #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-    #[command(after_help = crate::args_cc::EXAMPLES)]
-    Cc(crate::args_cc::Cc),
+    #[command(after_help = cc::EXAMPLES)]
+    Cc(cc::Cc),
     /// Init process of an emulation's namespaces, which starts the emulation
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

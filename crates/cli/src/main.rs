@@ -2,8 +2,6 @@
 //! done by `fairwave-lab`.
 
 mod args;
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-mod args_cc;
 mod clock;
 mod commands;
 #[cfg(target_os = "linux")]
@@ -14,8 +12,6 @@ mod outcome;
 mod output;
 mod place;
 mod printed;
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-mod printed_cc;
 mod printed_store;
 mod progress;
 mod screen;

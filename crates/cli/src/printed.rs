@@ -287,7 +287,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Emulate => of(schema::of::<EmulateOutput>()),
             #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-            Self::Cc => of(schema::of::<crate::printed_cc::CcOutput>()),
+            Self::Cc => of(schema::of::<fairwave_cc_tool::report::CcOutput>()),
             #[cfg(target_os = "linux")]
             Self::Matrix => of(schema::of::<MatrixOutput<'_>>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),

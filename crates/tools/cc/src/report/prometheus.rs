@@ -1,35 +1,11 @@
 //! `fairwave cc status --prometheus`: connections and totals as metrics.
 
-use super::show::connections;
-use crate::metrics;
-use crate::outcome::Failure;
-use crate::printed_cc::CcConnection;
-use fairwave_bpf::{LAWS, Store, Totals, Watcher, totals};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use std::fmt;
-use std::net::SocketAddr;
+use super::output::CcConnection;
+use fairwave_bpf::Totals;
+use fairwave_console::metrics::{Labels, Metric};
 
 /// Prefix of the metrics' names.
-const PREFIX: &str = "fairwave_cc";
-
-/// Serves the metrics until the process is interrupted.
-pub(crate) fn serve(store: Store, at: SocketAddr) -> Result<(), Failure> {
-    let mut watcher = Watcher::new()?;
-    metrics::serve(at, PREFIX, move || {
-        let counted = LAWS.iter().filter_map(|law| Some((law.name, totals(&store, law).ok()?)));
-        let counted = counted.collect();
-        Ok(Figures { found: connections(&store, &mut watcher)?, counted })
-    })
-}
-
-/// Figures for one request.
-#[derive(Debug)]
-struct Figures {
-    found: Vec<CcConnection>,
-    counted: Vec<(&'static str, Totals)>,
-}
+pub(crate) const PREFIX: &str = "fairwave_cc";
 
 /// A metric of connections: its name, its help, and its value.
 type Gauge = (&'static str, &'static str, fn(&CcConnection) -> Option<f64>);
@@ -57,32 +33,26 @@ const COUNTERS: [Counter; 5] = [
     ("events_missed", "Events for which a ring buffer had no room.", |all| all.missed),
 ];
 
-impl Collector for Figures {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, value) in GAUGES {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for one in &self.found {
-                let Some(value) = value(one) else { continue };
-                let namespace = one.namespace.to_string();
-                let labels = [
-                    ("law", one.law.as_str()),
-                    ("local", &one.local),
-                    ("remote", &one.remote),
-                    ("namespace", &namespace),
-                ];
-                family.encode_family(&labels)?.encode_gauge(&value)?;
-            }
-        }
-        for (name, help, value) in COUNTERS {
-            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (law, totals) in &self.counted {
-                let labels = [("law", *law)];
-                let mut counter = family.encode_family(&labels)?;
-                counter.encode_counter::<NoLabelSet, _, u64>(&value(totals), None)?;
-            }
-        }
-        Ok(())
-    }
+/// Metrics of connections, and of the algorithms' totals.
+pub(crate) fn metrics(found: &[CcConnection], counted: &[(&str, Totals)]) -> Vec<Metric> {
+    let gauges = GAUGES.map(|(name, help, value)| {
+        Metric::gauge(name, help).of(found, |one| of(one), |one| value(one))
+    });
+    let counters = COUNTERS.map(|(name, help, value)| {
+        let labels = |(law, _): &&(&str, Totals)| vec![("law", (*law).to_owned())];
+        Metric::counter(name, help).of(counted, labels, |(_, totals)| Some(value(totals)))
+    });
+    gauges.into_iter().chain(counters).collect()
+}
+
+/// The labels of a connection.
+fn of(one: &CcConnection) -> Labels {
+    vec![
+        ("law", one.law.clone()),
+        ("local", one.local.clone()),
+        ("remote", one.remote.clone()),
+        ("namespace", one.namespace.to_string()),
+    ]
 }
 
 #[cfg(test)]
@@ -92,8 +62,8 @@ mod tests {
     #[test]
     fn totals_are_counters_of_their_law() {
         let totals = Totals { opened: 3, closed: 1, acks_lost: 7, answers: 2, missed: 1 };
-        let figures = Figures { found: Vec::new(), counted: vec![("fw_compound", totals)] };
-        let text = metrics::written(PREFIX, figures).expect("a page");
+        let metrics = metrics(&[], &[("fw_compound", totals)]);
+        let text = fairwave_console::metrics::text(PREFIX, metrics).expect("a page");
         let counts = [
             ("connections_opened", 3),
             ("connections_closed", 1),

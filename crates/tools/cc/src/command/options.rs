@@ -1,11 +1,12 @@
-//! The command line of `fairwave cc`: congestion controls in the kernel.
+//! Options of `fairwave cc`.
 
 use clap::{Args, Subcommand};
 use fairwave_units::{BitRate, Duration};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) const EXAMPLES: &str = "\
+/// Examples at the end of the help.
+pub const EXAMPLES: &str = "\
 Examples:
   sudo fairwave cc load fw_ackloss_reno fw_compound
   iperf3 -c server -C fw_ackloss_reno
@@ -25,17 +26,17 @@ Exit code 1: the kernel refused something. Exit code 2: no such law.";
 
 /// Options of `fairwave cc`.
 #[derive(Args, Debug)]
-pub(crate) struct Cc {
+pub struct Cc {
     #[command(subcommand)]
-    pub(crate) task: CcTask,
+    pub task: CcTask,
     /// Directory in a BPF file system where algorithms are pinned [default: /sys/fs/bpf/fairwave]
     #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) pin: Option<PathBuf>,
+    pub pin: Option<PathBuf>,
 }
 
 /// Commands of `fairwave cc`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum CcTask {
+pub enum CcTask {
     /// Load algorithms into the kernel, until they are unloaded or for a time
     Load {
         /// The algorithms: see `fairwave cc list`
@@ -118,20 +119,20 @@ pub(crate) enum CcTask {
 
 /// Options of `fairwave cc trace`.
 #[derive(Args, Debug)]
-pub(crate) struct CcTrace {
+pub struct CcTrace {
     /// The table to write: a name that ends in .parquet or .csv. It appears when it is complete
     #[arg(long, value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// Only connections of which either end has this port; may be repeated, up to 16 times
     #[arg(long, value_name = "PORT")]
-    pub(crate) port: Vec<u16>,
+    pub port: Vec<u16>,
     /// Only connections of this network namespace: a name of `ip netns`, or a path such as
     /// /proc/PID/ns/net [default: all]
     #[arg(long, value_name = "NAME|PATH")]
-    pub(crate) netns: Option<PathBuf>,
+    pub netns: Option<PathBuf>,
     /// End after this time, such as "30s" or "10m" [default: when interrupted]
     #[arg(long = "for", value_name = "DURATION", value_parser = lasting)]
-    pub(crate) lasts: Option<Duration>,
+    pub lasts: Option<Duration>,
 }
 
 /// Parses a duration, in which "m" also stands for minutes.
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_m_is_minutes_where_a_law_is_loaded_for_a_time() {
+    fn an_m_is_minutes() {
         assert_eq!(lasting("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(lasting("10 ms"), Ok(Duration::from_millis(10)));
         assert_eq!(lasting("2 min"), Ok(Duration::from_secs(120)));

@@ -8,21 +8,21 @@ use serde::Serialize;
 
 /// A congestion control algorithm, and its state in this kernel.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcLaw {
+pub struct CcLaw {
     /// Its name, as sockets request it.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether sockets may request it.
-    pub(crate) loaded: bool,
+    pub loaded: bool,
     /// Whether it stays until it is unloaded; null without the permission to see that.
-    pub(crate) pinned: Option<bool>,
+    pub pinned: Option<bool>,
     /// Connections that use it; null without the permission to see them, or if it is not loaded.
-    pub(crate) connections: Option<u64>,
+    pub connections: Option<u64>,
     /// Its counters since it was loaded; null if `connections` is null.
-    pub(crate) totals: Option<CcTotals>,
+    pub totals: Option<CcTotals>,
     /// The simulator's algorithm with the same arithmetic.
-    pub(crate) model: String,
+    pub model: String,
     /// Description of the algorithm.
-    pub(crate) summary: String,
+    pub summary: String,
 }
 
 impl CcLaw {
@@ -41,17 +41,17 @@ impl CcLaw {
 
 /// Counters of an algorithm's connections since it was loaded.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcTotals {
+pub struct CcTotals {
     /// Connections that began to use it.
-    pub(crate) opened: u64,
+    pub opened: u64,
     /// Connections that ended, or switched to another algorithm.
-    pub(crate) closed: u64,
+    pub closed: u64,
     /// ACKs detected as lost by the closed connections.
-    pub(crate) acks_lost: u64,
+    pub acks_lost: u64,
     /// Number of times the closed connections lowered their windows because of lost ACKs.
-    pub(crate) answers: u64,
+    pub answers: u64,
     /// Events that did not fit into the ring buffer while a `status --watch` was reading it.
-    pub(crate) missed: u64,
+    pub missed: u64,
 }
 
 impl CcTotals {
@@ -63,37 +63,37 @@ impl CcTotals {
 
 /// A connection that uses an algorithm of Fairwave, as of its last ACK.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct CcConnection {
+pub struct CcConnection {
     /// The algorithm's name.
-    pub(crate) law: String,
+    pub law: String,
     /// Address and port of this end.
-    pub(crate) local: String,
+    pub local: String,
     /// Address and port of the other end.
-    pub(crate) remote: String,
+    pub remote: String,
     /// Inode of its network namespace.
-    pub(crate) namespace: u32,
+    pub namespace: u32,
     /// SO_COOKIE of its socket; null until a process has requested the cookie.
-    pub(crate) cookie: Option<u64>,
+    pub cookie: Option<u64>,
     /// State of the connection, by the names of ss.
-    pub(crate) state: String,
+    pub state: String,
     /// Congestion window in segments.
-    pub(crate) cwnd_segments: u32,
+    pub cwnd_segments: u32,
     /// Slow start threshold in segments; null while none is set.
-    pub(crate) ssthresh_segments: Option<u32>,
+    pub ssthresh_segments: Option<u32>,
     /// Maximum segment size in bytes.
-    pub(crate) mss_bytes: u32,
+    pub mss_bytes: u32,
     /// Smoothed round-trip time.
-    pub(crate) srtt_us: u64,
+    pub srtt_us: u64,
     /// Bytes acknowledged since the connection began.
-    pub(crate) acked_bytes: u64,
+    pub acked_bytes: u64,
     /// ACKs detected as lost since the connection began.
-    pub(crate) acks_lost: u64,
+    pub acks_lost: u64,
     /// Number of times the window was lowered because of lost ACKs.
-    pub(crate) answers: u64,
+    pub answers: u64,
     /// The target rate; null without a target.
-    pub(crate) target_bps: Option<u64>,
+    pub target_bps: Option<u64>,
     /// The mean rate since the target was set; null without a target.
-    pub(crate) reached_bps: Option<u64>,
+    pub reached_bps: Option<u64>,
 }
 
 impl CcConnection {
@@ -120,46 +120,46 @@ impl CcConnection {
 
 /// An event of a connection; `status --watch` prints it before the current connections.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcTold {
+pub struct CcTold {
     /// The event: began, answered (lowered its window because of lost ACKs) or ended.
-    pub(crate) happened: &'static str,
+    pub happened: &'static str,
     /// The connection at the time of the event.
-    pub(crate) connection: CcConnection,
+    pub connection: CcConnection,
 }
 
 impl CcTold {
-    pub(crate) fn of(told: &Told) -> Self {
-        let happened = match told.happened {
+    pub(crate) fn of(event: &Told) -> Self {
+        let happened = match event.happened {
             Happened::Began => "began",
             Happened::Answered => "answered",
             Happened::Ended => "ended",
         };
-        Self { happened, connection: CcConnection::of(told.law, &told.connection) }
+        Self { happened, connection: CcConnection::of(event.law, &event.connection) }
     }
 }
 
 /// Cost of an algorithm.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcCost {
+pub struct CcCost {
     /// The algorithm's name.
-    pub(crate) law: String,
+    pub law: String,
     /// Description of the algorithm.
-    pub(crate) summary: String,
+    pub summary: String,
     /// ACKs for which its BPF programs were called; zero for algorithms without BPF programs.
-    pub(crate) acks: u64,
+    pub acks: u64,
     /// Time in its BPF programs for each ACK; null for algorithms without BPF programs.
-    pub(crate) per_ack_ns: Option<f64>,
+    pub per_ack_ns: Option<f64>,
     /// Calls of its programs; some algorithms need two for each ACK.
-    pub(crate) calls: u64,
+    pub calls: u64,
     /// `per_ack_ns` less the time of as many calls of a program that does nothing.
-    pub(crate) work_ns: Option<f64>,
+    pub work_ns: Option<f64>,
     /// Throughput of its connections: the median of the rounds.
-    pub(crate) throughput_bps: u64,
+    pub throughput_bps: u64,
     /// Throughput of each round.
-    pub(crate) rounds_bps: Vec<u64>,
+    pub rounds_bps: Vec<u64>,
     /// ACKs that it wrongly detected as lost, since none was lost; null if it does not watch ACKs,
     /// or if a connection did not end.
-    pub(crate) acks_lost: Option<u64>,
+    pub acks_lost: Option<u64>,
 }
 
 impl CcCost {
@@ -188,37 +188,37 @@ fn median(rates: &[BitRate]) -> u64 {
 
 /// A target rate of connections.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcTarget {
+pub struct CcTarget {
     /// Connections that the target applies to, in the syntax of `fairwave cc target`.
-    pub(crate) whose: String,
+    pub whose: String,
     /// The rate of acknowledged payload to reach.
-    pub(crate) rate_bps: u64,
+    pub rate_bps: u64,
     /// Whether windows do not grow beyond the size that the target needs.
-    pub(crate) cap: bool,
+    pub cap: bool,
     /// Whether a loss never lowers a window further than Reno would.
-    pub(crate) floor_at_reno: bool,
+    pub floor_at_reno: bool,
 }
 
 /// Results of a trace of connections.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct CcTraced {
+pub struct CcTraced {
     /// The table that was written.
-    pub(crate) file: String,
+    pub file: String,
     /// Number of its rows: segments that reached traced connections.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Rows that are missing since the buffer had no room for them.
-    pub(crate) missed: u64,
+    pub missed: u64,
     /// Length of the trace, in nanoseconds.
-    pub(crate) lasted_ns: u64,
+    pub lasted_ns: u64,
     /// Whether a signal ended it.
-    pub(crate) interrupted: bool,
+    pub interrupted: bool,
 }
 
 /// Output of `fairwave cc` with --json, by its command.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "a type of which only the schema is wanted")]
-pub(crate) enum CcOutput {
+pub enum CcOutput {
     /// Output of `list`.
     Laws(Vec<CcLaw>),
     /// Output of `status`.

@@ -1,56 +1,62 @@
 //! `fairwave cc trace`: windows of the kernel's connections as a table.
 
-use super::trace_table::TRACE;
-use crate::args::Common;
-use crate::args_cc::CcTrace;
-use crate::outcome::Failure;
-use crate::printed_cc::CcTraced;
-use crate::progress::Progress;
-use crate::{output, stop};
+mod table;
+
+use crate::command::options::CcTrace;
+use crate::outcome::failure;
+use crate::report::CcTraced;
 use fairwave_bpf::{Event, Tracer, Wanted};
+use fairwave_console::{Console, Failure};
 use fairwave_lab::results::{CsvWriter, Error, TableWriter};
 use fairwave_units::Duration;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use table::TRACE;
 
 /// Maximum time between two reads of the trace while few events arrive.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Traces until the time is over or a signal arrives.
-pub(crate) fn run(common: &Common, asked: &CcTrace) -> Result<(), Failure> {
+/// Traces until the time is over or a signal arrives. `progress` receives the completed fraction
+/// and a description, and `None` at the end.
+pub(crate) fn run(
+    console: &dyn Console,
+    asked: &CcTrace,
+    progress: &mut dyn FnMut(Option<(f64, &str)>),
+) -> Result<(), Failure> {
     let wanted = wanted(asked)?;
-    let stop = stop::on(&stop::SIGNALS)?;
+    let stop = console.stop()?;
     let mut sheet = Sheet::create(&asked.file)?;
-    let mut tracer = Tracer::start(&wanted)?;
-    if !common.json && !common.quiet && asked.lasts.is_none() {
-        output::note("tracing until interrupted (Ctrl-C)");
+    let mut tracer = Tracer::start(&wanted).map_err(failure)?;
+    if !console.is_json() && !console.is_quiet() && asked.lasts.is_none() {
+        console.note("tracing until interrupted (Ctrl-C)");
     }
-    let rows = follow(common, &mut tracer, &mut sheet, asked.lasts, &stop)?;
+    let followed = follow(&mut tracer, &mut sheet, asked.lasts, &stop, progress);
+    progress(None);
+    let rows = followed?;
     let lasted = tracer.lasted();
-    let last = tracer.stop()?;
+    let last = tracer.stop().map_err(failure)?;
     sheet.push(&last)?;
     sheet.finish()?;
     let traced = CcTraced {
         file: asked.file.display().to_string(),
         rows: rows + last.len() as u64,
-        missed: tracer.missed()?,
+        missed: tracer.missed().map_err(failure)?,
         lasted_ns: lasted.as_nanos(),
         interrupted: stop.load(Ordering::Relaxed),
     };
-    show(common, &traced)
+    show(console, &traced)
 }
 
 /// Writes the events that arrive until the end. Returns their number.
 fn follow(
-    common: &Common,
     tracer: &mut Tracer,
     sheet: &mut Sheet,
     lasts: Option<Duration>,
     stop: &AtomicBool,
+    progress: &mut dyn FnMut(Option<(f64, &str)>),
 ) -> Result<u64, Failure> {
-    let progress = Progress::new(common);
     let mut rows = 0;
     loop {
         let lasted = tracer.lasted();
@@ -58,26 +64,22 @@ fn follow(
         if left == Duration::ZERO || stop.load(Ordering::Relaxed) {
             return Ok(rows);
         }
-        let events = tracer.read(PATIENCE.min(left))?;
+        let events = tracer.read(PATIENCE.min(left)).map_err(failure)?;
         sheet.push(&events)?;
         rows += events.len() as u64;
         let fraction = lasts.map_or(0.0, |lasts| lasted.as_secs_f64() / lasts.as_secs_f64());
-        progress.set(fraction);
-        progress.say(&format!("{rows} rows, {} missed", tracer.missed()?));
+        let missed = tracer.missed().map_err(failure)?;
+        progress(Some((fraction, &format!("{rows} rows, {missed} missed"))));
     }
 }
 
-fn show(common: &Common, traced: &CcTraced) -> Result<(), Failure> {
-    if common.json {
-        return Ok(output::print_json(&json!(traced))?);
+fn show(console: &dyn Console, traced: &CcTraced) -> Result<(), Failure> {
+    let CcTraced { file, rows, missed, lasted_ns, .. } = traced;
+    if *missed > 0 && !console.is_json() {
+        console.warn(&format!("{missed} rows are missing: segments came faster than were written"));
     }
-    if traced.missed > 0 {
-        let missed = traced.missed;
-        output::warn(&format!("{missed} rows are missing: segments came faster than were written"));
-    }
-    let seconds = traced.lasted_ns as f64 / 1e9;
-    let CcTraced { file, rows, .. } = traced;
-    Ok(output::print(&format!("{file}: {rows} rows of {seconds:.1} s\n"))?)
+    let seconds = *lasted_ns as f64 / 1e9;
+    console.show(&json!(traced), &format!("{file}: {rows} rows of {seconds:.1} s\n"))
 }
 
 fn wanted(asked: &CcTrace) -> Result<Wanted, Failure> {

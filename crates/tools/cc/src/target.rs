@@ -1,72 +1,62 @@
 //! `fairwave cc target`: target rates of connections with TCP-AV.
 
-use crate::args::Common;
-use crate::outcome::Failure;
-use crate::output;
-use crate::printed_cc::CcTarget;
-use crate::table::{Table, mbps};
+use crate::outcome::failure;
+use crate::report::{self, CcTarget};
 use fairwave_bpf::{Store, Target, Who, clear_target, set_target, targets};
+use fairwave_console::{Console, Failure};
 use fairwave_units::BitRate;
 use serde_json::json;
 use std::net::IpAddr;
 
 /// The requested target.
-pub(crate) struct Asked {
+pub(crate) struct Wanted {
+    /// The rate to reach; `None` to set none.
     pub(crate) rate: Option<BitRate>,
+    /// Whether windows do not grow beyond the size that the target needs.
     pub(crate) cap: bool,
+    /// Whether a loss never lowers a window further than Reno would.
     pub(crate) floor: bool,
 }
 
 /// Sets or removes a target if requested, then lists the targets.
 pub(crate) fn run(
-    common: &Common,
+    console: &dyn Console,
     store: &Store,
     whose: Option<&str>,
-    asked: &Asked,
+    wanted: &Wanted,
     remove: bool,
 ) -> Result<(), Failure> {
     if let Some(whose) = whose {
         let who = who(whose).map_err(Failure::Usage)?;
-        match asked.rate {
+        match wanted.rate {
             Some(BitRate(0)) => {
-                let what = "--rate 0: a target is above zero; --remove takes one away";
-                return Err(Failure::Usage(what.to_owned()));
+                let text = "--rate 0: a target is above zero; --remove takes one away";
+                return Err(Failure::Usage(text.to_owned()));
             }
             Some(rate) => {
-                set_target(store, &who, Target { rate, cap: asked.cap, floor: asked.floor })?;
+                let target = Target { rate, cap: wanted.cap, floor: wanted.floor };
+                set_target(store, &who, target).map_err(failure)?;
             }
             None if remove => {
-                if !clear_target(store, &who)? {
+                if !clear_target(store, &who).map_err(failure)? {
                     return Err(Failure::Run(format!("{who} has no target")));
                 }
             }
             None => return Err(Failure::Usage("give --rate RATE or --remove".to_owned())),
         }
     }
-    show(common, store)
+    show(console, store)
 }
 
-fn show(common: &Common, store: &Store) -> Result<(), Failure> {
+fn show(console: &dyn Console, store: &Store) -> Result<(), Failure> {
     let shown = |(who, target): &(Who, Target)| CcTarget {
         whose: spelling(who),
         rate_bps: target.rate.0,
         cap: target.cap,
         floor_at_reno: target.floor,
     };
-    let found: Vec<CcTarget> = targets(store)?.iter().map(shown).collect();
-    if common.json {
-        return Ok(output::print_json(&json!(found))?);
-    }
-    if found.is_empty() {
-        return Ok(output::print("no targets: fw_tcp_av is Reno\n")?);
-    }
-    let mut table = Table::new("Targets", &["whose", "Mbps", "cap", "floor at Reno"]);
-    let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
-    for one in &found {
-        let (cap, floor) = (word(one.cap), word(one.floor_at_reno));
-        table.row(vec![one.whose.clone(), mbps(one.rate_bps), cap, floor]);
-    }
-    Ok(output::print(&table.render())?)
+    let found: Vec<CcTarget> = targets(store).map_err(failure)?.iter().map(shown).collect();
+    console.show(&json!(found), &report::targets(&found))
 }
 
 /// The text that [`who`] parses to this value.
@@ -96,10 +86,10 @@ fn who(text: &str) -> Result<Who, String> {
     let expected =
         || format!("{text}: expected an address, ADDRESS/BITS, a cgroup's path, or socket:COOKIE");
     let address: IpAddr = address.parse().map_err(|_| expected())?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.map_or(Ok(most), |bits| bits.parse().map_err(|_| expected()))?;
-    if bits > most {
-        return Err(format!("{text}: such an address has {most} bits"));
+    let max = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Ok(max), |bits| bits.parse().map_err(|_| expected()))?;
+    if bits > max {
+        return Err(format!("{text}: such an address has {max} bits"));
     }
     Ok(Who::Destination(address, bits))
 }
@@ -109,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whose_a_target_is_is_read_as_it_is_shown() {
+    fn an_owner_is_parsed_as_it_is_shown() {
         for text in ["socket:17", "cgroup:4", "/sys/fs/cgroup/a", "10.0.0.0/8", "2001:db8::/32"] {
             assert_eq!(spelling(&who(text).unwrap()), text);
         }
