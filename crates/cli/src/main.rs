@@ -4,17 +4,12 @@
 mod args;
 mod clock;
 mod commands;
-#[cfg(target_os = "linux")]
-mod live_view;
-#[cfg(all(target_os = "linux", feature = "metrics"))]
-mod metrics;
 mod outcome;
 mod output;
 mod place;
 mod printed;
 mod printed_store;
 mod progress;
-mod screen;
 mod show;
 #[cfg(target_os = "linux")]
 mod show_agreement;
@@ -29,6 +24,8 @@ mod terminal;
 mod traced;
 
 use args::Command;
+#[cfg(target_os = "linux")]
+use fairwave_emulator::emulation::live_view;
 use outcome::Failure;
 use std::process::ExitCode;
 

@@ -1,10 +1,11 @@
 //! A table of figures that changes while a terminal shows it.
 
-use ratatui::Frame;
+use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Stylize;
 use ratatui::widgets::{Paragraph, Row, Table};
+use ratatui::{Frame, Terminal};
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -68,8 +69,16 @@ fn is_end(event: &Event) -> bool {
     key.code == KeyCode::Char('q') || (is_control && key.code == KeyCode::Char('c'))
 }
 
+/// A table as a terminal of this size shows it, for tests: a line in quotation marks for each of
+/// the terminal's.
+pub fn on_terminal(table: &LiveTable<'_>, width: u16, height: u16) -> String {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| draw(frame, table));
+    terminal.backend().to_string()
+}
+
 /// Draws a table on a frame of any size.
-pub fn draw(frame: &mut Frame<'_>, table: &LiveTable<'_>) {
+fn draw(frame: &mut Frame<'_>, table: &LiveTable<'_>) {
     let needed = table.headline.lines().count().saturating_add(1);
     let needed = u16::try_from(needed).unwrap_or(u16::MAX).min(frame.area().height / 2);
     let above = Constraint::Length(needed.max(HEADLINES));
@@ -117,8 +126,6 @@ fn columns(heads: &[&str], name_width: usize, width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
 
     fn drawn(width: u16, height: u16, headline: &str) -> String {
         let heads = ["station", "SoC dB", "weight", "source"];
@@ -127,9 +134,7 @@ mod tests {
         };
         let rows = (1..=3).map(|number| row(number).to_vec()).collect();
         let table = LiveTable { headline: headline.to_owned(), heads: &heads, rows };
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a screen");
-        terminal.draw(|frame| draw(frame, &table)).expect("it is drawn");
-        terminal.backend().to_string()
+        on_terminal(&table, width, height)
     }
 
     #[test]

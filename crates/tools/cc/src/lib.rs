@@ -9,3 +9,6 @@ pub mod report;
 mod status;
 mod target;
 mod trace;
+
+/// Programs, maps and links of this kernel: tests of the command compare them before and after.
+pub use fairwave_bpf::objects;

@@ -108,11 +108,9 @@ fn row(status: &Status, station: &StationLine) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
 
     #[test]
-    fn stations_stand_below_what_holds_of_all() {
+    fn stations_stand_below_their_access_point() {
         let station = json!({
             "station": "02:00:00:00:00:01", "soc_db": 14.04, "source": "report", "age_s": 0.12,
             "weight": 0.8, "weights": [0.8], "class": "5343:10", "address": null,
@@ -128,9 +126,7 @@ mod tests {
             accepted: 7,
             ..Status::default()
         };
-        let mut terminal = Terminal::new(TestBackend::new(100, 6)).expect("a screen");
-        terminal.draw(|frame| live_table::draw(frame, &shown(&[status]))).expect("it is drawn");
-        let screen = terminal.backend().to_string();
+        let screen = live_table::on_terminal(&shown(&[status]), 100, 6);
         assert!(screen.contains("wlan0 (htb): 7 reports believed, 0 missing"), "{screen}");
         let line = screen.lines().find(|line| line.contains("02:00:00:00:00:01")).expect("a row");
         let words: Vec<&str> = line.trim_matches('"').split_whitespace().skip(1).collect();

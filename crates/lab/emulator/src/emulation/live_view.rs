@@ -1,7 +1,7 @@
-//! The live view of an emulation: a screen of figures that changes while the run lasts.
+//! The live view of an emulation: a table of figures that changes while the run lasts.
 
-use crate::screen::{self, Screen};
-use fairwave_emulator::emulation::{Live, NodeState, State};
+use super::live::{Live, NodeState, State};
+use fairwave_console::live_table::{self, LiveTable};
 use fairwave_units::Duration;
 use std::io;
 use std::ops::ControlFlow;
@@ -17,10 +17,10 @@ const HEADS: [&str; 7] =
 ///
 /// # Errors
 /// The terminal cannot be drawn on.
-pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Result<()> {
+pub fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Result<()> {
     let mut before = live.state();
     let mut is_first = true;
-    screen::keep(EVERY, |is_ended| {
+    live_table::follow(EVERY, |is_ended| {
         if is_ended {
             stop.store(true, Ordering::Relaxed);
         }
@@ -40,8 +40,8 @@ pub(crate) fn watch(live: &Live, stop: &AtomicBool, over: &AtomicBool) -> io::Re
 }
 
 /// Figures for the time between two states.
-fn between(before: &State, now: &State) -> Screen<'static> {
-    Screen { headline: headline(now), heads: &HEADS, rows: rows(before, now) }
+fn between(before: &State, now: &State) -> LiveTable<'static> {
+    LiveTable { headline: headline(now), heads: &HEADS, rows: rows(before, now) }
 }
 
 /// Figures of the whole run.
@@ -120,8 +120,6 @@ fn waiting(name: &str, now: &State) -> u32 {
 mod tests {
     use super::*;
     use fairwave_units::Instant;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
 
     fn state(seconds: u64, bytes: u64, failures: u64) -> State {
         let now = Instant::ZERO + Duration::from_secs(seconds);
@@ -144,9 +142,7 @@ mod tests {
     #[test]
     fn a_screen_shows_what_happened_since_the_last() {
         let (before, now) = (state(1, 1_000_000, 40), state(3, 3_000_000, 60));
-        let mut terminal = Terminal::new(TestBackend::new(84, 8)).expect("a screen");
-        terminal.draw(|frame| screen::draw(frame, &between(&before, &now))).expect("it is drawn");
-        let screen = terminal.backend().to_string();
+        let screen = live_table::on_terminal(&between(&before, &now), 84, 8);
         let has = |name: &str, figures: &[&str]| {
             let line = screen.lines().find(|line| line.trim_matches('"').starts_with(name));
             let line = line.unwrap_or_else(|| panic!("no {name} in\n{screen}"));
@@ -165,9 +161,7 @@ mod tests {
         let name = |n: usize| format!("station-upper-floor-{n}");
         let node = |n| NodeState { name: name(n), ..NodeState::default() };
         state.nodes = (1..=30).map(node).collect();
-        let mut terminal = Terminal::new(TestBackend::new(80, 24)).expect("a screen");
-        terminal.draw(|frame| screen::draw(frame, &between(&state, &state))).expect("it is drawn");
-        let screen = terminal.backend().to_string();
+        let screen = live_table::on_terminal(&between(&state, &state), 80, 24);
         assert!(screen.contains(&name(19)) && !screen.contains(&name(20)), "{screen}");
         // Two radios, `ap` and `sta1`, and a flow are beside the nodes.
         assert!(screen.contains("... and 14 more"), "{screen}");
@@ -178,10 +172,7 @@ mod tests {
 
     #[test]
     fn a_run_without_anything_has_a_screen() {
-        let mut terminal = Terminal::new(TestBackend::new(20, 2)).expect("a screen");
         let nothing = State::default();
-        terminal
-            .draw(|frame| screen::draw(frame, &between(&nothing, &nothing)))
-            .expect("it is drawn");
+        live_table::on_terminal(&between(&nothing, &nothing), 20, 2);
     }
 }
