@@ -46,8 +46,8 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
         time_ns: serve.max_time.as_nanos(),
     };
     if limits.bytes == 0 || limits.time_ns == 0 {
-        let least = "--max-time and --max-bytes have to be more than 0";
-        return Err(Failure::Usage(least.to_owned()));
+        let text = "--max-time and --max-bytes have to be more than 0";
+        return Err(Failure::Usage(text.to_owned()));
     }
     let stop = console.stop()?;
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });

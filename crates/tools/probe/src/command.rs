@@ -108,8 +108,8 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let packets = u32::try_from(serve.max_bytes.0 / PACKET_BYTES).unwrap_or(u32::MAX);
     let limits = Limits { rate: serve.max_rate, packets, duration: serve.max_time };
     if limits.rate == BitRate(0) || packets == 0 || limits.duration.is_zero() {
-        let least = "--max-rate, --max-time and --max-bytes have to leave at least one packet";
-        return Err(Failure::Usage(least.to_owned()));
+        let text = "--max-rate, --max-time and --max-bytes have to leave at least one packet";
+        return Err(Failure::Usage(text.to_owned()));
     }
     let stop = console.stop()?;
     let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
