@@ -39,6 +39,7 @@ Exit code 1: no connection, or one that did not end in good order; 2: the option
 /// Options of `fairwave dccp`.
 #[derive(Args, Debug)]
 pub struct Dccp {
+    /// The command.
     #[command(subcommand)]
     pub task: Task,
 }
@@ -81,6 +82,7 @@ pub struct Ends {
 /// Options of `fairwave dccp serve`.
 #[derive(Args, Debug)]
 pub struct Serve {
+    /// Options of both ends.
     #[command(flatten)]
     pub ends: Ends,
     /// Listen at this address of the host [default: all]
@@ -102,6 +104,7 @@ pub struct Send {
     /// Name or address of the host that runs `fairwave dccp serve`
     #[arg(value_name = "HOST")]
     pub host: String,
+    /// Options of both ends.
     #[command(flatten)]
     pub ends: Ends,
     /// Speak IPv4 only
@@ -152,7 +155,7 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
     let address = SocketAddr::new(serve.listen.unwrap_or(any), serve.ends.port);
     let request = request(&serve.ends, Addressee::Anybody(address), &serve.ccid);
-    let mut session = Session::new(console, &serve.ends, None)?;
+    let session = Session::new(console, &serve.ends, None)?;
     let (host, stop) = open(console, &request)?;
     session.greet(&format!("Listening at {address}{}\n", behind(&serve.ends)))?;
     session.run(host, Duration::ZERO, serve.once, &stop)
@@ -165,7 +168,7 @@ fn run_client(console: &dyn Console, send: &Send) -> Result<(), Failure> {
     let server = resolve(&send.host, send.ends.port, send.four, send.six)?;
     let traffic = Traffic { bytes: send.size, rate: send.rate };
     let request = request(&send.ends, Addressee::Server(server, traffic), &[send.ccid]);
-    let mut session = Session::new(console, &send.ends, Some(send.size))?;
+    let session = Session::new(console, &send.ends, Some(send.size))?;
     let (host, stop) = open(console, &request)?;
     session.greet(&format!("Connecting to {server}{}\n", behind(&send.ends)))?;
     session.run(host, send.time, true, &stop)

@@ -38,6 +38,7 @@ Exit code 2: the options are wrong.";
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Probe {
+    /// The command.
     #[command(subcommand)]
     pub task: Option<ProbeTask>,
     /// Name or address of the host that runs `fairwave probe serve`
@@ -52,6 +53,7 @@ pub struct Probe {
     /// Speak IPv6 only
     #[arg(short = '6')]
     pub six: bool,
+    /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
     /// Measure the buffer on the way from HOST to here instead of the way there
@@ -78,6 +80,7 @@ pub struct Serve {
     /// Address and UDP port to listen at [default: port 17980 of every address]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
+    /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
     /// Maximum sending rate of a session

@@ -6,30 +6,30 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 
-/// What happened until now.
+/// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Time for which the proxy has run, in seconds.
     pub lasted_s: f64,
-    /// Flows that were relayed, those under way among them.
+    /// Flows that were relayed, including active ones.
     pub opened: u64,
-    /// Flows under way.
+    /// Active flows.
     pub active: u64,
-    /// Flows of which a leg broke: by a reset, or as the other end vanished.
+    /// Flows that ended by a reset or because an end vanished.
     pub broken: u64,
-    /// Flows that were ended as they carried nothing for too long.
+    /// Flows that were closed since they had carried no data for too long.
     pub idle: u64,
-    /// Flows that were relayed without their target, as no capacity was left.
+    /// Flows that were relayed without their target since no capacity was left.
     pub best_effort: u64,
-    /// Clients that were turned away.
+    /// Clients that were refused.
     pub refused: Refusals,
     /// Payload from clients to servers, in bytes.
     pub bytes_up: u64,
     /// Payload from servers to clients, in bytes.
     pub bytes_down: u64,
-    /// The targets' bins, of all flows and hosts.
+    /// Bins of the targets of all flows and hosts.
     pub achieved: Achieved,
-    /// Each target of flows under way.
+    /// The active targets.
     pub flows: Vec<FlowReport>,
 }
 
@@ -47,20 +47,20 @@ pub struct Refusals {
     pub unreachable: u64,
 }
 
-/// A target under way.
+/// An active target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowReport {
-    /// The client's address; with port where the target is a flow's.
+    /// Address of the client.
     pub client: IpAddr,
-    /// The client's port where the target is a flow's.
+    /// Port of the client; `None` if the target is a host's.
     pub port: Option<u16>,
-    /// The server, where the target is a flow's.
+    /// The server; `None` if the target is a host's.
     pub server: Option<SocketAddr>,
-    /// How many flows share the target.
+    /// Number of flows that share the target.
     pub flows: u64,
     /// The target.
     pub target: BitRate,
-    /// Payload that was acknowledged in the last bin, per second; `None` before the first.
+    /// Payload acknowledged in the last bin, per second; `None` before the first.
     pub rate: Option<BitRate>,
     /// Its bins.
     pub achieved: Achieved,

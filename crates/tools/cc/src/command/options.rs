@@ -27,6 +27,7 @@ Exit code 1: the kernel refused something. Exit code 2: no such law.";
 /// Options of `fairwave cc`.
 #[derive(Args, Debug)]
 pub struct Cc {
+    /// The command.
     #[command(subcommand)]
     pub task: CcTask,
     /// Directory in a BPF file system where algorithms are pinned [default: /sys/fs/bpf/fairwave]

@@ -217,7 +217,6 @@ pub struct CcTraced {
 /// Output of `fairwave cc` with --json, by its command.
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "a type of which only the schema is wanted")]
 pub enum CcOutput {
     /// Output of `list`.
     Laws(Vec<CcLaw>),

@@ -95,6 +95,7 @@ pub struct SampleOutput {
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: f64,
     #[serde(flatten)]
+    #[expect(missing_docs, reason = "the schema of a sample would have it as its description")]
     pub known: KnownOutput,
 }
 

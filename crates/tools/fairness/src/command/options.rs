@@ -29,6 +29,7 @@ Exit code 2: the options are wrong.";
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Fairness {
+    /// The command.
     #[command(subcommand)]
     pub task: Option<FairnessTask>,
     /// Test whether two runs differ by more than chance: directories of `run --out`, or files or
@@ -54,6 +55,7 @@ pub struct ServeFairness {
     /// Address and port to listen at, TCP and UDP [default: port 17981 of every address]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
+    /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
     /// Limit each station to this rate in each direction; TCP is paced for it
@@ -83,6 +85,7 @@ pub struct RunFairness {
     /// Speak IPv6 only
     #[arg(short = '6')]
     pub six: bool,
+    /// The secret of both ends.
     #[command(flatten)]
     pub secret: Secret,
     /// Wait for this number of stations; all stations must give the same number
@@ -122,6 +125,7 @@ pub struct RunFairness {
     /// 64K or '64 KiB' [default: buffers that grow]
     #[arg(long, short, value_name = "BYTES", value_parser = size, conflicts_with = "udp")]
     pub window: Option<Bytes>,
+    /// Reference rates and the page.
     #[command(flatten)]
     pub judged: Judged,
 }
@@ -147,6 +151,7 @@ pub struct ShowFairness {
     /// each station), or of such directories (one for each repetition)
     #[arg(value_name = "PATH")]
     pub path: PathBuf,
+    /// Reference rates and the page.
     #[command(flatten)]
     pub judged: Judged,
 }

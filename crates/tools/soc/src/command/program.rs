@@ -35,6 +35,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
 /// Options of `fairwave soc`.
 #[derive(Args, Debug)]
 pub struct Soc {
+    /// The command.
     #[command(subcommand)]
     pub task: SocTask,
 }
