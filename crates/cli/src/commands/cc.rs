@@ -10,11 +10,11 @@ use fairwave_cc_tool::command::options::Cc;
 /// Runs the command.
 pub(crate) fn run(common: &Common, cc: &Cc) -> Result<(), Failure> {
     let mut bar = None;
-    let mut progress = |step: Option<(f64, &str)>| match step {
-        Some((fraction, text)) => {
+    let mut progress = |step: Option<fairwave_cc_tool::Progress<'_>>| match step {
+        Some(step) => {
             let bar = bar.get_or_insert_with(|| Progress::new(common));
-            bar.set(fraction);
-            bar.say(text);
+            bar.set(step.fraction);
+            bar.say(step.text);
         }
         None => bar = None,
     };

@@ -5,7 +5,7 @@ pub mod options;
 use crate::outcome::{announce, done, failure};
 use crate::report::{self, CcCost};
 use crate::target::{self, Wanted};
-use crate::{keep, status, trace};
+use crate::{Progress, keep, status, trace};
 use fairwave_bpf::bench::{self, Cost};
 use fairwave_bpf::{Error, LAWS, Law, Life, Store, find, load, unload};
 use fairwave_console::{Console, Failure};
@@ -14,14 +14,13 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Runs the command. `progress` receives the completed fraction of a trace and a description, and
-/// `None` at its end.
+/// Runs the command. `progress` receives the progress of a trace, and `None` at its end.
 ///
 /// # Errors
 /// If the options are wrong, or the kernel refuses a step.
 pub fn run(
     console: &dyn Console,
-    progress: &mut dyn FnMut(Option<(f64, &str)>),
+    progress: &mut dyn FnMut(Option<Progress<'_>>),
     cc: &Cc,
 ) -> Result<(), Failure> {
     // The keeper process has another working directory, so the path must be absolute.

@@ -12,3 +12,4 @@ mod trace;
 
 /// Programs, maps and links of this kernel: tests of the command compare them before and after.
 pub use fairwave_bpf::objects;
+pub use trace::Progress;

@@ -18,12 +18,20 @@ use table::TRACE;
 /// Maximum time between two reads of the trace while few events arrive.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Traces until the time is over or a signal arrives. `progress` receives the completed fraction
-/// and a description, and `None` at the end.
+/// Progress of a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The completed fraction, from 0 to 1; 0 for a trace without an end.
+    pub fraction: f64,
+    /// The numbers of rows so far.
+    pub text: &'a str,
+}
+
+/// Traces until the time is over or a signal arrives. `progress` receives `None` at the end.
 pub(crate) fn run(
     console: &dyn Console,
     asked: &CcTrace,
-    progress: &mut dyn FnMut(Option<(f64, &str)>),
+    progress: &mut dyn FnMut(Option<Progress<'_>>),
 ) -> Result<(), Failure> {
     let wanted = wanted(asked)?;
     let stop = console.stop()?;
@@ -55,7 +63,7 @@ fn follow(
     sheet: &mut Sheet,
     lasts: Option<Duration>,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(Option<(f64, &str)>),
+    progress: &mut dyn FnMut(Option<Progress<'_>>),
 ) -> Result<u64, Failure> {
     let mut rows = 0;
     loop {
@@ -69,7 +77,8 @@ fn follow(
         rows += events.len() as u64;
         let fraction = lasts.map_or(0.0, |lasts| lasted.as_secs_f64() / lasts.as_secs_f64());
         let missed = tracer.missed().map_err(failure)?;
-        progress(Some((fraction, &format!("{rows} rows, {missed} missed"))));
+        let text = format!("{rows} rows, {missed} missed");
+        progress(Some(Progress { fraction, text: &text }));
     }
 }
 
