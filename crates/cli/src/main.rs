@@ -24,8 +24,6 @@ mod terminal;
 mod traced;
 
 use args::Command;
-#[cfg(target_os = "linux")]
-use fairwave_emulator::emulation::live_view;
 use outcome::Failure;
 use std::process::ExitCode;
 

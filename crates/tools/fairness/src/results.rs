@@ -1,7 +1,7 @@
 //! Results of fairness runs.
 //!
-//! A [`Record`] has the counts of `fairwave fairness` or of iperf3, by station, flow and interval. Everything else is computed from records: a [`Summary`], a comparison of two, a
-//! file for flent.
+//! A [`Record`] has the counts of `fairwave fairness` or of iperf3, by station, flow and interval.
+//! Everything else is computed from records: a [`Summary`], a comparison of two, a file for flent.
 
 mod compare;
 mod flent;
