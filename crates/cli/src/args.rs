@@ -2,21 +2,11 @@
 
 mod common;
 #[cfg(target_os = "linux")]
-pub(crate) mod dccp;
-#[cfg(target_os = "linux")]
-pub(crate) mod fairness;
-#[cfg(target_os = "linux")]
 mod matrix;
 #[cfg(target_os = "linux")]
 pub(crate) mod packets;
 mod plot;
-#[cfg(target_os = "linux")]
-pub(crate) mod probe;
-#[cfg(target_os = "linux")]
-pub(crate) mod proxy;
 mod reproduce;
-#[cfg(target_os = "linux")]
-pub(crate) mod soc;
 mod store;
 
 use crate::printed::Described;
@@ -34,6 +24,18 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) use common::Common;
+#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+use fairwave_cc_tool::command::options as cc;
+#[cfg(target_os = "linux")]
+use fairwave_dccp_tool::command as dccp;
+#[cfg(target_os = "linux")]
+use fairwave_fairness::command::options as fairness;
+#[cfg(target_os = "linux")]
+use fairwave_probe_tool::command as probe;
+#[cfg(target_os = "linux")]
+use fairwave_proxy::command as proxy;
+#[cfg(target_os = "linux")]
+use fairwave_soc_tool::command::program as soc;
 #[cfg(target_os = "linux")]
 pub(crate) use matrix::Matrix;
 pub(crate) use plot::Plot;
@@ -295,8 +297,8 @@ pub(crate) enum Command {
     Emulate(Emulate),
     /// Congestion controls in this machine's kernel: load, watch, measure, unload
     #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-    #[command(after_help = crate::args_cc::EXAMPLES)]
-    Cc(crate::args_cc::Cc),
+    #[command(after_help = cc::EXAMPLES)]
+    Cc(cc::Cc),
     /// Init process of an emulation's namespaces, which starts the emulation
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

@@ -75,13 +75,6 @@ impl Speed {
     }
 }
 
-/// Seconds since 1970 by the wall clock; zero before 1970.
-#[cfg(target_os = "linux")]
-pub(crate) fn unix_s() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    u64::try_from(time.tv_sec).unwrap_or(0)
-}
-
 /// Processor time of this process so far, all threads together.
 #[cfg(unix)]
 fn cpu_s() -> Option<f64> {

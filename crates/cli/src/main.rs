@@ -2,44 +2,25 @@
 //! done by `fairwave-lab`.
 
 mod args;
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-mod args_cc;
 mod clock;
 mod commands;
-#[cfg(target_os = "linux")]
-mod live_view;
-#[cfg(all(target_os = "linux", feature = "metrics"))]
-mod metrics;
 mod outcome;
 mod output;
 mod place;
 mod printed;
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-mod printed_cc;
-#[cfg(target_os = "linux")]
-mod printed_dccp;
-#[cfg(target_os = "linux")]
-mod printed_fairness;
-#[cfg(target_os = "linux")]
-mod printed_probe;
-#[cfg(target_os = "linux")]
-mod printed_proxy;
 mod printed_store;
 mod progress;
-mod screen;
 mod show;
 #[cfg(target_os = "linux")]
 mod show_agreement;
 #[cfg(target_os = "linux")]
 mod show_emulation;
-#[cfg(target_os = "linux")]
-mod show_fairness;
-#[cfg(target_os = "linux")]
-mod show_measured;
 mod show_probe;
 mod stop;
 mod store;
 mod table;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod traced;
 
 use args::Command;

@@ -55,12 +55,19 @@ impl Failure {
     }
 }
 
+impl From<fairwave_console::Failure> for Failure {
+    fn from(failure: fairwave_console::Failure) -> Self {
+        match failure {
+            fairwave_console::Failure::Run(text) => Self::Run(text),
+            fairwave_console::Failure::Usage(text) => Self::Usage(text),
+            fairwave_console::Failure::Closed => Self::Closed,
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     /// Converts an error in writing to standard output.
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Run(format!("standard output: {error}")),
-        }
+        fairwave_console::Failure::from(error).into()
     }
 }

@@ -1,31 +1,13 @@
 //! Standard output and error. Colours are used on terminals only, and respect `NO_COLOR`.
 
-use anstyle::{AnsiColor, Style};
+pub(crate) use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, printable, quoted, styled};
 use std::io::{self, Write};
-
-/// Style of good results.
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Style of bad results and errors.
-pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// Style of doubtful results and warnings.
-pub(crate) const WORTH_A_LOOK: Style = AnsiColor::Yellow.on_default().bold();
-/// Style of headings.
-pub(crate) const HEADING: Style = Style::new().bold();
 
 /// Prints a text for people.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// An argument, quoted for a shell if necessary.
-pub(crate) fn quoted(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
-    match argument.chars().all(is_plain) {
-        true => argument.to_owned(),
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
-    }
 }
 
 /// Prints the one JSON value of a command.
@@ -66,12 +48,6 @@ pub(crate) fn print_raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Replaces control characters by blanks, so that a terminal only shows the text. Names and lines
-/// of files come from others and may contain escape sequences.
-pub(crate) fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', " ")
-}
-
 /// Prints an error to standard error. An error in doing so is ignored.
 pub(crate) fn complain(text: &str) {
     let text = printable(text);
@@ -87,9 +63,4 @@ pub(crate) fn warn(text: &str) {
 /// Prints a note on the progress of the command to standard error.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", printable(text));
-}
-
-/// The text in a style.
-pub(crate) fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
 }

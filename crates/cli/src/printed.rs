@@ -1,7 +1,7 @@
 //! Types of the commands' output with `--json`. The JSON and its schemas are derived from them.
 
-use fairwave_lab::compare::Comparison;
 use fairwave_lab::points::Point;
+use fairwave_lab::report::compare::CompareOutput;
 use fairwave_lab::results::{Meta, Summary};
 use fairwave_lab::schema;
 use fairwave_scenario::{Diagnostic, KeyHelp, TableHelp};
@@ -176,17 +176,6 @@ pub(crate) struct SideVerdict {
     pub(crate) difference: Option<String>,
 }
 
-/// Output of `fairwave compare --json` and `fairwave fairness --compare A B --json`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct CompareOutput {
-    /// Location of the first runs.
-    pub(crate) first: String,
-    /// Location of the second runs.
-    pub(crate) second: String,
-    /// Every figure at every point that both sets have.
-    pub(crate) comparisons: Vec<Comparison>,
-}
-
 /// Output of `fairwave plot --json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlotOutput {
@@ -298,7 +287,7 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Emulate => of(schema::of::<EmulateOutput>()),
             #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
-            Self::Cc => of(schema::of::<crate::printed_cc::CcOutput>()),
+            Self::Cc => of(schema::of::<fairwave_cc_tool::report::CcOutput>()),
             #[cfg(target_os = "linux")]
             Self::Matrix => of(schema::of::<MatrixOutput<'_>>()),
             Self::Sweep => of(schema::of::<SweepOutput<'_>>()),
@@ -309,13 +298,13 @@ impl Described {
             #[cfg(target_os = "linux")]
             Self::Packets => of(schema::of::<PacketsOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Probe => of(schema::of::<crate::printed_probe::ProbeOutput>()),
+            Self::Probe => of(schema::of::<fairwave_probe_tool::report::ProbeOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Dccp => of(schema::of::<crate::printed_dccp::DccpOutput>()),
+            Self::Dccp => of(schema::of::<fairwave_dccp_tool::report::DccpOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Fairness => of(schema::of::<crate::printed_fairness::FairnessOutput>()),
+            Self::Fairness => of(schema::of::<fairwave_fairness::report::FairnessOutput>()),
             #[cfg(target_os = "linux")]
-            Self::Proxy => of(schema::of::<crate::printed_proxy::ProxyOutput>()),
+            Self::Proxy => of(schema::of::<fairwave_proxy::report::ProxyOutput>()),
             #[cfg(target_os = "linux")]
             Self::Soc => of(schema::of::<fairwave_soc_tool::status::Status>()),
             Self::Store => of(schema::of::<crate::printed_store::StoreOutput>()),

@@ -34,7 +34,7 @@ pub(crate) fn on_saying(signals: &[i32], how: &'static str) -> Result<Arc<Atomic
 
 /// A flag that the first of `signals` sets, for an orderly end of the command. The second one ends
 /// the process at once.
-pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, fairwave_console::Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
         #[cfg(unix)]
@@ -42,7 +42,7 @@ pub(crate) fn on(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
         // is it set.
         signal_hook::flag::register_conditional_shutdown(*signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&stop)))
-            .map_err(Failure::run)?;
+            .map_err(fairwave_console::Failure::run)?;
         #[cfg(not(unix))]
         let _ = signal;
     }

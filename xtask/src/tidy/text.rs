@@ -7,8 +7,8 @@ const COLUMNS: usize = 100;
 /// Crates in the layers from `scenario` upwards, the hosts of real kernels, and tools: they may
 /// access files and the clock.
 const UPPER: [&str; 9] = [
-    "benches/",
     "crates/hosts/bpf/",
+    "crates/hosts/console/",
     "crates/hosts/linux/",
     "crates/hosts/netns/",
     "crates/hosts/sockets/",

@@ -3,10 +3,9 @@
 use crate::args::{Common, Compare};
 use crate::outcome::Failure;
 use crate::output;
-use crate::printed::CompareOutput;
-use crate::table::Table;
 use fairwave_lab::compare::{Comparison, compare};
 use fairwave_lab::points::Digest;
+use fairwave_lab::report::compare::{CompareOutput, table};
 use fairwave_units::several;
 use serde_json::json;
 use std::path::Path;
@@ -68,33 +67,4 @@ fn nothing(asked: &Compare, first: &[Digest]) -> Failure {
         first.iter().take(1).flat_map(|run| &run.metrics).map(|m| &*m.0).collect();
     let (a, b, known) = (a.display(), b.display(), known.join(", "));
     Failure::Usage(format!("{a} and {b} have no point and figure in common; figures are: {known}"))
-}
-
-/// A table of the differences, one row each.
-pub(super) fn table(found: &[Comparison]) -> Table {
-    let heads =
-        ["point", "figure", "first", "second", "difference", "+-", "p", "p (Holm)", "differs"];
-    let mut table = Table::new("Differences of means with 95 % intervals", &heads);
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    for one in found {
-        let difference = &one.difference;
-        let p = |p: Option<f64>| or_dash(p.map(|p| format!("{p:.4}")));
-        let differs = match difference.p_holm {
-            None => "-",
-            Some(_) if difference.is_significant() => "yes",
-            Some(_) => "no",
-        };
-        table.row(vec![
-            one.point.clone(),
-            one.metric.clone(),
-            format!("{:.4}", one.first.mean),
-            format!("{:.4}", one.second.mean),
-            format!("{:+.4}", difference.mean),
-            or_dash(difference.half_width.map(|half| format!("{half:.4}"))),
-            p(difference.p),
-            p(difference.p_holm),
-            differs.to_owned(),
-        ]);
-    }
-    table
 }

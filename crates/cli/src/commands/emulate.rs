@@ -6,7 +6,7 @@ use crate::outcome::Failure;
 use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::stop::{self, SIGNALS};
-use crate::{live_view, output, place, show, show_agreement, show_emulation};
+use crate::{output, place, show, show_agreement, show_emulation};
 use fairwave_emulator::emulation::{
     Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, Windows,
 };
@@ -257,7 +257,7 @@ fn execute(
         }
     };
     thread::scope(|scope| {
-        let watch = || live_view::watch(&live, &stop, &over);
+        let watch = || fairwave_emulator::emulation::live_view::watch(&live, &stop, &over);
         let watching = emulate.live.then(|| scope.spawn(watch));
         let emulated = fairwave_emulator::emulation::run(&request, &mut show);
         // The view ends by this flag, so it must be set before the join.

@@ -1,10 +1,10 @@
 //! `fairwave explain probe.KEY`, `fairness.KEY`, `proxy.KEY` and `soc.KEY`: meaning of the figures
 //! in these commands' output with `--json`, taken from the output's schema.
 
-use crate::printed_fairness::FairnessOutput;
-use crate::printed_probe::ProbeOutput;
-use crate::printed_proxy::ProxyOutput;
+use fairwave_fairness::report::FairnessOutput;
 use fairwave_lab::schema;
+use fairwave_probe_tool::report::ProbeOutput;
+use fairwave_proxy::report::ProxyOutput;
 use fairwave_soc_tool::status::Status;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,8 +6,8 @@
 
 mod windows;
 
-use crate::common::{ends_with, output, scratch, skip};
-use fairwave_bpf::objects;
+use crate::common::{ends_with, output, scratch};
+use fairwave_cc_tool::objects;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

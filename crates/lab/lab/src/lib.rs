@@ -8,6 +8,7 @@ pub mod over;
 pub mod page;
 pub mod plot;
 pub mod points;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod schema;

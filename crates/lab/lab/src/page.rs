@@ -1,4 +1,23 @@
-//! Style sheet and scripts of every self-contained HTML page of ours, and drawings that fit.
+//! Parts of every self-contained HTML page: the frame, the style sheet, and drawings that fit.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// A self-contained page with a title in its head; `body` is the content.
+pub fn document(title: &str, body: &Markup) -> String {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(CSS)) }
+            }
+            body { (body) }
+        }
+    };
+    markup.into_string()
+}
 
 /// Light and dark by the reader's setting; black on white in print. Figures keep a white ground.
 pub const CSS: &str = "

@@ -3,9 +3,11 @@
 #![cfg(target_os = "linux")]
 
 mod carry;
+pub mod command;
 mod endpoint;
 mod host;
 pub mod linux;
+pub mod report;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -15,7 +17,7 @@ pub use endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
 pub use host::{Addressee, Error, Host, Request, Socket, Told};
 pub use source::Traffic;
 
-/// Default port of a server. IANA has not assigned it.
+/// Default port of a server. Nobody has it from IANA.
 pub const PORT: u16 = 17_983;
 /// The service code of RFC 4340 section 8.1.2, `FWAV`.
 pub const SERVICE: u32 = u32::from_be_bytes(*b"FWAV");

@@ -5,6 +5,7 @@
 //! Flows are sockets of the kernel, with a thread each; Fairwave's own protocols are not involved.
 #![cfg(target_os = "linux")]
 
+pub mod command;
 mod counter;
 mod error;
 mod flow;
@@ -12,6 +13,7 @@ mod host;
 mod link;
 mod message;
 mod radio;
+pub mod report;
 pub mod results;
 mod round;
 mod serve;
@@ -29,7 +31,7 @@ pub use serve::{ServeConfig, Server};
 
 use rustix::thread::CapabilitySet;
 
-/// Default port of `fairwave fairness serve`, for TCP and UDP. IANA has not assigned it.
+/// Default port of `fairwave fairness serve`, TCP and UDP, which IANA has not assigned.
 pub const PORT: u16 = 17_981;
 
 /// Names of the congestion control algorithms that this process may choose, or a note that they are

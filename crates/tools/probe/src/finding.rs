@@ -10,6 +10,8 @@ use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Ping, Way};
 use fairwave_units::stats::Estimate;
 use fairwave_units::{BitRate, Duration, Instant};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::net::SocketAddr;
 
 /// Waits below this do not show a standing queue: CoDel's target (RFC 8289 section 4.3), in
@@ -42,24 +44,30 @@ pub enum Kind {
 /// from there. The two cannot be distinguished from outside, and the estimate assumes a radio.
 const IN_SERVICE: f64 = 1.0;
 
-/// A number with its 95 % confidence interval over repetitions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A mean over trains with Student's t interval at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "IntervalOutput")]
 pub struct Interval {
     /// The mean.
+    #[schemars(extend("unit" = "that of the field"))]
     pub value: f64,
-    /// The lower end.
+    /// Lower end of the interval.
+    #[schemars(extend("unit" = "that of the field"))]
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
+    #[schemars(extend("unit" = "that of the field"))]
     pub high: f64,
 }
 
 /// Size of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "BufferOutput")]
 pub struct Buffer {
-    /// Packets of the largest size sent. The interval's upper end is one packet above that over
-    /// repetitions, as the limit may or may not include the packet that is being sent.
+    /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than
+    /// that over trains, since it is unknown whether the limit counts the packet that is being
+    /// sent.
     pub packets: Interval,
-    /// The same in bytes of IP packets.
+    /// Size in bytes of IP packets.
     pub bytes: Interval,
     /// Wait behind the full buffer in milliseconds: the 90th percentile of the waits in a train, as
     /// a mean over the trains that filled the buffer.

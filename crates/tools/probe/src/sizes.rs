@@ -2,14 +2,19 @@
 
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, HEADER_BYTES, HEADER_BYTES_V6};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::net::SocketAddr;
 
-/// Percentiles of samples in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Percentiles of times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PercentilesOutput")]
 pub struct Percentiles {
     /// The median.
+    #[schemars(extend("unit" = "milliseconds"))]
     pub p50: f64,
     /// The 95th percentile.
+    #[schemars(extend("unit" = "milliseconds"))]
     pub p95: f64,
 }
 

@@ -2,6 +2,7 @@
 
 use super::session::Line;
 use super::*;
+use fairwave_console::peer::key_of;
 use fairwave_linux::clock::Clock;
 use fairwave_probe::{Account, Plan, Trial};
 use fairwave_probe::{Pinger, PingerInput};
@@ -10,6 +11,7 @@ use fairwave_sockets::Transport;
 use fairwave_sockets::Udp;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::probe::{Limits, Record};
+use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -137,13 +139,6 @@ fn nobody_there_is_an_error_that_says_what_to_do() {
     let told = error.unwrap().to_string();
     assert!(told.contains("fairwave probe serve") && told.contains("refused"), "{told}");
     assert!(accounts.is_empty());
-}
-
-#[test]
-fn pairing_codes_make_keys_and_differ() {
-    let [one, other] = [pairing_code().unwrap(), pairing_code().unwrap()];
-    assert_ne!(one, other);
-    assert!(key_of(one.as_bytes()).is_ok() && key_of(b"  short secret  ").is_err());
 }
 
 /// Floods with noise, with a truncated greeting, and with the same whole one again and again.

@@ -1,11 +1,11 @@
 //! The flows under way and their periodic work: targets are shared out, bins are judged, and idle
 //! flows are ended.
 
+use crate::account::{FlowReport, News, Report};
 use crate::achieved::Achieved;
 use crate::config::{Aim, Limits};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
-use crate::report::{FlowReport, News, Report};
 use crate::targets::{Beyond, Per, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;

@@ -12,28 +12,32 @@
 //! of its sender.
 #![cfg(target_os = "linux")]
 
+mod account;
 mod achieved;
 mod carry;
+pub mod command;
 mod config;
 mod error;
 mod flow;
 mod flows;
+#[cfg(feature = "kernel-laws")]
+mod law;
 mod network;
 mod options;
 mod places;
 mod relay;
-mod report;
+pub mod report;
 mod request;
 mod targets;
 mod watched;
 
+pub use account::{FlowReport, News, Refusals, Report};
 pub use achieved::Achieved;
 pub use carry::PIECE_BYTES;
 pub use config::{Aim, Config, Limits};
 pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
-pub use report::{FlowReport, News, Refusals, Report};
 pub use request::{Request, Server};
 pub use targets::{Beyond, Per, Rule, Targets, prefix, rate};
 pub use watched::read;

@@ -1,6 +1,7 @@
 //! The proxy's event loop: it accepts clients, opens their flows, and does the periodic work once a
 //! second.
 
+use crate::account::{News, Report};
 use crate::carry::{self, Scratch};
 use crate::config::{Aim, Config};
 use crate::error::Error;
@@ -9,7 +10,6 @@ use crate::flows::{Admitted, Flows};
 use crate::network::{self, Leg};
 use crate::options;
 use crate::places::Places;
-use crate::report::{News, Report};
 use crate::request::{Denied, Request, Server, canonical};
 use crate::watched::Watched;
 use fairwave_units::Duration;

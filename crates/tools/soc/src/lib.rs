@@ -20,6 +20,7 @@ mod path;
 #[cfg(feature = "user-space")]
 pub mod plane;
 mod radio;
+mod report;
 pub mod source;
 pub mod station;
 pub mod status;

@@ -13,7 +13,6 @@ mod agent {
     use std::process::ExitCode;
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
-    use std::time::SystemTime;
 
     const EXAMPLES: &str = "\
 Examples:
@@ -92,15 +91,6 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         fn ask(&self, question: &str) {
             say(&format!("{question} [yes/no]"));
         }
-
-        fn answer(&self) -> bool {
-            let mut answer = String::new();
-            io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
-        }
-
-        fn unix_s(&self) -> u64 {
-            u64::from(epoch())
-        }
     }
 
     /// If writing to standard error fails, no channel for messages is left.
@@ -120,17 +110,11 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         Ok(stop)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a number that grows from start to start")]
-    fn epoch() -> u32 {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(u32::MAX))
-    }
-
     fn run(cli: Cli) -> Result<Vec<Told>, Error> {
         let console = Terminal { is_quiet: cli.common.quiet };
         let stop = stop().map_err(Error::at("signals"))?;
         match cli.task {
-            Task::Station(station) => Ok(vec![tasks::report(&station, epoch(), &stop, &console)?]),
+            Task::Station(station) => Ok(vec![tasks::report(&station, &stop, &console)?]),
             Task::Ap(ap) => Ok(vec![tasks::serve(&ap, &stop, &console)?]),
             Task::Status { interface } => {
                 Ok(tasks::found(interface.as_deref())?.iter().map(status_told).collect())

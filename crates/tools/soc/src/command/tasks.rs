@@ -4,17 +4,16 @@ use crate::access_point::{self, ApNews, ApPlan};
 use crate::command::choice::Facts;
 use crate::command::log::Log;
 use crate::command::options::{Actuator, Ap, Join, Pair, Station, StationKey};
-use crate::command::words::words;
 use crate::key::{Secret, line_of, line_of_station};
 use crate::pairing::{self, People, random};
 #[cfg(feature = "user-space")]
 use crate::plane::PlanePlan;
+use crate::report::words;
 use crate::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
 use crate::station::{self, StationNews, StationPlan};
 use crate::status::{Status, ask, served};
 use crate::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
-use fairwave_linux::KeeperCommand;
-use fairwave_linux::{Discipline, ShaperPlan, Traffic, stations_most};
+use fairwave_linux::{Discipline, KeeperCommand, ShaperPlan, Traffic, clock, stations_most};
 use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::ethernet::Mac;
@@ -31,18 +30,25 @@ use std::sync::atomic::AtomicBool;
 /// on other systems both names usually refer to one directory.
 const HOSTAPD: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
-/// Output for a person, and answers from that person.
+/// Standard error and standard input of a task.
 pub trait Console {
-    /// Shows a message about the progress.
+    /// Prints a note on the progress, unless the user wants none.
     fn note(&self, text: &str);
-    /// Shows a warning.
+    /// Prints a warning.
     fn warn(&self, text: &str);
-    /// Asks for yes or no.
+    /// Prints a question whose answer is yes or no.
     fn ask(&self, question: &str);
-    /// Reads the answer from standard input: `false` for anything but yes, also if the input ends.
-    fn answer(&self) -> bool;
-    /// The date in seconds since 1970.
-    fn unix_s(&self) -> u64;
+
+    /// Reads the answer from standard input: no for anything but yes, and if there is none.
+    fn answer(&self) -> bool {
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
+    }
+}
+
+/// The wall clock, in seconds since 1970.
+fn unix_s() -> u64 {
+    clock::wall_ns() / 1_000_000_000
 }
 
 /// A result in words, and the same as a value.
@@ -137,16 +143,11 @@ pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result
     Ok(Told { words, value: json!({ "interface": interface, "file": place.to_string() }) })
 }
 
-/// Reports until `stop` is set. `epoch` is greater at each start, as the date in seconds is.
+/// Reports until `stop` is set.
 ///
 /// # Errors
 /// As [`station::run`], and if there is no key or no source of levels.
-pub fn report(
-    station: &Station,
-    epoch: u32,
-    stop: &AtomicBool,
-    console: &impl Console,
-) -> Result<Told, Error> {
+pub fn report(station: &Station, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
     let secret = secret(&station.key)?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
@@ -159,7 +160,8 @@ pub fn report(
         secret,
         interval: station.interval,
         filter: station.filter,
-        epoch,
+        // Greater at each start.
+        epoch: u32::try_from(unix_s()).unwrap_or(u32::MAX),
         source,
     };
     let tell = |news: StationNews| match news {
@@ -305,7 +307,7 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
         actuator,
         radio: own_view(ap)?,
     };
-    let open = |file: &PathBuf| Log::open(file, &ap.interface, console.unix_s());
+    let open = |file: &PathBuf| Log::open(file, &ap.interface, unix_s());
     let mut log = ap.log.as_ref().map(open).transpose()?;
     let tell = |news: ApNews| {
         if let Some(Err(error)) = log.as_mut().map(|log| log.add(&news)) {

@@ -1,0 +1,46 @@
+//! Text for a terminal, as the reports of all crates use it: styles, tables, and names that come
+//! from elsewhere. Nothing here prints.
+
+mod table;
+
+pub use table::{Table, mbps, millis, seconds};
+
+use anstyle::{AnsiColor, Style};
+
+/// Style of good results.
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// Style of bad results and errors.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// Style of doubtful results and warnings.
+pub const WORTH_A_LOOK: Style = AnsiColor::Yellow.on_default().bold();
+/// Style of headings.
+pub const HEADING: Style = Style::new().bold();
+
+/// Maximum width of text in sentences, in columns.
+const COLUMNS: usize = 100;
+
+/// The text in a style.
+pub fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A text in lines of at most 100 columns, each behind `indent`.
+pub fn wrapped(text: &str, indent: &str) -> String {
+    let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
+    textwrap::fill(text, options) + "\n"
+}
+
+/// Replaces control characters by blanks, so that a terminal only shows the text. Names and lines
+/// of files come from others and may contain escape sequences.
+pub fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', " ")
+}
+
+/// An argument, quoted for a shell if necessary.
+pub fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
+    match argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,13 @@
+//! Output of commands, for all tools: the trait [`Console`] of standard output and standard error,
+//! live tables (feature `live-table`) and metrics over HTTP (feature `metrics`).
+//! The feature `peer` has the options and keys that commands with two ends share.
+
+mod console;
+#[cfg(feature = "live-table")]
+pub mod live_table;
+#[cfg(feature = "metrics")]
+pub mod metrics;
+#[cfg(all(feature = "peer", target_os = "linux"))]
+pub mod peer;
+
+pub use console::{Console, Failure};

@@ -1,0 +1,111 @@
+//! The commands that load and unload algorithms, and the way to all others.
+
+pub mod options;
+
+use crate::outcome::{announce, done, failure};
+use crate::report::{self, CcCost};
+use crate::target::{self, Wanted};
+use crate::{Progress, keep, status, trace};
+use fairwave_bpf::bench::{self, Cost};
+use fairwave_bpf::{Error, LAWS, Law, Life, Store, find, load, unload};
+use fairwave_console::{Console, Failure};
+use options::{Cc, CcTask};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Runs the command. `progress` receives the progress of a trace, and `None` at its end.
+///
+/// # Errors
+/// If the options are wrong, or the kernel refuses a step.
+pub fn run(
+    console: &dyn Console,
+    progress: &mut dyn FnMut(Option<Progress<'_>>),
+    cc: &Cc,
+) -> Result<(), Failure> {
+    // The keeper process has another working directory, so the path must be absolute.
+    let pin = cc.pin.as_deref().map(std::path::absolute).transpose().map_err(Failure::run)?;
+    let pin = pin.as_deref();
+    match &cc.task {
+        CcTask::Load { names, lasts: None } => load_all(console, pin, names),
+        CcTask::Load { names, lasts: Some(lasts) } => {
+            laws(names)?;
+            keep::start(console, pin, names, *lasts)
+        }
+        CcTask::Keep { names, lasts } => keep::keep(console, pin, &laws(names)?, *lasts),
+        CcTask::Unload { names, all: false } => unload_some(console, pin, names),
+        CcTask::Unload { all: true, .. } => unload_all(console, pin),
+        CcTask::List => status::list(console, &Store::at(pin)),
+        CcTask::Status { watch: true, .. } => status::watch(console, &Store::at(pin)),
+        CcTask::Status { prometheus: None, .. } => status::status(console, &Store::at(pin)),
+        CcTask::Status { prometheus: Some(at), .. } => status::serve(console, Store::at(pin), *at),
+        CcTask::Target { whose, rate, cap, floor_at_reno, remove } => {
+            let wanted = Wanted { rate: *rate, cap: *cap, floor: *floor_at_reno };
+            target::run(console, &Store::at(pin), whose.as_deref(), &wanted, *remove)
+        }
+        CcTask::Trace(asked) => trace::run(console, asked, progress),
+        CcTask::Bench { names, seconds_each, rounds, offload } => {
+            let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
+            let plan = bench::Plan { lasts: *seconds_each, rounds: *rounds, offload: *offload };
+            costs(console, &bench::run(&asked, plan).map_err(failure)?)
+        }
+    }
+}
+
+/// The algorithms of these names, each once.
+fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
+    let laws = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>();
+    let mut laws = laws.map_err(failure)?;
+    let mut known = BTreeSet::new();
+    laws.retain(|law| known.insert(law.name));
+    Ok(laws)
+}
+
+/// Applies `act` to one algorithm after the other. If one fails, the error lists the algorithms
+/// `done` before it.
+fn in_turn(
+    console: &dyn Console,
+    laws: &[&'static Law],
+    done: &str,
+    act: impl Fn(&'static Law) -> Result<(), Error>,
+) -> Result<Vec<&'static str>, Failure> {
+    let mut names = Vec::new();
+    for law in laws {
+        if let Err(error) = act(law) {
+            if !names.is_empty() {
+                console.warn(&format!("{done} before that: {}", names.join(", ")));
+            }
+            return Err(failure(error));
+        }
+        names.push(law.name);
+    }
+    Ok(names)
+}
+
+fn load_all(console: &dyn Console, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
+    let laws = laws(names)?;
+    let store = Store::ready(pin).map_err(failure)?;
+    announce(console, &store);
+    let loaded =
+        in_turn(console, &laws, "loaded", |law| load(&store, law, Life::Pinned).map(drop))?;
+    done(console, "loaded", &loaded)
+}
+
+fn unload_some(console: &dyn Console, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
+    let laws = laws(names)?;
+    let unloaded = in_turn(console, &laws, "unloaded", |law| unload(&Store::at(pin), law))?;
+    done(console, "unloaded", &unloaded)
+}
+
+fn unload_all(console: &dyn Console, pin: Option<&Path>) -> Result<(), Failure> {
+    let names = Store::at(pin).clear().map_err(failure)?;
+    done(console, "unloaded", &names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Shows the costs of algorithms, beside those of the kernel's own.
+fn costs(console: &dyn Console, costs: &[Cost]) -> Result<(), Failure> {
+    let floor = costs.iter().find(|cost| cost.name == "fw_b_floor");
+    let floor = floor.and_then(Cost::nanoseconds_per_ack);
+    let found: Vec<CcCost> = costs.iter().map(|cost| CcCost::of(cost, floor)).collect();
+    console.show(&json!(found), &report::costs(&found))
+}

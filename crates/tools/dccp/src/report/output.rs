@@ -1,0 +1,206 @@
+//! Types of the output of `fairwave dccp --json`.
+
+use crate::{Account, Peer};
+use fairwave_dccp::tfrc::equation::throughput;
+use fairwave_units::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Output of `fairwave dccp send HOST --json` and `dccp serve --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct DccpOutput {
+    /// `sender` or `receiver` of application data.
+    pub role: String,
+    /// `ip`: protocol 33; `udp`: inside UDP.
+    pub over: String,
+    /// The established connections, in the order in which they ended.
+    pub connections: Vec<ConnectionOutput>,
+    /// Datagrams that were not answered: no DCCP packet, damaged, for another port, or from a new
+    /// peer while there was no room for another connection.
+    pub ignored: u64,
+    /// Datagrams that arrived while the socket's receive buffer of this host was full.
+    pub dropped_here: u64,
+    /// Datagrams that the kernel of this host refused to send.
+    pub refused: u64,
+    /// Reason why there was no connection; null if there was one.
+    pub error: Option<String>,
+}
+
+/// One connection.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct ConnectionOutput {
+    /// Address and port of the other end.
+    pub peer: String,
+    /// Congestion control (CCID) of data sent by this end.
+    pub ccid: u8,
+    /// Congestion control (CCID) of data sent by the other end.
+    pub ccid_there: u8,
+    /// End of the connection: `closed`, or the reason why it did not close in good order.
+    pub ended: String,
+    /// Whether it ended in good order.
+    pub is_good: bool,
+    /// Time for which data were sent, or from the first to the last datagram that arrived.
+    #[schemars(extend("unit" = "seconds"))]
+    pub seconds: f64,
+    /// Datagrams with application data that were sent, or that arrived.
+    pub datagrams: u64,
+    /// Their application data in bytes.
+    pub bytes: u64,
+    /// Application data per second.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rate_mbps: f64,
+    /// Datagrams of the application that did not fit into the send queue.
+    pub unsent: u64,
+    /// Packets of the other end that never arrived, by their sequence numbers.
+    pub missing: u64,
+    /// State of congestion control at the end.
+    pub known: KnownOutput,
+    /// The connection over time.
+    pub samples: Vec<SampleOutput>,
+}
+
+/// State of congestion control: the sender's for a sender, otherwise the receiver's.
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+pub struct KnownOutput {
+    /// Loss event rate p of TFRC (CCID 3 and 4); null for others.
+    #[schemars(extend("unit" = "loss events per packet"))]
+    pub loss_event_rate: Option<f64>,
+    /// Smoothed round-trip time; null if unknown.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Option<f64>,
+    /// Rate X that TFRC allows; null for others and for receivers.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub allowed_mbps: Option<f64>,
+    /// Rate X_recv in the receiver's most recent report; null for others than TFRC.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub receive_mbps: Option<f64>,
+    /// Rate from the throughput equation of RFC 5348 for p and the round-trip time above and the
+    /// size of the datagrams; null without loss and for others than senders of TFRC.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub equation_mbps: Option<f64>,
+    /// Congestion window of CCID 2; null for others.
+    #[schemars(extend("unit" = "packets"))]
+    pub cwnd: Option<u32>,
+    /// Number of times the sender slowed down because of losses or marks; null for receivers.
+    pub congestion_events: Option<u64>,
+}
+
+/// State of a connection at one time.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub struct SampleOutput {
+    /// Time since the handshake.
+    #[schemars(extend("unit" = "seconds"))]
+    pub at_s: f64,
+    /// Application data per second since the previous sample.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rate_mbps: f64,
+    #[serde(flatten)]
+    #[expect(missing_docs, reason = "the schema of a sample would have it as its description")]
+    pub known: KnownOutput,
+}
+
+/// A connection while it is open.
+pub(crate) struct Watched {
+    pub(crate) peer: Peer,
+    is_sender: bool,
+    /// Application data of a datagram in bytes, for the equation.
+    size: Option<u32>,
+    last: (Instant, u64),
+    samples: Vec<SampleOutput>,
+}
+
+fn mbps(bytes_per_second: f64) -> f64 {
+    bytes_per_second * 8.0 / 1e6
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+impl Watched {
+    /// A connection that was just established.
+    pub(crate) fn new(peer: Peer, now: Instant, size: Option<u32>) -> Self {
+        Self { peer, is_sender: size.is_some(), size, last: (now, 0), samples: Vec::new() }
+    }
+
+    /// Takes a sample at `now`.
+    pub(crate) fn sample(&mut self, now: Instant, account: &Account) -> SampleOutput {
+        let bytes = self.carried(account).1;
+        let (before, last) = self.last;
+        let seconds = now.since(before).as_secs_f64().max(1e-9);
+        let began = account.established.unwrap_or(now);
+        let sample = SampleOutput {
+            at_s: now.since(began).as_secs_f64(),
+            rate_mbps: mbps((bytes - last) as f64 / seconds),
+            known: self.known(account),
+        };
+        self.last = (now, bytes);
+        self.samples.push(sample);
+        sample
+    }
+
+    /// Datagrams and bytes of application data.
+    fn carried(&self, account: &Account) -> (u64, u64) {
+        let stats = &account.stats;
+        match self.is_sender {
+            true => (stats.data_packets_sent, stats.data_bytes_sent),
+            false => (stats.data_packets_delivered, stats.data_bytes_delivered),
+        }
+    }
+
+    fn known(&self, account: &Account) -> KnownOutput {
+        if !self.is_sender {
+            let known = account.stats.receiver.unwrap_or_default();
+            return KnownOutput {
+                loss_event_rate: known.loss_event_rate,
+                rtt_ms: known.rtt.map(ms),
+                receive_mbps: known.receive_rate.map(mbps),
+                ..KnownOutput::default()
+            };
+        }
+        let known = account.stats.sender.unwrap_or_default();
+        let loss = known.loss_event_rate.filter(|p| *p > 0.0);
+        let equation = loss.zip(known.rtt).zip(self.size).map(|((p, rtt), size)| {
+            mbps(throughput(f64::from(size), rtt.as_secs_f64().max(1e-6), p))
+        });
+        KnownOutput {
+            loss_event_rate: known.loss_event_rate,
+            rtt_ms: known.rtt.map(ms),
+            allowed_mbps: known.rate.map(mbps),
+            receive_mbps: known.receive_rate.map(mbps),
+            equation_mbps: equation,
+            cwnd: known.cwnd,
+            congestion_events: Some(known.congestion_events),
+        }
+    }
+
+    /// The output for the connection after its end.
+    pub(crate) fn ended(self, now: Instant, account: &Account, ended: &str) -> ConnectionOutput {
+        let (datagrams, bytes) = self.carried(account);
+        let sending = account.established.map_or(Duration::ZERO, |at| now.since(at));
+        let arriving = account.arrived.map_or(Duration::ZERO, |(first, last)| last.since(first));
+        let seconds = (if self.is_sender { sending } else { arriving }).as_secs_f64();
+        ConnectionOutput {
+            peer: shown(self.peer),
+            ccid: account.profiles.0,
+            ccid_there: account.profiles.1,
+            ended: ended.to_owned(),
+            is_good: ended == "closed",
+            seconds,
+            datagrams,
+            bytes,
+            rate_mbps: if seconds > 0.0 { mbps(bytes as f64 / seconds) } else { 0.0 },
+            unsent: account.stats.unsent,
+            missing: account.missing,
+            known: self.known(account),
+            samples: self.samples,
+        }
+    }
+}
+
+/// An address with its port of DCCP.
+pub(crate) fn shown(peer: Peer) -> String {
+    let mut address = peer.address;
+    address.set_port(peer.port);
+    address.to_string()
+}

@@ -1,0 +1,53 @@
+//! Connections as lines: in words, and as comma-separated values.
+
+use super::output::{ConnectionOutput, KnownOutput, SampleOutput, shown};
+use crate::Peer;
+
+/// The first line of a file of samples.
+pub(crate) const COLUMNS: &str =
+    "peer,at_s,rate_mbps,loss_event_rate,rtt_ms,allowed_mbps,receive_mbps,cwnd\n";
+
+/// A sample as a line of comma-separated values.
+pub(crate) fn row(peer: Peer, sample: &SampleOutput) -> String {
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let KnownOutput { loss_event_rate, rtt_ms, allowed_mbps, receive_mbps, cwnd, .. } =
+        sample.known;
+    let known = [loss_event_rate, rtt_ms, allowed_mbps, receive_mbps, cwnd.map(f64::from)];
+    let known = known.map(number).join(",");
+    format!("{},{},{},{known}\n", shown(peer), sample.at_s, sample.rate_mbps)
+}
+
+/// A sample as a line.
+pub(crate) fn line(peer: Peer, sample: &SampleOutput) -> String {
+    let SampleOutput { at_s, rate_mbps, known } = sample;
+    format!("{} {at_s:.1} s: {rate_mbps:.3} Mbps{}\n", shown(peer), words(known))
+}
+
+/// The known values of congestion control, in words.
+fn words(known: &KnownOutput) -> String {
+    let rate = |name: &str, rate: Option<f64>| {
+        rate.map_or(String::new(), |rate| format!(", {name} {rate:.3} Mbps"))
+    };
+    let mut text = rate("X", known.allowed_mbps) + &rate("X_recv", known.receive_mbps);
+    text += &rate("equation", known.equation_mbps);
+    text += &known.rtt_ms.map_or(String::new(), |rtt| format!(", rtt {rtt:.2} ms"));
+    text += &known.loss_event_rate.map_or(String::new(), |p| format!(", p {p:.5}"));
+    text + &known.cwnd.map_or(String::new(), |cwnd| format!(", cwnd {cwnd} packets"))
+}
+
+/// A connection after its end.
+pub(crate) fn summary(ended: &ConnectionOutput, is_sender: bool) -> String {
+    let ConnectionOutput { peer, ccid, ccid_there, datagrams, bytes, seconds, .. } = ended;
+    let (what, ccid) = if is_sender { ("sent", ccid) } else { ("received", ccid_there) };
+    let lost = match is_sender {
+        true => format!("{} not sent for want of room in the queue", ended.unsent),
+        false => format!("{} packets missing", ended.missing),
+    };
+    format!(
+        "{peer}: {what} {datagrams} datagrams, {bytes} bytes in {seconds:.2} s by CCID {ccid}: \
+         {:.3} Mbps, {lost}; {}\n{peer}: at the end{}\n",
+        ended.rate_mbps,
+        ended.ended,
+        words(&ended.known)
+    )
+}

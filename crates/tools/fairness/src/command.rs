@@ -1,0 +1,259 @@
+//! `fairwave fairness`: how stations share a real network.
+
+pub mod options;
+
+use crate::report::{FairnessOutput, page, words};
+use crate::results::{Record, compare, flent, of_measurement, read};
+use crate::{
+    Error, Limits, News, PORT, Progress, Protocol, Request, ServeConfig, Server, Terms, Traffic,
+    measure,
+};
+use fairwave_console::peer::{self, resolve};
+use fairwave_console::{Console, Failure};
+use fairwave_lab::report::compare::{CompareOutput, table};
+use fairwave_lab::results::write_file;
+use fairwave_linux::clock::wall_ns;
+use fairwave_text::printable;
+use fairwave_units::{BitRate, several};
+use fairwave_wire::seal::Key;
+use options::{Fairness, FairnessTask, Judged, RunFairness, ServeFairness, ShowFairness};
+use serde_json::json;
+use std::fs::create_dir_all;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// The default rate of datagrams, as in iperf3.
+const USUAL_UDP: BitRate = BitRate::mbps(1);
+
+/// Serves, takes part, shows or compares; `out` is the directory for results.
+///
+/// # Errors
+/// If the options are wrong, or a step fails.
+pub fn run(console: &dyn Console, out: Option<&Path>, fairness: &Fairness) -> Result<(), Failure> {
+    match &fairness.task {
+        Some(FairnessTask::Serve(serve)) => run_server(console, serve),
+        Some(FairnessTask::Run(run)) => run_station(console, out, run),
+        Some(FairnessTask::Show(show)) => run_show(console, out, show),
+        None => run_compare(console, &fairness.compare),
+    }
+}
+
+fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failure> {
+    let (key, code) = serve.secret.of_server()?;
+    let limits = Limits {
+        rate_bps: serve.max_rate.map(|rate| rate.0),
+        bytes: serve.max_bytes.0,
+        time_ns: serve.max_time.as_nanos(),
+    };
+    if limits.bytes == 0 || limits.time_ns == 0 {
+        let text = "--max-time and --max-bytes have to be more than 0";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let stop = console.stop()?;
+    let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
+    let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
+    let address = server.address().map_err(Failure::run)?;
+    let (port, secret) = peer::options(address, PORT, code.as_deref());
+    console.print(&format!(
+        "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run HOST\
+         {port} --hosts N {secret}\n"
+    ))?;
+    let note = |news| {
+        // The server also runs on after the reader of standard output has closed it.
+        let _ = console.print(&line(&news));
+    };
+    server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
+    let rejected = several(server.rejected() as usize, "connection");
+    console.print(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
+}
+
+fn line(news: &News) -> String {
+    match news {
+        News::Joined(name, address, here, hosts) => {
+            format!("{name} ({address}) is there: {here} of {hosts}\n")
+        }
+        News::Left(name) => format!("{name} is not there any more\n"),
+        News::Started(repetition) => format!("Repetition {repetition} begins\n"),
+        News::Over => "The run is over\n".to_owned(),
+    }
+}
+
+fn run_station(
+    console: &dyn Console,
+    out: Option<&Path>,
+    run: &RunFairness,
+) -> Result<(), Failure> {
+    let key = run.secret.of_client("fairwave fairness serve")?;
+    let request = request(run, key)?;
+    // An error here should appear before the measurement, not after it.
+    out.map_or(Ok(()), make)?;
+    let stop = console.stop()?;
+    let begun_unix_s = wall_ns() / 1_000_000_000;
+    let (found, error) = measure(&request, &stop, |progress| {
+        if !console.is_quiet() && !console.is_json() {
+            console.note(&doing(progress, run));
+        }
+    });
+    let refused = matches!(error, Some(Error::Law { .. }));
+    let error = error.as_ref().map(Error::to_string);
+    if found.repetitions.is_empty() && !console.is_json() {
+        return Err(match error {
+            Some(error) if refused => Failure::Usage(error),
+            error => Failure::Run(error.unwrap_or_default()),
+        });
+    }
+    let record = judged(of_measurement(&found, &request.terms, begun_unix_s), &run.judged);
+    let title = format!("How stations shared the way to {}", run.host);
+    let files = Files { page: run.judged.page.as_deref(), out };
+    deliver(console, files, &title, record, error)
+}
+
+fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
+    let protocol = if run.udp {
+        Protocol::Udp { rate_bps: run.bitrate.unwrap_or(USUAL_UDP).0 }
+    } else {
+        Protocol::Tcp {
+            law: run.congestion.clone(),
+            rate_bps: run.bitrate.map(|rate| rate.0),
+            buffer_bytes: run.window.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX)),
+        }
+    };
+    let terms = Terms {
+        hosts: run.hosts,
+        duration_ns: run.time.as_nanos(),
+        interval_ns: run.interval.as_nanos(),
+        repetitions: run.repetitions,
+    };
+    let (up, down) = (!run.reverse, run.reverse || run.bidir);
+    let traffic = Traffic { up, down, parallel: run.parallel, protocol };
+    if let Some(fault) = terms.fault(&traffic) {
+        return Err(Failure::Usage(fault.to_owned()));
+    }
+    let own = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Ok(Request {
+        server: resolve(&run.host, run.port, run.four, run.six)?,
+        key,
+        name: run.name.clone().unwrap_or_else(own),
+        traffic,
+        terms,
+    })
+}
+
+fn doing(progress: Progress, run: &RunFairness) -> String {
+    match progress {
+        Progress::Waiting(here) => format!("{here} of {} stations are there ...", run.hosts),
+        Progress::Running(repetition) => {
+            format!("Repetition {repetition} of {}: {} ...", run.repetitions, run.time)
+        }
+    }
+}
+
+/// The record, with the target of the command line if there is one.
+fn judged(record: Record, judged: &Judged) -> Record {
+    Record {
+        target_bps: judged.target.map(|target| target.0).or(record.target_bps),
+        effective_bps: judged.effective.map(|effective| effective.0).or(record.effective_bps),
+        ..record
+    }
+}
+
+/// The files that a report is written to.
+#[derive(Clone, Copy)]
+struct Files<'a> {
+    /// The page.
+    page: Option<&'a Path>,
+    /// The directory for all files.
+    out: Option<&'a Path>,
+}
+
+/// Prints a record, and writes the requested files.
+fn deliver(
+    console: &dyn Console,
+    files: Files<'_>,
+    title: &str,
+    record: Record,
+    error: Option<String>,
+) -> Result<(), Failure> {
+    let printed = FairnessOutput::of(record, error);
+    // Files come first, since the reader of standard output may be gone. If the disk is full, the
+    // results are printed nevertheless.
+    let kept = keep_wanted(files, title, &printed);
+    if console.is_json() {
+        console.print_json(&json!(printed))?;
+    } else {
+        console.print(&words(&printed.summary, &printed.record))?;
+        printed.warnings.iter().for_each(|warning| console.warn(warning));
+    }
+    match (printed.error, kept) {
+        // An error of the measurement takes precedence over one of the files.
+        (Some(error), Err(Failure::Run(also))) => Err(Failure::Run(format!("{error}; {also}"))),
+        (Some(error), _) => Err(Failure::Run(error)),
+        (None, kept) => kept,
+    }
+}
+
+/// Writes the requested files.
+fn keep_wanted(files: Files<'_>, title: &str, printed: &FairnessOutput) -> Result<(), Failure> {
+    if files.page.is_none() && files.out.is_none() {
+        return Ok(());
+    }
+    let page = page(title, &printed.record, printed.error.as_deref()).map_err(Failure::Run)?;
+    if let Some(file) = files.page {
+        keep(file, page.as_bytes())?;
+    }
+    files.out.map_or(Ok(()), |directory| keep_all(directory, title, printed, &page))
+}
+
+fn keep_all(
+    directory: &Path,
+    title: &str,
+    printed: &FairnessOutput,
+    page: &str,
+) -> Result<(), Failure> {
+    make(directory)?;
+    let text = serde_json::to_string_pretty(printed).map_err(Failure::run)? + "\n";
+    keep(&directory.join("fairness.json"), text.as_bytes())?;
+    keep(&directory.join("fairness.html"), page.as_bytes())?;
+    for number in 0..printed.record.repetitions.len() {
+        let bytes = flent(&printed.record, number, title).map_err(Failure::run)?;
+        keep(&directory.join(format!("repetition-{}.flent.gz", number + 1)), &bytes)?;
+    }
+    Ok(())
+}
+
+fn make(directory: &Path) -> Result<(), Failure> {
+    create_dir_all(directory).map_err(Failure::at(directory))
+}
+
+fn keep(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_file(file, bytes).map_err(Failure::run)
+}
+
+fn run_show(console: &dyn Console, out: Option<&Path>, show: &ShowFairness) -> Result<(), Failure> {
+    let record = judged(read(&show.path).map_err(Failure::run)?, &show.judged);
+    let title = format!("How stations shared a network: {}", show.path.display());
+    let files = Files { page: show.judged.page.as_deref(), out };
+    deliver(console, files, &title, record, None)
+}
+
+fn run_compare(console: &dyn Console, paths: &[PathBuf]) -> Result<(), Failure> {
+    let [first, second] = paths else { unreachable!("clap demands two") };
+    let records = [read(first).map_err(Failure::run)?, read(second).map_err(Failure::run)?];
+    let comparisons = compare(&records[0], &records[1]);
+    if console.is_json() {
+        let [first, second] = [first, second].map(|path| path.display().to_string());
+        return console.print_json(&json!(CompareOutput { first, second, comparisons }));
+    }
+    let side = |name: &str, path: &Path, record: &Record| {
+        let path = printable(&path.display().to_string());
+        format!("{name}: {path}, {}\n", several(record.repetitions.len(), "repetition"))
+    };
+    let is_judged = comparisons.iter().any(|one| one.difference.p.is_some());
+    let sides = side("first", first, &records[0]) + &side("second", second, &records[1]);
+    let test = if is_judged { "Welch's test\n" } else { "" };
+    console.print(&(table(&comparisons).render() + &sides + test))?;
+    if !is_judged {
+        console.warn("one repetition says nothing about chance: compare at least two of each");
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Shares of stations in a network, in words and bars.
+
+use crate::results::{Counted, Ending, RadioSample, Record, StationSummary, Summary};
+use fairwave_lab::means::MeanSummary;
+use fairwave_lab::stats::mean;
+use fairwave_text::Table;
+use fairwave_units::several;
+
+/// Length of the longest bar in characters.
+const BAR: f64 = 24.0;
+/// Clock errors and late starts from which a warning is shown, in milliseconds.
+const NOTICED_MS: f64 = 50.0;
+/// Jain's index below which stations have clearly unequal shares.
+const UNEQUAL: f64 = 0.95;
+
+/// The tables, then their interpretation.
+pub(crate) fn words(summary: &Summary, record: &Record) -> String {
+    if summary.repetitions == 0 {
+        return "Nothing was measured.\n".to_owned();
+    }
+    stations(summary) + &radio(record) + &sentences(summary).join("\n") + "\n"
+}
+
+/// Figures of radios over all intervals of all repetitions; empty if there are none.
+fn radio(record: &Record) -> String {
+    let heads =
+        ["station", "signal dBm", "sends Mbps", "hears Mbps", "retries", "given up", "air %"];
+    let mut table = Table::new("Radio by station", &heads);
+    let samples = |name| record.of(name).flat_map(|station| &station.radio).collect::<Vec<_>>();
+    let radios = record.names().into_iter().map(|name| (name, samples(name)));
+    let radios: Vec<_> = radios.filter(|(_, samples)| !samples.is_empty()).collect();
+    if radios.is_empty() {
+        return String::new();
+    }
+    for (name, samples) in radios {
+        let values = |of: &dyn Fn(&RadioSample) -> Option<f64>| -> Vec<f64> {
+            samples.iter().filter_map(|sample| of(sample)).collect()
+        };
+        let sum = |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum());
+        let airtime = mean(&values(&|sample| sample.airtime_ms));
+        table.row(vec![
+            name.to_owned(),
+            span(&values(&|sample| sample.signal_dbm), 0),
+            span(&values(&|sample| sample.tx_mbps), 1),
+            span(&values(&|sample| sample.rx_mbps), 1),
+            or_dash(sum(&values(&|sample| sample.retries.map(f64::from))), 0),
+            or_dash(sum(&values(&|sample| sample.failed.map(f64::from))), 0),
+            or_dash(airtime.map(|ms| ms / record.interval_s / 10.0), 0),
+        ]);
+    }
+    table.render()
+}
+
+/// The mean, with minimum and maximum if they differ.
+fn span(values: &[f64], decimals: usize) -> String {
+    let min = values.iter().copied().min_by(f64::total_cmp);
+    let max = values.iter().copied().max_by(f64::total_cmp);
+    match (mean(values), min.zip(max)) {
+        (Some(mean), Some((min, max))) if min < max => {
+            format!("{mean:.decimals$} ({min:.decimals$} to {max:.decimals$})")
+        }
+        (mean, _) => or_dash(mean, decimals),
+    }
+}
+
+fn stations(summary: &Summary) -> String {
+    let max = summary.stations.iter().map(|station| station.mbps.mean).fold(0.0, f64::max);
+    let heads = ["station", "", "Mbps", "+-", "up", "down", "loss %", "AVR %", "law"];
+    let mut table = Table::new("Payload by station", &heads);
+    for station in &summary.stations {
+        let StationSummary { mbps, up_mbps, down_mbps, loss, achievement, .. } = station;
+        let middle = |figure: &Option<MeanSummary>| or_dash(figure.map(|of| of.mean), 2);
+        let bar = if max > 0.0 { (BAR * mbps.mean / max).round() as usize } else { 0 };
+        table.row(vec![
+            station.name.clone(),
+            format!("{:<width$}", "#".repeat(bar), width = BAR as usize),
+            format!("{:.2}", mbps.mean),
+            or_dash(mbps.half_width, 2),
+            middle(up_mbps),
+            middle(down_mbps),
+            or_dash(loss.map(|loss| 100.0 * loss), 2),
+            or_dash(achievement.map(|avr| 100.0 * avr.mean), 0),
+            if station.laws.is_empty() { "-".to_owned() } else { station.laws.join(", ") },
+        ]);
+    }
+    table.render()
+}
+
+/// A number with so many decimals, or a dash.
+pub(super) fn or_dash(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// Interpretation of the figures.
+pub(super) fn sentences(summary: &Summary) -> Vec<String> {
+    let count = summary.stations.len();
+    let mut lines = Vec::new();
+    if let Some(total) = summary.total_mbps {
+        let over = match summary.repetitions {
+            1 => String::new(),
+            n => format!(", mean of {n} repetitions"),
+        };
+        let (stations, within) = (several(count, "station"), within(total, 2));
+        lines.push(format!("{stations} had {:.2}{within} Mbps together{over}.", total.mean));
+    }
+    if let Some(jain) = summary.jain.filter(|_| count > 1) {
+        let verdict = if jain.mean < UNEQUAL { "unequal" } else { "nearly equal" };
+        lines.push(format!(
+            "Jain's index is {:.3}{} (1 is equal, {:.3} is one with everything): {verdict} shares.",
+            jain.mean,
+            within(jain, 3),
+            1.0 / count as f64
+        ));
+    }
+    for starved in &summary.starved_flows {
+        lines.push(format!(
+            "Flow {} of {} starved in repetition {}: {:.3} Mbps.",
+            starved.flow, starved.station, starved.repetition, starved.mbps
+        ));
+    }
+    if summary.starved_flows.is_empty() {
+        // If nothing arrived at all, the shares say nothing about starvation.
+        let nothing = summary.total_mbps.is_none_or(|total| total.mean == 0.0);
+        let text = if nothing { "Nothing arrived in any flow." } else { "No flow starved." };
+        lines.push(text.to_owned());
+    }
+    if summary.unfair_repetitions > 0 {
+        lines.push(format!(
+            "In {} of {} a station had nearly nothing while another had more than its share.",
+            summary.unfair_repetitions,
+            several(summary.repetitions, "repetition")
+        ));
+    }
+    lines.extend(target(summary));
+    lines
+}
+
+/// Half the width of an interval, if there is one.
+fn within(of: MeanSummary, decimals: usize) -> String {
+    of.half_width.map_or_else(String::new, |half| format!(" +- {half:.decimals$}"))
+}
+
+fn target(summary: &Summary) -> Option<String> {
+    let target = summary.target?;
+    let stated = if target.is_stated { "stated" } else { "what all had together" };
+    let reached = summary.stations.iter().filter_map(|station| {
+        let avr = station.achievement?.mean;
+        Some(format!("{} in {:.0} % of intervals", station.name, 100.0 * avr))
+    });
+    let reached: Vec<String> = reached.collect();
+    Some(format!(
+        "The target of {:.2} Mbps is {} of EB, {:.2} Mbps ({stated}); an equal share is \
+         {:.2} Mbps. Reached: {}.",
+        target.mbps,
+        target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
+        target.effective_mbps,
+        target.fair_share_mbps,
+        if reached.is_empty() { "nobody told".to_owned() } else { reached.join(", ") }
+    ))
+}
+
+/// Warnings about the figures.
+pub(crate) fn warnings(record: &Record) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (repetition, number) in record.repetitions.iter().zip(1..) {
+        for station in &repetition.stations {
+            let name = &station.name;
+            let ended = match station.ending {
+                Ending::Complete => None,
+                Ending::Left => Some("was broken off by its user"),
+                Ending::Gone => Some("fell silent"),
+                Ending::UsedUp => Some("used up what the server grants; raise --max-bytes there"),
+                Ending::Open => Some("was cut off"),
+            };
+            warnings.extend(ended.map(|how| format!("repetition {number}: {name} {how}")));
+            if station.flows.iter().any(|flow| flow.is_broken) {
+                warnings.push(format!("repetition {number}: a connection of {name} broke"));
+            }
+            let off = [
+                ("clock may be wrong by", station.clock_error_ms),
+                ("start was late by", station.late_ms),
+            ];
+            for (what, ms) in off {
+                let noticed = ms.filter(|ms| *ms > NOTICED_MS);
+                warnings.extend(
+                    noticed.map(|ms| format!("repetition {number}: {name}: its {what} {ms:.0} ms")),
+                );
+            }
+        }
+    }
+    let flows = || {
+        let stations = record.repetitions.iter().flat_map(|repetition| &repetition.stations);
+        stations.flat_map(|station| &station.flows)
+    };
+    if flows().any(|flow| flow.counted == Counted::AtSender) {
+        warnings.push(
+            "some bytes were counted by their sender when its kernel took them: more than arrived"
+                .to_owned(),
+        );
+    }
+    warnings
+}

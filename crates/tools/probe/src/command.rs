@@ -1,0 +1,210 @@
+//! `fairwave probe`: the buffer probe on real networks.
+
+use crate::report::{ProbeOutput, page, words};
+use crate::{Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, measure};
+use clap::{Args, Subcommand};
+use fairwave_console::peer::{self, Secret, resolve};
+use fairwave_console::{Console, Failure};
+use fairwave_lab::results::write_file;
+use fairwave_units::{BitRate, Bytes, Duration};
+use fairwave_wire::probe::Limits;
+use serde_json::json;
+use std::fs::create_dir_all;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// Length of the IP packets that `--max-bytes` counts.
+const PACKET_BYTES: u64 = 1_500;
+
+/// Examples at the end of the help.
+pub const EXAMPLES: &str = "\
+Examples:
+  fairwave probe serve                              on the host behind the access point
+  fairwave probe laptop.lan --pairing CODE          on a wired host: the code is what serve prints
+  fairwave probe 192.0.2.7 --pairing CODE --rate '300 Mbps' --page probe.html
+  fairwave probe nas.lan --pairing CODE --reverse   the access point's own buffer, from a laptop
+  fairwave probe 2001:db8::7 --key secret.txt --json
+  fairwave probe serve --key secret.txt --max-rate '50 Mbps' --max-time '30 s' --max-bytes '40 MB'
+
+What is measured is the narrowest buffer on the way from this host to HOST, with --reverse that on
+the way back. Nobody needs root.
+`fairwave explain probe` says what each figure means, as does docs/probe.md.
+
+Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.
+Exit code 2: the options are wrong.";
+
+/// Options of `fairwave probe`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Probe {
+    /// The command.
+    #[command(subcommand)]
+    pub task: Option<ProbeTask>,
+    /// Name or address of the host that runs `fairwave probe serve`
+    #[arg(required = true, value_name = "HOST")]
+    pub host: Option<String>,
+    /// The server's UDP port
+    #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    pub four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    pub six: bool,
+    /// The secret of both ends.
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Measure the buffer on the way from HOST to here instead of the way there
+    #[arg(long, short = 'R')]
+    pub reverse: bool,
+    /// Maximum sending rate in each direction; must exceed the capacity of the narrowest link
+    #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
+    pub rate: BitRate,
+    /// Write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+}
+
+/// Further commands of `fairwave probe`.
+#[derive(Debug, Subcommand)]
+pub enum ProbeTask {
+    /// Answer the probes of hosts that have the key, until interrupted
+    Serve(Serve),
+}
+
+/// Options of `fairwave probe serve`.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Address and UDP port to listen at [default: port 17980 of every address]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// The secret of both ends.
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Maximum sending rate of a session
+    #[arg(long, value_name = "RATE", default_value = "1 Gbps")]
+    pub max_rate: BitRate,
+    /// Maximum length of a session
+    #[arg(long, value_name = "DURATION", default_value = "120 s")]
+    pub max_time: Duration,
+    /// Maximum number of bytes of IP packets in a session, counted as packets of 1500 bytes
+    #[arg(long, value_name = "BYTES", default_value = "500 MB")]
+    pub max_bytes: Bytes,
+}
+
+/// Serves, or probes a host; `out` is the directory for results.
+///
+/// # Errors
+/// If the options are wrong, or a measurement ends early.
+pub fn run(console: &dyn Console, out: Option<&Path>, probe: &Probe) -> Result<(), Failure> {
+    match (&probe.task, &probe.host) {
+        (Some(ProbeTask::Serve(serve)), _) => run_server(console, serve),
+        (None, Some(host)) => run_client(console, out, probe, host),
+        (None, None) => unreachable!("clap demands a host or a subcommand"),
+    }
+}
+
+fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
+    let (key, code) = serve.secret.of_server()?;
+    let packets = u32::try_from(serve.max_bytes.0 / PACKET_BYTES).unwrap_or(u32::MAX);
+    let limits = Limits { rate: serve.max_rate, packets, duration: serve.max_time };
+    if limits.rate == BitRate(0) || packets == 0 || limits.duration.is_zero() {
+        let text = "--max-rate, --max-time and --max-bytes have to leave at least one packet";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let stop = console.stop()?;
+    let open = |listen| Server::open(ServeConfig { listen, key: key.clone(), limits });
+    let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
+    let address = server.address().map_err(Failure::run)?;
+    let (port, secret) = peer::options(address, PORT, code.as_deref());
+    console.print(&format!(
+        "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
+    ))?;
+    let note = |news| {
+        // The server also runs on after the reader of standard output has closed it.
+        let _ = console.print(&line(news));
+    };
+    server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
+    let (counts, rejected) = (server.counts(), server.rejected());
+    console.print(&format!(
+        "{} datagrams came, {rejected} of them from nobody with the key or of no session, {} that \
+         were repeated or not agreed to; {} left. {} found no room in the socket.\n",
+        counts.received,
+        server.surplus(),
+        counts.sent,
+        counts.dropped_here
+    ))
+}
+
+fn line(news: News) -> String {
+    match news {
+        News::Agreed(who, Limits { rate, packets, duration }) => {
+            format!("{who}: a session of at most {rate}, {packets} packets, {duration}\n")
+        }
+        News::Ended(who) => format!("{who}: the session is over\n"),
+    }
+}
+
+fn run_client(
+    console: &dyn Console,
+    out: Option<&Path>,
+    probe: &Probe,
+    host: &str,
+) -> Result<(), Failure> {
+    let key = probe.secret.of_client("fairwave probe serve")?;
+    if probe.rate == BitRate(0) {
+        return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
+    }
+    let server = resolve(host, probe.port, probe.four, probe.six)?;
+    // An error here should appear before the measurement, not after it.
+    out.map_or(Ok(()), |out| create_dir_all(out).map_err(Failure::at(out)))?;
+    let stop = console.stop()?;
+    let way = if probe.reverse { Way::Back } else { Way::There };
+    let request = Request { server, key, rate: probe.rate, way };
+    let note = |progress| {
+        if !console.is_quiet() && !console.is_json() {
+            console.note(doing(progress));
+        }
+    };
+    let (found, error) = measure(&request, &stop, note);
+    let knows_something = found.rate.is_some() || found.idle.ms.is_some();
+    let error = error.as_ref().map(Error::to_string);
+    let printed = ProbeOutput::of(server.to_string(), &found, error.clone());
+    if console.is_json() {
+        console.print_json(&json!(printed))?;
+    } else if knows_something {
+        console.print(&words(host, &found))?;
+        printed.warnings.iter().for_each(|warning| console.warn(warning));
+    }
+    if knows_something {
+        let page = || page(host, &found, error.as_deref()).map_err(Failure::Run);
+        if let Some(file) = &probe.page {
+            keep(file, &page()?)?;
+        }
+        if let Some(directory) = out {
+            let text = serde_json::to_string_pretty(&printed).map_err(Failure::run)? + "\n";
+            keep(&directory.join("probe.json"), &text)?;
+            keep(&directory.join("probe.html"), &page()?)?;
+        }
+    }
+    error.map_or(Ok(()), |error| Err(Failure::Run(error)))
+}
+
+/// Writes a text to a file.
+fn keep(file: &Path, text: &str) -> Result<(), Failure> {
+    write_file(file, text.as_bytes()).map_err(Failure::run)
+}
+
+fn doing(progress: Progress) -> &'static str {
+    match progress {
+        Progress::Idle => "Round trips on the idle path ...",
+        Progress::Search(_) => "Looking for a buffer that fills ...",
+        Progress::Trains => "Measuring with trains of two packet sizes ...",
+        Progress::OtherWay => "What the path carries the other way ...",
+        Progress::Load(Loaded::Up) => "Round trips beside an upload ...",
+        Progress::Load(Loaded::Down) => "Round trips beside a download ...",
+        Progress::Load(Loaded::Both) => "Round trips beside both ...",
+    }
+}

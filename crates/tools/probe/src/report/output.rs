@@ -1,0 +1,143 @@
+//! Types of the output of `fairwave probe HOST --json`.
+
+use super::words::warnings;
+use crate::{Buffer, Kind, Latency, Leg, Measured, Percentiles, Way};
+use fairwave_units::BitRate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Output of `fairwave probe HOST --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct ProbeOutput {
+    /// Address and port of the server.
+    pub server: String,
+    /// Maximum rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rate_mbps: Option<f64>,
+    /// Direction to which `buffer`, `kind` and `drain_mbps` refer: `up`, to the server, or `down`,
+    /// from the server (`--reverse`).
+    pub direction: String,
+    /// The narrowest buffer in that direction; null if none filled, or if it drops before it is
+    /// full.
+    pub buffer: Option<Buffer>,
+    /// `packets` or `bytes` (unit of the buffer's limit), `aqm` (drops before it is full),
+    /// `per-station` (packets of other stations do not wait), `none-found`; null if undetermined.
+    pub kind: Option<String>,
+    /// IP packets that the narrowest link carries, in Mbps; null if it carries all that is sent.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub drain_mbps: Option<f64>,
+    /// IP packets that the narrowest link carries in each direction, in Mbps.
+    pub carried_mbps: CarriedOutput,
+    /// Round-trip times of small packets of another flow, by the load at the same time.
+    pub latency_ms: LatencyOutput,
+    /// One-way delay of packets sent apart. The clocks of two hosts cannot determine how the
+    /// minimum round-trip time is divided: half of it counts for each way. The excess over it is
+    /// measured.
+    pub one_way_ms: OneWayOutput,
+    /// Shares of packets that were lost while there was no load.
+    pub loss: LossOutput,
+    /// Relative rate by which the server's clock runs faster than this host's; corrected in all
+    /// delays.
+    pub drift_ppm: f64,
+    /// The numbers from which `kind` was determined, in sentences.
+    pub evidence: Vec<String>,
+    /// Warnings for the reader of the figures.
+    pub warnings: Vec<String>,
+    /// Reason why the measurement ended early; null if it did not.
+    pub error: Option<String>,
+}
+
+/// Round-trip times in milliseconds.
+#[derive(Serialize, JsonSchema)]
+pub struct LatencyOutput {
+    /// Round-trip times while nothing else is sent; null if nothing came back.
+    pub idle: Option<Percentiles>,
+    /// Round-trip times while this host sends more than the narrowest link carries; null if nothing
+    /// came back.
+    pub up: Option<Percentiles>,
+    /// Round-trip times while the server sends more than that; null if nothing came back.
+    pub down: Option<Percentiles>,
+    /// Round-trip times while both do; null if nothing came back.
+    pub both: Option<Percentiles>,
+}
+
+/// Capacity of the narrowest link, by direction.
+#[derive(Serialize, JsonSchema)]
+pub struct CarriedOutput {
+    /// Rate towards the server; null if all that is sent arrives.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub up: Option<f64>,
+    /// Rate from the server; null if all that is sent arrives.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub down: Option<f64>,
+}
+
+/// One-way delays in milliseconds.
+#[derive(Serialize, JsonSchema)]
+pub struct OneWayOutput {
+    /// Delays towards the server; null if nothing arrived.
+    pub up: Option<Percentiles>,
+    /// Delays from the server; null if nothing arrived.
+    pub down: Option<Percentiles>,
+}
+
+/// Shares of packets that were lost, from 0 to 1.
+#[derive(Serialize, JsonSchema)]
+pub struct LossOutput {
+    /// Share lost on the way to the server; null if nothing was sent.
+    #[schemars(extend("unit" = "share"))]
+    pub up: Option<f64>,
+    /// Share lost on the way from the server; null if nothing was sent.
+    #[schemars(extend("unit" = "share"))]
+    pub down: Option<f64>,
+    /// Share lost in both directions together, on an idle path; null if nothing was sent.
+    #[schemars(extend("unit" = "share"))]
+    pub round_trip: Option<f64>,
+}
+
+/// The word for a kind.
+const fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Packets => "packets",
+        Kind::Bytes => "bytes",
+        Kind::Aqm => "aqm",
+        Kind::PerStation => "per-station",
+        Kind::NoneFound => "none-found",
+    }
+}
+
+impl ProbeOutput {
+    /// The output for a measurement.
+    pub fn of(server: String, found: &Measured, error: Option<String>) -> Self {
+        let Latency { sent, lost, .. } = found.idle;
+        let one_way = |leg: &Leg| leg.delay_ms(found.fastest_ms?);
+        Self {
+            server,
+            rate_mbps: found.rate.map(BitRate::as_mbps_f64),
+            buffer: found.buffer,
+            kind: found.kind.map(|kind| word(kind).to_owned()),
+            direction: if found.way == Way::There { "up" } else { "down" }.to_owned(),
+            drain_mbps: found.drain_mbps(),
+            carried_mbps: CarriedOutput {
+                up: found.there.carried_mbps,
+                down: found.back.carried_mbps,
+            },
+            latency_ms: LatencyOutput {
+                idle: found.idle.ms,
+                up: found.up.ms,
+                down: found.down.ms,
+                both: found.both.ms,
+            },
+            one_way_ms: OneWayOutput { up: one_way(&found.there), down: one_way(&found.back) },
+            loss: LossOutput {
+                up: found.there.loss(),
+                down: found.back.loss(),
+                round_trip: (sent > 0).then(|| lost as f64 / sent as f64),
+            },
+            drift_ppm: found.drift_ppm,
+            evidence: found.evidence.clone(),
+            warnings: warnings(found),
+            error,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Findings of a probe of a real network, in sentences for a home user.
+
+use crate::{Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Way};
+use fairwave_units::BitRate;
+
+/// Maximum one-way delay, from mouth to ear, that ITU-T G.114 recommends for a conversation, in
+/// milliseconds.
+const RECOMMENDED_MS: f64 = 150.0;
+/// Number of datagrams delayed by this host's own socket from which a warning is shown.
+const OFTEN: u64 = 100;
+
+/// The findings.
+pub(crate) fn words(host: &str, found: &Measured) -> String {
+    let mut lines = vec![buffer(host, found)];
+    lines.extend(consequence(found));
+    lines.extend(carried(found));
+    let latency = |what: &str, latency: &Latency| {
+        let ms = latency.ms?;
+        Some(format!("Round trip {what}: {:.1} ms (95 of 100 within {:.1} ms).", ms.p50, ms.p95))
+    };
+    lines.extend(latency("while nothing else is sent", &found.idle));
+    lines.extend(latency("beside an upload", &found.up));
+    lines.extend(latency("beside a download", &found.down));
+    lines.extend(latency("beside both", &found.both));
+    lines.extend(lost(&found.there, "there"));
+    lines.extend(lost(&found.back, "back"));
+    lines.join("\n") + "\n"
+}
+
+fn carried(found: &Measured) -> Option<String> {
+    let carries = |leg: &Leg, way: &str| Some(format!("{:.1} Mbps {way}", leg.carried_mbps?));
+    let ways = [carries(&found.there, "there"), carries(&found.back, "back")];
+    let ways: Vec<String> = ways.into_iter().flatten().collect();
+    let carried = format!("The narrowest link on the way carries {}.", ways.join(" and "));
+    (!ways.is_empty()).then_some(carried)
+}
+
+fn lost(leg: &Leg, way: &str) -> Option<String> {
+    let loss = leg.loss().filter(|loss| *loss > 0.0)?;
+    Some(format!("{:.1} % of packets apart are lost on the way {way}.", 100.0 * loss))
+}
+
+fn buffer(host: &str, found: &Measured) -> String {
+    let rate = found.rate.map_or(0.0, BitRate::as_mbps_f64);
+    let way = match found.way {
+        Way::There => "to",
+        Way::Back => "from",
+    };
+    let Some(Buffer { packets, bytes, .. }) = found.buffer else {
+        return match found.kind {
+            Some(Kind::Aqm) => format!(
+                "The buffer on the way {way} {host} drops packets before it is full: it manages \
+                 its queue (AQM), so it has no size to find."
+            ),
+            Some(_) => format!(
+                "No buffer on the way {way} {host} filled at {rate:.0} Mbps. Try more with --rate."
+            ),
+            None => format!("It is not known whether there is a buffer on the way {way} {host}."),
+        };
+    };
+    let counted = match found.kind {
+        Some(Kind::Packets) => ". Its limit counts packets",
+        Some(Kind::Bytes) => ". Its limit counts bytes",
+        Some(Kind::PerStation) => ". What belongs to others has a queue of its own",
+        Some(Kind::Aqm | Kind::NoneFound) | None => {
+            ". Whether its limit counts packets or bytes is not clear"
+        }
+    };
+    format!(
+        "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} \
+         kB{counted}.",
+        packets.value,
+        packets.low,
+        packets.high,
+        bytes.value / 1e3
+    )
+}
+
+/// The effect on a call. If greetings were sent during a load, their wait is used: with a queue for
+/// each station or flow, a call does not wait behind the train that filled another queue.
+fn consequence(found: &Measured) -> Option<String> {
+    let (load, beside) = match found.way {
+        Way::There => ("an upload", &found.up),
+        Way::Back => ("a download", &found.down),
+    };
+    let waited =
+        beside.ms.zip(found.idle.ms).map(|(beside, idle)| (beside.p50 - idle.p50).max(0.0));
+    let ms = match found.kind {
+        // Without a full buffer there is no wait to report. Per-station queues and AQM keep a
+        // call's packets from waiting behind the train, so only the greetings' own wait counts.
+        Some(Kind::NoneFound) => return None,
+        Some(Kind::PerStation | Kind::Aqm) => waited?,
+        _ => waited.or(found.buffer.map(|buffer| buffer.ms.value))?,
+    };
+    let wait = match ms {
+        ms if ms < 1.0 => "less than 1 ms".to_owned(),
+        ms if ms < 1e3 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    };
+    let verdict = if ms < RECOMMENDED_MS { "less" } else { "more" };
+    Some(format!(
+        "A video call beside {load} waits {wait} there, {verdict} than the {RECOMMENDED_MS:.0} ms \
+         that ITU-T G.114 recommends for a whole path."
+    ))
+}
+
+/// Warnings about the figures.
+pub(crate) fn warnings(found: &Measured) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if found.blocked > OFTEN {
+        warnings.push(format!(
+            "{} packets waited in this host's own socket: its own link may be the narrowest, and \
+             then no buffer beyond it fills",
+            found.blocked
+        ));
+    }
+    warnings.extend(found.held_back.iter().map(held_back));
+    warnings
+}
+
+fn held_back(held: &HeldBack) -> String {
+    let HeldBack { loaded, way, sent_mbps, asked_mbps } = held;
+    let beside = match loaded {
+        Loaded::Up => "an upload",
+        Loaded::Down => "a download",
+        Loaded::Both => "both",
+    };
+    let who = match way {
+        Way::There => "this host",
+        Way::Back => "the server",
+    };
+    format!(
+        "beside {beside} {who} sent {sent_mbps:.1} Mbps of the {asked_mbps:.1} that were to fill \
+         the buffer: it was busy, or its own link is the narrowest, and round trips behind a full \
+         buffer may take longer"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, Percentiles};
+
+    fn found(kind: Kind, beside_ms: Option<f64>) -> Measured {
+        let exact = |value| Interval { value, low: value, high: value };
+        let buffer = Buffer { packets: exact(100.0), bytes: exact(142_800.0), ms: exact(115.0) };
+        let latency = |ms: Option<f64>| Latency {
+            ms: ms.map(|ms| Percentiles { p50: ms, p95: ms }),
+            ..Latency::default()
+        };
+        Measured {
+            kind: Some(kind),
+            buffer: (kind != Kind::Aqm).then_some(buffer),
+            idle: latency(Some(2.0)),
+            up: latency(beside_ms),
+            ..Measured::new(Way::There, "192.0.2.1:1".parse().unwrap())
+        }
+    }
+
+    #[test]
+    fn a_load_that_was_held_back_is_named_with_who_sent_it() {
+        let held = |loaded, way| HeldBack { loaded, way, sent_mbps: 17.25, asked_mbps: 40.0 };
+        let held_back = vec![held(Loaded::Up, Way::There), held(Loaded::Both, Way::Back)];
+        let told = warnings(&Measured { held_back, ..found(Kind::Packets, None) });
+        let says = |line: &str, who: &str| line.starts_with(who) && line.contains(" of the 40.0 ");
+        assert!(says(&told[0], "beside an upload this host sent 17.2 Mbps"), "{told:?}");
+        assert!(says(&told[1], "beside both the server sent 17.2 Mbps"), "{told:?}");
+        assert!(warnings(&found(Kind::Packets, None)).is_empty());
+    }
+
+    /// A call is a flow of its own, so its own wait counts, not that of the train.
+    #[test]
+    fn a_call_waits_as_long_as_greetings_beside_the_load() {
+        let cases = [
+            (Kind::Packets, Some(112.0), Some("waits 110 ms there, less than the 150 ms")),
+            (Kind::Packets, Some(1_202.0), Some("waits 1.2 s there, more than the 150 ms")),
+            (Kind::Packets, None, Some("waits 115 ms there")),
+            (Kind::PerStation, Some(2.1), Some("waits less than 1 ms there")),
+            (Kind::PerStation, None, None),
+            (Kind::Aqm, Some(8.0), Some("waits 6 ms there")),
+            (Kind::NoneFound, Some(2.0), None),
+        ];
+        for (kind, beside_ms, said) in cases {
+            let words = words("ap", &found(kind, beside_ms));
+            assert_eq!(words.contains("A video call"), said.is_some(), "{words}");
+            assert!(said.is_none_or(|said| words.contains(said)), "{kind:?}: {words}");
+        }
+        let managed = words("ap", &found(Kind::Aqm, Some(8.0)));
+        assert!(managed.contains("no size to find"), "{managed}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Messages and results of the proxy in words.
+
+use super::output::{AchievedOutput, ProxyOutput, TargetOutput};
+use fairwave_text::{Table, mbps};
+use fairwave_units::several;
+use std::net::SocketAddr;
+
+/// Maximum number of active targets that are shown; `--json` has all.
+const ROWS: usize = 40;
+
+/// The addresses for clients, and the means by which rates are controlled.
+pub(crate) fn greeting(
+    addresses: &[SocketAddr],
+    interfaces: &[String],
+    steered_by: &str,
+) -> String {
+    let mut text = String::new();
+    for at in addresses {
+        text.push_str(&format!("Listening at TCP {at} for SOCKS5 and HTTP CONNECT.\n"));
+    }
+    if !interfaces.is_empty() {
+        let places = interfaces.join(", ");
+        text.push_str(&format!("Connections that arrive at {places} are led through the proxy.\n"));
+    }
+    let steered = match steered_by {
+        "pacing" => "Targets are kept by pacing: fw_tcp_av is not loaded, or not wanted.\n",
+        _ => "Targets are kept by fw_tcp_av.\n",
+    };
+    text + steered
+}
+
+/// Results of the run.
+pub(crate) fn summary(found: &ProxyOutput) -> String {
+    let mut text = format!(
+        "Ran for {:.0} s: {}, {} of them still open; {} broke, {} were ended as idle.\n\
+         {} MB went up, {} MB came down.\n{}\n",
+        found.lasted_s,
+        several(found.opened, "connection"),
+        found.active,
+        found.broken,
+        found.idle,
+        found.bytes_up / 1_000_000,
+        found.bytes_down / 1_000_000,
+        achieved(&found.achieved, found.bin_s),
+    );
+    let refused = &found.refused;
+    let turned_away = [refused.not_allowed, refused.busy, refused.malformed, refused.unreachable];
+    if turned_away.iter().any(|count| *count > 0) {
+        text.push_str(&format!(
+            "Turned away: {} not allowed, {} without room, {} malformed or late, {} to servers out \
+             of reach.\n",
+            refused.not_allowed, refused.busy, refused.malformed, refused.unreachable
+        ));
+    }
+    if found.best_effort > 0 {
+        text.push_str(&format!("{} went without their target.\n", found.best_effort));
+    }
+    text + &targets(&found.targets)
+}
+
+/// Text such as "reached in 97 % of 5 s bins", with the numbers behind it.
+fn achieved(found: &AchievedOutput, bin_s: f64) -> String {
+    let Some(share) = found.share else {
+        return format!("No {bin_s} s bin had a target and enough on offer.");
+    };
+    let rest = match found.not_offered {
+        0 => String::new(),
+        bins => format!("; in {bins} more, clients offered less"),
+    };
+    let judged = found.reached + found.missed;
+    format!(
+        "Targets were reached in {:.0} % of {bin_s} s bins ({} of {judged}{rest}).",
+        100.0 * share,
+        found.reached
+    )
+}
+
+fn targets(found: &[TargetOutput]) -> String {
+    let heads = ["client", "server", "connections", "target Mbps", "last bin Mbps", "reached %"];
+    let mut table = Table::new("Targets under way", &heads);
+    for one in found.iter().take(ROWS) {
+        let share = one.achieved.share.map(|share| format!("{:.0}", 100.0 * share));
+        table.row(vec![
+            one.client.clone(),
+            one.server.clone().unwrap_or_else(|| "-".to_owned()),
+            one.flows.to_string(),
+            mbps(one.target_bps),
+            one.rate_bps.map_or_else(|| "-".to_owned(), mbps),
+            share.unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    let more = found.len().saturating_sub(ROWS);
+    let rest = if more > 0 { format!("{more} more are in --json.\n") } else { String::new() };
+    table.render() + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn achievement_is_a_sentence() {
+        let found = |reached, missed, not_offered, share| AchievedOutput {
+            reached,
+            missed,
+            not_offered,
+            share,
+        };
+        let text = achieved(&found(97, 3, 7, Some(0.97)), 5.0);
+        let expected = "reached in 97 % of 5 s bins (97 of 100; in 7 more, clients offered less).";
+        assert!(text.ends_with(expected), "{text}");
+        assert!(achieved(&found(0, 0, 4, None), 5.0).starts_with("No 5 s bin"));
+    }
+}

@@ -1,0 +1,94 @@
+//! The state of access points in words.
+
+use crate::status::{StationLine, Status};
+use fairwave_units::{BitRate, several};
+use std::fmt::Write;
+
+/// An access point and its stations, in words.
+pub(crate) fn words(status: &Status) -> String {
+    let mut text = format!(
+        "{}: {} after {:.0} s; {} reports believed, {} missing, {} changes.\n",
+        status.interface,
+        several(status.stations.len() as u64, "station"),
+        status.lasted_s,
+        status.accepted,
+        status.missed,
+        status.changes
+    );
+    for station in &status.stations {
+        let soc = station.soc_db.map_or("unknown SoC".to_owned(), |soc| format!("{soc:.1} dB"));
+        let age = station.age_s.map_or(String::new(), |age| format!(", {age:.1} s ago"));
+        let _ = writeln!(
+            text,
+            "  {}{}  {soc:>11}  weight {}  ({}{age}){}",
+            station.station,
+            station.address.as_ref().map_or(String::new(), |address| format!(" at {address}")),
+            weights(status, station, 3),
+            station.source,
+            seen(station)
+        );
+    }
+    for (why, count) in &status.refused {
+        let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
+    }
+    text
+}
+
+/// Its weights; where traffic is told apart, each with the name of its class.
+pub(crate) fn weights(status: &Status, station: &StationLine, decimals: usize) -> String {
+    let all = status.traffic.iter().zip(&station.weights);
+    let one = |(name, weight): (&String, &f64)| match station.weights.len() {
+        0 | 1 => format!("{weight:.decimals$}"),
+        _ => format!("{weight:.decimals$} {name}"),
+    };
+    all.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Figures of the access point's radio for a station.
+fn seen(station: &StationLine) -> String {
+    let rate = |bps: u64| BitRate(bps).to_string();
+    let parts = [
+        station.signal_dbm.map(|signal| format!("signal {signal:.0} dBm")),
+        station.noise_dbm.map(|noise| format!("noise {noise:.0} dBm")),
+        station.tx_rate_bps.map(|bps| format!("to it at {}", rate(bps))),
+        station.rx_rate_bps.map(|bps| format!("from it at {}", rate(bps))),
+        station.retries.map(|count| format!("retries {count}")),
+        station.airtime_s.map(|time| format!("airtime {time:.1} s")),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_radio_sees_stands_behind_the_source() {
+        let line = json!({
+            "station": "02:00:00:00:00:01", "soc_db": 14.0, "source": "report", "age_s": 0.1,
+            "weight": 1.0, "weights": [1.0], "class": "5343:10", "address": null,
+            "signal_dbm": -50.0, "noise_dbm": null, "tx_rate_bps": 54_000_000,
+            "rx_rate_bps": null, "retries": 3, "failed": 0, "airtime_s": 1.25, "inactive_s": 0.0,
+        });
+        let station: StationLine = serde_json::from_value(line).expect("a line");
+        let expected = "; signal -50 dBm, to it at 54 Mbps, retries 3, airtime 1.2 s";
+        assert_eq!(seen(&station), expected);
+        let weights = vec![1.0, 0.2];
+        let station = StationLine { signal_dbm: None, address: Some("10.0.0.7".into()), ..station };
+        let two = Status {
+            stations: vec![StationLine { weights, ..station.clone() }],
+            traffic: vec!["rest".into(), "voice".into()],
+            ..Status::default()
+        };
+        let text = words(&two);
+        assert!(text.contains("02:00:00:00:00:01 at 10.0.0.7  "), "{text}");
+        assert!(text.contains("weight 1.000 rest, 0.200 voice  ("), "{text}");
+        let stations = vec![station];
+        let traffic = vec!["rest".to_owned()];
+        let text = words(&Status { traffic, stations, ..Status::default() });
+        assert!(text.contains("weight 1.000  (report"), "{text}");
+        assert!(text.contains("(report, 0.1 s ago); to it at 54 Mbps"), "{text}");
+    }
+}
