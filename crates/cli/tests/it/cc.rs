@@ -6,7 +6,7 @@
 
 mod windows;
 
-use crate::common::{ends_with, output, scratch};
+use crate::common::{ends_with, output, scratch, skip};
 use fairwave_cc_tool::objects;
 use serde_json::Value;
 use std::fs::{self, File};

@@ -3,7 +3,7 @@
 use crate::flow::carried::{Carried, UnderWay};
 use crate::flow::delays::Delays;
 use crate::flow::description::{Description, Setup};
-use crate::flow::ends::End;
+use crate::flow::ends::{Both, End};
 use crate::flow::reception::Reception;
 use crate::flow::transport::{Host, Transport};
 use crate::outcome::FlowOutcome;
@@ -32,7 +32,7 @@ struct Request {
 #[derive(Debug)]
 struct Ping {
     flow: PingFlow,
-    ports: (u16, u16),
+    ports: Both<u16>,
     /// Time of the next request; `None` after the last one.
     next: Option<Instant>,
     sent: u64,
