@@ -6,7 +6,7 @@
 mod page;
 
 use crate::claim::{Claim, Verdict};
-use crate::definition::{Error, Study};
+use crate::definition::Study;
 use crate::evidence::NO_RUN;
 use crate::findings::{Findings, ResultTable};
 use crate::json::ClaimSummary;
@@ -15,12 +15,10 @@ use crate::md::{table, text};
 use crate::measure::NO_RUNS;
 use crate::results::Results;
 use crate::values::measurements;
-use fairwave_lab::results::write_file;
 use fairwave_units::several;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 
 /// Runs that the kernel did not carry, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -193,21 +191,6 @@ impl Beside {
         page.truncate(page.trim_end().len());
         page.push('\n');
         page
-    }
-
-    /// Writes `report.html` into `directory`: claims and figures of both hosts side by side.
-    ///
-    /// # Errors
-    /// A figure that cannot be drawn, or a file that cannot be written.
-    pub fn write(
-        &self,
-        study: &dyn Study,
-        command: &str,
-        directory: &Path,
-    ) -> Result<PathBuf, Error> {
-        let path = directory.join("report.html");
-        write_file(&path, page::page(self, study, command)?.as_bytes())?;
-        Ok(path)
     }
 }
 

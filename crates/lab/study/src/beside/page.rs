@@ -7,11 +7,30 @@ use crate::definition::{Error, Study};
 use crate::page::{Drawings, evidence, frame, measured, verdict};
 use crate::report::rows;
 use crate::verdict::ClaimVerdict;
+use fairwave_lab::results::write_file;
 use fairwave_units::several;
 use maud::{Markup, html};
+use std::path::{Path, PathBuf};
 
 /// Names of the hosts, the simulator first.
 const HOSTS: [&str; 2] = ["Simulator", "Kernel"];
+
+impl Beside {
+    /// Writes `report.html` into `directory`: claims and figures of both hosts side by side.
+    ///
+    /// # Errors
+    /// A figure that cannot be drawn, or a file that cannot be written.
+    pub fn write(
+        &self,
+        study: &dyn Study,
+        command: &str,
+        directory: &Path,
+    ) -> Result<PathBuf, Error> {
+        let path = directory.join("report.html");
+        write_file(&path, page(self, study, command)?.as_bytes())?;
+        Ok(path)
+    }
+}
 
 /// The page as text.
 ///

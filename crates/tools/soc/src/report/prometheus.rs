@@ -88,7 +88,8 @@ fn of_access_point(ap: &Status) -> Labels {
     vec![("ifname", ap.interface.clone())]
 }
 
-fn of_station((ap, one): &(&Status, &StationLine)) -> Labels {
+fn of_station(station: &(&Status, &StationLine)) -> Labels {
+    let (ap, one) = station;
     vec![("ifname", ap.interface.clone()), ("mac", one.station.clone())]
 }
 
