@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::claim::Criterion;
+use crate::definition::Error;
 use crate::evidence::Evidence;
 use crate::experiment::Experiment;
 use serde_json::json;
