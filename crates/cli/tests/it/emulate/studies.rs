@@ -42,7 +42,9 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
         assert!(runs.iter().all(carried), "{host}");
     }
     let page = fs::read_to_string(place.path().join("out/report.html")).expect("a report");
-    assert!(page.contains("Figures: the kernel") && page.contains("BUF-2"), "both hosts' page");
+    for shown in ["id=\"BUF-2\"", "Simulator: ", "Kernel: "] {
+        assert!(page.contains(shown), "not on the page: {shown}");
+    }
     // Two runs in real time never have the same lateness, so equal summaries were not made anew.
     let before = in_time(place.path());
     let again: Vec<&str> = args.into_iter().chain(["--resume"]).collect();

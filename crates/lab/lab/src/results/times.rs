@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 pub struct TimesSummary {
     /// Number of durations.
     pub count: u64,
-    /// Their mean.
+    /// Mean duration.
     pub mean_ns: u64,
-    /// Minimum.
+    /// Shortest duration.
     pub least_ns: u64,
-    /// Median.
+    /// Median duration.
     pub median_ns: u64,
-    /// 90th percentile.
+    /// 90th percentile of the durations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 95th percentile.
+    /// 95th percentile of the durations.
     pub p95_ns: u64,
-    /// 99th percentile.
+    /// 99th percentile of the durations.
     pub p99_ns: u64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the durations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
-    /// Maximum.
+    /// Longest duration.
     pub most_ns: u64,
 }
 
