@@ -28,7 +28,7 @@ pub use bridge::Between;
 pub use control::{SOCKET, ask};
 pub use fit::{absent, available_laws, kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
-pub use order::{Order, Uplink};
+pub use order::{Order, Uplink, add_programs, check_shell};
 pub use programs::{LOGS, log_name};
 pub use replay::{Repeated, Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};

@@ -12,7 +12,7 @@
 //! [`agreement`] sets what they come to beside the simulator's.
 //!
 //! [`emulation`] makes a whole run of it: namespaces of a scenario's real nodes, programs in them,
-//! and a run directory.
+//! and a run directory. [`report`] has the JSON and the words about it.
 #![cfg(target_os = "linux")]
 
 pub mod address;
@@ -27,6 +27,7 @@ pub mod meter;
 pub mod offload;
 pub mod packet;
 mod replay;
+pub mod report;
 mod slab;
 pub mod traffic;
 

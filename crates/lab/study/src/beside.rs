@@ -3,6 +3,8 @@
 //! Both are judged by the same criteria, claim by claim. What the kernel could not carry is named
 //! instead of simulated in its place.
 
+pub mod terminal;
+
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::evidence::NO_RUN;

@@ -5,6 +5,8 @@
 //! their combinations the scenario is copied with the flows that it needs, which sockets of the
 //! kernel carry ([`fairwave_scenario::Emulate::kernel_laws`]).
 
+mod algorithms;
+mod axis;
 mod company;
 mod figures;
 mod findings;
@@ -13,6 +15,8 @@ mod measure;
 mod page;
 mod run;
 
+pub use algorithms::{AlgorithmError, algorithms};
+pub use axis::axis;
 pub use company::Company;
 pub use findings::{Findings, Left};
 pub use grid::{Asked, Entry, Error, Flows, Grid, Half};

@@ -2,6 +2,13 @@
 
 use super::summary::{ClaimMap, MapSummary};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// File with the summary of an exploring run.
+pub const EXPLORED: &str = "explored.json";
+/// File with the summary of a confirming run.
+pub const CONFIRMED: &str = "confirmed.json";
 
 /// What an earlier run found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +29,12 @@ pub struct Said {
 }
 
 impl Earlier {
+    /// The findings in the file [`EXPLORED`] of a directory, if they are of the same map.
+    pub fn read(directory: &Path, map: &MapSummary) -> Option<Self> {
+        let found = fs::read(directory.join(EXPLORED)).ok()?;
+        Self::of(&serde_json::from_slice(&found).ok()?, map)
+    }
+
     /// What `--json` printed for the same map, if it is of an exploring run of the same grid.
     pub fn of(told: &serde_json::Value, map: &MapSummary) -> Option<Self> {
         let is_same = told["study"] == map.study
