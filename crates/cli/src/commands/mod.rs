@@ -8,6 +8,8 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod dccp;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod explain;
 #[cfg(target_os = "linux")]
@@ -45,6 +47,8 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use fairwave_cc_tool::report::CcOutput;
 #[cfg(target_os = "linux")]
 use fairwave_dccp_tool::report::DccpOutput;
+#[cfg(target_os = "linux")]
+use fairwave_emulator::machine::DoctorOutput;
 #[cfg(target_os = "linux")]
 use fairwave_emulator::report::{EmulateOutput, MatrixOutput};
 #[cfg(target_os = "linux")]
@@ -207,6 +211,10 @@ commands! {
     Explain(explain::Explain) => explain,
         uses [on("explain", "json")],
         gives [output("explain", "explain", of::<ExplainOutput>)];
+    [target_os = "linux"]
+    Doctor(doctor::Doctor) => doctor::run,
+        uses [on("doctor", "json")],
+        gives [output("doctor", "doctor", of::<DoctorOutput>)];
     Completions(manual::Completions) => completions,
         uses [on("completions", "")],
         gives [];

@@ -23,6 +23,7 @@ mod entrance;
 mod frame;
 mod icmp;
 pub mod log;
+pub mod machine;
 pub mod meter;
 pub mod offload;
 pub mod packet;
