@@ -323,9 +323,9 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
 /// `target/gen`.
 pub(crate) fn generate() -> Outcome {
     run(release_build(false))?;
-    for name in SCHEMAS {
+    for name in schemas()? {
         let file = format!("docs/{name}.schema.json");
-        save(&mut fairwave("release", &["list", "schema", name]), &file)?;
+        save(&mut fairwave("release", &["list", "schema", &name]), &file)?;
     }
     save(&mut fairwave("release", &["list", "reference"]), "docs/scenario.md")?;
     for shell in ["bash", "zsh", "fish"] {
@@ -335,32 +335,16 @@ pub(crate) fn generate() -> Outcome {
     run(fairwave("release", &["man", "--force", "--out", "target/gen/man"]))
 }
 
-/// Names of the JSON schemas that `gen` writes. That of `trace` is golden.
-const SCHEMAS: [&str; 23] = [
-    "scenario",
-    "run",
-    "emulate",
-    "cc",
-    "sweep",
-    "reproduce",
-    "reproduce-beside",
-    "reproduce-map",
-    "check",
-    "compare",
-    "dccp",
-    "fairness",
-    "matrix",
-    "packets",
-    "plot",
-    "probe",
-    "proxy",
-    "soc",
-    "list",
-    "explain",
-    "store",
-    "summary",
-    "meta",
-];
+/// Names of the JSON schemas that `gen` writes: all that the command has, as its message about any
+/// other name lists them. That of `trace` is golden.
+fn schemas() -> Result<Vec<String>, String> {
+    let refused = fairwave("release", &["list", "schema", "no-such"]).output();
+    let refused = refused.map_err(|error| format!("list schema: {error}"))?;
+    let message = String::from_utf8_lossy(&refused.stderr);
+    let names = message.split_once("[possible values: ").and_then(|(_, rest)| rest.split_once(']'));
+    let (names, _) = names.ok_or_else(|| format!("list schema: {message}"))?;
+    Ok(names.split(", ").filter(|name| *name != "trace").map(str::to_owned).collect())
+}
 
 /// Runs a command and writes its output to a file.
 fn save(command: &mut Command, file: &str) -> Outcome {

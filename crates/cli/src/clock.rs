@@ -1,7 +1,6 @@
 //! Cost of a command: wall-clock time and processor time.
 
-use crate::printed::SpeedSummary;
-use fairwave_study::Cost;
+use fairwave_lab::report::cost::Cost;
 
 /// The day in UTC, as 2026-11-23.
 pub(crate) fn today() -> String {
@@ -29,49 +28,6 @@ impl Stopwatch {
     pub(crate) fn cost(&self) -> Cost {
         let cpu_s = cpu_s().zip(self.cpu_at_start_s).map(|(now, before)| now - before);
         Cost { wall_s: self.started.elapsed().as_secs_f64(), cpu_s }
-    }
-}
-
-/// Speed of the simulator.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Speed {
-    /// Time that the work took.
-    pub(crate) cost: Cost,
-    /// Virtual time of all runs, in seconds.
-    pub(crate) simulated_s: f64,
-    /// Frames on the air in all runs.
-    pub(crate) frames: u64,
-}
-
-impl Speed {
-    fn per_cpu_s(&self, amount: f64) -> Option<f64> {
-        self.cost.cpu_s.filter(|&cpu_s| cpu_s > 0.0).map(|cpu_s| amount / cpu_s)
-    }
-
-    /// The speed in one line.
-    pub(crate) fn line(&self) -> String {
-        let Self { cost, simulated_s, frames } = self;
-        if *simulated_s == 0.0 {
-            return "Nothing was left to simulate\n".to_owned();
-        }
-        let per_cpu = self.per_cpu_s(*simulated_s).zip(self.per_cpu_s(*frames as f64));
-        let rates = per_cpu.map_or_else(String::new, |(seconds, frames)| {
-            format!(": {seconds:.1} simulated s and {frames:.0} frames per CPU s")
-        });
-        let wall_s = cost.wall_s;
-        format!("Simulated {simulated_s:.1} s, {frames} frames, in {wall_s:.2} s{rates}\n")
-    }
-
-    /// The speed as `--json` shows it.
-    pub(crate) fn printed(&self) -> SpeedSummary {
-        SpeedSummary {
-            wall_s: self.cost.wall_s,
-            cpu_s: self.cost.cpu_s,
-            simulated_s: self.simulated_s,
-            frames: self.frames,
-            simulated_s_per_cpu_s: self.per_cpu_s(self.simulated_s),
-            frames_per_cpu_s: self.per_cpu_s(self.frames as f64),
-        }
     }
 }
 

@@ -22,6 +22,9 @@ pub(crate) enum Failure {
     /// An emulation did not keep real time: exit code 4.
     #[cfg(target_os = "linux")]
     Late(String),
+    /// The work of this process ended with this exit code, already reported.
+    #[cfg(target_os = "linux")]
+    Ended(ExitCode),
     /// The reader of standard output has closed it, which is no error: the command just ends.
     Closed,
 }
@@ -36,6 +39,8 @@ impl Failure {
             Self::Claims(why) => (why.to_owned(), 3),
             #[cfg(target_os = "linux")]
             Self::Late(text) => (text, 4),
+            #[cfg(target_os = "linux")]
+            Self::Ended(code) => return code,
             Self::Closed => (String::new(), 0),
         };
         if !text.is_empty() {

@@ -1,6 +1,7 @@
 //! Standard output and error. Colours are used on terminals only, and respect `NO_COLOR`.
 
-pub(crate) use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, printable, quoted, styled};
+pub(crate) use fairwave_text::quoted;
+use fairwave_text::{BAD, WORTH_A_LOOK, printable};
 use std::io::{self, Write};
 
 /// Prints a text for people.

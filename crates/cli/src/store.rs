@@ -1,21 +1,30 @@
 //! The store of results that a command uses.
 
-use crate::args::{Reproduce, StoreChoice};
 use crate::output;
+use clap::Args;
 use fairwave_lab::store::{Store, Version};
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// Location of the stored results.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StoreChoice {
+    /// Store results of runs in this directory, and reuse results from there [default:
+    /// $XDG_CACHE_HOME/fairwave, or ~/.cache/fairwave]
+    #[arg(long = "store", value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
 
 /// Text behind "interrupted" if results are stored.
 pub(crate) const GOES_ON: &str = "; the same command takes from the store what was run";
 
 /// Opens the store, unless the user disabled it. If it cannot be used, a warning is printed and
 /// every run is made.
-pub(crate) fn open(args: &Reproduce) -> Option<Store> {
-    if args.no_store {
+pub(crate) fn open(choice: &StoreChoice, no_store: bool) -> Option<Store> {
+    if no_store {
         return None;
     }
-    let Some(path) = path(&args.store) else {
+    let Some(path) = path(choice) else {
         output::warn("there is no home directory: results are not kept; --store DIR keeps them");
         return None;
     };

@@ -1,62 +1,52 @@
 //! `fairwave check`: errors of scenario files.
 
+use super::shared::load;
 use crate::args::Common;
 use crate::outcome::Failure;
-use crate::output::{self, GOOD, styled};
-use crate::printed::{CheckOutput, FileCheck};
-use fairwave_scenario::plan::{LoadError, Plan};
+use crate::output;
+use clap::Args;
+use fairwave_scenario::plan::LoadError;
+use fairwave_scenario::report::{CheckOutput, FileCheck};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  fairwave check scenarios/ack-loss.toml
+  fairwave check scenarios/ack-loss.toml --json
+
+Exit code 2: at least one file is not valid.";
+
+/// Check scenario files, and report their errors
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// The scenario files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
 
 /// Checks every file, also after errors in earlier ones.
-pub(crate) fn run(common: &Common, files: &[PathBuf]) -> Result<(), Failure> {
-    let checks: Vec<_> = files.iter().map(|file| (file, super::load(common, file, &[]))).collect();
+pub(super) fn run(common: &Common, args: &Check) -> Result<(), Failure> {
+    let loaded: Vec<_> = args.files.iter().map(|file| load(common, file, &[])).collect();
+    let checks = args.files.iter().zip(&loaded).map(|(file, found)| FileCheck::new(file, found));
     if common.json {
-        let files = checks.iter().map(|(file, check)| printed(file, check)).collect();
-        output::print_json(&json!(CheckOutput { files }))?;
+        output::print_json(&json!(CheckOutput { files: checks.collect() }))?;
     } else {
-        for (file, check) in &checks {
-            show(file, check)?;
+        for (check, found) in checks.zip(&loaded) {
+            if let Err(error) = found {
+                output::complain(&error.to_string());
+                continue;
+            }
+            let (line, warnings) = check.text();
+            output::print(&line)?;
+            warnings.iter().for_each(|warning| output::warn(warning));
         }
     }
-    let errors = || checks.iter().filter_map(|(_, check)| check.as_ref().err());
+    let errors = || loaded.iter().filter_map(|found| found.as_ref().err());
     match errors().count() {
         0 => Ok(()),
         _ if errors().any(|error| matches!(error, LoadError::Scenario(_))) => Err(Failure::Invalid),
         _ => Err(Failure::unread()),
-    }
-}
-
-fn show(file: &Path, check: &Result<Plan, LoadError>) -> Result<(), Failure> {
-    match check {
-        Ok(plan) => {
-            let (points, jobs) = (plan.points.len(), plan.jobs().len());
-            let ok = styled(GOOD, "ok");
-            let file = output::printable(&file.display().to_string());
-            output::print(&format!("{file}: {ok}, {points} points, {jobs} runs\n"))?;
-            plan.warnings().iter().for_each(|doubt| output::warn(&format!("{file}: {doubt}")));
-            Ok(())
-        }
-        Err(error) => {
-            output::complain(&error.to_string());
-            Ok(())
-        }
-    }
-}
-
-fn printed(file: &Path, check: &Result<Plan, LoadError>) -> FileCheck {
-    let found = FileCheck { file: file.display().to_string(), ..FileCheck::default() };
-    match check {
-        Ok(plan) => FileCheck {
-            valid: true,
-            points: Some(plan.points.len()),
-            runs: Some(plan.jobs().len()),
-            warnings: Some(plan.warnings()),
-            ..found
-        },
-        Err(LoadError::Scenario(found_wrong)) => {
-            FileCheck { diagnostics: Some(found_wrong.0.clone()), ..found }
-        }
-        Err(error) => FileCheck { error: Some(error.to_string()), ..found },
     }
 }

@@ -1,40 +1,124 @@
 //! `fairwave emulate`: a scenario in real time, with real programs in its nodes.
 
-use super::{emulate_ctl, flag as set_by, option};
-use crate::args::{Common, Emulate, EmulateTask};
+mod ctl;
+
+use super::run::only_job;
+use super::shared::{flag, load, option, own_program, stem};
+use crate::args::Common;
 use crate::outcome::Failure;
-use crate::printed::EmulateOutput;
 use crate::progress::Progress;
 use crate::stop::{self, SIGNALS};
-use crate::{output, place, show, show_agreement, show_emulation};
+use crate::{output, place};
+use clap::{Args, Subcommand};
+use ctl::Ctl;
 use fairwave_emulator::emulation::{
-    Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, Windows,
+    self, Between, Emulated, Live, NoWindows, Order, Request, Turn, Uplink, live_view,
 };
-use fairwave_lab::doubts::doubts;
-use fairwave_lab::results::EmulationSummary;
+use fairwave_emulator::report::{self, EmulateOutput, Fault};
 use fairwave_netns::Standing;
-use fairwave_scenario::Scenario;
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_trace::NodeId;
 use fairwave_units::Duration;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::flag as signal_flag;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+const EXAMPLES: &str = "\
+Examples:
+  fairwave emulate home.toml --for 10s --exec 'server=iperf3 -s' --exec 'sta1@1s=iperf3 -c server'
+  fairwave emulate home.toml --exec 'server=python3 -m http.server 80' --exec 'sta1=curl server'
+  fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
+  fairwave emulate home.toml --kernel-flows 'up*' --windows --out out/kernel
+  fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
+  fairwave emulate home.toml --between sta1=eth1,server=eth2 --for 1h
+
+Each station and host is a network namespace with the device fw0. Names of nodes resolve to their
+addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --between,
+--windows and --realtime.
+
+Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
+time or lost packets itself; results are written nevertheless, and summary.json says why.";
+
+/// Run a scenario in real time: its nodes are network namespaces with real programs in them
+#[derive(Args, Debug)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+pub(crate) struct Emulate {
+    #[command(subcommand)]
+    task: Option<Task>,
+    /// The scenario file
+    #[arg(required = true)]
+    scenario: Option<PathBuf>,
+    /// Length of the run, such as "10 s" [default: the scenario's duration]
+    #[arg(long = "for", value_name = "DURATION")]
+    lasts: Option<Duration>,
+    /// Start a program in a node, at a time if wanted; may be repeated, and the node may be a
+    /// pattern such as "sta*"
+    #[arg(long, value_name = "NODE[@TIME]=COMMAND")]
+    exec: Vec<Order>,
+    /// Let sockets of the kernel carry these flows of the scenario; may be repeated, and be a
+    /// pattern such as "up*" [default: the scenario's emulate.kernel_flows]
+    #[arg(long, value_name = "FLOW")]
+    kernel_flows: Vec<String>,
+    /// Give a node a way out by an interface of this machine (NAT; needs root)
+    #[arg(long, value_name = "NODE=INTERFACE")]
+    uplink: Vec<Uplink>,
+    /// Put the cell between two interfaces of this machine, as a transparent link: frames of each
+    /// come out of the other. The nodes are the scenario's two real ones, or those named (needs
+    /// root)
+    #[arg(long, value_name = "[NODE=]IF,[NODE=]IF", conflicts_with = "shell")]
+    between: Option<Between>,
+    /// Also write every frame on the air, for Wireshark
+    #[arg(long)]
+    pcap: bool,
+    /// Also write every packet at this node, as tcpdump there would; may be repeated, and be a
+    /// pattern [default: the scenario's record.taps]
+    #[arg(long, value_name = "NODE")]
+    tap: Vec<String>,
+    /// Record all packets that enter the emulated network, for `fairwave run --replay`
+    #[arg(long)]
+    record: bool,
+    /// Also write the windows of the kernel's TCP flows at each ACK, for `fairwave plot --y
+    /// windows.cwnd_bytes` (needs root)
+    #[arg(long)]
+    windows: bool,
+    /// Afterwards simulate the same scenario, its flows on the simulator's own stack, and show
+    /// both side by side
+    #[arg(long)]
+    beside_simulation: bool,
+    /// Open a shell in this node; the run ends when the shell does, or with --for
+    #[arg(long, value_name = "NODE", conflicts_with = "json")]
+    shell: Option<String>,
+    /// Show live figures on the terminal: Mbps, queues, retries, airtime, lateness; q ends the run
+    #[arg(long, conflicts_with_all = ["json", "shell"])]
+    live: bool,
+    /// Give the emulator's loop a real-time priority, which makes it more punctual (needs root)
+    #[arg(long)]
+    realtime: bool,
+}
+
+/// Further commands of `fairwave emulate`.
+#[derive(Debug, Subcommand)]
+enum Task {
+    // Documented at its arguments.
+    Ctl(Ctl),
+}
 
 /// Interval between updates of the progress bar, in nanoseconds.
 const SHOW_EVERY_NS: u64 = 100_000_000;
 
 /// Emulates and shows the results; or controls a run that another process has started.
-pub(crate) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
+pub(super) fn run(common: &Common, emulate: &Emulate) -> Result<(), Failure> {
     match (&emulate.task, &emulate.scenario) {
-        (Some(EmulateTask::Ctl { directory, command, settings }), _) => {
-            emulate_ctl::run(directory, command, settings)
-        }
+        (Some(Task::Ctl(ctl)), _) => ctl::run(ctl),
         (None, Some(file)) => emulate_file(common, emulate, file),
         (None, None) => Err(Failure::Usage("name a scenario file".to_owned())),
     }
@@ -47,79 +131,52 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     fairwave_netns::support().map_err(Failure::run)?;
     // The kernel only lets a process with one thread enter a new user namespace.
     let standing = fairwave_netns::become_root_inside().map_err(Failure::run)?;
-    let mut plan = super::load(common, file, &settings(emulate))?;
-    let job = super::run::only_job(common, &plan, file)?;
-    add_programs(&mut plan, job, &emulate.exec)?;
-    check_shell(&plan, job, emulate.shell.as_deref())?;
+    let mut plan = load(common, file, &settings(emulate))?;
+    let job = only_job(common, &plan, file)?;
+    emulation::add_programs(&mut plan, job, &emulate.exec).map_err(Failure::Usage)?;
+    emulation::check_shell(&plan, job, emulate.shell.as_deref()).map_err(Failure::Usage)?;
     if emulate.windows {
         check_windows(&plan, job, standing)?;
     }
     let bridged = bridged(&plan, job, emulate)?;
-    let directory = place::choose(common, &super::stem(file))?;
-    let emulated = execute(common, emulate, (&plan, job), (directory.path(), bridged))?;
-    let summary = &emulated.run.summary;
-    let said = summary.emulation.as_ref().expect("an emulation says how it was");
-    let mut warnings = plan.points[job.point].scenario.warnings();
-    warnings.extend(doubts(summary).into_iter().map(|doubt| doubt.text));
-    warnings.extend(lacks_of_uplinks(emulate));
-    warnings.extend(emulated.incomplete_record.clone());
-    warnings.extend(emulated.windows.and_then(missing_windows));
-    warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
-    let lasts_s = plan.points[job.point].scenario.duration.as_secs_f64();
-    warnings.extend(emulated.is_ended.then(|| {
-        let ran_s = super::simulated_s(&emulated.run);
-        format!("the run was ended at {ran_s:.1} of {lasts_s:.1} s; results are those until then")
-    }));
-    let is_alone = emulate.beside_simulation && emulated.agreement.is_none();
-    warnings.extend(
-        (is_alone && !emulated.is_ended).then(|| {
-            "the simulation was ended: there is nothing to compare this run with".to_owned()
-        }),
-    );
+    let directory = place::choose(common, &stem(file))?;
+    let has_shell = emulate.shell.is_some();
+    if has_shell {
+        // Ctrl-C is meant for the program that runs in the shell.
+        signal_flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
+    }
+    let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
+    let (live, program) = (Live::default(), own_program()?);
+    let request = Request {
+        plan: &plan,
+        job,
+        directory: Some(directory.path()),
+        uplinks: &emulate.uplink,
+        between: emulate.between.as_ref().zip(bridged),
+        records: emulate.record,
+        windows: emulate.windows,
+        beside_simulation: emulate.beside_simulation,
+        stop: stop::on(signals)?,
+        shell: emulate.shell.as_deref(),
+        realtime: emulate.realtime,
+        program: &program,
+        live: &live,
+    };
+    let hidden = has_shell || emulate.live;
+    let progress = if hidden { Progress::none() } else { Progress::new(common) };
+    let emulated = execute(&request, emulate.live, &progress)?;
+    drop(progress);
+    let warnings = report::warnings(&request, &emulated);
     if common.json {
-        let run = super::printed(emulated.run.clone(), warnings);
-        let scenario = file.display().to_string();
-        let agreement = emulated.agreement.as_ref().map(show_agreement::json);
-        output::print_json(&json!(EmulateOutput { run, scenario, agreement }))?;
+        output::print_json(&json!(EmulateOutput::new(&emulated, file, warnings)))?;
     } else {
-        let tables = show::summary(summary);
-        let place = directory.path().display();
-        let meter = show_emulation::emulation(said);
-        let beside = emulated.agreement.as_ref().map(show_agreement::text).unwrap_or_default();
-        output::print(&format!("{tables}{beside}{meter}Run directory: {place}\n"))?;
+        output::print(&report::text(&emulated, directory.path()))?;
         warnings.iter().for_each(|warning| output::warn(warning));
     }
-    judge(&emulated, said)
-}
-
-/// Traffic that the nodes' uplinks do not carry, as warnings.
-fn lacks_of_uplinks(emulate: &Emulate) -> impl Iterator<Item = String> {
-    emulate.uplink.iter().filter_map(|Uplink { node, interface }| {
-        let lack = fairwave_netns::lack_of_ipv6(interface)?;
-        Some(format!("--uplink {node}={interface}: {lack}"))
-    })
-}
-
-/// The exit status of the command.
-fn judge(emulated: &Emulated, said: &EmulationSummary) -> Result<(), Failure> {
-    if let Some(broken) = &emulated.broken {
-        return Err(Failure::Run(format!("{broken}; results are those until then")));
-    }
-    let failed = |program: &&fairwave_lab::results::ProgramSummary| program.failed;
-    if let Some(program) = said.programs.iter().find(failed) {
-        let (node, command) = (&program.node, &program.command);
-        let status = match (program.status, program.signal) {
-            (Some(status), _) => format!(" with status {status}"),
-            (None, Some(signal)) => format!(", ended by signal {signal}"),
-            (None, None) => String::new(),
-        };
-        let log = program.log.as_ref().map(|log| format!("; what it wrote is in {log}"));
-        let log = log.unwrap_or_default();
-        return Err(Failure::Run(format!("{node}: `{command}` failed{status}{log}")));
-    }
-    match &said.invalid_reason {
-        Some(reason) => Err(Failure::Late(format!("this run is not valid: {reason}"))),
+    match emulated.fault() {
         None => Ok(()),
+        Some(Fault::Failed(text)) => Err(Failure::Run(text)),
+        Some(Fault::Late(text)) => Err(Failure::Late(text)),
     }
 }
 
@@ -134,53 +191,19 @@ fn settings(emulate: &Emulate) -> Vec<Override> {
     let settings = [
         lasts.or(endless).map(|lasts| option("--for", lasts, format!("duration={lasts}"))),
         list("--kernel-flows", "emulate.kernel_flows", kernel_flows),
-        pcap.then(|| set_by("--pcap", "record.pcap=true")),
+        pcap.then(|| flag("--pcap", "record.pcap=true")),
         list("--tap", "record.taps", tap),
     ];
     settings.into_iter().flatten().collect()
 }
 
-/// Adds programs of the command line to those of the scenario.
-fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), Failure> {
-    let scenario = &mut plan.points[job.point].scenario;
-    for Order(program) in orders {
-        let before = scenario.programs().len();
-        scenario.program.push(program.clone());
-        if scenario.programs().len() == before {
-            return Err(no_real_node("--exec", &program.node, &real_names(scenario, job)));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a shell in a node that is not real.
-fn check_shell(plan: &Plan, job: Job, shell: Option<&str>) -> Result<(), Failure> {
-    let names = real_names(&plan.points[job.point].scenario, job);
-    match shell.filter(|node| !names.iter().any(|name| name == node)) {
-        Some(node) => Err(no_real_node("--shell", node, &names)),
-        None => Ok(()),
-    }
-}
-
 /// Refuses to trace windows if that is not possible here.
 fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failure> {
     let scenario = &plan.points[job.point].scenario;
-    let checked = fairwave_emulator::emulation::check_windows(
-        scenario,
-        &scenario.to_world(job.seed),
-        standing,
-    );
+    let checked = emulation::check_windows(scenario, &scenario.to_world(job.seed), standing);
     checked.map_err(|lack| match lack {
         NoWindows::NoConnection => Failure::Usage(format!("--windows: {lack}")),
         _ => Failure::Run(format!("--windows: {lack}")),
-    })
-}
-
-/// Warning about a table of windows with missing rows.
-fn missing_windows(windows: Windows) -> Option<String> {
-    let Windows { rows, missed } = windows;
-    (missed > 0).then(|| {
-        format!("windows.parquet: {missed} segments came too fast and have no row; {rows} have one")
     })
 }
 
@@ -192,59 +215,9 @@ fn bridged(plan: &Plan, job: Job, emulate: &Emulate) -> Result<Option<[NodeId; 2
     places.map_err(|error| Failure::Usage(format!("--between: {error}")))
 }
 
-fn real_names(scenario: &Scenario, job: Job) -> Vec<String> {
-    let world = scenario.to_world(job.seed);
-    let real = scenario.real_nodes().into_iter();
-    real.map(|id| world.nodes[id.0 as usize].name.clone()).collect()
-}
-
-fn no_real_node(option: &str, node: &str, names: &[String]) -> Failure {
-    let names = names[..names.len().min(24)].join(", ");
-    Failure::Usage(format!("{option}: {node:?} is no real node; those are {names}"))
-}
-
-/// Warning if `--realtime` was requested without the permission.
-pub(crate) fn no_realtime(realtime: bool) -> Option<String> {
-    let refused = realtime.then(fairwave_linux::may_become_realtime)?.err()?;
-    Some(usual_priority(&refused))
-}
-
-fn usual_priority(refused: &fairwave_netns::Error) -> String {
-    format!("the loop has its usual priority, as --realtime was not permitted: {refused}")
-}
-
-fn execute(
-    common: &Common,
-    emulate: &Emulate,
-    (plan, job): (&Plan, Job),
-    (directory, bridged): (&Path, Option<[NodeId; 2]>),
-) -> Result<Emulated, Failure> {
-    let has_shell = emulate.shell.is_some();
-    if has_shell {
-        // Ctrl-C is meant for the program that runs in the shell.
-        flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
-    }
-    let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
-    let stop = stop::on(signals)?;
-    let live = Live::default();
-    let program = super::own_program()?;
-    let request = Request {
-        plan,
-        job,
-        directory: Some(directory),
-        uplinks: &emulate.uplink,
-        between: emulate.between.as_ref().zip(bridged),
-        records: emulate.record,
-        windows: emulate.windows,
-        beside_simulation: emulate.beside_simulation,
-        stop: Arc::clone(&stop),
-        shell: emulate.shell.as_deref(),
-        realtime: emulate.realtime,
-        program: &program,
-        live: &live,
-    };
-    let whole_ns = plan.points[job.point].scenario.duration.as_nanos();
-    let progress = if has_shell || emulate.live { Progress::none() } else { Progress::new(common) };
+/// Runs the emulation, with a progress bar or the live view.
+fn execute(request: &Request<'_>, live: bool, progress: &Progress) -> Result<Emulated, Failure> {
+    let whole_ns = request.plan.points[request.job.point].scenario.duration.as_nanos();
     let mut shown = 0;
     let over = AtomicBool::new(false);
     let mut show = |turn: &Turn<'_>| {
@@ -257,9 +230,9 @@ fn execute(
         }
     };
     thread::scope(|scope| {
-        let watch = || fairwave_emulator::emulation::live_view::watch(&live, &stop, &over);
-        let watching = emulate.live.then(|| scope.spawn(watch));
-        let emulated = fairwave_emulator::emulation::run(&request, &mut show);
+        let watch = || live_view::watch(request.live, &request.stop, &over);
+        let watching = live.then(|| scope.spawn(watch));
+        let emulated = emulation::run(request, &mut show);
         // The view ends by this flag, so it must be set before the join.
         over.store(true, Ordering::Relaxed);
         let watched = watching.map_or(Ok(()), |thread| thread.join().expect("it does not panic"));

@@ -1,19 +1,41 @@
 //! `fairwave explain`: meaning of a key of scenario files, or of a figure that a command measures.
 
-#[cfg(target_os = "linux")]
-use super::figures::{self, Figure};
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output;
+use crate::schema::Schema;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args};
+use fairwave_lab::schema::{self, Figure};
 use fairwave_scenario::{KeyHelp, TableHelp};
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::sync::OnceLock;
 
-/// Prints the documentation of `key`; without a key, lists every table.
-pub(crate) fn run(common: &Common, key: Option<&str>) -> Result<(), Failure> {
-    let Some(key) = key else { return list(common) };
-    #[cfg(target_os = "linux")]
-    if let Some(figures) = figures::explain(key) {
-        return show_figures(common, &figures);
+/// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
+    /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
+    /// so are fairness, proxy and soc
+    #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
+    key: Option<String>,
+}
+
+/// Schemas whose figures are explained: those of the live tools.
+const MEASURED: [&str; 4] = ["probe", "fairness", "proxy", "soc"];
+
+/// Prints the documentation of a key; without one, lists every table.
+pub(super) fn run(common: &Common, args: &Explain, schemas: &[Schema]) -> Result<(), Failure> {
+    let Some(key) = &args.key else {
+        let tables = fairwave_scenario::tables();
+        let text = || tables.iter().map(TableHelp::text).collect();
+        return print(common, &json!(tables), text);
+    };
+    if let Some(figures) = figures(key, schemas) {
+        let text = || figures.iter().map(Figure::text).collect::<Vec<_>>().join("\n");
+        return print(common, &json!(figures), text);
     }
     let found = fairwave_scenario::explain(key).map_err(|near| {
         let near = match near.as_slice() {
@@ -22,62 +44,48 @@ pub(crate) fn run(common: &Common, key: Option<&str>) -> Result<(), Failure> {
         };
         Failure::Usage(format!("there is no key {key:?}; {near}"))
     })?;
-    if common.json {
-        return Ok(output::print_json(&json!(found))?);
-    }
-    let texts: Vec<String> = found.iter().map(described).collect();
-    Ok(output::print(&texts.join("\n"))?)
+    let text = || found.iter().map(KeyHelp::text).collect::<Vec<_>>().join("\n");
+    print(common, &json!(found), text)
 }
 
-#[cfg(target_os = "linux")]
-fn show_figures(common: &Common, figures: &[Figure]) -> Result<(), Failure> {
-    if common.json {
-        return Ok(output::print_json(&json!(figures))?);
-    }
-    let described = |Figure { key, about, unit }: &Figure| {
-        let unit = unit.as_ref().map_or_else(String::new, |unit| format!("    unit: {unit}\n"));
-        format!("{key}\n    {about}\n{unit}")
-    };
-    let texts: Vec<String> = figures.iter().map(described).collect();
-    Ok(output::print(&texts.join("\n"))?)
+/// The figure `key` of a live tool and those within it; `None` if there is none.
+pub(super) fn figures(key: &str, schemas: &[Schema]) -> Option<Vec<Figure>> {
+    let root = key.split('.').next().filter(|root| MEASURED.contains(root))?;
+    let schema = schemas.iter().find(|schema| schema.name == root)?;
+    schema::figures(&(schema.make)(), root, key)
 }
 
-fn list(common: &Common) -> Result<(), Failure> {
-    let tables = fairwave_scenario::tables();
-    if common.json {
-        return Ok(output::print_json(&json!(tables))?);
+fn print(
+    common: &Common,
+    value: &serde_json::Value,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    match common.json {
+        true => Ok(output::print_json(value)?),
+        false => Ok(output::print(&text())?),
     }
-    let line = |table: &TableHelp| {
-        let place = if table.key.is_empty() { "(top level)" } else { table.key.as_str() };
-        let names: Vec<&str> =
-            table.keys.iter().filter_map(|key| key.key.rsplit('.').next()).collect();
-        format!("{place}{}\n    {}\n", conditions(&table.conditions), names.join(", "))
-    };
-    Ok(output::print(&tables.iter().map(line).collect::<String>())?)
 }
 
-/// Documentation of a key in several lines.
-fn described(help: &KeyHelp) -> String {
-    let required = help.required.then(|| "yes".to_owned());
-    let words = (!help.words.is_empty()).then(|| help.words.join(", "));
-    let lines = [
-        ("unit", help.unit.clone()),
-        ("range", help.range.clone()),
-        ("words", words),
-        ("default", help.default.clone()),
-        ("required", required),
-        ("example", help.example.clone()),
-    ];
-    let mut text = format!("{}{}\n    {}\n", help.key, conditions(&help.conditions), help.about);
-    for (name, value) in lines {
-        text += &value.map_or_else(String::new, |value| format!("    {name}: {value}\n"));
-    }
-    text
-}
+/// Parser for keys of scenario files. Shells complete the known keys; any other text is accepted
+/// too, since keys may contain the names of tables.
+#[derive(Clone, Debug)]
+struct Keys;
 
-fn conditions(conditions: &[String]) -> String {
-    match conditions {
-        [] => String::new(),
-        conditions => format!(" (where {})", conditions.join(", ")),
+impl TypedValueParser for Keys {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
+        let names = NAMES.get_or_init(fairwave_scenario::keys);
+        Some(Box::new(names.iter().map(|name| PossibleValue::new(name.as_str()))))
     }
 }

@@ -1,22 +1,33 @@
 //! `fairwave completions` and `fairwave man`: views of the command line's definition.
 
-use crate::args::{self, Common};
+use crate::args::Common;
 use crate::outcome::Failure;
 use crate::{output, place};
-use clap::Command;
+use clap::{Args, Command};
 use clap_complete::Shell;
-use clap_mangen::Man;
 use std::fs;
 use std::path::Path;
 
-/// Prints the completion script.
-pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
+/// Print a completion script for a shell
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write the manual: to standard output, or one page for each command into --out
+#[derive(Args, Debug)]
+pub(crate) struct Man {}
+
+/// Prints the completion script of a command line.
+pub(super) fn completions(args: &Completions, mut definition: Command) -> Result<(), Failure> {
+    let shell = args.shell;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::definition(), "fairwave", &mut script);
+    clap_complete::generate(shell, &mut definition, "fairwave", &mut script);
     if shell == Shell::Fish {
         // The generator leaves the values of positional arguments out for this shell alone.
         let condition = "__fish_fairwave_using_subcommand explain";
-        let keys = args::keys().join(" ");
+        let keys = Vec::from_iter(fairwave_scenario::keys()).join(" ");
         script
             .extend(format!("complete -c fairwave -n \"{condition}\" -f -a \"{keys}\"\n").bytes());
     }
@@ -25,8 +36,7 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
 
 /// One page for each command and each of its parts into `--out`, or the main page to standard
 /// output.
-pub(crate) fn man(common: &Common) -> Result<(), Failure> {
-    let mut command = args::definition();
+pub(super) fn man(common: &Common, mut command: Command) -> Result<(), Failure> {
     command.build();
     if common.out.is_none() {
         return Ok(output::print_raw(&page(command)?)?);
@@ -53,6 +63,6 @@ fn save(out: &Path, name: &str, command: Command) -> Result<(), Failure> {
 
 fn page(command: Command) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
-    Man::new(command).render(&mut text)?;
+    clap_mangen::Man::new(command).render(&mut text)?;
     Ok(text)
 }

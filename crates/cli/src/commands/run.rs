@@ -1,24 +1,59 @@
 //! `fairwave run`: one scenario, once.
 
-use super::{flag, option};
-use crate::args::{Common, Run as RunArgs};
-use crate::clock::{Speed, Stopwatch};
+use super::shared::{flag, load, option, stem};
+use crate::args::Common;
+use crate::clock::Stopwatch;
 use crate::outcome::Failure;
-use crate::printed::RunOutput;
 use crate::progress::Progress;
-use crate::{output, place, show, stop};
+use crate::{output, place, stop};
+use clap::Args;
 use fairwave_lab::doubts::doubts;
-use fairwave_lab::run::{self, Output, Run};
+use fairwave_lab::report::cost::Speed;
+use fairwave_lab::report::run::{RunOfSweep, RunOutput, simulated_s};
+use fairwave_lab::report::summary;
+use fairwave_lab::run::{self, Output, Run as Finished};
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_units::Duration;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+const EXAMPLES: &str = "\
+Examples:
+  fairwave run studies/ack-loss/detail.toml
+  fairwave run studies/ack-loss/detail.toml --pcap --sample-every '10 ms' --out out/close
+  fairwave run scenarios/ack-loss.toml --set tcp.congestion_control=ack-loss+compound
+  fairwave run --replay out/emulated --pcap --set node.ap.queue.discipline=fq-codel";
+
+/// Simulate one scenario and show the results; --set and --seed select a run of a sweep
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Run {
+    /// The scenario file
+    #[cfg_attr(target_os = "linux", arg(required_unless_present = "replay"))]
+    #[cfg_attr(not(target_os = "linux"), arg(required = true))]
+    pub(super) scenario: Option<PathBuf>,
+    /// Instead of a scenario: repeat the emulated run of this directory in virtual time, with the
+    /// packets that it recorded (`fairwave emulate --record`)
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "DIR", conflicts_with = "scenario")]
+    replay: Option<PathBuf>,
+    /// Also write every frame on the air, for Wireshark
+    #[arg(long)]
+    pcap: bool,
+    /// Also write every packet at this node, as tcpdump there would; may be repeated, and
+    /// be a pattern such as "pc*" [default: the scenario's record.taps]
+    #[arg(long, value_name = "NODE")]
+    tap: Vec<String>,
+    /// Interval of the recorded series, such as "10 ms" [default: the scenario's]
+    #[arg(long, value_name = "DURATION")]
+    sample_every: Option<Duration>,
+}
+
 /// Simulates and shows the results.
-pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
+pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let file = file(args);
-    let plan = super::load(common, &file, &settings(args))?;
+    let plan = load(common, &file, &settings(args))?;
     let job = only_job(common, &plan, &file)?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
@@ -26,7 +61,7 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
         perform(common, args, (&plan, job), directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
-        simulated_s: super::simulated_s(&run),
+        simulated_s: simulated_s(&run),
         frames: run.summary.frames,
     };
     let mut warnings = match of_replay.is_some() {
@@ -37,13 +72,13 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
     warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
-        let (scenario, speed) = (file.display().to_string(), speed.printed());
-        let run = super::printed(run, warnings);
-        return Ok(output::print_json(&json!(RunOutput { run, scenario, speed }))?);
+        let run = RunOfSweep::new(run, warnings);
+        let scenario = file.display().to_string();
+        return Ok(output::print_json(&json!(RunOutput::new(run, scenario, speed.summary())))?);
     }
     let tables = match on_sockets.is_empty() {
-        true => show::summary(&run.summary),
-        false => show::tables(&run.summary),
+        true => summary::summary(&run.summary),
+        false => summary::tables(&run.summary),
     };
     let place = directory.path().display();
     output::print(&format!("{tables}{}Run directory: {place}\n", speed.line()))?;
@@ -52,7 +87,7 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Keys that options of the command line set.
-fn settings(args: &RunArgs) -> Vec<Override> {
+fn settings(args: &Run) -> Vec<Override> {
     let pcap = args.pcap.then(|| flag("--pcap", "record.pcap=true"));
     let sample_every = |interval: Duration| {
         option("--sample-every", interval, format!("record.sample_every={interval}"))
@@ -63,7 +98,7 @@ fn settings(args: &RunArgs) -> Vec<Override> {
 }
 
 /// The scenario file; a recorded run has its own in its directory.
-fn file(args: &RunArgs) -> PathBuf {
+fn file(args: &Run) -> PathBuf {
     #[cfg(target_os = "linux")]
     if let Some(recorded) = &args.replay {
         return recorded.join("scenario.toml");
@@ -72,18 +107,18 @@ fn file(args: &RunArgs) -> PathBuf {
 }
 
 /// Name for the results.
-fn name(args: &RunArgs, file: &Path) -> String {
+fn name(args: &Run, file: &Path) -> String {
     #[cfg(target_os = "linux")]
     if let Some(recorded) = &args.replay {
-        return format!("{}-replay", super::stem(recorded));
+        return format!("{}-replay", stem(recorded));
     }
     let _ = args;
-    super::stem(file)
+    stem(file)
 }
 
 /// A run, simulated or replayed.
 struct Performed {
-    run: Run,
+    run: Finished,
     /// Flows without figures, since they ran on sockets when they were recorded.
     on_sockets: Vec<String>,
     /// Warnings about a replay; `None` for a simulation.
@@ -93,7 +128,7 @@ struct Performed {
 /// Simulates, or replays a recorded run.
 fn perform(
     common: &Common,
-    args: &RunArgs,
+    args: &Run,
     (plan, job): (&Plan, Job),
     directory: &Path,
 ) -> Result<Performed, Failure> {
@@ -115,7 +150,7 @@ fn perform(
 
 /// The single job of a scenario without a sweep, or that of a point with the seed of the command
 /// line.
-pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
+pub(super) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
     let jobs = plan.jobs();
     let is_one = jobs.len() == 1 || (plan.points.len() == 1 && common.seed.is_some());
     if let (true, Some(job)) = (is_one, jobs.first()) {
@@ -134,7 +169,7 @@ pub(crate) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job,
     Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {file}`")))
 }
 
-fn simulate(common: &Common, plan: &Plan, job: Job, directory: &Path) -> Result<Run, Failure> {
+fn simulate(common: &Common, plan: &Plan, job: Job, directory: &Path) -> Result<Finished, Failure> {
     let whole_s = plan.points[job.point].scenario.duration.as_secs_f64();
     let stop = stop::on(&stop::OF_SIMULATION)?;
     let progress = Progress::new(common);

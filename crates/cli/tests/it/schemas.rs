@@ -144,6 +144,8 @@ fn what_other_commands_print_is_valid_by_the_schemas() {
         ("explain", json(here, &["explain", "flow.mss"])),
         ("explain", json(here, &["explain"])),
         #[cfg(target_os = "linux")]
+        ("doctor", json(here, &["doctor"])),
+        #[cfg(target_os = "linux")]
         ("packets", json(here, &["packets", &script, "--against", "simulator"])),
         #[cfg(target_os = "linux")]
         ("fairness", json(here, &["fairness", "show", &iperf3, "--target", "1M"])),

@@ -51,6 +51,6 @@ pub use fairwave_linux::{Error, Lack, Missing, VNET_HEADER_LENGTH, keeper};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use program::{Invocation, Program, ProgramPlan};
-pub use support::{Standing, become_root_inside, support};
+pub use support::{Standing, become_root_inside, is_administrator, support};
 pub use tun::{DEVICE, Tun};
 pub use uplink::lack_of_ipv6;

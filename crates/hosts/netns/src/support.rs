@@ -49,7 +49,7 @@ pub fn support() -> Result<(), Missing> {
     lacks.extend(tun_device());
     lacks.extend(hosts_file());
     lacks.extend(netlink());
-    if is_capable() {
+    if is_administrator() {
         lacks.extend(namespaces());
     } else {
         lacks.extend(user_namespaces());
@@ -65,7 +65,7 @@ pub fn support() -> Result<(), Missing> {
 ///
 /// If user namespaces are forbidden, or the process has several threads.
 pub fn become_root_inside() -> Result<Standing, Error> {
-    if is_capable() {
+    if is_administrator() {
         return Ok(Standing::Root);
     }
     let lacks = user_namespaces();
@@ -84,7 +84,9 @@ pub fn become_root_inside() -> Result<Standing, Error> {
     Ok(Standing::Inside)
 }
 
-fn is_capable() -> bool {
+/// Whether this process has the capabilities of the machine's administrator that namespaces and
+/// network settings take: `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
+pub fn is_administrator() -> bool {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
 }

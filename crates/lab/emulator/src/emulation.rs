@@ -26,9 +26,10 @@ pub use crate::agreement::{Agreement, Difference, Disagreement, Figures, Row, To
 pub use crate::drive::Turn;
 pub use bridge::Between;
 pub use control::{SOCKET, ask};
+pub(crate) use fit::{NO_MPTCP, has_mptcp};
 pub use fit::{absent, available_laws, kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
-pub use order::{Order, Uplink};
+pub use order::{Order, Uplink, add_programs, check_shell};
 pub use programs::{LOGS, log_name};
 pub use replay::{Repeated, Replay, replay};
 pub use run::{Emulated, Error, RECORD, Request, run};

@@ -11,7 +11,7 @@
 //! [`agreement`] compares their outcomes with the simulator's.
 //!
 //! [`emulation`] combines these into a run: namespaces of a scenario's real nodes, programs in
-//! them, and a run directory.
+//! them, and a run directory. [`report`] prints its outcome as JSON and in words.
 #![cfg(target_os = "linux")]
 
 pub mod address;
@@ -22,10 +22,12 @@ mod entrance;
 mod frame;
 mod icmp;
 pub mod log;
+pub mod machine;
 pub mod meter;
 pub mod offload;
 pub mod packet;
 mod replay;
+pub mod report;
 mod slab;
 pub mod traffic;
 

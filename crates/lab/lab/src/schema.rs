@@ -3,6 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The JSON schema (draft 2020-12) of `T` as it is written. A number whose name ends in its unit
@@ -84,6 +85,58 @@ fn in_prose(schema: &mut Schema) {
         let joined = paragraphs.collect::<Vec<_>>().join("\n\n");
         *text = joined.replace("[`", "`").replace("`]", "`").replace("Self::", "");
     }
+}
+
+/// One figure.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// Its key, such as `probe.buffer.ms`.
+    pub key: String,
+    /// Its meaning.
+    pub about: String,
+    /// Its unit, if it is a number.
+    pub unit: Option<String>,
+}
+
+impl Figure {
+    /// Its meaning in several lines.
+    pub fn text(&self) -> String {
+        let Self { key, about, unit } = self;
+        let unit = unit.as_ref().map_or_else(String::new, |unit| format!("    unit: {unit}\n"));
+        format!("{key}\n    {about}\n{unit}")
+    }
+}
+
+/// The figure `key` and those within it, of a schema whose figures begin with `root`; `None` if
+/// there is none.
+pub fn figures(schema: &Value, root: &str, key: &str) -> Option<Vec<Figure>> {
+    let mut all = Vec::new();
+    within(schema, schema, root, &mut all);
+    let inner = format!("{key}.");
+    all.retain(|figure| figure.key == key || figure.key.starts_with(&inner));
+    (!all.is_empty()).then_some(all)
+}
+
+/// Collects the properties of an object and, recursively, those within them.
+fn within(schema: &Value, object: &Value, place: &str, all: &mut Vec<Figure>) {
+    for (name, property) in object["properties"].as_object().into_iter().flatten() {
+        let key = format!("{place}.{name}");
+        let text = |field: &str| property[field].as_str().map(|text| text.replace('\n', " "));
+        let about = text("description").unwrap_or_default();
+        all.push(Figure { key: key.clone(), about, unit: text("unit") });
+        if let Some(inner) = referred(schema, property) {
+            within(schema, inner, &key, all);
+        }
+    }
+}
+
+/// The definition that a property refers to: directly, as an alternative to null, or as the type of
+/// a list's items.
+fn referred<'a>(schema: &'a Value, property: &'a Value) -> Option<&'a Value> {
+    let choices = property["anyOf"].as_array();
+    let mut either = choices.into_iter().flatten().chain([property, &property["items"]]);
+    let name = either.find_map(|choice| choice["$ref"].as_str())?;
+    schema.pointer(name.strip_prefix('#')?)
 }
 
 #[cfg(test)]

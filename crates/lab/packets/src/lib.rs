@@ -14,6 +14,8 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod line;
 mod parse;
+#[cfg(target_os = "linux")]
+mod played;
 mod player;
 mod report;
 mod script;
@@ -28,6 +30,8 @@ mod world;
 #[cfg(target_os = "linux")]
 pub use field::{Against, Field};
 pub use parse::Remark;
+#[cfg(target_os = "linux")]
+pub use played::{PacketsOutput, Played, PlayedScript, Side, SideVerdict, play};
 pub use script::Script;
 pub use simulated::simulate;
 pub use verdict::Verdict;

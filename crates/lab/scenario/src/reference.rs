@@ -7,6 +7,7 @@ use crate::schema::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A table of scenario files, or the part of one that has a certain word under a key.
@@ -52,6 +53,14 @@ pub fn tables() -> Vec<TableHelp> {
     let mut collector = Collector { definitions, tables: Vec::new(), around: Vec::new() };
     collector.table("", &[], &schema);
     collector.told_apart()
+}
+
+/// The dotted keys of scenario files, and the names of their tables.
+pub fn keys() -> BTreeSet<String> {
+    let keys = tables()
+        .into_iter()
+        .flat_map(|table| [table.key].into_iter().chain(table.keys.into_iter().map(|key| key.key)));
+    keys.filter(|key| !key.is_empty()).collect()
 }
 
 /// Descriptions of the keys that `path` may mean: as messages write it, `flow.up.size`, or

@@ -5,6 +5,8 @@
 
 mod page;
 
+pub mod terminal;
+
 use crate::claim::{Claim, Verdict};
 use crate::definition::Study;
 use crate::evidence::NO_RUN;

@@ -2,6 +2,7 @@
 
 use crate::claim::Claim;
 use fairwave_lab::plot::Figure;
+pub use fairwave_lab::report::cost::Cost;
 
 /// A figure of ours beside the paper's.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,13 +42,4 @@ pub struct Findings {
     pub tables: Vec<ResultTable>,
     /// Mechanisms, each with the numbers that show it.
     pub explanations: Vec<String>,
-}
-
-/// Cost of a study. The lab has no clock: the caller measures the times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
-    /// Wall-clock time in seconds.
-    pub wall_s: f64,
-    /// Processor time in seconds, over all workers; `None` where it is not known.
-    pub cpu_s: Option<f64>,
 }

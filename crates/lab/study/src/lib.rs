@@ -22,6 +22,7 @@ pub mod report;
 mod reproduction;
 mod results;
 mod simulate;
+pub mod terminal;
 mod unfit;
 mod values;
 mod verdict;

@@ -9,8 +9,10 @@ mod collect;
 mod events;
 mod limit;
 pub mod out;
+mod request;
 mod select;
 mod summary;
+pub mod terminal;
 mod vantage;
 mod way;
 pub mod words;
@@ -22,6 +24,7 @@ pub use between::{
 pub use collect::{Collector, KEPT_MAX};
 pub use events::{EVENTS_MAX, Event, Events};
 pub use limit::Limit;
+pub use request::{Request, RequestError};
 pub use select::{Selection, StreamName};
 pub use summary::{
     BrokenSummary, CaptureSummary, Connection, Ends, FrameCounts, PacketCounts, SCHEMA,

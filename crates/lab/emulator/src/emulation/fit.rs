@@ -43,11 +43,11 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
 }
 
 /// Message if the kernel has no MPTCP, or has it disabled.
-const NO_MPTCP: &str = "the kernel has no MPTCP; one since 5.6 with CONFIG_MPTCP has it, where the \
-                        setting net.mptcp.enabled is 1";
+pub(crate) const NO_MPTCP: &str = "the kernel has no MPTCP; one since 5.6 with CONFIG_MPTCP has \
+                                   it, where the setting net.mptcp.enabled is 1";
 
 /// Whether the kernel opens MPTCP sockets.
-fn has_mptcp() -> bool {
+pub(crate) fn has_mptcp() -> bool {
     fs::read_to_string("/proc/sys/net/mptcp/enabled").is_ok_and(|text| text.trim() == "1")
 }
 

@@ -6,6 +6,8 @@
 //! sweep. For each combination the scenario is copied with the flows that it needs, which use
 //! sockets of the kernel ([`fairwave_scenario::Emulate::kernel_laws`]).
 
+mod algorithms;
+mod axis;
 mod company;
 mod figures;
 mod findings;
@@ -14,6 +16,8 @@ mod measure;
 mod page;
 mod run;
 
+pub use algorithms::{AlgorithmError, algorithms};
+pub use axis::axis;
 pub use company::Company;
 pub use findings::{Findings, Left};
 pub use grid::{Asked, Entry, Error, Flows, Grid, Half};

@@ -1,7 +1,8 @@
 //! Options of the command line that add to the scenario.
 
 use core::str::FromStr;
-use fairwave_scenario::Program;
+use fairwave_scenario::plan::{Job, Plan};
+use fairwave_scenario::{Program, Scenario};
 use fairwave_units::Duration;
 
 /// A program to start: `NODE=COMMAND`, or `NODE@TIME=COMMAND`.
@@ -50,6 +51,48 @@ impl FromStr for Uplink {
             _ => Err(format!("{text:?}: write NODE=INTERFACE")),
         }
     }
+}
+
+/// Maximum number of nodes that a message names.
+const MAX_NAMED: usize = 24;
+
+/// Adds programs of the command line to those of the scenario of `job`.
+///
+/// # Errors
+/// If the node of one is not real.
+pub fn add_programs(plan: &mut Plan, job: Job, orders: &[Order]) -> Result<(), String> {
+    let scenario = &mut plan.points[job.point].scenario;
+    for Order(program) in orders {
+        let before = scenario.programs().len();
+        scenario.program.push(program.clone());
+        if scenario.programs().len() == before {
+            return Err(no_real_node("--exec", &program.node, &real_names(scenario, job)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that `node`, which is to have a shell, is real.
+///
+/// # Errors
+/// If it is not.
+pub fn check_shell(plan: &Plan, job: Job, node: Option<&str>) -> Result<(), String> {
+    let names = real_names(&plan.points[job.point].scenario, job);
+    match node.filter(|node| !names.iter().any(|name| name == node)) {
+        Some(node) => Err(no_real_node("--shell", node, &names)),
+        None => Ok(()),
+    }
+}
+
+fn real_names(scenario: &Scenario, job: Job) -> Vec<String> {
+    let world = scenario.to_world(job.seed);
+    let real = scenario.real_nodes().into_iter();
+    real.map(|id| world.nodes[id.0 as usize].name.clone()).collect()
+}
+
+fn no_real_node(option: &str, node: &str, names: &[String]) -> String {
+    let names = names[..names.len().min(MAX_NAMED)].join(", ");
+    format!("{option}: {node:?} is no real node; those are {names}")
 }
 
 #[cfg(test)]

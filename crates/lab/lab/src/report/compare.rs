@@ -1,9 +1,24 @@
 //! A comparison of two sets of runs, as JSON and as text.
 
-use crate::compare::Comparison;
-use fairwave_text::Table;
+use super::refusal::Refusal;
+use crate::compare::{Comparison, compare};
+use crate::points::Digest;
+use fairwave_text::{Table, printable};
+use fairwave_units::several;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Figures that are compared if none is named.
+const USUAL: [&str; 8] = [
+    "goodput_mbps",
+    "up_mbps",
+    "down_mbps",
+    "jain",
+    ".delay_mean_ms",
+    ".delay_p99_ms",
+    ".lost_percent",
+    ".completion_ms",
+];
 
 /// Output of `fairwave compare --json` and `fairwave fairness --compare A B --json`.
 #[derive(Serialize, JsonSchema)]
@@ -14,6 +29,58 @@ pub struct CompareOutput {
     pub second: String,
     /// Every figure at every point that both sets have.
     pub comparisons: Vec<Comparison>,
+}
+
+impl CompareOutput {
+    /// Compares the figures `wanted` of two sets of runs, or the usual ones if none is wanted. The
+    /// sets are named by their locations.
+    pub fn new(
+        names: [String; 2],
+        sets: [&[Digest]; 2],
+        wanted: &[String],
+    ) -> Result<Self, Refusal> {
+        let ([first, second], [a, b]) = (names, sets);
+        let is_wanted = |name: &str| match wanted {
+            [] => USUAL.iter().any(|usual| name.ends_with(usual)),
+            wanted => wanted.iter().any(|known| known == name),
+        };
+        let comparisons = compare(a, b, &is_wanted);
+        if !comparisons.is_empty() {
+            return Ok(Self { first, second, comparisons });
+        }
+        let known: Vec<&str> =
+            a.iter().take(1).flat_map(|run| &run.metrics).map(|(name, _)| &**name).collect();
+        let known = known.join(", ");
+        Err(Refusal::Request(format!(
+            "{first} and {second} have no point and figure in common; figures are: {known}"
+        )))
+    }
+
+    /// The differences, then the two sets with their numbers of runs and the method of comparison.
+    pub fn text(&self, runs: [usize; 2]) -> String {
+        let side = |name: &str, path: &str, runs: usize| {
+            format!("{name}: {}, {}\n", printable(path), several(runs, "run"))
+        };
+        let found = &self.comparisons;
+        let paired = found.iter().filter(|one| one.difference.is_paired).count();
+        let test = match (paired, self.is_tested()) {
+            (_, false) => "",
+            (0, true) => "Welch's test\n",
+            (paired, true) if paired == found.len() => {
+                "Runs of one seed in pairs: Student's t test\n"
+            }
+            (_, true) => {
+                "Runs of one seed in pairs: Student's t test; where seeds differ, Welch's\n"
+            }
+        };
+        let sides = side("first", &self.first, runs[0]) + &side("second", &self.second, runs[1]);
+        table(found).render() + &sides + test
+    }
+
+    /// Whether at least one difference could be tested: each set needs two seeds for that.
+    pub fn is_tested(&self) -> bool {
+        self.comparisons.iter().any(|one| one.difference.p.is_some())
+    }
 }
 
 /// A table of the differences, one row each.

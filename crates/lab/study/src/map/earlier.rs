@@ -2,6 +2,13 @@
 
 use super::summary::{ClaimMap, MapSummary};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// File with the summary of an exploring run.
+pub const EXPLORED: &str = "explored.json";
+/// File with the summary of a confirming run.
+pub const CONFIRMED: &str = "confirmed.json";
 
 /// Findings of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +29,12 @@ pub struct Said {
 }
 
 impl Earlier {
+    /// Reads the findings in the file [`EXPLORED`] of a directory, if they are of the same map.
+    pub fn read(directory: &Path, map: &MapSummary) -> Option<Self> {
+        let found = fs::read(directory.join(EXPLORED)).ok()?;
+        Self::of(&serde_json::from_slice(&found).ok()?, map)
+    }
+
     /// Reads the output of `--json` for the same map, if it is of an exploring run of the same
     /// grid.
     pub fn of(told: &serde_json::Value, map: &MapSummary) -> Option<Self> {

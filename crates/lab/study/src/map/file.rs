@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
+/// The word that requests every claim of a map.
+const ALL: &str = "all";
 /// Maximum number of set-ups of a map.
 pub const MOST_SETUPS: usize = 10_000;
 
@@ -322,6 +324,19 @@ impl Declared {
     /// The last day that the file names.
     pub fn last_day(&self) -> &str {
         self.days().max().unwrap_or(&self.declared)
+    }
+
+    /// Identifiers of the claim `wanted`, in any case, or of every claim for [`ALL`].
+    ///
+    /// # Errors
+    /// The known names, if there is no such claim.
+    pub fn select(&self, wanted: &str) -> Result<Vec<String>, String> {
+        let ids: Vec<String> = self.claim.iter().map(|claim| claim.id.clone()).collect();
+        match ids.iter().find(|id| id.eq_ignore_ascii_case(wanted)) {
+            _ if wanted == ALL => Ok(ids),
+            Some(id) => Ok(vec![id.clone()]),
+            None => Err(format!("no claim {wanted:?}; there are: {}, {ALL}", ids.join(", "))),
+        }
     }
 
     /// Identifiers of the claims whose maps a form of the study runs.

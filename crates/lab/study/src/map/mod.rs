@@ -21,6 +21,7 @@ pub mod page;
 mod panels;
 mod run;
 mod summary;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ use file::{Declared, Known};
 use std::collections::BTreeMap;
 
 pub use decide::{OneWay, Split, Tree, one_way};
-pub use earlier::{Earlier, Said};
+pub use earlier::{CONFIRMED, EXPLORED, Earlier, Said};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use outcome::Outcome;

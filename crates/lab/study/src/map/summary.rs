@@ -4,7 +4,7 @@ use super::decide::{Split, one_way};
 use super::file::Declared;
 use super::grid::Grid;
 use super::joint::JointSet;
-use super::judge::Tally;
+use super::judge::{Tally, Word};
 use super::outcome::Outcome;
 use super::run::{Ask, Explored, Mapped, Visit};
 use crate::findings::Cost;
@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// Output of `fairwave reproduce --map --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -48,6 +50,22 @@ pub struct MapSummary {
     pub cpu_s: Option<f64>,
     /// Version of Fairwave.
     pub fairwave_version: &'static str,
+}
+
+impl MapSummary {
+    /// Whether a claim of the paper holds nowhere, or one of ours does not hold everywhere.
+    pub fn fails(&self) -> bool {
+        self.claims.iter().any(|claim| match claim.ours {
+            true => claim.setups.holding + claim.setups.undecided < claim.setups.admitted,
+            false => claim.verdict == Word::Nowhere.text(),
+        })
+    }
+
+    /// The day of the run whose summary is in `file`.
+    pub fn day_of(file: &Path) -> Option<String> {
+        let found: Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        found["ran"].as_str().map(str::to_owned)
+    }
 }
 
 /// A claim with its map.

@@ -2,6 +2,7 @@
 //! parses.
 
 use super::*;
+use crate::args::assignment;
 use fairwave_scenario::plan::Plan;
 use std::path::Path;
 
@@ -44,7 +45,7 @@ fn parse_examples(place: &str, text: &str) -> usize {
         let full = words(&format!("fairwave {arguments}"));
         let (cli, _) =
             read(full).unwrap_or_else(|error| panic!("{place}: `{line}` does not parse: {error}"));
-        if let Command::Run(Run { scenario: Some(scenario), .. }) = &cli.command {
+        if let Command::Run(run::Run { scenario: Some(scenario), .. }) = &cli.command {
             assert_eq!(runs(&cli.common, scenario), 1, "{place}: `{line}` is a sweep");
         }
         count += 1;
@@ -124,7 +125,7 @@ fn the_quick_form_is_the_default_and_is_not_the_full_one() {
 fn an_option_acts_or_is_an_error() {
     let idle = |line: &str| {
         let (cli, command) = read(words(line)).expect(line);
-        cli.common.idle_option(&command)
+        cli.idle_option(&command)
     };
     assert_eq!(idle("fairwave run s.toml --seed 3 --out d --set a=b --json"), None);
     assert_eq!(idle("fairwave run s.toml --jobs 2"), Some("jobs"));
@@ -163,4 +164,42 @@ fn a_help_shows_no_option_that_would_be_refused() {
     assert!(list.contains("--json") && !list.contains("--seed") && !list.contains("--out"));
     let trace = help(command.find_subcommand_mut("trace").expect("it exists"));
     assert!(trace.contains("Also write what is found") && !trace.contains("--jobs"), "{trace}");
+}
+
+#[cfg(target_os = "linux")]
+fn explained(key: &str) -> Option<Vec<fairwave_lab::schema::Figure>> {
+    explain::figures(key, &schemas())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_figure_is_explained_with_what_is_within() {
+    let keys = |key: &str| -> Vec<String> {
+        explained(key).into_iter().flatten().map(|figure| figure.key).collect()
+    };
+    let within = ["probe.loss", "probe.loss.down", "probe.loss.round_trip", "probe.loss.up"];
+    let mut loss = keys("probe.loss");
+    loss.sort();
+    assert_eq!(loss, within);
+    assert!(keys("probe").contains(&"probe.buffer.packets.low".to_owned()));
+    assert!(keys("probe.loss.u").is_empty() && keys("probing").is_empty());
+    let all = explained("probe").unwrap_or_default();
+    assert!(all.iter().all(|figure| !figure.about.is_empty()), "{all:?}");
+    let drain = explained("probe.drain_mbps").and_then(|found| found.into_iter().next());
+    assert_eq!(drain.and_then(|drain| drain.unit).as_deref(), Some("megabits per second"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_figure_of_each_command_has_a_sentence() {
+    let has = |root: &str, key: &str| {
+        let all = explained(root).unwrap_or_default();
+        assert!(all.iter().all(|figure| !figure.about.is_empty()), "{all:?}");
+        all.iter().any(|figure| figure.key == key)
+    };
+    assert!(has("fairness", "fairness.summary.stations.achievement"));
+    assert!(has("fairness", "fairness.record.repetitions.stations.radio.signal_dbm"));
+    assert!(has("proxy", "proxy.refused.busy"));
+    assert!(has("soc", "soc.stations.soc_db"));
+    assert!(explained("fair").is_none() && explained("").is_none());
 }

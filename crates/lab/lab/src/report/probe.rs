@@ -1,10 +1,10 @@
 //! Tables of buffer probes' findings.
 
-use crate::table::Table;
-use fairwave_lab::results::{FlowSummary, IntervalSummary};
+use crate::results::{FlowSummary, IntervalSummary};
+use fairwave_text::Table;
 
 /// Buffer sizes by packet size, then the kind of each buffer.
-pub(crate) fn probes(flows: &[FlowSummary]) -> String {
+pub(super) fn probes(flows: &[FlowSummary]) -> String {
     [sizes(flows), findings(flows)].concat()
 }
 

@@ -1,11 +1,14 @@
 //! The arguments of `fairwave reproduce`.
 
-use super::store::StoreChoice;
+use crate::args::Common;
+use crate::outcome::Failure;
+use crate::store::StoreChoice;
 use clap::{Args, ValueEnum};
+use fairwave_study::Study;
 use fairwave_units::Duration;
 use std::path::PathBuf;
 
-pub(super) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   fairwave reproduce ack-loss
   fairwave reproduce ack-loss --full --out out/ack-loss
@@ -33,11 +36,12 @@ With --host emulate the laws of a paper are BPF programs, which `fairwave cc loa
 without them the points that need them are left out and named. There a claim 'holds', 'does not
 hold' or is 'undecided' in one set-up; with --strict one that does not hold gives exit code 3.";
 
-/// Options of `fairwave reproduce`.
+/// Rerun a paper's experiment and report the measurements claim by claim
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
     /// The study: one of `fairwave list studies`
-    pub(crate) study: String,
+    pub(super) study: String,
     /// Fewer seeds, points and set-ups, about a minute: the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -47,56 +51,56 @@ pub(crate) struct Reproduce {
     full: bool,
     /// Exit with 3 if a claim of the paper holds nowhere or one of ours fails
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub(super) strict: bool,
     /// Also print each claim's criterion and everything that was measured
     #[arg(long, short)]
-    pub(crate) verbose: bool,
+    pub(super) verbose: bool,
     /// Evaluate the runs that an earlier `--out DIR` left, in the same form, without simulating
     #[arg(long, value_name = "DIR")]
-    pub(crate) from: Option<PathBuf>,
+    pub(super) from: Option<PathBuf>,
     /// Print the page for results/studies instead of the verdicts
     #[arg(long)]
-    pub(crate) markdown: bool,
+    pub(super) markdown: bool,
     /// Host of the experiments: with `emulate`, experiments that the kernel's sockets can carry run
     /// in real time, one after the other, and are also simulated for comparison
     #[arg(long, value_enum, default_value_t = Host::Simulator)]
-    pub(crate) host: Host,
+    pub(super) host: Host,
     /// With `--host emulate`: give the emulator's loop a real-time priority
     #[arg(long)]
-    pub(crate) realtime: bool,
+    pub(super) realtime: bool,
     /// With `--host emulate`: length of each run, instead of the study's own
     #[arg(long = "for", value_name = "TIME")]
-    pub(crate) lasts: Option<Duration>,
+    pub(super) lasts: Option<Duration>,
     /// With `--host emulate`: number of seeds for each point, instead of the study's own
     #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u32>,
+    pub(super) seeds: Option<u32>,
     /// Run the map of this claim, or of `all`, without the study around it
     #[arg(long, value_name = "CLAIM", conflicts_with = "from")]
-    pub(crate) map: Option<String>,
+    pub(super) map: Option<String>,
     /// With `--map`: in one set-up only, with series and captures; axes that are not named keep the
     /// value of the study's own files
     #[arg(long, value_name = "KEY=VALUE,...", requires = "map", value_delimiter = ',')]
-    pub(crate) at: Vec<String>,
+    pub(super) at: Vec<String>,
     /// With `--map`: confirm the findings with seeds that no exploring run had
     #[arg(long, requires = "map")]
-    pub(crate) confirm: bool,
+    pub(super) confirm: bool,
     /// With `--host emulate` or `--map`: continue the runs that were interrupted in --out; complete
     /// runs there are kept
     #[arg(long)]
-    pub(crate) resume: bool,
+    pub(super) resume: bool,
     /// With `--host emulate`: only this experiment of the study, such as `uploads`
     #[arg(long, value_name = "EXPERIMENT")]
-    pub(crate) only: Option<String>,
+    pub(super) only: Option<String>,
     #[command(flatten)]
-    pub(crate) store: StoreChoice,
+    pub(super) store: StoreChoice,
     /// Make every run, and store no result
     #[arg(long, conflicts_with = "directory")]
-    pub(crate) no_store: bool,
+    pub(super) no_store: bool,
 }
 
 /// Hosts of a study's experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Host {
+pub(super) enum Host {
     /// Virtual time
     Simulator,
     /// Real time, with the kernel's TCP and UDP
@@ -104,8 +108,21 @@ pub(crate) enum Host {
 }
 
 impl Reproduce {
+    /// The requested study, if the options are compatible.
+    pub(super) fn find(&self, common: &Common) -> Result<&'static dyn Study, Failure> {
+        if self.markdown && common.json {
+            let text = "--json and --markdown both print to standard output";
+            return Err(Failure::Usage(text.into()));
+        }
+        let name = &self.study;
+        fairwave_studies::find(name).ok_or_else(|| {
+            let known: Vec<&str> = fairwave_studies::ALL.iter().map(|study| study.name()).collect();
+            Failure::Usage(format!("there is no study {name:?}; there are: {}", known.join(", ")))
+        })
+    }
+
     /// Returns an option that requires `--host emulate`, if one was given without it.
-    pub(crate) fn stray(&self) -> Option<&'static str> {
+    pub(super) fn stray(&self) -> Option<&'static str> {
         let given = [
             (self.realtime, "--realtime"),
             (self.lasts.is_some(), "--for"),
@@ -117,7 +134,7 @@ impl Reproduce {
     }
 
     /// Whether the reduced set of seeds and points is requested.
-    pub(crate) fn is_quick(&self) -> bool {
+    pub(in crate::commands) fn is_quick(&self) -> bool {
         self.quick || !self.full
     }
 }

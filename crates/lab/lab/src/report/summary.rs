@@ -1,18 +1,18 @@
 //! Tables of a run's results: each flow, queue and station before any total.
 
-use crate::show_probe::probes;
-use crate::table::{Table, mbps, millis, seconds};
-use fairwave_lab::results::{
+use super::probe::probes;
+use crate::results::{
     FlowSummary, PairSummary, QueueSummary, StationSummary, Summary, TimesSummary,
 };
+use fairwave_text::{Table, mbps, millis, seconds};
 
 /// Every table, then the totals.
-pub(crate) fn summary(summary: &Summary) -> String {
+pub fn summary(summary: &Summary) -> String {
     tables(summary) + &totals(summary)
 }
 
 /// Every table except the totals over all flows.
-pub(crate) fn tables(summary: &Summary) -> String {
+pub fn tables(summary: &Summary) -> String {
     let tables = [
         flows(&summary.flows),
         times("One-way delays", "delivered", &summary.flows, |flow| flow.delay.as_ref()),
@@ -273,6 +273,6 @@ fn totals(summary: &Summary) -> String {
 }
 
 /// Jain's fairness index; "-" without flows.
-pub(crate) fn jain(index: Option<f64>) -> String {
+pub(super) fn jain(index: Option<f64>) -> String {
     index.map_or_else(|| "-".to_owned(), |index| format!("{index:.4}"))
 }

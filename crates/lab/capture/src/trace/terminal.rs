@@ -1,15 +1,15 @@
 //! Results of a capture's analysis: a table of connections, the worst first, or one connection in
 //! words.
 
-use crate::output::{HEADING, styled};
-use crate::table::Table;
-use fairwave_capture::trace::{ComparisonSummary, Connection, TraceSummary, UdpStream, words};
+use super::{BrokenSummary, ComparisonSummary, Connection, TraceSummary, UdpStream, words};
+use crate::text::visible;
+use fairwave_text::{HEADING, Table, styled};
 
 /// Maximum number of rows in a table; --json has all.
 const ROWS: usize = 40;
 
 /// The whole capture, and each of its connections in words if `closely`.
-pub(crate) fn summary(summary: &TraceSummary, closely: bool) -> String {
+pub fn summary(summary: &TraceSummary, closely: bool) -> String {
     let mut text = words::capture(&summary.capture).join("\n") + "\n\n";
     if closely {
         text.extend(summary.connections.iter().map(connection));
@@ -60,7 +60,7 @@ fn streams(title: &'static str, protocol: &str, streams: &[UdpStream]) -> String
 }
 
 /// Differences between two captures.
-pub(crate) fn comparison(summary: &ComparisonSummary) -> String {
+pub fn comparison(summary: &ComparisonSummary) -> String {
     let mut text = words::comparison(summary).join("\n") + "\n\n";
     let heads = [&["from > to"][..], &words::BETWEEN_COLUMNS].concat();
     let mut table = Table::new("Between the captures, the most lossy first", &heads);
@@ -72,4 +72,17 @@ pub(crate) fn comparison(summary: &ComparisonSummary) -> String {
         text.push_str(&format!("{more} more; --json lists all\n"));
     }
     text
+}
+
+/// Warnings about the file of a capture: times out of range, and damage.
+pub fn warnings(file: &str, carried: u64, broken: Option<&BrokenSummary>) -> Vec<String> {
+    let file = visible(file);
+    let carried = (carried > 0).then(|| {
+        let what = "have times with a second or more beside their seconds";
+        format!("{file}: {carried} packets {what}; both were added")
+    });
+    let broken = broken.map(|BrokenSummary { offset, packets, reason }| {
+        format!("{file} is damaged at byte {offset}, behind packet {packets}: {reason}")
+    });
+    carried.into_iter().chain(broken).collect()
 }

@@ -1,10 +1,10 @@
 //! Report of how well an emulation kept real time.
 
-use crate::table::{Table, mbps};
 use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
+use fairwave_text::{Table, mbps};
 
 /// Real nodes, programs, lateness.
-pub(crate) fn emulation(said: &EmulationSummary) -> String {
+pub(super) fn emulation(said: &EmulationSummary) -> String {
     let verdict = match &said.invalid_reason {
         None => "The run is valid.\n".to_owned(),
         Some(reason) => format!("The run is NOT valid: {reason}.\n"),

@@ -1,17 +1,47 @@
 //! `fairwave emulate ctl`: sends one command to a running emulation.
 
+use crate::args::assignment;
 use crate::outcome::Failure;
 use crate::output;
+use clap::Args;
+use fairwave_emulator::emulation;
 use serde_json::{Map, Value, json};
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  fairwave emulate ctl out/home status
+  fairwave emulate ctl out/home move node=sta1 to='[\"10 m\", \"0 m\"]'
+  fairwave emulate ctl out/home link name=ap-server rate='1 Mbps' loss=0.01
+  fairwave emulate ctl out/home link name=ap-server up=false
+  fairwave emulate ctl out/home remove node=sta1
+  fairwave emulate ctl out/home queue at=ap discipline=fq-codel target='3 ms'
+  fairwave emulate ctl out/home '{\"weight\": {\"station\": \"sta1\", \"weight\": 2}}'
+
+The answer is a line of JSON. Exit code 1: it says that the command was refused.";
+
+/// Control a run while it lasts: move stations, change links and queues, look, stop
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Ctl {
+    /// The run's directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// move, remove, restore, link, queue, weight, status, stop, or a whole line of JSON
+    command: String,
+    /// Arguments of the command
+    #[arg(value_name = "KEY=VALUE", value_parser = assignment)]
+    settings: Vec<String>,
+}
 
 /// Sends the command to the run, and prints its answer.
-pub(crate) fn run(directory: &Path, command: &str, settings: &[String]) -> Result<(), Failure> {
+pub(super) fn run(ctl: &Ctl) -> Result<(), Failure> {
+    let Ctl { directory, command, settings } = ctl;
     let line = line(command, settings)?;
-    let name = directory.join(fairwave_emulator::emulation::SOCKET);
+    let name = directory.join(emulation::SOCKET);
     let name = name.display();
-    let answer = fairwave_emulator::emulation::ask(directory, &line)
+    let answer = emulation::ask(directory, &line)
         .map_err(|error| Failure::Run(format!("{name}: {error}{}", remedy(&error))))?;
     match serde_json::from_str::<Value>(&answer) {
         Ok(answer) if answer.get("error").is_none() => Ok(output::print(&format!("{answer}\n"))?),

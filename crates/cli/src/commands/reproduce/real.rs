@@ -1,25 +1,32 @@
 //! `fairwave reproduce --host emulate`: a study with the kernel's sockets, the simulator beside it.
 
-use super::{emulate, option, own_program, reproduce, sweep};
-use crate::args::{Common, Reproduce};
+use super::args::Reproduce;
+use crate::args::Common;
 use crate::clock::Stopwatch;
+use crate::commands::shared::{option, own_program};
+use crate::commands::sweep::refuse_to_replace;
 use crate::outcome::Failure;
-use crate::output::{self, BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
+use crate::output;
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
 use fairwave_emulator::emulation::Manner;
+use fairwave_emulator::report::no_realtime;
 use fairwave_scenario::plan::Override;
 use fairwave_studies::real_time::{self, Agenda, Means};
-use fairwave_study::beside::Beside;
-use fairwave_study::{self as study, Claim, Study, Verdict};
+use fairwave_study::beside::{Beside, terminal};
+use fairwave_study::terminal::command_line as of_study;
+use fairwave_study::{self as study, Claim, Study};
 
 /// The reaction to a signal, in words.
-pub(super) const STOPS: &str = "now, or in the simulator after the runs under way";
+pub(in crate::commands) const STOPS: &str = "now, or in the simulator after the runs under way";
 
 /// Runs the study on both hosts, writes its report, and shows its claims side by side.
-pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
-    let study = reproduce::find(common, args)?;
+pub(super) fn run(
+    common: &Common,
+    args: &Reproduce,
+    study: &'static dyn Study,
+) -> Result<(), Failure> {
     if args.from.is_some() {
         let why = "--from reads runs of the simulator; it does not go with --host emulate";
         return Err(Failure::Usage(why.to_owned()));
@@ -33,7 +40,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     let directory = place::choose_with(common, study.name(), before)?;
     if args.resume && !common.force {
         let other = agenda.replaced(directory.path());
-        sweep::refuse_to_replace(other, directory.path(), "study")?;
+        refuse_to_replace(other, directory.path(), "study")?;
     }
     let stopwatch = Stopwatch::start();
     if !common.json && !args.markdown {
@@ -46,7 +53,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         manner: Manner { realtime: args.realtime, stop, program: own_program()? },
         resume: args.resume,
     };
-    emulate::no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
+    no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
     let progress = Progress::new(common);
     let report = |now: real_time::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
@@ -68,7 +75,7 @@ pub(crate) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     } else if args.markdown {
         output::print_raw(beside.markdown(study, &command).as_bytes())?;
     } else {
-        output::print(&text(study, &beside))?;
+        output::print(&terminal::text(study, &beside))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }
     judge(args, &beside)
@@ -95,7 +102,7 @@ fn command_line(study: &dyn Study, args: &Reproduce) -> String {
     let lasts = args.lasts.map(|lasts| format!(" --for '{lasts}'")).unwrap_or_default();
     let seeds = args.seeds.map(|seeds| format!(" --seeds {seeds}")).unwrap_or_default();
     let only = args.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
-    let command = reproduce::command_line(study, args.is_quick());
+    let command = of_study(study, args.is_quick());
     format!("{command} --host emulate{only}{lasts}{seeds}")
 }
 
@@ -129,15 +136,6 @@ fn judge_kernel(claims: &[Claim]) -> Result<(), Failure> {
     if fails { Err(Failure::Claims(why)) } else { Ok(()) }
 }
 
-/// A verdict in one set-up as a word in its colour.
-fn word(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Holds => styled(GOOD, "HOLDS"),
-        Verdict::DoesNotHold(_) => styled(BAD, "DOES NOT HOLD"),
-        Verdict::Undecided(_) => styled(WORTH_A_LOOK, "UNDECIDED"),
-    }
-}
-
 fn failure(error: real_time::Error) -> Failure {
     match error {
         // A study's own scenarios are tested, so an error in one comes from the command line.
@@ -146,24 +144,4 @@ fn failure(error: real_time::Error) -> Failure {
         | real_time::Error::Study(study::Error::Scenario(_)) => Failure::Usage(error.to_string()),
         other => Failure::run(other),
     }
-}
-
-/// Each claim with the verdicts on both hosts, and the experiments that were not run.
-fn text(study: &dyn Study, beside: &Beside) -> String {
-    let mut text = format!("{}\n\n", styled(HEADING, study.paper()));
-    for (simulator, kernel) in beside.claims() {
-        text.push_str(&format!("{}  {}\n", styled(HEADING, simulator.id), simulator.statement));
-        for (host, claim) in [("simulator", simulator), ("kernel", kernel)] {
-            let verdict = word(&claim.verdict);
-            let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
-            let measured = measured.collect::<Vec<_>>().join(", ");
-            text.push_str(&format!("  {host:<10} {verdict}  {measured}\n"));
-            if let Some(why) = claim.verdict.reason() {
-                text.push_str(&format!("  {:<10} because: {why}\n", ""));
-            }
-        }
-        text.push_str(&format!("  criterion  {}\n\n", simulator.criterion));
-    }
-    text.extend(beside.provenance(study).iter().map(|line| format!("{line}\n")));
-    text
 }

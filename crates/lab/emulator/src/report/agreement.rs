@@ -1,11 +1,11 @@
 //! An emulation beside the simulation of the same world.
 
-use crate::table::Table;
-use fairwave_emulator::emulation::{Agreement, Disagreement, Figures, Row, Tolerance};
+use crate::agreement::{Agreement, Disagreement, Figures, Row, Tolerance};
+use fairwave_text::Table;
 use serde_json::{Value, json};
 
 /// A table of both, flow by flow.
-pub(crate) fn text(agreement: &Agreement) -> String {
+pub(super) fn text(agreement: &Agreement) -> String {
     let tolerance = Tolerance::default();
     let heads = ["flow", "simulator", "emulator", "difference", "p99 ms", "emulator", "outside"];
     let mut table = Table::new("Mbps and delay, beside the simulation", &heads);
@@ -30,7 +30,7 @@ pub(crate) fn text(agreement: &Agreement) -> String {
 }
 
 /// Figures of both, as JSON.
-pub(crate) fn json(agreement: &Agreement) -> Value {
+pub(super) fn json(agreement: &Agreement) -> Value {
     let tolerance = Tolerance::default();
     let (simulator, emulator) = agreement.total_goodput_mbps();
     json!({

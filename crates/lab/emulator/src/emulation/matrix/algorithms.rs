@@ -1,0 +1,50 @@
+//! The congestion control algorithms that a matrix runs.
+
+use super::company::Company;
+use crate::emulation::fit::{absent, available_laws};
+use std::io;
+
+/// Reason why algorithms cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum AlgorithmError {
+    /// The kernel does not list its algorithms.
+    #[error(transparent)]
+    Unlisted(#[from] io::Error),
+    /// The kernel lacks some of them: each with a remedy, then those that it has.
+    #[error("{0}")]
+    Absent(String),
+}
+
+/// The algorithms to run: those `asked` for, or all that the kernel has.
+///
+/// # Errors
+///
+/// Names the algorithms that the kernel lacks, those of `companies` included.
+pub fn algorithms(asked: &[String], companies: &[Company]) -> Result<Vec<String>, AlgorithmError> {
+    let known = available_laws()?;
+    let beside = companies.iter().filter_map(|company| match company {
+        Company::Beside(name) => Some(name),
+        Company::Alone | Company::Many(_) => None,
+    });
+    let wanted: Vec<String> = asked.iter().chain(beside).cloned().collect();
+    let lacks = absent(&wanted)?;
+    if !lacks.is_empty() {
+        let (known, lacks) = (known.join(", "), lacks.join("; "));
+        return Err(AlgorithmError::Absent(format!("{lacks}; what it has is {known}")));
+    }
+    Ok(if asked.is_empty() { known } else { asked.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_algorithms_are_named_with_a_remedy() {
+        let names = ["fw_nobodys", "reno", "nobodys"].map(str::to_owned);
+        let text = algorithms(&names, &[]).expect_err("they are refused").to_string();
+        assert!(text.contains("`fairwave cc load fw_nobodys`"), "{text}");
+        let remedy = "`modprobe tcp_nobodys`";
+        assert!(text.contains(remedy) && text.contains("what it has is"), "{text}");
+    }
+}

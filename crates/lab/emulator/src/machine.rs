@@ -1,0 +1,176 @@
+//! Abilities of this machine that the tools need, each with a remedy where it is missing.
+
+use crate::emulation::{NO_MPTCP, has_mptcp};
+use crate::meter::Reference;
+use fairwave_linux::radio::Radio;
+use fairwave_linux::{Clock, Lack, may_become_realtime};
+use fairwave_text::{BAD, GOOD, styled};
+use fairwave_units::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fs;
+use std::io::ErrorKind;
+
+/// Maximum lateness of a timer at the 99th percentile on a machine that is suitable for real-time
+/// measurements: that of `cargo xtask test --realtime`.
+const LATE: Duration = Duration::from_millis(1);
+/// Time for which a timer is observed.
+const OBSERVED: Duration = Duration::from_millis(500);
+/// Types of the running kernel, which BPF programs are fitted to.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// The type that a kernel has if BPF programs can be its congestion control algorithms.
+const STRUCT_OPS: &[u8] = b"bpf_struct_ops_tcp_congestion_ops";
+
+/// Programs that work together with Fairwave, and their purpose.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("iperf3", "traffic of programs in `emulate`; records that `fairness show` reads"),
+    ("tcpdump", "captures for `trace`"),
+    ("tshark", "captures with the dissector of docs/wireshark"),
+    ("hostapd", "an access point for `soc`"),
+    ("ffmpeg", "video in `emulate`, as in its tutorial"),
+];
+
+/// An ability of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ability {
+    /// Its name.
+    pub name: String,
+    /// Whether the machine has it, for the user who asks.
+    pub present: bool,
+    /// The commands that need it.
+    pub purpose: String,
+    /// The fault and its remedy; null if there is none.
+    pub remedy: Option<String>,
+}
+
+/// Output of `fairwave doctor --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoctorOutput {
+    /// The abilities, those of the simulator first. All commands that simulate work everywhere.
+    pub abilities: Vec<Ability>,
+}
+
+impl DoctorOutput {
+    /// Examines this machine. That takes half a second, since a timer is observed, and changes
+    /// nothing.
+    pub fn examine() -> Self {
+        let abilities = [
+            ability("simulation", "`run`, `sweep`, `reproduce`, `plot`, `trace`", None),
+            ability("network namespaces", "`emulate`, `matrix`, `packets`", namespaces()),
+            ability(
+                "administrator",
+                "`soc`, `cc load`, `proxy --transparent`, `emulate` at interfaces of the machine",
+                administrator(),
+            ),
+            ability("real-time priority", "`emulate --realtime`", priority()),
+            ability("punctual timers", "valid emulations, tests in real time", timers()),
+            ability("BPF congestion control", "`cc`, `emulate --windows`", kernel_types()),
+            ability("MPTCP", "multipath flows on sockets in `emulate`", mptcp()),
+            ability("nl80211", "`soc`, signals in `fairness`", nl80211()),
+        ];
+        let programs = PROGRAMS.iter().map(|(name, purpose)| ability(name, purpose, program(name)));
+        Self { abilities: abilities.into_iter().chain(programs).collect() }
+    }
+
+    /// A line for each ability, and one more for the remedy of a missing one.
+    pub fn text(&self) -> String {
+        let widths = self.abilities.iter().map(|ability| ability.name.len());
+        let width = widths.max().unwrap_or(0);
+        let line = |ability: &Ability| {
+            let (style, word) = if ability.present { (GOOD, "yes") } else { (BAD, "no ") };
+            let remedy = ability.remedy.iter().map(|remedy| format!("     {remedy}\n"));
+            let (word, name, purpose) = (styled(style, word), &ability.name, &ability.purpose);
+            format!("{word}  {name:<width$}  {purpose}\n{}", remedy.collect::<String>())
+        };
+        self.abilities.iter().map(line).collect()
+    }
+}
+
+fn ability(name: &str, purpose: &str, remedy: Option<String>) -> Ability {
+    let (name, purpose) = (name.to_owned(), purpose.to_owned());
+    Ability { name, present: remedy.is_none(), purpose, remedy }
+}
+
+fn namespaces() -> Option<String> {
+    let missing = fairwave_netns::support().err()?;
+    let lacks = missing.0.iter().map(|Lack { what, remedy }| format!("no {what}: {remedy}"));
+    Some(lacks.collect::<Vec<_>>().join("; "))
+}
+
+fn administrator() -> Option<String> {
+    let text = "without CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root (sudo)";
+    (!fairwave_netns::is_administrator()).then(|| text.to_owned())
+}
+
+fn priority() -> Option<String> {
+    let refused = may_become_realtime().err()?;
+    Some(format!("{refused}: run as root, or raise the limit `ulimit -r`"))
+}
+
+/// Compares a bare timer with the wall clock.
+fn timers() -> Option<String> {
+    let Some(reference) = Reference::start() else { return Some("no thread to measure".into()) };
+    let clock = Clock::start();
+    clock.sleep_until(clock.now() + OBSERVED);
+    let late_ms = reference.lateness().p99.as_secs_f64() * 1e3;
+    (late_ms > LATE.as_secs_f64() * 1e3).then(|| {
+        format!(
+            "{late_ms:.2} ms late at the 99th percentile: end other programs, or use a machine \
+                 that shares no processor"
+        )
+    })
+}
+
+fn kernel_types() -> Option<String> {
+    if !cfg!(feature = "kernel-laws") {
+        return Some("this program is built without it: build with --features kernel-laws".into());
+    }
+    let Ok(types) = fs::read(KERNEL_TYPES) else {
+        return Some(format!("no {KERNEL_TYPES}: a kernel with CONFIG_DEBUG_INFO_BTF"));
+    };
+    let has = types.windows(STRUCT_OPS.len()).any(|name| name == STRUCT_OPS);
+    (!has).then(|| "no struct_ops for TCP: a kernel since 5.6 with CONFIG_BPF_JIT".to_owned())
+}
+
+fn mptcp() -> Option<String> {
+    (!has_mptcp()).then(|| NO_MPTCP.to_owned())
+}
+
+fn nl80211() -> Option<String> {
+    let fault = match Radio::open().err()? {
+        error if error.kind() == ErrorKind::NotFound => "no nl80211 in the kernel".to_owned(),
+        error => error.to_string(),
+    };
+    Some(format!("{fault}: load the radio's driver, or mac80211_hwsim for simulated radios"))
+}
+
+fn program(name: &str) -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|directory| directory.join(name).is_file());
+    (!is_there).then(|| format!("not in PATH: install the package {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_ability_has_a_remedy() {
+        let found = DoctorOutput::examine();
+        assert!(found.abilities.iter().all(|one| one.present == one.remedy.is_none()), "{found:?}");
+        assert!(found.abilities[0].present, "simulation works everywhere");
+    }
+
+    #[test]
+    fn a_remedy_stands_below_its_ability() {
+        let abilities = vec![
+            ability("simulation", "`run`", None),
+            ability("tun", "`emulate`", Some("no device: load it".to_owned())),
+        ];
+        let text = DoctorOutput { abilities }.text();
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let expected =
+            "yes  simulation  `run`\nno   tun         `emulate`\n     no device: load it\n";
+        assert_eq!(text, expected);
+    }
+}
