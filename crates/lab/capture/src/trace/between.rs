@@ -107,15 +107,15 @@ pub struct CountBetween {
 pub struct ShiftSummary {
     /// Number of samples.
     pub count: u64,
-    /// Minimum.
+    /// Smallest shift.
     pub least_ns: i64,
-    /// Mean.
+    /// Mean shift.
     pub mean_ns: i64,
-    /// Median.
+    /// Median shift.
     pub median_ns: i64,
     /// 99th percentile.
     pub p99_ns: i64,
-    /// Maximum.
+    /// Largest shift.
     pub most_ns: i64,
 }
 

@@ -242,7 +242,7 @@ pub struct JitterSummary {
     pub last_ns: u64,
     /// Mean jitter over the datagrams.
     pub mean_ns: u64,
-    /// Maximum.
+    /// Largest jitter.
     pub most_ns: u64,
 }
 

@@ -34,13 +34,13 @@ pub struct EmulationSummary {
 pub struct LatenessSummary {
     /// Number of durations.
     pub count: u64,
-    /// Median.
+    /// Median lateness.
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
     /// 99.9th percentile.
     pub p999_ns: u64,
-    /// Maximum.
+    /// Maximum lateness.
     pub most_ns: u64,
 }
 
