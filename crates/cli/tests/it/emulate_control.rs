@@ -11,14 +11,22 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Sends a datagram every 5 ms without waiting for answers.
-const SENDER: &str = "sta2@0.2s=python3 -c \"import socket,time
+const SENDER: &str = "sta2@0.2s=python3 -c \"import itertools,socket,time
 s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)
-for i in range(150): s.sendto(b'payload %d ' % i * 40, ('server', 4000)); time.sleep(.005)\"";
-/// Receives them.
-const RECEIVER: &str = "server=python3 -c \"import socket
+for i in itertools.count(): s.sendto(b'payload %d ' % i * 40, ('server', 4000)); time.sleep(.005)\"";
+
+/// A program that receives them, and creates the file `arrived` after the first.
+fn receiver(arrived: &Path) -> String {
+    let arrived = arrived.display();
+    format!(
+        "server=python3 -c \"import socket
 s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)
 s.bind(('',4000))
-while True: s.recv(9999)\"";
+s.recv(9999)
+open('{arrived}','w').close()
+while True: s.recv(9999)\""
+    )
+}
 
 fn skipped() -> bool {
     let why = fairwave_netns::support().err();
@@ -99,9 +107,12 @@ fn bytes(directory: &Path, run: &str, name: &str) -> Vec<u8> {
 }
 
 /// Emulates with packets of programs and with controls, recorded. The run is stopped when all
-/// controls have been carried out, since a busy machine needs long to start each command.
+/// controls have been carried out and a packet has arrived, since a busy machine needs long to
+/// start each command.
 fn record(directory: &Path) {
-    let more = ["--for", "60 s", "--record", "--pcap", "--exec", RECEIVER, "--exec", SENDER];
+    let arrived = directory.join("arrived");
+    let receiver = receiver(&arrived);
+    let more = ["--for", "60 s", "--record", "--pcap", "--exec", &receiver, "--exec", SENDER];
     let child = begin(directory, &more);
     control(directory, &["link", "name=ap-server", "rate=2 Mbps", "loss=0.1"]);
     control(directory, &["move", "node=sta2", "to=[\"15 m\", \"0 m\"]"]);
@@ -111,7 +122,7 @@ fn record(directory: &Path) {
     until(directory, |state| state["at_ns"].as_u64() >= Some(later));
     let restored = control(directory, &["restore", "node=sta1"])["at_ns"].as_u64();
     let later = restored.expect("it reports a time") + 500_000_000;
-    until(directory, |state| state["at_ns"].as_u64() >= Some(later));
+    until(directory, |state| state["at_ns"].as_u64() >= Some(later) && arrived.exists());
     assert_eq!(control(directory, &["stop"])["ok"], true);
     end(child, 0);
 }
