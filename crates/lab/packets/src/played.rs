@@ -131,7 +131,8 @@ pub struct SideVerdict {
 }
 
 /// Cells of a row: the verdicts, then the detail of an unexpected verdict or else of any other.
-fn cells((script, verdicts): &Row<'_>) -> Vec<String> {
+fn cells(row: &Row<'_>) -> Vec<String> {
+    let (script, verdicts) = row;
     let grave = verdicts.iter().find(|verdict| !verdict.is_expected());
     let told = grave.or_else(|| verdicts.iter().find(|verdict| verdict.detail().is_some()));
     let detail = told.and_then(Verdict::detail).unwrap_or_default();
