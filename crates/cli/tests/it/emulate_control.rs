@@ -13,7 +13,8 @@ use std::time::Duration;
 /// Sends a datagram every 5 ms without waiting for answers.
 const SENDER: &str = "sta2@0.2s=python3 -c \"import itertools,socket,time
 s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)
-for i in itertools.count(): s.sendto(b'payload %d ' % i * 40, ('server', 4000)); time.sleep(.005)\"";
+for i in itertools.count():
+ s.sendto(b'payload %d ' % i * 40, ('server', 4000)); time.sleep(.005)\"";
 
 /// A program that receives them, and creates the file `arrived` after the first.
 fn receiver(arrived: &Path) -> String {
