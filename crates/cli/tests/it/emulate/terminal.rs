@@ -49,7 +49,7 @@ fn the_live_view_shows_nodes_and_lateness_until_q_and_gives_the_terminal_back() 
         return;
     }
     let site = Site::new("").with(&["--live", "--for", "60 s"]);
-    let ended = typed(site, "retries/s", b"q");
+    let ended = typed(site, "server", b"q");
     ended.went_well();
     let [enter, leave] = [ENTER, LEAVE].map(|code| ended.out.find(code));
     assert!(enter.is_some() && enter < leave, "{}", ended.out);
