@@ -93,13 +93,13 @@ impl<'a> Frame<'a> {
 }
 
 impl<'a> Captured<'a> {
-    pub(super) fn new(bytes: &'a [u8], original_len: u32) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], original_len: u32) -> Self {
         let wire_len = original_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         Self { bytes, wire_len }
     }
 
     /// Without its first bytes.
-    pub(super) fn skip(self, len: usize) -> Result<Self, Truncated> {
+    pub(crate) fn skip(self, len: usize) -> Result<Self, Truncated> {
         let mut reader = Reader::new(self.bytes);
         reader.take(len, "link header")?;
         Ok(Self { bytes: reader.rest(), wire_len: self.wire_len.saturating_sub(len as u32) })
