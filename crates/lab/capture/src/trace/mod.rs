@@ -8,11 +8,13 @@ mod between;
 mod collect;
 mod events;
 mod limit;
+mod named;
 pub mod out;
 mod request;
 mod select;
 mod summary;
 pub mod terminal;
+mod untimed;
 mod vantage;
 mod way;
 pub mod words;
@@ -24,6 +26,7 @@ pub use between::{
 pub use collect::{Collector, KEPT_MAX};
 pub use events::{EVENTS_MAX, Event, Events};
 pub use limit::Limit;
+pub use named::{ContentSummary, TunnelSummary};
 pub use request::{Request, RequestError};
 pub use select::{Selection, StreamName};
 pub use summary::{
@@ -36,6 +39,7 @@ pub use way::{NumbersSummary, SpellsSummary, TcpWaySummary, UdpWaySummary};
 use crate::file::{Capture, Error};
 use events::letter;
 use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
+use untimed::Times;
 
 /// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
@@ -45,7 +49,7 @@ const REPORT_EVERY: u64 = 1 << 16;
 pub struct Counts {
     /// Totals of the analysis.
     pub totals: Totals,
-    /// Packets that were left out because their time is unknown.
+    /// Packets without a time, which count at that of the packet before.
     pub untimed: u64,
 }
 
@@ -60,16 +64,14 @@ pub fn analyse(
     report: &mut dyn FnMut(f64),
 ) -> Result<Counts, Error> {
     let mut analyzer = Analyzer::new(config);
-    let mut untimed = 0;
+    let mut times = Times::default();
     while let Some(packet) = capture.next_packet()? {
         let number = packet.number;
-        match packet.at {
-            Some(at) => {
-                let (link, bytes) = (packet.link_type, packet.data);
-                let original_len = packet.original_len;
-                analyzer.push(Captured { at, link, bytes, original_len }, to);
-            }
-            None => untimed += 1,
+        if let Some(at) = times.of(&packet) {
+            times.release(false, &mut analyzer, to);
+            let (link, bytes) = (packet.link_type, packet.data);
+            let original_len = packet.original_len;
+            analyzer.push(Captured { at, link, bytes, original_len }, to);
         }
         if number % REPORT_EVERY == 0
             && let Some(share) = capture.progress()
@@ -77,7 +79,8 @@ pub fn analyse(
             report(share);
         }
     }
-    Ok(Counts { totals: analyzer.finish(to), untimed })
+    times.release(true, &mut analyzer, to);
+    Ok(Counts { totals: analyzer.finish(to), untimed: times.untimed })
 }
 
 /// JSON schema of the output of `fairwave trace --json`, for one capture or two.

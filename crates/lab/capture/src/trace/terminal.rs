@@ -10,7 +10,7 @@ const ROWS: usize = 40;
 
 /// The whole capture, and each of its connections in words if `closely`.
 pub fn summary(summary: &TraceSummary, closely: bool) -> String {
-    let mut text = words::capture(&summary.capture).join("\n") + "\n\n";
+    let mut text = words::summary(summary).join("\n") + "\n\n";
     if closely {
         text.extend(summary.connections.iter().map(connection));
         return text + &datagrams(summary);
