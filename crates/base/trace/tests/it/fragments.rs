@@ -105,6 +105,41 @@ fn a_segment_in_fragments_is_one_segment() {
     }
 }
 
+/// The fragments of the same packet over IPv6.
+fn cut_v6(packet: &[u8], size: usize) -> Vec<Vec<u8>> {
+    let of = |piece: &Vec<u8>| {
+        let [id, offset] = [[0, piece[5]], [piece[6], piece[7]]].map(u16::from_be_bytes);
+        let offset = (offset & 0x1fff) << 3 | offset >> 13;
+        let body = &piece[20..];
+        let mut bytes = vec![0x60, 0, 0, 0];
+        bytes.extend((8 + body.len() as u16).to_be_bytes());
+        bytes.extend([44, 64]);
+        [&packet[12..16], &packet[16..20]].into_iter().for_each(|address| {
+            bytes.extend([0xfd; 12]);
+            bytes.extend(address);
+        });
+        bytes.extend([6, 0]);
+        bytes.extend(offset.to_be_bytes());
+        bytes.extend(u32::from(id).to_be_bytes());
+        bytes.extend(body);
+        bytes
+    };
+    cut(packet, size).iter().map(of).collect()
+}
+
+#[test]
+fn fragments_of_version_6_are_joined_alike() {
+    let pieces = |(at, _, packet): (Duration, usize, Vec<u8>)| {
+        cut_v6(&packet, 560).into_iter().map(move |piece| shot(at, piece))
+    };
+    let shots: Vec<Shot> = transfer(20).into_iter().flat_map(pieces).collect();
+    let (streams, totals) = analyse(&shots);
+    let tcp = &streams[0].ways[0].tcp;
+    assert_eq!((tcp.unique_bytes, tcp.holes, tcp.retransmissions()), (29_200, 0, 0));
+    assert_eq!((totals.packets.tcp, totals.packets.joined), (43, 40));
+    balance(&totals);
+}
+
 /// A capture with a filter for ports has first fragments alone. They keep their times, and are
 /// known to be incomplete.
 #[test]

@@ -38,7 +38,7 @@ pub use way::{NumbersSummary, SpellsSummary, TcpWaySummary, UdpWaySummary};
 
 use crate::file::{Capture, Error};
 use events::letter;
-use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
+use fairwave_trace::analysis::{Analyzer, Config, Points, Totals};
 use untimed::Times;
 
 /// Number of packets between two reports of progress.
@@ -49,7 +49,7 @@ const REPORT_EVERY: u64 = 1 << 16;
 pub struct Counts {
     /// Totals of the analysis.
     pub totals: Totals,
-    /// Packets without a time, which count at that of the packet before.
+    /// Packets without a time, which count at times between those of their neighbours.
     pub untimed: u64,
 }
 
@@ -67,19 +67,14 @@ pub fn analyse(
     let mut times = Times::default();
     while let Some(packet) = capture.next_packet()? {
         let number = packet.number;
-        if let Some(at) = times.of(&packet) {
-            times.release(false, &mut analyzer, to);
-            let (link, bytes) = (packet.link_type, packet.data);
-            let original_len = packet.original_len;
-            analyzer.push(Captured { at, link, bytes, original_len }, to);
-        }
+        times.push(&packet, &mut analyzer, to);
         if number % REPORT_EVERY == 0
             && let Some(share) = capture.progress()
         {
             report(share);
         }
     }
-    times.release(true, &mut analyzer, to);
+    times.release(None, &mut analyzer, to);
     Ok(Counts { totals: analyzer.finish(to), untimed: times.untimed })
 }
 

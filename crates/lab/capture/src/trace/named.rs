@@ -71,11 +71,13 @@ pub(super) fn words(contents: &[ContentSummary], registries: &[&str]) -> String 
 
 /// A line about tunnels; `None` without any.
 pub(super) fn tunnel_words(tunnels: &[TunnelSummary]) -> Option<String> {
-    let names: Vec<String> =
-        tunnels.iter().map(|tunnel| format!("{} of {}", tunnel.packets, tunnel.name)).collect();
+    let names: Vec<String> = tunnels
+        .iter()
+        .map(|tunnel| format!("{} packets of {}", tunnel.packets, tunnel.name))
+        .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Tunnels ({} packets): streams are those within; tunnels within them are not followed",
+            "Tunnels ({}): streams are those within; tunnels within them are not followed",
             names.join(", ")
         )
     })

@@ -47,7 +47,8 @@ pub struct CaptureSummary {
     pub bytes: u64,
     /// Packets that were read.
     pub packets: u64,
-    /// Packets among them without a time, which count at the time of the packet before.
+    /// Packets among them without a time, which count at times spread evenly between those of their
+    /// neighbours.
     pub untimed: u64,
     /// Packets whose fractional time is a second or more; it is added in full.
     pub carried: u64,

@@ -109,6 +109,19 @@ fn packets_without_a_time_count_at_that_of_their_neighbour() {
     }
 }
 
+/// Three packets without a time between two that are 4 s apart.
+#[test]
+fn times_are_spread_between_neighbours() {
+    let timed = [(1_700_000_000, 1), (1_700_000_004, 1)];
+    let len = capture(&timed[..1]).len();
+    let pair = half_timed(true);
+    let simple = &pair[len..];
+    let bytes = [&pair[..len], simple, simple, simple, &capture(&timed)[len..]].concat();
+    let summary = analysed(bytes, &Selection::default());
+    let way = &summary.udp[0].a_sent;
+    assert_eq!((way.packets, way.gap_max_ns, summary.capture.untimed), (5, 1_000_000_000, 3));
+}
+
 #[test]
 fn protocols_that_are_not_read_are_named() {
     let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();

@@ -1,18 +1,17 @@
-//! Packets without a time, such as those of simple packet blocks: they count at the time of the
-//! packet before them.
+//! Packets without a time, such as those of simple packet blocks: they count at times spread evenly
+//! between those of their neighbours.
 
 use crate::file::Packet;
 use fairwave_trace::analysis::{Analyzer, Captured, Points};
-use fairwave_units::Instant;
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::pcapng::LinkType;
 
-/// Limits of the packets kept before the first time: their number, and their bytes together.
+/// Limits of the packets that wait for a time: their number, and their bytes together.
 const PACKETS_MAX: usize = 4_096;
 const BYTES_MAX: usize = 4 << 20;
 
-/// The time of the last packet that had one, and the packets before the first such packet. Those
-/// take its time. If there are too many of them, the capture has no times at all: then they are
-/// analysed without.
+/// The packets since the last one that had a time. They wait for the next such packet; where there
+/// are too many of them, they count at the time before.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     last: Option<Instant>,
@@ -30,34 +29,44 @@ struct Waiting {
 }
 
 impl Times {
-    /// Returns the time at which a packet counts; `None` if the packet waits for one.
-    pub(super) fn of(&mut self, packet: &Packet<'_>) -> Option<Instant> {
-        self.untimed += u64::from(packet.at.is_none());
-        if packet.at.is_some() {
-            self.last = packet.at;
-        }
-        if self.last.is_none() {
-            self.keep(packet);
-        }
-        self.last
-    }
-
-    fn keep(&mut self, packet: &Packet<'_>) {
-        let Packet { link_type: link, data, original_len, .. } = *packet;
-        if self.waiting.len() == PACKETS_MAX || self.bytes + data.len() > BYTES_MAX {
-            self.last = Some(Instant::ZERO);
+    /// Analyses a packet at its time, after those that waited for it; or keeps it, if it has none.
+    pub(super) fn push(
+        &mut self,
+        packet: &Packet<'_>,
+        analyzer: &mut Analyzer,
+        to: &mut impl Points,
+    ) {
+        let Packet { link_type: link, data: bytes, original_len, .. } = *packet;
+        if let Some(at) = packet.at {
+            self.release(Some(at), analyzer, to);
+            self.last = Some(at);
+            analyzer.push(Captured { at, link, bytes, original_len }, to);
             return;
         }
-        self.bytes += data.len();
-        self.waiting.push(Waiting { link, bytes: data.to_vec(), original_len });
+        self.untimed += 1;
+        if self.waiting.len() == PACKETS_MAX || self.bytes + bytes.len() > BYTES_MAX {
+            self.release(None, analyzer, to);
+        }
+        self.bytes += bytes.len();
+        self.waiting.push(Waiting { link, bytes: bytes.to_vec(), original_len });
     }
 
-    /// Analyses the packets that waited, at the time that is now known, if there is one; at the
-    /// end of the capture without a time.
-    pub(super) fn release(&mut self, is_end: bool, analyzer: &mut Analyzer, to: &mut impl Points) {
-        let Some(at) = self.last.or(is_end.then_some(Instant::ZERO)) else { return };
-        for Waiting { link, bytes, original_len } in self.waiting.drain(..) {
+    /// Analyses the packets that wait, between the last time and the `next`. A capture that has no
+    /// times at all is analysed at one time.
+    pub(super) fn release(
+        &mut self,
+        next: Option<Instant>,
+        analyzer: &mut Analyzer,
+        to: &mut impl Points,
+    ) {
+        let from = self.last.or(next).unwrap_or(Instant::ZERO);
+        let gap = u128::from(next.map_or(Duration::ZERO, |next| next.since(from)).as_nanos());
+        let parts = self.waiting.len() as u128 + 1;
+        for (part, waiting) in (1u128..).zip(self.waiting.drain(..)) {
+            let at = from + Duration::from_nanos((gap * part / parts) as u64);
+            let Waiting { link, bytes, original_len } = waiting;
             analyzer.push(Captured { at, link, bytes: &bytes, original_len }, to);
         }
+        self.bytes = 0;
     }
 }

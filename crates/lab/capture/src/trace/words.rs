@@ -122,7 +122,7 @@ fn datagrams(capture: &CaptureSummary) -> Vec<String> {
     };
     let untimed_words = several(untimed, "packet");
     let lines = [
-        (untimed, format!("{untimed_words} without a time: at that of the packet before")),
+        (untimed, format!("{untimed_words} without a time count evenly between their neighbours")),
         (joined + incomplete, format!("{fragments} counted with the first one{missing}")),
     ];
     lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
