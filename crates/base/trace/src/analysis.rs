@@ -22,6 +22,7 @@ mod jitter;
 mod kind;
 mod live;
 mod points;
+mod radio;
 mod sketch;
 mod stream;
 mod table;
@@ -36,6 +37,8 @@ pub use jitter::Jitter;
 pub use kind::Kind;
 use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
+use radio::Radio;
+pub use radio::RadioPair;
 pub use sketch::Quantiles;
 pub use stream::{
     AcksLost, End, Evidence, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume,
@@ -144,6 +147,7 @@ pub struct Analyzer {
     totals: Totals,
     last: Instant,
     air: Air,
+    radio: Radio,
     fragments: Fragments,
     streams: Streams,
 }
@@ -156,6 +160,7 @@ impl Analyzer {
             totals: Totals::default(),
             last: Instant::ZERO,
             air: Air::default(),
+            radio: Radio::default(),
             fragments: Fragments::default(),
             streams: Streams::new(config),
         }
@@ -164,6 +169,9 @@ impl Analyzer {
     /// Handles the next frame of the capture.
     pub fn push(&mut self, frame: Captured<'_>, to: &mut impl Points) {
         self.clock(frame.at);
+        if let Some(sent) = link::transmission(frame.link, frame.bytes, frame.original_len) {
+            self.radio.frame(&sent);
+        }
         let frames = &mut self.totals.frames;
         frames.seen += 1;
         match link::open(frame.link, frame.bytes, frame.original_len) {
@@ -199,6 +207,16 @@ impl Analyzer {
     /// Returns the counts of all frames so far.
     pub const fn totals(&self) -> &Totals {
         &self.totals
+    }
+
+    /// Returns the use of the air by transmitter and receiver so far, in the order of first frames.
+    pub fn radio(&self) -> &[RadioPair] {
+        self.radio.pairs()
+    }
+
+    /// Returns the number of frames of further pairs, which are not counted apart.
+    pub const fn radio_left_out(&self) -> u64 {
+        self.radio.left_out()
     }
 
     /// Reports all remaining streams, in the order of their numbers. Returns the totals.

@@ -8,6 +8,7 @@
 use crate::dot11::FCS_LEN;
 use crate::ethernet::Mac;
 use crate::pcapng::LinkType;
+use crate::radiotap;
 use crate::reader::Reader;
 use frame::Inner;
 use typed::typed;
@@ -17,10 +18,12 @@ mod content;
 mod frame;
 mod radio;
 mod serial;
+mod transmission;
 mod typed;
 
 pub use content::Content;
 pub use frame::{Captured, Closed, Frame, Mpdu, Packets};
+pub use transmission::{Transmission, TransmissionKind};
 pub(crate) use typed::{PPPOE_SESSION, behind};
 
 /// Link types by number (the registry at tcpdump.org/linktypes.html).
@@ -56,6 +59,28 @@ pub fn open(link: LinkType, bytes: &[u8], original_len: u32) -> Result<Frame<'_>
     match link.number() {
         number::PPI => ppi(whole),
         number => of(number, whole),
+    }
+}
+
+/// Reads the 802.11 header of a frame, encrypted or not; `None` if it has none that can be trusted.
+pub fn transmission(link: LinkType, bytes: &[u8], original_len: u32) -> Option<Transmission> {
+    let whole = Captured::new(bytes, original_len);
+    match link.number() {
+        number::IEEE802_11 => transmission::transmission(whole, None),
+        number::RADIOTAP => {
+            let (header, frame) = radiotap::parse(bytes).ok()?;
+            let frame = whole.skip(bytes.len() - frame.len()).ok()?;
+            transmission::transmission(frame, Some(&header))
+        }
+        number::PRISM => transmission::transmission(radio::prism(whole).ok()?, None),
+        number::AVS => transmission::transmission(radio::avs(whole).ok()?, None),
+        number::PPI => match radio::ppi(whole).ok()? {
+            (header, frame) if header.link == u32::from(number::IEEE802_11) && !header.bad_fcs => {
+                transmission::transmission(frame, None)
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

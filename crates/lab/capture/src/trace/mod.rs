@@ -4,6 +4,7 @@
 //! selects, sorts and formats its results. Memory does not grow with a capture: the worst
 //! [`KEPT_MAX`] connections are kept, and the first [`EVENTS_MAX`] events of each.
 
+mod air;
 mod between;
 mod collect;
 mod events;
@@ -19,6 +20,7 @@ mod vantage;
 mod way;
 pub mod words;
 
+pub use air::AirSummary;
 pub use between::{
     COMPARISON_SCHEMA, ComparisonSummary, CountBetween, FileSummary, ShiftSummary, WayBetween,
     compare,
@@ -38,19 +40,23 @@ pub use way::{NumbersSummary, SpellsSummary, TcpWaySummary, UdpWaySummary};
 
 use crate::file::{Capture, Error};
 use events::letter;
-use fairwave_trace::analysis::{Analyzer, Config, Points, Totals};
+use fairwave_trace::analysis::{Analyzer, Config, Points, RadioPair, Totals};
 use untimed::Times;
 
 /// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
 /// Totals of a capture's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Totals of the analysis.
     pub totals: Totals,
     /// Packets without a time, which count at times between those of their neighbours.
     pub untimed: u64,
+    /// Use of the air by transmitter and receiver.
+    pub radio: Vec<RadioPair>,
+    /// 802.11 frames of further pairs.
+    pub radio_left_out: u64,
 }
 
 /// Reads a capture to its end and analyses it. `report` receives the share that is done.
@@ -75,7 +81,9 @@ pub fn analyse(
         }
     }
     times.release(None, &mut analyzer, to);
-    Ok(Counts { totals: analyzer.finish(to), untimed: times.untimed })
+    let (radio, radio_left_out) = (analyzer.radio().to_vec(), analyzer.radio_left_out());
+    let totals = analyzer.finish(to);
+    Ok(Counts { totals, untimed: times.untimed, radio, radio_left_out })
 }
 
 /// JSON schema of the output of `fairwave trace --json`, for one capture or two.

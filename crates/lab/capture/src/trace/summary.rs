@@ -1,5 +1,6 @@
 //! Summary of a capture: the data of the table, the JSON and the report.
 
+use super::air::{self, AirSummary};
 use super::named::{self, ContentSummary, TunnelSummary};
 use super::way::{TcpWaySummary, UdpWaySummary, from};
 use super::{Collector, Counts, Events, Limit, StreamName, Vantage, letter};
@@ -32,6 +33,11 @@ pub struct TraceSummary {
     pub dccp: Vec<UdpStream>,
     /// Streams that are not listed because of their number.
     pub left_out: u64,
+    /// Use of the air by transmitter and receiver, the most airtime first; from the headers of
+    /// 802.11 frames, encrypted or not.
+    pub air: Vec<AirSummary>,
+    /// 802.11 frames of further pairs, which are not listed because of their number.
+    pub air_left_out: u64,
 }
 
 /// Properties and totals of the file.
@@ -257,6 +263,8 @@ impl TraceSummary {
             udp,
             dccp,
             left_out,
+            air: air::summaries(&counts.radio, end.since(origin)),
+            air_left_out: counts.radio_left_out,
         }
     }
 

@@ -122,6 +122,34 @@ fn times_are_spread_between_neighbours() {
     assert_eq!((way.packets, way.gap_max_ns, summary.capture.untimed), (5, 1_000_000_000, 3));
 }
 
+/// Two encrypted data frames and the ACK of one, as a monitoring card shows them.
+#[test]
+fn encrypted_frames_show_their_use_of_the_air() {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
+    let interface = Interface { link_type: LinkType::Radiotap, name: None, snap_len: None };
+    let id = writer.add_interface(&interface).unwrap();
+    // Radiotap with a rate of 54 Mbps, and for ACKs of 24 Mbps.
+    let radiotap = |rate| [0, 0, 9, 0, 4, 0, 0, 0, rate];
+    let data = |flags: u8| {
+        let addresses = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]].concat();
+        [&radiotap(108)[..], &[0x08, flags, 44, 0], &addresses, &[0, 0], &[7; 1_322]].concat()
+    };
+    let ack = [&radiotap(48)[..], &[0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 2]].concat();
+    for (ms, frame) in [(0, data(0x41)), (1, data(0x49)), (10, ack)] {
+        writer.write_packet(id, Instant::from_nanos(ms * 1_000_000), &frame, None).unwrap();
+    }
+    let summary = analysed(writer.into_inner(), &Selection::default());
+    let [data, ack] = &summary.air[..] else { panic!("{:?}", summary.air) };
+    assert_eq!(air::name(data), "02:00:00:00:00:02 > 02:00:00:00:00:01");
+    // 1350 bytes take 200 us at 54 Mbps, behind a preamble of 20 us.
+    let row = ["2", "2", "2", "50.00", "54.0", "54.0", "54.0", "4.40"];
+    assert_eq!((air::row(data), data.airtime_ns), (row.map(str::to_owned), 440_000));
+    assert_eq!(air::name(ack), "(ACK or CTS) > 02:00:00:00:00:02");
+    assert_eq!((ack.retry_percent, ack.rate_bps), (None, None));
+    let text = terminal::summary(&summary, false);
+    assert!(text.contains("02:00:00:00:00:02 > 02:00:00:00:00:01"), "{text}");
+}
+
 #[test]
 fn protocols_that_are_not_read_are_named() {
     let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
