@@ -93,7 +93,7 @@ pub fn schema() -> schemars::Schema {
     #[serde(untagged)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
     enum TraceOutput {
-        One(TraceSummary),
+        One(Box<TraceSummary>),
         Two(ComparisonSummary),
     }
     fairwave_lab::schema::of::<TraceOutput>()
