@@ -94,7 +94,7 @@ pub fn schema() -> schemars::Schema {
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
     enum TraceOutput {
         One(Box<TraceSummary>),
-        Two(ComparisonSummary),
+        Two(Box<ComparisonSummary>),
     }
     fairwave_lab::schema::of::<TraceOutput>()
 }
