@@ -14,6 +14,9 @@ const LINKS: [u16; 23] = [
 fuzz_target!(|input: (u8, u32, &[u8])| {
     let (which, original_len, bytes) = input;
     let link = LinkType::from_number(LINKS[usize::from(which) % LINKS.len()]);
+    if let Some(sent) = link::transmission(link, bytes, original_len) {
+        sent.rate.map(|rate| rate.time(sent.len));
+    }
     let Ok(frame) = link::open(link, bytes, original_len) else { return };
     for captured in frame.packets() {
         assert!(captured.bytes.len() <= bytes.len());
