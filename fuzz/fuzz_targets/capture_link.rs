@@ -15,7 +15,7 @@ fuzz_target!(|input: (u8, u32, &[u8])| {
     let (which, original_len, bytes) = input;
     let link = LinkType::from_number(LINKS[usize::from(which) % LINKS.len()]);
     if let Some(sent) = link::transmission(link, bytes, original_len) {
-        sent.rate.map(|rate| rate.time(sent.len));
+        let _ = sent.rate.map(|rate| rate.time(sent.len));
     }
     let Ok(frame) = link::open(link, bytes, original_len) else { return };
     for captured in frame.packets() {
@@ -23,7 +23,7 @@ fuzz_target!(|input: (u8, u32, &[u8])| {
         assert!(captured.bytes.len() as u64 <= u64::from(captured.wire_len));
         if let Ok(packet) = ip::parse(captured.bytes, captured.wire_len) {
             packet.checksum();
-            packet.lengthened(original_len);
+            let _ = packet.lengthened(original_len);
             let Some((_, frame)) = tunnel::inner(&packet) else { continue };
             for within in frame.packets() {
                 assert!(within.bytes.len() <= captured.bytes.len());
