@@ -1,7 +1,7 @@
 //! Captures of any packets, analysed and compared with themselves.
 //!
 //! Each packet is one of TCP or UDP between few ports, so that connections have several packets.
-//! Its header comes from the fuzzer.
+//! Its header comes from the fuzzer, which may make it a fragment and put it into a tunnel.
 #![no_main]
 
 use fairwave_trace::analysis::compare::{self, Comparison};
@@ -24,6 +24,16 @@ fn bytes((_, ends, header, rest): &Packet<'_>) -> Vec<u8> {
     bytes.extend([0, ends >> 2 & 1, 0, 1]);
     bytes.extend(header);
     bytes.extend(options);
+    if ends & 0x80 != 0 {
+        // A fragment of one of few datagrams.
+        bytes[4..8].copy_from_slice(&[0, header[0] & 3, header[14] & 0x20, header[15]]);
+    }
+    if ends & 0x40 != 0 {
+        // In GRE between two routers.
+        let len = (24 + bytes.len() as u16).to_be_bytes();
+        let outer = [0x45, 0, len[0], len[1], 0, 1, 0, 0, 64, 47, 0, 0, 10, 1, 0, 1, 10, 1, 0, 2];
+        bytes.splice(0..0, outer.into_iter().chain([0, 0, 8, 0]));
+    }
     bytes
 }
 
@@ -44,7 +54,10 @@ fuzz_target!(|packets: Vec<Packet<'_>>| {
     shots.iter().for_each(|shot| analyzer.push(frame(shot), &mut streams));
     let totals = analyzer.finish(&mut streams);
     let counted: u64 = streams.iter().flat_map(|s| &s.ways).map(|way| way.volume.packets).sum();
-    assert_eq!(counted, totals.packets.tcp + totals.packets.udp);
+    let p = totals.packets;
+    assert_eq!(counted, p.tcp + p.udp);
+    let parts = p.copies + p.fragments + p.joined + p.other + p.unreadable + p.broken;
+    assert_eq!(p.seen, p.tcp + p.udp + p.dccp + parts);
 
     let mut comparison = Comparison::new(compare::Config { window: 8, ..Default::default() });
     let mut rest = [shots.iter(), shots.iter()];

@@ -7,18 +7,22 @@
 
 use fairwave_units::Instant;
 use fairwave_wire::ip;
-use fairwave_wire::link::{self, Closed};
+use fairwave_wire::link::{self, Closed, Content};
 use fairwave_wire::pcapng::LinkType;
+use fairwave_wire::tunnel::{self, Tunnel};
 
 mod air;
 pub mod compare;
 mod config;
+mod contents;
 mod copies;
 mod cut;
+mod fragments;
 mod jitter;
 mod kind;
 mod live;
 mod points;
+mod radio;
 mod sketch;
 mod stream;
 mod table;
@@ -27,10 +31,14 @@ mod udp;
 
 use air::Air;
 pub use config::Config;
+pub use contents::Contents;
+use fragments::{Fate, Fragments, Held};
 pub use jitter::Jitter;
 pub use kind::Kind;
 use live::{Arrival, Streams};
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
+use radio::Radio;
+pub use radio::RadioPair;
 pub use sketch::Quantiles;
 pub use stream::{
     AcksLost, End, Evidence, Numbering, Numbers, Side, Spells, Stream, StreamId, TcpWay, Volume,
@@ -55,8 +63,12 @@ pub struct Captured<'a> {
 pub struct Totals {
     /// Frames by content.
     pub frames: Frames,
-    /// IP packets in them.
+    /// IP packets in them; of a tunnel, the packets within.
     pub packets: Packets,
+    /// Packets of each tunnel that was followed, in the order of [`Tunnel::ALL`].
+    pub tunnels: [u64; Tunnel::ALL.len()],
+    /// Frames and packets of protocols that are not read.
+    pub contents: Contents,
     /// Streams of TCP.
     pub tcp_streams: u64,
     /// Streams of UDP.
@@ -114,14 +126,18 @@ pub struct Packets {
     pub other: u64,
     /// Packets of TCP, UDP and DCCP that were already captured at another point of their path.
     pub copies: u64,
-    /// Later fragments of any protocol.
+    /// Later fragments of datagrams whose first one was not captured.
     pub fragments: u64,
+    /// Later fragments of datagrams that are counted with the first one.
+    pub joined: u64,
     /// TCP, UDP or DCCP packets with a truncated or broken header.
     pub unreadable: u64,
     /// Bytes that are no IP packet, or are truncated within its header.
     pub broken: u64,
     /// IP bytes of all packets except broken ones.
     pub ip_bytes: u64,
+    /// Datagrams, counted above, of which fragments are missing.
+    pub incomplete: u64,
 }
 
 /// Analyses a capture, frame by frame.
@@ -131,6 +147,8 @@ pub struct Analyzer {
     totals: Totals,
     last: Instant,
     air: Air,
+    radio: Radio,
+    fragments: Fragments,
     streams: Streams,
 }
 
@@ -142,6 +160,8 @@ impl Analyzer {
             totals: Totals::default(),
             last: Instant::ZERO,
             air: Air::default(),
+            radio: Radio::default(),
+            fragments: Fragments::default(),
             streams: Streams::new(config),
         }
     }
@@ -149,6 +169,9 @@ impl Analyzer {
     /// Handles the next frame of the capture.
     pub fn push(&mut self, frame: Captured<'_>, to: &mut impl Points) {
         self.clock(frame.at);
+        if let Some(sent) = link::transmission(frame.link, frame.bytes, frame.original_len) {
+            self.radio.frame(&sent);
+        }
         let frames = &mut self.totals.frames;
         frames.seen += 1;
         match link::open(frame.link, frame.bytes, frame.original_len) {
@@ -168,7 +191,16 @@ impl Analyzer {
                     self.push_ip(frame.at, packet, to);
                 }
             }
-            Err(closed) => frames.closed(closed),
+            Err(closed) => {
+                frames.closed(closed);
+                match closed {
+                    Closed::NotIp(content) => self.totals.contents.count(content),
+                    Closed::Unsupported(link) => {
+                        self.totals.contents.count(Content::LinkType(link));
+                    }
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -177,9 +209,23 @@ impl Analyzer {
         &self.totals
     }
 
+    /// Returns the use of the air by transmitter and receiver so far, in the order of first frames.
+    pub fn radio(&self) -> &[RadioPair] {
+        self.radio.pairs()
+    }
+
+    /// Returns the number of frames of further pairs, which are not counted apart.
+    pub const fn radio_left_out(&self) -> u64 {
+        self.radio.left_out()
+    }
+
     /// Reports all remaining streams, in the order of their numbers. Returns the totals.
     pub fn finish(mut self, to: &mut impl Points) -> Totals {
         let end = self.totals.span.map_or(Instant::ZERO, |(_, last)| last);
+        while let Some(held) = self.fragments.rest() {
+            self.held(&held, to);
+        }
+        self.fragments.finish(&mut self.totals.packets);
         self.streams.finish(end, to);
         self.totals.evicted = self.streams.evicted();
         self.totals
@@ -193,24 +239,64 @@ impl Analyzer {
         totals.span = Some((first.min(at), last.max(at)));
     }
 
+    /// Handles an IP packet of a frame, or the one within it if it belongs to a tunnel. Tunnels
+    /// within tunnels are not followed.
     fn push_ip(&mut self, at: Instant, bytes: link::Captured<'_>, to: &mut impl Points) {
-        self.totals.packets.seen += 1;
+        let outer = ip::parse(bytes.bytes, bytes.wire_len).ok();
+        match outer.and_then(|outer| tunnel::inner(&outer)) {
+            Some((tunnel, frame)) => {
+                self.totals.tunnels[tunnel.index()] += 1;
+                for within in frame.packets() {
+                    self.fragment(at, within, to);
+                }
+            }
+            None => self.fragment(at, bytes, to),
+        }
+    }
+
+    /// Counts a packet, or holds it until all fragments of its datagram have come.
+    fn fragment(&mut self, at: Instant, bytes: link::Captured<'_>, to: &mut impl Points) {
+        let packets = &mut self.totals.packets;
+        packets.seen += 1;
         let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) else {
-            self.totals.packets.broken += 1;
+            packets.broken += 1;
             return;
         };
-        let packets = &mut self.totals.packets;
         packets.ip_bytes += u64::from(packet.len);
+        if packet.fragment.is_none() && self.fragments.is_idle() {
+            return self.packet(at, &packet, to);
+        }
+        while let Some(held) = self.fragments.overdue(at, &packet) {
+            self.held(&held, to);
+        }
+        match self.fragments.take(at, bytes, &packet, &mut self.totals.packets) {
+            Fate::Counts => self.packet(at, &packet, to),
+            Fate::Completes(held) => self.held(&held, to),
+            Fate::Done => {}
+        }
+    }
+
+    fn held(&mut self, held: &Held, to: &mut impl Points) {
+        match held.packet() {
+            Some(packet) => self.packet(held.at, &packet, to),
+            None => self.totals.packets.broken += 1,
+        }
+    }
+
+    fn packet(&mut self, at: Instant, packet: &ip::Packet<'_>, to: &mut impl Points) {
+        let packets = &mut self.totals.packets;
         match packet.transport {
             ip::Transport::Tcp(_) => packets.tcp += 1,
             ip::Transport::Udp(_) => packets.udp += 1,
             ip::Transport::Dccp(_) => packets.dccp += 1,
-            ip::Transport::Other(_) if packet.part == ip::Part::Later => packets.fragments += 1,
-            ip::Transport::Other(_) => packets.other += 1,
+            ip::Transport::Other(protocol) => {
+                packets.other += 1;
+                self.totals.contents.count(Content::Ip(protocol));
+            }
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        if !self.streams.packet(Arrival { at, packet: &packet, wrong }, to) {
+        if !self.streams.packet(Arrival { at, packet, wrong }, to) {
             let packets = &mut self.totals.packets;
             packets.copies += 1;
             match packet.transport {

@@ -16,7 +16,7 @@ use packet::{transport, up_to};
 mod packet;
 mod v6;
 
-pub use packet::{Datagram, Error, Packet, Part, Segment, Transport};
+pub use packet::{Datagram, Error, Fragment, Packet, Part, Segment, Transport};
 
 /// Whether the sum of a TCP segment or UDP datagram is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +66,23 @@ fn v4(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
         (0, _) => Part::First,
         _ => Part::Later,
     };
-    let body = up_to(reader.rest(), len - header_len as u32);
-    let transport = transport(protocol, part, body, len - header_len as u32);
-    Ok(Packet { source, destination, id, traffic_class, hops, len, part, transport, body })
+    let body_len = len - header_len as u32;
+    let fragment = Fragment::new(word & 0x1fff, word & 0x2000 != 0, body_len);
+    let body = up_to(reader.rest(), body_len);
+    let transport = transport(protocol, part, body, body_len);
+    Ok(Packet {
+        source,
+        destination,
+        id,
+        traffic_class,
+        hops,
+        len,
+        part,
+        fragment,
+        transport,
+        body,
+        body_len,
+    })
 }
 
 impl Packet<'_> {

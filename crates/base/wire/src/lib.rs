@@ -34,6 +34,7 @@ pub mod seal;
 pub mod shake;
 pub mod soc;
 pub mod tcp;
+pub mod tunnel;
 pub mod udp;
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! walk, since nothing behind it can be located; the stated length still leads to the frame.
 
 mod modulation;
+mod rate;
 
 use crate::reader::{Reader, Truncated};
 use fairwave_units::BitRate;
 pub use modulation::{AmpduStatus, He, Mcs, Vht};
+pub use rate::Rate;
 use thiserror::Error;
 
 /// Properties of the frame (radiotap.org, "Flags").

@@ -150,6 +150,11 @@ pub struct TcpWay {
     pub missing_bytes: u64,
     /// ACKs of this end for data that was never seen (tshark's `ack_lost_segment`).
     pub unseen_acked: u64,
+    /// Packets with new data that stand behind the ACK for it: the directions are out of step in
+    /// the capture.
+    pub late: u64,
+    /// Their times since that ACK together.
+    pub late_total: Duration,
     /// Packets that say a window of zero.
     pub zero_windows: u64,
     /// Data packets that fill the other end's window to its edge.

@@ -16,6 +16,7 @@ mod echoes;
 mod edges;
 mod half;
 mod ids;
+mod late;
 mod outstanding;
 mod packet;
 mod stride;

@@ -112,7 +112,7 @@ fn packet() -> impl Strategy<Value = Datagram> {
 
 /// With a time to the next one: now and then any at all, if clocks leap.
 fn frame(leaps: bool) -> impl Strategy<Value = Frame> {
-    let links = vec![0u16, 1, 101, 105, 113, 127, 276];
+    let links = vec![0u16, 1, 9, 101, 104, 105, 113, 119, 127, 147, 163, 192, 239, 276];
     let garbage = (prop::sample::select(links), any::<Vec<u8>>(), any::<u32>());
     let near = prop_oneof![5 => 0u64..3_000_000, 3 => 0u64..900_000_000, 1 => 0u64..20_000_000_000];
     let far = if leaps { 0..u64::MAX } else { 0..1 };
@@ -176,7 +176,10 @@ proptest! {
         let p = totals.packets;
         let carried = p.tcp + p.udp + p.dccp;
         let streams = totals.tcp_streams + totals.udp_streams + totals.dccp_streams;
-        prop_assert_eq!(p.seen, carried + p.other + p.fragments + p.unreadable + p.broken);
+        let parts = p.copies + p.fragments + p.joined;
+        prop_assert_eq!(p.seen, carried + p.other + parts + p.unreadable + p.broken);
+        let named: u64 = totals.contents.iter().map(|(_, count)| count).sum();
+        prop_assert_eq!(named + totals.contents.others(), f.not_ip + f.unsupported + p.other);
         prop_assert_eq!(told.streams.len() as u64, streams);
 
         let ways = || told.streams.iter().flat_map(|stream| &stream.ways);

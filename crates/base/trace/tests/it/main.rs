@@ -5,4 +5,5 @@ mod common;
 mod compare;
 mod connection;
 mod conservation;
+mod fragments;
 mod tshark;

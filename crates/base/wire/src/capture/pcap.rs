@@ -25,6 +25,19 @@ pub(super) struct Header {
     record_len: usize,
     /// Parts of a second, in the order of the file.
     unit: Unit,
+    lengths: Lengths,
+}
+
+/// Order of both lengths in a packet's header. It changed with version 2.3; some writers of that
+/// version kept the old one (libpcap's `sf-pcap.c`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    /// Captured length, then that on the wire.
+    Captured,
+    /// Length on the wire first.
+    Swapped,
+    /// The captured length is the lesser one.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,14 +63,18 @@ impl Header {
         let [a, b, c, d, major, major2, minor, minor2, ..] = *bytes;
         let (order, magic) = order([a, b, c, d]).unwrap_or((Order::Big, MICROSECONDS));
         let (major, minor) = (order.u16([major, major2]), order.u16([minor, minor2]));
-        if major != 2 {
-            return Err(Fault::Version { major, minor });
-        }
+        let lengths = match (major, minor) {
+            // The second one is that of tcpdump in DG/UX.
+            (2, 0..=2) | (543, 0) => Lengths::Swapped,
+            (2, 3) => Lengths::Unknown,
+            (2, _) => Lengths::Captured,
+            _ => return Err(Fault::Version { major, minor }),
+        };
         let [.., e, f, g, h] = *bytes;
         // The upper half says whether frames carry their check sequence.
         let link_type = LinkType::from_number(order.u32([e, f, g, h]) as u16);
         let record_len = if magic == PATCHED { RECORD_LEN + PATCHED_LEN } else { RECORD_LEN };
-        Ok(Self { order, link_type, record_len, unit: Unit::of(magic)? })
+        Ok(Self { order, link_type, record_len, unit: Unit::of(magic)?, lengths })
     }
 
     /// The next packet.
@@ -68,6 +85,11 @@ impl Header {
             (field(), field(), field(), field())
         else {
             return Ok(Step::More(self.record_len));
+        };
+        let (len, original_len) = match self.lengths {
+            Lengths::Captured => (len, original_len),
+            Lengths::Swapped => (original_len, len),
+            Lengths::Unknown => (len.min(original_len), len.max(original_len)),
         };
         if len > PACKET_LEN_MAX {
             return Err(Fault::PacketLength { len });

@@ -99,6 +99,27 @@ fn a_check_sequence_behind_frames_is_no_part_of_their_type() {
     assert_eq!(whole(&hex(&with_fcs))[0].0.link_type, LinkType::Ethernet);
 }
 
+/// Versions up to 2.2 have the length on the wire first, those of 2.3 either.
+#[test]
+fn lengths_of_old_versions_are_swapped() {
+    let old = |version: &str, lengths: &str| {
+        let new = PCAP.replace("0200 0400", version);
+        let packets = whole(&hex(&new.replace("02000000 05000000 aabb", lengths)));
+        let (record, data) = &packets[0];
+        assert_eq!((record.original_len, &data[..]), (5, &[0xaa, 0xbb][..]), "{version} {lengths}");
+        assert_eq!(packets.len(), 2);
+    };
+    let swapped = "05000000 02000000 aabb";
+    for version in ["0200 0000", "0200 0100", "0200 0200", "0200 0300", "1f02 0000"] {
+        old(version, swapped);
+    }
+    old("0200 0300", "02000000 05000000 aabb");
+    old("0200 0400", "02000000 05000000 aabb");
+    let unknown = hex(&PCAP.replace("0200 0400", "0300 0400"));
+    let fault = Fault::Version { major: 3, minor: 4 };
+    assert_eq!(read(&unknown, 9).1, Err(Error::Broken { offset: 0, packets: 0, fault }));
+}
+
 /// A section of two interfaces, both byte orders by turns.
 fn blocks(big: bool) -> Vec<u8> {
     let u16 = |n: u16| if big { n.to_be_bytes() } else { n.to_le_bytes() };

@@ -36,10 +36,49 @@ pub struct Packet<'a> {
     pub len: u32,
     /// The part of a datagram that it holds.
     pub part: Part,
+    /// Its place in the datagram, if it holds a part of one.
+    pub fragment: Option<Fragment>,
     /// Its payload.
     pub transport: Transport<'a>,
     /// The captured bytes of its payload, transport header included.
     pub body: &'a [u8],
+    /// Length of the payload on the wire in bytes.
+    pub body_len: u32,
+}
+
+/// Place of a fragment in its datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Offset in bytes.
+    pub offset: u32,
+    /// Length on the wire in bytes.
+    pub len: u32,
+    /// Whether the datagram ends with it.
+    pub is_last: bool,
+}
+
+impl Fragment {
+    /// Of the field that has the offset in units of eight bytes; `None` for a whole datagram.
+    pub(super) fn new(units: u16, goes_on: bool, len: u32) -> Option<Self> {
+        let fragment = Self { offset: u32::from(units) * 8, len, is_last: !goes_on };
+        (units > 0 || goes_on).then_some(fragment)
+    }
+}
+
+impl Packet<'_> {
+    /// A first fragment as the whole datagram, of which `len` bytes of payload were on the wire and
+    /// only those of the fragment are shown.
+    #[must_use]
+    pub fn lengthened(mut self, len: u32) -> Self {
+        let known = self.fragment.map_or(len, |fragment| fragment.len);
+        let extra = len.saturating_sub(known);
+        self.len = self.len.saturating_add(extra);
+        self.body_len = self.body_len.saturating_add(extra);
+        if let Transport::Tcp(segment) = &mut self.transport {
+            segment.payload_len = segment.payload_len.saturating_add(extra);
+        }
+        self
+    }
 }
 
 /// Payload of an IP packet.

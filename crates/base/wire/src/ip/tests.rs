@@ -104,9 +104,21 @@ fn of_fragments_the_first_has_ports() {
     assert_eq!((first.part, first.checksum()), (Part::First, Checksum::Unknown));
     let Transport::Udp(datagram) = first.transport else { panic!("{first:?}") };
     assert_eq!((datagram.payload_len, datagram.payload.len()), (3_000, 1_000));
+    assert_eq!(first.fragment, Some(Fragment { offset: 0, len: 1_008, is_last: false }));
     bytes[6..8].copy_from_slice(&0x0080u16.to_be_bytes());
     let later = parse(&bytes, 1_028).unwrap();
     assert_eq!((later.part, later.transport), (Part::Later, Transport::Other(PROTOCOL_UDP)));
+    assert_eq!(later.fragment, Some(Fragment { offset: 1_024, len: 1_008, is_last: true }));
+}
+
+#[test]
+fn a_first_fragment_stands_for_its_datagram() {
+    let mut bytes = v4(datagram::Transport::Tcp(header()), 528);
+    bytes[6..8].copy_from_slice(&0x2000u16.to_be_bytes());
+    let first = parse(&bytes, 580).unwrap();
+    let whole = first.lengthened(1_492);
+    assert_eq!((segment(first).payload_len, segment(whole).payload_len), (528, 1_460));
+    assert_eq!((whole.len, whole.body_len, whole.body.len()), (1_512, 1_492, 560));
 }
 
 /// An IPv6 packet whose next header is `next`, with what follows the fixed header.
@@ -145,6 +157,8 @@ fn fragments_of_version_6_have_their_own_header() {
         let bytes = v6(44, &rest);
         let packet = parse(&bytes, bytes.len() as u32).unwrap();
         assert_eq!((packet.part, packet.id), (part, 0xabcd_0001));
+        let place = Fragment { offset: u32::from(word & 8), len: 12, is_last: word != 1 };
+        assert_eq!(packet.fragment, Some(place).filter(|_| part != Part::Whole));
         let has_ports = matches!(packet.transport, Transport::Udp(_));
         assert_eq!(has_ports, part != Part::Later, "{packet:?}");
     }

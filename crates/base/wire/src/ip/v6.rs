@@ -1,6 +1,6 @@
 //! IPv6 with its extension headers (RFC 8200 sections 3 and 4).
 
-use super::packet::{Error, Packet, Part, Transport, transport, up_to};
+use super::packet::{Error, Fragment, Packet, Part, Transport, transport, up_to};
 use crate::reader::{Reader, Truncated};
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -23,7 +23,7 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
     let destination = IpAddr::V6(Ipv6Addr::from(reader.array::<16>("destination address")?));
     // Zero: a jumbogram (RFC 2675), or a packet that the card would have cut.
     let len = if stated == 0 { wire_len } else { HEADER_LEN + stated };
-    let mut walk = Walk { part: Part::Whole, id: 0 };
+    let mut walk = Walk { part: Part::Whole, id: 0, place: None };
     let mut rest = Reader::new(up_to(reader.rest(), len - HEADER_LEN));
     let headers = loop {
         match walk.step(next, &mut rest) {
@@ -38,14 +38,33 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
         Ok(()) => transport(next, walk.part, body, body_len),
         Err(_) => Transport::Unreadable(next),
     };
-    let (Walk { part, id }, traffic_class) = (walk, (word >> 20) as u8);
-    Ok(Packet { source, destination, id, traffic_class, hops, len, part, transport, body })
+    let Walk { part, id, place } = walk;
+    // The fragment begins behind its header, with further extension headers perhaps.
+    let fragment = place.and_then(|(units, goes_on, start)| {
+        Fragment::new(units, goes_on, len - HEADER_LEN - start as u32)
+    });
+    let traffic_class = (word >> 20) as u8;
+    Ok(Packet {
+        source,
+        destination,
+        id,
+        traffic_class,
+        hops,
+        len,
+        part,
+        fragment,
+        transport,
+        body,
+        body_len,
+    })
 }
 
 /// Content of the extension headers.
 struct Walk {
     part: Part,
     id: u32,
+    /// Offset in units of eight bytes, whether more follows, and the end of the fragment header.
+    place: Option<(u16, bool, usize)>,
 }
 
 impl Walk {
@@ -72,6 +91,7 @@ impl Walk {
                     _ => Part::Later,
                 };
                 rest.take(8, "fragment header")?;
+                self.place = Some((word >> 3, word & 1 != 0, rest.offset()));
             }
             // RFC 4302 section 2.2: in units of four bytes, less two.
             AUTHENTICATION => rest.take((len + 2) * unit, "authentication header").map(|_| ())?,

@@ -1,6 +1,7 @@
 //! Data frames of 802.11 (802.11-2020 clause 9.3.2), with and without radiotap.
 
-use super::frame::{Captured, Closed, Frame, Inner, Mpdu, Packets, SNAP, typed};
+use super::frame::{Captured, Closed, Frame, Inner, Mpdu, Packets};
+use super::typed::{behind, is_snap, snap};
 use crate::dot11::FCS_LEN;
 use crate::ethernet::Mac;
 use crate::radiotap::{self, Flags};
@@ -80,11 +81,27 @@ pub(super) fn open(whole: Captured<'_>, padded: bool) -> Result<Frame<'_>, Close
     Ok(Frame { mpdu: Some(mpdu), addresses, packets: Packets(inner) })
 }
 
+/// Returns the IP packet behind LLC/SNAP, which a mesh control field may precede.
 fn llc(body: Captured<'_>) -> Result<Captured<'_>, Closed> {
-    if Reader::new(body.bytes).array("LLC")? != SNAP {
-        return Err(Closed::NotIp(0));
-    }
-    typed(body.skip(SNAP.len())?)
+    let body = body.skip(mesh_control(body.bytes))?;
+    let mut reader = Reader::new(body.bytes);
+    let kind = snap(&mut reader)?;
+    behind(body.skip(reader.offset())?, kind)
+}
+
+/// Length of the mesh control field in front of LLC/SNAP (802.11-2020 clause 9.2.4.7.3), 0 without
+/// one. The bit of QoS control that announces it is a part of other fields outside a mesh, and old
+/// meshes do not set it. So the bytes decide: no LLC at the beginning, and LLC/SNAP where the
+/// field would end.
+fn mesh_control(body: &[u8]) -> usize {
+    const FIXED: usize = 6;
+    let len = match body.first() {
+        Some(0) => FIXED,
+        Some(1) => FIXED + 6,
+        Some(2) => FIXED + 12,
+        _ => return 0,
+    };
+    if body.get(len..).is_some_and(is_snap) { len } else { 0 }
 }
 
 /// Returns the packet of the first subframe, if it is one of IP, and the bytes after the subframe;
@@ -98,12 +115,4 @@ pub(super) fn subframe(body: Captured<'_>) -> Option<(Option<Captured<'_>>, Capt
     let padded = (14 + len).next_multiple_of(4);
     let following = body.skip(padded).unwrap_or(Captured { bytes: &[], wire_len: 0 });
     Some((llc(msdu).ok(), following))
-}
-
-impl Captured<'_> {
-    /// Without its last bytes on the wire, which may not have been captured.
-    fn shorten(self, len: u32) -> Self {
-        let wire_len = self.wire_len.saturating_sub(len);
-        Self { bytes: &self.bytes[..self.bytes.len().min(wire_len as usize)], wire_len }
-    }
 }

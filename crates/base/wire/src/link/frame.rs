@@ -1,8 +1,8 @@
-//! A frame of any link, and how the ether types in front of IP are stepped over.
+//! A frame of any link.
 
-use crate::ethernet::{EtherType, Mac};
+use super::content::Content;
+use crate::ethernet::Mac;
 use crate::reader::{Reader, Truncated};
-use crate::soc;
 use thiserror::Error;
 
 /// A frame that was opened.
@@ -61,9 +61,9 @@ pub enum Closed {
     /// Cut before the IP header, or too short for its link.
     #[error(transparent)]
     Truncated(#[from] Truncated),
-    /// It carries something else; zero for frames without a type.
-    #[error("carries no IP packet but type {0:#06x}")]
-    NotIp(u16),
+    /// It carries another protocol.
+    #[error("carries no IP packet but {0}")]
+    NotIp(Content),
     /// An 802.11 frame that is no data frame: control, management, or data without payload.
     #[error("802.11 control or management")]
     Control,
@@ -82,7 +82,7 @@ pub enum Closed {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(packet: Captured<'a>) -> Self {
+    pub(crate) fn of(packet: Captured<'a>) -> Self {
         Self { mpdu: None, addresses: None, packets: Packets(Inner::One(packet)) }
     }
 
@@ -93,65 +93,21 @@ impl<'a> Frame<'a> {
 }
 
 impl<'a> Captured<'a> {
-    pub(super) fn new(bytes: &'a [u8], original_len: u32) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], original_len: u32) -> Self {
         let wire_len = original_len.max(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         Self { bytes, wire_len }
     }
 
     /// Without its first bytes.
-    pub(super) fn skip(self, len: usize) -> Result<Self, Truncated> {
+    pub(crate) fn skip(self, len: usize) -> Result<Self, Truncated> {
         let mut reader = Reader::new(self.bytes);
         reader.take(len, "link header")?;
-        Ok(Self { bytes: reader.rest(), wire_len: self.wire_len - len as u32 })
+        Ok(Self { bytes: reader.rest(), wire_len: self.wire_len.saturating_sub(len as u32) })
     }
-}
 
-/// VLAN tags: 802.1Q, 802.1ad, and the number that cards used before it.
-pub(super) const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// LLC/SNAP with no organisation: an ether type follows (RFC 1042).
-pub(super) const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
-const PPPOE_SESSION: u16 = 0x8864;
-/// Offset of the type of the next payload in a report ([`soc::Report::next`]).
-const NEXT_OF_REPORT: usize = 4;
-
-/// Returns the bytes after an ether type, tags, 802.3's LLC/SNAP, PPPoE and reports.
-pub(super) fn typed(from: Captured<'_>) -> Result<Captured<'_>, Closed> {
-    let mut reader = Reader::new(from.bytes);
-    let mut kind = reader.u16_be("ether type")?;
-    while TAGS.contains(&kind) {
-        reader.u16_be("VLAN tag")?;
-        kind = reader.u16_be("ether type")?;
+    /// Without its last bytes on the wire, which may not have been captured.
+    pub(super) fn shorten(self, len: u32) -> Self {
+        let wire_len = self.wire_len.saturating_sub(len);
+        Self { bytes: &self.bytes[..self.bytes.len().min(wire_len as usize)], wire_len }
     }
-    if EtherType::new(kind).is_none() {
-        if reader.array("LLC")? != SNAP {
-            return Err(Closed::NotIp(0));
-        }
-        kind = reader.u16_be("ether type")?;
-    }
-    if kind == PPPOE_SESSION {
-        kind = pppoe(&mut reader)?;
-    }
-    if kind == soc::ETHER_TYPE.number() {
-        // A report in front of the payload, whose type it names (zero for none).
-        let report = reader.take(soc::LEN, "report")?;
-        kind = Reader::new(&report[NEXT_OF_REPORT..]).u16_be("next type")?;
-    }
-    ip_of(kind)?;
-    Ok(from.skip(reader.offset())?)
-}
-
-/// Steps over PPPoE (RFC 2516 section 4) and names the ether type of PPP's payload.
-fn pppoe(reader: &mut Reader<'_>) -> Result<u16, Closed> {
-    reader.take(6, "PPPoE header")?;
-    match reader.u16_be("PPP protocol")? {
-        0x0021 => Ok(EtherType::IPV4.number()),
-        0x0057 => Ok(EtherType::IPV6.number()),
-        _ => Err(Closed::NotIp(PPPOE_SESSION)),
-    }
-}
-
-/// Refuses any other ether type than that of IP.
-pub(super) fn ip_of(kind: u16) -> Result<(), Closed> {
-    let ip = [EtherType::IPV4.number(), EtherType::IPV6.number()];
-    if ip.contains(&kind) { Ok(()) } else { Err(Closed::NotIp(kind)) }
 }

@@ -16,7 +16,7 @@ fn opened(link: u16, header: &[u8]) -> Result<Captured<'static>, Closed> {
     let bytes = [header, &PACKET].concat().leak();
     let len = bytes.len() as u32;
     let frame = open(LinkType::from_number(link), bytes, len)?;
-    frame.packets().next().ok_or(Closed::NotIp(0))
+    frame.packets().next().ok_or(Closed::Broken)
 }
 
 fn is_packet(found: Result<Captured<'static>, Closed>) -> bool {
@@ -26,6 +26,65 @@ fn is_packet(found: Result<Captured<'static>, Closed>) -> bool {
 /// Addresses of Ethernet, then what is given.
 fn ethernet(rest: &[u8]) -> Vec<u8> {
     [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], rest].concat()
+}
+
+/// Header of an 802.11 data frame with QoS control, these fields behind it, and LLC/SNAP.
+fn wireless(mesh_control: &[u8]) -> Vec<u8> {
+    let is_mesh = !mesh_control.is_empty();
+    let mut bytes = vec![0x88, if is_mesh { 0x03 } else { 0x01 }, 44, 0];
+    (1..=3).for_each(|host| bytes.extend(Mac::local(host).0));
+    bytes.extend([0x10, 0]);
+    if is_mesh {
+        bytes.extend(Mac::local(4).0);
+    }
+    bytes.extend([0, u8::from(is_mesh)]);
+    bytes.extend(mesh_control);
+    bytes.extend([0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0]);
+    bytes
+}
+
+#[test]
+fn headers_of_radios_are_stepped_over() {
+    let mut avs = vec![0x80, 0x21, 0x10, 0x01, 0, 0, 0, 16, 1, 2, 3, 4, 5, 6, 7, 8];
+    avs.extend(wireless(&[]));
+    let mut prism =
+        [&0x44u32.to_le_bytes()[..], &24u32.to_le_bytes(), b"wlan0 and so on."].concat();
+    prism.extend(wireless(&[]));
+    // A field of another kind, then one of 802.11 that says nothing of a check sequence.
+    let mut ppi = vec![0, 0, 36, 0, 105, 0, 0, 0, 7, 0, 4, 0, 1, 2, 3, 4, 2, 0, 12, 0];
+    ppi.extend([0; 12]);
+    ppi.extend([9, 0, 0, 0]);
+    ppi.extend(wireless(&[]));
+    for (link, header) in [(163, &avs), (119, &avs), (119, &prism), (192, &ppi)] {
+        let found = opened(link, header);
+        assert!(is_packet(found), "link type {link}: {found:?}");
+    }
+}
+
+/// Mesh control with no, one and two more addresses, and a frame without it.
+#[test]
+fn mesh_control_is_stepped_over() {
+    for addresses in 0..=2u8 {
+        let mut control = vec![addresses, 31, 1, 0, 0, 0];
+        control.resize(6 + 6 * usize::from(addresses), 7);
+        let found = opened(105, &wireless(&control));
+        assert!(is_packet(found), "{addresses} addresses: {found:?}");
+    }
+    let without = opened(105, &wireless(&[0, 31, 1, 0, 0, 0, 7]));
+    assert_eq!(without, Err(Closed::NotIp(Content::Llc(0x001f))));
+}
+
+/// The header of PPI says that a check sequence follows the frame, and that it is wrong.
+#[test]
+fn ppi_tells_of_a_check_sequence() {
+    let mut bytes = vec![0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0];
+    bytes.extend([0; 10]);
+    bytes.extend(wireless(&[]));
+    bytes.extend(PACKET);
+    bytes.extend([1, 2, 3, 4]);
+    let frame = open(LinkType::from_number(192), &bytes, bytes.len() as u32).unwrap();
+    assert!(frame.mpdu.unwrap().bad_fcs);
+    assert_eq!(frame.packets().next().map(|packet| packet.bytes), Some(&PACKET[..]));
 }
 
 #[test]
@@ -38,7 +97,36 @@ fn every_link_leads_to_its_packet() {
     let mut report = vec![0x88, 0xb5];
     report.extend([0; soc::LEN]);
     report[6..8].copy_from_slice(&[0x08, 0x00]);
-    let cases: [(u16, &[u8]); 18] = [
+    let nflog_le: [u8; 16] = [2, 0, 0, 0, 5, 0, 10, 0, 7, 0, 0, 0, 28, 0, 9, 0];
+    let nflog_be: [u8; 8] = [10, 0, 0, 0, 0, 28, 0, 9];
+    let cases: [(u16, &[u8]); 39] = [
+        // MPLS: one label, two, and a frame of Ethernet with and without a control word.
+        (1, &ethernet(&[0x88, 0x47, 0, 1, 0xf1, 64])),
+        (1, &ethernet(&[0x88, 0x48, 0, 1, 0xf0, 64, 0, 1, 0xf1, 64])),
+        (
+            1,
+            &ethernet(
+                &[&[0x88, 0x47, 0, 1, 0xf1, 64, 0, 0, 0, 9], &ethernet(&[8, 0])[..]].concat(),
+            ),
+        ),
+        (1, &ethernet(&[&[0x88, 0x47, 0, 1, 0xf1, 64], &ethernet(&[0x86, 0xdd])[..]].concat())),
+        (1, &ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 25, 0x21])),
+        (1, &ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 25, 0x57])),
+        (1, &ethernet(&[0, 40, 0xaa, 0xaa, 3, 0, 0, 0xf8, 0x08, 0])),
+        (9, &[0xff, 0x03, 0x00, 0x21]),
+        (9, &[0x00, 0x57]),
+        (9, &[0x21]),
+        (9, &[0xff, 0x03, 0x02, 0x81, 0, 1, 0xf1, 64]),
+        (50, &[0xff, 0x03, 0x00, 0x21]),
+        (50, &[0x0f, 0x00, 0x08, 0x00]),
+        (51, &[0x11, 0, 0, 1, 0, 26, 0, 0x21]),
+        (166, &[0, 0x00, 0x21]),
+        (204, &[1, 0xff, 0x03, 0x21]),
+        (104, &[0x0f, 0x00, 0x08, 0x00]),
+        (104, &[0x8f, 0x00, 0x86, 0xdd]),
+        (239, &nflog_le),
+        (239, &nflog_be),
+        (113, &[&sll[..14], &[0x81, 0x00, 0, 5, 0x08, 0x00]].concat()),
         (1, &ethernet(&report)),
         (1, &ethernet(&[0x08, 0x00])),
         (1, &ethernet(&[0x86, 0xdd])),
@@ -67,12 +155,38 @@ fn every_link_leads_to_its_packet() {
 }
 
 #[test]
+fn a_protocol_is_named_with_its_number() {
+    let names = [
+        (Content::EtherType(0x0806), "ether type 0x0806 ARP"),
+        (Content::EtherType(0x1234), "ether type 0x1234"),
+        (Content::LinkType(197), "link type 197 ERF"),
+        (Content::Ip(47), "IP protocol 47 GRE"),
+        (Content::Ppp(0xc021), "PPP protocol 0xc021 LCP"),
+        (Content::Llc(0x4242), "LLC 0x4242 STP"),
+        (Content::Family(300), "address family 300"),
+    ];
+    names.into_iter().for_each(|(content, name)| assert_eq!(content.to_string(), name));
+}
+
+#[test]
 fn what_has_no_packet_says_why() {
-    assert_eq!(opened(1, &ethernet(&[0x08, 0x06])), Err(Closed::NotIp(0x0806)));
-    assert_eq!(opened(1, &ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0])), Err(Closed::NotIp(0)));
+    let other = |link, header: &[u8], content| {
+        assert_eq!(opened(link, header), Err(Closed::NotIp(content)));
+    };
+    other(1, &ethernet(&[0x08, 0x06]), Content::EtherType(0x0806));
+    other(1, &ethernet(&[0, 38, 0x42, 0x42, 3, 0, 0, 0]), Content::Llc(0x4242));
+    other(1, &ethernet(&[0x88, 0x47, 0, 1, 0xf1, 64, 0x10, 1]), Content::EtherType(0x8847));
+    other(1, &ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 25, 0xc0, 0x21]), Content::Ppp(0xc021));
+    other(9, &[0xff, 0x03, 0x80, 0x21], Content::Ppp(0x8021));
+    other(104, &[0x8f, 0x00, 0x80, 0x35], Content::EtherType(0x8035));
+    other(108, &23u32.to_be_bytes(), Content::Family(23));
+    other(239, &[3, 0, 0, 0], Content::Family(3));
     assert_eq!(opened(147, &[]), Err(Closed::Unsupported(147)));
-    let ipx = 23u32.to_be_bytes();
-    assert_eq!(opened(108, &ipx), Err(Closed::NotIp(23)));
+    let ppi_in_ppi = [0, 0, 8, 0, 192, 0, 0, 0];
+    assert_eq!(opened(192, &ppi_in_ppi), Err(Closed::Unsupported(192)));
+    assert_eq!(opened(119, &[0x44, 0, 0, 0, 0, 0, 0, 0x80]), Err(Closed::Broken));
+    assert_eq!(opened(163, &[0x80, 0x21, 0x10, 1, 0, 0, 0, 4]), Err(Closed::Broken));
+    assert_eq!(opened(239, &[2, 0, 0, 0, 3, 0, 9, 0]), Err(Closed::Broken));
     let cut = open(LinkType::Ethernet, &[0; 13], 60);
     assert!(matches!(cut, Err(Closed::Truncated(_))), "{cut:?}");
 }
@@ -202,7 +316,10 @@ fn frames_without_payload_are_control() {
 proptest! {
     #[test]
     fn arbitrary_bytes_do_not_panic(
-        link in prop::sample::select(vec![0u16, 1, 12, 14, 101, 105, 108, 113, 127, 228, 229, 276]),
+        link in prop::sample::select(vec![
+            0u16, 1, 9, 12, 14, 50, 51, 101, 104, 105, 108, 113, 119, 127, 163, 166, 192, 204, 228,
+            229, 239, 276,
+        ]),
         bytes: Vec<u8>,
         original_len: u32,
     ) {

@@ -4,6 +4,7 @@
 //! record length, whatever length the file states. A damaged capture gives the packets before the
 //! damage, and the position of the damage.
 
+mod foreign;
 mod source;
 
 use crate::text;
@@ -242,7 +243,14 @@ impl Capture {
     fn stop(&mut self, error: wire::Error) -> Result<(), Error> {
         self.is_over = true;
         let wire::Error::Broken { offset, packets, fault } = error else {
-            return Err(Error::NoCapture { path: self.path.clone(), reason: error.to_string() });
+            let reason = match foreign::name(&self.buffer[self.start..self.end]) {
+                Some(format) => format!(
+                    "a capture in the format {format}; convert it first: editcap -F pcap FILE \
+                     out.pcap"
+                ),
+                None => error.to_string(),
+            };
+            return Err(Error::NoCapture { path: self.path.clone(), reason });
         };
         if self.decoder.format().is_none() {
             let reason = format!("not a capture: {fault}");

@@ -176,3 +176,13 @@ fn a_regular_file_knows_how_far_it_was_read() {
     assert!(begun < 0.5, "{begun}");
     assert_eq!(capture.progress(), Some(1.0));
 }
+
+#[test]
+fn a_foreign_capture_is_named_with_its_way_out() {
+    let snoop = [&b"snoop\0\0\0"[..], &[0, 0, 0, 2, 0, 0, 0, 4]].concat();
+    for bytes in [snoop.clone(), gzip(&snoop)] {
+        let error = read(&bytes, 1_000).unwrap_err().to_string();
+        assert!(error.contains("snoop (Solaris, RFC 1761)"), "{error}");
+        assert!(error.contains("editcap"), "{error}");
+    }
+}

@@ -162,6 +162,8 @@ pub fn compare(
     report: &mut dyn FnMut(f64),
 ) -> Result<Report, Error> {
     let mut comparison = Comparison::new(config);
+    // A packet without a time counts at that of the packet before it.
+    let mut times = [None; 2];
     while let Some(place) = comparison.wants() {
         let capture = &mut captures[place as usize];
         let Some(packet) = capture.next_packet()? else {
@@ -169,7 +171,9 @@ pub fn compare(
             continue;
         };
         let number = packet.number;
-        if let Some(at) = packet.at {
+        let time = &mut times[place as usize];
+        *time = packet.at.or(*time);
+        if let Some(at) = *time {
             let (link, bytes) = (packet.link_type, packet.data);
             let frame = Captured { at, link, bytes, original_len: packet.original_len };
             comparison.push(place, frame, bins);

@@ -4,19 +4,23 @@
 //! selects, sorts and formats its results. Memory does not grow with a capture: the worst
 //! [`KEPT_MAX`] connections are kept, and the first [`EVENTS_MAX`] events of each.
 
+mod air;
 mod between;
 mod collect;
 mod events;
 mod limit;
+mod named;
 pub mod out;
 mod request;
 mod select;
 mod summary;
 pub mod terminal;
+mod untimed;
 mod vantage;
 mod way;
 pub mod words;
 
+pub use air::AirSummary;
 pub use between::{
     COMPARISON_SCHEMA, ComparisonSummary, CountBetween, FileSummary, ShiftSummary, WayBetween,
     compare,
@@ -24,6 +28,7 @@ pub use between::{
 pub use collect::{Collector, KEPT_MAX};
 pub use events::{EVENTS_MAX, Event, Events};
 pub use limit::Limit;
+pub use named::{ContentSummary, TunnelSummary};
 pub use request::{Request, RequestError};
 pub use select::{Selection, StreamName};
 pub use summary::{
@@ -35,18 +40,23 @@ pub use way::{NumbersSummary, SpellsSummary, TcpWaySummary, UdpWaySummary};
 
 use crate::file::{Capture, Error};
 use events::letter;
-use fairwave_trace::analysis::{Analyzer, Captured, Config, Points, Totals};
+use fairwave_trace::analysis::{Analyzer, Config, Points, RadioPair, Totals};
+use untimed::Times;
 
 /// Number of packets between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
 /// Totals of a capture's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Totals of the analysis.
     pub totals: Totals,
-    /// Packets that were left out because their time is unknown.
+    /// Packets without a time, which count at times between those of their neighbours.
     pub untimed: u64,
+    /// Use of the air by transmitter and receiver.
+    pub radio: Vec<RadioPair>,
+    /// 802.11 frames of further pairs.
+    pub radio_left_out: u64,
 }
 
 /// Reads a capture to its end and analyses it. `report` receives the share that is done.
@@ -60,24 +70,20 @@ pub fn analyse(
     report: &mut dyn FnMut(f64),
 ) -> Result<Counts, Error> {
     let mut analyzer = Analyzer::new(config);
-    let mut untimed = 0;
+    let mut times = Times::default();
     while let Some(packet) = capture.next_packet()? {
         let number = packet.number;
-        match packet.at {
-            Some(at) => {
-                let (link, bytes) = (packet.link_type, packet.data);
-                let original_len = packet.original_len;
-                analyzer.push(Captured { at, link, bytes, original_len }, to);
-            }
-            None => untimed += 1,
-        }
+        times.push(&packet, &mut analyzer, to);
         if number % REPORT_EVERY == 0
             && let Some(share) = capture.progress()
         {
             report(share);
         }
     }
-    Ok(Counts { totals: analyzer.finish(to), untimed })
+    times.release(None, &mut analyzer, to);
+    let (radio, radio_left_out) = (analyzer.radio().to_vec(), analyzer.radio_left_out());
+    let totals = analyzer.finish(to);
+    Ok(Counts { totals, untimed: times.untimed, radio, radio_left_out })
 }
 
 /// JSON schema of the output of `fairwave trace --json`, for one capture or two.
@@ -87,8 +93,8 @@ pub fn schema() -> schemars::Schema {
     #[serde(untagged)]
     #[expect(dead_code, reason = "a type of which only the schema is wanted")]
     enum TraceOutput {
-        One(TraceSummary),
-        Two(ComparisonSummary),
+        One(Box<TraceSummary>),
+        Two(Box<ComparisonSummary>),
     }
     fairwave_lab::schema::of::<TraceOutput>()
 }

@@ -1,5 +1,7 @@
 //! Summary of a capture: the data of the table, the JSON and the report.
 
+use super::air::{self, AirSummary};
+use super::named::{self, ContentSummary, TunnelSummary};
 use super::way::{TcpWaySummary, UdpWaySummary, from};
 use super::{Collector, Counts, Events, Limit, StreamName, Vantage, letter};
 use crate::file::Facts;
@@ -31,6 +33,11 @@ pub struct TraceSummary {
     pub dccp: Vec<UdpStream>,
     /// Streams that are not listed because of their number.
     pub left_out: u64,
+    /// Use of the air by transmitter and receiver, the most airtime first; from the headers of
+    /// 802.11 frames, encrypted or not.
+    pub air: Vec<AirSummary>,
+    /// 802.11 frames of further pairs, which are not listed because of their number.
+    pub air_left_out: u64,
 }
 
 /// Properties and totals of the file.
@@ -46,7 +53,8 @@ pub struct CaptureSummary {
     pub bytes: u64,
     /// Packets that were read.
     pub packets: u64,
-    /// Packets among them without a time, which were left out.
+    /// Packets among them without a time, which count at times spread evenly between those of their
+    /// neighbours.
     pub untimed: u64,
     /// Packets whose fractional time is a second or more; it is added in full.
     pub carried: u64,
@@ -60,8 +68,14 @@ pub struct CaptureSummary {
     pub broken: Option<BrokenSummary>,
     /// Counts of its frames.
     pub frames: FrameCounts,
-    /// Counts of the IP packets in them.
+    /// Counts of the IP packets in them; of a tunnel, the packets within.
     pub ip: PacketCounts,
+    /// Protocols that were not read, the most frequent first.
+    pub contents: Vec<ContentSummary>,
+    /// Frames and packets of further protocols, which are not listed because of their number.
+    pub contents_left_out: u64,
+    /// Tunnels that were followed.
+    pub tunnels: Vec<TunnelSummary>,
     /// TCP connections in it, listed or not.
     pub tcp_streams: u64,
     /// UDP streams.
@@ -117,7 +131,7 @@ pub struct FrameCounts {
     pub unsupported: u64,
 }
 
-/// IP packets by their treatment; the first number is the sum of the others.
+/// IP packets by their treatment; the first number is the sum of the others but `incomplete`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PacketCounts {
     /// All IP packets.
@@ -132,12 +146,16 @@ pub struct PacketCounts {
     pub other: u64,
     /// Second copies of packets, as in a capture of all interfaces of a router; they were left out.
     pub copies: u64,
-    /// Later IP fragments.
+    /// Later IP fragments whose first one was not captured.
     pub fragments: u64,
+    /// Later IP fragments whose bytes count with the first one.
+    pub joined: u64,
     /// TCP, UDP or DCCP packets with a truncated or broken header.
     pub unreadable: u64,
     /// Packets with a broken IP header.
     pub broken: u64,
+    /// Datagrams, counted above, of which fragments are missing.
+    pub incomplete: u64,
 }
 
 /// Addresses and ports.
@@ -245,6 +263,8 @@ impl TraceSummary {
             udp,
             dccp,
             left_out,
+            air: air::summaries(&counts.radio, end.since(origin)),
+            air_left_out: counts.radio_left_out,
         }
     }
 
@@ -283,6 +303,9 @@ impl CaptureSummary {
             broken: facts.broken.as_ref().map(BrokenSummary::of),
             frames: FrameCounts::from(totals.frames),
             ip: PacketCounts::from(totals.packets),
+            contents: named::contents(totals),
+            contents_left_out: totals.contents.others(),
+            tunnels: named::tunnels(totals),
             tcp_streams: totals.tcp_streams,
             udp_streams: totals.udp_streams,
             dccp_streams: totals.dccp_streams,
@@ -319,8 +342,10 @@ impl From<Packets> for PacketCounts {
             other: packets.other,
             copies: packets.copies,
             fragments: packets.fragments,
+            joined: packets.joined,
             unreadable: packets.unreadable,
             broken: packets.broken,
+            incomplete: packets.incomplete,
         }
     }
 }

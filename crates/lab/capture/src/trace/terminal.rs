@@ -1,6 +1,7 @@
 //! Results of a capture's analysis: a table of connections, the worst first, or one connection in
 //! words.
 
+use super::air;
 use super::{BrokenSummary, ComparisonSummary, Connection, TraceSummary, UdpStream, words};
 use crate::text::visible;
 use fairwave_text::{HEADING, Table, styled};
@@ -10,13 +11,14 @@ const ROWS: usize = 40;
 
 /// The whole capture, and each of its connections in words if `closely`.
 pub fn summary(summary: &TraceSummary, closely: bool) -> String {
-    let mut text = words::capture(&summary.capture).join("\n") + "\n\n";
+    let mut text = words::summary(summary).join("\n") + "\n\n";
     if closely {
         text.extend(summary.connections.iter().map(connection));
         return text + &datagrams(summary);
     }
     text.push_str(&connections(&summary.connections));
     text.push_str(&datagrams(summary));
+    text.push_str(&radio(summary));
     let unseen = |len: usize| len.saturating_sub(ROWS) as u64;
     let listed = [summary.connections.len(), summary.udp.len(), summary.dccp.len()];
     let more = listed.into_iter().map(unseen).sum::<u64>() + summary.left_out;
@@ -37,6 +39,19 @@ fn connections(connections: &[Connection]) -> String {
     let mut table = Table::new("Connections, the worst first", &heads);
     for one in connections.iter().take(ROWS) {
         table.row([&[words::name(one)][..], &words::row(one)].concat());
+    }
+    table.render()
+}
+
+/// Use of the air, if the capture has 802.11 frames.
+fn radio(summary: &TraceSummary) -> String {
+    if summary.air.is_empty() {
+        return String::new();
+    }
+    let heads = [&["transmitter > receiver"][..], &air::COLUMNS].concat();
+    let mut table = Table::new("802.11 frames by header, the most airtime first", &heads);
+    for pair in summary.air.iter().take(ROWS) {
+        table.row([&[air::name(pair)][..], &air::row(pair)].concat());
     }
     table.render()
 }

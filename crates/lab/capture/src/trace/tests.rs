@@ -83,3 +83,93 @@ fn damage_is_part_of_the_summary() {
     assert_eq!(broken.packets, 1);
     assert_eq!(broken.reason, "the file ends 5 bytes before the record does");
 }
+
+/// A pcapng of raw IP: a datagram with a time and one without (a simple packet block), by turns.
+fn half_timed(first_is_timed: bool) -> Vec<u8> {
+    let timed = capture(&[(1_700_000_000, 1)]);
+    let (head, packet) = timed.split_at(timed.len() - (32 + datagram(1).len()));
+    let data = datagram(1);
+    let len = (16 + data.len() as u32).to_le_bytes();
+    let mut simple = [&3u32.to_le_bytes()[..], &len].concat();
+    simple.extend((data.len() as u32).to_le_bytes());
+    simple.extend(&data);
+    simple.extend(len);
+    let pair = if first_is_timed { [packet, &simple] } else { [&simple, packet] };
+    [head, &pair.concat()].concat()
+}
+
+#[test]
+fn packets_without_a_time_count_at_that_of_their_neighbour() {
+    for first_is_timed in [true, false] {
+        let summary = analysed(half_timed(first_is_timed), &Selection::default());
+        let capture = &summary.capture;
+        assert_eq!((capture.untimed, capture.ip.udp, capture.duration_ns), (1, 2, 0));
+        assert_eq!(capture.start_unix_ns, Some(1_700_000_000_000_000_000));
+        assert!(words::capture(capture)[1].starts_with("1 packet without a time"));
+    }
+}
+
+/// Three packets without a time between two that are 4 s apart.
+#[test]
+fn times_are_spread_between_neighbours() {
+    let timed = [(1_700_000_000, 1), (1_700_000_004, 1)];
+    let len = capture(&timed[..1]).len();
+    let pair = half_timed(true);
+    let simple = &pair[len..];
+    let bytes = [&pair[..len], simple, simple, simple, &capture(&timed)[len..]].concat();
+    let summary = analysed(bytes, &Selection::default());
+    let way = &summary.udp[0].a_sent;
+    assert_eq!((way.packets, way.gap_max_ns, summary.capture.untimed), (5, 1_000_000_000, 3));
+}
+
+/// Two encrypted data frames and the ACK of one, as a monitoring card shows them.
+#[test]
+fn encrypted_frames_show_their_use_of_the_air() {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
+    let interface = Interface { link_type: LinkType::Radiotap, name: None, snap_len: None };
+    let id = writer.add_interface(&interface).unwrap();
+    // Radiotap with a rate of 54 Mbps, and for ACKs of 24 Mbps.
+    let radiotap = |rate| [0, 0, 9, 0, 4, 0, 0, 0, rate];
+    let data = |flags: u8| {
+        let addresses = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]].concat();
+        [&radiotap(108)[..], &[0x08, flags, 44, 0], &addresses, &[0, 0], &[7; 1_322]].concat()
+    };
+    let ack = [&radiotap(48)[..], &[0xd4, 0, 0, 0, 2, 0, 0, 0, 0, 2]].concat();
+    for (ms, frame) in [(0, data(0x41)), (1, data(0x49)), (10, ack)] {
+        writer.write_packet(id, Instant::from_nanos(ms * 1_000_000), &frame, None).unwrap();
+    }
+    let summary = analysed(writer.into_inner(), &Selection::default());
+    let [data, ack] = &summary.air[..] else { panic!("{:?}", summary.air) };
+    assert_eq!(air::name(data), "02:00:00:00:00:02 > 02:00:00:00:00:01");
+    // 1350 bytes take 200 us at 54 Mbps, behind a preamble of 20 us.
+    let row = ["2", "2", "2", "50.00", "54.0", "54.0", "54.0", "4.40"];
+    assert_eq!((air::row(data), data.airtime_ns), (row.map(str::to_owned), 440_000));
+    assert_eq!(air::name(ack), "(ACK or CTS) > 02:00:00:00:00:02");
+    assert_eq!((ack.retry_percent, ack.rate_bps), (None, None));
+    let text = terminal::summary(&summary, false);
+    assert!(text.contains("02:00:00:00:00:02 > 02:00:00:00:00:01"), "{text}");
+}
+
+#[test]
+fn protocols_that_are_not_read_are_named() {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
+    let arp = [&[2; 12][..], &[0x08, 0x06], &[0; 28]].concat();
+    for (link_type, packets) in [(LinkType::Ethernet, 2), (LinkType::Other(147), 1)] {
+        let id =
+            writer.add_interface(&Interface { link_type, name: None, snap_len: None }).unwrap();
+        for _ in 0..packets {
+            writer.write_packet(id, Instant::from_nanos(7), &arp, None).unwrap();
+        }
+    }
+    let summary = analysed(writer.into_inner(), &Selection::default());
+    assert_eq!(
+        words::capture(&summary.capture)[1],
+        "Not analysed: 2 not IP (2 ether type 0x0806 ARP), 1 of an unknown link type (1 link type \
+         147 USER0)"
+    );
+    let json = serde_json::to_value(&summary.capture.contents).unwrap();
+    let arp = serde_json::json!(
+        { "registry": "ether_type", "number": 2054, "name": "ARP", "count": 2 }
+    );
+    assert_eq!(json[0], arp);
+}

@@ -65,6 +65,11 @@ pub struct TcpWaySummary {
     pub missing_bytes: u64,
     /// ACKs of data that was not captured.
     pub unseen_acked: u64,
+    /// Packets with new data that stand behind the ACK for it: one direction was captured later
+    /// than the other.
+    pub late_packets: u64,
+    /// Mean time since that ACK; null without such packets.
+    pub late_mean_ns: Option<u64>,
     /// Smallest window that this end advertised.
     pub window_min: Option<u32>,
     /// Largest window that this end advertised.
@@ -145,6 +150,8 @@ impl TcpWaySummary {
             holes: tcp.holes,
             missing_bytes: tcp.missing_bytes,
             unseen_acked: tcp.unseen_acked,
+            late_packets: tcp.late,
+            late_mean_ns: tcp.late_total.as_nanos().checked_div(tcp.late),
             window_min: tcp.window.map(|(min, _)| min),
             window_max: tcp.window.map(|(_, max)| max),
             zero_windows: tcp.zero_windows,

@@ -1,8 +1,9 @@
 //! Results in words and table cells, the same on a terminal and on a page.
 
+use super::named;
 use super::{
     CaptureSummary, ComparisonSummary, Connection, Event, Limit, SpellsSummary, TcpWaySummary,
-    UdpStream, UdpWaySummary, Vantage, WayBetween,
+    TraceSummary, UdpStream, UdpWaySummary, Vantage, WayBetween,
 };
 use crate::text::visible;
 use fairwave_lab::results::TimesSummary;
@@ -66,6 +67,20 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
     ]
 }
 
+/// Contents of a capture, and a warning if connections in it are not as they were on the path.
+pub fn summary(summary: &TraceSummary) -> Vec<String> {
+    let mut lines = capture(&summary.capture);
+    let out_of_step = summary.connections.iter().filter(|one| is_out_of_step(one)).count() as u64;
+    if out_of_step > 0 {
+        let connections = several(out_of_step, "connection");
+        lines.push(format!(
+            "{connections} with directions out of step: data stands behind its ACK, so that round \
+             trips and limits are unsure"
+        ));
+    }
+    lines
+}
+
 /// Contents of a capture, and the packets that were not analysed.
 pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     let CaptureSummary { format, packets, tcp_streams, udp_streams, dccp_streams, .. } = capture;
@@ -84,6 +99,8 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     if !left_out.is_empty() {
         lines.push(format!("Not analysed: {}", left_out.join(", ")));
     }
+    lines.extend(named::tunnel_words(&capture.tunnels));
+    lines.extend(datagrams(capture));
     if capture.backward > 0 {
         let backward = capture.backward;
         lines.push(format!("{backward} packets stand behind a later one: times there are unsure"));
@@ -95,25 +112,44 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     lines
 }
 
-/// Packets that belong to no stream, in a few words for each reason.
+/// Packets that count in an unusual way.
+fn datagrams(capture: &CaptureSummary) -> Vec<String> {
+    let (untimed, joined, incomplete) = (capture.untimed, capture.ip.joined, capture.ip.incomplete);
+    let fragments = several(joined, "later fragment");
+    let missing = match incomplete {
+        0 => String::new(),
+        _ => format!("; of {} fragments are missing", several(incomplete, "datagram")),
+    };
+    let untimed_words = several(untimed, "packet");
+    let lines = [
+        (untimed, format!("{untimed_words} without a time count evenly between their neighbours")),
+        (joined + incomplete, format!("{fragments} counted with the first one{missing}")),
+    ];
+    lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
+}
+
+/// Packets that belong to no stream, in a few words for each reason, with the protocols of these
+/// registries.
 fn left_out(capture: &CaptureSummary) -> Vec<String> {
     let (frames, ip) = (&capture.frames, &capture.ip);
-    let counts = [
-        (capture.untimed, "packets without a time"),
-        (frames.repeated, "repeated on the air"),
-        (frames.bad_fcs, "with a wrong check sequence"),
-        (frames.control, "802.11 control and management"),
-        (frames.encrypted, "encrypted"),
-        (frames.not_ip, "not IP"),
-        (frames.unsupported, "of an unknown link type"),
-        (frames.truncated + frames.broken, "cut or broken below IP"),
-        (frames.fragments + ip.fragments, "later fragments"),
-        (ip.copies, "copies of others, as where a router was captured on both sides"),
-        (ip.other, "neither TCP, UDP nor DCCP"),
-        (ip.unreadable + ip.broken, "cut or broken IP, TCP, UDP or DCCP"),
+    let counts: [(u64, &str, &[&str]); 11] = [
+        (frames.repeated, "repeated on the air", &[]),
+        (frames.bad_fcs, "with a wrong check sequence", &[]),
+        (frames.control, "802.11 control and management", &[]),
+        (frames.encrypted, "encrypted", &[]),
+        (frames.not_ip, "not IP", &["address_family", "llc", "ether_type", "ppp"]),
+        (frames.unsupported, "of an unknown link type", &["link_type"]),
+        (frames.truncated + frames.broken, "cut or broken below IP", &[]),
+        (frames.fragments + ip.fragments, "later fragments", &[]),
+        (ip.copies, "copies of others, as where a router was captured on both sides", &[]),
+        (ip.other, "neither TCP, UDP nor DCCP", &["ip"]),
+        (ip.unreadable + ip.broken, "cut or broken IP, TCP, UDP or DCCP", &[]),
     ];
-    let there = counts.iter().filter(|(count, _)| *count > 0);
-    there.map(|(count, what)| format!("{count} {what}")).collect()
+    let there = counts.iter().filter(|(count, ..)| *count > 0);
+    let words = |(count, what, registries): &(u64, &str, &[&str])| {
+        format!("{count} {what}{}", named::words(&capture.contents, registries))
+    };
+    there.map(words).collect()
 }
 
 /// Description of a connection in sentences, followed by its first events.
@@ -121,8 +157,10 @@ pub fn connection(one: &Connection) -> Vec<String> {
     let way = one.main();
     let (duration, rate) = (seconds(one.duration_ns), mbps(way.goodput_bps));
     let (bytes, packets, ended) = (way.unique_bytes, way.packets, ended(one));
-    let mut lines = vec![
-        format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}"),
+    let mut lines =
+        vec![format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}")];
+    lines.extend(out_of_step(one));
+    lines.extend([
         limit(one),
         shares(one),
         place(one),
@@ -134,7 +172,7 @@ pub fn connection(one: &Connection) -> Vec<String> {
         spells("Without an ACK", &way.ack_gaps, "with data outstanding"),
         spells("Receiver closed", &way.zero_window_spells, "with a window of zero"),
         spells("Idle", &one.idle, "with nothing outstanding"),
-    ];
+    ]);
     if let Some(events) = &one.events {
         lines.extend(events.first.iter().take(EVENTS).map(told));
         let more = events.first.len().saturating_sub(EVENTS) as u64 + events.more;
@@ -143,6 +181,27 @@ pub fn connection(one: &Connection) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether one direction was captured later than the other: a tenth of the packets with data stands
+/// behind the ACK for it.
+fn is_out_of_step(one: &Connection) -> bool {
+    let way = one.main();
+    way.late_packets >= 3 && way.late_packets * 10 >= way.data_packets
+}
+
+/// A warning where round trips and the limit cannot be right.
+fn out_of_step(one: &Connection) -> Option<String> {
+    let way = one.main();
+    let (late, all) = (way.late_packets, way.data_packets);
+    let mean = millis(way.late_mean_ns?);
+    is_out_of_step(one).then(|| {
+        format!(
+            "Directions out of step: {late} of {all} packets with data stand behind the ACK for \
+             them, {mean} ms on average, as if they were captured late; round trips, pauses and \
+             the limit are not those of the path"
+        )
+    })
 }
 
 fn ended(one: &Connection) -> &'static str {

@@ -62,7 +62,9 @@ fn acknowledgement(packet: &Packet<'_>, mine: &Half, theirs: &Half) -> Kind {
 
 fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) -> Kind {
     let advances = !mine.seen || packet.start >= mine.next;
-    if packet.len() > 0 && mine.was_acknowledged(packet.data_end) {
+    // Numbers that were never seen are not sent again, although their ACK came first: then one
+    // direction was captured later than the other.
+    if packet.len() > 0 && !advances && mine.was_acknowledged(packet.data_end) {
         return Kind::Spurious;
     }
     // A probe's byte may go again at the head of a segment that brings more.

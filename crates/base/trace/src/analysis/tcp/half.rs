@@ -3,6 +3,7 @@
 use super::echoes::Echoes;
 use super::edges::Edges;
 use super::ids::Ids;
+use super::late::Late;
 use super::outstanding::{Before, Outstanding};
 use super::packet::{Packet, Teller};
 use super::stride::Stride;
@@ -41,6 +42,8 @@ pub(super) struct Half {
     pub(super) srtt: Option<Duration>,
     rttvar: Duration,
     outstanding: Outstanding,
+    /// Acknowledgements that came before their data.
+    late: Late,
     stride: Stride,
     /// IP identifications of its packets.
     pub(super) ids: Ids,
@@ -168,6 +171,11 @@ impl Half {
     ) {
         if matches!(kind, Kind::Reset | Kind::WindowProbe) {
             return;
+        }
+        if kind == Kind::Data && packet.len() > 0 && self.was_acknowledged(packet.data_end) {
+            let lag = self.late.lag(packet.data_end, packet.at).unwrap_or_default();
+            let total = tcp.late_total.as_nanos().saturating_add(lag.as_nanos());
+            (tcp.late, tcp.late_total) = (tcp.late + 1, Duration::from_nanos(total));
         }
         if packet.end > packet.start {
             self.send_range(config, packet, tcp);
@@ -343,6 +351,9 @@ impl Half {
             tcp.unique_bytes += 1;
         }
         self.una = Some(ack);
+        if !self.seen || ack > self.next {
+            self.late.acknowledged(ack, packet.at);
+        }
         if ack >= self.next {
             self.waits.drain(packet.at);
         }

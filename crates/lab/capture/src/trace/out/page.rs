@@ -26,7 +26,7 @@ pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> Stri
             body {
                 header {
                     h1 { "Capture " (summary.capture.file) }
-                    @for line in words::capture(&summary.capture) { p.paper { (line) } }
+                    @for line in words::summary(summary) { p.paper { (line) } }
                 }
                 main {
                     @if let Some(broken) = &summary.capture.broken {
