@@ -276,7 +276,7 @@ impl Live {
                 finders[side.index()].udp(at, datagram);
             }
             (Transport::Datagrams(finders), ip::Transport::Dccp(packet)) => {
-                finders[side.index()].dccp(packet);
+                finders[side.index()].dccp(at, packet);
             }
             _ => {}
         }
