@@ -11,10 +11,12 @@ use fairwave_wire::link::{self, Closed};
 use fairwave_wire::pcapng::LinkType;
 
 mod air;
+mod arrival;
 pub mod compare;
 mod config;
 mod copies;
 mod cut;
+mod hosts;
 mod jitter;
 mod kind;
 mod live;
@@ -26,10 +28,11 @@ mod tcp;
 mod udp;
 
 use air::Air;
+use arrival::Arrival;
 pub use config::Config;
 pub use jitter::Jitter;
 pub use kind::Kind;
-use live::{Arrival, Streams};
+use live::Streams;
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
 pub use sketch::Quantiles;
 pub use stream::{
@@ -210,7 +213,7 @@ impl Analyzer {
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        if !self.streams.packet(Arrival { at, packet: &packet, wrong }, to) {
+        if !self.streams.packet(Arrival { at, packet: &packet, wrong, has_shared_ids: false }, to) {
             let packets = &mut self.totals.packets;
             packets.copies += 1;
             match packet.transport {
