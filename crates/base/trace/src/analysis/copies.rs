@@ -19,7 +19,7 @@ use fairwave_wire::ip::{self, Transport};
 /// between both places; a forgotten one counts as a packet of its own.
 const REMEMBERED: usize = 512;
 /// Packets of a direction in which copies are looked for, and how many of them there must be.
-const LOOKED_AT: u8 = 8;
+const LOOKED_AT: u8 = 12;
 const COPIES: u8 = 3;
 /// Longest time that a packet waits in a router, between both places.
 const SOJOURN: Duration = Duration::from_secs(2);
@@ -329,6 +329,14 @@ mod tests {
         let syn = || segment(1, 100, 0, true);
         assert_eq!(copies_each(500_000, &[syn(), syn(), syn()]), [false; 3]);
         assert_eq!(copies_each(500_000, &[syn(), routed(syn())]), [false, true]);
+    }
+
+    /// Three interfaces, as of a bridge and both its ports.
+    #[test]
+    fn packets_may_come_three_times() {
+        let thrice: Vec<_> = (1..9).flat_map(|n| vec![datagram(n, &[1, 2, n as u8]); 3]).collect();
+        let copies = copies_each(100, &thrice);
+        assert_eq!(copies[7..], [&[true, true][..], &[false, true, true].repeat(5)].concat());
     }
 
     /// Without identifications a bridge shows each segment twice, and each duplicate ACK too.

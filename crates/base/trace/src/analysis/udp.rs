@@ -25,8 +25,9 @@ pub(super) struct Finder {
     sources: Vec<Source>,
     /// The train of a probe.
     train: u16,
-    /// All datagrams.
+    /// All datagrams, and those with a header of RTP.
     datagrams: u64,
+    rtp: u64,
 }
 
 /// A source of datagrams that carry its id, a number and a time.
@@ -90,8 +91,8 @@ impl Numbering {
         }
     }
 
-    /// Whether a direction of a stream has no other datagrams than those with such numbers, by its
-    /// format. Other formats must explain half of the datagrams at least.
+    /// Whether the format of a datagram alone shows that it has such a number. Other numbers must
+    /// explain most of the datagrams.
     const fn is_certain(self) -> bool {
         matches!(self, Self::Probe | Self::Shake | Self::Dccp)
     }
@@ -204,6 +205,7 @@ impl Finder {
             return;
         }
         if let Some(stamped) = stamped(payload) {
+            self.rtp += u64::from(stamped.of.0 == Numbering::Rtp);
             self.stamped(at, stamped);
         }
         if self.sources.iter().any(|source| source.sequence.is_some()) {
@@ -272,7 +274,11 @@ impl Finder {
             found.map(|(numbering, sequence)| (sequence.numbers(*numbering), sequence.explained()));
         let sum = |(a, b): (Numbers, u64), (c, d): (Numbers, u64)| (a.with(c), b + d);
         let (numbers, explained) = sources.reduce(sum).or(found)?;
-        let explains = numbers.numbering.is_certain() || explained * 2 > self.datagrams;
+        let explains = match numbers.numbering {
+            // RTCP, STUN and DTLS share the ports of a call (RFC 7983).
+            Numbering::Rtp => explained * 2 > self.rtp && explained * 4 > self.datagrams,
+            numbering => numbering.is_certain() || explained * 2 > self.datagrams,
+        };
         explains.then_some(numbers)
     }
 }
