@@ -1,8 +1,8 @@
 //! Hosts whose IP identifications count the packets of all their streams.
 //!
-//! RFC 6864 leaves the numbers to the host. Linux counts the packets of each TCP connection, Windows
-//! those of the whole host. Where a capture has two streams of a host, their numbers show which: a
-//! common counter takes the next step whichever stream sends.
+//! RFC 6864 leaves the numbers to the host. Linux counts the packets of each TCP connection,
+//! Windows those of the whole host. Where a capture has two streams of a host, their numbers show
+//! which: a common counter takes the next step whichever stream sends.
 
 use super::table::mix;
 use core::net::IpAddr;

@@ -212,7 +212,7 @@ impl Finder {
             return;
         }
         for (numbering, trial) in Numbering::TRIED.into_iter().zip(&mut self.trials) {
-            // A datagram that is too short for a number, as those of iperf 3's handshake, is skipped.
+            // Datagrams that are too short for a number, as in iperf 3's handshake, are skipped.
             let Some(number) = numbering.read(payload) else { continue };
             let (bits, proof) = (numbering.bits(), numbering.proof(payload));
             if let Some(sequence) = trial.step(Numbered { at, number, bits, proof }) {

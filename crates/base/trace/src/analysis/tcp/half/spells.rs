@@ -78,9 +78,9 @@ impl Half {
     }
 
     /// Handles a packet before which others are missing. If nothing that was seen is outstanding,
-    /// the missing data was sent and lost since the last packet: a pause was no lack of data. It may
-    /// be one where the last segment was short, where the packet itself has no data, or where the
-    /// numbers have not been seen to count this connection alone.
+    /// the missing data was sent and lost since the last packet: a pause was no lack of data.
+    /// Nothing is inferred where the last segment was short, where the packet itself has no data,
+    /// or where the numbers have not been seen to count this connection alone.
     pub(in crate::analysis::tcp) fn end_outage<P: Points>(
         &mut self,
         config: &Config,
