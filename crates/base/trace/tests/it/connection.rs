@@ -195,7 +195,7 @@ fn idle_places(shots: &[Shot]) -> Vec<usize> {
 /// Moves all packets from one on by a time, as if the application had paused before it.
 fn paused(shots: &[Shot], from: usize, time: Duration) -> Vec<Shot> {
     let mut shots = shots.to_vec();
-    shots.iter_mut().skip(from).for_each(|shot| shot.at = shot.at + time);
+    shots.iter_mut().skip(from).for_each(|shot| shot.at += time);
     shots
 }
 
