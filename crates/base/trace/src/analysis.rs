@@ -12,12 +12,14 @@ use fairwave_wire::pcapng::LinkType;
 use fairwave_wire::tunnel::{self, Tunnel};
 
 mod air;
+mod arrival;
 pub mod compare;
 mod config;
 mod contents;
 mod copies;
 mod cut;
 mod fragments;
+mod hosts;
 mod jitter;
 mod kind;
 mod live;
@@ -30,12 +32,13 @@ mod tcp;
 mod udp;
 
 use air::Air;
+use arrival::Arrival;
 pub use config::Config;
 pub use contents::Contents;
 use fragments::{Fate, Fragments, Held};
 pub use jitter::Jitter;
 pub use kind::Kind;
-use live::{Arrival, Streams};
+use live::Streams;
 pub use points::{Ignore, Interval, Mark, Point, Points, SpellKind};
 use radio::Radio;
 pub use radio::RadioPair;
@@ -296,7 +299,7 @@ impl Analyzer {
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        if !self.streams.packet(Arrival { at, packet, wrong }, to) {
+        if !self.streams.packet(Arrival { at, packet, wrong, has_shared_ids: false }, to) {
             let packets = &mut self.totals.packets;
             packets.copies += 1;
             match packet.transport {

@@ -14,7 +14,7 @@ use super::Captured;
 use super::air::Air;
 use super::cut::{self, Mss};
 use super::live::key;
-use super::table::{Index, Key, mix};
+use super::table::{Index, Key, mix, mix_bytes};
 use core::net::SocketAddr;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::{ip, ipv4, link};
@@ -283,11 +283,16 @@ impl Comparison {
             way.cut[place.index()] += 1;
             way.guessed |= !self.sizes[flow].is_known();
         }
+        let content = match &packet.transport {
+            ip::Transport::Udp(udp) => mix_bytes(0, udp.payload),
+            _ => 0,
+        };
         for piece in pieces {
             let way = &mut self.report.flows[flow].ways[from];
             way.packets[place.index()] += 1;
             let entry = Entry {
                 mark: signature(packet, piece, flow, from),
+                content,
                 at,
                 flow: flow as u32,
                 from: from as u8,
@@ -314,14 +319,14 @@ impl Comparison {
 
     /// Matches a segment with its counterpart in the other capture, or lets it wait for that. Only
     /// segments with an IP identification can be recognized as duplicates: without one, a
-    /// retransmission looks the same.
+    /// retransmission looks the same. Datagrams with a constant one must have the same payload.
     fn pair(&mut self, place: Place, entry: Entry, has_id: bool, to: &mut impl Fates) {
         if let Some(other) = self.pending[place.other().index()].know(entry.mark) {
             let both = if place == Place::First { [entry, other] } else { [other, entry] };
             self.shift_ns = Some(self.report.crossed(both));
             to.fate(&self.fate(&both[0], both.map(|entry| Some(entry.at))));
             self.remember(place, Entry { is_known: true, ..entry }, to);
-        } else if has_id && self.pending[place.index()].has(entry.mark) {
+        } else if has_id && self.pending[place.index()].has(&entry) {
             let flow = &mut self.report.flows[entry.flow as usize];
             flow.ways[usize::from(entry.from)].duplicates[place.index()] += 1;
         } else {
@@ -425,12 +430,7 @@ fn signature(packet: &ip::Packet<'_>, piece: Piece, flow: usize, from: usize) ->
             words.into_iter().fold(start, |hash, word| mix(hash ^ word))
         }
         ip::Transport::Udp(udp) => {
-            let begins = &udp.payload[..udp.payload.len().min(KNOWN_BY)];
-            begins.chunks(8).fold(start, |hash, chunk| {
-                let mut word = [0; 8];
-                word[..chunk.len()].copy_from_slice(chunk);
-                mix(hash ^ u64::from_le_bytes(word))
-            })
+            mix_bytes(start, &udp.payload[..udp.payload.len().min(KNOWN_BY)])
         }
         ip::Transport::Dccp(dccp) => mix(start ^ dccp.number),
         ip::Transport::Other(_) | ip::Transport::Unreadable(_) => start,

@@ -1,6 +1,8 @@
 //! The streams that are being watched.
 
+use super::arrival::Arrival;
 use super::copies::Copies;
+use super::hosts::Hosts;
 use super::table::{Index, Key, Links, List};
 use super::tcp::{Connection, Teller};
 use super::udp::Finder;
@@ -21,6 +23,7 @@ pub(super) struct Streams {
     free: Vec<u32>,
     index: Index,
     links: Links,
+    hosts: Hosts,
     open: List,
     closed: List,
     tcp: u32,
@@ -54,15 +57,6 @@ enum Transport {
     Datagrams(Box<[Finder; 2]>),
 }
 
-/// A packet of a stream.
-#[derive(Clone, Copy)]
-pub(super) struct Arrival<'a> {
-    pub(super) at: Instant,
-    pub(super) packet: &'a ip::Packet<'a>,
-    /// Whether its transport checksum is known to be wrong.
-    pub(super) wrong: bool,
-}
-
 impl Streams {
     pub(super) fn new(config: Config) -> Self {
         Self {
@@ -71,6 +65,7 @@ impl Streams {
             free: Vec::new(),
             index: Index::default(),
             links: Links::default(),
+            hosts: Hosts::default(),
             open: List::EMPTY,
             closed: List::EMPTY,
             tcp: 0,
@@ -91,17 +86,22 @@ impl Streams {
     }
 
     /// Takes a packet; those without ports belong to no stream. False if it was there before.
-    pub(super) fn packet(&mut self, arrival: Arrival<'_>, to: &mut impl Points) -> bool {
+    pub(super) fn packet(&mut self, mut arrival: Arrival<'_>, to: &mut impl Points) -> bool {
+        let ip::Packet { source, id, .. } = *arrival.packet;
         let (ports, protocol) = match &arrival.packet.transport {
             ip::Transport::Tcp(tcp) => {
                 ([tcp.header.source_port, tcp.header.destination_port], PROTOCOL_TCP)
             }
             ip::Transport::Udp(udp) => ([udp.source_port, udp.destination_port], PROTOCOL_UDP),
             ip::Transport::Dccp(dccp) => ([dccp.source_port, dccp.destination_port], PROTOCOL_DCCP),
-            ip::Transport::Other(_) | ip::Transport::Unreadable(_) => return true,
+            ip::Transport::Other(protocol) | ip::Transport::Unreadable(protocol) => {
+                self.hosts.packet(source, id, u64::from(*protocol));
+                return true;
+            }
         };
         let origin = *self.origin.get_or_insert(arrival.at);
         let key = key(arrival.packet, ports, protocol);
+        arrival.has_shared_ids = self.hosts.packet(source, id, key.hash());
         let number = self.find(key, ports, arrival, to);
         let Some(slot) = &mut self.slots[number as usize] else { return true };
         let side = slot.live.side(arrival.packet, ports[0]);
@@ -198,7 +198,8 @@ impl Streams {
         let list = if slot.live.closed.is_some() { &mut self.closed } else { &mut self.open };
         self.links.unlink(list, number);
         self.free.push(number);
-        slot.live.end(&self.config, why, now, to);
+        let shared_ids = slot.live.stream.ends.map(|end| self.hosts.is_common(end.ip()));
+        slot.live.end(&self.config, why, now, shared_ids, to);
     }
 
     /// Reports all that are left, in the order of their numbers; the capture ended at `now`.
@@ -268,7 +269,7 @@ impl Live {
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
                 let to = Teller { id, side, to };
-                let (found, end) = connection.packet(config, at, packet, segment, ways, to);
+                let (found, end) = connection.packet(config, arrival, segment, ways, to);
                 kind = Some(found);
                 self.closed = self.closed.or(end);
             }
@@ -276,7 +277,7 @@ impl Live {
                 finders[side.index()].udp(at, datagram);
             }
             (Transport::Datagrams(finders), ip::Transport::Dccp(packet)) => {
-                finders[side.index()].dccp(packet);
+                finders[side.index()].dccp(at, packet);
             }
             _ => {}
         }
@@ -334,6 +335,7 @@ impl Live {
         config: &Config,
         why: Option<End>,
         now: Option<Instant>,
+        shared_ids: [bool; 2],
         to: &mut P,
     ) {
         Side::ALL.into_iter().for_each(|side| self.tell_interval(side, to));
@@ -349,7 +351,7 @@ impl Live {
         stream.end = self.closed.or(why).unwrap_or(End::Capture);
         match &mut self.transport {
             Transport::Tcp(connection) => {
-                connection.finish(config, now, &mut stream.ways, stream.id, to);
+                connection.finish(config, now, shared_ids, &mut stream, to);
             }
             Transport::Datagrams(finders) => {
                 for (way, finder) in stream.ways.iter_mut().zip(finders.iter()) {
@@ -372,7 +374,7 @@ fn payload_len(packet: &ip::Packet<'_>) -> u32 {
 
 impl Way {
     fn count(&mut self, arrival: Arrival<'_>, payload: u32) {
-        let Arrival { at, packet, wrong } = arrival;
+        let Arrival { at, packet, wrong, .. } = arrival;
         self.volume.packets += 1;
         self.volume.ip_bytes += u64::from(packet.len);
         self.volume.payload_bytes += u64::from(payload);

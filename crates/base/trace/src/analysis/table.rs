@@ -32,6 +32,15 @@ pub(super) const fn mix(mut z: u64) -> u64 {
     z ^ z >> 31
 }
 
+/// Adds bytes to a hash.
+pub(super) fn mix_bytes(start: u64, bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(start, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(hash ^ u64::from_le_bytes(word))
+    })
+}
+
 const NONE: u32 = u32::MAX;
 
 /// Open addressing with linear probing from a hash to a number, whose owner resolves collisions. It

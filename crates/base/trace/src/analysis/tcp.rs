@@ -3,8 +3,9 @@
 //! Each end is a [`Half`]: its own data, and its reports on the other end's data. A packet is first
 //! compared with the knowledge of both halves ([`classify`]), and then taken in.
 
+use super::arrival::Arrival;
 use super::cut::{Mss, segments};
-use super::{AcksLost, Config, End, Evidence, Kind, Mark, Points, Side, StreamId, TcpWay, Way};
+use super::{AcksLost, Config, End, Evidence, Kind, Mark, Points, Side, Stream, TcpWay, Way};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip;
 use half::Half;
@@ -31,6 +32,7 @@ pub(super) struct Connection {
     /// From there to the ACK that ended the handshake.
     handshake: Option<Duration>,
     mss: Mss,
+    is_begun: bool,
 }
 
 impl Connection {
@@ -52,13 +54,16 @@ impl Connection {
     pub(super) fn packet<P: Points>(
         &mut self,
         config: &Config,
-        at: Instant,
-        ip: &ip::Packet<'_>,
+        arrival: Arrival<'_>,
         segment: &ip::Segment<'_>,
         ways: &mut [Way; 2],
         mut to: Teller<'_, P>,
     ) -> (Kind, Option<End>) {
+        let Arrival { at, packet: ip, has_shared_ids, .. } = arrival;
         let side = to.side;
+        if !core::mem::replace(&mut self.is_begun, true) {
+            self.halves.iter_mut().for_each(|half| half.begin(at));
+        }
         self.mss.learn(&segment.header);
         let packet = self.view(at, side, ip, segment);
         handshake(&mut self.syn_at, &mut self.handshake, &packet);
@@ -70,8 +75,10 @@ impl Connection {
         let kind = classify::kind(&packet, &context, mine, theirs);
         count(my_tcp, &packet, kind, mine, theirs);
         let advance = theirs.advance(packet.ack);
-        if ip.source.is_ipv4() && mine.ids.packet(ip.id as u16, packet.segments, advance) {
-            mine.end_outage(config, packet.at, my_tcp, &mut to);
+        let is_gap =
+            ip.source.is_ipv4() && mine.ids.packet(at, ip.id as u16, packet.segments, advance);
+        if is_gap && !has_shared_ids {
+            mine.end_outage(config, &packet, my_tcp, &mut to);
         }
         mine.wait(&packet, kind, theirs, mine.far(self.handshake, my_tcp), my_tcp);
         if packet.end > packet.start || kind == Kind::Reset {
@@ -79,6 +86,7 @@ impl Connection {
             to.tell(at, Mark::Segment { start, end, kind, fin });
         }
         mine.send(config, &packet, kind, before, my_tcp);
+        mine.end_held(my_tcp, &mut to);
         let complaining = mine.said.is_complaining();
         theirs.hear(config, &packet, complaining, their_tcp, &mut to.other());
         mine.say(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
@@ -122,14 +130,16 @@ impl Connection {
     }
 
     /// Closes open intervals when nothing more will come: `now` is the last time known.
+    /// `shared_ids` says of each end whether its IP identifications count other streams, too.
     pub(super) fn finish<P: Points>(
         &mut self,
         config: &Config,
         now: Instant,
-        ways: &mut [Way; 2],
-        id: StreamId,
+        shared_ids: [bool; 2],
+        stream: &mut Stream,
         to: &mut P,
     ) {
+        let (id, ways) = (stream.id, &mut stream.ways);
         for side in Side::ALL {
             let [mine, theirs] = pair(ways, side).map(|way| &mut way.tcp);
             let half = &mut self.halves[side.index()];
@@ -137,23 +147,44 @@ impl Connection {
             half.finish(config, now, far, [mine, theirs], Teller { id, side, to });
         }
         for side in Side::ALL {
-            let missing = self.missing_acks(&ways[side.other().index()], side.other());
+            let other = side.other();
+            let acks_lost = self.acks_lost(side, ways, shared_ids[other.index()]);
             let tcp = &mut ways[side.index()].tcp;
             tcp.handshake = self.handshake;
-            // Who cuts or joins segments does not acknowledge each second one.
-            let by_stride = tcp.acks_lost.filter(|_| tcp.offloaded == 0);
-            tcp.acks_lost =
-                missing.map(|count| AcksLost { count, by: Evidence::Identification }).or(by_stride);
+            tcp.acks_lost = acks_lost;
         }
     }
 
-    /// ACKs of `side` that were lost before the capture, by its IP identifications. Where it sends
-    /// data, too, the missing packets may be data.
-    fn missing_acks(&self, sent: &Way, side: Side) -> Option<u64> {
+    /// ACKs for the data of `side` that were lost before the capture, by the IP identifications of
+    /// the other end, and otherwise by its stride. More than were seen are none that were lost: the
+    /// other end counts something else.
+    fn acks_lost(&self, side: Side, ways: &[Way; 2], has_shared_ids: bool) -> Option<AcksLost> {
+        let tcp = &ways[side.index()].tcp;
+        let other = side.other();
+        let (sent, ids) = (&ways[other.index()], &self.halves[other.index()].ids);
         let acks = Kind::ALL.iter().filter(|kind| kind.is_acknowledgement());
         let acks: u64 = acks.map(|&kind| sent.tcp.count(kind)).sum();
-        let missing = self.halves[side.index()].ids.missing()?;
-        (acks * 10 >= sent.volume.packets * 9).then_some(missing)
+        // Where the other end sends data, too, the missing packets may be data.
+        let mostly_acks = acks * 10 >= sent.volume.packets * 9;
+        let missing = ids.missing(has_shared_ids).filter(|_| mostly_acks);
+        let by_ids = missing.map(|count| AcksLost { count, by: Evidence::Identification });
+        // Who cuts or joins segments does not acknowledge each second one. Whatever else a counter
+        // counts, no more ACKs are missing than numbers. At the receiver none is lost yet.
+        let by_stride = tcp.acks_lost.filter(|lost| {
+            let fits = ids.skipped().is_none_or(|skipped| lost.count <= skipped);
+            tcp.offloaded == 0 && fits && !self.is_at_receiver(tcp)
+        });
+        by_ids.or(by_stride).filter(|lost| lost.count <= acks)
+    }
+
+    /// Whether at most a fifth of the round-trip time of this data lies beyond the capture.
+    fn is_at_receiver(&self, tcp: &TcpWay) -> bool {
+        let beyond = tcp.rtt.min().map_or(0, Duration::as_nanos);
+        let before = tcp.far_rtt.min().map(Duration::as_nanos);
+        let handshake = self.handshake.map(Duration::as_nanos);
+        let whole = before.map(|before| before.saturating_add(beyond)).into_iter().chain(handshake);
+        let is_near = |whole: u64| beyond.saturating_mul(5) <= whole && whole > 0;
+        tcp.rtt.count() > 0 && whole.min().is_some_and(is_near)
     }
 }
 

@@ -5,13 +5,12 @@ use super::{Numbering, Numbers};
 use fairwave_units::Instant;
 use fairwave_wire::dccp::{Captured, UDP_PORT};
 use fairwave_wire::{ip, probe, shake};
+use sequence::Sequence;
+use trial::{Numbered, Proof, Trial};
 
-/// Datagrams in which numbers must behave before they are believed.
-const TRIAL: u32 = 8;
-/// Largest step between numbers while they are on trial.
-const STEP_MAX: u64 = 64;
-/// Range below the highest number in which a late datagram is distinguished from a duplicate.
-const WINDOW: u64 = 1_024;
+mod sequence;
+mod trial;
+
 /// Maximum number of sources, of RTP (SSRC) or paths of SHAKE, that are followed in one direction
 /// of a stream.
 const SOURCES_MAX: usize = 16;
@@ -26,6 +25,9 @@ pub(super) struct Finder {
     sources: Vec<Source>,
     /// The train of a probe.
     train: u16,
+    /// All datagrams, and those with a header of RTP.
+    datagrams: u64,
+    rtp: u64,
 }
 
 /// A source of datagrams that carry its id, a number and a time.
@@ -58,17 +60,6 @@ fn probe_data(payload: &[u8]) -> Option<(u16, u32)> {
     Some((u16::from_be_bytes([a, b]), u32::from_be_bytes([c, d, e, f])))
 }
 
-/// Numbers at one place, before they are believed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trial {
-    /// Datagrams that came, the late ones among them.
-    came: [u64; 2 * TRIAL as usize],
-    len: usize,
-    /// The highest.
-    last: u64,
-    steps: u32,
-}
-
 impl Numbering {
     /// Layouts that must behave before they are believed, the rarer first: iperf 3's time in
     /// seconds looks like a number where there is a datagram a second.
@@ -91,6 +82,21 @@ impl Numbering {
         }
     }
 
+    /// Evidence in a payload that its number at this place is one.
+    fn proof(self, payload: &[u8]) -> Proof {
+        match self {
+            Self::Leading => Proof::TimeOrOnes(time_us(payload, 4)),
+            Self::Iperf3 | Self::Iperf3Long => Proof::Time(time_us(payload, 0)),
+            Self::Rtp | Self::Shake | Self::Probe | Self::Dccp => Proof::Format,
+        }
+    }
+
+    /// Whether the format of a datagram alone shows that it has such a number. Other numbers must
+    /// explain most of the datagrams.
+    const fn is_certain(self) -> bool {
+        matches!(self, Self::Probe | Self::Shake | Self::Dccp)
+    }
+
     const fn bits(self) -> u32 {
         match self {
             Self::Leading | Self::Iperf3 | Self::Probe => 32,
@@ -100,6 +106,14 @@ impl Numbering {
             Self::Dccp => 24,
         }
     }
+}
+
+/// Time of an iperf datagram in microseconds: seconds and microseconds at this offset.
+fn time_us(payload: &[u8], at: usize) -> Option<u64> {
+    let [a, b, c, d, e, f, g, h] = *payload.get(at..)?.first_chunk()?;
+    let seconds = u64::from(u32::from_be_bytes([a, b, c, d]));
+    let micros = u64::from(u32::from_be_bytes([e, f, g, h]));
+    (micros < 1_000_000).then_some(seconds * 1_000_000 + micros)
 }
 
 /// Fields of a datagram of RTP or of SHAKE.
@@ -156,7 +170,7 @@ impl Finder {
         let ip::Datagram { source_port, destination_port, payload, payload_len } = *datagram;
         match Captured::read(payload, payload_len) {
             Some(packet) if [source_port, destination_port].contains(&UDP_PORT) => {
-                self.dccp(&packet);
+                self.dccp(at, &packet);
             }
             _ => self.datagram(at, payload),
         }
@@ -164,13 +178,13 @@ impl Finder {
 
     /// Takes a DCCP packet. Each has the next number (RFC 4340 section 7), those of short headers
     /// and of others alike.
-    pub(super) fn dccp(&mut self, packet: &Captured) {
+    pub(super) fn dccp(&mut self, at: Instant, packet: &Captured) {
         let (number, bits) = (packet.number, Numbering::Dccp.bits());
         match &mut self.found {
-            Some((Numbering::Dccp, sequence)) => sequence.number(number, bits),
+            Some((Numbering::Dccp, sequence)) => sequence.number(at, number, bits),
             _ => {
-                let mut sequence = Sequence::begin(number);
-                sequence.number(number, bits);
+                let mut sequence = Sequence::begin(number, at);
+                sequence.number(at, number, bits);
                 self.found = Some((Numbering::Dccp, sequence));
             }
         }
@@ -178,25 +192,30 @@ impl Finder {
 
     /// Takes the captured payload of a datagram that came at `at`.
     fn datagram(&mut self, at: Instant, payload: &[u8]) {
+        self.datagrams += 1;
         if let Some((train, number)) = probe_data(payload) {
-            self.probe(train, number.into());
+            self.probe(at, train, number.into());
             return;
         }
         if let Some((numbering, sequence)) = &mut self.found {
             if let (Some(number), false) = (numbering.read(payload), *numbering == Numbering::Probe)
             {
-                sequence.number(number, numbering.bits());
+                sequence.number(at, number, numbering.bits());
             }
             return;
         }
         if let Some(stamped) = stamped(payload) {
+            self.rtp += u64::from(stamped.of.0 == Numbering::Rtp);
             self.stamped(at, stamped);
         }
         if self.sources.iter().any(|source| source.sequence.is_some()) {
             return;
         }
         for (numbering, trial) in Numbering::TRIED.into_iter().zip(&mut self.trials) {
-            if let Some(sequence) = trial.step(numbering.read(payload), numbering.bits()) {
+            // Datagrams that are too short for a number, as in iperf 3's handshake, are skipped.
+            let Some(number) = numbering.read(payload) else { continue };
+            let (bits, proof) = (numbering.bits(), numbering.proof(payload));
+            if let Some(sequence) = trial.step(Numbered { at, number, bits, proof }) {
                 self.found = Some((numbering, sequence));
                 return;
             }
@@ -220,73 +239,56 @@ impl Finder {
         let source = &mut self.sources[index];
         source.meter.packet(at, time);
         match &mut source.sequence {
-            Some(sequence) => sequence.number(number, of.0.bits()),
-            None => source.sequence = source.trial.step(Some(number), of.0.bits()),
+            Some(sequence) => sequence.number(at, number, of.0.bits()),
+            None => {
+                let (bits, proof) = (of.0.bits(), Proof::Format);
+                source.sequence = source.trial.step(Numbered { at, number, bits, proof });
+            }
         }
     }
 
     /// Takes the number of a probe's datagram: every train begins with 0.
-    fn probe(&mut self, train: u16, number: u64) {
+    fn probe(&mut self, at: Instant, train: u16, number: u64) {
         match &mut self.found {
             Some((Numbering::Probe, sequence)) => {
                 if self.train != train {
-                    sequence.restart();
+                    sequence.restart(0);
                 }
-                sequence.number(number, Numbering::Probe.bits());
+                sequence.number(at, number, Numbering::Probe.bits());
             }
             _ => {
-                let mut sequence = Sequence::begin(0);
-                sequence.number(number, Numbering::Probe.bits());
+                let mut sequence = Sequence::begin(0, at);
+                sequence.number(at, number, Numbering::Probe.bits());
                 self.found = Some((Numbering::Probe, sequence));
             }
         }
         self.train = train;
     }
 
-    /// Returns the findings; of several sources all together.
+    /// Returns the findings; of several sources all together. Numbers that do not fit most of the
+    /// datagrams are those of something else.
     pub(super) fn numbers(&self) -> Option<Numbers> {
-        let told = self.sources.iter().filter_map(Source::numbers).reduce(Numbers::with);
+        let sources = self.sources.iter().filter_map(Source::numbers);
         let found = self.found.as_ref();
-        told.or_else(|| found.map(|(numbering, sequence)| sequence.numbers(*numbering)))
+        let found =
+            found.map(|(numbering, sequence)| (sequence.numbers(*numbering), sequence.explained()));
+        let sum = |(a, b): (Numbers, u64), (c, d): (Numbers, u64)| (a.with(c), b + d);
+        let (numbers, explained) = sources.reduce(sum).or(found)?;
+        let explains = match numbers.numbering {
+            // RTCP, STUN and DTLS share the ports of a call (RFC 7983).
+            Numbering::Rtp => explained * 2 > self.rtp && explained * 4 > self.datagrams,
+            numbering => numbering.is_certain() || explained * 2 > self.datagrams,
+        };
+        explains.then_some(numbers)
     }
 }
 
 impl Source {
-    fn numbers(&self) -> Option<Numbers> {
-        let numbers = self.sequence.as_ref()?.numbers(self.of.0);
-        Some(Numbers { jitter: self.meter.jitter(), ..numbers })
-    }
-}
-
-impl Trial {
-    /// Takes the number of a datagram; gives the numbers once they are believed. A datagram that
-    /// is too short for one, as those of iperf 3's handshake are, says nothing; a number that does
-    /// not follow the last one begins anew.
-    fn step(&mut self, number: Option<u64>, bits: u32) -> Option<Sequence> {
-        let number = number?;
-        let modulus = 1u64 << bits;
-        let ahead = number.wrapping_sub(self.last) % modulus;
-        let is_late = ahead >= modulus - STEP_MAX;
-        let room = self.len > 0 && self.len < self.came.len();
-        match (1..=STEP_MAX).contains(&ahead) || is_late {
-            true if room => {}
-            _ => *self = Self::default(),
-        }
-        self.steps += u32::from(self.len > 0 && !is_late);
-        if self.len == 0 || !is_late {
-            self.last = number;
-        }
-        self.came[self.len] = number;
-        self.len += 1;
-        (self.steps >= TRIAL).then(|| self.sequence(bits))
-    }
-
-    /// The numbers so far as ones that are believed.
-    fn sequence(&self, bits: u32) -> Sequence {
-        let came = &self.came[..self.len];
-        let mut sequence = Sequence::begin(came[0]);
-        came.iter().for_each(|&number| sequence.number(number, bits));
-        sequence
+    /// Its numbers, and how many datagrams they explain.
+    fn numbers(&self) -> Option<(Numbers, u64)> {
+        let sequence = self.sequence.as_ref()?;
+        let numbers = sequence.numbers(self.of.0);
+        Some((Numbers { jitter: self.meter.jitter(), ..numbers }, sequence.explained()))
     }
 }
 
@@ -302,76 +304,6 @@ impl Numbers {
             duplicates: self.duplicates + other.duplicates,
             range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
         }
-    }
-}
-
-/// Numbers that are believed, unwrapped.
-#[derive(Clone, Copy, Debug)]
-struct Sequence {
-    first: u64,
-    /// Behind the highest since the last restart.
-    next: u64,
-    highest: u64,
-    /// Bitmap of the [`WINDOW`] numbers below `next` that came, by their remainder.
-    came: [u64; (WINDOW / 64) as usize],
-    lost: u64,
-    reordered: u64,
-    duplicates: u64,
-}
-
-impl Sequence {
-    /// Numbers from `first` on.
-    fn begin(first: u64) -> Self {
-        let came = [!0; (WINDOW / 64) as usize];
-        Self { first, next: first, highest: first, came, lost: 0, reordered: 0, duplicates: 0 }
-    }
-
-    /// Starts from 0 again: earlier numbers are not expected any more.
-    fn restart(&mut self) {
-        self.next = 0;
-        self.came.fill(!0);
-    }
-
-    const fn numbers(&self, numbering: Numbering) -> Numbers {
-        let Self { lost, reordered, duplicates, first, highest, .. } = *self;
-        Numbers { numbering, lost, reordered, duplicates, range: (first, highest), jitter: None }
-    }
-
-    fn number(&mut self, number: u64, bits: u32) {
-        let modulus = 1u64 << bits;
-        let ahead = number.wrapping_sub(self.next) % modulus;
-        if ahead < modulus / 2 {
-            self.lost += ahead;
-            for skipped in 0..ahead.min(WINDOW) {
-                self.clear(self.next + ahead - 1 - skipped);
-            }
-            self.next += ahead + 1;
-            self.set(self.next - 1);
-            self.highest = self.highest.max(self.next - 1);
-            return;
-        }
-        let behind = modulus - ahead;
-        let late = self.next.checked_sub(behind);
-        match late {
-            Some(late) if behind <= WINDOW && !self.has(late) => {
-                self.set(late);
-                self.reordered += 1;
-                self.lost = self.lost.saturating_sub(1);
-            }
-            _ => self.duplicates += 1,
-        }
-    }
-
-    fn has(&self, number: u64) -> bool {
-        self.came[(number % WINDOW / 64) as usize] >> (number % 64) & 1 == 1
-    }
-
-    fn set(&mut self, number: u64) {
-        self.came[(number % WINDOW / 64) as usize] |= 1 << (number % 64);
-    }
-
-    fn clear(&mut self, number: u64) {
-        self.came[(number % WINDOW / 64) as usize] &= !(1 << (number % 64));
     }
 }
 
@@ -549,10 +481,48 @@ mod tests {
                 number_bits,
                 payload_len: 0,
             };
-            finder.dccp(&ports);
+            finder.dccp(Instant::ZERO, &ports);
         }
         let numbers = finder.numbers().unwrap();
         assert_eq!((numbers.numbering, numbers.lost), (Numbering::Dccp, 1));
         assert_eq!((numbers.reordered, numbers.duplicates), (1, 1));
+    }
+
+    /// Payloads that come at a pace of one in 10 ms, from a number each.
+    fn found(payloads: impl IntoIterator<Item = Vec<u8>>) -> Option<Numbers> {
+        let mut finder = Finder::default();
+        for (n, payload) in (0..).zip(payloads) {
+            finder.datagram(Instant::from_nanos(n * 10_000_000), &payload);
+        }
+        finder.numbers()
+    }
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    /// NetBIOS (type and identifier, of a counter that others use too), NTP (dispersion at the
+    /// place of iperf's number), IAX mini frames (a call and milliseconds), AFS (a call number and
+    /// a sequence number beside it, after which the next call begins).
+    #[test]
+    fn counters_of_other_protocols_are_no_numbering() {
+        let netbios = |step| (0..60u32).map(move |n| words(&[0x110a_8200 + step * n, 5, 0, 0]));
+        assert_eq!(found(netbios(7)), None);
+        assert_eq!(found(netbios(1)), None);
+        let ntp = (0..60u32).map(|n| words(&[0x2302_06e8, 0x0000_0a00, 0x1000 + n, 0x0a00_0001]));
+        assert_eq!(found(ntp), None);
+        assert_eq!(found((0..60u32).map(|n| words(&[0x0001_0000 + 20 * n, 0, 0, 0]))), None);
+        let afs = |n: u32| words(&[0x3500_0001, 9, n / 20 * 5, 1 + n % 20, 7]);
+        assert_eq!(found((0..60).map(afs)), None);
+    }
+
+    /// Ten datagrams behave like RTP, the other forty do not.
+    #[test]
+    fn a_numbering_explains_most_of_the_datagrams() {
+        let rtp = |n: u32| words(&[0x8060_0000 + n, 160 * n, 9, 0]);
+        let other = |n: u32| words(&[0x4060_0000 ^ n.wrapping_mul(0x9e37_79b9) >> 2, n, n, n]);
+        let mixed = |rtps: u32| (0..50).map(move |n| if n < rtps { rtp(n) } else { other(n) });
+        assert_eq!(found(mixed(10)), None);
+        assert_eq!(found(mixed(30)).map(|numbers| numbers.numbering), Some(Numbering::Rtp));
     }
 }

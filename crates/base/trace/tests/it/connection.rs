@@ -4,7 +4,8 @@ use crate::common::{MS, Shot, Transfer, analyse};
 use fairwave_machine::line::Wire;
 use fairwave_tcp::{Config, State};
 use fairwave_trace::analysis::{End, Evidence, Kind, Stream};
-use fairwave_units::{BitRate, Instant, Seed};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
+use proptest::prelude::*;
 
 fn only(shots: &[Shot]) -> Stream {
     let (mut streams, totals) = analyse(shots);
@@ -130,7 +131,96 @@ fn lost_acks_are_counted_by_identification_and_inferred_from_the_stride_without(
             assert_eq!((by, stride), (Evidence::Stride, Some(2)), "seed {seed}, {percent} %");
             let off = inferred.abs_diff(lost);
             assert!(off * 10 <= lost, "seed {seed}, {percent} %: {inferred} of {lost}");
-            assert_eq!(at(&unnumbered(receiver)).0, 0);
+            let at_receiver = only(&unnumbered(receiver)).ways[0].tcp.acks_lost;
+            assert_eq!(at_receiver, None, "no ACK is lost where it is sent");
+        }
+    }
+}
+
+/// At the receiver of an upload of three seconds, five transmissions of the sender are missing
+/// before a pause ends: it sent, and all of it was lost. Without a gap it had nothing to send.
+#[test]
+fn a_pause_with_missing_packets_is_starvation_at_the_receiver() {
+    let config = Config { timestamps: true, ..Config::default() };
+    let transfer = Transfer::new(Seed(5), config, [wire(); 2], 4_000_000).run(Instant::MAX);
+    let shots = &transfer.captures[1];
+    let idle = idle_places(shots);
+    let late = |index: &&usize| shots[**index].at.since(shots[0].at) > MS(2_800);
+    let place = *idle.iter().find(late).expect("it lasts three seconds");
+    for missing in [0, 5] {
+        let mut shots = paused(shots, place, MS(1_200));
+        for shot in shots.iter_mut().skip(place).filter(|shot| shot.bytes[15] == 1) {
+            let id = u16::from_be_bytes([shot.bytes[4], shot.bytes[5]]).wrapping_add(missing);
+            shot.bytes[4..6].copy_from_slice(&id.to_be_bytes());
+        }
+        let starvation = only(&shots).ways[0].tcp.starvation;
+        assert_eq!(starvation.count, u64::from(missing > 0), "{starvation:?}");
+        assert!(starvation.count == 0 || starvation.total >= MS(1_200), "{starvation:?}");
+    }
+}
+
+/// A capture with other identifications: those of each end from `first` on, each packet's by one
+/// and by the given numbers of packets for others in turn ahead of the last one's.
+fn renumbered(shots: &[Shot], first: u16, others: &[u16]) -> Vec<Shot> {
+    let mut ids = [first, first.wrapping_add(20_000)];
+    let mut turns = others.iter().cycle();
+    let renumber = |shot: &Shot| {
+        let mut shot = shot.clone();
+        let id = &mut ids[usize::from(shot.bytes[15] == 2)];
+        *id = id.wrapping_add(1 + turns.next().expect("a cycle"));
+        shot.bytes[4..6].copy_from_slice(&id.to_be_bytes());
+        shot
+    };
+    shots.iter().map(renumber).collect()
+}
+
+/// Indices of packets before which all data is acknowledged.
+fn idle_places(shots: &[Shot]) -> Vec<usize> {
+    let word = |shot: &Shot, at: usize| {
+        u32::from_be_bytes(shot.bytes[at..at + 4].try_into().expect("a header"))
+    };
+    let (mut sent, mut places) = (0, Vec::new());
+    for (index, shot) in shots.iter().enumerate().skip(2) {
+        let header = 20 + u32::from(shot.bytes[32] >> 4) * 4;
+        match shot.bytes[15] == 2 {
+            false => sent = word(shot, 24).wrapping_add(shot.len - header),
+            true if word(shot, 28) == sent => places.push(index + 1),
+            true => {}
+        }
+    }
+    places.push(3);
+    places
+}
+
+/// Moves all packets from one on by a time, as if the application had paused before it.
+fn paused(shots: &[Shot], from: usize, time: Duration) -> Vec<Shot> {
+    let mut shots = shots.to_vec();
+    shots.iter_mut().skip(from).for_each(|shot| shot.at += time);
+    shots
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// A host that counts all its packets together, others among them: neither ACKs nor time are
+    /// lost, wherever the application pauses.
+    #[test]
+    fn counters_of_a_host_show_no_loss(
+        first in any::<u16>(),
+        others in prop::collection::vec(0u16..40, 1..30),
+        bytes in 1_000u32..300_000,
+        place in 0usize..1_000,
+        end in 0usize..2,
+    ) {
+        let config = Config { timestamps: true, ..Config::default() };
+        let transfer = Transfer::new(Seed(3), config, [wire(); 2], bytes).run(Instant::MAX);
+        let shots = renumbered(&transfer.captures[end], first, &others);
+        let idle = idle_places(&shots);
+        let shots = paused(&shots, idle[place % idle.len()], MS(5_000));
+        let stream = only(&shots);
+        for way in &stream.ways {
+            let lost = way.tcp.acks_lost.map_or(0, |lost| lost.count);
+            prop_assert_eq!(lost, 0, "{:?}", way.tcp.acks_lost);
+            prop_assert_eq!(way.tcp.starvation.count, 0);
         }
     }
 }

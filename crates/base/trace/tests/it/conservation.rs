@@ -3,7 +3,8 @@
 
 use fairwave_trace::analysis::compare::{self, Comparison, Place};
 use fairwave_trace::analysis::{
-    Analyzer, Captured, Config, Kind, Mark, Point, Points, Stream, Totals,
+    Analyzer, Captured, Config, End, Kind, Mark, Point, Points, Side, SpellKind, Spells, Stream,
+    StreamId, Totals,
 };
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -19,10 +20,13 @@ struct Told {
     interval_starts: Vec<Instant>,
     interval_packets: u64,
     interval_payload: u64,
-    spells: u64,
+    spells: Vec<Spell>,
     round_trips: u64,
     sacks: u64,
 }
+
+/// Stream, kind, end whose data it is about, beginning and length.
+type Spell = (StreamId, SpellKind, Side, Instant, Duration);
 
 impl Points for Told {
     fn stream(&mut self, stream: Stream) {
@@ -37,7 +41,11 @@ impl Points for Told {
                 self.interval_packets += u64::from(interval.packets);
                 self.interval_payload += interval.payload_bytes;
             }
-            Mark::Spell { .. } => self.spells += 1,
+            Mark::Spell { kind, length } => {
+                // A stream is idle as a whole.
+                let side = if kind == SpellKind::Idle { Side::A } else { point.side };
+                self.spells.push((point.stream, kind, side, point.at, length));
+            }
             Mark::Rtt(_) => self.round_trips += 1,
             Mark::Sack { .. } => self.sacks += 1,
             Mark::Segment { start, end, .. } => assert!(start <= end, "{point:?}"),
@@ -199,12 +207,56 @@ proptest! {
             let counts = ways.map(|tcp| [tcp.ack_gaps, tcp.starvation, tcp.zero_window_spells]);
             counts.flatten().map(|spells| spells.count).sum::<u64>() + stream.idle.count
         };
-        prop_assert_eq!(told.spells, told.streams.iter().map(spells).sum::<u64>());
+        prop_assert_eq!(told.spells.len() as u64, told.streams.iter().map(spells).sum::<u64>());
         prop_assert_eq!(told.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
         prop_assert_eq!(told.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
         for way in ways() {
             prop_assert!(way.tcp.unique_bytes <= way.volume.payload_bytes, "{:?}", way);
             prop_assert!(way.tcp.count(Kind::Reset) == way.tcp.rst, "{:?}", way);
+        }
+    }
+
+    /// Whatever clocks do: spells of a kind do not overlap and lie within the time watched, no time
+    /// of an end is longer than that, an end without data is not starved, and no more ACKs are lost
+    /// than seen.
+    #[test]
+    fn no_share_of_the_time_is_above_all_of_it(
+        mut frames in prop_oneof![capture(true), capture(false)],
+        ids in prop::sample::select(vec![0u16, 1, 2, 9]),
+    ) {
+        // Identifications that count one by one, or with small gaps.
+        for (n, (_, link, bytes, _)) in frames.iter_mut().enumerate() {
+            if *link == 101 && bytes.len() > 20 && ids > 0 {
+                let id = n as u16 * ids + n as u16 % ids;
+                bytes[4..6].copy_from_slice(&id.to_be_bytes());
+            }
+        }
+        let (mut told, totals) = analysed(Config::default(), &frames);
+        told.spells.sort_unstable();
+        for pair in told.spells.windows(2) {
+            let [(stream, kind, side, from, length), next] = [pair[0], pair[1]];
+            let is_same = (stream, kind, side) == (next.0, next.1, next.2);
+            prop_assert!(!is_same || from + length <= next.3, "{:?} overlap", pair);
+        }
+        for stream in &told.streams {
+            let end = totals.span.map_or(stream.last, |(_, last)| last);
+            let end = if stream.end == End::Capture { end } else { stream.last };
+            let watched = end.since(stream.first);
+            for &(_, _, _, from, length) in told.spells.iter().filter(|one| one.0 == stream.id) {
+                prop_assert!(stream.first <= from && from + length <= end, "{:?}", stream);
+            }
+            let fits = |spells: &Spells| spells.total <= watched;
+            prop_assert!(fits(&stream.idle), "{:?}", stream);
+            for (way, other) in stream.ways.iter().zip(stream.ways.iter().rev()) {
+                let tcp = &way.tcp;
+                let spells = [&tcp.ack_gaps, &tcp.starvation, &tcp.zero_window_spells];
+                prop_assert!(spells.into_iter().all(fits), "{:?}", stream);
+                prop_assert!(tcp.application_limited <= watched, "{:?}", stream);
+                prop_assert!(tcp.window_limited <= watched, "{:?}", stream);
+                prop_assert!(tcp.unique_bytes > 0 || tcp.starvation.count == 0, "{:?}", stream);
+                let lost = tcp.acks_lost.map_or(0, |lost| lost.count);
+                prop_assert!(lost <= other.volume.packets, "{:?}", stream);
+            }
         }
     }
 

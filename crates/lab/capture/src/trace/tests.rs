@@ -1,9 +1,10 @@
 //! From the bytes of a capture to its summary.
 
 use super::*;
-use fairwave_units::Instant;
+use fairwave_units::{Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
+use fairwave_wire::tcp::{Flags, Header, Options};
 use std::io::Cursor;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -21,15 +22,8 @@ fn datagram(port: u16) -> Vec<u8> {
 
 /// A capture of datagrams, each with its time in seconds and its source port.
 fn capture(datagrams: &[(u64, u16)]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
-    let id = writer
-        .add_interface(&Interface { link_type: LinkType::RawIp, name: None, snap_len: None })
-        .unwrap();
-    for (at_s, port) in datagrams {
-        let at = Instant::from_nanos(at_s * 1_000_000_000);
-        writer.write_packet(id, at, &datagram(*port), None).unwrap();
-    }
-    writer.into_inner()
+    let packet = |(at_s, port): &(u64, u16)| (at_s * 1_000, datagram(*port));
+    raw(&datagrams.iter().map(packet).collect::<Vec<_>>())
 }
 
 fn analysed(bytes: Vec<u8>, selection: &Selection) -> TraceSummary {
@@ -172,4 +166,77 @@ fn protocols_that_are_not_read_are_named() {
         { "registry": "ether_type", "number": 2054, "name": "ARP", "count": 2 }
     );
     assert_eq!(json[0], arp);
+}
+
+/// A capture of raw IP packets, each with its time in milliseconds.
+fn raw(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &Section::default()).unwrap();
+    let interface = Interface { link_type: LinkType::RawIp, name: None, snap_len: None };
+    let id = writer.add_interface(&interface).unwrap();
+    for (at_ms, bytes) in packets {
+        writer.write_packet(id, Instant::from_nanos(at_ms * 1_000_000), bytes, None).unwrap();
+    }
+    writer.into_inner()
+}
+
+/// A segment between port 40000 of host 1 and port 80 of host 2.
+fn segment(from: u8, id: u16, flags: Flags, numbers: [u32; 2], payload_len: u32) -> Vec<u8> {
+    let ports = if from == 1 { [40_000, 80] } else { [80, 40_000] };
+    let options = Options { mss: flags.syn.then_some(1_460), ..Options::default() };
+    let header = Header {
+        source_port: ports[0],
+        destination_port: ports[1],
+        seq: Seq32(numbers[0]),
+        ack: Seq32(numbers[1]),
+        flags,
+        window: 65_000,
+        options,
+        ..Header::default()
+    };
+    let [source, destination] = [from, 3 - from].map(|host| Ipv4Addr::new(10, 0, 0, host));
+    let transport = Transport::Tcp(header);
+    let packet = Datagram { source, destination, id, ttl: 64, tos: 0, transport, payload_len };
+    let mut bytes = Vec::new();
+    packet.write(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn joined_segments_that_are_sent_again_are_counted_in_words() {
+    let ack = Flags { ack: true, ..Flags::default() };
+    let syn = Flags { syn: true, ..Flags::default() };
+    let both = Flags { syn: true, ack: true, ..Flags::default() };
+    let packets = [
+        (0, segment(1, 1, syn, [99, 0], 0)),
+        (20, segment(2, 0, both, [499, 100], 0)),
+        (21, segment(1, 2, ack, [100, 500], 0)),
+        (22, segment(1, 3, ack, [100, 500], 5_840)),
+        (422, segment(1, 7, ack, [100, 500], 5_840)),
+        (442, segment(2, 1, ack, [500, 5_940], 0)),
+    ];
+    let summary = analysed(raw(&packets), &Selection::default());
+    let lines = words::connection(&summary.connections[0]).join("\n");
+    assert!(lines.contains("4 segments in 1 packet sent again"), "{lines}");
+    assert!(lines.contains("1 timeout\n"), "{lines}");
+    assert!(!lines.contains("1 packets") && !lines.contains("1 segments"), "{lines}");
+}
+
+/// RTP of a gateway with a constant IP identification: 100 datagrams of 20 ms, two of them lost.
+#[test]
+fn datagrams_with_a_constant_identification_are_no_copies_and_their_numbers_are_named() {
+    let rtp = |n: u16| {
+        let mut bytes = datagram(5_004);
+        // The identification, and the payload behind both headers.
+        bytes[4..6].copy_from_slice(&[0, 1]);
+        let [high, low] = n.to_be_bytes();
+        let [t, i, m, e] = (160 * u32::from(n)).to_be_bytes();
+        bytes[28..40].copy_from_slice(&[0x80, 0, high, low, t, i, m, e, 0, 0, 0, 9]);
+        (20 * u64::from(n), bytes)
+    };
+    let sent = (0..100).filter(|n| ![40, 41].contains(n)).map(rtp).collect::<Vec<_>>();
+    let summary = analysed(raw(&sent), &Selection::default());
+    assert_eq!((summary.capture.ip.udp, summary.capture.ip.copies), (98, 0));
+    let rows = words::udp_rows("udp", &summary.udp[0]);
+    let [(_, cells)] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((&*cells[2], &*cells[3], &*cells[7]), ("98", "2", "RTP"));
 }

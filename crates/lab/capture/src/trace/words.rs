@@ -17,8 +17,8 @@ pub const COLUMNS: [&str; 9] =
     ["s", "Mbps", "packets", "resent %", "timeouts", "starved s", "ACKs lost", "RTT ms", "limit"];
 
 /// Headings of the columns of a UDP or DCCP stream, after its name.
-pub const UDP_COLUMNS: [&str; 7] =
-    ["s", "Mbps", "packets", "lost", "reordered", "jitter ms", "longest gap ms"];
+pub const UDP_COLUMNS: [&str; 8] =
+    ["s", "Mbps", "packets", "lost", "reordered", "jitter ms", "longest gap ms", "numbers of"];
 
 /// A connection's number, and its ends from the one that sent more to the other.
 pub fn name(one: &Connection) -> String {
@@ -45,7 +45,7 @@ pub fn row(one: &Connection) -> [String; 9] {
 
 /// Name and cells, by [`UDP_COLUMNS`], of each sending end of a stream of `protocol`, `udp` or
 /// `dccp`.
-pub fn udp_rows(protocol: &str, one: &UdpStream) -> Vec<(String, [String; 7])> {
+pub fn udp_rows(protocol: &str, one: &UdpStream) -> Vec<(String, [String; 8])> {
     let (a, b) = (&one.ends.a, &one.ends.b);
     let ways = [(a, b, &one.a_sent), (b, a, &one.b_sent)];
     let sent = ways.into_iter().filter(|(_, _, way)| way.packets > 0);
@@ -53,7 +53,7 @@ pub fn udp_rows(protocol: &str, one: &UdpStream) -> Vec<(String, [String; 7])> {
     sent.map(|(from, to, way)| (name(from, to), udp_row(one.duration_ns, way))).collect()
 }
 
-fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
+fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 8] {
     let number = |part: Option<u64>| part.map_or_else(|| "-".to_owned(), |part| part.to_string());
     let jitter = way.numbers.and_then(|numbers| numbers.jitter);
     [
@@ -64,6 +64,7 @@ fn udp_row(duration_ns: u64, way: &UdpWaySummary) -> [String; 7] {
         number(way.numbers.map(|numbers| numbers.reordered)),
         jitter.map_or_else(|| "-".to_owned(), |jitter| millis(jitter.mean_ns)),
         millis(way.gap_max_ns),
+        way.numbers.map_or("-", |numbers| numbering(numbers.numbering)).to_owned(),
     ]
 }
 
@@ -79,6 +80,19 @@ pub fn summary(summary: &TraceSummary) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The protocol whose sequence numbers were found in datagrams.
+fn numbering(name: &'static str) -> &'static str {
+    match name {
+        "leading" => "first word (iperf 2)",
+        "iperf3" => "iperf 3",
+        "rtp" => "RTP",
+        "shake" => "SHAKE",
+        "dccp" => "DCCP",
+        "probe" => "probe",
+        other => other,
+    }
 }
 
 /// Contents of a capture, and the packets that were not analysed.
@@ -102,12 +116,12 @@ pub fn capture(capture: &CaptureSummary) -> Vec<String> {
     lines.extend(named::tunnel_words(&capture.tunnels));
     lines.extend(datagrams(capture));
     if capture.backward > 0 {
-        let backward = capture.backward;
-        lines.push(format!("{backward} packets stand behind a later one: times there are unsure"));
+        let backward = several(capture.backward, "packet");
+        lines.push(format!("{backward} behind a later one: times there are unsure"));
     }
     if capture.evicted > 0 {
-        let evicted = capture.evicted;
-        lines.push(format!("{evicted} streams were given up while open, for lack of room"));
+        let evicted = several(capture.evicted, "stream");
+        lines.push(format!("{evicted} given up while open, for lack of room"));
     }
     lines
 }
@@ -156,9 +170,9 @@ fn left_out(capture: &CaptureSummary) -> Vec<String> {
 pub fn connection(one: &Connection) -> Vec<String> {
     let way = one.main();
     let (duration, rate) = (seconds(one.duration_ns), mbps(way.goodput_bps));
-    let (bytes, packets, ended) = (way.unique_bytes, way.packets, ended(one));
-    let mut lines =
-        vec![format!("{bytes} bytes in {packets} packets over {duration} s: {rate} Mbps; {ended}")];
+    let bytes = several(way.unique_bytes, "byte");
+    let (packets, ended) = (several(way.packets, "packet"), ended(one));
+    let mut lines = vec![format!("{bytes} in {packets} over {duration} s: {rate} Mbps; {ended}")];
     lines.extend(out_of_step(one));
     lines.extend([
         limit(one),
@@ -177,7 +191,7 @@ pub fn connection(one: &Connection) -> Vec<String> {
         lines.extend(events.first.iter().take(EVENTS).map(told));
         let more = events.first.len().saturating_sub(EVENTS) as u64 + events.more;
         if more > 0 {
-            lines.push(format!("... and {more} more events"));
+            lines.push(format!("... and {}", several(more, "more event")));
         }
     }
     lines
@@ -237,12 +251,12 @@ fn limit(one: &Connection) -> String {
             format!("Limited by the application: {part:.1} % of the time it had nothing to send")
         }
         Limit::Loss => {
-            let (part, timeouts) = (way.resent_percent(), way.timeouts);
-            format!("Limited by losses: {part:.2} % sent again, {timeouts} timeouts")
+            let (part, timeouts) = (way.resent_percent(), several(way.timeouts, "timeout"));
+            format!("Limited by losses: {part:.2} % sent again, {timeouts}")
         }
         Limit::Path => {
-            let flight = way.flight_max;
-            format!("Limited by the path or the sender's window: at most {flight} bytes in flight")
+            let flight = several(way.flight_max, "byte");
+            format!("Limited by the path or the sender's window: at most {flight} in flight")
         }
     }
 }
@@ -284,10 +298,12 @@ fn offloads(one: &Connection) -> String {
     if cut == 0 {
         return "No packet is longer than a segment of the wire".to_owned();
     }
-    let (packets, segments) = (sum(|way| way.data_packets), sum(|way| way.segments));
+    let cut = several(cut, "packet");
+    let packets = several(sum(|way| way.data_packets), "packet");
+    let segments = several(sum(|way| way.segments), "segment");
     format!(
-        "Segments are joined here (TSO, GSO, LRO or GRO): {cut} packets; {packets} packets with \
-         data stand for {segments} segments of the wire"
+        "Segments are joined here (TSO, GSO, LRO or GRO): {cut}; {packets} with data for \
+         {segments} of the wire"
     )
 }
 
@@ -334,21 +350,22 @@ fn retransmissions(way: &TcpWaySummary) -> String {
     let (all, part) = (way.retransmitted_segments, way.resent_percent());
     let packets = match way.retransmissions {
         packets if packets == all => String::new(),
-        packets => format!(" in {packets} packets"),
+        packets => format!(" in {}", several(packets, "packet")),
     };
-    let all = format!("{all}{packets}");
-    format!("{all} segments ({part:.2} %) sent again: {}", kinds.join(", "))
+    let all = several(all, "segment");
+    format!("{all}{packets} sent again ({part:.2} %): {}", kinds.join(", "))
 }
 
 fn acks(way: &TcpWaySummary) -> String {
     let Some(lost) = way.acks_lost_inferred else {
-        return "Whether ACKs were lost before here cannot be told: they have no numbers, and \
-                acknowledge now fewer segments, now more"
+        return "Whether ACKs were lost before here is unknown: neither IP identifications of the \
+                connection's own nor an even number of segments for each ACK show it"
             .to_owned();
     };
     match way.ack_stride.filter(|_| way.acks_lost_by == Some("stride")) {
         Some(stride) => {
-            format!("{lost} of its ACKs were lost before here, if each covers {stride} segments")
+            let stride = several(stride, "segment");
+            format!("{lost} of its ACKs were lost before here, if each covers {stride}")
         }
         None => format!("{lost} of its ACKs were lost before here, by their IP identifications"),
     }
@@ -358,9 +375,8 @@ fn spells(what: &str, spells: &SpellsSummary, when: &str) -> String {
     let SpellsSummary { count, total_ns, longest_ns, longest_at_ns } = *spells;
     let Some(at) = longest_at_ns.filter(|_| count > 0) else { return format!("{what}: never") };
     let (total, longest, at) = (seconds(total_ns), seconds(longest_ns), seconds(at));
-    format!(
-        "{what} {count} times, {total} s together, {when}; the longest {longest} s from {at} s on"
-    )
+    let count = several(count, "time");
+    format!("{what} {count}, {total} s together, {when}; the longest {longest} s from {at} s on")
 }
 
 fn told(event: &Event) -> String {
@@ -414,8 +430,9 @@ pub fn between(way: &WayBetween) -> [String; 9] {
 pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let file = |number: usize| {
         let capture = &summary.captures[number];
-        let (file, packets, known) = (visible(&capture.file), capture.packets, capture.known);
-        format!("{}: {file}, {packets} packets, {known} of TCP and UDP", number + 1)
+        let (file, known) = (visible(&capture.file), capture.known);
+        let packets = several(capture.packets, "packet");
+        format!("{}: {file}, {packets}, {known} of TCP and UDP", number + 1)
     };
     let clocks = match summary.offset_ns {
         Some(_) => "A shift is a delay: both captures have the same clock",
@@ -425,16 +442,16 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
     let outside: u64 = summary.ways.iter().flat_map(|way| way.all.outside).sum();
     if outside > 0 {
         lines.push(format!(
-            "{outside} packets passed one point before or after the other was watched: they are \
-             not counted as lost"
+            "{} passed one point before or after the other was watched: not counted as lost",
+            several(outside, "packet")
         ));
     }
     let ways = &summary.ways;
     let cut: u64 = ways.iter().flat_map(|way| way.offloaded_packets).sum();
     if cut > 0 {
         lines.push(format!(
-            "{cut} packets stand for several segments (offloads): they were cut into those of the \
-             wire, which are counted"
+            "{} for several segments (offloads): cut into those of the wire, which are counted",
+            several(cut, "packet")
         ));
     }
     if ways.iter().any(|way| way.segment_size_unknown) {
@@ -445,8 +462,8 @@ pub fn comparison(summary: &ComparisonSummary) -> Vec<String> {
         );
     }
     if summary.forgotten > 0 {
-        let forgotten = summary.forgotten;
-        lines.push(format!("{forgotten} packets were forgotten for lack of room"));
+        let forgotten = several(summary.forgotten, "packet");
+        lines.push(format!("{forgotten} forgotten for lack of room"));
     }
     lines
 }

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 pub(super) struct Entry {
     /// The fields by which it is matched.
     pub(super) mark: u64,
+    /// Hash of all that was captured of a datagram's payload.
+    pub(super) content: u64,
     pub(super) at: Instant,
     pub(super) flow: u32,
     pub(super) from: u8,
@@ -60,9 +62,11 @@ impl Pending {
         Some(*entry)
     }
 
-    /// Whether a packet of this mark is remembered.
-    pub(super) fn has(&self, mark: u64) -> bool {
-        self.index.find(mark, |number| self.entry(number).mark == mark).is_some()
+    /// Whether a packet with the same bytes is remembered.
+    pub(super) fn has(&self, packet: &Entry) -> bool {
+        let Entry { mark, content, .. } = *packet;
+        let is_alike = |other: &Entry| (other.mark, other.content) == (mark, content);
+        self.index.find(mark, |number| is_alike(self.entry(number))).is_some()
     }
 
     /// Adds a packet; gives back the oldest if there was no room.

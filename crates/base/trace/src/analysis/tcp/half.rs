@@ -60,6 +60,11 @@ pub(super) struct Half {
     pub(super) timed_out_to: i64,
     timeouts_in_row: u32,
     fin_end: Option<i64>,
+    /// Ends of the last spells of each kind. Clocks may go back, and spells never overlap.
+    gaps_to: Instant,
+    starved_to: Instant,
+    /// Starvation of the handshake, which counts once there is data.
+    held: Option<(Instant, Duration)>,
     /// Its most recent report on the other half's data.
     pub(super) said: Said,
 }
@@ -87,6 +92,8 @@ pub(super) struct Said {
     pub(super) last: Option<Kind>,
     /// Time since which the window is zero.
     zero_since: Option<Instant>,
+    /// End of the last time in which it was.
+    zero_to: Instant,
 }
 
 impl Said {
@@ -116,6 +123,12 @@ impl Said {
 }
 
 impl Half {
+    /// The connection begins: nothing that is counted lies before.
+    pub(super) fn begin(&mut self, at: Instant) {
+        (self.gaps_to, self.starved_to, self.said.zero_to) = (at, at, at);
+        self.waits.begin(at);
+    }
+
     /// Whether data is outstanding.
     pub(super) fn is_busy(&self) -> bool {
         self.una.is_some_and(|una| una < self.next)

@@ -3,14 +3,24 @@
 //! Linux and many small devices number the packets of a connection one by one; if the card cuts a
 //! packet, each piece takes a number. A missing number is a packet that was lost before the
 //! capture. This includes ACKs, independent of the receiver's ACK policy. Others (Windows) number
-//! all packets of a host together, or write zero (RFC 6864 allows both).
+//! all packets of a host together, or write zero (RFC 6864 allows both). A gap then shows nothing,
+//! and from the numbers of one connection alone it looks the same. So nothing is inferred unless
+//! most steps are one, over enough packets, and ACKs behind gaps acknowledge as much more as the
+//! gaps are long.
+
+use fairwave_units::{Duration, Instant};
 
 /// Gaps beyond this are no losses, but a counter that is not this connection's.
 const GAP_MAX: u16 = 512;
-/// Steps that a belief needs at least.
-const ENOUGH: u64 = 4;
-/// Gaps from which on the advances behind them must be greater.
-const GAPS_WEIGHED: u64 = 4;
+/// Minimum number of steps for a result on lost ACKs, and for one on the reason of a pause.
+const ENOUGH: u64 = 16;
+const ENOUGH_AT_ONCE: u64 = 32;
+/// One step in this number may be neither close ahead nor close behind.
+const STRANGE: u64 = 50;
+/// One step in this number must be one.
+const PLAIN: u64 = 4;
+/// The reason of a pause is only inferred from a gap if there is one in this number of steps.
+const RARE: u64 = 8;
 
 /// The identifications of the packets of one end, in the order of the capture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,9 +29,14 @@ pub(super) struct Ids {
     expected: Option<u16>,
     in_order: Steps,
     behind_gaps: Steps,
+    /// Numbers in gaps.
     missing: u64,
     /// Packets whose number is neither close ahead nor close behind.
     strange: u64,
+    /// Time of the last packet.
+    last: Instant,
+    /// Sum of the times over which a number followed the last one.
+    plain_time: Duration,
 }
 
 /// Packets, and by how many bytes their ACKs advanced.
@@ -42,7 +57,8 @@ impl Ids {
     /// Takes a packet that stands for `segments` segments and whose ACK advances by the given
     /// bytes; returns whether packets before it are missing. Packets that a host sends for a
     /// connection without a socket (SYN-ACKs, the last ACKs) have no number.
-    pub(super) fn packet(&mut self, id: u16, segments: u32, advance: u64) -> bool {
+    pub(super) fn packet(&mut self, at: Instant, id: u16, segments: u32, advance: u64) -> bool {
+        let since = at.since(core::mem::replace(&mut self.last, at));
         if id == 0 && self.expected != Some(0) {
             return false;
         }
@@ -55,6 +71,8 @@ impl Ids {
         let is_gap = (1..=GAP_MAX).contains(&gap);
         if gap == 0 {
             self.in_order.add(advance);
+            let time = self.plain_time.as_nanos().saturating_add(since.as_nanos());
+            self.plain_time = Duration::from_nanos(time);
         } else if is_gap {
             self.missing += u64::from(gap);
             self.behind_gaps.add(advance);
@@ -69,26 +87,47 @@ impl Ids {
         is_gap
     }
 
-    /// Returns the number of missing packets, if the numbers are the connection's own. If other
-    /// traffic of the host used the missing ones, the ACKs behind a gap carry no more information
-    /// than others.
-    pub(super) fn missing(&self) -> Option<u64> {
-        let Self { in_order, behind_gaps, missing, strange, .. } = *self;
-        let steps = in_order.packets + behind_gaps.packets;
-        if steps < ENOUGH || strange * 50 > steps {
+    /// Returns the number of missing packets, if the numbers are the connection's own. `shared`
+    /// says that other streams of the host are known to use the same counter.
+    ///
+    /// A lost ACK is made good by the next: behind a gap of g an ACK advances by g + 1 times as
+    /// much as others. If other traffic of the host used the numbers, it advances by no more, or
+    /// by twice as much after a pause, however long the gap is.
+    pub(super) fn missing(&self, shared: bool) -> Option<u64> {
+        let Self { in_order, behind_gaps, missing, .. } = *self;
+        let skipped = self.skipped()?;
+        if skipped == 0 {
+            return Some(0);
+        }
+        if shared || in_order.packets * PLAIN < self.steps() || missing > self.steps() {
             return None;
         }
-        let own = match behind_gaps.packets {
-            0 => true,
-            gaps if gaps < GAPS_WEIGHED => gaps * 8 <= in_order.packets,
-            gaps => {
-                // Mean advance behind gaps at least one and a half times the other.
-                let behind = u128::from(behind_gaps.advance) * u128::from(in_order.packets);
-                let plain = u128::from(in_order.advance) * u128::from(gaps);
-                behind * 2 >= plain * 3 && behind > 0
-            }
-        };
-        own.then_some(missing)
+        // Three quarters of what the gaps suggest: an ACK that repeats the last advances nothing.
+        let behind = u128::from(behind_gaps.advance) * u128::from(in_order.packets);
+        let spanned = u128::from(missing + behind_gaps.packets);
+        let plain = u128::from(in_order.advance).saturating_mul(spanned);
+        (behind > 0 && behind.saturating_mul(4) >= plain.saturating_mul(3)).then_some(missing)
+    }
+
+    /// Returns how many numbers were skipped, whatever for: no more packets are missing.
+    pub(super) fn skipped(&self) -> Option<u64> {
+        let steps = self.steps();
+        (steps >= ENOUGH && self.strange * STRANGE <= steps).then_some(self.missing)
+    }
+
+    /// Whether the numbers so far are the connection's own, with respect to a gap behind a pause:
+    /// nearly all follow each other, and did so over more time than the pause. A host that is quiet
+    /// during a burst may use the numbers for others before the next one.
+    pub(super) fn is_own(&self, pause: Duration) -> bool {
+        let Self { in_order, behind_gaps, strange, plain_time, .. } = *self;
+        plain_time / 2 >= pause
+            && in_order.packets >= ENOUGH_AT_ONCE
+            && behind_gaps.packets * RARE <= in_order.packets
+            && strange * STRANGE <= self.steps()
+    }
+
+    const fn steps(&self) -> u64 {
+        self.in_order.packets + self.behind_gaps.packets
     }
 }
 
@@ -99,9 +138,9 @@ mod tests {
     fn missing(packets: impl IntoIterator<Item = (u16, u32, u64)>) -> Option<u64> {
         let mut ids = Ids::default();
         for (id, segments, advance) in packets {
-            ids.packet(id, segments, advance);
+            ids.packet(Instant::ZERO, id, segments, advance);
         }
-        ids.missing()
+        ids.missing(false)
     }
 
     #[test]
@@ -128,8 +167,26 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_cut_takes_a_number_for_each_piece_and_a_late_one_is_not_missing() {
-        assert_eq!(missing([(7, 45, 0), (52, 1, 0), (53, 2, 0), (55, 1, 0), (56, 1, 0)]), Some(0));
+        let cut = [(7, 45, 0), (52, 1, 0), (53, 2, 0), (55, 1, 0)];
+        assert_eq!(missing(cut.into_iter().chain((56..80).map(|n| (n, 1, 0)))), Some(0));
+        assert_eq!(missing(cut), None, "too few");
         let late = [0u16, 1, 2, 3, 4, 5, 6, 7, 8, 10, 9, 11, 12].map(|n| (n, 1, 0));
-        assert_eq!(missing(late), Some(0));
+        assert_eq!(missing(late.into_iter().chain((13..30).map(|n| (n, 1, 0)))), Some(0));
+    }
+
+    /// A receiver that sends for others between its ACKs, of which the first behind a pause covers
+    /// two segments and the second one.
+    #[test]
+    fn a_counter_of_the_host_shows_no_lost_acks() {
+        let acks = (0u16..200).map(|n| match n % 2 {
+            0 => (n / 2 * 21, 1, 2_920),
+            _ => (n / 2 * 21 + 1, 1, 1_460),
+        });
+        assert_eq!(missing(acks), None);
+        let mut ids = Ids::default();
+        (0..60).filter(|n| n % 6 != 5).for_each(|n| {
+            ids.packet(Instant::ZERO, n, 1, if n % 6 == 0 { 2_920 } else { 1_460 });
+        });
+        assert_eq!((ids.missing(false), ids.missing(true)), (Some(9), None));
     }
 }

@@ -28,9 +28,16 @@ pub(super) struct Waits {
     drained: Option<Instant>,
     /// Longest payload of a single segment.
     full: u32,
+    /// End of the last time that was counted. Clocks may go back, and no time counts twice.
+    counted_to: Instant,
 }
 
 impl Waits {
+    /// Counts no time before this one.
+    pub(super) fn begin(&mut self, at: Instant) {
+        self.counted_to = at;
+    }
+
     /// New data of `len` bytes is sent, in pieces of at most `piece`; `fills` says whether it
     /// reaches the edge of the window. `far` is the round-trip time between here and this end.
     pub(super) fn data(
@@ -76,6 +83,11 @@ impl Waits {
         }
     }
 
+    /// Whether its last segment was not full: all the data of the application.
+    pub(super) const fn is_short(&self) -> bool {
+        matches!(self.now, Some((_, Reason::Application)))
+    }
+
     /// Whether the application has nothing to send, as far as is known.
     pub(super) fn is_application(&self) -> bool {
         self.drained.is_some() || matches!(self.now, Some((_, Reason::Application)))
@@ -90,6 +102,9 @@ impl Waits {
     fn settle(&mut self, at: Instant, far: Duration, tcp: &mut TcpWay) {
         let drained = self.drained.take();
         let Some((from, reason)) = self.now else { return };
+        let counted_to = self.counted_to;
+        self.counted_to = counted_to.max(at);
+        let (from, drained) = (from.max(counted_to), drained.map(|at| at.max(counted_to)));
         let (into, length) = match (reason, drained) {
             (Reason::Application, _) => (&mut tcp.application_limited, at.since(from)),
             (Reason::Window, _) => (&mut tcp.window_limited, at.since(from)),

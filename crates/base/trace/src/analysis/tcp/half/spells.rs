@@ -17,8 +17,10 @@ impl Half {
         to: &mut Teller<'_, P>,
     ) {
         let from = self.heard_at.map_or(self.busy_since, |heard| heard.max(self.busy_since));
+        let from = from.max(self.gaps_to);
         let length = now.since(from);
         if self.is_busy() && length >= config.ack_gap {
+            self.gaps_to = now;
             tcp.ack_gaps.add(from, length);
             to.spell(SpellKind::AckGap, from, length);
         }
@@ -32,31 +34,70 @@ impl Half {
         tcp: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        let from = self.progress_at.max(self.busy_since);
+        let from = self.progress_at.max(self.busy_since).max(self.starved_to);
         let length = now.since(from);
-        if self.is_busy() && self.is_starvation(config, length, tcp) {
-            tcp.starvation.add(from, length);
-            to.spell(SpellKind::Starvation, from, length);
+        if !self.is_busy() || length.is_zero() || !self.is_starvation(config, length, tcp) {
+            return;
         }
+        if tcp.unique_bytes == 0 {
+            self.held = Some((from, length));
+        } else if self.awaits_data() {
+            self.starve(from, length, tcp, to);
+        }
+    }
+
+    /// Reports starvation of the handshake once there is data: a connection without is not starved.
+    pub(in crate::analysis::tcp) fn end_held<P: Points>(
+        &mut self,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        if tcp.unique_bytes > 0
+            && let Some((from, length)) = self.held.take()
+        {
+            self.starve(from, length, tcp, to);
+        }
+    }
+
+    fn starve<P: Points>(
+        &mut self,
+        from: Instant,
+        length: Duration,
+        tcp: &mut TcpWay,
+        to: &mut Teller<'_, P>,
+    ) {
+        self.starved_to = self.starved_to.max(from + length);
+        tcp.starvation.add(from, length);
+        to.spell(SpellKind::Starvation, from, length);
+    }
+
+    /// Whether data, not a FIN alone, is outstanding.
+    fn awaits_data(&self) -> bool {
+        let data_end = self.fin_end.map_or(self.next, |end| self.next.min(end - 1));
+        self.una.is_some_and(|una| una < data_end)
     }
 
     /// Handles a packet before which others are missing. If nothing that was seen is outstanding,
     /// the missing data was sent and lost since the last packet: a pause was no lack of data.
+    /// Nothing is inferred where the last segment was short, where the packet itself has no data,
+    /// or where the numbers have not been seen to count this connection alone.
     pub(in crate::analysis::tcp) fn end_outage<P: Points>(
         &mut self,
         config: &Config,
-        now: Instant,
+        packet: &Packet<'_>,
         tcp: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        let (from, length) = (self.next_at, now.since(self.next_at));
-        if !self.seen || self.is_busy() || length < config.rto_min {
+        let from = self.next_at.max(self.starved_to);
+        let length = packet.at.since(from);
+        let sent_more = packet.len() > 0 && tcp.unique_bytes > 0 && !self.waits.is_short();
+        let sent_more = sent_more && self.ids.is_own(length);
+        if !sent_more || self.is_busy() || length < config.rto_min {
             return;
         }
         self.waits.outage();
         if self.is_starvation(config, length, tcp) {
-            tcp.starvation.add(from, length);
-            to.spell(SpellKind::Starvation, from, length);
+            self.starve(from, length, tcp, to);
         }
     }
 
@@ -91,6 +132,8 @@ impl Half {
         to: &mut Teller<'_, P>,
     ) {
         if let Some(from) = self.said.zero_since.take() {
+            let from = from.max(self.said.zero_to);
+            self.said.zero_to = now.max(from);
             theirs.zero_window_spells.add(from, now.since(from));
             to.spell(SpellKind::ZeroWindow, from, now.since(from));
         }
