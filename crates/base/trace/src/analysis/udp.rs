@@ -245,9 +245,9 @@ impl Finder {
 
     /// Returns the findings; of several sources all together.
     pub(super) fn numbers(&self) -> Option<Numbers> {
-        let told = self.sources.iter().filter_map(Source::numbers).reduce(Numbers::with);
+        let reported = self.sources.iter().filter_map(Source::numbers).reduce(Numbers::with);
         let found = self.found.as_ref();
-        told.or_else(|| found.map(|(numbering, sequence)| sequence.numbers(*numbering)))
+        reported.or_else(|| found.map(|(numbering, sequence)| sequence.numbers(*numbering)))
     }
 }
 

@@ -150,10 +150,10 @@ fn captured((at, link, bytes, len): &Frame) -> Captured<'_> {
 
 fn analysed(config: Config, frames: &[Frame]) -> (Told, Totals) {
     let mut analyzer = Analyzer::new(config);
-    let mut told = Told::default();
-    frames.iter().for_each(|frame| analyzer.push(captured(frame), &mut told));
-    let totals = analyzer.finish(&mut told);
-    (told, totals)
+    let mut reported = Told::default();
+    frames.iter().for_each(|frame| analyzer.push(captured(frame), &mut reported));
+    let totals = analyzer.finish(&mut reported);
+    (reported, totals)
 }
 
 proptest! {
@@ -168,7 +168,7 @@ proptest! {
         let interval = Duration::from_nanos(interval);
         let bounds = Config { streams_max, segments_max, ..Config::default() };
         let config = Config { interval, checksums: true, ..bounds };
-        let (told, totals) = analysed(config, &frames);
+        let (reported, totals) = analysed(config, &frames);
         let f = totals.frames;
         prop_assert_eq!(f.seen, frames.len() as u64);
         let closed = f.not_ip + f.control + f.encrypted + f.fragments + f.truncated + f.broken;
@@ -177,28 +177,28 @@ proptest! {
         let carried = p.tcp + p.udp + p.dccp;
         let streams = totals.tcp_streams + totals.udp_streams + totals.dccp_streams;
         prop_assert_eq!(p.seen, carried + p.other + p.fragments + p.unreadable + p.broken);
-        prop_assert_eq!(told.streams.len() as u64, streams);
+        prop_assert_eq!(reported.streams.len() as u64, streams);
 
-        let ways = || told.streams.iter().flat_map(|stream| &stream.ways);
+        let ways = || reported.streams.iter().flat_map(|stream| &stream.ways);
         prop_assert_eq!(ways().map(|way| way.volume.packets).sum::<u64>(), carried);
         let kinds: u64 = ways().flat_map(|way| way.tcp.kinds).sum();
         prop_assert_eq!(kinds, p.tcp);
         if !interval.is_zero() {
-            prop_assert_eq!(told.interval_packets, carried);
-            let first = told.interval_starts.iter().min().copied().unwrap_or_default();
+            prop_assert_eq!(reported.interval_packets, carried);
+            let first = reported.interval_starts.iter().min().copied().unwrap_or_default();
             let part = |at: &Instant| at.since(first).as_nanos() % interval.as_nanos();
-            prop_assert!(told.interval_starts.iter().all(|at| part(at) == 0), "one grid for all");
+            prop_assert!(reported.interval_starts.iter().all(|at| part(at) == 0), "one grid");
             let payload: u64 = ways().map(|way| way.volume.payload_bytes).sum();
-            prop_assert_eq!(told.interval_payload, payload);
+            prop_assert_eq!(reported.interval_payload, payload);
         }
         let spells = |stream: &Stream| {
             let ways = stream.ways.iter().map(|way| &way.tcp);
             let counts = ways.map(|tcp| [tcp.ack_gaps, tcp.starvation, tcp.zero_window_spells]);
             counts.flatten().map(|spells| spells.count).sum::<u64>() + stream.idle.count
         };
-        prop_assert_eq!(told.spells, told.streams.iter().map(spells).sum::<u64>());
-        prop_assert_eq!(told.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
-        prop_assert_eq!(told.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
+        prop_assert_eq!(reported.spells, reported.streams.iter().map(spells).sum::<u64>());
+        prop_assert_eq!(reported.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
+        prop_assert_eq!(reported.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
         for way in ways() {
             prop_assert!(way.tcp.unique_bytes <= way.volume.payload_bytes, "{:?}", way);
             prop_assert!(way.tcp.count(Kind::Reset) == way.tcp.rst, "{:?}", way);

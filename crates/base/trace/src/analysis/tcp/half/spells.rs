@@ -16,7 +16,8 @@ impl Half {
         tcp: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        let from = self.heard_at.map_or(self.busy_since, |heard| heard.max(self.busy_since));
+        let from =
+            self.received_at.map_or(self.busy_since, |accepted| accepted.max(self.busy_since));
         let length = now.since(from);
         if self.is_busy() && length >= config.ack_gap {
             tcp.ack_gaps.add(from, length);
@@ -77,8 +78,8 @@ impl Half {
         to: &mut Teller<'_, P>,
     ) {
         let zero = packet.segment.header.window == 0;
-        match (zero, self.said.zero_since) {
-            (true, None) if !packet.is_control() => self.said.zero_since = Some(packet.at),
+        match (zero, self.last_report.zero_since) {
+            (true, None) if !packet.is_control() => self.last_report.zero_since = Some(packet.at),
             (false, Some(_)) => self.end_zero_window(packet.at, theirs, to),
             _ => {}
         }
@@ -90,7 +91,7 @@ impl Half {
         theirs: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        if let Some(from) = self.said.zero_since.take() {
+        if let Some(from) = self.last_report.zero_since.take() {
             theirs.zero_window_spells.add(from, now.since(from));
             to.spell(SpellKind::ZeroWindow, from, now.since(from));
         }
@@ -117,6 +118,6 @@ impl Half {
 
 impl<P: Points> Teller<'_, P> {
     fn spell(&mut self, kind: SpellKind, from: Instant, length: Duration) {
-        self.tell(from, Mark::Spell { kind, length });
+        self.report(from, Mark::Spell { kind, length });
     }
 }
