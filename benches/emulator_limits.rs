@@ -117,9 +117,9 @@ struct Limit {
 }
 
 fn limit(path: &Path, case: &(Load, f64, f64), demand: Demand) -> Result<Limit, String> {
-    let &(load, least, most) = case;
+    let &(load, min, max) = case;
     let mut limit = Limit { timer: bare_timer(), carried: None, refused: None };
-    let (mut low, mut high) = (least, most);
+    let (mut low, mut high) = (min, max);
     while high / low > WITHIN {
         // The geometric mean, since the search ends by the ratio of the bounds.
         let rate = (low * high).sqrt();
@@ -160,7 +160,7 @@ fn attempt(
 ///
 /// The first condition that is not met.
 fn judge(seen: &Seen, sent: &Sent, timer: &Lateness, demand: Demand) -> Result<(), String> {
-    let most = LATE * timer.p99.as_nanos() as f64 / 1e3;
+    let max = LATE * timer.p99.as_nanos() as f64 / 1e3;
     let (what, late) = (seen.late.0, seen.late.1.as_nanos() as f64 / 1e3);
     if sent.units < ARRIVES * sent.asked {
         return Err("the sender could send no faster".into());
@@ -168,8 +168,8 @@ fn judge(seen: &Seen, sent: &Sent, timer: &Lateness, demand: Demand) -> Result<(
     if seen.lost_here > 0 {
         return Err(format!("{} packets lost at the devices", seen.lost_here));
     }
-    if demand == Demand::InTime && late > most {
-        return Err(format!("{what} was late by {late:.0} us at p99, allowed were {most:.0} us"));
+    if demand == Demand::InTime && late > max {
+        return Err(format!("{what} was late by {late:.0} us at p99, allowed were {max:.0} us"));
     }
     if seen.lost_in_world > 0 {
         return Err(format!("the scenario's queues dropped {} packets", seen.lost_in_world));

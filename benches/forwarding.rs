@@ -7,8 +7,8 @@
 use fairwave_machine::Machine;
 use fairwave_queue::{Discipline, FlowKey, HfscConfig, Item, Limit, Segment, SocpsConfig, Spec};
 use fairwave_soc::{
-    Curve, Heard, Policies, Reporter, ReporterConfig, ReporterInput, Station, Table, TableConfig,
-    TableInput,
+    Curve, Policies, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Station, Table,
+    TableConfig, TableInput,
 };
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -107,13 +107,13 @@ fn nanos(count: u32, mut work: impl FnMut()) -> f64 {
 }
 
 /// Statistics of the repetitions: minimum, median, mean and maximum.
-fn told(name: &str, mut all: Vec<f64>) -> String {
+fn reported(name: &str, mut all: Vec<f64>) -> String {
     all.sort_by(f64::total_cmp);
     let mean = all.iter().sum::<f64>() / all.len() as f64;
-    let (least, median, most) = (all[0], all[all.len() / 2], all[all.len() - 1]);
+    let (min, median, max) = (all[0], all[all.len() / 2], all[all.len() - 1]);
     format!(
-        "{{\"name\": \"{name}\", \"least_ns\": {least:.2}, \"median_ns\": {median:.2}, \
-         \"mean_ns\": {mean:.2}, \"most_ns\": {most:.2}}}"
+        "{{\"name\": \"{name}\", \"least_ns\": {min:.2}, \"median_ns\": {median:.2}, \
+         \"mean_ns\": {mean:.2}, \"most_ns\": {max:.2}}}"
     )
 }
 
@@ -122,7 +122,7 @@ fn forwarding(name: &str, spec: &Spec) -> String {
     let mut repetition = || nanos(PACKETS, || _ = black_box(loaded.forward()));
     // The first repetition fills the caches and does not count.
     repetition();
-    told(name, (0..REPETITIONS).map(|_| repetition()).collect())
+    reported(name, (0..REPETITIONS).map(|_| repetition()).collect())
 }
 
 /// Sealed reports of one station every 200 ms, with their sending times.
@@ -156,7 +156,7 @@ fn reporting(name: &str, spec: &Spec) -> String {
     let mut take = || {
         let Some((now, bytes)) = reports.next() else { return };
         table.wake(now);
-        table.handle(now, TableInput::Report(Heard::new(Mac::local(1), &bytes)));
+        table.handle(now, TableInput::Report(ReceivedFrame::new(Mac::local(1), &bytes)));
         while let Some(change) = table.poll(now) {
             let weight = fairwave_queue::Weight(change.weight.0);
             loaded.queue.set_weight(loaded.now, 1, weight);
@@ -165,15 +165,16 @@ fn reporting(name: &str, spec: &Spec) -> String {
             black_box(event);
         }
     };
-    told(name, (0..REPETITIONS).map(|_| nanos(REPORTS, &mut take)).collect())
+    reported(name, (0..REPETITIONS).map(|_| nanos(REPORTS, &mut take)).collect())
 }
 
 #[expect(clippy::print_stdout, reason = "this is what the program is for")]
 fn main() {
     let only: Vec<String> = std::env::args().skip(1).collect();
-    let is_asked = |name: &str| only.is_empty() || only.iter().any(|asked| asked == name);
-    let asked = specs().into_iter().filter(|(name, _)| is_asked(name));
-    let schemes: Vec<String> = asked.map(|(name, spec)| forwarding(name, &spec)).collect();
+    let is_requested =
+        |name: &str| only.is_empty() || only.iter().any(|requested| requested == name);
+    let requested = specs().into_iter().filter(|(name, _)| is_requested(name));
+    let schemes: Vec<String> = requested.map(|(name, spec)| forwarding(name, &spec)).collect();
     if !only.is_empty() {
         println!("{}", schemes.join("\n"));
         return;

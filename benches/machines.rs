@@ -22,11 +22,12 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let law = |initial| fairwave_cc::build("newreno", initial).expect("a listed law");
+        let algorithm =
+            |initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm");
         let config = Config { send_buffer: 100_000, ..Config::default() };
         let mut pair = Self {
-            sender: Connection::new(config, Seq32(1), Box::new(law)),
-            receiver: Connection::new(config, Seq32(2), Box::new(law)),
+            sender: Connection::new(config, Seq32(1), Box::new(algorithm)),
+            receiver: Connection::new(config, Seq32(2), Box::new(algorithm)),
             now: Instant::ZERO,
             segments: 0,
         };

@@ -7,7 +7,7 @@
 
 use fairwave_machine::Machine;
 use fairwave_soc::{
-    AccessPoint, ApConfig, ApInput, Heard, POLICIES, Policies, TableConfig, station_secret,
+    AccessPoint, ApConfig, ApInput, POLICIES, Policies, ReceivedFrame, TableConfig, station_secret,
 };
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -28,13 +28,13 @@ fn main() -> Result<(), String> {
     let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |text| text.parse());
     let rounds = rounds.map_err(|error| format!("rounds: {error}"))?;
     let mut crowd = Crowd::new();
-    let all: Vec<Vec<Heard>> = (1..=rounds).map(|round| crowd.sealed(round)).collect();
+    let all: Vec<Vec<ReceivedFrame>> = (1..=rounds).map(|round| crowd.sealed(round)).collect();
     let mut times: Vec<f64> =
         all.iter().zip(1..).map(|(reports, round)| crowd.take(round, reports)).collect();
     times.sort_by(f64::total_cmp);
-    let (least, median) = (times[0], times[times.len() / 2]);
+    let (min, median) = (times[0], times[times.len() / 2]);
     print(&format!(
-        "{STATIONS} stations: {least:.0} ns a report at least, {median:.0} in the median"
+        "{STATIONS} stations: {min:.0} ns a report at least, {median:.0} in the median"
     ));
     Ok(())
 }
@@ -59,7 +59,7 @@ impl Crowd {
     }
 
     /// Each station's report of a round, in an order that differs from that of the addresses.
-    fn sealed(&self, round: u64) -> Vec<Heard> {
+    fn sealed(&self, round: u64) -> Vec<ReceivedFrame> {
         // 73 and the number of stations have no common factor, so each station has its turn.
         let order = (0..self.keys.len()).map(|index| index * 73 % self.keys.len());
         let seal = |index: usize| {
@@ -74,7 +74,7 @@ impl Crowd {
                 interval_ms: NonZeroU16::new(INTERVAL_MS as u16).expect("it is not 0"),
                 soc: CentiDb::from_db(4.0 + (index % 10) as f64),
             };
-            Heard::new(*station, &report.seal(key))
+            ReceivedFrame::new(*station, &report.seal(key))
         };
         order.map(seal).collect()
     }
@@ -85,15 +85,15 @@ impl Crowd {
         clippy::disallowed_methods,
         reason = "a bench reads the clock, and nothing else does"
     )]
-    fn take(&mut self, round: u64, reports: &[Heard]) -> f64 {
+    fn take(&mut self, round: u64, reports: &[ReceivedFrame]) -> f64 {
         let start = std::time::Instant::now();
         let wakes = INTERVAL_MS / GATHER_MS;
         let at_once = reports.len().div_ceil(wakes as usize);
         for (some, wake) in reports.chunks(at_once).zip(0..) {
             let now = Instant::ZERO + Duration::from_millis(round * INTERVAL_MS + wake * GATHER_MS);
             self.ap.foresee(some);
-            for heard in some {
-                self.ap.handle(now, ApInput::Report(*heard));
+            for received in some {
+                self.ap.handle(now, ApInput::Report(*received));
             }
             if self.ap.deadline().is_some_and(|due| due <= now) {
                 self.ap.wake(now);

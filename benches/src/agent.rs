@@ -17,7 +17,7 @@ const TARGETS: [(&str, &str); 4] = [
     ("mipsel-unknown-linux-musl", "qemu-mipsel-static"),
 ];
 /// Maximum size of the program, which has to fit into a router's flash memory, in bytes.
-const MOST: u64 = 2 << 20;
+const MAX: u64 = 2 << 20;
 /// Packages that pip installs.
 const TOOLS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
@@ -36,8 +36,8 @@ pub(crate) fn agent(named: &[String]) -> Outcome {
         let program = build(target)?;
         let bytes = fs::metadata(&program).map_err(|error| format!("{program:?}: {error}"))?.len();
         println!("| {target} | {bytes} | {} |", runs(&program, emulator)?);
-        if bytes > MOST {
-            return Err(format!("{} has {bytes} bytes, more than {MOST}", program.display()));
+        if bytes > MAX {
+            return Err(format!("{} has {bytes} bytes, more than {MAX}", program.display()));
         }
     }
     Ok(())

@@ -29,8 +29,8 @@ pub(crate) fn agree(options: &Options) -> Outcome {
     println!("{HEAD}");
     let mut outside = 0;
     for file in scenarios(&root().join(&options.scenarios))? {
-        let told = emulate(&file, options.repeat)?;
-        let (row, agrees) = row(&told);
+        let reported = emulate(&file, options.repeat)?;
+        let (row, agrees) = row(&reported);
         println!("{row}");
         outside += u32::from(!agrees);
     }
@@ -89,26 +89,26 @@ pub(crate) fn with_priority() -> Command {
 
 /// A row of the table, and whether both agree. Competing flows of TCP divide the capacity by
 /// chance, so only their sum is judged. Flows of datagrams are judged one by one.
-fn row(told: &Value) -> (String, bool) {
-    let agreement = &told["agreement"];
+fn row(reported: &Value) -> (String, bool) {
+    let agreement = &reported["agreement"];
     let flows = agreement["flows"].as_array().map_or(&[][..], Vec::as_slice);
     let is_tcp = flows.iter().any(|flow| flow["tcp"] == true);
     let difference = agreement["difference"].as_f64();
     let each = flows.iter().all(|flow| flow["outside"].as_array().is_some_and(Vec::is_empty));
     let sum = difference.is_some_and(|share| share.abs() <= 0.05);
-    let is_valid = told["summary"]["valid"] == true;
+    let is_valid = reported["summary"]["valid"] == true;
     let agrees = if is_tcp { sum } else { each };
     let delays = flows.iter().max_by(|a, b| late(a).total_cmp(&late(b)));
     let delay = |side: &str| delays.and_then(|flow| flow[side]["delay_p99_s"].as_f64());
     let ms = |s: Option<f64>| s.map_or_else(String::new, |s| format!("{:.3}", 1e3 * s));
     let mbps = |side: &str| agreement[side].as_f64().map_or("?".into(), |it| format!("{it:.2}"));
-    let lateness = told["summary"]["lateness"]["p99_ns"].as_f64().map_or(0.0, |ns| ns / 1e3);
+    let lateness = reported["summary"]["lateness"]["p99_ns"].as_f64().map_or(0.0, |ns| ns / 1e3);
     let verdict = match (is_valid, agrees) {
         (false, _) => "late",
         (true, true) => "yes",
         (true, false) => "no",
     };
-    let name = told["scenario"].as_str().map_or("?", |path| {
+    let name = reported["scenario"].as_str().map_or("?", |path| {
         Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path)
     });
     let percent = difference.map_or("-".into(), |share| format!("{:+.1} %", 100.0 * share));
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(is_tcp: bool, difference: f64, outside: &[&str]) -> Value {
+    fn reported(is_tcp: bool, difference: f64, outside: &[&str]) -> Value {
         let flow = |late: f64, outside: &[&str]| {
             json!({
                 "tcp": is_tcp, "delay_p99_difference_s": late, "outside": outside,
@@ -154,23 +154,23 @@ mod tests {
 
     #[test]
     fn the_flow_that_differs_most_is_shown() {
-        let (row, agrees) = row(&told(false, 0.01, &[]));
+        let (row, agrees) = row(&reported(false, 0.01, &[]));
         assert_eq!(row, "| cell | 10.00 | 10.10 | +1.0 % | 1.000 | 0.800 | 90 | yes |");
         assert!(agrees);
     }
 
     #[test]
     fn datagrams_are_judged_flow_by_flow_and_tcp_by_the_sum() {
-        assert!(!row(&told(false, 0.0, &["goodput"])).1);
-        assert!(row(&told(true, 0.049, &["goodput"])).1);
-        assert!(!row(&told(true, -0.051, &[])).1);
+        assert!(!row(&reported(false, 0.0, &["goodput"])).1);
+        assert!(row(&reported(true, 0.049, &["goodput"])).1);
+        assert!(!row(&reported(true, -0.051, &[])).1);
     }
 
     #[test]
     fn a_late_run_is_no_agreement() {
-        let mut told = told(true, 0.0, &[]);
-        told["summary"]["valid"] = json!(false);
-        let (row, agrees) = row(&told);
+        let mut reported = reported(true, 0.0, &[]);
+        reported["summary"]["valid"] = json!(false);
+        let (row, agrees) = row(&reported);
         assert!(row.ends_with("| late |") && !agrees, "{row}");
     }
 }

@@ -129,10 +129,10 @@ fn timed(name: &str, form: &str, store: &Path, out: &Path, printed: &Path) -> Re
     let last = ["--markdown", "--store", &store];
     let args = [&["-c", TIMED, &printed][..], &study, &last].concat();
     let output = command("python3", &args).output().map_err(|error| format!("python3: {error}"))?;
-    let told: Value = serde_json::from_slice(&output.stdout)
+    let reported: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
-    let of = |key: &str| told[key].as_f64().unwrap_or(0.0);
-    match told["code"].as_i64() {
+    let of = |key: &str| reported[key].as_f64().unwrap_or(0.0);
+    match reported["code"].as_i64() {
         Some(0) => {
             Ok(Cost { wall_s: of("wall_s"), cpu_s: of("cpu_s"), peak_mib: of("peak_kib") / 1024.0 })
         }

@@ -14,7 +14,7 @@ const WIDTH: f64 = 770.0;
 const NAMES: f64 = 310.0;
 const DECADE: f64 = 92.0;
 /// Minimum of the axis in CPU seconds per simulated second, and its number of decades.
-const LEAST: f64 = 0.001;
+const MIN: f64 = 0.001;
 const DECADES: i32 = 4;
 /// Height of a case and of a bar.
 const ROW: f64 = 46.0;
@@ -70,7 +70,7 @@ fn draw(cases: &[Case], record: &str) -> String {
     );
     for decade in 0..=DECADES {
         let (x, bottom) = (NAMES + DECADE * f64::from(decade), height - 22.0);
-        let value = LEAST * 10_f64.powi(decade);
+        let value = MIN * 10_f64.powi(decade);
         let _ = writeln!(
             svg,
             "<line x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{bottom}\" stroke=\"#ccc\"/>\
@@ -105,7 +105,7 @@ fn row(svg: &mut String, top: f64, case: &Case) {
 
 /// Length of a bar for a number of CPU seconds.
 fn length(seconds: f64) -> f64 {
-    DECADE * (seconds.max(LEAST) / LEAST).log10()
+    DECADE * (seconds.max(MIN) / MIN).log10()
 }
 
 #[cfg(test)]

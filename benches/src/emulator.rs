@@ -120,17 +120,17 @@ mod tests {
 
     #[test]
     fn a_row_compares_with_the_forwarder_under_the_same_load() {
-        let told = |path: &str, load: &str, mbps: f64| {
+        let reported = |path: &str, load: &str, mbps: f64| {
             json!({
                 "path": path, "load": load, "mbps": mbps, "late_p99_ns": 120_000,
                 "timer_p99_ns": 100_000, "refused_mbps": 9, "refused_because": "late",
             })
         };
         let rows = [
-            told("forwarder", "one TCP", 1000.0),
-            told("forwarder", "UDP, 92 B", 50.0),
-            told("forwarder in time", "one TCP", 820.0),
-            told("ax", "one TCP", 820.0),
+            reported("forwarder", "one TCP", 1000.0),
+            reported("forwarder", "UDP, 92 B", 50.0),
+            reported("forwarder in time", "one TCP", 820.0),
+            reported("ax", "one TCP", 820.0),
         ];
         let text = table("facts", &rows);
         assert!(text.contains("| ax | one TCP | 0 | 820 | 82 % | 100 % | 120 | 100 |"), "{text}");

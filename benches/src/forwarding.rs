@@ -26,16 +26,16 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     let build = ["build", "--release", "-p", "fairwave-benches", "--example", "forwarding"];
     run_aside(cargo(&build))?;
     let before = load();
-    let mut told = measure(options.core)?;
-    let facts = told.as_object_mut().ok_or("the program told no object")?;
+    let mut reported = measure(options.core)?;
+    let facts = reported.as_object_mut().ok_or("the program told no object")?;
     facts.insert("date".into(), json!(words("date", &["+%F"])?));
     facts.insert("processor".into(), json!(processor().unwrap_or_else(|| "unknown".into())));
     facts.insert("compiler".into(), json!(words("rustc", &["--version"])?));
     facts.insert("load_before".into(), json!(before));
     facts.insert("load_after".into(), json!(load()));
-    let text = table(&told)?;
+    let text = table(&reported)?;
     println!("{text}");
-    if options.record { record(&told, &text) } else { Ok(()) }
+    if options.record { record(&reported, &text) } else { Ok(()) }
 }
 
 fn measure(core: u32) -> Result<Value, String> {
@@ -54,16 +54,16 @@ fn measure(core: u32) -> Result<Value, String> {
 }
 
 /// The figures as Markdown.
-fn table(told: &Value) -> Result<String, String> {
-    let schemes = told["schemes"].as_array().ok_or("the program told of no queue")?;
-    let rows = schemes.iter().chain(told.get("report_over_wfq")).chain([&told["report"]]);
+fn table(reported: &Value) -> Result<String, String> {
+    let schemes = reported["schemes"].as_array().ok_or("the program told of no queue")?;
+    let rows = schemes.iter().chain(reported.get("report_over_wfq")).chain([&reported["report"]]);
     let row = |entry: &Value| {
         let number = |key: &str| entry[key].as_f64().map_or("?".into(), |ns| format!("{ns:.1}"));
         let name = entry["name"].as_str().unwrap_or("?");
         let cells = ["least_ns", "median_ns", "mean_ns", "most_ns"].map(number);
         format!("| {name} | {} |\n", cells.join(" | "))
     };
-    let word = |key: &str| told[key].as_str().unwrap_or("?").to_owned();
+    let word = |key: &str| reported[key].as_str().unwrap_or("?").to_owned();
     Ok(format!(
         "# {}, forwarding\n\n`cargo xtask bench-forwarding --record`. {}; {}; load {} before and \
          {} after. One packet of {} bytes in and one out, {} hosts with packets waiting, {} \
@@ -75,17 +75,17 @@ fn table(told: &Value) -> Result<String, String> {
         word("compiler"),
         word("load_before"),
         word("load_after"),
-        told["packet_bytes"],
-        told["hosts"],
-        told["repetitions"],
-        told["packets_per_repetition"],
+        reported["packet_bytes"],
+        reported["hosts"],
+        reported["repetitions"],
+        reported["packets_per_repetition"],
         rows.map(row).collect::<String>(),
     ))
 }
 
-fn record(told: &Value, text: &str) -> Outcome {
-    let date = told["date"].as_str().unwrap_or("undated");
-    let pretty = serde_json::to_string_pretty(told).map_err(|error| error.to_string())? + "\n";
+fn record(reported: &Value, text: &str) -> Outcome {
+    let date = reported["date"].as_str().unwrap_or("undated");
+    let pretty = serde_json::to_string_pretty(reported).map_err(|error| error.to_string())? + "\n";
     for (ending, content) in [("json", pretty.as_str()), ("md", text)] {
         let path = root().join(format!("benches/runs/{date}-forwarding.{ending}"));
         fs::write(&path, content).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn a_table_has_a_row_for_each_queue_and_one_for_reports() {
         let entry = |name: &str| json!({ "name": name, "least_ns": 1.0, "median_ns": 2.04 });
-        let told = json!({
+        let reported = json!({
             "schemes": [entry("fifo"), entry("socps")], "report": entry("report"), "hosts": 8,
         });
-        let text = table(&told).expect("there are schemes");
+        let text = table(&reported).expect("there are schemes");
         assert!(text.contains("| socps | 1.0 | 2.0 | ? | ? |\n| report | 1.0 |"), "{text}");
         assert!(table(&json!({})).is_err());
     }

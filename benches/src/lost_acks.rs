@@ -6,7 +6,7 @@ use crate::record;
 use clap::Args;
 use serde_json::Value;
 use std::process::Command;
-use xtask::shell::{Outcome, WITH_LAWS, cargo, note, root, run_aside, shown};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, note, root, run_aside, shown};
 use xtask::workspace;
 
 /// Options of `lost-acks`.
@@ -28,17 +28,17 @@ const SEEDS: u32 = 3;
 
 /// Makes both tables of docs/cc-linux.md, as root.
 pub(crate) fn lost_acks(options: &Options) -> Outcome {
-    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_LAWS]))?;
+    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
     let text = format!("{}\n{}", veth()?, dropped(options.repeat)?);
     println!("{text}");
     if options.record {
-        record::add("cc", "what laws cost for each ACK", &text)?;
+        record::add("cc", "what algorithms cost for each ACK", &text)?;
     }
     Ok(())
 }
 
 /// Output of a `fairwave` command as JSON, also if its run was late.
-fn told(mut command: Command) -> Result<(Value, bool), String> {
+fn reported(mut command: Command) -> Result<(Value, bool), String> {
     note(&format!("$ {}", shown(&command)));
     let output = command.output().map_err(|error| error.to_string())?;
     let is_late = output.status.code() == Some(LATE);
@@ -52,28 +52,28 @@ fn told(mut command: Command) -> Result<(Value, bool), String> {
 fn cc(args: &[&str]) -> Result<Value, String> {
     let mut command = Command::new(workspace::target().join("release/fairwave"));
     command.arg("cc").args(args).arg("--json");
-    told(command).map(|(answer, _)| answer)
+    reported(command).map(|(answer, _)| answer)
 }
 
 /// Algorithms over a pair of veth devices with offloads, where nothing is dropped.
 fn veth() -> Result<String, String> {
     let all = cc(&["bench", "--offload", "--rounds", "5", "--seconds-each", "500ms"])?;
-    let rows = all.as_array().ok_or("bench tells no laws")?;
-    let rows = rows.iter().filter(|law| law["throughput_bps"].as_u64() > Some(0));
+    let rows = all.as_array().ok_or("bench tells no algorithms")?;
+    let rows = rows.iter().filter(|algorithm| algorithm["throughput_bps"].as_u64() > Some(0));
     Ok(format!("{VETH}{}", rows.map(veth_row).collect::<String>()))
 }
 
 const VETH: &str = "\
-    | law | Gbps | calls for ACKs | ACKs found lost |\n|---|---:|---:|---:|\n";
+    | algorithm | Gbps | calls for ACKs | ACKs found lost |\n|---|---:|---:|---:|\n";
 
 /// A row for an algorithm with arithmetic of its own; none for those that only call the kernel's.
-fn veth_row(law: &Value) -> String {
-    let name = law["law"].as_str().unwrap_or("?");
+fn veth_row(algorithm: &Value) -> String {
+    let name = algorithm["algorithm"].as_str().unwrap_or("?");
     if name.starts_with("fw_b_") {
         return String::new();
     }
-    let gbps = law["throughput_bps"].as_f64().unwrap_or(0.0) / 1e9;
-    let count = |key: &str| law[key].as_u64().filter(|_| law["acks_lost"].is_u64());
+    let gbps = algorithm["throughput_bps"].as_f64().unwrap_or(0.0) / 1e9;
+    let count = |key: &str| algorithm[key].as_u64().filter(|_| algorithm["acks_lost"].is_u64());
     let count = |key: &str| count(key).map_or_else(String::new, |count| count.to_string());
     format!("| `{name}` | {gbps:.1} | {} | {} |\n", count("acks"), count("acks_lost"))
 }
@@ -88,13 +88,16 @@ impl Loaded {
 
     /// ACKs detected as lost, and reactions to them, of the closed connections.
     fn totals() -> Result<[u64; 2], String> {
-        let laws = cc(&["list"])?;
-        let law = laws.as_array().and_then(|laws| laws.iter().find(|law| law["name"] == LAW));
-        let totals = law.map(|law| &law["totals"]).ok_or("the law is not listed")?;
+        let algorithms = cc(&["list"])?;
+        let algorithm = algorithms
+            .as_array()
+            .and_then(|algorithms| algorithms.iter().find(|algorithm| algorithm["name"] == LAW));
+        let totals =
+            algorithm.map(|algorithm| &algorithm["totals"]).ok_or("the algorithm is not listed")?;
         let count = |key: &str| totals[key].as_u64().ok_or(format!("no {key}"));
         // Open connections are not in these totals, so the difference of two totals would be wrong.
         if count("opened")? != count("closed")? {
-            return Err("somebody else has connections with the law".to_owned());
+            return Err("somebody else has connections with the algorithm".to_owned());
         }
         Ok([count("acks_lost")?, count("answers")?])
     }
@@ -168,7 +171,7 @@ fn run(loss: f64, seed: u32, repeat: u32) -> Result<Sum, String> {
         command.arg(workspace::target().join("lost-acks")).arg(root().join(SCENARIO));
         command.arg("--set").arg(format!("link.wire.loss_back={loss}"));
         command.arg("--seed").arg(seed.to_string());
-        let (run, is_late) = told(command)?;
+        let (run, is_late) = reported(command)?;
         tries.next();
         if is_late && !tries.is_empty() {
             continue;
@@ -194,12 +197,14 @@ mod tests {
 
     #[test]
     fn only_laws_that_watch_acks_have_counts() {
-        let ours =
-            json!({ "law": LAW, "throughput_bps": 33_400_000_000_u64, "acks": 9, "acks_lost": 0 });
+        let ours = json!({
+            "algorithm": LAW, "throughput_bps": 33_400_000_000_u64, "acks": 9, "acks_lost": 0
+        });
         assert_eq!(veth_row(&ours), "| `fw_ackloss_reno` | 33.4 | 9 | 0 |\n");
-        let kernels = json!({ "law": "reno", "throughput_bps": 40_000_000_000_u64, "acks": 0 });
+        let kernels =
+            json!({ "algorithm": "reno", "throughput_bps": 40_000_000_000_u64, "acks": 0 });
         assert_eq!(veth_row(&kernels), "| `reno` | 40.0 |  |  |\n");
-        assert_eq!(veth_row(&json!({ "law": "fw_b_floor", "throughput_bps": 1 })), "");
+        assert_eq!(veth_row(&json!({ "algorithm": "fw_b_floor", "throughput_bps": 1 })), "");
     }
 
     #[test]

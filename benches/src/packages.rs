@@ -54,7 +54,11 @@ const GUEST: [Need; 6] = [
     Need { sign: Sign::File("/usr/bin/busybox"), package: "busybox-static", why: "its programs" },
     Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends in it" },
     Need { sign: Sign::File("/usr/sbin/ip"), package: "iproute2", why: "makes its network" },
-    Need { sign: Sign::File("/usr/include/libelf.h"), package: "libelf-dev", why: "loads laws" },
+    Need {
+        sign: Sign::File("/usr/include/libelf.h"),
+        package: "libelf-dev",
+        why: "loads algorithms",
+    },
     Need { sign: Sign::Program("strip"), package: "binutils", why: "makes its disk smaller" },
 ];
 

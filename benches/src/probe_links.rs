@@ -199,10 +199,10 @@ fn emulated(place: &Path, file: &Path) -> Result<String, String> {
     // A real-time priority, since other programs on this machine would delay the emulator.
     let punctual = ["-f", "50", &program, "emulate", &file, "--force", "--quiet", "--out"];
     let programs = [&out_name, "--exec", &serve, "--exec", &probe];
-    let told = || printed(command("chrt", &[&punctual[..], &programs].concat()));
-    told().or_else(|late| {
+    let reported = || printed(command("chrt", &[&punctual[..], &programs].concat()));
+    reported().or_else(|late| {
         note(&late);
-        told()
+        reported()
     })?;
     let log = out.join("programs/server.log");
     let text = fs::read_to_string(&log).map_err(|error| failed(&log, &error))?;

@@ -4,7 +4,7 @@ use crate::machine::{conditions, load};
 use crate::record;
 use clap::Args;
 use serde_json::Value;
-use xtask::shell::{Outcome, WITH_LAWS, cargo, command, root, run_aside};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, command, root, run_aside};
 use xtask::workspace;
 
 /// Options of `bench-proxy`.
@@ -17,7 +17,7 @@ pub(crate) struct Options {
 
 /// Measures for about a minute, and prints or records the results.
 pub(crate) fn bench(options: &Options) -> Outcome {
-    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_LAWS]))?;
+    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
     let before = load();
     let (rows, many) = (measured("figures")?, measured("many")?);
     let facts = conditions(&before)?;

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use xtask::compare::{Compared, compare};
 use xtask::pages::studies;
-use xtask::shell::{Outcome, WITH_LAWS, cargo, command, root, run};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, command, root, run};
 use xtask::workspace;
 
 /// Options of `same`.
@@ -104,14 +104,14 @@ fn base(commit: &str) -> Result<Side, String> {
         run(command("git", &["worktree", "add", "--force", "--detach", &path, commit]))?;
     }
     let build = place.join("build");
-    let mut building = cargo(&["build", "--release", "-p", "fairwave-cli", WITH_LAWS]);
+    let mut building = cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]);
     building.current_dir(&tree).env("CARGO_TARGET_DIR", &build);
     run(building)?;
     Ok(Side { tree, program: build.join("release/fairwave"), out: place.join("base") })
 }
 
 fn this_tree() -> Result<Side, String> {
-    run(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_LAWS]))?;
+    run(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
     let target = workspace::target();
     let program = target.join("release/fairwave");
     Ok(Side { tree: root(), program, out: target.join("same/this") })

@@ -101,10 +101,10 @@ fn of_crowd(crowd: &Value) -> String {
     };
     let of = |key: &str| median(&sorted(&|window| number(&window[key])));
     let shares = sorted(&|window| 100.0 * (number(&window["own"]) + number(&window["kernel"])));
-    let [least, most] = [shares.first(), shares.last()].map(|end| *end.unwrap_or(&f64::NAN));
+    let [min, max] = [shares.first(), shares.last()].map(|end| *end.unwrap_or(&f64::NAN));
     format!(
         "of {} of them {:.0} reports/s arrive and {:.0} are missed, for which the access point has \
-         {:.2} % ({least:.2} to {most:.2}) of a core, of that {:.2} % by itself and {:.2} % in the \
+         {:.2} % ({min:.2} to {max:.2}) of a core, of that {:.2} % by itself and {:.2} % in the \
          kernel; {:.2} us a report. It holds {:.0} MB. Medians of {} windows of 5 s.",
         number(&crowd["stations"]),
         of("reports_s"),
@@ -132,14 +132,14 @@ fn row(qdisc: &str, every: Option<u64>, name: &str, rows: &[Value]) -> String {
         values
     };
     let times = of(qdisc, every, "ns");
-    let (least, most) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
+    let (min, max) = (times.first().unwrap_or(&f64::NAN), times.last().unwrap_or(&f64::NAN));
     let more = 100.0 * (median(&times) / median(&of("pfifo", None, "ns")) - 1.0);
     let share = |key: &str| match &of(qdisc, every, key)[..] {
         [] => "-".to_owned(),
         shares => format!("{:.1} %", 100.0 * median(shares)),
     };
     format!(
-        "| {name} | {:.0} ({least:.0} to {most:.0}) | {more:+.1} % | {:.0} | {:.1} | {} | {} |\n",
+        "| {name} | {:.0} ({min:.0} to {max:.0}) | {more:+.1} % | {:.0} | {:.1} | {} | {} |\n",
         median(&times),
         median(&of(qdisc, every, "packets_s")),
         median(&of(qdisc, every, "changes_s")),

@@ -153,9 +153,9 @@ fn cost(errors: &str) -> Option<Cost> {
 
 /// Number of packets in a capture, as counted by capinfos.
 fn packets(capture: &Path) -> Result<f64, String> {
-    let told = words("capinfos", &["-M", "-c", "-T", "-r", &capture.to_string_lossy()])?;
-    let count = told.rsplit('\t').next().and_then(|word| word.trim().parse().ok());
-    count.ok_or_else(|| format!("capinfos: no count in {told:?}"))
+    let reported = words("capinfos", &["-M", "-c", "-T", "-r", &capture.to_string_lossy()])?;
+    let count = reported.rsplit('\t').next().and_then(|word| word.trim().parse().ok());
+    count.ok_or_else(|| format!("capinfos: no count in {reported:?}"))
 }
 
 fn median(costs: &[Cost], part: fn(&Cost) -> f64) -> f64 {
@@ -207,9 +207,9 @@ mod tests {
 
     #[test]
     fn a_cost_is_what_gnu_time_says_last() {
-        let told = "Running as root.\n1.50 1.20 0.10 20480\n";
+        let reported = "Running as root.\n1.50 1.20 0.10 20480\n";
         let expected = Cost { wall_s: 1.5, cpu_s: 1.3, rss_kib: 20480.0 };
-        let found = cost(told).unwrap();
+        let found = cost(reported).unwrap();
         assert!((found.cpu_s - expected.cpu_s).abs() < 1e-9, "{found:?}");
         assert_eq!((found.wall_s, found.rss_kib), (expected.wall_s, expected.rss_kib));
         assert_eq!(cost("Command exited"), None);

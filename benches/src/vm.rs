@@ -32,15 +32,15 @@ pub(crate) enum Show {
 /// Boots a guest, and prints its results.
 pub(crate) fn vm(show: Show) -> Outcome {
     match show {
-        Show::Cc => laws(),
+        Show::Cc => algorithms(),
         Show::Dccp => dccp::dccp(),
         Show::Soc => soc::soc(),
         Show::Measure => measure::measure(),
     }
 }
 
-fn laws() -> Outcome {
-    run_aside(cargo(&["build", "-p", "fairwave-cli", xtask::shell::WITH_LAWS]))?;
+fn algorithms() -> Outcome {
+    run_aside(cargo(&["build", "-p", "fairwave-cli", xtask::shell::WITH_KERNEL_CC]))?;
     let guest = Guest {
         place: "vm",
         commands: vec![workspace::target().join("debug/fairwave")],
@@ -50,9 +50,9 @@ fn laws() -> Outcome {
         packages: &[],
         modules: Vec::new(),
     };
-    let said = guest.boot()?;
+    let printed = guest.boot()?;
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
-    let lines = said.lines().filter_map(|line| Some(line[line.find(MARK)?..].trim_end()));
+    let lines = printed.lines().filter_map(|line| Some(line[line.find(MARK)?..].trim_end()));
     lines.for_each(|line| println!("{line}"));
     Ok(())
 }

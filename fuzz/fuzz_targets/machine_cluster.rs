@@ -7,8 +7,8 @@ use fairwave_cluster::{Config, Input, LeaseId, Limits, Member, Power, Uplink, Up
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::cluster::{
-    self, ANNOUNCE_LEN, Announce, Ask, Body, Cost, Grant, HELLO_LEN, Kind, Meeting, MemberId,
-    Message, Name, Offer, Offers, Rates,
+    self, ANNOUNCE_LEN, Announce, Body, Cost, Grant, HELLO_LEN, Kind, LeaseRequest, Meeting,
+    MemberId, Message, Name, Offer, Offers, Rates,
 };
 use fairwave_wire::seal::{Key, TAG_LEN};
 use libfuzzer_sys::fuzz_target;
@@ -90,7 +90,8 @@ impl Stage {
                     (Body::Challenge { nonce, cookie }, None)
                 }
                 Body::Response { .. } => (Body::Welcome, self.sessions[1].clone()),
-                Body::Ask(Ask { lease, at_ms, rates, bytes, duration_ms, .. }) => {
+                Body::LeaseRequest(request) => {
+                    let LeaseRequest { lease, at_ms, rates, bytes, duration_ms, .. } = request;
                     let Some(duration_ms) = NonZeroU32::new(duration_ms) else { continue };
                     let grant = Grant { lease, at_ms, rates, bytes, duration_ms };
                     (Body::Grant(grant), self.sessions[1].clone())
@@ -137,7 +138,7 @@ impl Stage {
             self.say(insider, Body::Hello { nonce: tape.short() }, None);
             return self.drain(insider);
         }
-        let ask = Ask {
+        let ask = LeaseRequest {
             lease: NonZeroU32::MIN.saturating_add(u32::from(tape.byte() % 8)),
             uplink: tape.byte() % 4,
             at_ms: 0,
@@ -146,11 +147,11 @@ impl Stage {
             duration_ms: u32::from(tape.byte()) << (tape.byte() % 24),
         };
         let key = self.sessions[0].clone();
-        self.say(insider, Body::Ask(ask), key.as_ref());
+        self.say(insider, Body::LeaseRequest(ask), key.as_ref());
     }
 
     /// Delivers bytes of an insider, sealed with the cluster's key or a session's.
-    fn hear(&mut self, insider: u64, kind: u8, body: &[u8], key: Option<&Key>) {
+    fn receive(&mut self, insider: u64, kind: u8, body: &[u8], key: Option<&Key>) {
         self.number += 1;
         let mut bytes = [&b"FWcl"[..], &[1, kind, 0, 0]].concat();
         let cluster_id = cluster::cluster_id(&self.cluster);
@@ -191,7 +192,7 @@ impl Stage {
                     let limits = Limits {
                         rates: rates(tape),
                         borrower_rates: rates(tape),
-                        least_share: BitRate(tape.short()),
+                        min_share: BitRate(tape.short()),
                         borrowers: tape.byte(),
                         lease_bytes: tape.short(),
                         borrower_day_bytes: tape.short() * 4,
@@ -247,14 +248,14 @@ fuzz_target!(|bytes: &[u8]| {
             2 => {
                 let (kind, len) = (tape.byte() % 19, usize::from(tape.byte()));
                 let body = tape.bytes(len);
-                stage.hear(insider, kind, &body, None);
+                stage.receive(insider, kind, &body, None);
             }
             3 => {
                 let (kind, len) = (tape.byte() % 19, usize::from(tape.byte()) % 48);
                 let body = tape.bytes(len);
                 let is_lender = matches!(kind, 7 | 10..=12 | 14 | 15);
                 let key = stage.sessions[usize::from(is_lender)].clone();
-                stage.hear(insider, kind, &body, key.as_ref());
+                stage.receive(insider, kind, &body, key.as_ref());
             }
             4 => stage.host(&mut tape),
             5 | 6 => stage.deal(insider, &mut tape),

@@ -21,7 +21,7 @@ const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(19
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 9);
 /// Maximum number of datagrams caused by one input: those of a window of CCID 2, and
 /// acknowledgements.
-const MOST_OUTPUTS: usize = 5_000;
+const MAX_OUTPUTS: usize = 5_000;
 /// Maximum number of datagrams in flight; more are lost.
 const UNDER_WAY: usize = 64;
 
@@ -53,11 +53,11 @@ impl Line {
     fn new(ccid: u8) -> Self {
         let ends = [endpoint(true, ccid), endpoint(false, ccid)];
         let mut line = Self { ends, under_way: VecDeque::new(), now: Instant::ZERO };
-        line.tell(0, Fact::Start);
+        line.report(0, Fact::Start);
         line
     }
 
-    fn tell(&mut self, end: usize, fact: Fact) {
+    fn report(&mut self, end: usize, fact: Fact) {
         self.ends[end].handle(self.now, fact);
         self.drain(end);
     }
@@ -66,7 +66,7 @@ impl Line {
         let mut outputs = 0;
         while let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) {
             outputs += 1;
-            assert!(outputs < MOST_OUTPUTS, "a drain does not end");
+            assert!(outputs < MAX_OUTPUTS, "a drain does not end");
             let from = if end == 0 { CLIENT } else { SERVER };
             let other = if to == CLIENT { 0 } else { 1 };
             if self.under_way.len() < UNDER_WAY && (to == CLIENT || to == SERVER) {
@@ -99,7 +99,7 @@ impl Line {
         while self.first().is_some_and(|(at, _)| at <= until) {
             self.wake();
             wakes += 1;
-            assert!(wakes < MOST_OUTPUTS, "time does not go on");
+            assert!(wakes < MAX_OUTPUTS, "time does not go on");
         }
         self.now = until;
     }
@@ -108,7 +108,7 @@ impl Line {
         let Some((end, mut datagram)) = self.under_way.pop_front() else { return };
         self.pass(Duration::from_micros(500));
         change(&mut datagram);
-        self.tell(end, Fact::Arrived(datagram));
+        self.report(end, Fact::Arrived(datagram));
     }
 }
 
@@ -139,16 +139,16 @@ fuzz_target!(|bytes: &[u8]| {
                 let Some(([end, from, len], behind)) = rest.split_first_chunk() else { return };
                 let (bytes, behind) = behind.split_at(behind.len().min(usize::from(*len)));
                 rest = behind;
-                let stranger = SocketAddr::from(([198, 51, 100, *from], 99));
+                let unknown = SocketAddr::from(([198, 51, 100, *from], 99));
                 let other = [SERVER, CLIENT][usize::from(end % 2)];
-                let from = if from % 2 == 0 { stranger } else { other };
+                let from = if from % 2 == 0 { unknown } else { other };
                 let datagram = Incoming { from, to: None, ecn: Ecn::NotEct, bytes: bytes.to_vec() };
-                line.tell(usize::from(end % 2), Fact::Arrived(datagram));
+                line.report(usize::from(end % 2), Fact::Arrived(datagram));
             }
         }
     }
     for end in [0, 1] {
-        line.tell(end, Fact::Stop);
+        line.report(end, Fact::Stop);
     }
     for _ in 0..50 {
         line.deliver(|_| {});

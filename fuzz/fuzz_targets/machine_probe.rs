@@ -36,7 +36,7 @@ const PORT: u16 = 1;
 fn drain(
     receiver: &mut Receiver,
     now: Instant,
-    asked: usize,
+    requested: usize,
     ordered: &mut u32,
 ) -> Option<Vec<u8>> {
     let (mut last, mut answered, mut data) = (None, 0, 0);
@@ -52,7 +52,7 @@ fn drain(
     }
     *ordered += data;
     assert!(data <= 1 && *ordered <= limits().packets, "{data} of {ordered} packets");
-    assert!(answered <= asked, "{answered} bytes for {asked}");
+    assert!(answered <= requested, "{answered} bytes for {requested}");
     while receiver.event().is_some() {}
     assert!(receiver.sessions() <= SESSIONS);
     assert!(receiver.deadline().is_none_or(|deadline| deadline > now));
@@ -67,9 +67,9 @@ fn say(
     port: u16,
     ordered: &mut u32,
 ) -> Option<Vec<u8>> {
-    let asked = bytes.len();
+    let requested = bytes.len();
     receiver.handle(now, Received { from: SocketAddr::from(([10, 0, 0, 1], port)), bytes });
-    drain(receiver, now, asked, ordered)
+    drain(receiver, now, requested, ordered)
 }
 
 /// Opens a session by the protocol. Returns its key.

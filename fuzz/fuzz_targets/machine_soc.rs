@@ -6,8 +6,8 @@
 
 use fairwave_machine::Machine;
 use fairwave_soc::{
-    AccessPoint, Action, ApConfig, ApInput, Heard, POLICIES, Policies, Reach, Routed, StationView,
-    TableConfig, station_secret,
+    AccessPoint, Action, ApConfig, ApInput, POLICIES, Policies, Reach, ReceivedFrame, Routed,
+    StationView, TableConfig, station_secret,
 };
 use fairwave_units::{Db, Dbm, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -48,7 +48,7 @@ fn greeting_of_victim() -> [u8; soc::LEN] {
 fn config() -> ApConfig {
     let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
     let table = TableConfig {
-        stations_most: STATIONS,
+        max_stations: STATIONS,
         ..TableConfig::new(Policies::per_class(vec![(pw.curve)(), (pw.curve)()]))
     };
     let tokens = Some(Key::new(&[9; 32]).expect("long enough"));
@@ -121,16 +121,16 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
     let soc = i16::from_be_bytes([d, e]);
     let sequence = if a & 1 == 0 { number } else { u64::from(b) };
     let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&session_key_of(OWNER));
-    let stranger = Mac::local(3 + u32::from(a));
+    let unknown = Mac::local(3 + u32::from(a));
     match kind % 12 {
-        0 => ApInput::Report(Heard::new(OWNER, &own)),
+        0 => ApInput::Report(ReceivedFrame::new(OWNER, &own)),
         // A report in another station's name, sealed with the owner's key.
         1 => {
             let forged = report(VICTIM, sequence, made, u16::from(b), soc);
             let forged = forged.seal(&session_key_of(OWNER));
-            ApInput::Report(Heard::new(if a & 2 == 0 { VICTIM } else { OWNER }, &forged))
+            ApInput::Report(ReceivedFrame::new(if a & 2 == 0 { VICTIM } else { OWNER }, &forged))
         }
-        2 => ApInput::Report(Heard::new(stranger, &step[2..])),
+        2 => ApInput::Report(ReceivedFrame::new(unknown, &step[2..])),
         3 | 4 => {
             let token = owner.tokens[usize::from(b & 1)].unwrap_or_default();
             let from = place(a % 4);
@@ -140,10 +140,10 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
         5 => ApInput::Datagram(Routed::new(place(a), &own[..usize::from(b).min(own.len())])),
         6 => {
             let view =
-                StationView { signal: Some(Dbm(f64::from(soc))), ..StationView::new(stranger) };
+                StationView { signal: Some(Dbm(f64::from(soc))), ..StationView::new(unknown) };
             ApInput::Seen(view)
         }
-        7 => ApInput::Report(Heard::new(VICTIM, &greeting_of_victim())),
+        7 => ApInput::Report(ReceivedFrame::new(VICTIM, &greeting_of_victim())),
         8 => {
             let greeting = routed::datagram(&greeting_of_victim(), Token::default());
             ApInput::Datagram(Routed::new(place(a % 4), &greeting))
@@ -152,14 +152,14 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
             // A report of an earlier session, sealed with the station's own key, in the same
             // format.
             let old = report(OWNER, sequence, made, u16::from(b), soc).seal(&key_of(OWNER));
-            ApInput::Report(Heard::new(OWNER, &old))
+            ApInput::Report(ReceivedFrame::new(OWNER, &old))
         }
         10 => {
             let greeting = Greeting { station: OWNER, sequence }.seal(&key_of(OWNER));
-            ApInput::Report(Heard::new(OWNER, &greeting))
+            ApInput::Report(ReceivedFrame::new(OWNER, &greeting))
         }
-        _ if a & 1 == 0 => ApInput::Joined(stranger),
-        _ => ApInput::Left(if a & 2 == 0 { OWNER } else { stranger }),
+        _ if a & 1 == 0 => ApInput::Joined(unknown),
+        _ => ApInput::Left(if a & 2 == 0 { OWNER } else { unknown }),
     }
 }
 
@@ -167,7 +167,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (mut ap, mut owner) = (AccessPoint::new(config()), Owner::default());
     let mut now = Instant::ZERO;
     let first = report(VICTIM, 1, 0, 200, 400).seal(&session_key_of(VICTIM));
-    ap.handle(now, ApInput::Report(Heard::new(VICTIM, &first)));
+    ap.handle(now, ApInput::Report(ReceivedFrame::new(VICTIM, &first)));
     drain(&mut ap, now, &mut owner);
     let victim = |ap: &AccessPoint, now| {
         ap.stations(now).iter().find(|one| one.link == VICTIM).and_then(|one| one.soc)

@@ -32,9 +32,9 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 /// valid request.
 fn asked(bytes: &[u8], cut: usize) -> Option<(Server, Vec<u8>)> {
     let (first, second) = bytes.split_at(cut);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let found = {
-        let client = join(first.chain(second), &mut told);
+        let client = join(first.chain(second), &mut reported);
         let request = now(Request::read_from(client, bytes[0])).expect("memory does not fail")?;
         let server = request.server.clone();
         let granted = now(request.grant(FAR.into()));
@@ -42,8 +42,8 @@ fn asked(bytes: &[u8], cut: usize) -> Option<(Server, Vec<u8>)> {
         now(client.into_inner().0.read_to_end(&mut behind)).expect("memory does not fail");
         (server, behind)
     };
-    let is_told = told.ends_with(b"HTTP/1.1 200 Connection established\r\n\r\n") || told[0] == 5;
-    assert!(is_told, "a request is granted: {told:?}");
+    let is_granted = reported.ends_with(b"HTTP/1.1 200 Connection established\r\n\r\n");
+    assert!(is_granted || reported[0] == 5, "a request is granted: {reported:?}");
     Some(found)
 }
 
@@ -63,8 +63,8 @@ fn judge(bytes: &[u8]) {
     assert_eq!(whole, asked(bytes, cut), "cut at {cut}");
     let Some((server, behind)) = whole else { return };
     assert!(bytes.ends_with(&behind), "what follows is the client's");
-    let most = if *first == 5 { SOCKS_BYTES } else { HEAD_BYTES };
-    assert!(bytes.len() - behind.len() <= most, "{most} bytes are the longest request");
+    let max = if *first == 5 { SOCKS_BYTES } else { HEAD_BYTES };
+    assert!(bytes.len() - behind.len() <= max, "{max} bytes are the longest request");
     // A name in SOCKS5 may contain characters that no name in HTTP may. Only requests by HTTP can
     // therefore be repeated by HTTP.
     if *first != 5 {

@@ -17,11 +17,11 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 const ID: u64 = 7;
 const BUFFER: u32 = 20_000;
-const MOST_PATHS: usize = 6;
+const MAX_PATHS: usize = 6;
 /// Maximum number of messages in flight; more are lost.
-const MOST_FLYING: usize = 256;
+const MAX_FLYING: usize = 256;
 /// Maximum number of messages and events that one input may cause.
-const MOST_SAID: usize = 10_000;
+const MAX_SAID: usize = 10_000;
 
 /// Events, read from the fuzzer's bytes; zeros after their end.
 struct Script<'a>(&'a [u8]);
@@ -69,7 +69,7 @@ impl Pair {
             mss: 200 + u32::from(script.byte()) * 5,
             send_buffer: BUFFER,
             receive_buffer: BUFFER,
-            most_paths: MOST_PATHS,
+            max_paths: MAX_PATHS,
             sack_blocks: usize::from(switches & 15).min(8),
             opportunistic: switches & 16 > 0,
             retransmission_spills: switches & 32 > 0,
@@ -92,23 +92,23 @@ impl Pair {
         }
     }
 
-    fn tell(&mut self, end: usize, input: Input<Bytes>) {
+    fn report(&mut self, end: usize, input: Input<Bytes>) {
         self.ends[end].handle(self.now, input);
         self.drain(end);
     }
 
     fn drain(&mut self, end: usize) {
-        let mut said = 0;
+        let mut printed = 0;
         while let Some(segment) = self.ends[end].poll(self.now) {
-            said += 1;
-            assert!(said < MOST_SAID, "the drain does not end");
-            if self.flying.len() < MOST_FLYING {
+            printed += 1;
+            assert!(printed < MAX_SAID, "the drain does not end");
+            if self.flying.len() < MAX_FLYING {
                 self.flying.push_back((1 - end, segment));
             }
         }
         while self.ends[end].event().is_some() {
-            said += 1;
-            assert!(said < MOST_SAID, "the events do not end");
+            printed += 1;
+            assert!(printed < MAX_SAID, "the events do not end");
         }
         self.check(end);
     }
@@ -117,7 +117,7 @@ impl Pair {
         let connection = &self.ends[end];
         let deadline = connection.deadline();
         assert!(deadline.is_none_or(|at| at >= self.now), "{deadline:?} is before {}", self.now);
-        assert!(connection.paths().count() <= MOST_PATHS);
+        assert!(connection.paths().count() <= MAX_PATHS);
         let acknowledged = connection.acknowledged();
         assert!(acknowledged <= self.written[end]);
         assert!(self.written[end] <= acknowledged + u64::from(BUFFER));
@@ -132,11 +132,11 @@ impl Pair {
         let from = self.written[end];
         let bytes: Vec<u8> = (from..from + len).map(|at| written_at(end, at)).collect();
         self.written[end] += len.min(self.ends[end].send_space().into());
-        self.tell(end, Input::Write(bytes.into()));
+        self.report(end, Input::Write(bytes.into()));
     }
 
-    fn read(&mut self, end: usize, most: u32) {
-        while let Some(data) = self.ends[end].read(most) {
+    fn read(&mut self, end: usize, maximum: u32) {
+        while let Some(data) = self.ends[end].read(maximum) {
             for byte in &data {
                 let is_right = *byte == written_at(1 - end, self.read[end]);
                 assert!(is_right || self.has_lied, "byte {} of end {end}", self.read[end]);
@@ -180,9 +180,9 @@ impl Pair {
             2 => {
                 let path = script.byte() % 9;
                 let nominal = (path > 4).then(|| BitRate(script.short() * 1000 + 1));
-                self.tell(end, Input::Join { path, nominal });
+                self.report(end, Input::Join { path, nominal });
             }
-            3 => self.tell(end, Input::Leave { path: script.byte() % 9 }),
+            3 => self.report(end, Input::Leave { path: script.byte() % 9 }),
             4 => {
                 let len = script.short() % 8_000;
                 self.write(end, len);
@@ -209,15 +209,15 @@ impl Pair {
 
     fn arrive(&mut self, index: usize, keeps: bool) {
         if let Some((to, segment)) = self.message(index, keeps) {
-            self.tell(to, Input::Segment(segment));
+            self.report(to, Input::Segment(segment));
         }
     }
 
     fn end_somehow(&mut self, end: usize, how: u8) {
         match how {
-            0..100 => self.tell(end, Input::Finish),
-            100..110 => self.tell(end, Input::Close),
-            110 => self.tell(end, Input::Abort),
+            0..100 => self.report(end, Input::Finish),
+            100..110 => self.report(end, Input::Close),
+            110 => self.report(end, Input::Abort),
             _ => {}
         }
     }
@@ -230,7 +230,7 @@ impl Pair {
         let number = NonZeroU64::new(script.number()).unwrap_or(NonZeroU64::MIN);
         let (body, payload) = self.lies(script);
         let header = Header { connection: ID, from, path, number, sent_us, body };
-        self.tell(end, Input::Segment(Segment { header, payload }));
+        self.report(end, Input::Segment(Segment { header, payload }));
     }
 
     fn lies(&self, script: &mut Script<'_>) -> (Body, Bytes) {
@@ -279,7 +279,7 @@ impl Pair {
 fuzz_target!(|bytes: &[u8]| {
     let mut script = Script(bytes);
     let mut pair = Pair::new(&mut script);
-    pair.tell(0, Input::Join { path: 0, nominal: None });
+    pair.report(0, Input::Join { path: 0, nominal: None });
     while !script.0.is_empty() {
         pair.step(&mut script);
     }

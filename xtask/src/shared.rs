@@ -37,9 +37,9 @@ impl Shared {
             .map_err(|error| format!("{}: {error}", manifest.display()))?;
         let names: Vec<String> =
             workspace::members()?.into_iter().map(|member| member.name).collect();
-        let told = |error| format!("{}: {error}", config.display());
-        fs::create_dir_all(&target).map_err(told)?;
-        fs::write(&config, profile(&manifest, &names)?).map_err(told)?;
+        let reported = |error| format!("{}: {error}", config.display());
+        fs::create_dir_all(&target).map_err(reported)?;
+        fs::write(&config, profile(&manifest, &names)?).map_err(reported)?;
         Ok(Self { config, target, build })
     }
 

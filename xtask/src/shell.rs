@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Feature of the command with `fairwave cc`, whose loader needs headers that tests install.
-pub const WITH_LAWS: &str = "--features=fairwave-cli/kernel-laws";
+pub const WITH_KERNEL_CC: &str = "--features=fairwave-cli/kernel-cc";
 
 /// Result of a step; the error is a message for the terminal.
 pub type Outcome = Result<(), String>;

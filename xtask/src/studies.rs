@@ -46,7 +46,7 @@ pub(crate) fn quick_studies(names: &[String], is_slow: bool) -> Outcome {
             };
             let seconds = begun.elapsed().as_secs_f64();
             match outcome {
-                Ok(said) => println!("study {name}: {seconds:.1} s\n{said}"),
+                Ok(printed) => println!("study {name}: {seconds:.1} s\n{printed}"),
                 Err(why) => {
                     failed.lock().expect("nobody panics with it").push(format!("{name}: {why}"));
                 }
@@ -73,9 +73,9 @@ fn study_once(name: &str) -> Result<String, String> {
     if fs::read_to_string(&stamp).is_ok_and(|passed| passed == identity) {
         return Ok(format!("passed before with the same binary ({})", stamp.display()));
     }
-    let said = study(name, &["--quick"])?;
+    let printed = study(name, &["--quick"])?;
     fs::write(&stamp, identity).map_err(|error| format!("{}: {error}", stamp.display()))?;
-    Ok(said)
+    Ok(printed)
 }
 
 /// Runs a study as a script would: JSON on standard output, verdict in the exit code. Returns a
@@ -95,10 +95,10 @@ pub(crate) fn study(name: &str, options: &[&str]) -> Result<String, String> {
         format!("reproduce --json: {error}: {}", String::from_utf8_lossy(&output.stderr))
     })?;
     validate("reproduce", &summary)?;
-    let (one_fails, said) = verdicts(&summary)?;
+    let (one_fails, printed) = verdicts(&summary)?;
     let expected = if one_fails { 3 } else { 0 };
     match output.status.code() {
-        Some(code) if code == expected => Ok(said),
+        Some(code) if code == expected => Ok(printed),
         code => Err(format!("reproduce --strict ended with {code:?}, not {expected}")),
     }
 }
@@ -165,7 +165,7 @@ fn without_days(page: &[u8]) -> String {
 fn verdicts(summary: &Value) -> Result<(bool, String), String> {
     let claims = summary["claims"].as_array().filter(|claims| !claims.is_empty());
     let mut one_fails = false;
-    let mut said = String::new();
+    let mut printed = String::new();
     for claim in claims.ok_or("reproduce --json: no claims")? {
         if let Some(key) = CLAIM_KEYS.iter().find(|key| claim.get(key).is_none()) {
             return Err(format!("reproduce --json: a claim without {key:?}: {claim}"));
@@ -191,14 +191,14 @@ fn verdicts(summary: &Value) -> Result<(bool, String), String> {
             _ => verdict == "nowhere",
         };
         let condition = claim["condition"].as_str().unwrap_or_default();
-        said += &format!("{}: {verdict} ({holding} of {tried}) {condition}\n", claim["id"]);
+        printed += &format!("{}: {verdict} ({holding} of {tried}) {condition}\n", claim["id"]);
     }
     summary["joint"].as_array().ok_or("reproduce --json: no joint sets")?;
     for key in ["wall_s", "simulated_s"] {
         summary[key].as_f64().ok_or(format!("reproduce --json: no number {key:?}"))?;
     }
-    said += &format!("{} s, {} CPU s", summary["wall_s"], summary["cpu_s"]);
-    Ok((one_fails, said))
+    printed += &format!("{} s, {} CPU s", summary["wall_s"], summary["cpu_s"]);
+    Ok((one_fails, printed))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 use xtask::pages::studies;
-use xtask::shell::{Outcome, WITH_LAWS, cargo, command, root, run, succeeds};
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, command, root, run, succeeds};
 use xtask::workspace::{self, fairwave, tool};
 use xtask::{compare, drivers, system};
 
@@ -143,7 +143,7 @@ fn timer_lateness_ms() -> f64 {
 
 /// The build of the command as users have it.
 fn release_build(quietly: bool) -> Command {
-    let mut build = cargo(&["build", "--release", "-p", COMMAND, WITH_LAWS]);
+    let mut build = cargo(&["build", "--release", "-p", COMMAND, WITH_KERNEL_CC]);
     if quietly {
         build.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null());
     }
@@ -173,7 +173,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;
             run(cargo(&[&["test", "-p", "fairwave-bpf"][..], &slow].concat()))?;
             let loaders = ["--test", "it", "--", "--ignored", "cc::slow"];
-            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &loaders].concat()))?;
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_KERNEL_CC][..], &loaders].concat()))?;
             let soak = [
                 "--test",
                 "it",
@@ -184,11 +184,11 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
                 "fairness::slow",
                 "store::slow",
             ];
-            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &soak].concat()))
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_KERNEL_CC][..], &soak].concat()))
         })?;
         steps.step("packet scripts that take minutes", || {
             let scripts = ["--test", "it", "--", "--ignored", "packets::slow"];
-            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_LAWS][..], &scripts].concat()))
+            run(cargo(&[&["test", "-p", "fairwave-cli", WITH_KERNEL_CC][..], &scripts].concat()))
         })?;
         steps.step("congestion control in an older kernel", || {
             run(drivers::command(&["vm", "cc"].map(OsString::from))?)
@@ -212,7 +212,8 @@ pub(crate) fn tidy() -> Outcome {
     format(&mut steps)?;
     rules(&mut steps, cargo(&["test"]))?;
     steps.step("lints", || {
-        let all = ["clippy", "--workspace", "--all-targets", WITH_LAWS, "--", "-D", "warnings"];
+        let all =
+            ["clippy", "--workspace", "--all-targets", WITH_KERNEL_CC, "--", "-D", "warnings"];
         run(cargo(&all))
     })?;
     steps.finish()
@@ -226,7 +227,7 @@ fn format(steps: &mut Steps) -> Outcome {
 fn rules(steps: &mut Steps, mut test: Command) -> Outcome {
     // With all of the workspace, so that dependencies have the same features as in the later steps
     // and are compiled once.
-    test.args(["--quiet", "--workspace", WITH_LAWS, "--bin", "xtask"]);
+    test.args(["--quiet", "--workspace", WITH_KERNEL_CC, "--bin", "xtask"]);
     steps.step("rules of the house", || run(test))?;
     steps.step("dependencies: used, licensed, from crates.io", || {
         run(command(&tool("cargo-shear").to_string_lossy(), &[]))?;
@@ -273,12 +274,13 @@ impl Selection {
     fn arguments(&self) -> Vec<String> {
         match &self.0 {
             Reach::Crates(names) => {
-                let laws = names.iter().any(|name| name == COMMAND).then(|| WITH_LAWS.to_owned());
+                let algorithms =
+                    names.iter().any(|name| name == COMMAND).then(|| WITH_KERNEL_CC.to_owned());
                 let packages = names.iter().flat_map(|name| ["--package".to_owned(), name.clone()]);
-                packages.chain(laws).collect()
+                packages.chain(algorithms).collect()
             }
             Reach::Nothing | Reach::Everything => {
-                vec!["--workspace".to_owned(), WITH_LAWS.to_owned()]
+                vec!["--workspace".to_owned(), WITH_KERNEL_CC.to_owned()]
             }
         }
     }

@@ -29,8 +29,8 @@ impl Case {
         let files = ["sender", "receiver"]
             .map(|end| place.join(format!("{name}-{end}.pcap")).to_string_lossy().into_owned());
         let end = |file: &String| {
-            let told = trace(program, &[file])?;
-            main_stream(&told, limit.is_some()).ok_or(format!("{file}: no stream"))
+            let reported = trace(program, &[file])?;
+            main_stream(&reported, limit.is_some()).ok_or(format!("{file}: no stream"))
         };
         let ends = [end(&files[0])?, end(&files[1])?];
         let between = trace(program, &[&files[0], &files[1], "--same-clock"])?;
@@ -38,7 +38,7 @@ impl Case {
     }
 
     /// The limit found in the capture of an end.
-    pub(super) fn told(&self, end: usize) -> &str {
+    pub(super) fn reported(&self, end: usize) -> &str {
         self.ends[end]["limit"].as_str().unwrap_or("?")
     }
 
@@ -46,8 +46,8 @@ impl Case {
     pub(super) fn way(&self, end: usize) -> &Value {
         let stream = &self.ends[end];
         let key = |key: &str| stream["a_sent"][key].as_u64().max(stream["b_sent"][key].as_u64());
-        let most = key("payload_bytes");
-        let is_a = stream["a_sent"]["payload_bytes"].as_u64() == most;
+        let maximum = key("payload_bytes");
+        let is_a = stream["a_sent"]["payload_bytes"].as_u64() == maximum;
         if is_a { &stream["a_sent"] } else { &stream["b_sent"] }
     }
 
@@ -92,8 +92,8 @@ fn trace(program: &Path, args: &[&str]) -> Result<Value, String> {
 }
 
 /// The stream with the largest payload.
-fn main_stream(told: &Value, is_tcp: bool) -> Option<Value> {
-    let streams = told[if is_tcp { "connections" } else { "udp" }].as_array()?;
+fn main_stream(reported: &Value, is_tcp: bool) -> Option<Value> {
+    let streams = reported[if is_tcp { "connections" } else { "udp" }].as_array()?;
     let bytes = |stream: &&Value| {
         let sent = |key: &str| stream[key]["payload_bytes"].as_u64().unwrap_or(0);
         sent("a_sent") + sent("b_sent")

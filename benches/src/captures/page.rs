@@ -43,7 +43,7 @@ fn confusion(cases: &[Case]) -> String {
         let cell = |verdict: &str| {
             let of = judged(cases).filter(|(_, truth)| *truth == limit);
             let count =
-                |end: usize| of.clone().filter(|(case, _)| case.told(end) == verdict).count();
+                |end: usize| of.clone().filter(|(case, _)| case.reported(end) == verdict).count();
             match [count(0), count(1)] {
                 [0, 0] => "-".to_owned(),
                 [sender, receiver] => format!("{sender} + {receiver}"),
@@ -54,8 +54,8 @@ fn confusion(cases: &[Case]) -> String {
     let (mut right, mut agree, mut all) = (0, 0, 0);
     for (case, limit) in judged(cases) {
         all += 2;
-        right += [0, 1].map(|end| usize::from(case.told(end) == limit)).iter().sum::<usize>();
-        agree += usize::from(case.told(0) == case.told(1));
+        right += [0, 1].map(|end| usize::from(case.reported(end) == limit)).iter().sum::<usize>();
+        agree += usize::from(case.reported(0) == case.reported(1));
     }
     text.push_str(&format!(
         "\n{right} of {all} captures were judged rightly; both ends of a connection were judged \
@@ -76,16 +76,16 @@ fn counts(cases: &[Case]) -> String {
     let (mut without, mut wrong, mut untold) = (0, 0, 0);
     for (case, _) in judged(cases) {
         let (way, dropped) = (case.way(0), case.acks_dropped());
-        let said = way["acks_lost_inferred"].as_u64();
+        let printed = way["acks_lost_inferred"].as_u64();
         if dropped > 3 {
             let by = way["acks_lost_by"].as_str().unwrap_or("-");
-            let said = said.map_or("-".to_owned(), |said| said.to_string());
-            text.push_str(&format!("| {} | {dropped} | {said} | {by} |\n", case.name));
+            let printed = printed.map_or("-".to_owned(), |printed| printed.to_string());
+            text.push_str(&format!("| {} | {dropped} | {printed} | {by} |\n", case.name));
             continue;
         }
         without += 1;
-        wrong += usize::from(said.is_some_and(|said| said > dropped));
-        untold += usize::from(said.is_none());
+        wrong += usize::from(printed.is_some_and(|printed| printed > dropped));
+        untold += usize::from(printed.is_none());
     }
     text.push_str(&format!(
         "\nOf the {without} others, stretch ACKs of receivers with GRO among them, {wrong} are \
@@ -100,16 +100,16 @@ fn between(cases: &[Case]) -> String {
     let sum = |part: fn(&Case) -> [u64; 2]| {
         cases.iter().map(|case| part(case).iter().sum::<u64>()).sum::<u64>()
     };
-    let (dropped, said) = (sum(Case::dropped), sum(Case::lost_between));
+    let (dropped, printed) = (sum(Case::dropped), sum(Case::lost_between));
     let mut text = format!(
         "## Losses between two captures\n\n`fairwave trace SENDER RECEIVER --same-clock` counts \
          exactly what the path and its queues dropped, there and back, in {exact} of {} pairs \
-         ({dropped} packets dropped, {said} said to be lost).\n",
+         ({dropped} packets dropped, {printed} said to be lost).\n",
         cases.len()
     );
     for case in cases.iter().filter(|case| case.lost_between() != case.dropped()) {
-        let (said, dropped) = (case.lost_between(), case.dropped());
-        text.push_str(&format!("- {}: {dropped:?} dropped, {said:?} said\n", case.name));
+        let (printed, dropped) = (case.lost_between(), case.dropped());
+        text.push_str(&format!("- {}: {dropped:?} dropped, {printed:?} said\n", case.name));
     }
     text
 }
@@ -145,9 +145,9 @@ fn each(cases: &[Case]) -> String {
                     |---|---|---|---|---|---|\n"
             .to_owned();
     for (case, limit) in judged(cases) {
-        let verdict = |end: usize| match case.told(end) {
-            told if told == limit => told.to_owned(),
-            told => format!("**{told}**"),
+        let verdict = |end: usize| match case.reported(end) {
+            reported if reported == limit => reported.to_owned(),
+            reported => format!("**{reported}**"),
         };
         let count = |end: usize, key: &str| case.way(end)[key].as_u64().unwrap_or(0);
         let joined = [0, 1].map(|end| count(end, "offloaded_packets").to_string()).join(" + ");

@@ -200,9 +200,9 @@ impl Cell {
     }
 
     /// Parses our command's output.
-    pub(super) fn told(printed: &str) -> Result<Told, String> {
-        let told: Value = serde_json::from_str(printed).map_err(|error| error.to_string())?;
-        let summary = &told["summary"];
+    pub(super) fn reported(printed: &str) -> Result<Told, String> {
+        let reported: Value = serde_json::from_str(printed).map_err(|error| error.to_string())?;
+        let summary = &reported["summary"];
         let total = |name: &str| {
             let value = summary["totals"][name].as_f64();
             value.ok_or_else(|| format!("no {name} in a summary"))

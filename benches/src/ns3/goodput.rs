@@ -42,13 +42,13 @@ pub(crate) fn compare(options: &Options) -> Outcome {
         build(options.table.program(), &workspace::target().join("ns3"), &version)?;
     }
     let cells = options.table.rows().into_iter().map(|line| Cell::of(options.table, line));
-    let (mut rows, mut told) = (Vec::new(), Vec::new());
+    let (mut rows, mut reported) = (Vec::new(), Vec::new());
     for cell in cells.filter(|cell| cell.title().contains(&options.only)) {
         note(&cell.title());
         let ours = ours(&cell, options.seeds.unwrap_or(options.table.seeds()))?;
         let theirs = if options.with_ns3 && options.table != Table::Uploads {
             let theirs = theirs(&cell, options)?;
-            told.push(theirs.line(&cell.arguments));
+            reported.push(theirs.line(&cell.arguments));
             Some(theirs)
         } else {
             recorded::find(&cell.arguments)?
@@ -65,15 +65,15 @@ pub(crate) fn compare(options: &Options) -> Outcome {
         _ => ["case", "ours", "ns-3", "difference", "failed", "ns-3", "Jain", "ns-3"],
     };
     println!("{}", aligned(&heads.map(str::to_owned), &rows));
-    if !told.is_empty() {
-        println!("\nFor benches/runs:\n\n{}", told.concat());
+    if !reported.is_empty() {
+        println!("\nFor benches/runs:\n\n{}", reported.concat());
     }
     Ok(())
 }
 
 fn ours(cell: &Cell, seeds: u32) -> Result<Vec<Told>, String> {
     let out = workspace::target().join("ns3/out");
-    (1..=seeds).map(|seed| Cell::told(&output(cell.ours(seed, &out))?)).collect()
+    (1..=seeds).map(|seed| Cell::reported(&output(cell.ours(seed, &out))?)).collect()
 }
 
 /// Results of ns-3's runs. Its programs may abort; such runs are left out.
@@ -139,7 +139,7 @@ fn with_error(values: &[f64]) -> String {
 
 fn row(cell: &Cell, ours: &[Told], theirs: Option<Row>) -> [String; 8] {
     let all = |of: fn(&Told) -> f64| -> Vec<f64> { ours.iter().map(of).collect() };
-    let mbps = all(|told| told.mbps);
+    let mbps = all(|reported| reported.mbps);
     let theirs = theirs.unwrap_or_else(Row::nothing);
     let peer = recorded::mean(&theirs.goodput);
     let difference = peer.map(|peer| format!("{:+.1} %", 100.0 * (mean(&mbps) / peer - 1.0)));
@@ -148,9 +148,9 @@ fn row(cell: &Cell, ours: &[Told], theirs: Option<Row>) -> [String; 8] {
         with_error(&mbps),
         theirs.goodput,
         difference.unwrap_or_default(),
-        format!("{:.3}", mean(&all(|told| told.failed))),
+        format!("{:.3}", mean(&all(|reported| reported.failed))),
         theirs.sixth,
-        format!("{:.2}", mean(&all(|told| told.jain))),
+        format!("{:.2}", mean(&all(|reported| reported.jain))),
         theirs.jain,
     ]
 }
@@ -161,12 +161,12 @@ fn upload_row(cell: &Cell, ours: &[Told], theirs: Option<Row>) -> [String; 8] {
     let theirs = theirs.unwrap_or_else(Row::nothing);
     [
         cell.title(),
-        spread(|told| told.mbps, 2),
+        spread(|reported| reported.mbps, 2),
         theirs.goodput,
-        spread(|told| told.jain, 3),
+        spread(|reported| reported.jain, 3),
         theirs.jain,
-        spread(|told| told.starved, 0),
-        spread(|told| told.acks_dropped, 0),
+        spread(|reported| reported.starved, 0),
+        spread(|reported| reported.acks_dropped, 0),
         format!("{}; {}", theirs.fifth, theirs.sixth),
     ]
 }
@@ -193,10 +193,11 @@ mod tests {
     fn a_row_compares_the_means() {
         let table = Table::Uplinks;
         let cell = Cell::of(table, "--std=n --mcs=7 --dir=up --n=4 --bar=0".to_owned());
-        let told = |mbps| Told { mbps, failed: 0.25, jain: 1.0, starved: 0.0, acks_dropped: 0.0 };
+        let reported =
+            |mbps| Told { mbps, failed: 0.25, jain: 1.0, starved: 0.0, acks_dropped: 0.0 };
         let (goodput, jain) = ("50.00 +- 1.00".to_owned(), String::new());
         let theirs = Row { goodput, jain, fifth: String::new(), sixth: "0.2".to_owned() };
-        let row = row(&cell, &[told(50.0), told(52.0)], Some(theirs));
+        let row = row(&cell, &[reported(50.0), reported(52.0)], Some(theirs));
         assert_eq!(row[..4], ["HT20 MCS 7, UDP up 4", "51.00 +- 1.00", "50.00 +- 1.00", "+2.0 %"]);
     }
 }

@@ -122,8 +122,8 @@ fn cost(load: Load, directory: &Path, seed: u32) -> Result<Cost, String> {
 
 /// Parses the output of `measured-run`, and divides by the CPU time that it took.
 fn parsed(text: &str, cpu_s: f64) -> Result<Cost, String> {
-    let told: Value = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
-    let number = |key| measure::positive(&told, key);
+    let reported: Value = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
+    let number = |key| measure::positive(&reported, key);
     Ok(Cost {
         speed: number("simulated_s")? / cpu_s,
         frames_per_s: number("frames")? / cpu_s,
@@ -254,10 +254,10 @@ mod tests {
 
     #[test]
     fn overheads_are_of_medians_over_no_sink() {
-        let told = growth().json();
-        assert_eq!(told["recording_off_over_no_sink_percent"], 25.0);
-        assert_eq!(told["recorded_over_no_sink_percent"], 100.0);
-        assert_eq!(told["loads"][0]["ns_per_frame"], 250.0);
+        let reported = growth().json();
+        assert_eq!(reported["recording_off_over_no_sink_percent"], 25.0);
+        assert_eq!(reported["recorded_over_no_sink_percent"], 100.0);
+        assert_eq!(reported["loads"][0]["ns_per_frame"], 250.0);
     }
 
     #[test]

@@ -60,15 +60,16 @@ fn peer(pair: &Pair, programs: &Path, run: u32, seconds: u32) -> Result<f64, Str
 
 /// Seconds simulated, frames put on the air and events handled, from `fairwave run --json`.
 fn simulated(text: &str) -> Result<[f64; 3], String> {
-    let told: Value = serde_json::from_str(text).map_err(|error| format!("run --json: {error}"))?;
-    let [simulated_s, frames] = ["simulated_s", "frames"].map(|key| positive(&told, key));
-    Ok([simulated_s?, frames?, positive(&told["summary"], "events")?])
+    let reported: Value =
+        serde_json::from_str(text).map_err(|error| format!("run --json: {error}"))?;
+    let [simulated_s, frames] = ["simulated_s", "frames"].map(|key| positive(&reported, key));
+    Ok([simulated_s?, frames?, positive(&reported["summary"], "events")?])
 }
 
 /// Reads a number that must be present and positive.
-pub(crate) fn positive(told: &Value, key: &str) -> Result<f64, String> {
-    let found = told[key].as_f64().filter(|number| *number > 0.0);
-    found.ok_or_else(|| format!("no positive number {key:?} in {told}"))
+pub(crate) fn positive(reported: &Value, key: &str) -> Result<f64, String> {
+    let found = reported[key].as_f64().filter(|number| *number > 0.0);
+    found.ok_or_else(|| format!("no positive number {key:?} in {reported}"))
 }
 
 /// User CPU seconds of the whole process, and its output. Other programs lengthen wall time, and

@@ -83,7 +83,7 @@ impl Place {
         let mut peer = command(&program.to_string_lossy(), &[]);
         peer.args(self.arguments()).args(more);
         match output(peer) {
-            Ok(told) => number(&told, "goodput_Mbps"),
+            Ok(reported) => number(&reported, "goodput_Mbps"),
             Err(why) => {
                 note(&why);
                 None
@@ -113,14 +113,14 @@ pub(crate) fn compare(options: &Options) -> Outcome {
 fn row(place: Place, runs: u32) -> Result<[String; 4], String> {
     let fixed = |mcs: u32| Some((mcs, place.mbps(&[format!("--mcs={mcs}")])?));
     let best = (0..=place.highest()).filter_map(fixed).max_by(|a, b| a.1.total_cmp(&b.1));
-    let (mcs, most) = best.ok_or_else(|| format!("{}: no fixed MCS ran", place.title()))?;
+    let (mcs, max) = best.ok_or_else(|| format!("{}: no fixed MCS ran", place.title()))?;
     let adaptive = |run: u32| {
         let more = ["--manager=MinstrelHt".to_owned(), format!("--run={run}")];
-        let share = place.mbps(&more).map(|mbps| format!("{:.0} %", 100.0 * mbps / most));
+        let share = place.mbps(&more).map(|mbps| format!("{:.0} %", 100.0 * mbps / max));
         share.unwrap_or_else(|| "crash".to_owned())
     };
     let shares: Vec<String> = (1..=runs).map(adaptive).collect();
-    Ok([place.title(), mcs.to_string(), format!("{most:.1}"), shares.join(", ")])
+    Ok([place.title(), mcs.to_string(), format!("{max:.1}"), shares.join(", ")])
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ mod tests {
     fn a_line_is_read_as_it_was_written() {
         let (goodput, jain, sixth) =
             ("5.00 +- 0.10".to_owned(), "0.500".to_owned(), "0.3".to_owned());
-        let told = Row { goodput, jain, fifth: String::new(), sixth };
-        assert_eq!(row(told.line("--n=4 --bar=1").trim_end(), "--bar=1 --n=4"), Some(told));
+        let reported = Row { goodput, jain, fifth: String::new(), sixth };
+        assert_eq!(row(reported.line("--n=4 --bar=1").trim_end(), "--bar=1 --n=4"), Some(reported));
     }
 
     #[test]

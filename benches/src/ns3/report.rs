@@ -98,7 +98,7 @@ pub(crate) fn table(cases: &[Case]) -> String {
 }
 
 /// A paragraph on the conditions of the measurement.
-pub(crate) fn told(conditions: &Conditions) -> String {
+pub(crate) fn reported(conditions: &Conditions) -> String {
     let c = conditions;
     format!(
         "{}, {} cores, load average {} before and {} after, of which these runs are 1.\n\
@@ -120,8 +120,8 @@ pub(crate) fn told(conditions: &Conditions) -> String {
 
 /// The section that `--record` appends.
 pub(crate) fn section(cases: &[Case], growth: &Growth, conditions: &Conditions) -> String {
-    let (commit, told) = (&conditions.commit, told(conditions));
-    format!("## Commit {commit}\n\n{told}\n{}\n{}", table(cases), growth.table())
+    let (commit, reported) = (&conditions.commit, reported(conditions));
+    format!("## Commit {commit}\n\n{reported}\n{}\n{}", table(cases), growth.table())
 }
 
 /// The output of `--json`.

@@ -37,7 +37,7 @@ impl Link {
     }
 
     /// The kind that the probe found.
-    pub(super) fn told(&self) -> &str {
+    pub(super) fn reported(&self) -> &str {
         self.found["kind"].as_str().unwrap_or("cannot tell")
     }
 
@@ -67,12 +67,12 @@ mod tests {
         let packets = r#"{"value": 99.5, "low": 99, "high": 100.5}"#;
         let json = format!(r#"{{"kind": "packets", "buffer": {{"packets": {packets}}}}}"#);
         let link = Link::read(&format!("pfifo | packets | 100 | {json}")).unwrap();
-        assert_eq!((link.told(), link.off()), ("packets", Some(-0.5)));
+        assert_eq!((link.reported(), link.off()), ("packets", Some(-0.5)));
         assert_eq!(link.is_in_interval(), Some(true));
         let other = Link::read(&format!("pfifo|packets|101|{json}")).unwrap();
         assert_eq!(other.is_in_interval(), Some(false));
         let free = Link::read(r#"free|none-found|-|{"kind": null}"#).unwrap();
-        assert_eq!((free.told(), free.packets, free.off()), ("cannot tell", None, None));
+        assert_eq!((free.reported(), free.packets, free.off()), ("cannot tell", None, None));
         assert!(Link::read("pfifo|packets").is_err());
         assert!(Link::read("pfifo|packets|100|cannot open a socket").is_err());
     }

@@ -61,13 +61,13 @@ fn confusion(links: &[&Link]) -> String {
     );
     for kind in KINDS {
         let own: Vec<_> = links.iter().filter(|link| link.kind == kind).collect();
-        let count = |told: &str| own.iter().filter(|link| link.told() == told).count();
-        let cells = KINDS.map(|told| count(told).to_string());
+        let count = |reported: &str| own.iter().filter(|link| link.reported() == reported).count();
+        let cells = KINDS.map(|reported| count(reported).to_string());
         if !own.is_empty() {
             text.push_str(&format!("| {kind} | {} |\n", cells.join(" | ")));
         }
     }
-    let right = links.iter().filter(|link| link.told() == link.kind).count();
+    let right = links.iter().filter(|link| link.reported() == link.kind).count();
     text + &format!("\n{right} of {} are right.\n", links.len())
 }
 
@@ -104,7 +104,7 @@ fn each(site: Site, links: &[Link]) -> String {
             "| {} | {} | {} | {} | {found} | {} | {} |\n",
             link.name,
             link.kind,
-            link.told(),
+            link.reported(),
             link.packets.map_or("-".to_owned(), |packets| packets.to_string()),
             shown(link.number("/drain_mbps")),
             trips.join(" | ")

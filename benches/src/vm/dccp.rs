@@ -56,18 +56,18 @@ pub(super) fn dccp() -> Outcome {
         packages: &[],
         modules: MODULES.to_vec(),
     };
-    let said = guest.boot()?;
+    let printed = guest.boot()?;
     let page = root().join("results/guests/dccp.md");
-    fs::write(&page, text(&said)?).map_err(|e| format!("{}: {e}", page.display()))?;
+    fs::write(&page, text(&printed)?).map_err(|e| format!("{}: {e}", page.display()))?;
     note(&format!("wrote {}", page.display()));
     Ok(())
 }
 
 /// The page: a table of the lines that begin with `=`, then the other lines unchanged.
-fn text(said: &str) -> Result<String, String> {
+fn text(printed: &str) -> Result<String, String> {
     let (mut table, mut rest) = (String::new(), String::new());
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
-    for line in said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
+    for line in printed.lines().filter_map(|line| Some(line.split_once(MARK)?.1.trim_end())) {
         if let Some(run) = line.strip_prefix("= ") {
             wrong(run).map_or(Ok(()), |why| Err(format!("{why}: `{run}`")))?;
             table.push_str(&row(run).ok_or_else(|| format!("no figures in `{run}`"))?);
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn runs_become_rows_and_the_rest_is_kept() {
-        let said = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
+        let printed = "\u{1b}[2JDCCP kernel 6.1\r\nnoise\nDCCP # One\nDCCP   a\tb\n\
                     DCCP = fairwave kernel 4 3 0 \
                     2.9 0.01 - 3.0 0.01 40.0\n";
-        let page = text(said).unwrap();
+        let page = text(printed).unwrap();
         let row = "| Fairwave | Linux | 4 | 3 | 2.9 | 3.0 | 0.01 | 0.01 | 40.0 | 3.15 |\n";
         assert!(page.contains(row), "{page}");
         assert!(page.ends_with("```\nkernel 6.1\n```\n\n## One\n\n```\n  a    b\n```\n"), "{page}");

@@ -69,10 +69,10 @@ impl Guest {
         boot.env("PACKAGES", self.packages.join(" "));
         run_aside(boot)?;
         // QEMU's exit code is that of the machine, not of the script in it: its last line decides.
-        let said = fs::read(place.join("said")).map_err(failed)?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        match said.lines().any(|line| line.trim_end().ends_with(PASSED)) {
-            true => Ok(said),
+        let printed = fs::read(place.join("said")).map_err(failed)?;
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        match printed.lines().any(|line| line.trim_end().ends_with(PASSED)) {
+            true => Ok(printed),
             false => Err(format!("the guest did not come to its end; see {place_name}/said")),
         }
     }

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The first process of the guest: loads every law, lets each carry data, unloads them all.
+# The first process of the guest: loads every algorithm, lets each carry data, unloads them all.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
@@ -11,15 +11,15 @@ run() {
     iperf3 -s --forceflush > /tmp/server & server=$!
     until grep -q listening /tmp/server; do sleep 1; done
     fairwave cc target 127.0.0.0/8 --rate '50 Mbps' || return 1
-    for law in fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_tcp_av; do
-        iperf3 -c 127.0.0.1 -C $law -t 5 > /tmp/client 2>&1 & client=$!
+    for algorithm in fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_tcp_av; do
+        iperf3 -c 127.0.0.1 -C $algorithm -t 5 > /tmp/client 2>&1 & client=$!
         seen=0
         while kill -0 $client 2> /dev/null; do
-            fairwave cc status --json | grep -q '"law"' && seen=1
+            fairwave cc status --json | grep -q '"algorithm"' && seen=1
         done
         wait $client || { cat /tmp/client; return 1; }
         [ $seen = 1 ] || return 1
-        echo "GUEST $law seen=$seen $(grep receiver /tmp/client)"
+        echo "GUEST $algorithm seen=$seen $(grep receiver /tmp/client)"
     done
     kill $server; wait $server
     fairwave cc load fw_compound && return 1

@@ -71,11 +71,11 @@ pub(super) fn soc() -> Outcome {
 
 /// Boots a guest, and writes a page into a file of the repository.
 pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> Outcome {
-    let said = guest.boot()?;
+    let printed = guest.boot()?;
     let versions = workspace::target().join(guest.place).join("packages");
     let packages = fs::read_to_string(&versions).map_err(|e| format!("{versions:?}: {e}"))?;
     let page = root().join(file);
-    fs::write(&page, text(head, mark, &said, &packages))
+    fs::write(&page, text(head, mark, &printed, &packages))
         .map_err(|e| format!("{}: {e}", page.display()))?;
     note(&format!("wrote {}", page.display()));
     Ok(())
@@ -83,11 +83,11 @@ pub(super) fn write_page(guest: &Guest, file: &str, head: &str, mark: &str) -> O
 
 /// The page below `head`: sections begin with lines `# TITLE` of the transcript, whose lines for
 /// the page begin with `mark`.
-fn text(head: &str, mark: &str, said: &str, packages: &str) -> String {
+fn text(head: &str, mark: &str, printed: &str, packages: &str) -> String {
     let versions = packages.lines().map(|line| format!("- {line}\n")).collect::<String>();
     let mut page = format!("{head}\nPackages:\n\n{versions}\n## Association\n\n```\n");
     // The terminal is cleared before the first line, so the mark may be preceded by escape codes.
-    for line in said.lines().filter_map(|line| Some(line.split_once(mark)?.1.trim_end())) {
+    for line in printed.lines().filter_map(|line| Some(line.split_once(mark)?.1.trim_end())) {
         match line.strip_prefix("# ") {
             Some(title) => page.push_str(&format!("```\n\n## {title}\n\n```\n")),
             None => page.push_str(&format!("{}\n", line.replace('\t', " "))),

@@ -61,7 +61,7 @@ impl Uses {
 }
 
 /// Maximum number of simultaneous runs; each needs a thread.
-const MOST_JOBS: usize = 1024;
+const MAX_JOBS: usize = 1024;
 
 impl Common {
     /// Maximum number of simultaneous runs.
@@ -115,8 +115,8 @@ fn of_command(option: Arg, command: &str, uses: &[Uses]) -> Arg {
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MOST_JOBS);
-    number.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MAX_JOBS);
+    number.ok_or_else(|| format!("expected a number from 1 to {MAX_JOBS}"))
 }
 
 /// `key=value`, kept as it was written: the scenario's parser names its place.

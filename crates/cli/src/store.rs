@@ -28,7 +28,7 @@ pub(crate) fn open(choice: &StoreChoice, no_store: bool) -> Option<Store> {
         output::warn("there is no home directory: results are not kept; --store DIR keeps them");
         return None;
     };
-    match Store::open(&path, Version::of_this_program(), Box::new(output::warn)) {
+    match Store::open(&path, Version::of_build(), Box::new(output::warn)) {
         Ok(store) => Some(store),
         Err(error) => {
             output::warn(&format!("{error}; results are not kept"));

@@ -85,13 +85,14 @@ impl<'a> Graph<'a> {
     /// One finding for each set of files that form cycles.
     fn circles(&self) -> Vec<Finding> {
         let arrows = self.arrows();
-        let mut told: BTreeSet<&Module> = BTreeSet::new();
+        let mut reported: BTreeSet<&Module> = BTreeSet::new();
         let mut findings = Vec::new();
         for &from in arrows.keys() {
-            let Some(way) = shortest(&arrows, from).filter(|_| !told.contains(from)) else {
+            let Some(way) = shortest(&arrows, from).filter(|_| !reported.contains(from)) else {
                 continue;
             };
-            told.extend(way.iter().filter_map(|at| arrows.get_key_value(at)).map(|(at, _)| *at));
+            reported
+                .extend(way.iter().filter_map(|at| arrows.get_key_value(at)).map(|(at, _)| *at));
             let files: Vec<&str> = way.iter().map(|at| self.files[at].path.as_str()).collect();
             findings.push(self.files[from].finding(1, format!("-> {}", files.join(" -> "))));
         }

@@ -14,12 +14,15 @@ fn question(scenario: &Source) -> Vec<Finding> {
 }
 
 /// Algorithms that no page names, between backquotes, in its title.
-fn pageless(laws: &[&str], pages: &[Source]) -> Vec<Finding> {
+fn pageless(algorithms: &[&str], pages: &[Source]) -> Vec<Finding> {
     let titles: Vec<&str> = pages.iter().filter_map(|page| page.text.lines().next()).collect();
-    let told = |law: &str| titles.iter().any(|title| title.contains(&format!("`{law}`")));
+    let reported =
+        |algorithm: &str| titles.iter().any(|title| title.contains(&format!("`{algorithm}`")));
     let index = Source::new("docs/models", "");
-    let lacking = laws.iter().filter(|law| !told(law));
-    lacking.map(|law| index.finding(1, format!("no page has `{law}` in its title"))).collect()
+    let lacking = algorithms.iter().filter(|algorithm| !reported(algorithm));
+    lacking
+        .map(|algorithm| index.finding(1, format!("no page has `{algorithm}` in its title")))
+        .collect()
 }
 
 /// Commands of this program in a document's code that its parser rejects.
@@ -76,14 +79,14 @@ fn a_scenario_can_lack_a_question() {
 
 #[test]
 fn every_law_has_a_page() {
-    let laws: Vec<&str> = fairwave_cc::ALL.iter().map(|law| law.name).collect();
+    let algorithms: Vec<&str> = fairwave_cc::ALL.iter().map(|algorithm| algorithm.name).collect();
     let names = names_in("docs/models").into_iter().filter(|name| name.ends_with(".md"));
     let pages: Vec<Source> =
         names.map(|name| Source::read(&format!("docs/models/{name}"))).collect();
     demand(
         "every congestion control in `fairwave_cc::ALL` has a page in docs/models",
-        "write it, the law's name in its title: what, equation, source, validated against what",
-        &pageless(&laws, &pages),
+        "write it, the algorithm's name in its title: equation, source, validated against what",
+        &pageless(&algorithms, &pages),
     );
 }
 

@@ -136,14 +136,14 @@ fn a_study_can_lack_its_page() {
 
 #[test]
 fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
-    let said = "1 robust, 2 conditional; ours: 1/2";
+    let printed = "1 robust, 2 conditional; ours: 1/2";
     let page = |name: &str| {
-        let text = format!("# Study {name}\n\nVerdicts: {said}.\n");
+        let text = format!("# Study {name}\n\nVerdicts: {printed}.\n");
         Source::new(&format!("results/studies/{name}.md"), &text)
     };
     let row =
         |name: &str, counts: &str| format!("| [{name}](docs/studies/{name}.md) | T | {counts} |\n");
-    let rows = [row("a", said), row("b", "3 robust"), row("d", said)].concat();
+    let rows = [row("a", printed), row("b", "3 robust"), row("d", printed)].concat();
     let readme = format!("## Studies\n\n{rows}");
     let uncounted = Source::new("results/studies/e.md", "# Study e\n");
     let findings = disagreements(
@@ -152,7 +152,7 @@ fn a_wrong_count_a_missing_line_and_a_missing_page_are_found() {
     );
     let what: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
     let (wrong, missing) =
-        (format!("results/studies/b.md says: {said}"), format!("README has no line: {said}"));
+        (format!("results/studies/b.md says: {printed}"), format!("README has no line: {printed}"));
     let expected = ["results/studies/d.md is gone", &wrong, &missing, "no line \"Verdicts: \""];
     assert_eq!(what, expected);
 }

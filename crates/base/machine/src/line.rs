@@ -241,7 +241,7 @@ impl Way {
     fn flight_time(&mut self) -> Duration {
         let jitter = match self.wire.jitter.as_nanos() {
             0 => 0,
-            most => self.stream.below(most),
+            max => self.stream.below(max),
         };
         self.wire.delay + Duration::from_nanos(jitter)
     }

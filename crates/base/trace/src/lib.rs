@@ -339,7 +339,7 @@ pub struct SocSample {
     /// Reports sent in front of data, cumulative.
     pub in_front: u64,
     /// Reports that the access point believed, cumulative.
-    pub heard: u64,
+    pub accepted: u64,
     /// Reports that it missed, cumulative.
     pub missed: u64,
     /// Reports that it refused, cumulative.

@@ -14,7 +14,7 @@ mod tests {
 
     #[test]
     fn one_alone_has_no_s() {
-        let said = [0_u64, 1, 2].map(|count| several(count, "run"));
-        assert_eq!(said, ["0 runs", "1 run", "2 runs"]);
+        let printed = [0_u64, 1, 2].map(|count| several(count, "run"));
+        assert_eq!(printed, ["0 runs", "1 run", "2 runs"]);
     }
 }

@@ -20,7 +20,8 @@ mod tests;
 pub use crate::message::Error;
 pub use codec::parse;
 pub use message::{
-    ANNOUNCE_LEN, Announce, Ask, Body, COOKIE_LEN, Claim, Cookie, Denial, Grant, HEAD_LEN,
-    HELLO_LEN, MAGIC, Meeting, MemberId, Message, Refusal, Revocation, Role, VERSION, cluster_id,
+    ANNOUNCE_LEN, Announce, Body, COOKIE_LEN, Claim, Cookie, Denial, Grant, HEAD_LEN, HELLO_LEN,
+    LeaseRequest, MAGIC, Meeting, MemberId, Message, Refusal, Revocation, Role, VERSION,
+    cluster_id,
 };
-pub use offers::{Cost, Kind, MOST_OFFERS, Name, NameError, Offer, Offers, Rates};
+pub use offers::{Cost, Kind, MAX_OFFERS, Name, NameError, Offer, Offers, Rates};

@@ -264,8 +264,8 @@ mod tests {
         let bytes = challenge(&key(), &host, &server);
         assert_eq!(read_challenge(&bytes, &key(), &host).unwrap(), server);
         assert!(read_challenge(&bytes, &key(), &server).is_err(), "of another session");
-        let stranger = Key::new(b"sixteen others..").unwrap();
-        assert!(read_challenge(&bytes, &stranger, &host).is_err());
+        let unknown = Key::new(b"sixteen others..").unwrap();
+        assert!(read_challenge(&bytes, &unknown, &host).is_err());
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl Preface {
         let set = reader.u64_be("set")?;
         let buffer = reader.u32_be("buffer")?;
         let preface = NonZeroU8::new(connections)
-            .filter(|most| connection < most.get())
+            .filter(|max| connection < max.get())
             .map(|connections| Self { set, connection, connections, buffer })
             .ok_or(Error::Connection { connection, connections })?;
         Ok((preface, reader.rest()))

@@ -30,14 +30,14 @@ pub fn mark_ce(packet: &mut [u8]) -> bool {
 
 /// Lowers the window field of an unfragmented TCP segment to `most`, unscaled as on the wire.
 /// Returns `false` without a change if the bytes are no such segment, or its window is not larger.
-pub fn clamp_window(packet: &mut [u8], most: u16) -> bool {
+pub fn clamp_window(packet: &mut [u8], max: u16) -> bool {
     let Some(at) = tcp_offset(packet) else { return false };
     let segment = &mut packet[at..];
     let window = u16::from_be_bytes([segment[TCP_WINDOW], segment[TCP_WINDOW + 1]]);
-    if window <= most {
+    if window <= max {
         return false;
     }
-    set_word(segment, TCP_WINDOW, most, TCP_SUM);
+    set_word(segment, TCP_WINDOW, max, TCP_SUM);
     true
 }
 
@@ -92,13 +92,13 @@ mod tests {
     proptest! {
         /// A changed packet is byte for byte the packet that was written with the change.
         #[test]
-        fn sums_are_those_of_the_changed_packet(window: u16, most: u16, tos: u8) {
+        fn sums_are_those_of_the_changed_packet(window: u16, max: u16, tos: u8) {
             let mut packet = bytes(&segment(window, tos));
             let marked = mark_ce(&mut packet);
             prop_assert_eq!(marked, tos & 3 != 0);
-            prop_assert_eq!(clamp_window(&mut packet, most), window > most);
+            prop_assert_eq!(clamp_window(&mut packet, max), window > max);
             let tos = if marked { tos | 3 } else { tos };
-            prop_assert_eq!(packet, bytes(&segment(window.min(most), tos)));
+            prop_assert_eq!(packet, bytes(&segment(window.min(max), tos)));
         }
 
         #[test]

@@ -158,8 +158,8 @@ impl<W: Write> Writer<W> {
     pub fn add_interface(&mut self, interface: &Interface) -> Result<InterfaceId, Error> {
         let id = InterfaceId(self.inner.interfaces().len() as u32);
         let link_type = DataLink::from(u32::from(interface.link_type.number()));
-        let most = interface.snap_len.unwrap_or(0);
-        let mut block = InterfaceDescriptionBlock::new(link_type, most);
+        let max = interface.snap_len.unwrap_or(0);
+        let mut block = InterfaceDescriptionBlock::new(link_type, max);
         if let Some(name) = text("interface name", interface.name.as_deref())? {
             block.options.push(InterfaceDescriptionOption::IfName(name));
         }
@@ -179,8 +179,8 @@ impl<W: Write> Writer<W> {
         let original_len =
             u32::try_from(data.len()).map_err(|_| Error::PacketLength { len: data.len() })?;
         let described = self.inner.interfaces().get(interface.0 as usize);
-        let most = described.map(|block| block.snaplen as usize).filter(|most| *most > 0);
-        let kept = &data[..most.unwrap_or(data.len()).min(data.len())];
+        let max = described.map(|block| block.snaplen as usize).filter(|max| *max > 0);
+        let kept = &data[..max.unwrap_or(data.len()).min(data.len())];
         let comment = text("comment", comment)?;
         let options = comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text)));
         let block = EnhancedPacketBlock {

@@ -12,8 +12,8 @@ mod tests;
 pub use crate::message::Error;
 pub use body::records_that_fit;
 pub use message::{
-    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, HEAD_LEN, LEAST_DATA_LEN, Limits, MAGIC,
-    MOST_FETCHED_LEN, MOST_LEN, MOST_REPORT_LEN, Message, Order, Record, Refusal, VERSION,
+    CHALLENGE_LEN, COOKIE_LEN, Chunk, Cookie, HEAD_LEN, Limits, MAGIC, MAX_FETCHED_LEN, MAX_LEN,
+    MAX_REPORT_LEN, MIN_DATA_LEN, Message, Order, Record, Refusal, VERSION,
 };
 
 use crate::reader::Reader;
@@ -96,8 +96,7 @@ impl Message {
         out.extend(session.to_be_bytes());
         let written = body::write(self, out);
         let len = len.max(out.len() - start + TAG_LEN);
-        let fits =
-            if len > MOST_LEN { Err(Error::TooLong { len, most: MOST_LEN }) } else { Ok(()) };
+        let fits = if len > MAX_LEN { Err(Error::TooLong { len, most: MAX_LEN }) } else { Ok(()) };
         if let Err(error) = written.and(fits) {
             out.truncate(start);
             return Err(error);

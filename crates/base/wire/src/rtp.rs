@@ -8,7 +8,7 @@ mod feedback;
 #[cfg(test)]
 mod tests;
 
-pub use feedback::{Feedback, MOST_STATUSES, TICK};
+pub use feedback::{Feedback, MAX_STATUSES, TICK};
 
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
@@ -55,7 +55,7 @@ pub enum Error {
         index: usize,
     },
     /// More packets than one feedback can hold.
-    #[error("{count} packet statuses; at most {MOST_STATUSES} are taken")]
+    #[error("{count} packet statuses; at most {MAX_STATUSES} are taken")]
     TooMany {
         /// How many.
         count: usize,

@@ -13,7 +13,7 @@ use thiserror::Error;
 pub const TAG_LEN: usize = 16;
 
 /// Fewest bytes of a secret: with fewer, it is easier to guess than the seal (RFC 2104 section 3).
-pub const LEAST_SECRET: usize = 16;
+pub const MIN_SECRET: usize = 16;
 
 /// Bytes that are hashed at once: a label with a report of SoC, and its context.
 const GATHERED: usize = 96;
@@ -38,7 +38,7 @@ pub struct Forged;
 
 /// A secret too short to keep anybody out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a secret of {len} bytes, needs at least {LEAST_SECRET}")]
+#[error("a secret of {len} bytes, needs at least {MIN_SECRET}")]
 pub struct ShortSecret {
     /// Its length in bytes.
     pub len: usize,
@@ -54,9 +54,9 @@ impl Key {
     /// The key of a secret.
     ///
     /// # Errors
-    /// [`ShortSecret`] below [`LEAST_SECRET`] bytes.
+    /// [`ShortSecret`] below [`MIN_SECRET`] bytes.
     pub fn new(secret: &[u8]) -> Result<Self, ShortSecret> {
-        if secret.len() < LEAST_SECRET {
+        if secret.len() < MIN_SECRET {
             return Err(ShortSecret { len: secret.len() });
         }
         Ok(Self::of_any_length(secret))
@@ -198,7 +198,7 @@ mod tests {
 
         #[test]
         fn only_the_sealed_message_passes(
-            secret in prop::collection::vec(any::<u8>(), LEAST_SECRET..40),
+            secret in prop::collection::vec(any::<u8>(), MIN_SECRET..40),
             first: Vec<u8>, second in prop::collection::vec(any::<u8>(), 1..40),
             bit in 0..128usize, at: prop::sample::Index,
         ) {
@@ -214,8 +214,8 @@ mod tests {
             prop_assert_eq!(key.verify("best", &[&first, &second], &tag), Err(Forged));
             let joined = [first.as_slice(), second.as_slice()].concat();
             prop_assert_eq!(key.verify("test", &[&joined], &tag), Err(Forged));
-            let stranger = key.derive("other", &[]);
-            prop_assert_eq!(stranger.verify("test", &[&first, &second], &tag), Err(Forged));
+            let unknown = key.derive("other", &[]);
+            prop_assert_eq!(unknown.verify("test", &[&first, &second], &tag), Err(Forged));
         }
     }
 }

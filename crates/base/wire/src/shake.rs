@@ -14,9 +14,9 @@ mod message;
 mod tests;
 
 pub use crate::message::Error;
-pub use blocks::{Block, Blocks, MOST_BLOCKS};
+pub use blocks::{Block, Blocks, MAX_BLOCKS};
 pub use codec::parse;
 pub use message::{
     Ack, Body, Challenge, Claim, DATA_OVERHEAD, Data, Echo, HEAD_LEN, Header, Join, Leave, MAGIC,
-    MOST_LEN, Reason, SEQ_LIMIT, Side, VERSION, connection_key,
+    MAX_LEN, Reason, SEQ_LIMIT, Side, VERSION, connection_key,
 };

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   fairwave compare out/before out/after
-  fairwave compare out/sweep/law=reno out/sweep/law=cubic --metric goodput_mbps
+  fairwave compare out/sweep/n=2 out/sweep/n=8 --metric goodput_mbps
 
 Points of the same axes are compared, or the only points of both. Where both have the same seeds,
 runs of one seed make a pair (Student's paired test); otherwise it is Welch's test. p (Holm) is

@@ -35,10 +35,10 @@ Examples:
   fairwave emulate home.toml --kernel-flows 'up*' --json --out out/real
   fairwave emulate home.toml --kernel-flows 'up*' --windows --out out/kernel
   fairwave emulate home.toml --uplink server=eth0 --exec 'sta1=curl https://example.org'
-  fairwave emulate home.toml --between sta1=eth1,server=eth2 --for 1h
+  fairwave emulate home.toml --bridge sta1=eth1,server=eth2 --for 1h
 
 Each station and host is a network namespace with the device fw0. Names of nodes resolve to their
-addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --between,
+addresses inside. Nothing of it is left afterwards. Works without root, but for --uplink, --bridge,
 --windows and --realtime.
 
 Exit code 1: a program failed. Exit code 4: the run is not valid, as the emulator did not keep real
@@ -75,7 +75,7 @@ pub(crate) struct Emulate {
     /// come out of the other. The nodes are the scenario's two real ones, or those named (needs
     /// root)
     #[arg(long, value_name = "[NODE=]IF,[NODE=]IF", conflicts_with = "shell")]
-    between: Option<Between>,
+    bridge: Option<Between>,
     /// Also write every frame on the air, for Wireshark
     #[arg(long)]
     pcap: bool,
@@ -152,7 +152,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         job,
         directory: Some(directory.path()),
         uplinks: &emulate.uplink,
-        between: emulate.between.as_ref().zip(bridged),
+        between: emulate.bridge.as_ref().zip(bridged),
         records: emulate.record,
         windows: emulate.windows,
         beside_simulation: emulate.beside_simulation,
@@ -207,12 +207,12 @@ fn check_windows(plan: &Plan, job: Job, standing: Standing) -> Result<(), Failur
     })
 }
 
-/// The nodes that are at the interfaces of `--between`.
+/// The nodes that are at the interfaces of `--bridge`.
 fn bridged(plan: &Plan, job: Job, emulate: &Emulate) -> Result<Option<[NodeId; 2]>, Failure> {
     let scenario = &plan.points[job.point].scenario;
     let places = |between: &Between| between.places(scenario, &scenario.to_world(job.seed));
-    let places = emulate.between.as_ref().map(places).transpose();
-    places.map_err(|error| Failure::Usage(format!("--between: {error}")))
+    let places = emulate.bridge.as_ref().map(places).transpose();
+    places.map_err(|error| Failure::Usage(format!("--bridge: {error}")))
 }
 
 /// Runs the emulation, with a progress bar or the live view.

@@ -11,7 +11,7 @@ use crate::{output, place, stop};
 use clap::Args;
 use fairwave_emulator::emulation::Manner;
 use fairwave_emulator::emulation::matrix::{
-    self, AlgorithmError, Asked, Company, Context, Fault, Findings, Grid, Running,
+    self, AlgorithmError, Company, Context, Fault, Findings, Grid, MatrixRequest, Running,
 };
 use fairwave_emulator::report::{self, MatrixOutput};
 use fairwave_lab::points::to_csv;
@@ -24,15 +24,15 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   fairwave matrix
-  fairwave matrix --laws reno,cubic,bbr --beside cubic --repeat 5 --out out/matrix
+  fairwave matrix --algorithms reno,cubic,bbr --beside cubic --repeat 5 --out out/matrix
   fairwave matrix --out out/matrix --resume
   fairwave matrix --over 'link.wire.rate=5 Mbps,50 Mbps' --set link.wire.loss=0 --for 10s
-  fairwave matrix scenarios/repairs.toml --flow transfer --laws cubic,bbr --simulate
-  fairwave matrix --laws cubic,fw_ackloss_cubi --beside alone,4 --json
+  fairwave matrix scenarios/repairs.toml --flow transfer --algorithms cubic,bbr --simulate
+  fairwave matrix --algorithms cubic,fw_ackloss_cubi --beside alone,4 --json
 
-Each law runs in each company at each point of the scenario's sweep, run by run, in real time; the
-time that this takes is told first. Laws are this machine's kernel's, by its names; those that
-begin with fw_ are loaded by `fairwave cc load`. A run that is late is made a second time.
+Each algorithm runs in each company at each point of the scenario's sweep, run by run, in real time;
+the necessary time is printed first. Algorithms are those of this machine's kernel, by its names;
+those that begin with fw_ are loaded by `fairwave cc load`. A run that is late is repeated once.
 
 Exit code 1: a run failed. Exit code 4: a run was late twice; it does not count, others do.";
 
@@ -44,7 +44,7 @@ pub(crate) struct Matrix {
     scenario: Option<PathBuf>,
     /// Congestion control algorithms, by the kernel's names [default: all that it has]
     #[arg(long, value_name = "LAW", value_delimiter = ',')]
-    laws: Vec<String>,
+    algorithms: Vec<String>,
     /// Flows on the same link: alone (no other flow), the name of the algorithm of one more flow,
     /// or the total number of flows, all with the algorithm under test
     #[arg(long, value_name = "COMPANY", value_delimiter = ',', default_value = "alone,cubic,4")]
@@ -81,27 +81,33 @@ const USUAL: (&str, &str) =
     ("kernel-link.toml", include_str!("../../../../scenarios/kernel-link.toml"));
 
 /// Runs the matrix and shows the results.
-pub(super) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
-    let (file, base) = load(common, asked)?;
-    let laws = matrix::algorithms(&asked.laws, &asked.beside).map_err(|error| match error {
-        AlgorithmError::Absent(_) => Failure::Usage(error.to_string()),
-        AlgorithmError::Unlisted(_) => Failure::run(error),
-    })?;
-    let grid = Asked { flow: asked.flow.clone(), laws, companies: asked.beside.clone() };
+pub(super) fn run(common: &Common, requested: &Matrix) -> Result<(), Failure> {
+    let (file, base) = load(common, requested)?;
+    let algorithms = matrix::algorithms(&requested.algorithms, &requested.beside).map_err(
+        |error| match error {
+            AlgorithmError::Absent(_) => Failure::Usage(error.to_string()),
+            AlgorithmError::Unlisted(_) => Failure::run(error),
+        },
+    )?;
+    let grid = MatrixRequest {
+        flow: requested.flow.clone(),
+        algorithms,
+        companies: requested.beside.clone(),
+    };
     let grid = Grid::new(&file, &base, &grid);
     let grid = grid.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
     fairwave_netns::support().map_err(Failure::run)?;
     // The kernel only lets a process with one thread enter a new user namespace.
     fairwave_netns::become_root_inside().map_err(Failure::run)?;
-    let (before, in_place) = match asked.resume {
+    let (before, in_place) = match requested.resume {
         true => (Before::Resume, PlaceBefore::Results),
         false => (Before::Rerun, PlaceBefore::Nothing),
     };
     let name = stem(Path::new(&file));
     let directory = place::choose_with(common, &format!("matrix-{name}"), in_place)?;
     let stop = stop::on_saying(&stop::SIGNALS, STOPS)?;
-    let manner = Manner { realtime: asked.realtime, stop, program: own_program()? };
-    let simulate = asked.simulate.then(|| common.jobs().get());
+    let manner = Manner { realtime: requested.realtime, stop, program: own_program()? };
+    let simulate = requested.simulate.then(|| common.jobs().get());
     let running = Running { root: directory.path(), before, simulate, manner };
     if !common.force {
         refuse_to_replace(running.replaced(&grid), running.root, "matrix")?;
@@ -111,7 +117,7 @@ pub(super) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
     }
     let findings = perform(common, &grid, &running)?;
     let mut notes = base.warnings();
-    notes.extend(report::no_realtime(asked.realtime));
+    notes.extend(report::no_realtime(requested.realtime));
     let context = Context { command: command(), scenario: file.clone(), notes: notes.clone() };
     let page = findings.write(&grid, &context, directory.path()).map_err(Failure::run)?;
     if common.json {
@@ -119,7 +125,7 @@ pub(super) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
         let value = MatrixOutput::new(&findings, file, out, &page, notes);
         output::print_json(&json!(value))?;
     } else {
-        match asked.csv {
+        match requested.csv {
             true => output::print_raw(to_csv(&findings.points).as_bytes())?,
             false => output::print(&format!("{}Page: {}\n", findings.text(), page.display()))?,
         }
@@ -129,13 +135,13 @@ pub(super) fn run(common: &Common, asked: &Matrix) -> Result<(), Failure> {
 }
 
 /// The scenario with the settings of the command line, and its name.
-fn load(common: &Common, asked: &Matrix) -> Result<(String, Plan), Failure> {
-    let lasts = asked.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
+fn load(common: &Common, requested: &Matrix) -> Result<(String, Plan), Failure> {
+    let lasts = requested.lasts.map(|lasts| option("--for", lasts, format!("duration={lasts}")));
     let repeat = |seeds| option("--repeat", seeds, format!("sweep.seeds={seeds}"));
-    let repeat = asked.repeat.map(repeat);
-    let over = asked.over.iter().map(|over| option("--over", over, matrix::axis(over)));
+    let repeat = requested.repeat.map(repeat);
+    let over = requested.over.iter().map(|over| option("--over", over, matrix::axis(over)));
     let own: Vec<Override> = lasts.into_iter().chain(repeat).chain(over).collect();
-    match &asked.scenario {
+    match &requested.scenario {
         Some(file) => Ok((file.display().to_string(), load_file(common, file, &own)?)),
         None => {
             let (name, text) = USUAL;

@@ -1,7 +1,7 @@
 //! The one table of commands: arguments, functions, common options, JSON schemas and platforms of
 //! each. A command has a file of its own here, with its arguments and examples.
 
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+#[cfg(all(target_os = "linux", feature = "kernel-cc"))]
 mod cc;
 mod check;
 mod compare;
@@ -43,7 +43,7 @@ use crate::outcome::Failure;
 use crate::schema::{Schema, file, of, output};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+#[cfg(all(target_os = "linux", feature = "kernel-cc"))]
 use fairwave_cc_tool::report::CcOutput;
 #[cfg(target_os = "linux")]
 use fairwave_dccp_tool::report::DccpOutput;
@@ -121,7 +121,7 @@ commands! {
     Emulate(emulate::Emulate) => emulate::run,
         uses [on("emulate", "json seed out force set"), on("emulate ctl", "json")],
         gives [output("emulate", "emulate", of::<EmulateOutput>)];
-    [all(target_os = "linux", feature = "kernel-laws")]
+    [all(target_os = "linux", feature = "kernel-cc")]
     /// Congestion controls in this machine's kernel: load, watch, measure, unload
     #[command(after_help = fairwave_cc_tool::command::options::EXAMPLES)]
     Cc(fairwave_cc_tool::command::options::Cc) => cc::run,
@@ -320,12 +320,33 @@ fn definition() -> clap::Command {
     args::on_commands(whole, "", &all, &uses())
 }
 
+/// Options that were renamed: the former name, and the present one.
+const RENAMED: &[(&str, &str)] = &[
+    ("--between", "--bridge"),
+    ("--bin", "--interval"),
+    ("--laws", "--algorithms"),
+    ("--opening", "--connect-timeout"),
+];
+
+/// Names the present option in the error about a former one.
+fn with_new_name(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let former = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => option.as_str(),
+        _ => return error,
+    };
+    let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == former) else { return error };
+    let new = ContextValue::String((*new).to_owned());
+    error.insert(ContextKind::SuggestedArg, new);
+    error
+}
+
 /// Parses a command line. Also returns the name of its command, such as `probe serve`.
 pub(crate) fn read<T: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = T>,
 ) -> Result<(Cli, String), clap::Error> {
     let mut definition = definition();
-    let matches = definition.try_get_matches_from_mut(words)?;
+    let matches = definition.try_get_matches_from_mut(words).map_err(with_new_name)?;
     let names = successors(matches.subcommand(), |(_, inner)| inner.subcommand());
     let command = names.map(|(name, _)| name).collect::<Vec<_>>().join(" ");
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))?;

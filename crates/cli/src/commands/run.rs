@@ -7,7 +7,7 @@ use crate::outcome::Failure;
 use crate::progress::Progress;
 use crate::{output, place, stop};
 use clap::Args;
-use fairwave_lab::doubts::doubts;
+use fairwave_lab::lints::lints;
 use fairwave_lab::report::cost::Speed;
 use fairwave_lab::report::run::{RunOfSweep, RunOutput, simulated_s};
 use fairwave_lab::report::summary;
@@ -57,7 +57,7 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let job = only_job(common, &plan, &file)?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
-    let Performed { run, on_sockets, doubts: of_replay } =
+    let Performed { run, on_sockets, lints: of_replay } =
         perform(common, args, (&plan, job), directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
@@ -69,7 +69,7 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
-    warnings.extend(doubts(&run.summary).into_iter().map(|doubt| doubt.text));
+    warnings.extend(lints(&run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
         let run = RunOfSweep::new(run, warnings);
@@ -122,7 +122,7 @@ struct Performed {
     /// Flows without figures, since they ran on sockets when they were recorded.
     on_sockets: Vec<String>,
     /// Warnings about a replay; `None` for a simulation.
-    doubts: Option<Vec<String>>,
+    lints: Option<Vec<String>>,
 }
 
 /// Simulates, or replays a recorded run.
@@ -140,12 +140,12 @@ fn perform(
         let replay =
             fairwave_emulator::emulation::Replay { plan, job, recorded, before, directory };
         let repeated = fairwave_emulator::emulation::replay(&replay).map_err(Failure::run)?;
-        let fairwave_emulator::emulation::Repeated { run, on_sockets, doubts } = repeated;
-        return Ok(Performed { run, on_sockets, doubts: Some(doubts) });
+        let fairwave_emulator::emulation::Repeated { run, on_sockets, lints } = repeated;
+        return Ok(Performed { run, on_sockets, lints: Some(lints) });
     }
     let _ = args;
     let run = simulate(common, plan, job, directory)?;
-    Ok(Performed { run, on_sockets: Vec::new(), doubts: None })
+    Ok(Performed { run, on_sockets: Vec::new(), lints: None })
 }
 
 /// The single job of a scenario without a sweep, or that of a point with the seed of the command

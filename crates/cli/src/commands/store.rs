@@ -58,7 +58,7 @@ pub(crate) enum StoreTask {
 pub(super) fn run(common: &Common, args: &Store) -> Result<(), Failure> {
     let path = path(&args.choice)
         .ok_or_else(|| Failure::Usage("there is no home directory: name the store".into()))?;
-    let own = Version::of_this_program();
+    let own = Version::of_build();
     if common.json && !matches!(args.task, None | Some(StoreTask::Stat)) {
         return Err(Failure::Usage("--json goes with stat alone".into()));
     }

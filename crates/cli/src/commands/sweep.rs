@@ -52,7 +52,7 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     if args.resume && !common.json && !common.quiet {
         output::note(&sweep::missing(&plan, directory.path()));
     }
-    let kept = if args.resume { run::are_there(&plan, directory.path()) } else { Vec::new() };
+    let kept = if args.resume { run::complete_runs(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();
     let before = if args.resume { Before::Resume } else { Before::Rerun };
     let lines = simulate(common, &plan, directory.path(), before)?;

@@ -70,11 +70,11 @@ fn examples_of_the_help_parse() {
 
 #[test]
 fn examples_of_the_documents_parse() {
-    for (name, least) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("results/validation.md", 0)] {
+    for (name, min) in [("README.md", 5), ("CONTRIBUTING.md", 0), ("results/validation.md", 0)] {
         let text = std::fs::read_to_string(format!("{ROOT}{name}")).expect(name);
         let fenced = text.split("```").skip(1).step_by(2).collect::<String>();
         let count = parse_examples(name, &fenced);
-        assert!(count >= least, "{name} shows {count} commands only");
+        assert!(count >= min, "{name} shows {count} commands only");
     }
 }
 

@@ -227,13 +227,13 @@ fn numbers_are_those_of_tshark(capture: &Path) {
     for (end, sent) in [("a", "a_sent"), ("b", "b_sent")] {
         let address = stream[end].as_str().expect("an end").split(':').next().expect("an address");
         let came = &numbers[address];
-        let told: BTreeSet<u64> = came.iter().copied().collect();
-        let (first, last) = (told.first().expect("one"), told.last().expect("one"));
-        let lost = (last - first + 1) as usize - told.len();
+        let reported: BTreeSet<u64> = came.iter().copied().collect();
+        let (first, last) = (reported.first().expect("one"), reported.last().expect("one"));
+        let lost = (last - first + 1) as usize - reported.len();
         let of = |key: &str| stream[sent]["numbers"][key].as_u64().map(|count| count as usize);
         assert_eq!(stream[sent]["packets"].as_u64(), Some(came.len() as u64), "{address}");
         assert_eq!(of("lost"), Some(lost), "{address}");
-        assert_eq!(of("duplicates"), Some(came.len() - told.len()), "{address}");
+        assert_eq!(of("duplicates"), Some(came.len() - reported.len()), "{address}");
         // A late number is smaller than the maximum so far, and was not seen before.
         let mut seen = BTreeSet::new();
         let late = came.iter().filter(|&&one| seen.insert(one) && seen.last() > Some(&one)).count();

@@ -39,7 +39,10 @@ fn turn() -> Option<File> {
         return None;
     }
     let left = left_after_a_while();
-    assert!(left.is_empty(), "laws are loaded: `fairwave cc unload --all`, then again: {left:?}");
+    assert!(
+        left.is_empty(),
+        "algorithms are loaded: `fairwave cc unload --all`, then again: {left:?}"
+    );
     Some(lock)
 }
 
@@ -185,42 +188,42 @@ ls /sys/fs/bpf > pins
     let half = shell.file("half");
     assert!(half.contains("loaded before that: fw_compound"), "{half}");
     let laws = shell.json("list");
-    let law = |name: &str| {
+    let algorithm = |name: &str| {
         let laws = laws.as_array().expect("a list").iter();
-        laws.into_iter().find(|law| law["name"] == name).cloned().expect(name)
+        laws.into_iter().find(|algorithm| algorithm["name"] == name).cloned().expect(name)
     };
-    assert_eq!(law("fw_ackloss_reno")["loaded"], true);
-    assert_eq!(law("fw_ackloss_reno")["pinned"], true);
-    assert!(law("fw_ackloss_reno")["connections"].as_u64() >= Some(1));
+    assert_eq!(algorithm("fw_ackloss_reno")["loaded"], true);
+    assert_eq!(algorithm("fw_ackloss_reno")["pinned"], true);
+    assert!(algorithm("fw_ackloss_reno")["connections"].as_u64() >= Some(1));
     assert_eq!(
-        (&law("fw_compound")["loaded"], &law("fw_tcp_av")["connections"]),
+        (&algorithm("fw_compound")["loaded"], &algorithm("fw_tcp_av")["connections"]),
         (&Value::from(false), &Value::from(0),)
     );
     let status = shell.json("answering");
     let found = status.as_array().expect("a list").iter();
     let one = found.into_iter().find(|one| one["answers"].as_u64() > Some(0)).expect("one");
     assert!(one["acks_lost"].as_u64() >= one["answers"].as_u64(), "{one}");
-    assert!(one["remote"] == "10.9.0.2:5201" && one["law"] == "fw_ackloss_reno", "{one}");
-    let told = shell.file("told");
-    let told: Vec<Value> =
-        told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let count = |happened: &str| told.iter().filter(|one| one["happened"] == happened).count();
-    assert!(count("began") >= 1 && count("answered") >= 1, "{told:?}");
+    assert!(one["remote"] == "10.9.0.2:5201" && one["algorithm"] == "fw_ackloss_reno", "{one}");
+    let reported = shell.file("told");
+    let reported: Vec<Value> =
+        reported.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let count = |happened: &str| reported.iter().filter(|one| one["happened"] == happened).count();
+    assert!(count("began") >= 1 && count("answered") >= 1, "{reported:?}");
     // The totals of closed connections are those that the algorithm has counted.
-    let ended = told.iter().filter(|one| one["happened"] == "ended");
+    let ended = reported.iter().filter(|one| one["happened"] == "ended");
     let answers = ended.filter_map(|one| one["connection"]["answers"].as_u64()).max();
-    assert!(answers <= Some(count("answered") as u64), "{told:?}");
+    assert!(answers <= Some(count("answered") as u64), "{reported:?}");
     // Its window was halved, so a threshold is set and the window was near it.
     let (cwnd, ssthresh) = (one["cwnd_segments"].as_u64(), one["ssthresh_segments"].as_u64());
     assert!(ssthresh.is_some() && cwnd >= Some(1) && cwnd < Some(1_000), "{one}");
     // Round-trip times are so short that two segments in flight exceed the target, so the window
     // stays at its initial ten segments. Without a target it fills the queue of 41 packets.
-    let most = |name: &str| {
+    let maximum = |name: &str| {
         let sender = &shell.json(name)["end"]["streams"][0]["sender"];
         sender["max_snd_cwnd"].as_u64().expect("iperf3 says the greatest window")
     };
-    assert!(most("aiming") <= 12 * 1_460, "{}", most("aiming"));
-    assert!(most("aimless") > 20 * 1_460, "{}", most("aimless"));
+    assert!(maximum("aiming") <= 12 * 1_460, "{}", maximum("aiming"));
+    assert!(maximum("aimless") > 20 * 1_460, "{}", maximum("aimless"));
     assert_eq!(shell.file("targets").trim(), "[]");
     let reno = shell.json("reno")["end"]["sum_received"]["bits_per_second"].as_f64();
     // With a window of two segments the only ACK may be lost, so little may arrive, but not
@@ -248,7 +251,7 @@ send() {{ nobody iperf3 -c 10.9.0.2 -C "$1" -n "$2" -J > "$1"; }}
 send fw_ackloss_reno 2M
 ip netns exec "$a" tc qdisc del dev va root
 ip -n "$a" link set va gso_max_segs 65535; ip -n "$b" link set vb gso_max_segs 65535
-for law in fw_ackloss_reno fw_ackloss_cubi fw_ackloss_comp; do send $law 400M; done
+for algorithm in fw_ackloss_reno fw_ackloss_cubi fw_ackloss_comp; do send $algorithm 400M; done
 over() {{ [ "$(grep -c '"happened":"ended".*:5201' told)" -ge 4 ]; }}
 await over
 kill $watcher; wait $watcher || true
@@ -256,16 +259,16 @@ $F cc unload --all
 "#
     ));
     shell.leaves_nothing();
-    let told = shell.file("told");
-    let events = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let reported = shell.file("told");
+    let events = reported.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let ended: Vec<Value> = events.filter(|event| event["happened"] == "ended").collect();
-    assert!(ended.len() >= 4, "{told}");
+    assert!(ended.len() >= 4, "{reported}");
     for event in ended {
         let connection = &event["connection"];
         let [lost, acked] = ["acks_lost", "acked_bytes"].map(|key| connection[key].as_u64());
         // The wire's transfer has 2 MB and some 700 to 1400 ACKs; the others have 400 MB.
-        let most = if acked < Some(10_000_000) { 14 } else { 0 };
-        assert!(lost.is_some_and(|lost| lost <= most), "{event}");
+        let maximum = if acked < Some(10_000_000) { 14 } else { 0 };
+        assert!(lost.is_some_and(|lost| lost <= maximum), "{event}");
     }
 }
 
@@ -302,12 +305,12 @@ $F cc unload --all
 "#,
     );
     shell.leaves_nothing();
-    let said = shell.file("watching");
-    let missed = said.split_whitespace().find_map(|word| word.parse::<u32>().ok());
-    let heard = shell.file("told").matches("\"happened\":").count() as u32;
+    let printed = shell.file("watching");
+    let missed = printed.split_whitespace().find_map(|word| word.parse::<u32>().ok());
+    let received = shell.file("told").matches("\"happened\":").count() as u32;
     // Each of 2000 connections begins and ends.
-    assert!(missed > Some(0) && heard > 0, "{said}");
-    assert_eq!(missed.map(|missed| missed + heard), Some(4_000), "{said}");
+    assert!(missed > Some(0) && received > 0, "{printed}");
+    assert_eq!(missed.map(|missed| missed + received), Some(4_000), "{printed}");
 }
 
 /// A program that does not choose an algorithm gets one by its route or its namespace. Targets of
@@ -382,11 +385,11 @@ $F cc unload --all
     let kept = shell.file("kept-plain");
     assert!(kept.matches("file").count() == 2 && !kept.contains("new"), "{kept}");
     assert!(shell.file("elsewhere").lines().any(|name| name == "elsewhere"));
-    let of = |name: &str, law: &str| {
+    let of = |name: &str, algorithm: &str| {
         let status = shell.json(name);
         let found = status.as_array().expect("a list").iter().find(|one| {
             // A connection that was ended may still be closing.
-            one["law"] == law && one["state"] == "ESTAB"
+            one["algorithm"] == algorithm && one["state"] == "ESTAB"
         });
         found.cloned().unwrap_or_else(|| panic!("{name}: {status}"))
     };
@@ -435,11 +438,11 @@ $F cc unload --all --json > unloaded
 "#
     ));
     shell.leaves_nothing();
-    let (told, status) = (shell.json("told"), shell.json("status"));
-    assert_eq!((&told["steered_by"], &told["opened"]), (&"fw_tcp_av".into(), &1.into()));
+    let (reported, status) = (shell.json("told"), shell.json("status"));
+    assert_eq!((&reported["steered_by"], &reported["opened"]), (&"fw_tcp_av".into(), &1.into()));
     let found = status.as_array().expect("a list").iter();
     let one = found.into_iter().find(|one| one["remote"] == shell.file("host")).expect("one");
-    assert_eq!((&one["law"], &one["target_bps"]), (&"fw_tcp_av".into(), &5_000_000.into()));
+    assert_eq!((&one["algorithm"], &one["target_bps"]), (&"fw_tcp_av".into(), &5_000_000.into()));
     assert!(shell.file("user").contains("65534"), "{}", shell.file("user"));
     assert_eq!(shell.file("targets").trim(), "[]");
     assert!(!shell.file("said").contains("warning"), "{}", shell.file("said"));
@@ -478,11 +481,11 @@ ls > files
     // Reno begins with ten segments of 1448 bytes and fills a queue of 41 packets.
     let ten_segments = 14_480;
     assert!(windows.contains(&ten_segments), "{windows:?}");
-    let most = windows.iter().max().expect("rows");
-    let said = shell.json("reno")["end"]["streams"][0]["sender"]["max_snd_cwnd"].as_u64();
-    assert!(*most > 2 * ten_segments, "{most}");
+    let maximum = windows.iter().max().expect("rows");
+    let printed = shell.json("reno")["end"]["streams"][0]["sender"]["max_snd_cwnd"].as_u64();
+    assert!(*maximum > 2 * ten_segments, "{maximum}");
     // iperf3 samples once a second; a trace samples at each ACK, before the kernel handles it.
-    assert!(Some(*most + 2 * 1_448) >= said, "{most} and {said:?}");
+    assert!(Some(*maximum + 2 * 1_448) >= printed, "{maximum} and {printed:?}");
     let timed = shell.json("timed");
     assert_eq!((&timed["missed"], &timed["interrupted"]), (&0.into(), &false.into()));
     assert!(timed["lasted_ns"].as_u64() >= Some(300_000_000), "{timed}");
@@ -518,7 +521,11 @@ ls /sys/fs/bpf > pins
     assert_eq!(shell.file("nothing"), "unloaded: nothing\n");
     assert_eq!(shell.file("other"), "unloaded: fw_compound\n");
     let held = shell.json("held");
-    let held = held.as_array().expect("a list").iter().find(|law| law["name"] == "fw_compound");
+    let held = held
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|algorithm| algorithm["name"] == "fw_compound");
     let held = held.expect("it is listed");
     assert_eq!((&held["loaded"], &held["pinned"]), (&Value::from(true), &Value::from(false)));
     assert!(shell.file("pins").is_empty(), "{}", shell.file("pins"));
@@ -571,6 +578,6 @@ fn who_is_not_root_is_told_so_and_names_are_checked_first() {
         nobody.args(["cc", "load", "fw_compound"]);
     }
     let output = nobody.output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("needs root"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && printed.contains("needs root"), "{printed}");
 }

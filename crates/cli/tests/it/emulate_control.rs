@@ -94,8 +94,8 @@ fn answer(mut stream: &UnixStream, bytes: &[u8]) -> String {
 /// place for another client.
 fn until(directory: &Path, is_wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let said = answer(&connect(directory), b"{\"status\": {}}\n");
-        match serde_json::from_str(&said) {
+        let printed = answer(&connect(directory), b"{\"status\": {}}\n");
+        match serde_json::from_str(&printed) {
             Ok(state) if is_wanted(&state) => return state,
             _ => std::thread::yield_now(),
         }
@@ -193,17 +193,17 @@ fn nobody_can_hold_up_a_run_by_its_socket() {
     let mode = fs::metadata(directory.join("run/control.sock")).expect("it is there");
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
     for line in [&b"\n"[..], b"\xff\xfe\n", b"[[[[\n", b"{\"move\": null}\n", b"{\"stop\"\n"] {
-        let said = answer(&connect(directory), line);
-        assert!(said.starts_with("{\"error\":"), "{said}");
+        let printed = answer(&connect(directory), line);
+        assert!(printed.starts_with("{\"error\":"), "{printed}");
     }
-    let said = answer(&connect(directory), &vec![b'x'; 20_000]);
-    assert!(said.contains("at most"), "{said}");
+    let printed = answer(&connect(directory), &vec![b'x'; 20_000]);
+    assert!(printed.contains("at most"), "{printed}");
     // Silent clients may only use up the places of other clients.
     let silent: Vec<UnixStream> = (0..40).map(|_| connect(directory)).collect();
     let refused = silent.iter().rev().take(5).filter(|stream| {
-        let (mut stream, mut said) = (*stream, [0; 64]);
-        let count = stream.read(&mut said).unwrap_or(0);
-        said[..count].windows(8).any(|part| part == b"too many")
+        let (mut stream, mut printed) = (*stream, [0; 64]);
+        let count = stream.read(&mut printed).unwrap_or(0);
+        printed[..count].windows(8).any(|part| part == b"too many")
     });
     assert_eq!(refused.count(), 5);
     drop(silent);
@@ -237,8 +237,8 @@ fn a_flood_and_deep_nesting_hold_up_neither_the_run_nor_its_end() {
     };
     let in_move = format!("{{\"move\": {}}}\n", deep("[", "", "]").trim_end());
     for line in [deep("[", "", "]"), deep("{\"a\":", "1", "}"), in_move] {
-        let said = answer(&connect(directory), line.as_bytes());
-        assert!(said.starts_with("{\"error\":") && said.len() < 300, "{said}");
+        let printed = answer(&connect(directory), line.as_bytes());
+        assert!(printed.starts_with("{\"error\":") && printed.len() < 300, "{printed}");
     }
     // Clients that send requests and never read, until their requests are no longer accepted.
     let floods: Vec<UnixStream> = (0..3).map(|_| connect(directory)).collect();

@@ -50,9 +50,10 @@ fn a_run_is_printed_kept_shown_again_and_compared() {
     let place = scratch();
     let server = serve(place.path(), &[]);
     for name in ["a", "b"] {
-        let asked = ["-t", "0.2", "-i", "0.1", "-n", "2", "--bidir", "-u", "-b", "2M", "-P", "2"];
+        let requested =
+            ["-t", "0.2", "-i", "0.1", "-n", "2", "--bidir", "-u", "-b", "2M", "-P", "2"];
         let kept = ["--name", "here", "--out", name, "--target", "3M", "--effective", "12M"];
-        let found = json(place.path(), &station(&server, &[&asked[..], &kept].concat()));
+        let found = json(place.path(), &station(&server, &[&requested[..], &kept].concat()));
         let stations = found["summary"]["stations"].as_array().unwrap();
         assert_eq!((stations.len(), &stations[0]["name"]), (1, &"here".into()));
         assert_eq!(found["summary"]["target"]["normalized"], 0.25);
@@ -106,9 +107,10 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
 fn results_that_cannot_be_kept_are_printed() {
     let place = scratch();
     let server = serve(place.path(), &[]);
-    let asked = ["-t", "0.2", "-i", "0.1", "-u", "-b", "2M", "--name", "here"];
-    let ended =
-        |more: &[&str]| ends_with(1, place.path(), &station(&server, &[&asked[..], more].concat()));
+    let requested = ["-t", "0.2", "-i", "0.1", "-u", "-b", "2M", "--name", "here"];
+    let ended = |more: &[&str]| {
+        ends_with(1, place.path(), &station(&server, &[&requested[..], more].concat()))
+    };
     let (_, err) = ended(&["--out", "/dev/null/results"]);
     assert!(err.contains("/dev/null/results") && !err.contains("Repetition"), "{err}");
     // Only when the page is written does it turn out that the directory is missing.
@@ -121,13 +123,13 @@ fn begun(place: &Path, server: &Serving, more: &[&str]) -> Child {
     let long = ["-t", "60", "-u", "-b", "4M", "-i", "0.1", "--name", "here"];
     let mut command = fairwave(place, &station(server, &[&long[..], more].concat()));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
-    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    let mut printed = BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     while !line.starts_with("Repetition 1 of 1") {
         line.clear();
-        assert!(said.read_line(&mut line).expect("text") > 0, "it has ended");
+        assert!(printed.read_line(&mut line).expect("text") > 0, "it has ended");
     }
-    child.stderr = Some(said.into_inner());
+    child.stderr = Some(printed.into_inner());
     child
 }
 
@@ -248,18 +250,19 @@ fn kept_of_one(place: &Path, directory: &str) -> Value {
 /// and a changed address is reported.
 fn faults_cost_no_results(place: &Path) {
     let text = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
-    let (said, errors) = (text("full-said"), text("full-errors"));
-    assert_eq!(text("full-code"), "1\n", "{said}{errors}");
-    assert!(said.contains("one ") && errors.contains("full/kept/fairness"), "{said}{errors}");
+    let (printed, errors) = (text("full-said"), text("full-errors"));
+    assert_eq!(text("full-code"), "1\n", "{printed}{errors}");
+    assert!(printed.contains("one ") && errors.contains("full/kept/fairness"), "{printed}{errors}");
     assert!(errors.contains("No space left on device"), "{errors}");
     for (station, directory) in [("one", "left"), ("two", "stayed")] {
-        let (said, errors) = (text(&format!("said-{station}")), text(&format!("errors-{station}")));
-        assert_eq!(text(&format!("{directory}-code")), "1\n", "{said}{errors}");
-        assert!(errors.contains("interrupted") && said.contains(station), "{said}{errors}");
+        let (printed, errors) =
+            (text(&format!("said-{station}")), text(&format!("errors-{station}")));
+        assert_eq!(text(&format!("{directory}-code")), "1\n", "{printed}{errors}");
+        assert!(errors.contains("interrupted") && printed.contains(station), "{printed}{errors}");
     }
-    let (said, errors) = (text("said-moved"), text("errors-moved"));
-    assert_eq!(text("moved-code"), "1\n", "{said}{errors}");
-    assert!(errors.contains("changed from 10.66.1.2 to 10.66.1.7"), "{said}{errors}");
+    let (printed, errors) = (text("said-moved"), text("errors-moved"));
+    assert_eq!(text("moved-code"), "1\n", "{printed}{errors}");
+    assert!(errors.contains("changed from 10.66.1.2 to 10.66.1.7"), "{printed}{errors}");
     assert!(errors.contains("counted by their sender"), "{errors}");
     for directory in ["left", "stayed", "moved"] {
         let one = kept_of_one(place, directory);
@@ -312,7 +315,7 @@ fn stations_share_a_shaped_link_and_survive_faults() {
         assert!(jain > 0.0 && jain <= 1.0, "{found:#}");
         assert!(total > 0.0 && total < LINK_MBPS, "{found:#}");
     }
-    assert_eq!(station_one(&capped)["laws"], serde_json::json!(["reno"]));
+    assert_eq!(station_one(&capped)["algorithms"], serde_json::json!(["reno"]));
     faults_cost_no_results(place.path());
 }
 

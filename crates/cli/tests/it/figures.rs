@@ -29,8 +29,8 @@ fn a_sweep_is_drawn_over_an_axis() {
     let (out, _) = ends_with(0, place.path(), &args);
     assert_eq!(out.lines().count(), 2, "{out}");
     let svg = fs::read_to_string(place.path().join(out.lines().next().unwrap())).unwrap();
-    for said in ["queue (packets)", "congestion_control = reno", "flow.up.goodput_mbps"] {
-        assert!(svg.contains(said), "{said}");
+    for printed in ["queue (packets)", "congestion_control = reno", "flow.up.goodput_mbps"] {
+        assert!(svg.contains(printed), "{printed}");
     }
     ends_with(0, place.path(), &["plot", "s", "--y", "jain", "--file", "j.png"]);
     assert!(fs::read(place.path().join("j.png")).unwrap().starts_with(b"\x89PNG"));
@@ -51,10 +51,10 @@ fn points_stand_in_the_order_of_their_sweep() {
     let place = scratch();
     let scenario = tiny().display().to_string();
     let args = ["sweep", &scenario, "--out", "s", "--quiet", "--set", "sweep.seeds=11"];
-    let law = ["--set", "tcp.congestion_control=reno", "--set", "duration=600 ms"];
+    let algorithm = ["--set", "tcp.congestion_control=reno", "--set", "duration=600 ms"];
     let variants = "sweep.variant=[{ name = \"short\", \"node.ap.queue\" = \"9 packets\" }, \
                     { name = \"long\", \"node.ap.queue\" = \"50 packets\" }]";
-    ends_with(0, place.path(), &[&args[..], &law, &["--set", variants]].concat());
+    ends_with(0, place.path(), &[&args[..], &algorithm, &["--set", variants]].concat());
     let compared = json(place.path(), &["compare", "s", "s", "--metric", "jain"]);
     let points = compared["comparisons"].as_array().unwrap().iter();
     let points = points.map(|one| one["point"].as_str().unwrap_or_default());

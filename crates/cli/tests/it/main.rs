@@ -1,7 +1,7 @@
 //! The integration tests of this crate, in one binary: each further binary would have to be linked.
 
 mod capture;
-#[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+#[cfg(all(target_os = "linux", feature = "kernel-cc"))]
 mod cc;
 mod common;
 #[cfg(target_os = "linux")]

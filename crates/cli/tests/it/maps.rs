@@ -12,20 +12,20 @@ const ONE: [&str; 8] =
 fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     let place = scratch();
     let (printed, _) = ends_with(0, place.path(), &[&ONE[..], &["--json", "--quiet"]].concat());
-    let told: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(told["claims"].as_array().map(Vec::len), Some(1));
-    let claim = &told["claims"][0];
+    let reported: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(reported["claims"].as_array().map(Vec::len), Some(1));
+    let claim = &reported["claims"][0];
     let setups = json!({ "tried": 1, "admitted": 1, "holding": 1, "undecided": 0 });
     assert_eq!((&claim["id"], &claim["setups"]), (&json!("BUF-1"), &setups));
     assert_eq!(claim["points"][0]["setup"]["radio"], "802.11b");
     assert_eq!(claim["points"][0]["setup"]["rate"], "95");
     assert_eq!(claim["condition"], "Holds in this set-up; no other was tried.");
-    assert_eq!(told["first_seed"], 1001);
-    assert_eq!(crate::schemas::complaints(&[("reproduce-map", told.clone())]), "");
+    assert_eq!(reported["first_seed"], 1001);
+    assert_eq!(crate::schemas::complaints(&[("reproduce-map", reported.clone())]), "");
     let map = place.path().join("map");
     let kept: Value = serde_json::from_slice(&fs::read(map.join("explored.json")).expect("kept"))
         .expect("it is JSON");
-    assert_eq!(kept, told);
+    assert_eq!(kept, reported);
     let page = fs::read_to_string(map.join("map.html")).expect("a page");
     assert!(page.contains("BUF-1") && page.contains("802.11b"), "{page}");
     let runs: Vec<_> = fs::read_dir(map.join("runs")).expect("runs").collect();
@@ -37,16 +37,16 @@ fn one_set_up_of_a_map_is_judged_and_leaves_traces_and_a_page() {
     assert!(markdown.contains("| BUF-1 | conditional | holds in 1 of 1 (100 %) |"), "{markdown}");
 
     // If the first run had found that a parameter decides, the second would contradict it.
-    let mut earlier = told;
+    let mut earlier = reported;
     earlier["claims"][0]["decides"] =
         json!({ "key": "lost", "name": "the loss", "threshold": "0" });
     fs::write(map.join("explored.json"), earlier.to_string()).expect("it is replaced");
     let confirmed = [&ONE[..], &["--confirm", "--resume", "--markdown", "--quiet"]].concat();
     let (markdown, _) = ends_with(0, place.path(), &confirmed);
     let day = earlier["ran"].as_str().expect("a day");
-    let said =
+    let text =
         format!("conditional in the exploring run of {day}, where it was decided by the loss (0))");
-    assert!(markdown.contains(&said), "{markdown}");
+    assert!(markdown.contains(&text), "{markdown}");
 }
 
 #[test]

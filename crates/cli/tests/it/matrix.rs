@@ -10,7 +10,7 @@ use std::path::Path;
 /// Two delays with runs of a second and a half each, on both hosts.
 const ARGS: [&str; 17] = [
     "matrix",
-    "--laws",
+    "--algorithms",
     "reno",
     "--beside",
     "alone",
@@ -81,7 +81,7 @@ fn a_law_runs_at_each_point_in_both_hosts_and_is_not_run_again() {
     assert!(page.contains("<svg") && page.contains("reno") && !page.contains("http://localhost"));
     if late == 0 {
         let csv = fs::read_to_string(out.join("matrix.csv")).expect("a table");
-        assert!(csv.starts_with("host,law,company,link.wire.delay,"), "{csv}");
+        assert!(csv.starts_with("host,algorithm,company,link.wire.delay,"), "{csv}");
         let svg = out.join("figures/goodput_mbps-alone.svg");
         let svg = fs::read_to_string(svg).expect("a map");
         assert!(svg.contains("reno, simulated") && svg.contains("15 ms"), "{svg}");
@@ -100,8 +100,8 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
         let (out, err) = ends_with(2, place.path(), &[&["matrix"], args].concat());
         assert!(out.is_empty() && err.contains(part), "{args:?}: {err}");
     };
-    refused(&["--laws", "reno,fw_nobodys"], "`fairwave cc load fw_nobodys` as root");
-    refused(&["--laws", "nobodys"], "`modprobe tcp_nobodys` as root");
+    refused(&["--algorithms", "reno,fw_nobodys"], "`fairwave cc load fw_nobodys` as root");
+    refused(&["--algorithms", "nobodys"], "`modprobe tcp_nobodys` as root");
     refused(&["--beside", "0"], "a number of flows is from 1 to 256");
     refused(&["--beside", "nobodys"], "no congestion control nobodys");
     refused(&["--flow", "call"], "called \"call\"; it has bulk");
@@ -112,5 +112,5 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
     refused(&["--csv", "--json"], "--json");
     fs::create_dir(place.path().join("full")).expect("a directory");
     fs::write(place.path().join("full/file"), "").expect("a file");
-    refused(&["--laws", "reno", "--out", "full"], "not empty");
+    refused(&["--algorithms", "reno", "--out", "full"], "not empty");
 }

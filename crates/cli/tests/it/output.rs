@@ -46,8 +46,8 @@ fn flows_and_stations_stand_before_totals() {
     assert_eq!(err, "", "no progress where nobody looks");
     let at = |title: &str| out.find(title).unwrap_or_else(|| panic!("no {title}: {out}"));
     assert!(at("Flows") < at("Totals") && at("Stations") < at("Totals"), "{out}");
-    for said in ["One-way delays", "p99.9", "Airtime by receiver", "ap>sta2", "ap>*"] {
-        assert!(out.contains(said), "{said}: {out}");
+    for printed in ["One-way delays", "p99.9", "Airtime by receiver", "ap>sta2", "ap>*"] {
+        assert!(out.contains(printed), "{printed}: {out}");
     }
     assert!(at("Totals") < at("Jain index"), "{out}");
     assert!(out.contains("simulated s and ") && out.contains("frames per CPU s"), "{out}");

@@ -14,10 +14,10 @@ fn root() -> PathBuf {
 }
 
 /// Number of scripts with this verdict on a side.
-fn count(told: &Value, side: &str, verdict: &str) -> usize {
-    let scripts = told["scripts"].as_array().expect("scripts");
+fn count(reported: &Value, side: &str, verdict: &str) -> usize {
+    let scripts = reported["scripts"].as_array().expect("scripts");
     let verdicts = scripts.iter().flat_map(|script| script["verdicts"].as_array().expect("some"));
-    verdicts.filter(|told| told["side"] == side && told["verdict"] == verdict).count()
+    verdicts.filter(|reported| reported["side"] == side && reported["verdict"] == verdict).count()
 }
 
 /// An unexpected difference makes the command fail, and is printed.
@@ -26,12 +26,12 @@ fn the_kernel_and_our_endpoint_follow_the_quick_scripts() {
     if !machine_can() {
         return;
     }
-    let told = json(&root(), &["packets", SCRIPTS, "--tries", "5"]);
-    let all = told["scripts"].as_array().expect("scripts").len();
-    assert_eq!(count(&told, "simulator", "follows"), all);
-    assert!(count(&told, "endpoint", "follows") >= 100, "{told:#}");
-    assert!(count(&told, "kernel", "follows") >= 70, "{told:#}");
-    assert!(count(&told, "kernel", "known") >= 15, "{told:#}");
+    let reported = json(&root(), &["packets", SCRIPTS, "--tries", "5"]);
+    let all = reported["scripts"].as_array().expect("scripts").len();
+    assert_eq!(count(&reported, "simulator", "follows"), all);
+    assert!(count(&reported, "endpoint", "follows") >= 100, "{reported:#}");
+    assert!(count(&reported, "kernel", "follows") >= 70, "{reported:#}");
+    assert!(count(&reported, "kernel", "known") >= 15, "{reported:#}");
 }
 
 /// Takes minutes: retransmissions until the connection is abandoned, and TIME-WAIT until its end.
@@ -41,8 +41,8 @@ fn slow_scripts_are_followed_too() {
     if !machine_can() {
         return;
     }
-    let told = json(&root(), &["packets", SCRIPTS, "--slow", "--tries", "5"]);
-    assert_eq!(count(&told, "endpoint", "-"), 0, "{told:#}");
+    let reported = json(&root(), &["packets", SCRIPTS, "--slow", "--tries", "5"]);
+    assert_eq!(count(&reported, "endpoint", "-"), 0, "{reported:#}");
 }
 
 /// Every divergence is in results/validation.md with the text of its script.

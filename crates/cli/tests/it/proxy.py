@@ -265,7 +265,7 @@ def hostile():
     at = ["10.78.1.1", "10.78.2.1"]
     listen = [word for address in at for word in ("--listen", f"{address}:1080")]
     child = proxy(*listen, "--allow", "10.78.1.0/24", "--allow", "10.78.2.0/24", "--max-flows", "40",
-                  "--opening", "300 s")
+                  "--connect-timeout", "300 s")
     data = random.Random(3).randbytes(2_000_001)
     unread = [opened("c", at[0]) for _ in range(5)]
     for connection in unread:

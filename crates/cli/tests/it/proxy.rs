@@ -82,28 +82,28 @@ fn a_run_of_given_length_says_what_it_carried() {
     let mut sent = String::new();
     server.accept().expect("a client").0.read_to_string(&mut sent).expect("text");
     assert_eq!(sent, "hello");
-    let mut told = String::new();
-    out.read_to_string(&mut told).expect("text");
+    let mut reported = String::new();
+    out.read_to_string(&mut reported).expect("text");
     assert!(child.wait().expect("it ends").success());
-    assert!(told.contains("1 connection, 0 of them still open; 0 broke"), "{told}");
-    assert!(told.contains("No 5 s bin had a target and enough on offer."), "{told}");
+    assert!(reported.contains("1 connection, 0 of them still open; 0 broke"), "{reported}");
+    assert!(reported.contains("No 5 s bin had a target and enough on offer."), "{reported}");
 }
 
 #[test]
 fn what_cannot_be_meant_is_refused_with_a_remedy() {
     let place = scratch();
     std::fs::write(place.path().join("bad.toml"), "[[target]]\nrate = 'x'\n").expect("a file");
-    for (args, told) in [
+    for (args, reported) in [
         (&["--listen", "0.0.0.0:1080"][..], "--allow 192.0.2.0/24"),
         (&["--target", "fast"], "such as \"5 Mbps\" or 5M"),
         (&["--targets", "bad.toml"], "line 2"),
         (&["--target", "5M", "--max-flows", "0"], "--max-flows has to be 1 or more"),
         (&["--target", "5M", "--max-flows", "9000000"], "ulimit -n"),
-        (&["--bin", "1 ms"], "one second or more"),
+        (&["--interval", "1 ms"], "one second or more"),
         (&["--refuse"], "--capacity"),
     ] {
         let (_, err) = ends_with(2, place.path(), &[&["proxy"], args].concat());
-        assert!(err.contains(told), "{args:?}: {err}");
+        assert!(err.contains(reported), "{args:?}: {err}");
     }
     let (_, err) = ends_with(1, place.path(), &["proxy", "--targets", "gone.toml"]);
     assert!(err.contains("gone.toml"), "{err}");

@@ -71,8 +71,8 @@ fn by_tshark(capture: &Path) -> Table {
 /// The analysis by `fairwave trace`.
 fn by_fairwave(capture: &Path) -> Table {
     let place = scratch();
-    let told = json(place.path(), &["trace", &capture.display().to_string()]);
-    let connections = told["connections"].as_array().expect("a list of connections");
+    let reported = json(place.path(), &["trace", &capture.display().to_string()]);
+    let connections = reported["connections"].as_array().expect("a list of connections");
     let ends = |one: &Value| {
         [("a", "a_sent"), ("b", "b_sent")].map(|(end, sent)| {
             let address =
@@ -132,8 +132,8 @@ fn agreeing(capture: &Path, ours: Table, theirs: Table) -> (Old, Old) {
     for (key, sent) in &ours {
         assert_eq!(sent, &theirs[key], "{key:?} of {}", capture.display());
     }
-    let most = 3.max(theirs_old.all() / 50);
-    let differ = old.all().abs_diff(theirs_old.all()) > most;
+    let maximum = 3.max(theirs_old.all() / 50);
+    let differ = old.all().abs_diff(theirs_old.all()) > maximum;
     assert!(!differ, "{}: {old:?}, by tshark {theirs_old:?}", capture.display());
     (old, theirs_old)
 }
@@ -158,8 +158,8 @@ fn random_loss_of_data() {
 fn lost_between(sent: &Path, received: &Path, lost: u64) {
     let place = scratch();
     let [sent, received] = [sent, received].map(|path| path.display().to_string());
-    let told = json(place.path(), &["trace", &sent, &received, "--same-clock"]);
-    let ways = told["ways"].as_array().expect("a list of ways");
+    let reported = json(place.path(), &["trace", &sent, &received, "--same-clock"]);
+    let ways = reported["ways"].as_array().expect("a list of ways");
     assert_eq!(ways.len(), 2 * 3 + 1, "three connections, and the last datagram");
     let sum = |key: &str| ways.iter().map(|way| way[key].as_u64().unwrap_or(0)).sum::<u64>();
     assert_eq!(sum("lost"), lost);
@@ -216,12 +216,12 @@ fn a_capture_of_the_simulator() {
     tshark.args(["-n", "-Y", "!(wlan.fc.retry == 1)", "-w"]).arg(&once).arg("-r").arg(&capture);
     assert!(tshark.output().expect("tshark starts").status.success());
     agreeing(&capture, by_fairwave(&capture), by_tshark(&once));
-    let told = |capture: &Path| {
-        let told = json(place.path(), &["trace", &capture.display().to_string()]);
-        told["capture"].clone()
+    let reported = |capture: &Path| {
+        let reported = json(place.path(), &["trace", &capture.display().to_string()]);
+        reported["capture"].clone()
     };
-    let (all, once) = (told(&capture), told(&once));
-    let packets = |told: &Value| told["packets"].as_u64().expect("a count");
+    let (all, once) = (reported(&capture), reported(&once));
+    let packets = |reported: &Value| reported["packets"].as_u64().expect("a count");
     assert_eq!(all["frames"]["repeated"], packets(&all) - packets(&once));
     assert!(packets(&all) > packets(&once), "nothing came again on the air");
 }

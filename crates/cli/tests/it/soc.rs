@@ -177,9 +177,9 @@ fn a_qdisc_that_was_replaced_comes_back_whatever_happens() {
 fn a_station_that_nobody_knows_is_paired_by_a_code() {
     let Some(found) = found("paired") else { return };
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let code = |said: String| {
-        let at = said.find("show ").expect("a code") + "show ".len();
-        said[at..at + 7].to_owned()
+    let code = |printed: String| {
+        let at = printed.find("show ").expect("a code") + "show ".len();
+        printed[at..at + 7].to_owned()
     };
     let (pair, join) = (&found["pair"], &found["join"]);
     assert_eq!((&pair[0], &join[0]), (&0.into(), &0.into()), "{found}");

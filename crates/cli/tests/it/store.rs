@@ -25,33 +25,33 @@ fn results(place: &Path) -> u64 {
 fn started(mut command: Command) -> (Child, impl BufRead) {
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
-    let said = BufReader::new(child.stderr.take().expect("it is a pipe"));
-    (child, said)
+    let printed = BufReader::new(child.stderr.take().expect("it is a pipe"));
+    (child, printed)
 }
 
 /// Interrupts a command. Returns its exit code and its remaining messages.
-fn interrupted(mut child: Child, mut said: impl BufRead) -> (Option<i32>, String) {
+fn interrupted(mut child: Child, mut printed: impl BufRead) -> (Option<i32>, String) {
     let kill = format!("kill -INT {}", child.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     let mut rest = String::new();
-    said.read_to_string(&mut rest).expect("it is UTF-8");
+    printed.read_to_string(&mut rest).expect("it is UTF-8");
     (child.wait().expect("it ends").code(), rest)
 }
 
 /// Waits until the store has this many results, or the command has ended.
-fn wait_for(place: &Path, child: &mut Child, least: u64) {
-    while results(place) < least && child.try_wait().expect("it is ours").is_none() {}
+fn wait_for(place: &Path, child: &mut Child, min: u64) {
+    while results(place) < min && child.try_wait().expect("it is ours").is_none() {}
 }
 
 #[test]
 fn a_study_that_is_interrupted_keeps_its_runs_and_says_so() {
     let place = scratch();
     let args = [&STUDY[..], &["--jobs", "1", "--out", "out"]].concat();
-    let (mut child, said) = started(fairwave(place.path(), &args));
+    let (mut child, printed) = started(fairwave(place.path(), &args));
     wait_for(place.path(), &mut child, 2);
-    let (code, said) = interrupted(child, said);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("the same command takes from the store what was run"), "{said}");
+    let (code, printed) = interrupted(child, printed);
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("the same command takes from the store what was run"), "{printed}");
     let (out, _) = ends_with(0, place.path(), &["store", "verify"]);
     assert!(out.contains(" results, each as it was written"), "{out}");
     assert!(store(place.path()).join("000001.runs").exists());
@@ -69,12 +69,12 @@ fn a_full_disk_is_said_once_and_survived() {
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]);
     command.arg(inside.get_program()).args(inside.get_args()).current_dir(place.path());
-    let (child, mut said) = started(command);
+    let (child, mut printed) = started(command);
     let mut line = String::new();
-    said.read_line(&mut line).expect("it is UTF-8");
+    printed.read_line(&mut line).expect("it is UTF-8");
     assert!(line.contains("No space left on device"), "{line}");
     assert!(line.contains("further results are not kept, and nothing else is lost"), "{line}");
-    let (code, rest) = interrupted(child, said);
+    let (code, rest) = interrupted(child, printed);
     assert_eq!(code, Some(1), "{rest}");
     assert!(!rest.contains("store of results") && rest.contains("interrupted after"), "{rest}");
 }
@@ -84,11 +84,11 @@ fn a_place_that_is_no_directory_is_said_and_survived() {
     let place = scratch();
     fs::write(place.path().join("file"), "").expect("a file");
     let args = [&STUDY[..], &["--jobs", "1", "--out", "out", "--store", "file"]].concat();
-    let (child, mut said) = started(fairwave(place.path(), &args));
+    let (child, mut printed) = started(fairwave(place.path(), &args));
     let mut line = String::new();
-    said.read_line(&mut line).expect("it is UTF-8");
+    printed.read_line(&mut line).expect("it is UTF-8");
     assert!(line.contains("store of results file") && line.contains("not kept"), "{line}");
-    let (code, rest) = interrupted(child, said);
+    let (code, rest) = interrupted(child, printed);
     assert_eq!(code, Some(1), "{rest}");
     assert!(!store(place.path()).exists(), "no other place was taken");
     let both = [&STUDY[..], &["--store", "file", "--no-store"]].concat();
@@ -103,12 +103,12 @@ fn a_store_is_seen_bounded_verified_and_cleared() {
     ends_with(0, place.path(), &["store", "limit", "5 MB"]);
     assert_eq!(json(place.path(), &["store"])["limit_bytes"], 5_000_000);
     let args = [&STUDY[..], &["--jobs", "1", "--out", "out", "--quiet"]].concat();
-    let (mut child, said) = started(fairwave(place.path(), &args));
+    let (mut child, printed) = started(fairwave(place.path(), &args));
     wait_for(place.path(), &mut child, 2);
-    interrupted(child, said);
-    let told = json(place.path(), &["store"]);
-    assert_eq!(crate::schemas::complaints(&[("store", told.clone())]), "");
-    assert_eq!(told["versions"][0]["is_this"], true);
+    interrupted(child, printed);
+    let reported = json(place.path(), &["store"]);
+    assert_eq!(crate::schemas::complaints(&[("store", reported.clone())]), "");
+    assert_eq!(reported["versions"][0]["is_this"], true);
     let file = store(place.path()).join("000001.runs");
     let mut bytes = fs::read(&file).expect("a segment");
     *bytes.last_mut().expect("it has bytes") ^= 1;
@@ -126,16 +126,16 @@ fn a_store_is_seen_bounded_verified_and_cleared() {
 fn reproduced(place: &Path, more: &[&str]) -> (Value, String, String) {
     let out = ["--force", "--out", "out", "--quiet"];
     let args = |kind| [&STUDY[..], &out, &[kind], more].concat();
-    let (told, _) = ends_with(0, place, &args("--json"));
-    let mut told: Value = serde_json::from_str(&told).expect("JSON");
+    let (reported, _) = ends_with(0, place, &args("--json"));
+    let mut reported: Value = serde_json::from_str(&reported).expect("JSON");
     for key in ["wall_s", "cpu_s", "frames_per_s", "frames_per_cpu_s", "simulated_s_per_cpu_s"] {
-        told[key] = Value::Null;
+        reported[key] = Value::Null;
     }
     let (page, _) = ends_with(0, place, &args("--markdown"));
     let report = fs::read_to_string(place.join("out/report.html")).expect("a report");
     let (before, took) = report.split_once("<dt>Took</dt>").expect("it says how long it took");
     let after = took.split_once("</dd>").expect("that is an entry").1;
-    (told, page, format!("{before}{after}"))
+    (reported, page, format!("{before}{after}"))
 }
 
 #[test]
@@ -143,18 +143,18 @@ fn reproduced(place: &Path, more: &[&str]) -> (Value, String, String) {
 fn slow_killed_at_many_moments_and_beside_another_it_comes_to_the_same() {
     let place = scratch();
     let expected = reproduced(place.path(), &["--no-store"]);
-    for least in [1, 2, 5, 9, 14, 20, 27, 35] {
+    for min in [1, 2, 5, 9, 14, 20, 27, 35] {
         let args = [&STUDY[..], &["--force", "--out", "killed"]].concat();
         let (mut child, _said) = started(fairwave(place.path(), &args));
-        wait_for(place.path(), &mut child, least);
+        wait_for(place.path(), &mut child, min);
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
     }
     let beside = [&STUDY[..], &["--force", "--out", "beside", "--quiet"]].concat();
-    let (mut beside, mut said) = started(fairwave(place.path(), &beside));
+    let (mut beside, mut printed) = started(fairwave(place.path(), &beside));
     assert_eq!(reproduced(place.path(), &[]), expected);
     let mut rest = String::new();
-    said.read_to_string(&mut rest).expect("it is UTF-8");
+    printed.read_to_string(&mut rest).expect("it is UTF-8");
     assert_eq!((beside.wait().expect("it ends").code(), rest.as_str()), (Some(0), ""));
     let kept = results(place.path());
     assert_eq!(reproduced(place.path(), &["--jobs", "1"]), expected, "all of it from the store");

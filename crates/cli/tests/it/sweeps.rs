@@ -42,9 +42,9 @@ fn a_run_of_a_sweep_is_had_as_the_message_says() {
     let place = scratch();
     let scenario = tiny().display().to_string();
     let (_, err) = ends_with(2, place.path(), &["run", &scenario]);
-    let said = "--set tcp.congestion_control=reno --seed 1";
-    assert!(err.contains(said), "{err}");
-    let args: Vec<&str> = ["run", &scenario].into_iter().chain(said.split(' ')).collect();
+    let printed = "--set tcp.congestion_control=reno --seed 1";
+    assert!(err.contains(printed), "{err}");
+    let args: Vec<&str> = ["run", &scenario].into_iter().chain(printed.split(' ')).collect();
     assert_eq!(json(place.path(), &args)["seed"], 1);
     let value = json(place.path(), &[&args[..4], &["--seed", "7"]].concat());
     assert_eq!(

@@ -113,21 +113,21 @@ fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
     let args = ["trace", "one/capture.pcapng", "--out", "told", "--interval", "100 ms"];
     let (out, _) = ends_with(0, place.path(), &args);
     assert!(out.contains("Report: told/report.html"), "{out}");
-    let told = place.path().join("told");
+    let reported = place.path().join("told");
     for file in ["connections.parquet", "intervals.parquet", "points.parquet"] {
-        let bytes = fs::read(told.join(file)).unwrap();
+        let bytes = fs::read(reported.join(file)).unwrap();
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{file}");
     }
-    let page = fs::read_to_string(told.join("report.html")).unwrap();
+    let page = fs::read_to_string(reported.join("report.html")).unwrap();
     assert!(page.contains("time and sequence") && page.contains("<svg"));
     let page = page.replace("http://www.w3.org/2000/svg", "");
     for foreign in ["http://", "https://", "<link", "@import", "src="] {
         assert!(!page.contains(foreign), "{foreign}");
     }
-    let told: serde_json::Value =
-        serde_json::from_slice(&fs::read(told.join("summary.json")).unwrap()).unwrap();
+    let reported: serde_json::Value =
+        serde_json::from_slice(&fs::read(reported.join("summary.json")).unwrap()).unwrap();
     let printed = json(place.path(), &["trace", "one/capture.pcapng"]);
-    assert_eq!(told, printed);
+    assert_eq!(reported, printed);
     ends_with(2, place.path(), &["trace", "one/capture.pcapng", "--interval", "1 s"]);
     ends_with(2, place.path(), &args);
 }
@@ -137,8 +137,8 @@ fn a_capture_compared_with_itself_lost_nothing() {
     let place = scratch();
     simulated(place.path());
     let both = ["trace", "one/capture.pcapng", "one/capture.pcapng"];
-    let told = json(place.path(), &both);
-    let ways = told["ways"].as_array().unwrap();
+    let reported = json(place.path(), &both);
+    let ways = reported["ways"].as_array().unwrap();
     assert!(!ways.is_empty());
     for way in ways {
         assert_eq!((&way["all"]["alone"][0], &way["all"]["alone"][1]), (&0.into(), &0.into()));

@@ -40,8 +40,8 @@ fn way(streams: &Value) -> &Value {
     ways.max_by_key(|way| way["payload_bytes"].as_u64()).expect("a stream")
 }
 
-fn main_connection(told: &Value) -> &Value {
-    let connections = told["connections"].as_array().expect("a list of connections");
+fn main_connection(reported: &Value) -> &Value {
+    let connections = reported["connections"].as_array().expect("a list of connections");
     let bytes = |one: &&Value| {
         ["a_sent", "b_sent"]
             .map(|end| one[end]["unique_bytes"].as_u64().unwrap_or(0))
@@ -55,8 +55,8 @@ fn main_connection(told: &Value) -> &Value {
 fn both_ends_of_a_connection_find_what_limited_it() {
     for case in &CASES {
         let Some(limit) = case.1 else { continue };
-        for (told, end) in ends(case).iter().zip(ENDS) {
-            let one = main_connection(told);
+        for (reported, end) in ends(case).iter().zip(ENDS) {
+            let one = main_connection(reported);
             assert_eq!(one["limit"], limit, "{} at the {end}", case.0);
             // The terminal lines of a session come from the host to which the copies go.
             let near = if case.0.contains("ssh") { ["receiver", "sender"] } else { ENDS };
@@ -69,8 +69,8 @@ fn both_ends_of_a_connection_find_what_limited_it() {
 fn joined_segments_are_no_losses_between_two_captures() {
     for Case(name, _, dropped) in &CASES {
         let files = ENDS.map(|end| format!("{name}-{end}.pcap.gz"));
-        let told = json(&data(), &["trace", &files[0], &files[1], "--same-clock"]);
-        let ways = told["ways"].as_array().expect("a list of ways");
+        let reported = json(&data(), &["trace", &files[0], &files[1], "--same-clock"]);
+        let ways = reported["ways"].as_array().expect("a list of ways");
         let lost = |receiver: &str| {
             let there = |way: &&Value| way["b"].as_str().is_some_and(|b| b.starts_with(receiver));
             ways.iter().filter(there).filter_map(|way| way["lost"].as_u64()).sum::<u64>()
@@ -86,7 +86,7 @@ fn joined_segments_are_no_losses_between_two_captures() {
 fn lost_acks_are_counted_at_the_sender_and_stretch_acks_are_none() {
     for case in CASES.iter().filter(|case| case.1.is_some()) {
         let [sender, receiver] = ends(case);
-        let lost = |told: &Value| way(&told["connections"])["acks_lost_inferred"].as_u64();
+        let lost = |reported: &Value| way(&reported["connections"])["acks_lost_inferred"].as_u64();
         let [at_sender, at_receiver] = [lost(&sender), lost(&receiver)];
         let dropped = case.2[1];
         assert!(at_sender.is_none_or(|lost| lost.abs_diff(dropped) <= 3), "{}", case.0);
@@ -98,8 +98,8 @@ fn lost_acks_are_counted_at_the_sender_and_stretch_acks_are_none() {
 #[test]
 fn numbers_of_datagrams_are_read_where_iperf3_and_ffmpeg_put_them() {
     for (Case(name, _, dropped), numbering) in CASES[5..].iter().zip(["iperf3", "rtp"]) {
-        let told = json(&data(), &["trace", &format!("{name}-receiver.pcap.gz")]);
-        let numbers = &way(&told["udp"])["numbers"];
+        let reported = json(&data(), &["trace", &format!("{name}-receiver.pcap.gz")]);
+        let numbers = &way(&reported["udp"])["numbers"];
         assert_eq!(numbers["numbering"], numbering, "{name}");
         assert_eq!(numbers["lost"], dropped[0], "{name}");
     }
@@ -134,8 +134,8 @@ fn losses_of_a_radio_limit_where_they_cost_goodput() {
         let goodput = run["summary"]["flows"][0]["goodput_bps"].as_f64().expect("a rate") / 1e6;
         assert!(goodput_mbps.contains(&goodput), "{delay}: {goodput} Mbps");
         for node in ["sta", "server"] {
-            let said = json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
-            assert_eq!(said["connections"][0]["limit"], truth, "{delay} at {node}");
+            let printed = json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
+            assert_eq!(printed["connections"][0]["limit"], truth, "{delay} at {node}");
         }
     }
 }
@@ -177,12 +177,12 @@ fn what_passes_a_router_is_counted_once() {
     std::fs::write(place.path().join("s.toml"), ROUTED).expect("a file");
     let run = ["run", "s.toml", "--tap", "router", "--tap", "a", "--out", "o"];
     ends_with(0, place.path(), &run);
-    let told = |node: &str| json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
-    let [router, end] = ["router", "a"].map(told);
-    let packets = |told: &Value| told["capture"]["ip"]["tcp"].as_u64();
+    let reported = |node: &str| json(place.path(), &["trace", &format!("o/capture-{node}.pcapng")]);
+    let [router, end] = ["router", "a"].map(reported);
+    let packets = |reported: &Value| reported["capture"]["ip"]["tcp"].as_u64();
     assert_eq!(packets(&router), packets(&end));
     assert_eq!(router["capture"]["ip"]["copies"], router["capture"]["ip"]["tcp"]);
-    let resent = |told: &Value| way(&told["connections"])["retransmissions"].clone();
+    let resent = |reported: &Value| way(&reported["connections"])["retransmissions"].clone();
     assert_eq!(resent(&router), resent(&end));
     assert_eq!(router["connections"][0]["limit"], end["connections"][0]["limit"]);
 }

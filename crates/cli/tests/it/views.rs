@@ -56,11 +56,11 @@ const LIVE: &[(&[&str], &str)] = &[
     (&["emulate", "--"], "--beside-simulation"),
     (&["emulate", "c"], "ctl"),
     (&["matrix", "--"], "--out"),
-    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
     (&["cc", "l"], "load"),
-    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
     (&["cc", "unload", "--"], "--all"),
-    #[cfg(all(target_os = "linux", feature = "kernel-laws"))]
+    #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
     (&["cc", "status", "--"], "--json"),
 ];
 
@@ -69,11 +69,11 @@ const LIVE: &[(&[&str], &str)] = &[
 fn bash_completes_every_live_command() {
     let place = scratch();
     let (script, _) = ends_with(0, place.path(), &["completions", "bash"]);
-    let mut asked = script;
+    let mut requested = script;
     for (words, _) in LIVE {
         let (last, before) = words.split_last().expect("words");
         let line = format!("fairwave {}", words.join(" "));
-        asked.push_str(&format!(
+        requested.push_str(&format!(
             "COMP_WORDS=({line}); COMP_CWORD={}; COMPREPLY=()\n\
             _fairwave fairwave '{last}' '{}'; echo \"${{COMPREPLY[*]}}\"\n",
             words.len(),
@@ -82,13 +82,13 @@ fn bash_completes_every_live_command() {
     }
     // The script is a file, since an argument may have at most 128 KiB (MAX_ARG_STRLEN).
     let file = place.path().join("asked.bash");
-    fs::write(&file, asked).expect("written");
+    fs::write(&file, requested).expect("written");
     let output = std::process::Command::new("bash").arg("--norc").arg(&file).output();
     let output = output.expect("bash starts");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(told.lines().count(), LIVE.len(), "{}", String::from_utf8_lossy(&output.stderr));
-    for ((words, next), told) in LIVE.iter().zip(told.lines()) {
-        assert!(told.split(' ').any(|word| word == *next), "{words:?} {next}: {told}");
+    let reported = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(reported.lines().count(), LIVE.len(), "{}", String::from_utf8_lossy(&output.stderr));
+    for ((words, next), reported) in LIVE.iter().zip(reported.lines()) {
+        assert!(reported.split(' ').any(|word| word == *next), "{words:?} {next}: {reported}");
     }
 }
 
@@ -171,8 +171,8 @@ fn a_key_is_explained_as_messages_name_it_and_without_names() {
     let place = scratch();
     for key in ["flow.mss", "flow.up.mss"] {
         let (printed, _) = ends_with(0, place.path(), &["explain", key]);
-        for said in ["flow.mss (where transport = \"tcp\")", "1460 B", "64 B to 2256 B", "KiB"] {
-            assert!(printed.contains(said), "{key}: {printed}");
+        for text in ["flow.mss (where transport = \"tcp\")", "1460 B", "64 B to 2256 B", "KiB"] {
+            assert!(printed.contains(text), "{key}: {printed}");
         }
     }
     let (printed, _) = ends_with(0, place.path(), &["explain", "cell.standard", "--json"]);

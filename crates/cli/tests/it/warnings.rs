@@ -18,8 +18,8 @@ fn a_station_out_of_reach_is_told_of_before_and_after() {
     let (_, err) = ends_with(0, place.path(), &["check", "s.toml"]);
     assert!(err.contains("far does not hear ap") && !err.contains("near"), "{err}");
     let value = json(place.path(), &["check", "s.toml"]);
-    let said = value["files"][0]["warnings"][0].as_str().unwrap().to_owned();
-    assert!(said.contains("300.0 m"), "{said}");
+    let printed = value["files"][0]["warnings"][0].as_str().unwrap().to_owned();
+    assert!(printed.contains("300.0 m"), "{printed}");
     let (out, err) = ends_with(0, place.path(), &["run", "s.toml", "--out", "o"]);
     assert!(err.contains("far does not hear ap"), "{err}");
     assert!(err.contains("flow call: nothing arrived of "), "{err}");
@@ -27,8 +27,8 @@ fn a_station_out_of_reach_is_told_of_before_and_after() {
     let words: Vec<&str> = call.split_whitespace().collect();
     assert_eq!(words[..3], ["call", "0", "100.00"], "nothing received is all lost: {out}");
     let value = json(place.path(), &["run", "s.toml", "--out", "p"]);
-    let said = value["warnings"].to_string();
-    assert!(said.contains("nothing arrived") && said.contains("does not hear"), "{said}");
+    let printed = value["warnings"].to_string();
+    assert!(printed.contains("nothing arrived") && printed.contains("does not hear"), "{printed}");
 }
 
 #[test]
@@ -126,10 +126,13 @@ fn a_sweep_tells_of_what_is_the_same_in_its_runs_once() {
     let poisson = HOME.replace("\"cbr\"", "\"poisson\"");
     fs::write(place.path().join("s.toml"), poisson + "[sweep]\nseeds = 3\n").unwrap();
     let value = json(place.path(), &["sweep", "s.toml", "--out", "o"]);
-    let said: Vec<&str> =
+    let printed: Vec<&str> =
         value["warnings"].as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
     let one = "flow call: nothing arrived of the packets sent (in 3 of 3 runs)";
-    assert_eq!(said.iter().filter(|said| said.contains("flow call")).collect::<Vec<_>>(), [&one]);
+    assert_eq!(
+        printed.iter().filter(|printed| printed.contains("flow call")).collect::<Vec<_>>(),
+        [&one]
+    );
     let of_one = value["runs"][0]["warnings"].to_string();
     assert!(of_one.contains("nothing arrived of ") && of_one.contains("packets sent"), "{of_one}");
 }

@@ -10,7 +10,7 @@ use crate::kernel::{demand_root, enable_statistics, now, unshare_network};
 use crate::object::{self, refused};
 use crate::registered::registered;
 use crate::status::{TOTALS, totals_of};
-use crate::{Error, Law};
+use crate::{Algorithm, Error};
 use fairwave_units::{BitRate, Duration};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Link, MapCore, MapType, Object, Program, ProgramMut};
@@ -88,10 +88,10 @@ impl Cost {
 ///
 /// # Errors
 /// Without privileges, or if the kernel refuses a step.
-pub fn run(laws: &[&'static Law], plan: Plan) -> Result<Vec<Cost>, Error> {
+pub fn run(algorithms: &[&'static Algorithm], plan: Plan) -> Result<Vec<Cost>, Error> {
     demand_root("measuring congestion controls")?;
     let _statistics = enable_statistics()?;
-    let mut contenders = contenders(laws)?;
+    let mut contenders = contenders(algorithms)?;
     let pair = Pair::new(plan.offload).map_err(failed("a pair of network namespaces"))?;
     for _ in 0..plan.rounds {
         for contender in &mut contenders {
@@ -110,7 +110,7 @@ struct Contender {
     loaded: Option<(Object, Link)>,
 }
 
-fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
+fn contenders(algorithms: &[&'static Algorithm]) -> Result<Vec<Contender>, Error> {
     let cost = |name: &str, summary: &str| Cost {
         name: name.to_owned(),
         summary: summary.to_owned(),
@@ -133,13 +133,14 @@ fn contenders(laws: &[&'static Law]) -> Result<Vec<Contender>, Error> {
         let object = object::load("fw_bench", include_bytes!("../objects/fw_bench.o"))?;
         Contender::attached(cost(name, summary), object, name, *only)
     });
-    let ours = laws.iter().map(|law| {
-        if is_registered(law.name) {
-            return Err(Error::Loaded { name: law.name });
+    let ours = algorithms.iter().map(|algorithm| {
+        if is_registered(algorithm.name) {
+            return Err(Error::Loaded { name: algorithm.name });
         }
-        let (object, _) = object::load_law(law.name, law.object)?;
-        let attached = Contender::attached(cost(law.name, law.summary), object, "fw_ops", None)?;
-        Ok(Contender { watches_acks: law.watches_acks(), ..attached })
+        let (object, _) = object::load_algorithm(algorithm.name, algorithm.object)?;
+        let attached =
+            Contender::attached(cost(algorithm.name, algorithm.summary), object, "fw_ops", None)?;
+        Ok(Contender { watches_acks: algorithm.watches_acks(), ..attached })
     });
     built_in.chain(references).chain(ours).collect()
 }
@@ -156,7 +157,7 @@ impl Contender {
         let mut map = object
             .maps_mut()
             .find(|map| map.map_type() == MapType::StructOps && map.name() == ops)
-            .expect("the object declares the law");
+            .expect("the object declares the algorithm");
         let link = map.attach_struct_ops().map_err(refused(cost.name.clone()))?;
         let counts = |program: &ProgramMut| only.is_none_or(|only| program.name() == only);
         let programs = object.progs_mut().filter(counts);
@@ -230,13 +231,13 @@ impl Pair {
     }
 
     /// Measures the throughput of one connection with an algorithm.
-    fn carry(&self, law: &str, lasts: Duration) -> io::Result<BitRate> {
+    fn carry(&self, algorithm: &str, lasts: Duration) -> io::Result<BitRate> {
         let listener = inside(&self.receiver, || TcpListener::bind(address()))?;
         let to = listener.local_addr()?;
         thread::scope(|scope| {
             let receiver = scope.spawn(move || listener.accept().and_then(|(end, _)| drain(end)));
             let begun = now();
-            inside(&self.sender, || send(to, law, lasts))?;
+            inside(&self.sender, || send(to, algorithm, lasts))?;
             let bytes = receiver.join().expect("no panic")?;
             Ok(BitRate::over(bytes, Duration::from_nanos(now().saturating_sub(begun))))
         })
@@ -248,9 +249,9 @@ fn address() -> SocketAddr {
     SocketAddr::new(address.parse().expect("it is an address"), 0)
 }
 
-fn send(to: SocketAddr, law: &str, lasts: Duration) -> io::Result<()> {
+fn send(to: SocketAddr, algorithm: &str, lasts: Duration) -> io::Result<()> {
     let mut end = TcpStream::connect(to)?;
-    set_tcp_congestion(&end, law)?;
+    set_tcp_congestion(&end, algorithm)?;
     let block = [0; 1 << 17];
     let until = now() + lasts.as_nanos();
     while now() < until {
@@ -304,6 +305,6 @@ fn ip(arguments: &[&str]) -> io::Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), said.trim())))
+    let printed = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {}: {}", arguments.join(" "), printed.trim())))
 }

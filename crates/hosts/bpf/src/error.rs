@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No algorithm has this name.
-    #[error("unknown law {name:?}; there are {known}")]
+    #[error("unknown algorithm {name:?}; there are {known}")]
     Unknown {
         /// The name as given.
         name: String,
@@ -16,8 +16,8 @@ pub enum Error {
     },
     /// The process lacks privileges.
     #[error(
-        "{what} needs root (CAP_BPF and CAP_NET_ADMIN); once a law is loaded, any user's sockets \
-         may choose it"
+        "{what} needs root (CAP_BPF and CAP_NET_ADMIN); once an algorithm is loaded, any user's \
+         sockets may choose it"
     )]
     NotRoot {
         /// The requested operation.
@@ -76,7 +76,7 @@ pub enum Error {
         name: &'static str,
     },
     /// The kernel refused a program or a map.
-    #[error("{what}: {source}{}", said(log))]
+    #[error("{what}: {source}{}", with_log(log))]
     Refused {
         /// The refused operation.
         what: String,
@@ -101,7 +101,7 @@ pub enum Error {
     },
 }
 
-fn said(log: &str) -> String {
+fn with_log(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("\n{log}") }
 }
 

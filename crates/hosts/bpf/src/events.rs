@@ -5,7 +5,7 @@
 use crate::fields::Fields;
 use crate::object::refused;
 use crate::status::{Connection, LINE, connection};
-use crate::{Error, LAWS, Law, Store, kernel};
+use crate::{ALGORITHMS, Algorithm, Error, Store, kernel};
 use fairwave_units::Duration;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 use rustix::fs::{FlockOperation, flock};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 const EVENTS: &str = "fw_events";
 const LISTENER: &str = "fw_listener";
-/// Time for which algorithms continue to write events after the last call of [`Listener::hear`].
+/// Time for which algorithms continue to write events after the last call of [`Listener::receive`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Kind of an event.
@@ -31,9 +31,9 @@ pub enum Happened {
 
 /// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ReportedEvent {
     /// The algorithm.
-    pub law: &'static str,
+    pub algorithm: &'static str,
     /// The kind of event.
     pub happened: Happened,
     /// The state of the connection at that time.
@@ -44,14 +44,14 @@ pub struct Told {
 #[derive(Default)]
 pub struct Listener {
     rings: Vec<Ring>,
-    told: Rc<RefCell<Vec<Told>>>,
+    reported: Rc<RefCell<Vec<ReportedEvent>>>,
     /// The store's directory, locked while this listener is active.
     turn: Option<File>,
 }
 
 /// The ring buffer of an algorithm.
 struct Ring {
-    law: &'static Law,
+    algorithm: &'static Algorithm,
     /// Id of the map: an algorithm that is loaded again has another.
     id: u32,
     ring: RingBuffer<'static>,
@@ -62,8 +62,8 @@ struct Ring {
 
 impl std::fmt::Debug for Listener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let laws: Vec<_> = self.rings.iter().map(|ring| ring.law.name).collect();
-        f.debug_struct("Listener").field("laws", &laws).finish_non_exhaustive()
+        let algorithms: Vec<_> = self.rings.iter().map(|ring| ring.algorithm.name).collect();
+        f.debug_struct("Listener").field("algorithms", &algorithms).finish_non_exhaustive()
     }
 }
 
@@ -74,18 +74,18 @@ impl Listener {
     ///
     /// # Errors
     /// Without privileges, or if the kernel refuses an operation.
-    pub fn hear(&mut self, store: &Store) -> Result<Option<Vec<Told>>, Error> {
-        kernel::demand_root("listening to the laws")?;
+    pub fn receive(&mut self, store: &Store) -> Result<Option<Vec<ReportedEvent>>, Error> {
+        kernel::demand_root("listening to the algorithms")?;
         if !self.has_turn(store)? {
             return Ok(None);
         }
         for ring in &self.rings {
             ring.ring.consume().map_err(refused(EVENTS))?;
         }
-        self.rings.retain(|ring| id_of(store, ring.law).is_ok_and(|id| id == ring.id));
-        for law in &LAWS {
-            if !self.rings.iter().any(|ring| ring.law.name == law.name) {
-                match Ring::open(store, law, &self.told) {
+        self.rings.retain(|ring| id_of(store, ring.algorithm).is_ok_and(|id| id == ring.id));
+        for algorithm in &ALGORITHMS {
+            if !self.rings.iter().any(|ring| ring.algorithm.name == algorithm.name) {
+                match Ring::open(store, algorithm, &self.reported) {
                     Err(Error::NotLoaded { .. }) => {}
                     opened => self.rings.push(opened?),
                 }
@@ -95,7 +95,7 @@ impl Listener {
         for ring in &self.rings {
             ring.listen_until(until)?;
         }
-        Ok(Some(self.told.take()))
+        Ok(Some(self.reported.take()))
     }
 
     /// Tries to become the active listener. Without a store no algorithm is loaded.
@@ -120,8 +120,8 @@ impl Drop for Listener {
     }
 }
 
-fn id_of(store: &Store, law: &Law) -> Result<u32, Error> {
-    Ok(store.map(law, EVENTS)?.info().map_err(refused(EVENTS))?.info.id)
+fn id_of(store: &Store, algorithm: &Algorithm) -> Result<u32, Error> {
+    Ok(store.map(algorithm, EVENTS)?.info().map_err(refused(EVENTS))?.info.id)
 }
 
 impl Ring {
@@ -129,12 +129,12 @@ impl Ring {
     /// are discarded.
     fn open(
         store: &Store,
-        law: &'static Law,
-        told: &Rc<RefCell<Vec<Told>>>,
+        algorithm: &'static Algorithm,
+        reported: &Rc<RefCell<Vec<ReportedEvent>>>,
     ) -> Result<Self, Error> {
-        let (events, listener) = (store.map(law, EVENTS)?, store.map(law, LISTENER)?);
+        let (events, listener) = (store.map(algorithm, EVENTS)?, store.map(algorithm, LISTENER)?);
         let id = events.info().map_err(refused(EVENTS))?.info.id;
-        let (into, name) = (Rc::clone(told), law.name);
+        let (into, name) = (Rc::clone(reported), algorithm.name);
         let mut builder = RingBufferBuilder::new();
         let arrive = move |bytes: &[u8]| {
             into.borrow_mut().extend(read(name, bytes));
@@ -144,8 +144,8 @@ impl Ring {
         let ring = builder.build().map_err(refused(EVENTS))?;
         ring.consume().map_err(refused(EVENTS))?;
         // The ring still had events for an earlier listener, which its callback has just stored.
-        told.borrow_mut().retain(|one| one.law != name);
-        Ok(Self { law, id, ring, listener, _events: events })
+        reported.borrow_mut().retain(|one| one.algorithm != name);
+        Ok(Self { algorithm, id, ring, listener, _events: events })
     }
 
     fn listen_until(&self, until_ns: u64) -> Result<(), Error> {
@@ -155,7 +155,7 @@ impl Ring {
 }
 
 /// Parses `struct fw_event` of bpf/fw_status.h.
-fn read(law: &'static str, bytes: &[u8]) -> Option<Told> {
+fn read(algorithm: &'static str, bytes: &[u8]) -> Option<ReportedEvent> {
     let (line, rest) = bytes.split_at_checked(LINE)?;
     let happened = match Fields::of(rest).u32() {
         1 => Happened::Began,
@@ -163,7 +163,7 @@ fn read(law: &'static str, bytes: &[u8]) -> Option<Told> {
         3 => Happened::Ended,
         _ => return None,
     };
-    Some(Told { law, happened, connection: connection(line) })
+    Some(ReportedEvent { algorithm, happened, connection: connection(line) })
 }
 
 #[cfg(test)]
@@ -175,8 +175,8 @@ mod tests {
         let mut bytes = vec![0; LINE];
         bytes[..8].copy_from_slice(&3_u64.to_ne_bytes());
         bytes.extend(2_u32.to_ne_bytes());
-        let told = read("fw_compound", &bytes).expect("an event");
-        assert_eq!((told.happened, told.connection.acks_lost), (Happened::Answered, 3));
+        let reported = read("fw_compound", &bytes).expect("an event");
+        assert_eq!((reported.happened, reported.connection.acks_lost), (Happened::Answered, 3));
         assert_eq!(read("fw_compound", &bytes[..LINE - 1]), None);
         bytes[LINE] = 9;
         assert_eq!(read("fw_compound", &bytes), None);

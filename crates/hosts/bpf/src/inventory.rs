@@ -2,7 +2,7 @@
 
 use crate::pins::{LINK, REGISTERED};
 use crate::registered::registered;
-use crate::{Error, LAWS, Law, Store, Totals, Watcher, kernel, status};
+use crate::{ALGORITHMS, Algorithm, Error, Store, Totals, Watcher, kernel, status};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use std::fs;
 #[derive(Debug)]
 pub struct Listed {
     /// The algorithm.
-    pub law: &'static Law,
+    pub algorithm: &'static Algorithm,
     /// Whether sockets can select it.
     pub loaded: bool,
     /// Whether its link is pinned, so that it stays until it is unloaded. `None` without the
@@ -31,9 +31,9 @@ pub struct Listed {
 pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
     let registered = registered()?;
     let root = rustix::process::geteuid().is_root();
-    let listed = |law: &'static Law| {
-        let loaded = registered.iter().any(|name| name == law.name);
-        let place = store.place(law);
+    let listed = |algorithm: &'static Algorithm| {
+        let loaded = registered.iter().any(|name| name == algorithm.name);
+        let place = store.place(algorithm);
         let has = |name: &str| fs::symlink_metadata(place.join(name)).is_ok();
         let held = fs::read_dir(&place).is_ok_and(|entries| {
             entries.filter_map(Result::ok).any(|entry| {
@@ -41,9 +41,10 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
             })
         });
         let pinned = root.then(|| has(LINK) || (has(REGISTERED) && !held));
-        let mut listed = Listed { law, loaded, pinned, connections: None, totals: None };
+        let mut listed = Listed { algorithm, loaded, pinned, connections: None, totals: None };
         if root && loaded && has(status::CONNECTIONS) {
-            match (Watcher::new()?.connections(store, law), status::totals(store, law)) {
+            match (Watcher::new()?.connections(store, algorithm), status::totals(store, algorithm))
+            {
                 // It was unloaded during the query.
                 (Err(Error::NotLoaded { .. }), _) | (_, Err(Error::NotLoaded { .. })) => {}
                 (connections, totals) => {
@@ -54,7 +55,7 @@ pub fn list(store: &Store) -> Result<Vec<Listed>, Error> {
         }
         Ok(listed)
     };
-    LAWS.iter().map(listed).collect()
+    ALGORITHMS.iter().map(listed).collect()
 }
 
 /// Programs, maps and links in the kernel with Fairwave's names, from any process: a line each.

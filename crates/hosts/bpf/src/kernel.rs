@@ -18,7 +18,7 @@ pub(crate) fn demand_root(what: &'static str) -> Result<(), Error> {
 }
 
 /// Whether a file is in a file system of this type, a magic number of linux/magic.h.
-pub(crate) fn lies_in(path: &Path, magic: u64) -> bool {
+pub(crate) fn is_on(path: &Path, magic: u64) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 == magic)
 }
 

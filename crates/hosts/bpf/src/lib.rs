@@ -5,9 +5,9 @@
 //! use fairwave_bpf::{Life, Store, find, load, unload};
 //! # fn main() -> Result<(), fairwave_bpf::Error> {
 //! let store = Store::ready(None)?;
-//! let law = find("fw_ackloss_reno")?;
-//! load(&store, law, Life::Pinned)?; // now sockets may ask for it by TCP_CONGESTION
-//! unload(&store, law)?;
+//! let algorithm = find("fw_ackloss_reno")?;
+//! load(&store, algorithm, Life::Pinned)?; // now sockets may ask for it by TCP_CONGESTION
+//! unload(&store, algorithm)?;
 //! # Ok(()) }
 //! ```
 //!
@@ -18,29 +18,29 @@
 //! Linux 6.1 and later.
 #![cfg(target_os = "linux")]
 
-mod aim;
+mod algorithms;
 pub mod bench;
 mod error;
 mod events;
 mod fields;
 mod inventory;
 mod kernel;
-mod laws;
 mod load;
 mod object;
 mod pins;
 mod registered;
 mod status;
 mod store;
+mod target;
 mod trace;
 
-pub use aim::{Aims, Target, Who, clear_target, set_target, targets};
+pub use algorithms::{ALGORITHMS, Algorithm, find};
 pub use error::Error;
-pub use events::{Happened, Listener, Told};
+pub use events::{Happened, Listener, ReportedEvent};
 pub use inventory::{Listed, list, objects};
-pub use laws::{LAWS, Law, find};
 pub use load::{Held, Life, load, unload};
 pub use registered::registered;
 pub use status::{Connection, Totals, Watcher, totals};
 pub use store::Store;
+pub use target::{Aims, Owner, Target, clear_target, set_target, targets};
 pub use trace::{Event, Phase, Tracer, Wanted};

@@ -1,10 +1,10 @@
 //! Loading and unloading of algorithms.
 
 use crate::kernel::{Process, demand_root};
-use crate::object::{load_law, map, refused};
+use crate::object::{load_algorithm, map, refused};
 use crate::pins::{LINK, REGISTERED, release, remove};
 use crate::registered::{await_unregistered, registered};
-use crate::{Error, Law, Store};
+use crate::{Algorithm, Error, Store};
 use libbpf_rs::{Link, MapCore, Object};
 use std::fs;
 use std::path::Path;
@@ -35,21 +35,21 @@ pub struct Held {
 ///
 /// # Errors
 /// Without privileges, if it is already loaded, or if the verifier refuses it.
-pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error> {
+pub fn load(store: &Store, algorithm: &'static Algorithm, life: Life) -> Result<Held, Error> {
     demand_root("loading a congestion control")?;
-    if registered()?.iter().any(|name| name == law.name) {
-        let ours = store.place(law).exists();
+    if registered()?.iter().any(|name| name == algorithm.name) {
+        let ours = store.place(algorithm).exists();
         let root = store.root().to_owned();
-        let name = law.name;
+        let name = algorithm.name;
         return Err(if ours { Error::Loaded { name } } else { Error::Foreign { name, root } });
     }
     // A directory of an algorithm that is not registered is the remainder of a killed keeper.
-    release(&store.place(law))?;
+    release(&store.place(algorithm))?;
     // Verification takes most of the time. A loader that is killed during it leaves no files.
-    let (mut object, has_links) = load_law(law.name, law.object)?;
-    let prepared = store.prepare(law)?;
-    let loaded = attach(law, life, &mut object, has_links, &prepared).and_then(|link| {
-        let place = store.place(law);
+    let (mut object, has_links) = load_algorithm(algorithm.name, algorithm.object)?;
+    let prepared = store.prepare(algorithm)?;
+    let loaded = attach(algorithm, life, &mut object, has_links, &prepared).and_then(|link| {
+        let place = store.place(algorithm);
         // The rename comes after the registration, so that a directory under its final name is
         // complete.
         fs::rename(&prepared, &place).map_err(Error::file(&place))?;
@@ -64,7 +64,7 @@ pub fn load(store: &Store, law: &'static Law, life: Life) -> Result<Held, Error>
 /// Registers an algorithm, and pins it with its maps. The link is pinned last, so that an
 /// incomplete directory never has one.
 fn attach(
-    law: &Law,
+    algorithm: &Algorithm,
     life: Life,
     object: &mut Object,
     has_links: bool,
@@ -83,13 +83,13 @@ fn attach(
         fs::create_dir(&mark).map_err(Error::file(&mark))?;
     }
     if !has_links {
-        map(object, OPS).pin(place.join(REGISTERED)).map_err(refused(law.name))?;
+        map(object, OPS).pin(place.join(REGISTERED)).map_err(refused(algorithm.name))?;
     }
-    let mut link = map(object, OPS).attach_struct_ops().map_err(refused(law.name))?;
+    let mut link = map(object, OPS).attach_struct_ops().map_err(refused(algorithm.name))?;
     if !has_links && life == Life::Pinned {
         link.disconnect();
     } else if has_links && life == Life::Pinned {
-        link.pin(place.join(LINK)).map_err(refused(law.name))?;
+        link.pin(place.join(LINK)).map_err(refused(algorithm.name))?;
     }
     Ok(link)
 }
@@ -115,15 +115,15 @@ impl Drop for Held {
 ///
 /// # Errors
 /// Without privileges, or if Fairwave has not loaded it.
-pub fn unload(store: &Store, law: &'static Law) -> Result<(), Error> {
+pub fn unload(store: &Store, algorithm: &'static Algorithm) -> Result<(), Error> {
     demand_root("unloading a congestion control")?;
     store.demand_bpffs()?;
-    let place = store.place(law);
+    let place = store.place(algorithm);
     if !place.exists() {
-        let known = registered()?.iter().any(|name| name == law.name);
-        let (name, root) = (law.name, store.root().to_owned());
+        let known = registered()?.iter().any(|name| name == algorithm.name);
+        let (name, root) = (algorithm.name, store.root().to_owned());
         return Err(if known { Error::Foreign { name, root } } else { Error::NotLoaded { name } });
     }
     release(&place)?;
-    await_unregistered(&[law.name.to_owned()])
+    await_unregistered(&[algorithm.name.to_owned()])
 }

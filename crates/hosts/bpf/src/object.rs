@@ -5,17 +5,17 @@ use libbpf_rs::{MapCore, MapMut, Object, ObjectBuilder, OpenObject, PrintLevel, 
 use std::sync::{Mutex, PoisonError};
 
 /// The last output of libbpf, for the message of an error.
-static SAID: Mutex<String> = Mutex::new(String::new());
+static LIBBPF_LOG: Mutex<String> = Mutex::new(String::new());
 /// Maximum length of that output in bytes.
-const MOST_SAID: usize = 4096;
+const MAX_SAID: usize = 4096;
 
 #[expect(clippy::needless_pass_by_value, reason = "the type is libbpf-rs's")]
 fn listen(_level: PrintLevel, line: String) {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    said.push_str(&line);
-    let excess = said.len().saturating_sub(MOST_SAID);
-    let start = (excess..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(0);
-    said.drain(..start);
+    let mut printed = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    printed.push_str(&line);
+    let excess = printed.len().saturating_sub(MAX_SAID);
+    let start = (excess..printed.len()).find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
+    printed.drain(..start);
 }
 
 /// Builds an error for `map_err`: libbpf's error, and its output so far.
@@ -23,15 +23,15 @@ fn listen(_level: PrintLevel, line: String) {
 pub(crate) fn refused<T: ToString>(what: T) -> impl FnOnce(libbpf_rs::Error) -> Error + use<T> {
     let what = what.to_string();
     move |source| {
-        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-        let log = std::mem::take(&mut *said).trim_end().to_owned();
+        let mut printed = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = std::mem::take(&mut *printed).trim_end().to_owned();
         Error::Refused { what, source, log }
     }
 }
 
 fn open(name: &str, bytes: &[u8]) -> Result<OpenObject, Error> {
     set_print(Some((PrintLevel::Warn, listen)));
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let mut builder = ObjectBuilder::default();
     let builder = builder.name(name).map_err(refused(name))?;
     builder.open_memory(bytes).map_err(refused(name))
@@ -44,7 +44,7 @@ pub(crate) fn load(name: &str, bytes: &[u8]) -> Result<Object, Error> {
 
 /// As [`load`] for an algorithm. Kernels before 6.4 have no links for `struct_ops`: there an
 /// algorithm stays registered until its map entry is deleted, and the result contains `false`.
-pub(crate) fn load_law(name: &str, bytes: &[u8]) -> Result<(Object, bool), Error> {
+pub(crate) fn load_algorithm(name: &str, bytes: &[u8]) -> Result<(Object, bool), Error> {
     let first = match load(name, bytes) {
         Ok(object) => return Ok((object, true)),
         Err(error) => error,

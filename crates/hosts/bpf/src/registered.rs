@@ -21,14 +21,14 @@ pub fn registered() -> Result<Vec<String>, Error> {
 
 /// Waits until the kernel has released algorithms whose pins are gone: it frees a link some time
 /// after the last reference.
-pub(crate) fn await_unregistered(laws: &[String]) -> Result<(), Error> {
+pub(crate) fn await_unregistered(algorithms: &[String]) -> Result<(), Error> {
     for _ in 0..PATIENCE {
         let found = registered()?;
-        if !laws.iter().any(|name| found.contains(name)) {
+        if !algorithms.iter().any(|name| found.contains(name)) {
             return Ok(());
         }
         // Neither a file event nor a signal announces the release.
         let _ = rustix::thread::nanosleep(&Timespec { tv_sec: 0, tv_nsec: 10_000_000 });
     }
-    Err(Error::Lingers { name: laws.join(", ") })
+    Err(Error::Lingers { name: algorithms.join(", ") })
 }

@@ -3,7 +3,7 @@
 
 use crate::fields::{Fields, end, ssthresh_of};
 use crate::object::{self, refused};
-use crate::{Error, Law, Store, kernel};
+use crate::{Algorithm, Error, Store, kernel};
 use fairwave_units::{BitRate, Duration};
 use libbpf_rs::{Iter, MapCore, MapFlags, Object};
 use std::io::Read;
@@ -78,7 +78,7 @@ impl Watcher {
     /// # Errors
     /// Without privileges, or if the kernel refuses it.
     pub fn new() -> Result<Self, Error> {
-        kernel::demand_root("looking at the connections of a law")?;
+        kernel::demand_root("looking at the connections of an algorithm")?;
         let bytes = include_bytes!("../objects/fw_status.o");
         Ok(Self { object: object::load("fw_status", bytes)? })
     }
@@ -87,12 +87,16 @@ impl Watcher {
     ///
     /// # Errors
     /// If it is not loaded, or the kernel refuses an operation.
-    pub fn connections(&mut self, store: &Store, law: &Law) -> Result<Vec<Connection>, Error> {
-        let map = store.map(law, CONNECTIONS)?;
+    pub fn connections(
+        &mut self,
+        store: &Store,
+        algorithm: &Algorithm,
+    ) -> Result<Vec<Connection>, Error> {
+        let map = store.map(algorithm, CONNECTIONS)?;
         let program = self.object.progs_mut().next().expect("the object has one program");
-        let link = program.attach_iter(map.as_fd()).map_err(refused(law.name))?;
+        let link = program.attach_iter(map.as_fd()).map_err(refused(algorithm.name))?;
         let mut bytes = Vec::new();
-        let mut lines = Iter::new(&link).map_err(refused(law.name))?;
+        let mut lines = Iter::new(&link).map_err(refused(algorithm.name))?;
         let read = lines.read_to_end(&mut bytes);
         read.map_err(|source| Error::Io { what: "the iterator of sockets".into(), source })?;
         let mut found: Vec<Connection> = bytes.chunks_exact(LINE).map(connection).collect();
@@ -105,9 +109,9 @@ impl Watcher {
 ///
 /// # Errors
 /// If it is not loaded, or without privileges.
-pub fn totals(store: &Store, law: &Law) -> Result<Totals, Error> {
-    kernel::demand_root("looking at the connections of a law")?;
-    totals_of(&store.map(law, TOTALS)?)
+pub fn totals(store: &Store, algorithm: &Algorithm) -> Result<Totals, Error> {
+    kernel::demand_root("looking at the connections of an algorithm")?;
+    totals_of(&store.map(algorithm, TOTALS)?)
 }
 
 /// Parses `struct fw_totals`.

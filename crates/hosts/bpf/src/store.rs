@@ -5,7 +5,7 @@
 
 use crate::pins::release;
 use crate::registered::await_unregistered;
-use crate::{Error, LAWS, Law, kernel};
+use crate::{ALGORITHMS, Algorithm, Error, kernel};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs;
 use std::io::ErrorKind;
@@ -68,17 +68,21 @@ impl Store {
     }
 
     /// Directory of an algorithm's pins.
-    pub(crate) fn place(&self, law: &Law) -> PathBuf {
-        self.root.join(law.name)
+    pub(crate) fn place(&self, algorithm: &Algorithm) -> PathBuf {
+        self.root.join(algorithm.name)
     }
 
     /// Opens a map of a loaded algorithm.
-    pub(crate) fn map(&self, law: &Law, name: &str) -> Result<libbpf_rs::MapHandle, Error> {
-        let path = self.place(law).join(name);
+    pub(crate) fn map(
+        &self,
+        algorithm: &Algorithm,
+        name: &str,
+    ) -> Result<libbpf_rs::MapHandle, Error> {
+        let path = self.place(algorithm).join(name);
         match fs::symlink_metadata(&path) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Error::NotLoaded { name: law.name });
+                return Err(Error::NotLoaded { name: algorithm.name });
             }
             Err(error) => return Err(Error::file(&path)(error)),
         }
@@ -87,8 +91,8 @@ impl Store {
     }
 
     /// Creates the directory in which an algorithm is prepared.
-    pub(crate) fn prepare(&self, law: &Law) -> Result<PathBuf, Error> {
-        let path = self.root.join(format!("{LOADING}{}-{}", std::process::id(), law.name));
+    pub(crate) fn prepare(&self, algorithm: &Algorithm) -> Result<PathBuf, Error> {
+        let path = self.root.join(format!("{LOADING}{}-{}", std::process::id(), algorithm.name));
         make(&path)?;
         Ok(path)
     }
@@ -111,7 +115,7 @@ impl Store {
     fn entries(&self) -> Result<Vec<PathBuf>, Error> {
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(LOADING) || LAWS.iter().any(|law| law.name == name)
+            name.starts_with(LOADING) || ALGORITHMS.iter().any(|algorithm| algorithm.name == name)
         };
         match fs::read_dir(&self.root) {
             Ok(entries) => {
@@ -136,15 +140,15 @@ impl Store {
         self.demand_bpffs()?;
         let entries = self.entries()?;
         let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
-        let mut laws: Vec<String> = entries.iter().filter_map(name).collect();
-        laws.retain(|name| !name.starts_with(LOADING));
+        let mut algorithms: Vec<String> = entries.iter().filter_map(name).collect();
+        algorithms.retain(|name| !name.starts_with(LOADING));
         for path in &entries {
             release(path)?;
         }
-        await_unregistered(&laws)?;
+        await_unregistered(&algorithms)?;
         self.remove_root()?;
         self.unmount()?;
-        Ok(laws)
+        Ok(algorithms)
     }
 
     /// Returns an error if the root is in another file system: its files are not pins.
@@ -209,5 +213,5 @@ fn nearest(path: &Path) -> &Path {
 }
 
 fn is_bpffs(path: &Path) -> bool {
-    kernel::lies_in(path, MAGIC)
+    kernel::is_on(path, MAGIC)
 }

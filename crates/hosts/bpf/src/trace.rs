@@ -17,28 +17,28 @@ const EVENTS: &str = "fw_events";
 const WANTED: &str = "fw_wanted";
 const MISSED: &str = "fw_missed";
 /// `FW_MOST_PORTS` of bpf/fw_trace.h.
-const MOST_PORTS: usize = 16;
+const MAX_PORTS: usize = 16;
 
 /// Filter of the traced connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Inode of their network namespace; `None` for all.
     pub namespace: Option<u32>,
-    /// Ports, of which either end must have one, at most [`Wanted::MOST_PORTS`]; empty for all.
+    /// Ports, of which either end must have one, at most [`Wanted::MAX_PORTS`]; empty for all.
     pub ports: Vec<u16>,
 }
 
 impl Wanted {
     /// Maximum number of ports.
-    pub const MOST_PORTS: usize = MOST_PORTS;
+    pub const MAX_PORTS: usize = MAX_PORTS;
 
     /// Layout of `struct fw_wanted`.
     fn to_bytes(&self) -> Vec<u8> {
-        let ports = &self.ports[..self.ports.len().min(MOST_PORTS)];
+        let ports = &self.ports[..self.ports.len().min(MAX_PORTS)];
         let mut bytes = self.namespace.unwrap_or(0).to_ne_bytes().to_vec();
         bytes.extend((ports.len() as u32).to_ne_bytes());
         bytes.extend(ports.iter().flat_map(|port| port.to_ne_bytes()));
-        bytes.resize(8 + 2 * MOST_PORTS, 0);
+        bytes.resize(8 + 2 * MAX_PORTS, 0);
         bytes
     }
 }
@@ -140,7 +140,7 @@ impl Tracer {
     pub fn start(wanted: &Wanted) -> Result<Self, Error> {
         kernel::demand_root("tracing").map_err(|_| Error::MayNotTrace)?;
         let object = object::load("fw_trace", include_bytes!("../objects/fw_trace.o"));
-        let mut object = object.map_err(root_of_this_machine)?;
+        let mut object = object.map_err(explain_refusal)?;
         let settings = map(&mut object, WANTED);
         let written = settings.update(&0_u32.to_ne_bytes(), &wanted.to_bytes(), MapFlags::ANY);
         written.map_err(refused(WANTED))?;
@@ -201,7 +201,7 @@ impl Tracer {
 
 /// Adapts an error: root of a user namespace passes the check for root until the kernel refuses the
 /// program.
-fn root_of_this_machine(error: Error) -> Error {
+fn explain_refusal(error: Error) -> Error {
     match &error {
         Error::Refused { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             Error::MayNotTrace

@@ -143,8 +143,8 @@ mod tests {
         let narrow = drawn(37, 8, "wlan0");
         assert!(narrow.contains("02:00:00:00:00:01 14.0") && narrow.contains("weight"), "{narrow}");
         assert!(!narrow.contains("sourc") && !narrow.contains("repor"), "{narrow}");
-        let least = drawn(10, 8, "wlan0");
-        assert!(least.contains("02:00") && !least.contains("SoC"), "{least}");
+        let minimum = drawn(10, 8, "wlan0");
+        assert!(minimum.contains("02:00") && !minimum.contains("SoC"), "{minimum}");
         drawn(1, 1, "wlan0");
     }
 

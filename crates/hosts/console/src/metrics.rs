@@ -27,9 +27,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of clients served at once. Others wait in the backlog of the listening socket.
-const MOST_CLIENTS: usize = 16;
+const MAX_CLIENTS: usize = 16;
 /// Maximum size of a request, in bytes; hyper accepts no smaller limit.
-const MOST_REQUEST: usize = 8192;
+const MAX_REQUEST: usize = 8192;
 /// Timeout for a client's request and for reading the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The format of the answer.
@@ -179,7 +179,7 @@ pub fn serve(
 type Page = Rc<RefCell<dyn FnMut() -> Result<String, fmt::Error>>>;
 
 async fn accept(listener: &TcpListener, page: &Page) -> Result<(), Failure> {
-    let places = Arc::new(Semaphore::new(MOST_CLIENTS));
+    let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     loop {
         // The place comes before the connection, so that further clients stay in the backlog.
         let place = Arc::clone(&places).acquire_owned().await.map_err(Failure::run)?;
@@ -202,7 +202,7 @@ async fn attend(client: TcpStream, page: Page, place: OwnedSemaphorePermit) {
         .timer(TokioTimer::new())
         // An idle connection would occupy a place.
         .keep_alive(false)
-        .max_buf_size(MOST_REQUEST)
+        .max_buf_size(MAX_REQUEST)
         .serve_connection(TokioIo::new(client), service);
     // It does not matter here whether the client read its answer.
     let _ = tokio::time::timeout(PATIENCE, connection).await;
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_request_that_does_not_finish_times_out() {
         assert_eq!(answered(b"GET /metr", Ok(page())), "");
-        let long = [b'x'; 2 * MOST_REQUEST];
+        let long = [b'x'; 2 * MAX_REQUEST];
         let line = [b"GET /".as_slice(), &long].concat().leak();
         assert!(!answered(line, Ok(page())).contains(" 200 "));
     }

@@ -3,7 +3,7 @@
 use crate::Failure;
 use clap::Args;
 use fairwave_linux::random::fill;
-use fairwave_wire::seal::{Key, LEAST_SECRET, ShortSecret};
+use fairwave_wire::seal::{Key, MIN_SECRET, ShortSecret};
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -70,9 +70,9 @@ impl Secret {
 /// around it does not count.
 ///
 /// # Errors
-/// If it is shorter than [`LEAST_SECRET`].
+/// If it is shorter than [`MIN_SECRET`].
 pub fn key_of(secret: &[u8]) -> Result<Key, ShortSecret> {
-    const { assert!(CODE_LETTERS >= LEAST_SECRET, "a code makes a key") };
+    const { assert!(CODE_LETTERS >= MIN_SECRET, "a code makes a key") };
     Key::new(secret.trim_ascii())
 }
 

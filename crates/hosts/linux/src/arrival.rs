@@ -51,8 +51,8 @@ pub fn receive(
         taken => taken?,
     };
     let (mut waited, mut dropped) = (Duration::ZERO, None);
-    for told in message.cmsgs()? {
-        match told {
+    for reported in message.cmsgs()? {
+        match reported {
             ControlMessageOwned::ScmTimestampns(stamp) => {
                 waited = since(&stamp, clock::wall_ns());
             }

@@ -22,12 +22,12 @@ pub struct EtherSocket {
 /// # Errors
 /// If there is no such interface, or it has no link address.
 pub fn link_address(interface: &str) -> Result<[u8; 6], Error> {
-    let asked = || -> io::Result<[u8; 6]> {
+    let requested = || -> io::Result<[u8; 6]> {
         let mut netlink = Netlink::open()?;
         let index = netlink.index(interface)?;
         netlink.link_address(index)
     };
-    asked().map_err(Error::at(format!("interface `{interface}`")))
+    requested().map_err(Error::at(format!("interface `{interface}`")))
 }
 
 impl EtherSocket {

@@ -155,7 +155,7 @@ impl Keeper {
         let programs = File::open(&of_child).map_err(Error::at(of_child))?;
         let answers = BufReader::new(stdout);
         let mut keeper = Self { child, answers, undos: Vec::new(), programs };
-        keeper.hear()?;
+        keeper.read_answer()?;
         Ok(keeper)
     }
 
@@ -172,7 +172,7 @@ impl Keeper {
         pipe.write_all(line.as_bytes()).map_err(|error| Error::Keeper(error.to_string()))?;
         // The change may only be made when the keeper holds its undo: this process may be killed at
         // any time after it.
-        self.hear()
+        self.read_answer()
     }
 
     /// Whether the keeper still runs.
@@ -198,7 +198,7 @@ impl Keeper {
         self.check()
     }
 
-    fn hear(&mut self) -> Result<(), Error> {
+    fn read_answer(&mut self) -> Result<(), Error> {
         let mut answer = String::new();
         match self.answers.read_line(&mut answer) {
             Ok(_) if answer == DONE => Ok(()),

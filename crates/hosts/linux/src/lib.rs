@@ -8,7 +8,6 @@
 #![cfg(target_os = "linux")]
 
 pub mod arrival;
-mod asked;
 mod classify;
 pub mod clock;
 mod clsact;
@@ -26,6 +25,7 @@ pub mod radio;
 pub mod random;
 pub mod realtime;
 mod replace;
+mod requested;
 mod shaper;
 mod tc;
 pub mod terminal;
@@ -42,6 +42,6 @@ pub use keeper::Watchdog;
 pub use plan::{COMMAND, KeeperCommand, Prefix};
 pub use privileges::{Capability, become_ordinary_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
-pub use shaper::{Foreign, Shapeable, Shaper, ShaperPlan, shapeable, stations_most};
+pub use shaper::{Foreign, Shapeable, Shaper, ShaperPlan, max_stations, shapeable};
 pub use tc::Discipline;
 pub use virtio::VNET_HEADER_LENGTH;

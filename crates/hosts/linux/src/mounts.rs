@@ -43,7 +43,7 @@ const BPFFS: &str = "/sys/fs/bpf";
 
 /// Shows the network namespace of the calling thread in `/sys/class/net`, where the machine
 /// allows (containers may not); else programs see the machine's interfaces there. The BPF file
-/// system stays where it is, so that programs find laws that are loaded.
+/// system stays where it is, so that programs find algorithms that are loaded.
 pub fn show_interfaces() {
     let cloned = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     // It would be hidden by the new file system.

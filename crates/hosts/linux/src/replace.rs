@@ -1,14 +1,14 @@
 //! A qdisc of another program, taken away for a while.
 //!
-//! The kernel reports a qdisc's settings in the form in which it takes them, nearly ([`asked`]).
-//! That is tried for the present one before anything is changed: at a separate interface, a qdisc
-//! is made of the report, and the report on that one has to be the same. Classes, filters and
-//! further qdiscs below it would be lost, and are found in the same way.
+//! The kernel reports a qdisc's settings in the form in which it takes them, nearly
+//! ([`requested`]). That is tried for the present one before anything is changed: at a separate
+//! interface, a qdisc is made of the report, and the report on that one has to be the same.
+//! Classes, filters and further qdiscs below it would be lost, and are found in the same way.
 
 use crate::Error;
-use crate::asked::asked;
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
+use crate::requested::requested;
 use crate::tc;
 use netlink_packet_core::{DefaultNla, NLM_F_DUMP, NlaBuffer, NlasIterator};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -66,7 +66,7 @@ impl Saved {
     fn request(&self, index: u32) -> TcMessage {
         let handle = TcHandle { major: self.major, minor: 0 };
         let mut message = tc::message(index, handle, TcHandle::ROOT);
-        let options = DefaultNla::new(OPTIONS, asked(&self.kind, &self.options));
+        let options = DefaultNla::new(OPTIONS, requested(&self.kind, &self.options));
         message.attributes = vec![TcAttribute::Kind(self.kind.clone())];
         if !self.options.is_empty() {
             message.attributes.push(TcAttribute::Other(options));
@@ -152,22 +152,22 @@ fn difference(wanted: &Tree, made: &Tree) -> Option<String> {
 fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     let question = |parent: TcHandle| tc::message(index, TcHandle::UNSPEC, parent);
     let any = || question(TcHandle::UNSPEC);
-    let at_interface = |all: Vec<Told>| -> Vec<Told> {
+    let at_interface = |all: Vec<QdiscDump>| -> Vec<QdiscDump> {
         all.into_iter().filter(|one| one.index == index).collect()
     };
     netlink.post(RouteNetlinkMessage::GetQueueDiscipline(any()), NLM_F_DUMP)?;
-    let qdiscs = at_interface(told(netlink, QDISC)?);
-    let is_root = |one: &&Told| one.parent == u32::from(TcHandle::ROOT);
+    let qdiscs = at_interface(dump(netlink, QDISC)?);
+    let is_root = |one: &&QdiscDump| one.parent == u32::from(TcHandle::ROOT);
     let Some(root) = qdiscs.iter().find(is_root) else { return Ok(None) };
     // Ingress and clsact stay where they are.
     let apart = u32::from(TcHandle::INGRESS);
-    let is_below = |one: &&Told| !is_root(one) && one.parent != apart && one.handle != 0;
+    let is_below = |one: &&QdiscDump| !is_root(one) && one.parent != apart && one.handle != 0;
     let below = qdiscs.iter().filter(is_below).count();
     netlink.post(RouteNetlinkMessage::GetTrafficClass(any()), NLM_F_DUMP)?;
-    let classes = at_interface(told(netlink, CLASS)?).len();
+    let classes = at_interface(dump(netlink, CLASS)?).len();
     let parent = TcHandle::from(root.handle);
     netlink.post(RouteNetlinkMessage::GetTrafficFilter(question(parent)), NLM_F_DUMP)?;
-    let filters = at_interface(told(netlink, FILTER)?).len();
+    let filters = at_interface(dump(netlink, FILTER)?).len();
     let (kind, options) = (root.kind.clone(), root.options.clone());
     let classes = if OF_FLOWS.contains(&kind.as_str()) { 0 } else { classes };
     let root = Saved { kind, major: (root.handle >> 16) as u16, options };
@@ -175,7 +175,7 @@ fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
 }
 
 /// The kernel's report on one thing.
-struct Told {
+struct QdiscDump {
     index: u32,
     handle: u32,
     parent: u32,
@@ -184,7 +184,7 @@ struct Told {
 }
 
 /// A dump of things of a type. Options are kept as they are: their layout is the kind's own.
-fn told(netlink: &Netlink, of_type: u16) -> io::Result<Vec<Told>> {
+fn dump(netlink: &Netlink, of_type: u16) -> io::Result<Vec<QdiscDump>> {
     let mut all = Vec::new();
     loop {
         for (found, body) in netlink.raw_answers()? {
@@ -194,7 +194,7 @@ fn told(netlink: &Netlink, of_type: u16) -> io::Result<Vec<Told>> {
                     let code = body.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
                     return Err(io::Error::from_raw_os_error(-code));
                 }
-                _ if found == of_type => all.extend(thing(&body)),
+                _ if found == of_type => all.extend(read_tcmsg(&body)),
                 _ => {}
             }
         }
@@ -202,7 +202,7 @@ fn told(netlink: &Netlink, of_type: u16) -> io::Result<Vec<Told>> {
 }
 
 /// Reads a `struct tcmsg` with its attributes.
-fn thing(body: &[u8]) -> Option<Told> {
+fn read_tcmsg(body: &[u8]) -> Option<QdiscDump> {
     let attributes = body.get(HEADER..)?;
     let word = |at: usize| Some(u32::from_ne_bytes(*body.get(at..)?.first_chunk()?));
     let found = |kind: u16| {
@@ -211,7 +211,7 @@ fn thing(body: &[u8]) -> Option<Told> {
         Some(nla.value().to_vec())
     };
     let kind = String::from_utf8(found(KIND).unwrap_or_default()).ok()?;
-    Some(Told {
+    Some(QdiscDump {
         index: word(4)?,
         handle: word(8)?,
         parent: word(12)?,

@@ -28,7 +28,7 @@ const UNKNOWN: u16 = 2;
 const FIRST: u16 = 0x10;
 /// Bytes of a full weight in its turn, and the minimum of any: a long frame.
 const QUANTUM: f64 = 60_000.0;
-const LEAST_QUANTUM: u32 = 1_600;
+const MIN_QUANTUM: u32 = 1_600;
 /// Bytes a second of a station whose weight is 0: the kernel's minimum that still ends a queue.
 const TRICKLE: u32 = 125;
 /// By how much the sum of weights for which rates are computed may exceed the true one.
@@ -88,7 +88,7 @@ impl Shapeable {
 
 /// Maximum number of stations that can be served, by the kinds of traffic that have classes of
 /// their own.
-pub const fn stations_most(traffic: &[Traffic]) -> usize {
+pub const fn max_stations(traffic: &[Traffic]) -> usize {
     classify::most(traffic)
 }
 
@@ -205,7 +205,7 @@ impl Shaper {
 
     fn set_up(&mut self, urgent: u16) -> io::Result<()> {
         let (rate, index) = (self.rate, self.index);
-        let all = Share { rate, ceil: rate, quantum: LEAST_QUANTUM };
+        let all = Share { rate, ceil: rate, quantum: MIN_QUANTUM };
         self.netlink.add_class(self.class(ALL, 0, all))?;
         self.netlink.add_class(self.class(UNKNOWN, ALL, self.share(1.0)))?;
         self.netlink.add_qdisc(tc::pfifo(index, UNKNOWN, self.queue_packets))?;
@@ -252,7 +252,7 @@ impl Shaper {
         for filter in self.row(station, &known).delete(self.index) {
             self.netlink.delete_filter(filter)?;
         }
-        let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: LEAST_QUANTUM };
+        let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: MIN_QUANTUM };
         for minor in self.minors(&known) {
             self.netlink.delete_class(self.class(minor, ALL, any))?;
         }
@@ -325,7 +325,7 @@ impl Shaper {
         taken.sort_unstable();
         let gap = taken.iter().zip(0..).find(|(taken, number)| *taken != number);
         let free = gap.map_or(taken.len() as u16, |(_, number)| number);
-        (self.stations.len() < stations_most(&self.traffic)).then_some(free)
+        (self.stations.len() < max_stations(&self.traffic)).then_some(free)
     }
 
     /// Fits the sum for which rates are computed to the weights: the rates that classes own must
@@ -364,10 +364,10 @@ impl Shaper {
 
     fn share(&self, weight: f64) -> Share {
         if weight == 0.0 {
-            return Share { rate: TRICKLE, ceil: TRICKLE, quantum: LEAST_QUANTUM };
+            return Share { rate: TRICKLE, ceil: TRICKLE, quantum: MIN_QUANTUM };
         }
         let own = f64::from(self.rate) * weight / self.whole;
-        let quantum = ((QUANTUM * weight) as u32).max(LEAST_QUANTUM);
+        let quantum = ((QUANTUM * weight) as u32).max(MIN_QUANTUM);
         Share { rate: (own as u32).max(TRICKLE), ceil: self.rate, quantum }
     }
 }

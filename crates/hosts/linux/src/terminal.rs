@@ -91,11 +91,11 @@ struct Seen {
 /// Waits for bytes, for the program's end, or for a tick.
 fn wait(ours: &OwnedFd, process: &OwnedFd, reads_input: bool) -> io::Result<Seen> {
     let input = stdin();
-    let asked = if reads_input { PollFlags::IN } else { PollFlags::empty() };
+    let requested = if reads_input { PollFlags::IN } else { PollFlags::empty() };
     let mut polled = [
         PollFd::new(ours, PollFlags::IN),
         PollFd::new(process, PollFlags::IN),
-        PollFd::new(&input, asked),
+        PollFd::new(&input, requested),
     ];
     retry_on_intr(|| poll(&mut polled, Some(&TICK)))?;
     let [shown, ended, typed] = [0, 1, 2].map(|place: usize| !polled[place].revents().is_empty());

@@ -119,7 +119,7 @@ impl Undo {
             Self::Program { words, .. } => run_program(words),
             Self::Qdisc(interface) => delete_qdisc(interface),
             Self::Egress(interface) => free_egress(interface),
-            Self::Replaced { interface, root } => unless_gone(root.restore(interface)),
+            Self::Replaced { interface, root } => ignore_missing(root.restore(interface)),
         }
     }
 }
@@ -135,23 +135,23 @@ fn run_program(words: &[String]) -> io::Result<()> {
 fn delete_link(name: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let deleted = netlink.index(name).and_then(|index| netlink.delete(index));
-    unless_gone(deleted)
+    ignore_missing(deleted)
 }
 
 fn delete_qdisc(interface: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let deleted = netlink.index(interface).and_then(|index| netlink.delete_ours(index));
-    unless_gone(deleted)
+    ignore_missing(deleted)
 }
 
 fn free_egress(interface: &str) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let freed = netlink.index(interface).and_then(|index| netlink.free_egress(index));
-    unless_gone(freed)
+    ignore_missing(freed)
 }
 
 /// An interface that is not there any more is no error.
-fn unless_gone(deleted: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(deleted: io::Result<()>) -> io::Result<()> {
     deleted.or_else(|error| {
         let gone = Errno::from_io_error(&error) == Some(Errno::NODEV);
         if gone { Ok(()) } else { Err(error) }

@@ -57,7 +57,7 @@ mod tests {
         let text = "# x\nnameserver 127.0.0.53\nnameserver  192.0.2.1\nnameserver ::1\nsearch a\n";
         assert_eq!(nameservers(text), [IpAddr::from([192, 0, 2, 1])]);
         assert_eq!(resolv(&[], &[]), None);
-        let told = resolv(&[], &[IpAddr::from([192, 0, 2, 1])]);
-        assert_eq!(told.as_deref(), Some("nameserver 192.0.2.1\n"));
+        let reported = resolv(&[], &[IpAddr::from([192, 0, 2, 1])]);
+        assert_eq!(reported.as_deref(), Some("nameserver 192.0.2.1\n"));
     }
 }

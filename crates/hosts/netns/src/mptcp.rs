@@ -40,7 +40,7 @@ const OPENS_SUBFLOWS: u32 = 1 << 1;
 /// `AF_INET`.
 const INET: u16 = 2;
 /// Subflows beside the first that a connection may have (`MPTCP_PM_ADDR_MAX`).
-pub(crate) const SUBFLOWS_MOST: usize = 8;
+pub(crate) const MAX_SUBFLOWS: usize = 8;
 
 /// A message of generic netlink.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,9 +85,9 @@ pub(crate) fn announce(addresses: &[Ipv4Addr]) -> io::Result<()> {
     let kind = (SocketType::RAW, SocketFlags::CLOEXEC);
     let socket = socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::GENERIC))?;
     let family = family(&socket)?;
-    let most = || (SUBFLOWS_MOST as u32).to_ne_bytes().to_vec();
+    let max = || (MAX_SUBFLOWS as u32).to_ne_bytes().to_vec();
     let limits =
-        [DefaultNla::new(LIMIT_OF_ANNOUNCED, most()), DefaultNla::new(LIMIT_OF_SUBFLOWS, most())];
+        [DefaultNla::new(LIMIT_OF_ANNOUNCED, max()), DefaultNla::new(LIMIT_OF_SUBFLOWS, max())];
     ask(&socket, family, SET_LIMITS, &limits)?;
     for address in addresses {
         let about = [
@@ -131,15 +131,15 @@ fn ask(
     let mut request = vec![0; message.buffer_len()];
     message.serialize(&mut request);
     send(socket, &request, SendFlags::empty())?;
-    let mut told = None;
+    let mut reported = None;
     loop {
         let mut buffer = vec![0; READ];
         let (_, length) = recv(socket, &mut buffer[..], RecvFlags::empty())?;
         let answer = NetlinkMessage::<Generic>::deserialize(&buffer[..length]);
         match answer.map_err(io::Error::other)?.payload {
-            NetlinkPayload::InnerMessage(answer) => told = Some(answer),
+            NetlinkPayload::InnerMessage(answer) => reported = Some(answer),
             NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-            NetlinkPayload::Error(_) => return Ok(told),
+            NetlinkPayload::Error(_) => return Ok(reported),
             _ => {}
         }
     }

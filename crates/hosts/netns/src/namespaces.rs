@@ -234,9 +234,9 @@ fn check(plan: &Plan) -> Result<(), Error> {
         }
         node.addresses.iter().chain(node.routes.iter().map(|route| &route.to)).try_for_each(
             |Prefix { address, length }| {
-                let most = if address.is_ipv4() { 32 } else { 128 };
-                let what = || format!("{name}: {address}/{length} has more than {most} bits");
-                if *length <= most { Ok(()) } else { Err(Error::Plan(what())) }
+                let max = if address.is_ipv4() { 32 } else { 128 };
+                let what = || format!("{name}: {address}/{length} has more than {max} bits");
+                if *length <= max { Ok(()) } else { Err(Error::Plan(what())) }
             },
         )?;
     }

@@ -181,7 +181,7 @@ impl Program {
     }
 
     /// Asks the program and its process group to end (SIGTERM). Returns at once.
-    pub fn ask_to_end(&self) {
+    pub fn request_end(&self) {
         self.shared.signal(Signal::TERM);
     }
 
@@ -201,7 +201,7 @@ impl Program {
     ///
     /// If the kernel does not answer.
     pub fn terminate(&self, grace: Duration) -> Result<ExitStatus, Error> {
-        self.ask_to_end();
+        self.request_end();
         self.kill_after(grace)
     }
 

@@ -77,7 +77,7 @@ impl Announcer {
     fn all(world: &World) -> Vec<Self> {
         let asks = |node: NodeId| {
             let here = |flow: &&Flow| flow.source == node || flow.sink == node;
-            world.flows.iter().filter(here).any(|flow| flow.traffic.asks_for_handovers())
+            world.flows.iter().filter(here).any(|flow| flow.traffic.needs_handovers())
         };
         let mut aps: Vec<NodeId> = Vec::new();
         for (i, node) in world.nodes.iter().enumerate() {

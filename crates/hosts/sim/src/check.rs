@@ -12,7 +12,7 @@ use fairwave_trace::NodeId;
 use std::collections::BTreeSet;
 
 /// Maximum payload of a UDP datagram over IPv4 (RFC 791: 65 535 bytes with both headers).
-const MOST_PAYLOAD_BYTES: u32 = 65_507;
+const MAX_PAYLOAD_BYTES: u32 = 65_507;
 
 /// Refuses a world with references to missing parts, or with flows that have no route.
 pub(crate) fn world(world: &World) -> Result<(), Error> {
@@ -178,8 +178,8 @@ fn check_traffic(world: &World, traffic: &dyn Description) -> Result<(), String>
         }
     }
     match traffic.datagram_bytes() {
-        Some(bytes) if bytes > MOST_PAYLOAD_BYTES => {
-            Err(format!("a datagram carries at most {MOST_PAYLOAD_BYTES} bytes"))
+        Some(bytes) if bytes > MAX_PAYLOAD_BYTES => {
+            Err(format!("a datagram carries at most {MAX_PAYLOAD_BYTES} bytes"))
         }
         _ => Ok(()),
     }

@@ -157,8 +157,8 @@ mod tests {
                     if let Some(when) = when { list.push((when, order as u64, id)); }
                 }
                 deadlines.set(id, when.map(at));
-                let least = list.iter().min().map(|e| (at(e.0), e.2));
-                prop_assert_eq!(deadlines.first(), least);
+                let minimum = list.iter().min().map(|e| (at(e.0), e.2));
+                prop_assert_eq!(deadlines.first(), minimum);
             }
         }
     }

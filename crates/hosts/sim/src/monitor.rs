@@ -62,7 +62,7 @@ impl Watches {
 
     /// Sets the first deadlines.
     pub(crate) fn begin(&self, cx: &mut Context<'_>) {
-        (0..self.all.len()).for_each(|i| self.settle(i, cx));
+        (0..self.all.len()).for_each(|i| self.arm(i, cx));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -86,7 +86,7 @@ impl Watches {
             recovers |= link.judge(*ap, *monitor, radios, cx.now);
         }
         let ap = *ap;
-        self.settle(i, cx);
+        self.arm(i, cx);
         recovers.then_some(ap)
     }
 
@@ -106,10 +106,10 @@ impl Watches {
         if link.bad_until.replace(cx.now + back_off).is_none() {
             radios.set_link(node, station, false, cx.now);
         }
-        self.settle(i, cx);
+        self.arm(i, cx);
     }
 
-    fn settle(&self, i: usize, cx: &mut Context<'_>) {
+    fn arm(&self, i: usize, cx: &mut Context<'_>) {
         cx.set(self.ids, i, self.all[i].deadline());
     }
 }

@@ -98,9 +98,9 @@ impl Item for Queued {
         self.packet.tcp()
     }
 
-    fn clamp_window(&mut self, most: u16) {
+    fn clamp_window(&mut self, max: u16) {
         if let Transport::Tcp(header) = &mut self.packet.datagram.transport {
-            header.window = header.window.min(most);
+            header.window = header.window.min(max);
         }
     }
 

@@ -78,7 +78,7 @@ impl Relays {
     }
 
     /// Sets the deadline of a proxy that has been polled.
-    pub(crate) fn settle(&mut self, place: usize, cx: &mut Context<'_>) {
+    pub(crate) fn arm(&mut self, place: usize, cx: &mut Context<'_>) {
         let proxy = &mut self.all[place].proxy;
         while proxy.event().is_some() {}
         cx.set(self.ids, place, proxy.deadline());
@@ -111,9 +111,9 @@ fn build(id: FlowId, name: &str, spec: &world::Proxy, seed: Seed) -> Proxy<Virtu
     (far.local_port, far.remote_port) = (client, server);
     let mut isn = seed.stream(&format!("isn/{name}/proxy"));
     let mut draw = || Seq32(isn.next_u64() as u32);
-    let law = || flow::law(&spec.congestion_control);
+    let algorithm = || flow::algorithm(&spec.congestion_control);
     let config = ProxyConfig { near, far, opening: spec.opening };
-    Proxy::new(config, (draw(), draw()), (law(), law()))
+    Proxy::new(config, (draw(), draw()), (algorithm(), algorithm()))
 }
 
 /// Refuses a proxy that its flow does not pass, or that it could not use.
@@ -127,7 +127,7 @@ pub(crate) fn check(
     if !matches!(spec.traffic, world::Traffic::Tcp(_)) {
         return refuse("only a TCP flow with one connection can pass a proxy");
     }
-    flow::check_law(&proxy.congestion_control).or_else(|why| refuse(&why))?;
+    flow::check_congestion_control(&proxy.congestion_control).or_else(|why| refuse(&why))?;
     match routes::passes_by(world, routes, spec.source, spec.sink, proxy.at) {
         true => Ok(()),
         false => refuse("its proxy is not on its way"),

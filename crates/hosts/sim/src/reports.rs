@@ -10,7 +10,7 @@ use fairwave_trace::NodeId;
 pub(crate) fn begin(network: &mut Network<'_>, cx: &mut Context<'_>) {
     let soc = cx.soc.as_deref();
     let (reporters, tables) = soc.map_or((0, 0), |soc| (soc.reporters(), soc.tables()));
-    (0..reporters).for_each(|i| settle_reporter(i, cx));
+    (0..reporters).for_each(|i| arm_reporter(i, cx));
     (0..tables).for_each(|i| after_table(i, network, cx));
 }
 
@@ -24,12 +24,12 @@ pub(crate) fn run_reporter(i: usize, network: &mut Network<'_>, cx: &mut Context
     while let Some(packet) = cx.soc.as_mut().and_then(|soc| soc.poll_reporter(i, cx.now)) {
         network.send_report(packet, cx);
     }
-    settle_reporter(i, cx);
+    arm_reporter(i, cx);
 }
 
-fn settle_reporter(i: usize, cx: &mut Context<'_>) {
+fn arm_reporter(i: usize, cx: &mut Context<'_>) {
     if let Some(soc) = &cx.soc {
-        soc.settle_reporter(i, &mut cx.deadlines);
+        soc.arm_reporter(i, &mut cx.deadlines);
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn take(
 ) {
     let number = core::mem::take(&mut packet.report);
     let soc = cx.soc.as_deref_mut();
-    if let Some(table) = soc.and_then(|soc| soc.hear(node, packet.source, number, cx.now)) {
+    if let Some(table) = soc.and_then(|soc| soc.receive(node, packet.source, number, cx.now)) {
         after_table(table, network, cx);
     }
 }
@@ -78,7 +78,7 @@ fn after_table(i: usize, network: &mut Network<'_>, cx: &mut Context<'_>) {
         network.access.radios.set_weight(&weighing, cx.now);
         weighs = Some(weighing.ap);
     }
-    soc.settle_table(i, &mut cx.deadlines);
+    soc.arm_table(i, &mut cx.deadlines);
     if let Some(ap) = weighs {
         network.resume(ap, cx);
     }

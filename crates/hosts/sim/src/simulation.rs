@@ -131,7 +131,7 @@ impl<'w> Simulation<'w> {
     /// Sets the first deadlines.
     fn begin(&mut self) {
         for flow in 0..self.world.flows.len() {
-            self.settle_source(flow);
+            self.arm_source(flow);
         }
         self.network.begin(&mut self.cx);
         self.sampling.begin(&mut self.cx);
@@ -168,7 +168,7 @@ impl<'w> Simulation<'w> {
         while self.step(now) {}
         self.cx.now = self.cx.now.max(now);
         let radios = &self.network.access.radios;
-        self.cx.owners.outside.settle(|number, sent| radios.holds(number, sent));
+        self.cx.owners.outside.arm(|number, sent| radios.holds(number, sent));
     }
 
     /// A host's packet enters at its source at `now`; everything due until then happens before. Its
@@ -332,7 +332,7 @@ impl<'w> Simulation<'w> {
             self.cx.observer.tap(self.cx.now, node, &packet);
             self.forward(node, packet);
         }
-        self.network.lines.settle(line, &mut self.cx);
+        self.network.lines.arm(line, &mut self.cx);
     }
 
     fn run_cell(&mut self, cell: usize) {
@@ -349,7 +349,7 @@ impl<'w> Simulation<'w> {
             }
         }
         frames::report(cell, &mut self.network.access.radios, &mut self.cx);
-        self.network.access.radios.settle(cell, &mut self.cx);
+        self.network.access.radios.arm(cell, &mut self.cx);
     }
 
     /// A packet came over the air: a report goes to the table there, the rest on.
@@ -395,7 +395,7 @@ impl<'w> Simulation<'w> {
             }
         }
         self.flush_after(flow, End::Source);
-        self.settle_source(flow);
+        self.arm_source(flow);
     }
 
     /// A timer at one end of a flow expired.
@@ -404,7 +404,7 @@ impl<'w> Simulation<'w> {
         self.flush_after(flow, end);
     }
 
-    fn settle_source(&mut self, flow: usize) {
+    fn arm_source(&mut self, flow: usize) {
         let deadline = self.cx.owners.flows[flow].source_deadline();
         self.cx.set(self.cx.owners.sources, flow, deadline);
     }
@@ -433,7 +433,7 @@ impl<'w> Simulation<'w> {
         if self.cx.owners.flows[flow].is_entangled() {
             let other = if end == End::Source { End::Sink } else { End::Source };
             self.flush(flow, other);
-            self.settle_source(flow);
+            self.arm_source(flow);
         }
     }
 
@@ -442,7 +442,7 @@ impl<'w> Simulation<'w> {
         while let Some((node, packet)) = self.relays.poll(relay, &mut self.cx) {
             self.network.send(node, packet, &mut self.cx);
         }
-        self.relays.settle(relay, &mut self.cx);
+        self.relays.arm(relay, &mut self.cx);
     }
 
     // Stations that roam.
@@ -481,7 +481,7 @@ impl<'w> Simulation<'w> {
     /// present access point.
     fn notify(&mut self, node: NodeId, new_ap: NodeId, notice: fn(Option<BitRate>) -> Notice) {
         for (flow, spec) in self.world.flows.iter().enumerate() {
-            if (spec.source == node || spec.sink == node) && spec.traffic.asks_for_handovers() {
+            if (spec.source == node || spec.sink == node) && spec.traffic.needs_handovers() {
                 let end = if spec.source == node { End::Source } else { End::Sink };
                 let notice = notice(self.share(node, new_ap, flow));
                 self.cx.owners.flows[flow].notice(end, notice, self.cx.now);

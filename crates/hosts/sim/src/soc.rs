@@ -15,8 +15,8 @@ use fairwave_dot11::AccessCategory;
 use fairwave_machine::Machine;
 use fairwave_queue::Weight;
 use fairwave_soc::{
-    Heard, Made, Observation, Reporter, ReporterConfig, ReporterInput, Sent, Station, Table,
-    TableInput,
+    Made, Observation, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Sent, Station,
+    Table, TableInput,
 };
 use fairwave_trace::{NodeId, SocSample};
 use fairwave_units::{Db, Duration, Instant};
@@ -194,7 +194,7 @@ impl Soc {
     }
 
     /// Sets the deadline of a station.
-    pub(crate) fn settle_reporter(&self, i: usize, deadlines: &mut Deadlines) {
+    pub(crate) fn arm_reporter(&self, i: usize, deadlines: &mut Deadlines) {
         deadlines.set(self.reporter_ids.of(i), self.reporters[i].deadline());
     }
 
@@ -211,7 +211,7 @@ impl Soc {
         station.reporter.handle(now, ReporterInput::DataLeaves(EtherType::IPV4));
         if let Some((number, _)) = station.poll(now) {
             packet.report = number;
-            self.settle_reporter(i, deadlines);
+            self.arm_reporter(i, deadlines);
         }
     }
 
@@ -244,7 +244,7 @@ impl Soc {
     // Access points.
 
     /// A report has come from a station: passes it to the table there, whose place this is.
-    pub(crate) fn hear(
+    pub(crate) fn receive(
         &mut self,
         at: NodeId,
         from: NodeId,
@@ -253,8 +253,8 @@ impl Soc {
     ) -> Option<usize> {
         let bytes = self.of(from).and_then(|i| self.reporters[i].bytes(number))?;
         let table = self.places[at.0 as usize].1?;
-        let heard = Heard::new(mac(from), bytes);
-        self.tables[table].table.handle(now, TableInput::Report(heard));
+        let accepted = ReceivedFrame::new(mac(from), bytes);
+        self.tables[table].table.handle(now, TableInput::Report(accepted));
         Some(table)
     }
 
@@ -283,14 +283,14 @@ impl Soc {
     }
 
     /// Sets the deadline of a table.
-    pub(crate) fn settle_table(&self, i: usize, deadlines: &mut Deadlines) {
+    pub(crate) fn arm_table(&self, i: usize, deadlines: &mut Deadlines) {
         deadlines.set(self.table_ids.of(i), self.tables[i].table.deadline());
     }
 
     /// Counts a table's observation of a station.
     fn note(&mut self, event: Observation) {
         let (from, add): (Mac, fn(&mut SocSample)) = match event {
-            Observation::Heard { station, .. } => (station, |seen| seen.heard += 1),
+            Observation::ReceivedFrame { station, .. } => (station, |seen| seen.accepted += 1),
             Observation::Missed { station, .. } => (station, |seen| seen.missed += 1),
             Observation::Refused { from, .. } => (from, |seen| seen.refused += 1),
             Observation::AgedOut { .. } | Observation::Evicted { .. } => return,

@@ -248,7 +248,7 @@ impl Link {
     /// The greatest rate that the direction `way` ever has; `None` if packets ever take no time.
     pub fn greatest_rate(&self, way: usize) -> Option<BitRate> {
         let mut later = self.changes.iter().map(|change| change.pace(way).rate);
-        later.try_fold(self.pace(way).rate?, |most, rate| rate.map(|rate| most.max(rate)))
+        later.try_fold(self.pace(way).rate?, |maximum, rate| rate.map(|rate| maximum.max(rate)))
     }
 }
 
@@ -328,7 +328,7 @@ pub struct Proxy {
     pub near: tcp::Config,
     /// Its connection with the flow's sink. Ports are overwritten.
     pub far: tcp::Config,
-    /// The law of both, as in [`TcpFlow::congestion_control`].
+    /// The algorithm of both, as in [`TcpFlow::congestion_control`].
     pub congestion_control: String,
     /// Time at which the source is answered.
     pub opening: Opening,

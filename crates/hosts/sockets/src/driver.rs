@@ -104,7 +104,7 @@ impl<T: Transport> Driver<T> {
     }
 
     /// Passes a fact to a machine, and sends its outputs. Its observations go to `events`.
-    pub fn tell<M: Datagrams>(
+    pub fn report<M: Datagrams>(
         &mut self,
         machine: &mut M,
         input: M::Input,

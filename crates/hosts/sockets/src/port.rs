@@ -2,7 +2,7 @@
 
 use crate::transport::Left;
 use fairwave_linux::clock::{self, timespec};
-use fairwave_linux::kernel::datagrams::{self, BATCH, Message, Slots, Told};
+use fairwave_linux::kernel::datagrams::{self, Ancillary, BATCH, Message, Slots};
 use fairwave_units::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,15 +14,15 @@ use std::os::fd::{AsFd, OwnedFd};
 /// `net.core.rmem_max` and `net.core.wmem_max`.
 const BUFFER_BYTES: usize = 4 << 20;
 /// More than the largest datagram has, so that one that is cut shows.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// A socket that never blocks, whose datagrams are stamped when they arrive.
 pub(crate) struct Port {
     socket: OwnedFd,
     slots: Slots,
-    /// [`BATCH`] parts of [`MOST_BYTES`]; parts that no datagram has reached take no memory.
+    /// [`BATCH`] parts of [`MAX_BYTES`]; parts that no datagram has reached take no memory.
     buffer: Vec<u8>,
-    told: Vec<Told>,
+    reported: Vec<Ancillary>,
     receives: u64,
     sends: u64,
     dropped: u64,
@@ -41,8 +41,8 @@ impl Port {
         Ok(Self {
             socket,
             slots: Slots::default(),
-            buffer: vec![0; BATCH * MOST_BYTES],
-            told: Vec::with_capacity(BATCH),
+            buffer: vec![0; BATCH * MAX_BYTES],
+            reported: Vec::with_capacity(BATCH),
             receives: 0,
             sends: 0,
             dropped: 0,
@@ -58,11 +58,11 @@ impl Port {
     /// information on it and its time in the socket.
     pub(crate) fn receive(
         &mut self,
-        mut take: impl FnMut(&Told, Duration, &[u8]),
+        mut take: impl FnMut(&Ancillary, Duration, &[u8]),
     ) -> io::Result<Left> {
         self.receives += 1;
-        let Self { socket, slots, buffer, told, .. } = self;
-        match datagrams::receive(socket.as_fd(), slots, buffer, MOST_BYTES, told) {
+        let Self { socket, slots, buffer, reported, .. } = self;
+        match datagrams::receive(socket.as_fd(), slots, buffer, MAX_BYTES, reported) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Left::Nothing),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Left::Perhaps),
@@ -70,9 +70,9 @@ impl Port {
         }
         // The wall clock of one moment for all: their order is that of their stamps.
         let wall_ns = clock::wall_ns();
-        for (one, bytes) in self.told.iter().zip(self.buffer.chunks_exact(MOST_BYTES)) {
+        for (one, bytes) in self.reported.iter().zip(self.buffer.chunks_exact(MAX_BYTES)) {
             self.dropped = one.dropped.map_or(self.dropped, u64::from);
-            if one.len == MOST_BYTES {
+            if one.len == MAX_BYTES {
                 self.cut += 1;
                 continue;
             }
@@ -80,7 +80,7 @@ impl Port {
             let waited = one.stamp_ns.map_or(0, |stamp| wall_ns.saturating_sub(stamp));
             take(one, Duration::from_nanos(waited), &bytes[..one.len]);
         }
-        Ok(if self.told.len() < BATCH { Left::Nothing } else { Left::Perhaps })
+        Ok(if self.reported.len() < BATCH { Left::Nothing } else { Left::Perhaps })
     }
 
     /// Hands messages over in one call; how many the kernel took.
@@ -112,11 +112,11 @@ impl fmt::Debug for Port {
 pub(crate) fn wait<'a>(
     ports: impl Iterator<Item = &'a Port>,
     for_room: bool,
-    most: Duration,
+    max: Duration,
 ) -> io::Result<()> {
     let flags = if for_room { PollFlags::OUT } else { PollFlags::IN };
     let mut waiting: Vec<_> = ports.map(|port| PollFd::new(&port.socket, flags)).collect();
-    match poll(&mut waiting, Some(&timespec(most.as_nanos()))) {
+    match poll(&mut waiting, Some(&timespec(max.as_nanos()))) {
         // The caller looks at the clock in any case.
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),

@@ -119,26 +119,27 @@ impl Transport for Raw {
         let Self { four, six, unreadable } = self;
         let mut left = Left::Nothing;
         if let Some(four) = four {
-            let more =
-                four.receive(|told, waited, packet| match (told.from, behind_header(packet)) {
+            let more = four.receive(|reported, waited, packet| {
+                match (reported.from, behind_header(packet)) {
                     (Some(from), Some((bytes, to, class))) => {
                         let (to, ecn, bytes) = (Some(to.into()), Ecn::of(class), bytes.to_vec());
                         let datagram = Incoming { from: without_port(from), to, ecn, bytes };
                         into.push(Taken { datagram, waited });
                     }
                     _ => *unreadable += 1,
-                })?;
+                }
+            })?;
             left = if more == Left::Perhaps { more } else { left };
         }
         let of_four = into.len();
         if let Some(six) = six {
-            let more = six.receive(|told, waited, bytes| {
-                let Some(from) = told.from.map(without_port) else {
+            let more = six.receive(|reported, waited, bytes| {
+                let Some(from) = reported.from.map(without_port) else {
                     *unreadable += 1;
                     return;
                 };
-                let ecn = Ecn::of(told.class.unwrap_or(0));
-                let datagram = Incoming { from, to: told.to, ecn, bytes: bytes.to_vec() };
+                let ecn = Ecn::of(reported.class.unwrap_or(0));
+                let datagram = Incoming { from, to: reported.to, ecn, bytes: bytes.to_vec() };
                 into.push(Taken { datagram, waited });
             })?;
             left = if more == Left::Perhaps { more } else { left };
@@ -171,8 +172,8 @@ impl Transport for Raw {
         port.send(&messages)
     }
 
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
-        port::wait(self.four.iter().chain(&self.six), for_room, most)
+    fn wait(&self, for_room: bool, maximum: Duration) -> io::Result<()> {
+        port::wait(self.four.iter().chain(&self.six), for_room, maximum)
     }
 
     fn calls(&self) -> (u64, u64) {

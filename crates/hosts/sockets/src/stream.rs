@@ -185,7 +185,7 @@ impl Transport for Stream {
         }
     }
 
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
+    fn wait(&self, for_room: bool, max: Duration) -> io::Result<()> {
         let is_behind = !self.outgoing.is_empty();
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::OUT, for_room || is_behind);
@@ -193,7 +193,7 @@ impl Transport for Stream {
         let mut waiting = [PollFd::new(&self.socket, flags)];
         // The end of a connection would end each wait at once.
         let waiting = if self.is_open { &mut waiting[..] } else { &mut [] };
-        match poll(waiting, Some(&timespec(most.as_nanos()))) {
+        match poll(waiting, Some(&timespec(max.as_nanos()))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -43,7 +43,7 @@ pub trait Transport: fmt::Debug {
     ///
     /// # Errors
     /// If the kernel cannot wait for it.
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()>;
+    fn wait(&self, for_room: bool, max: Duration) -> io::Result<()>;
 
     /// System calls so far that took datagrams, and that handed datagrams over.
     fn calls(&self) -> (u64, u64);

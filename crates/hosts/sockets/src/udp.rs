@@ -13,8 +13,8 @@ use std::os::fd::OwnedFd;
 
 /// Maximum number of datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before
 /// Linux 6.9), and the maximum bytes of such a message.
-const MOST_SEGMENTS: usize = 64;
-const MOST_TOGETHER: usize = 65_507;
+const MAX_SEGMENTS: usize = 64;
+const MAX_TOGETHER: usize = 65_507;
 
 /// A socket that never blocks. Datagrams sent at once go in one system call.
 #[derive(Debug)]
@@ -91,13 +91,13 @@ impl Udp {
 impl Transport for Udp {
     fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left> {
         let unreadable = &mut self.unreadable;
-        self.port.receive(|told, waited, bytes| {
-            let Some(from) = told.from else {
+        self.port.receive(|reported, waited, bytes| {
+            let Some(from) = reported.from else {
                 *unreadable += 1;
                 return;
             };
-            let ecn = Ecn::of(told.class.unwrap_or(0));
-            let datagram = Incoming { from, to: told.to, ecn, bytes: bytes.to_vec() };
+            let ecn = Ecn::of(reported.class.unwrap_or(0));
+            let datagram = Incoming { from, to: reported.to, ecn, bytes: bytes.to_vec() };
             into.push(Taken { datagram, waited });
         })
     }
@@ -129,8 +129,8 @@ impl Transport for Udp {
         }
     }
 
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
-        port::wait(std::iter::once(&self.port), for_room, most)
+    fn wait(&self, for_room: bool, max: Duration) -> io::Result<()> {
+        port::wait(std::iter::once(&self.port), for_room, max)
     }
 
     fn calls(&self) -> (u64, u64) {
@@ -154,10 +154,10 @@ fn together(queue: &[Outgoing]) -> usize {
     if size == 0 {
         return 1;
     }
-    for next in rest.iter().take(MOST_SEGMENTS - 1) {
+    for next in rest.iter().take(MAX_SEGMENTS - 1) {
         let len = next.bytes.len();
         let is_like = (next.to, next.from, next.ecn) == (first.to, first.from, first.ecn);
-        if !is_like || len > size || len == 0 || bytes + len > MOST_TOGETHER {
+        if !is_like || len > size || len == 0 || bytes + len > MAX_TOGETHER {
             break;
         }
         count += 1;
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(together(&of(&[100, 101])), 1);
         assert_eq!(together(&of(&[100, 0])), 1);
         assert_eq!(together(&of(&[0, 0])), 1);
-        assert_eq!(together(&of(&[1; 100])), MOST_SEGMENTS);
+        assert_eq!(together(&of(&[1; 100])), MAX_SEGMENTS);
         assert_eq!(together(&of(&[40_000, 40_000])), 1);
         let mut marked = of(&[100, 100]);
         marked[1].ecn = Ecn::Ect0;

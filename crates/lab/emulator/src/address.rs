@@ -18,7 +18,7 @@ const FIRST_PATH: u32 = u32::from_be_bytes([10, 128, 0, 0]);
 const VIA_BITS: u32 = 12;
 /// Maximum numbers of nodes that have paths, and of nodes that paths pass. One more of the latter
 /// would give the broadcast address of the network.
-const PATHS_MOST: (u32, u32) = (1 << 11, (1 << VIA_BITS) - 1);
+const MAX_PATHS: (u32, u32) = (1 << 11, (1 << VIA_BITS) - 1);
 /// A unique local prefix (RFC 4193); the global ID spells "Fairw".
 const V6_PREFIX: u64 = 0xfd46_6169_7277_0000;
 /// Length of the network prefix of all IPv6 addresses in bits.
@@ -37,7 +37,7 @@ pub fn v6(node: NodeId) -> Ipv6Addr {
 /// The IPv4 address of `node` on its path through `via`; `None` for nodes after the first 2048, and
 /// for paths through nodes after the first 4095.
 pub fn on_path(node: NodeId, via: NodeId) -> Option<Ipv4Addr> {
-    let fits = node.0 < PATHS_MOST.0 && via.0 < PATHS_MOST.1;
+    let fits = node.0 < MAX_PATHS.0 && via.0 < MAX_PATHS.1;
     fits.then(|| Ipv4Addr::from(FIRST_PATH | node.0 << VIA_BITS | via.0))
 }
 
@@ -47,7 +47,7 @@ fn path(address: IpAddr) -> Option<(NodeId, NodeId)> {
     let is_path = address.to_bits() & 0xff80_0000 == FIRST_PATH && !is_for_many(address.into());
     let number = address.to_bits() ^ FIRST_PATH;
     let (node, via) = (number >> VIA_BITS, number & ((1 << VIA_BITS) - 1));
-    (is_path && via < PATHS_MOST.1).then_some((NodeId(node), NodeId(via)))
+    (is_path && via < MAX_PATHS.1).then_some((NodeId(node), NodeId(via)))
 }
 
 /// The node that a packet between two addresses passes first: by the path of its source, or else
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn an_address_of_a_path_leads_to_its_node_and_the_one_that_it_passes() {
-        let most = (NodeId(2047), NodeId(4094));
-        for (node, passed) in [(NodeId(0), NodeId(0)), (NodeId(3), NodeId(5)), most] {
+        let max = (NodeId(2047), NodeId(4094));
+        for (node, passed) in [(NodeId(0), NodeId(0)), (NodeId(3), NodeId(5)), max] {
             let address = IpAddr::V4(on_path(node, passed).expect("it has one"));
             let peer = v4(NodeId(9)).into();
             assert_eq!(super::node(address), Some(node));

@@ -47,7 +47,7 @@ pub struct Drive<'w> {
 
 impl Drive<'_> {
     /// Runs until the end, until it is stopped, or until an error; there are results in each case.
-    /// `on_turn` is called in each turn, and at least every [`Options::turn_at_least`].
+    /// `on_turn` is called in each turn, and at least every [`Options::min_turn`].
     ///
     /// # Errors
     /// The world cannot be simulated.

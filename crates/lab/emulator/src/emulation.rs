@@ -27,7 +27,7 @@ pub use crate::drive::Turn;
 pub use bridge::Between;
 pub use control::{SOCKET, ask};
 pub(crate) use fit::{NO_MPTCP, has_mptcp};
-pub use fit::{absent, available_laws, kernel_release, misfit};
+pub use fit::{absent, available_congestion_controls, kernel_release, misfit};
 pub use live::{Live, Newest, NodeState, State};
 pub use order::{Order, Uplink, add_programs, check_shell};
 pub use programs::{LOGS, log_name};

@@ -8,8 +8,8 @@ use fairwave_wire::ip::{self, Part};
 
 /// Maximum length of an error over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section
 /// 2.4).
-const V4_MOST: usize = 576;
-const V6_MOST: usize = 1280;
+const MAX_V4: usize = 576;
+const MAX_V6: usize = 1280;
 const V4_HEADERS: usize = 28;
 const V6_HEADERS: usize = 48;
 
@@ -36,7 +36,7 @@ pub(crate) fn unreachable(from: NodeId, packet: &[u8], out: &mut Vec<u8>) -> boo
     out.clear();
     match (read.source, read.destination) {
         (IpAddr::V4(source), IpAddr::V4(_)) => {
-            let quoted = &packet[..packet.len().min(V4_MOST - V4_HEADERS)];
+            let quoted = &packet[..packet.len().min(MAX_V4 - V4_HEADERS)];
             out.extend([0x45, 0xc0]);
             out.extend(((V4_HEADERS + quoted.len()) as u16).to_be_bytes());
             out.extend([0, 0, 0, 0, HOPS, ICMP, 0, 0]);
@@ -52,7 +52,7 @@ pub(crate) fn unreachable(from: NodeId, packet: &[u8], out: &mut Vec<u8>) -> boo
         }
         (source, _) => {
             let IpAddr::V6(source) = source else { return false };
-            let quoted = &packet[..packet.len().min(V6_MOST - V6_HEADERS)];
+            let quoted = &packet[..packet.len().min(MAX_V6 - V6_HEADERS)];
             let len = (8 + quoted.len()) as u16;
             out.extend([0x60, 0, 0, 0]);
             out.extend(len.to_be_bytes());

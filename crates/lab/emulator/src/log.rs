@@ -27,9 +27,9 @@ const CONTROL: u8 = 3;
 /// Length of a packet's record before the packet, in bytes.
 const PACKET_HEAD: usize = 1 + 8 + 4 + 4 + 4;
 /// Maximum length of a command's text in bytes.
-pub const CONTROL_MOST: usize = 65_000;
+pub const MAX_CONTROL: usize = 65_000;
 /// Maximum length of a body: that with the longest packet.
-const BODY_MOST: usize = PACKET_HEAD + 65_535;
+const MAX_BODY: usize = PACKET_HEAD + 65_535;
 
 #[cfg(test)]
 mod tests;

@@ -122,8 +122,8 @@ fn timers() -> Option<String> {
 }
 
 fn kernel_types() -> Option<String> {
-    if !cfg!(feature = "kernel-laws") {
-        return Some("this program is built without it: build with --features kernel-laws".into());
+    if !cfg!(feature = "kernel-cc") {
+        return Some("this program is built without it: build with --features kernel-cc".into());
     }
     let Ok(types) = fs::read(KERNEL_TYPES) else {
         return Some(format!("no {KERNEL_TYPES}: a kernel with CONFIG_DEBUG_INFO_BTF"));

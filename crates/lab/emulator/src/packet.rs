@@ -140,10 +140,10 @@ fn transport(packet: &Packet<'_>, len: u32) -> Transport {
             let headers = IPV4_HEADER_LEN + segment.header.wire_len() as u32;
             // Options may be packed more tightly than ours would be. There may then be no space for
             // our header, or none for payload after it, and data would look like a pure ACK.
-            let least = headers + u32::from(segment.payload_len > 0);
+            let minimum = headers + u32::from(segment.payload_len > 0);
             let (source, destination) =
                 (segment.header.source_port, segment.header.destination_port);
-            if len >= least { Transport::Tcp(segment.header) } else { udp(source, destination) }
+            if len >= minimum { Transport::Tcp(segment.header) } else { udp(source, destination) }
         }
         ip::Transport::Udp(datagram) if packet.part == Part::Whole => {
             udp(datagram.source_port, datagram.destination_port)

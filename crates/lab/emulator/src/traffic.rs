@@ -25,9 +25,10 @@ pub mod tcp_info;
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
 pub use reactor::{Report, Timing};
-pub use socket::{Here, Within, available_laws};
+pub use socket::{CallerNamespace, Within, available_congestion_controls};
 pub use spec::{
-    Connection, Datagrams, Load, Place, Probe, Spec, Through, Unfit, Writes, simulated_law,
+    Connection, Datagrams, Load, Place, Probe, Spec, Through, Unsupported, Writes,
+    simulated_congestion_control,
 };
 
 use carrier::Carrier;
@@ -115,7 +116,7 @@ impl Running {
     /// # Errors
     /// As [`Self::finish`].
     pub fn stop(mut self) -> Result<Report, Error> {
-        self.tell_to_stop();
+        self.request_stop();
         self.join()
     }
 
@@ -124,7 +125,7 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    fn tell_to_stop(&self) {
+    fn request_stop(&self) {
         // This can only fail if the 64-bit counter overflows.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
     }
@@ -138,7 +139,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.tell_to_stop();
+            self.request_stop();
             // Nobody waits for the report; a panic has already been printed.
             let _ = thread.join();
         }

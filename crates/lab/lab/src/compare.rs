@@ -140,10 +140,10 @@ fn correct(list: &mut [Comparison]) {
     let mut order: Vec<(usize, f64)> =
         list.iter().enumerate().filter_map(|(i, one)| Some((i, one.difference.p?))).collect();
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut least: f64 = 0.0;
+    let mut minimum: f64 = 0.0;
     for (rank, (i, p)) in order.iter().enumerate() {
-        least = least.max(p * (order.len() - rank) as f64).min(1.0);
-        list[*i].difference.p_holm = Some(least);
+        minimum = minimum.max(p * (order.len() - rank) as f64).min(1.0);
+        list[*i].difference.p_holm = Some(minimum);
     }
 }
 

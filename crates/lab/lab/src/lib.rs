@@ -1,7 +1,7 @@
 //! The laboratory: jobs of a plan over worker threads, run directories, statistics and plots.
 
 pub mod compare;
-pub mod doubts;
+pub mod lints;
 pub mod means;
 pub mod metrics;
 pub mod over;

@@ -172,10 +172,10 @@ mod tests {
     use crate::points::Digest;
 
     fn points(values: &[(&str, &str, f64)]) -> Vec<Point> {
-        let run = |&(delay, law, y): &(&str, &str, f64)| Digest {
+        let run = |&(delay, algorithm, y): &(&str, &str, f64)| Digest {
             axes: vec![
                 ("link.a-b.delay".to_owned(), delay.to_owned()),
-                ("law".to_owned(), law.to_owned()),
+                ("algorithm".to_owned(), algorithm.to_owned()),
             ],
             seed: 1,
             metrics: vec![("goodput_mbps".to_owned(), y)],
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(figure.x_label, "delay (ms)");
         let Content::Curves(curves) = &figure.content else { panic!("{figure:?}") };
         let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
-        assert_eq!(labels, ["law = a", "law = b"]);
+        assert_eq!(labels, ["algorithm = a", "algorithm = b"]);
         assert_eq!(curves[0].points[0], (5.0, Interval::exact(2.0)), "in order of x");
         assert!(figure.to_svg().unwrap().contains("delay (ms)"));
     }
@@ -220,11 +220,11 @@ mod tests {
     fn words_make_bars_and_what_nobody_measured_makes_nothing() {
         let points = points(&[("10 ms", "a", 1.0), ("1 s", "a", 2.0), ("1 s", "b", 3.0)]);
         let goodput = ["goodput_mbps".to_owned()];
-        let figure = over_axis(&points, "law", &goodput).unwrap();
+        let figure = over_axis(&points, "algorithm", &goodput).unwrap();
         let Content::Bars { groups, series } = &figure.content else { panic!("{figure:?}") };
         assert_eq!((groups.len(), series.len()), (2, 2));
         assert_eq!(series[0].values, [Some(Interval::exact(1.0)), None]);
-        assert!(over_axis(&points, "law", &["none".to_owned()]).is_none());
+        assert!(over_axis(&points, "algorithm", &["none".to_owned()]).is_none());
         assert!(over_axis(&points, "none", &goodput).is_none());
     }
 }

@@ -170,7 +170,7 @@ mod tests {
     fn run(axis: &str, seed: u64, delay: Option<f64>) -> Digest {
         let delay = delay.map(|delay| ("flow.up.delay_mean_ms".to_owned(), delay));
         let goodput = ("goodput_mbps".to_owned(), 10.0 * seed as f64);
-        let axes = vec![("law".to_owned(), axis.to_owned())];
+        let axes = vec![("algorithm".to_owned(), axis.to_owned())];
         Digest { axes, seed, metrics: [goodput].into_iter().chain(delay).collect() }
     }
 
@@ -191,10 +191,10 @@ mod tests {
     fn points_keep_the_order_of_the_sweep_and_csv_quotes_what_it_must() {
         let runs = [run("b, \"c\"", 1, None), run("a", 1, None), run("a", 2, None)];
         let points = Point::all(&runs);
-        assert_eq!(points[0].label(), "law = b, \"c\"");
+        assert_eq!(points[0].label(), "algorithm = b, \"c\"");
         let csv = to_csv(&points);
         let lines: Vec<&str> = csv.lines().collect();
-        assert_eq!(lines[0], "law,metric,runs,mean,low,high,std_dev");
+        assert_eq!(lines[0], "algorithm,metric,runs,mean,low,high,std_dev");
         assert_eq!(lines[1], "\"b, \"\"c\"\"\",goodput_mbps,1,10,,,0", "no interval of one");
         assert!(lines[2].starts_with("a,goodput_mbps,2,15,-48.5"), "{}", lines[2]);
     }

@@ -9,8 +9,8 @@ mod stored;
 mod sweep;
 
 pub use done::{Run, directory_of};
-pub use kept::{Kept, are_there, kept, missing, replaced};
-pub use sweep::{Before, How, Progress, Watch, sweep, sweep_all, sweep_with};
+pub use kept::{Kept, complete_runs, kept, missing, replaced};
+pub use sweep::{Before, Progress, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 
 use crate::results::{
     self, EmulationSummary, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,
@@ -27,7 +27,7 @@ use std::path::Path;
 
 /// Reason for which a run failed; the message names the seed, unless all runs were ended together.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", said(*.seed, .axes, .cause))]
+#[error("{}", message(*.seed, .axes, .cause))]
 pub struct Error {
     /// The run's seed.
     pub seed: u64,
@@ -58,7 +58,7 @@ pub enum Cause {
     Host(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-fn said(seed: u64, axes: &[(String, String)], cause: &Cause) -> String {
+fn message(seed: u64, axes: &[(String, String)], cause: &Cause) -> String {
     if matches!(cause, Cause::Interrupted) {
         return cause.to_string();
     }

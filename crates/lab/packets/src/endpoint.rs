@@ -7,7 +7,7 @@ use crate::report;
 use crate::segment::{Exactness, Seen};
 use crate::settings::Settings;
 use crate::simulated::{NUMBERS, connection};
-use crate::world::{Call, Played, Told, World};
+use crate::world::{Answer, Call, Played, World};
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_tcp::{Connection, Event, Input, Segment};
@@ -130,11 +130,11 @@ impl World for Endpoint<'_> {
         self.receive()
     }
 
-    fn tell(&mut self, key: &str) -> Played<Told> {
-        let told = report::tell(&self.end, self.last_event, key)?;
-        Ok(match (key, told.parse()) {
-            ("srtt" | "rto", Ok(millis)) => Told::Nearly(millis),
-            _ => Told::Exactly(told),
+    fn answer(&mut self, key: &str) -> Played<Answer> {
+        let reported = report::answer(&self.end, self.last_event, key)?;
+        Ok(match (key, reported.parse()) {
+            ("srtt" | "rto", Ok(millis)) => Answer::Nearly(millis),
+            _ => Answer::Exactly(reported),
         })
     }
 

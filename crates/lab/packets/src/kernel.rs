@@ -5,7 +5,7 @@ use crate::parse::Shape;
 use crate::segment::{Exactness, Numbers, Seen};
 use crate::settings::{PORTS, Settings};
 use crate::socket;
-use crate::world::{Call, Played, Told, World};
+use crate::world::{Answer, Call, Played, World};
 use fairwave_emulator::traffic::tcp_info::{TcpInfo, Version};
 use fairwave_netns::Namespaces;
 use fairwave_units::{Duration, Instant, Seq32};
@@ -111,7 +111,7 @@ impl<'n> Kernel<'n> {
         let Some(socket) = self.connection()?.filter(|_| wanted) else { return Ok(()) };
         let info = TcpInfo::of(socket, Version::running());
         if info.is_some_and(|info| RECEIVES.contains(&info.state())) {
-            sockopt::set_tcp_quickack(socket, false).map_err(said("switch quick ACKs off"))?;
+            sockopt::set_tcp_quickack(socket, false).map_err(refused("switch quick ACKs off"))?;
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl<'n> Kernel<'n> {
         match sent {
             Ok(sent) => self.written += sent as u64,
             Err(Errno::AGAIN) => {}
-            Err(errno) => return Err(said("write")(errno)),
+            Err(errno) => return Err(refused("write")(errno)),
         }
         Ok(())
     }
@@ -131,14 +131,14 @@ impl<'n> Kernel<'n> {
         let mut data = vec![0; bytes as usize];
         match recv(self.connected()?, &mut data[..], RecvFlags::DONTWAIT) {
             Ok(_) | Err(Errno::AGAIN) => Ok(()),
-            Err(errno) => Err(said("read")(errno)),
+            Err(errno) => Err(refused("read")(errno)),
         }
     }
 
     fn abort(&mut self) -> Played<()> {
         if let Some(socket) = self.socket.take() {
             let linger = Some(std::time::Duration::ZERO);
-            sockopt::set_socket_linger(&socket, linger).map_err(said("abort"))?;
+            sockopt::set_socket_linger(&socket, linger).map_err(refused("abort"))?;
         }
         self.closed = true;
         Ok(())
@@ -169,7 +169,7 @@ const STATES: [&str; 12] = [
     "SYN-RECEIVED",
 ];
 
-fn said(what: &'static str) -> impl Fn(Errno) -> String {
+fn refused(what: &'static str) -> impl Fn(Errno) -> String {
     move |errno| format!("the kernel refused to {what}: {errno}")
 }
 
@@ -197,7 +197,7 @@ impl World for Kernel<'_> {
             Call::Abort => self.abort(),
             Call::Close => {
                 self.closed = true;
-                shutdown(self.connected()?, Shutdown::Write).map_err(said("close"))
+                shutdown(self.connected()?, Shutdown::Write).map_err(refused("close"))
             }
         }
     }
@@ -209,28 +209,30 @@ impl World for Kernel<'_> {
         self.line.send(self.peer, self.own, ecn, &self.header(shape), &payload)
     }
 
-    fn tell(&mut self, key: &str) -> Played<Told> {
+    fn answer(&mut self, key: &str) -> Played<Answer> {
         let (closed, active) = (self.closed, self.listener.is_none());
-        let Some(socket) = self.connection()? else { return Ok(Told::Hidden) };
-        let Some(info) = TcpInfo::of(socket, Version::running()) else { return Ok(Told::Hidden) };
+        let Some(socket) = self.connection()? else { return Ok(Answer::Hidden) };
+        let Some(info) = TcpInfo::of(socket, Version::running()) else { return Ok(Answer::Hidden) };
         let sample = info.sample();
-        let number = |value: u64| Ok(Told::Exactly(value.to_string()));
+        let number = |value: u64| Ok(Answer::Exactly(value.to_string()));
         match key {
             // The socket of a connection in TIME-WAIT is closed already.
-            "state" if closed && info.state() == CLOSE => Ok(Told::Hidden),
+            "state" if closed && info.state() == CLOSE => Ok(Answer::Hidden),
             "state" => {
                 let name = STATES.get(usize::from(info.state()).wrapping_sub(1));
-                Ok(Told::Exactly(name.copied().unwrap_or("unknown").to_owned()))
+                Ok(Answer::Exactly(name.copied().unwrap_or("unknown").to_owned()))
             }
-            "srtt" => Ok(sample.srtt.map_or(Told::Hidden, |srtt| Told::Nearly(srtt.as_millis()))),
-            "rto" => Ok(Told::Nearly(sample.rto.as_millis())),
-            "ready" => number(ioctl_fionread(socket).map_err(said("tell what can be read"))?),
+            "srtt" => {
+                Ok(sample.srtt.map_or(Answer::Hidden, |srtt| Answer::Nearly(srtt.as_millis())))
+            }
+            "rto" => Ok(Answer::Nearly(sample.rto.as_millis())),
+            "ready" => number(ioctl_fionread(socket).map_err(refused("tell what can be read"))?),
             // The SYN of an active open counts.
             "acked" => number(info.bytes_acked().saturating_sub(u64::from(active))),
             "ssthresh" => number(u64::from(sample.ssthresh)),
             "retransmissions" => number(sample.retransmissions),
             "timeouts" => number(sample.timeouts),
-            _ => Ok(Told::Hidden),
+            _ => Ok(Answer::Hidden),
         }
     }
 

@@ -80,10 +80,10 @@ impl<'n> Line<'n> {
     pub(crate) fn wait(&mut self, until: Instant) -> Played<bool> {
         let left = until.since(self.clock.now().min(until));
         let (seconds, nanos) = (left.as_nanos() / 1_000_000_000, left.as_nanos() % 1_000_000_000);
-        let most = Timespec { tv_sec: seconds as i64, tv_nsec: nanos as i64 };
+        let maximum = Timespec { tv_sec: seconds as i64, tv_nsec: nanos as i64 };
         let device = self.namespaces.tun_fd(self.node);
         let mut waits = [PollFd::new(&device, PollFlags::IN)];
-        let ready = poll(&mut waits, Some(&most)).map_err(|error| error.to_string())? > 0;
+        let ready = poll(&mut waits, Some(&maximum)).map_err(|error| error.to_string())? > 0;
         if !ready {
             let now = self.clock.now();
             self.lateness = self.lateness.max(now.since(until.min(now)));

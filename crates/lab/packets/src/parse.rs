@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! # RFC 5681 section 3.1: the first line cites what the script holds the code to
-//! config iw=2 sack law=reno          before anything else; every key once
+//! config iw=2 sack algorithm=reno          before anything else; every key once
 //! 0 establish                        open, SYN-ACK 100 ms later, ACK: it is 100 ms now
 //! 100 write 5000                     the application; also read, open, listen, close, abort
 //! 100 > . 1:2001(2x1000) ack 1       two segments of 1000 bytes must leave now

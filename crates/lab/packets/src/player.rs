@@ -3,7 +3,7 @@
 use crate::parse::{Act, Options, Shape};
 use crate::script::{ROUND_TRIP, Script, Step};
 use crate::segment::{Seen, compare, show};
-use crate::world::{Call, Played, Told, World};
+use crate::world::{Answer, Call, Played, World};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::tcp::Flags;
 use std::collections::VecDeque;
@@ -131,16 +131,16 @@ impl<W: World> Player<'_, W> {
     }
 
     fn expect(&mut self, step: &Step, key: &str, value: &str) -> Played<()> {
-        match self.world.tell(key)? {
-            Told::Hidden => Ok(()),
-            Told::Exactly(told) if told == value => Ok(()),
-            Told::Exactly(told) => Err(format!("{key} is {told}, not {value}")),
-            Told::Nearly(told) => {
+        match self.world.answer(key)? {
+            Answer::Hidden => Ok(()),
+            Answer::Exactly(reported) if reported == value => Ok(()),
+            Answer::Exactly(reported) => Err(format!("{key} is {reported}, not {value}")),
+            Answer::Nearly(reported) => {
                 let wanted: u64 =
-                    value.parse().map_err(|_| format!("{key} is {told}, not {value}"))?;
+                    value.parse().map_err(|_| format!("{key} is {reported}, not {value}"))?;
                 let (_, late) = self.world.slack(Duration::from_millis(wanted).max(step.since));
-                let near = told.abs_diff(wanted) <= late.as_millis();
-                if near { Ok(()) } else { Err(format!("{key} is {told}, not {value}")) }
+                let near = reported.abs_diff(wanted) <= late.as_millis();
+                if near { Ok(()) } else { Err(format!("{key} is {reported}, not {value}")) }
             }
         }
     }

@@ -3,7 +3,7 @@
 use fairwave_tcp::{Connection, Event, Payload, State};
 
 /// Answers to `expect` of our endpoint, whose last event is given.
-pub(crate) fn tell<P: Payload>(
+pub(crate) fn answer<P: Payload>(
     end: &Connection<P>,
     event: Option<Event>,
     key: &str,

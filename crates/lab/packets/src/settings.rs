@@ -12,8 +12,8 @@ pub(crate) const PORTS: (u16, u16) = (1, 2);
 pub(crate) struct Settings {
     /// That of our endpoint; a kernel follows as far as it can.
     pub(crate) config: Config,
-    /// Name of the congestion control, a law of ours.
-    pub(crate) law: &'static str,
+    /// Name of the congestion control, an algorithm of ours.
+    pub(crate) algorithm: &'static str,
     /// The keys that the script gives.
     pub(crate) given: Vec<String>,
 }
@@ -30,7 +30,7 @@ impl Default for Settings {
             initial_window_segments: 10,
             ..Config::default()
         };
-        Self { config, law: "newreno", given: Vec::new() }
+        Self { config, algorithm: "newreno", given: Vec::new() }
     }
 }
 
@@ -38,9 +38,10 @@ impl Settings {
     /// Sets a key.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "law" => {
-                let known = fairwave_cc::ALL.iter().find(|law| law.name == value);
-                self.law = known.ok_or_else(|| format!("there is no law {value:?}"))?.name;
+            "algorithm" => {
+                let known = fairwave_cc::ALL.iter().find(|algorithm| algorithm.name == value);
+                self.algorithm =
+                    known.ok_or_else(|| format!("there is no algorithm {value:?}"))?.name;
             }
             "profile" => self.follow(value)?,
             _ => self.configure(key, value)?,
@@ -59,7 +60,7 @@ impl Settings {
         let profile = Profile::find(name).ok_or_else(|| format!("there is no stack {name:?}"))?;
         let Config { local_port, remote_port, mss, .. } = self.config;
         self.config = Config { local_port, remote_port, mss, ..(profile.config)() };
-        self.law = profile.congestion_control;
+        self.algorithm = profile.congestion_control;
         Ok(())
     }
 

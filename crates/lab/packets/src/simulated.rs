@@ -4,7 +4,7 @@ use crate::parse::Shape;
 use crate::script::Script;
 use crate::segment::{Exactness, Numbers, Seen};
 use crate::settings::Settings;
-use crate::world::{Call, Played, Told, World};
+use crate::world::{Answer, Call, Played, World};
 use crate::{player, report};
 use fairwave_cc::Initial;
 use fairwave_machine::Machine;
@@ -25,8 +25,9 @@ pub fn simulate(script: &Script) -> Result<(), String> {
 
 /// A connection as scripts set it up.
 pub(crate) fn connection<P: Payload>(settings: &Settings) -> Connection<P> {
-    let law = settings.law;
-    let build = move |initial: Initial| fairwave_cc::build(law, initial).expect("a listed law");
+    let algorithm = settings.algorithm;
+    let build =
+        move |initial: Initial| fairwave_cc::build(algorithm, initial).expect("a listed algorithm");
     Connection::new(settings.config, NUMBERS.iss, Box::new(build))
 }
 
@@ -95,8 +96,8 @@ impl World for Simulated {
         Ok(())
     }
 
-    fn tell(&mut self, key: &str) -> Played<Told> {
-        report::tell(&self.end, self.last_event, key).map(Told::Exactly)
+    fn answer(&mut self, key: &str) -> Played<Answer> {
+        report::answer(&self.end, self.last_event, key).map(Answer::Exactly)
     }
 
     fn note_stamp(&mut self, _: u32, _: u32) {}

@@ -37,13 +37,14 @@ pub(crate) fn open(
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, FLAGS, Some(ipproto::TCP));
     let socket = socket.map_err(refused("a socket"))?;
     sockopt::set_socket_reuseaddr(&socket, true).map_err(refused("SO_REUSEADDR"))?;
-    sockopt::set_tcp_congestion(&socket, law(settings.law)).map_err(refused("TCP_CONGESTION"))?;
+    sockopt::set_tcp_congestion(&socket, algorithm(settings.algorithm))
+        .map_err(refused("TCP_CONGESTION"))?;
     sockopt::set_tcp_nodelay(&socket, !config.nagle).map_err(refused("TCP_NODELAY"))?;
     setsockopt(&socket, TcpMaxSeg, &u32::from(config.mss)).map_err(refused("TCP_MAXSEG"))?;
     let send =
         if settings.gives("send_buffer") { config.send_buffer as usize } else { SEND_BUFFER };
     sockopt::set_socket_send_buffer_size(&socket, send).map_err(refused("SO_SNDBUF"))?;
-    if config.receive_buffer_most.is_none() {
+    if config.receive_buffer_max.is_none() {
         let bytes = config.receive_buffer as usize;
         let set = sockopt::set_socket_recv_buffer_size_force(&socket, bytes);
         set.map_err(refused("SO_RCVBUFFORCE"))?;
@@ -73,8 +74,8 @@ pub(crate) fn accept(listener: &OwnedFd) -> Played<Option<OwnedFd>> {
     }
 }
 
-/// The kernel's name of a law: its Reno recovers as NewReno does.
-fn law(name: &str) -> &str {
+/// The kernel's name of an algorithm: its Reno recovers as NewReno does.
+fn algorithm(name: &str) -> &str {
     if name == "newreno" { "reno" } else { name }
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Call {
 
 /// An answer to an `expect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Answer {
     Exactly(String),
     /// Milliseconds that a clock measured.
     Nearly(u64),
@@ -41,7 +41,7 @@ pub(crate) trait World {
     fn arrive(&mut self, shape: &Shape) -> Played<()>;
 
     /// Report of the end about itself.
-    fn tell(&mut self, key: &str) -> Played<Told>;
+    fn answer(&mut self, key: &str) -> Played<Answer>;
 
     /// A segment with the timestamp `actual` was that which the script expects at `nominal`.
     fn note_stamp(&mut self, nominal: u32, actual: u32);

@@ -52,13 +52,13 @@ impl Check<'_> {
             let help = format!("the run lasts {duration}");
             self.report(("", 0), "warm_up", Refusal::new(message).help(help));
         }
-        if *duration / record.sample_every > limits::MOST_SAMPLES {
-            let message = format!("more than {} samples in a run", limits::MOST_SAMPLES);
+        if *duration / record.sample_every > limits::MAX_SAMPLES {
+            let message = format!("more than {} samples in a run", limits::MAX_SAMPLES);
             let refusal = Refusal::new(message).help("sample less often");
             self.report(("record", 0), "sample_every", refusal);
         }
-        if record.bins.is_some_and(|bin| *duration / bin > limits::MOST_SAMPLES) {
-            let message = format!("more than {} bins in a run", limits::MOST_SAMPLES);
+        if record.bins.is_some_and(|bin| *duration / bin > limits::MAX_SAMPLES) {
+            let message = format!("more than {} bins in a run", limits::MAX_SAMPLES);
             self.report(("record", 0), "bins", Refusal::new(message));
         }
     }
@@ -211,7 +211,7 @@ impl Check<'_> {
             _ => None,
         };
         if let Some(span) = aim.filter(|_| used && !aims) {
-            let refusal = Refusal::new("no flow's law is \"tcp-av\"").help("remove the key");
+            let refusal = Refusal::new("no flow's algorithm is \"tcp-av\"").help("remove the key");
             self.problems.push(Problem { span, key: "tcp.av".to_owned(), refusal });
         }
         if self.root.get("tcp").is_some() && !used {
@@ -222,9 +222,9 @@ impl Check<'_> {
     }
 
     fn node_count(&mut self, nodes: &[Expanded]) -> bool {
-        let most = limits::MOST_NODES;
-        if nodes.len() > most {
-            let message = format!("{} nodes; at most {most} are possible", nodes.len());
+        let maximum = limits::MAX_NODES;
+        if nodes.len() > maximum {
+            let message = format!("{} nodes; at most {maximum} are possible", nodes.len());
             let last = self.scenario.node.len() - 1;
             self.report(("node", last), "count", Refusal::new(message));
             return false;
@@ -309,8 +309,8 @@ impl Check<'_> {
                     self.report(at, "name", Refusal::new(message));
                 }
             }
-            if total > limits::MOST_FLOWS {
-                let refusal = Refusal::new(format!("more than {} flows", limits::MOST_FLOWS));
+            if total > limits::MAX_FLOWS {
+                let refusal = Refusal::new(format!("more than {} flows", limits::MAX_FLOWS));
                 self.report(at, "from", refusal);
                 break;
             }

@@ -15,7 +15,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// Datagrams that wait in a connection, at most.
-const MOST_WAITING: u32 = 100_000;
+const MAX_WAITING: u32 = 100_000;
 
 keys! {
     /// A flow over one DCCP connection opened by `from`, whose source's datagrams wait in the
@@ -36,7 +36,7 @@ keys! {
             .only_if(ccid != 2, "CCID 2 is not TFRC", None);
         /// Capacity for datagrams that wait in the connection; datagrams beyond it are lost. The
         /// default is that of Linux.
-        send_queue: u32 = counted("packets", 1, MOST_WAITING).or(5);
+        send_queue: u32 = counted("packets", 1, MAX_WAITING).or(5);
         /// Datagrams that have waited longer are not sent any more, or "never".
         send_within: Option<Duration> = within(MILLISECOND, HOUR).or_word("never").or(None);
         /// Packets that either end may have in flight at the beginning: packets further away are

@@ -2,14 +2,14 @@
 //! dotted key, and its words speak of its own recursion.
 
 use crate::diagnostic::{Refusal, Span};
-use crate::limits::MOST_PARTS;
+use crate::limits::MAX_PARTS;
 
 /// Tables within tables that the TOML reader follows.
 const READERS_LIMIT: usize = 80;
 
 /// The error and its place, if the reader's message `said` is about its limit of nesting.
-pub(crate) fn too_deep(text: &str, said: &str, place: Option<Span>) -> Option<(Span, Refusal)> {
-    if !said.contains("recurs") {
+pub(crate) fn too_deep(text: &str, printed: &str, place: Option<Span>) -> Option<(Span, Refusal)> {
+    if !printed.contains("recurs") {
         return None;
     }
     if let Some(span) = place {
@@ -18,7 +18,7 @@ pub(crate) fn too_deep(text: &str, said: &str, place: Option<Span>) -> Option<(S
     }
     let (span, parts) = longest_key(text)?;
     let refusal = Refusal::new(format!("a dotted key of {parts} parts"));
-    Some((span, refusal.help(format!("no key has more than {MOST_PARTS}"))))
+    Some((span, refusal.help(format!("no key has more than {MAX_PARTS}"))))
 }
 
 /// The first dotted key that the reader does not follow, and how many parts it has. Texts and

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 pub(crate) type Span = Range<usize>;
 
 /// Reports beyond this many are not made: the first ones have the cause.
-const MOST: usize = 20;
+const MAX: usize = 20;
 /// Characters of a line of the file that are shown.
-const MOST_SHOWN: usize = 160;
+const MAX_SHOWN: usize = 160;
 /// Characters before the place, where a line is cut.
-const MOST_BEFORE: usize = 60;
+const MAX_BEFORE: usize = 60;
 /// Characters of a message, a key or the name of a file.
-const MOST_TEXT: usize = 400;
+const MAX_TEXT: usize = 400;
 
 /// One thing that is wrong in a scenario file or a `--set` argument.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -181,7 +181,7 @@ impl Sources {
     /// Gives every problem its place, in the order of the texts.
     pub(crate) fn diagnose(&self, mut problems: Vec<Problem>) -> Diagnostics {
         problems.sort_by_key(|p| p.span.start);
-        problems.truncate(MOST);
+        problems.truncate(MAX);
         Diagnostics(problems.into_iter().map(|p| self.locate(p)).collect())
     }
 
@@ -224,13 +224,13 @@ struct Excerpt {
 impl Excerpt {
     /// Cuts `line` around the place behind this number of characters.
     fn of(line: &str, before: usize) -> Self {
-        if line.chars().nth(MOST_SHOWN).is_none() {
+        if line.chars().nth(MAX_SHOWN).is_none() {
             return Self { line: line.to_owned(), indent: before };
         }
-        let from = before.saturating_sub(MOST_BEFORE);
-        let shown: String = line.chars().skip(from).take(MOST_SHOWN).collect();
+        let from = before.saturating_sub(MAX_BEFORE);
+        let shown: String = line.chars().skip(from).take(MAX_SHOWN).collect();
         let head = if from > 0 { "..." } else { "" };
-        let goes_on = line.chars().nth(from + MOST_SHOWN).is_some();
+        let goes_on = line.chars().nth(from + MAX_SHOWN).is_some();
         let tail = if goes_on { "..." } else { "" };
         Self { line: format!("{head}{shown}{tail}"), indent: head.len() + before - from }
     }
@@ -238,7 +238,7 @@ impl Excerpt {
 
 /// A text, shortened to its beginning if it is very long.
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(MOST_TEXT) {
+    match text.char_indices().nth(MAX_TEXT) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),
     }

@@ -9,18 +9,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Datagrams of a trace: the resolved scenario, which lists them, must stay readable.
-const MOST: usize = 30_000;
+const MAX: usize = 30_000;
 /// Maximum number of datagrams in a file.
-const MOST_FILE_BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Largest payload, as for every other source.
-const MOST_PAYLOAD_BYTES: u64 = 2268;
+const MAX_PAYLOAD_BYTES: u64 = 2268;
 
 /// A list in the scenario: texts such as `"20 ms 160 B"`.
 pub(crate) fn listed(value: &Value) -> Read<Arc<[Emission]>> {
     let Data::List(values) = &value.data else {
         return Err(reader::wrong_type(value, "a list such as [\"0 s 160 B\", \"20 ms 160 B\"]"));
     };
-    let mut list = Vec::with_capacity(values.len().min(MOST));
+    let mut list = Vec::with_capacity(values.len().min(MAX));
     for (i, value) in values.iter().enumerate() {
         let text = reader::text(value)?;
         let emission = entry(&text).map_err(|why| at(&format!("entry {}", i + 1), &why))?;
@@ -48,8 +48,8 @@ pub(crate) fn read(path: &Path) -> Read<Arc<[Emission]>> {
     if !about.is_file() {
         return Err(Refusal::new(format!("{shown}: not a file")));
     }
-    if about.len() > MOST_FILE_BYTES {
-        return Err(Refusal::new(format!("{shown}: more than {MOST_FILE_BYTES} bytes")));
+    if about.len() > MAX_FILE_BYTES {
+        return Err(Refusal::new(format!("{shown}: more than {MAX_FILE_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(failed)?;
     parse(&shown, &text)
@@ -83,8 +83,8 @@ fn emission(time: &str, size: &str) -> Result<Emission, String> {
     let at = time.parse::<Duration>().map_err(|e| e.to_string())?;
     let Bytes(bytes) =
         size.parse().map_err(|e: fairwave_units::ParseQuantityError| e.to_string())?;
-    if !(1..=MOST_PAYLOAD_BYTES).contains(&bytes) {
-        return Err(format!("{bytes} B is not from 1 B to {MOST_PAYLOAD_BYTES} B"));
+    if !(1..=MAX_PAYLOAD_BYTES).contains(&bytes) {
+        return Err(format!("{bytes} B is not from 1 B to {MAX_PAYLOAD_BYTES} B"));
     }
     Ok(Emission { at, bytes: bytes as u32 })
 }
@@ -93,8 +93,8 @@ fn push(list: &mut Vec<Emission>, emission: Emission) -> Result<(), String> {
     if list.last().is_some_and(|last| last.at > emission.at) {
         return Err(format!("{} is earlier than the datagram before", emission.at));
     }
-    if list.len() == MOST {
-        return Err(format!("more than {MOST} datagrams"));
+    if list.len() == MAX {
+        return Err(format!("more than {MAX} datagrams"));
     }
     list.push(emission);
     Ok(())

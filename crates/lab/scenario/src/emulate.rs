@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// The maximum length of a congestion control's name in the kernel (`TCP_CA_NAME_MAX` less its
 /// final zero).
-const MOST_LAW: usize = 15;
+const MAX_CONGESTION_CONTROL: usize = 15;
 
 keys! {
     /// Settings of `fairwave emulate`. Nothing here changes a simulation.
@@ -27,10 +27,11 @@ keys! {
         /// Congestion control algorithms of the machine's kernel for flows that its sockets carry,
         /// by the kernel's names and instead of the counterparts of the scenario's, as in
         /// `"up*=bbr"`. Of several for one flow the last counts.
-        kernel_laws: Vec<String> = kernel_laws().or(Vec::new());
+        kernel_congestion_control: Vec<String> = kernel_congestion_control().or(Vec::new());
         /// Whether the kernel's MPTCP (RFC 8684) carries the flows of SHAKE among `kernel_flows`
-        /// over their paths, and the kernel's TCP those of a single path. Their law is "reno" if
-        /// `kernel_laws` names no other.
+        /// over their paths, and the kernel's TCP those of a single path. Their algorithm is "reno"
+        /// if
+        /// `kernel_congestion_control` names no other.
         mptcp: bool = boolean().or(false);
         /// MTU of the devices, which are called `fw0`.
         mtu: u32 = size(1280, 9000).or(1500);
@@ -66,10 +67,10 @@ keys! {
 }
 
 impl Emulate {
-    /// [`Self::kernel_laws`] as pattern of flows and law.
+    /// [`Self::kernel_congestion_control`] as pattern of flows and algorithm.
     pub fn laws(&self) -> impl Iterator<Item = (&str, &str)> {
-        let split = self.kernel_laws.iter().filter_map(|text| text.split_once('='));
-        split.map(|(flow, law)| (flow.trim(), law.trim()))
+        let split = self.kernel_congestion_control.iter().filter_map(|text| text.split_once('='));
+        split.map(|(flow, algorithm)| (flow.trim(), algorithm.trim()))
     }
 }
 
@@ -86,26 +87,31 @@ impl Program {
 }
 
 /// A list of `FLOW=LAW`.
-fn kernel_laws() -> Kind<Vec<String>> {
+fn kernel_congestion_control() -> Kind<Vec<String>> {
     let read = |value: &Value| -> Read<Vec<String>> {
         match &value.data {
-            Data::List(list) => list.iter().map(kernel_law).collect(),
+            Data::List(list) => list.iter().map(flows_and_algorithm).collect(),
             _ => Err(wrong_type(value, "a list such as [\"up*=bbr\"]")),
         }
     };
-    list(read, |law| json!(law), &json!({ "type": "string" }))
+    list(read, |algorithm| json!(algorithm), &json!({ "type": "string" }))
 }
 
 /// `FLOW=LAW`, with a name that the kernel can have.
-fn kernel_law(value: &Value) -> Read<String> {
+fn flows_and_algorithm(value: &Value) -> Read<String> {
     let text = reader::text(value)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_law = |law: &str| !law.is_empty() && law.len() <= MOST_LAW && law.chars().all(plain);
+    let is_law = |algorithm: &str| {
+        !algorithm.is_empty()
+            && algorithm.len() <= MAX_CONGESTION_CONTROL
+            && algorithm.chars().all(plain)
+    };
     match text.split_once('=') {
-        Some((flow, law)) if !flow.trim().is_empty() && is_law(law.trim()) => Ok(text),
+        Some((flow, algorithm)) if !flow.trim().is_empty() && is_law(algorithm.trim()) => Ok(text),
         _ => {
             let help = "as in \"up*=bbr\"; the kernel's names have at most 15 characters";
-            Err(Refusal::new(format!("{text:?} gives no flow a law of the kernel")).help(help))
+            Err(Refusal::new(format!("{text:?} gives no flow an algorithm of the kernel"))
+                .help(help))
         }
     }
 }

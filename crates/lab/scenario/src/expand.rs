@@ -140,12 +140,12 @@ pub(super) fn position(
     let (Some(distance), None) = (station.distance, station.position) else {
         return station.position.unwrap_or(centre);
     };
-    let around = |n: &Node| match n.kind.station() {
+    let flow_context = |n: &Node| match n.kind.station() {
         Some(s) if s.ap == station.ap && s.distance.is_some() => s.count,
         _ => 0,
     };
-    let before: u32 = scenario.node[..node.group].iter().map(around).sum();
-    let all: u32 = scenario.node.iter().map(around).sum();
+    let before: u32 = scenario.node[..node.group].iter().map(flow_context).sum();
+    let all: u32 = scenario.node.iter().map(flow_context).sum();
     let turn = f64::from(before + node.member) / f64::from(all);
     let angle = turn * core::f64::consts::TAU;
     let [x, y] = centre;

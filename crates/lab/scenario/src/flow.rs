@@ -1,7 +1,7 @@
 //! Flows.
 
-use crate::around::Around;
 use crate::diagnostic::Refusal;
+use crate::flow_context::FlowContext;
 use crate::keys::{Flat, keys, table};
 use crate::kinds::{choice, name, text, within};
 use crate::limits::{DAY, NANOSECOND};
@@ -13,7 +13,7 @@ use fairwave_units::Duration;
 
 keys! {
     /// A flow, or one flow for each node that a pattern matches.
-    pub struct Flow |r| (around: Around = Around::default()) {
+    pub struct Flow |r| (flow_context: FlowContext = FlowContext::default()) {
         /// Its name, unique among flows. With a pattern the flows are called `name-node`.
         name: String = name(40).required("name = \"up\"");
         /// The node whose data it carries. `"sta*"` makes a flow for each node whose name begins
@@ -33,7 +33,7 @@ keys! {
         playout: Option<Playout> =
             table("write playout = {} for its defaults").optional();
         /// Transport of the flow.
-        transport: Transport = Flat(around.clone());
+        transport: Transport = Flat(flow_context.clone());
     }
     check Self::check;
 }

@@ -105,8 +105,8 @@ pub(crate) fn text() -> Kind<String> {
 }
 
 /// A name of at most this number of characters.
-pub(crate) fn name(most: usize) -> Kind<String> {
-    Kind::new(reader::name_up_to(most), |text| json!(text), json!({ "type": "string" }))
+pub(crate) fn name(maximum: usize) -> Kind<String> {
+    Kind::new(reader::name_up_to(maximum), |text| json!(text), json!({ "type": "string" }))
 }
 
 /// One of the words in a list.

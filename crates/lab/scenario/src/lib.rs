@@ -39,7 +39,6 @@
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
 mod air;
-mod around;
 mod av;
 mod carrier;
 mod cell;
@@ -48,18 +47,19 @@ mod dccp;
 mod deep;
 mod described;
 mod diagnostic;
-mod doubts;
 mod emissions;
 mod emulate;
 mod errors;
 mod expand;
 mod file;
 mod flow;
+mod flow_context;
 mod frequency;
 mod keys;
 mod kinds;
 mod limits;
 mod link;
+mod lints;
 pub mod list;
 mod mac;
 mod medium;
@@ -79,6 +79,7 @@ mod reader;
 mod real;
 mod record;
 mod reference;
+mod renamed;
 pub mod report;
 mod rtc;
 mod schema;

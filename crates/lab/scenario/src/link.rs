@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 const FASTEST: BitRate = BitRate::mbps(1_000_000);
 /// Changes of a link that a scenario lists.
-const MOST_CHANGES: usize = 100_000;
+const MAX_CHANGES: usize = 100_000;
 
 keys! {
     /// A wired, full-duplex link, or links between groups.
@@ -237,8 +237,8 @@ impl Change {
 
 fn read_changes(value: &Value, at_first: Change) -> Read<Vec<Change>> {
     let list = match &value.data {
-        Data::List(list) if list.len() <= MOST_CHANGES => list,
-        Data::List(_) => return Err(Refusal::new(format!("more than {MOST_CHANGES} changes"))),
+        Data::List(list) if list.len() <= MAX_CHANGES => list,
+        Data::List(_) => return Err(Refusal::new(format!("more than {MAX_CHANGES} changes"))),
         _ => return Err(reader::wrong_type(value, "a list").help(EXAMPLE)),
     };
     let mut changes: Vec<Change> = Vec::with_capacity(list.len());

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Directory of the example scenarios, relative to that of the project.
 const SCENARIOS: &str = "scenarios";
 /// Bytes at the beginning of a file that are searched for its question.
-const MOST_LINE: u64 = 4096;
+const MAX_LINE: u64 = 4096;
 
 /// Sources of the wrappers around algorithms.
 const ACK_LOSS_SOURCE: &str = "Hashimoto, Hasegawa, Murata 2008; docs/models/ack-loss.md";
@@ -37,14 +37,17 @@ pub struct ListOutput(pub Vec<ListItem>);
 /// algorithm follows from the inner one's.
 pub fn congestion_controls() -> Vec<ListItem> {
     let item = |name: String| {
-        let (wrapper, law) = name.rsplit_once('+').unwrap_or(("", &name));
-        let law = fairwave_cc::ALL.iter().find(|known| known.name == law)?;
+        let (wrapper, algorithm) = name.rsplit_once('+').unwrap_or(("", &name));
+        let algorithm = fairwave_cc::ALL.iter().find(|known| known.name == algorithm)?;
         let (summary, source) = match wrapper {
-            "" => (law.summary.to_owned(), law.source),
-            "ack-loss-gentle" => {
-                (format!("{} that gives way by the share of lost ACKs", law.name), GENTLE_SOURCE)
+            "" => (algorithm.summary.to_owned(), algorithm.source),
+            "ack-loss-gentle" => (
+                format!("{} that gives way by the share of lost ACKs", algorithm.name),
+                GENTLE_SOURCE,
+            ),
+            _ => {
+                (format!("{} that takes lost ACKs as congestion", algorithm.name), ACK_LOSS_SOURCE)
             }
-            _ => (format!("{} that takes lost ACKs as congestion", law.name), ACK_LOSS_SOURCE),
         };
         Some(ListItem { name, summary, source: source.to_owned() })
     };
@@ -146,7 +149,7 @@ pub fn scenarios() -> Result<Vec<Result<ListItem, String>>, String> {
 fn scenario(path: &Path) -> Result<ListItem, String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(MOST_LINE).read_to_end(&mut bytes));
+    let read = fs::File::open(path).and_then(|file| file.take(MAX_LINE).read_to_end(&mut bytes));
     read.map_err(|error| format!("{name}: {error}"))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = core::str::from_utf8(line).map_err(|_| format!("{name}: not UTF-8 text"))?;

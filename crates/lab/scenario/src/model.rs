@@ -1,9 +1,9 @@
 //! The scenario that a file resolves to.
 
-use crate::around::Around;
 use crate::cell::Cell;
 use crate::emulate::{Emulate, Program};
 use crate::flow::Flow;
+use crate::flow_context::FlowContext;
 use crate::keys::{Keyed, keys, table};
 use crate::kinds::{integer, text, within};
 use crate::limits::{DAY, MILLISECOND, SECOND};
@@ -38,7 +38,7 @@ keys! {
         /// Wired links, and groups of them.
         link: Vec<Link> = Tables(());
         /// Flows, and groups of flows.
-        flow: Vec<Flow> = Tables(around(r, base));
+        flow: Vec<Flow> = Tables(flow_context(r, base));
         /// Settings of `fairwave emulate`.
         emulate: Option<Emulate> = table("write [emulate]").optional();
         /// Programs that `fairwave emulate` starts.
@@ -47,7 +47,7 @@ keys! {
 }
 
 /// Settings that flows inherit: the table `[tcp]`, and the directory of files that they name.
-fn around(r: &Reader<'_>, base: &Path) -> Around {
+fn flow_context(r: &Reader<'_>, base: &Path) -> FlowContext {
     if r.is_reading() {
         let empty = Table::default();
         let tcp = r.table("tcp", &empty);
@@ -58,5 +58,5 @@ fn around(r: &Reader<'_>, base: &Path) -> Around {
         Data::Table(table) => Ok(table.clone()),
         _ => Err(wrong_type(value, "a table")),
     };
-    Around { base: base.to_owned(), tcp: r.peek("tcp", table).unwrap_or_default() }
+    FlowContext { base: base.to_owned(), tcp: r.peek("tcp", table).unwrap_or_default() }
 }

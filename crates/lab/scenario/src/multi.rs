@@ -1,15 +1,15 @@
 //! Flows of multi-connection SHAKE: their keys, and the conversion to the simulator's inputs.
 
-use crate::around::Around;
 use crate::carrier::Carrier;
 use crate::diagnostic::Refusal;
+use crate::flow_context::FlowContext;
 use crate::keys::{Flat, keys};
 use crate::kinds::{choice, count, size, text};
 use crate::limits::GIB;
 use crate::path_list::{EXAMPLE, Via, paths};
 use crate::reader::Reader;
 use crate::tcp::{Defaults, Tcp};
-use fairwave_shake::multi::LEAST_BLOCK;
+use fairwave_shake::multi::MIN_BLOCK;
 use fairwave_sim::world;
 use fairwave_sim::world::Split;
 use fairwave_tcp::Config;
@@ -22,7 +22,7 @@ const TIMESTAMPS_LEN: u32 = 12;
 keys! {
     /// One stream over several TCP connections opened by `from`, one for each path. The keys of
     /// TCP flows hold for each of its connections, but for `web`, `video` and `proxy`.
-    pub struct MultiTcp |r| (defaults: Defaults = Defaults::of_set(&Around::default())) {
+    pub struct MultiTcp |r| (defaults: Defaults = Defaults::of_set(&FlowContext::default())) {
         let split = r.peek("split", crate::reader::choice(SPLITS)).unwrap_or(Split::Weighted);
         let own = Tcp::quietly(r, defaults);
         /// The paths of its connections: a list of tables.
@@ -31,12 +31,12 @@ keys! {
         /// ("weighted"), or the one that would deliver it first ("adaptive").
         split: Split = choice(SPLITS).or(Split::Weighted);
         /// Size of the block that a connection gets as a whole.
-        block: u32 = size(LEAST_BLOCK.into(), u16::MAX.into())
+        block: u32 = size(MIN_BLOCK.into(), u16::MAX.into())
             .or(usual_block(&own.options))
             .phrase("what makes a segment with its header of 12 bytes");
         /// Buffer of either end outside its connections: for early data, and with "adaptive" for
         /// data that is not known to have arrived.
-        buffer: u32 = size(LEAST_BLOCK.into(), GIB)
+        buffer: u32 = size(MIN_BLOCK.into(), GIB)
             .or(match split {
                 Split::Equal | Split::Weighted => block,
                 Split::Adaptive => {
@@ -78,13 +78,13 @@ const SPLITS: &[(&str, Split)] = &[
 /// Makes a segment of `tcp` with its header.
 fn usual_block(tcp: &Config) -> u32 {
     let taken = if tcp.timestamps { TIMESTAMPS_LEN } else { 0 } + HEADER_LEN as u32;
-    u32::from(tcp.mss).saturating_sub(taken).max(u32::from(LEAST_BLOCK))
+    u32::from(tcp.mss).saturating_sub(taken).max(u32::from(MIN_BLOCK))
 }
 
 impl MultiTcp {
     fn check(&self, r: &Reader<'_>) {
         let Self { block, buffer, tcp, .. } = self;
-        let most = tcp.options.send_buffer.saturating_sub(HEADER_LEN as u32);
+        let maximum = tcp.options.send_buffer.saturating_sub(HEADER_LEN as u32);
         if self.paths.is_empty() {
             // What the paths lack was told.
             return;
@@ -92,9 +92,11 @@ impl MultiTcp {
         if block > buffer {
             let message = format!("the buffer of {buffer} B holds no block of {block} B");
             r.refuse("buffer", Refusal::new(message).help("make it larger, or the block smaller"));
-        } else if *block > most {
-            let message =
-                format!("a send buffer of {} B takes blocks of {most} B", tcp.options.send_buffer);
+        } else if *block > maximum {
+            let message = format!(
+                "a send buffer of {} B takes blocks of {maximum} B",
+                tcp.options.send_buffer
+            );
             let help = "make it smaller, or `send_buffer` larger";
             r.refuse("block", Refusal::new(message).help(help));
         }

@@ -1,12 +1,12 @@
 //! The word that a slip of the pen was meant to be.
 
 /// Whatever is longer is no slip of a word.
-const MOST_BYTES: usize = 200;
+const MAX_BYTES: usize = 200;
 
 /// The candidate that `written` is a slip of, if one is near enough.
 pub(crate) fn nearest(written: &str, candidates: &[String]) -> Option<String> {
     // The distance takes time and memory in proportion to both lengths.
-    if written.len() > MOST_BYTES {
+    if written.len() > MAX_BYTES {
         return None;
     }
     let written = written.to_lowercase();

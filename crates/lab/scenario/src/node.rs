@@ -4,7 +4,7 @@ use crate::air::{self, Roaming, SnrTrace, WayPoint};
 use crate::cell::Cell;
 use crate::keys::{Entry, Flat, keys, table, table_in};
 use crate::kinds::{count, level, name, named, position, within};
-use crate::limits::MOST_STATIONS;
+use crate::limits::MAX_STATIONS;
 use crate::phy::Rate;
 use crate::queue::{Place, Queue, queue};
 use crate::reader::{self, Reader};
@@ -64,7 +64,7 @@ keys! {
     /// A node without a radio, or a group of them.
     pub struct Host [Eq] |r| {
         /// Number of nodes. A single one has the name without a number.
-        count: u32 = count(1, MOST_STATIONS).or(1);
+        count: u32 = count(1, MAX_STATIONS).or(1);
     }
 }
 
@@ -86,7 +86,7 @@ keys! {
         let has_path = r.has("path");
         let has_position = r.peek("position", reader::position).is_some();
         /// Number of stations. A single one has the name without a number.
-        count: u32 = count(1, MOST_STATIONS).or(1);
+        count: u32 = count(1, MAX_STATIONS).or(1);
         /// Its access point.
         ap: String = reference(r, "ap", "access point", names.aps());
         /// Distance from the access point. Stations placed by distance around one access point

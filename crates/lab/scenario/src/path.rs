@@ -1,7 +1,7 @@
 //! Dotted keys, by which sweeps and `--set` address a value: `node.sta.count`.
 
 use super::diagnostic::{Problem, Refusal};
-use super::limits::MOST_PARTS;
+use super::limits::MAX_PARTS;
 use super::reader::element_name;
 use super::value::{Data, Span, Table, Value};
 
@@ -15,9 +15,9 @@ pub(crate) fn set(root: &mut Table, path: &str, at: Span, value: Value) -> Resul
     if segments.iter().any(|s| s.is_empty()) {
         return Err(fail(Refusal::new("a dotted key has an empty part")));
     }
-    if segments.len() > MOST_PARTS {
+    if segments.len() > MAX_PARTS {
         let message = format!("a dotted key of {} parts", segments.len());
-        return Err(fail(Refusal::new(message).help(format!("no key has more than {MOST_PARTS}"))));
+        return Err(fail(Refusal::new(message).help(format!("no key has more than {MAX_PARTS}"))));
     }
     let (table, rest) = descend(root, &segments, &at).map_err(&fail)?;
     let Some((last, inner)) = rest.split_last() else {

@@ -7,7 +7,7 @@ use crate::value::{Data, Value};
 use serde_json::{Value as Json, json};
 
 /// Paths of a flow.
-const MOST_PATHS: usize = 16;
+const MAX_PATHS: usize = 16;
 
 /// Forms in which paths may be written.
 pub(crate) const EXAMPLE: &str = "paths = [{ via = \"phone1\" }, { via = \"phone2\" }]";
@@ -28,7 +28,7 @@ pub(crate) fn paths<P: Via>(context: P::Context) -> Kind<Vec<P>> {
     let write = |paths: &Vec<P>| paths.iter().map(|path| Json::Object(written(path))).collect();
     Kind::new(move |value| read(value, &context), write, Json::Null).described(|definitions| {
         let items = reference::<P>(definitions);
-        json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MOST_PATHS })
+        json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_PATHS })
     })
 }
 
@@ -37,8 +37,8 @@ fn read<P: Via>(value: &Value, context: &P::Context) -> Read<Vec<P>> {
         let help = format!("write {EXAMPLE}");
         return Err(reader::wrong_type(value, "a list of tables").help(help));
     };
-    if list.is_empty() || list.len() > MOST_PATHS {
-        let message = format!("{} paths, not 1 to {MOST_PATHS}", list.len());
+    if list.is_empty() || list.len() > MAX_PATHS {
+        let message = format!("{} paths, not 1 to {MAX_PATHS}", list.len());
         return Err(Refusal::new(message).help(format!("write {EXAMPLE}")));
     }
     let mut paths: Vec<P> = Vec::with_capacity(list.len());

@@ -23,7 +23,7 @@ keys! {
         let is_later = usual.is_none_or(Phy::is_qos);
         let is_unknown = standard.is_none();
         let most = Aggregation::most(usual.unwrap_or_else(|| Phy::new(Standard::Ax)));
-        let (most_mpdus, most_bytes) = most.map_or((1, 1), |most| (most.mpdus, most.bytes));
+        let (max_mpdus, max_bytes) = most.map_or((1, 1), |most| (most.mpdus, most.bytes));
         let is_mixed = matches!(standard, Some(Standard::G) | None)
             && r.peek("dsss_stations", reader::boolean) == Some(true);
         let has_dsss = standard == Some(Standard::B) || is_mixed;
@@ -60,18 +60,18 @@ keys! {
             .checked(move |is_on| edca(is_on, is_later && !is_unknown))
             .or(usual.is_some_and(Phy::is_qos));
         /// MPDUs in an A-MPDU, which is also the block ack window; only from 802.11n on.
-        ampdu_frames: Option<u32> = count(1, most_mpdus)
-            .or(most_mpdus)
+        ampdu_frames: Option<u32> = count(1, max_mpdus)
+            .or(max_mpdus)
             .phrase("64, for 802.11ax 256")
             .when(is_later, LATER);
         /// Bytes of an A-MPDU; only from 802.11n on.
-        ampdu_size: Option<u32> = size(1, most_bytes)
-            .or(most_bytes)
+        ampdu_size: Option<u32> = size(1, max_bytes)
+            .or(max_bytes)
             .phrase("what the standard allows")
             .when(is_later, LATER);
         /// Bytes of an A-MSDU, or "off"; only from 802.11n on.
         amsdu_size: Option<Option<u32>> =
-            size(1, MOST_AMSDU).or_word("off").or(None).when(is_later, LATER);
+            size(1, MAX_AMSDU).or_word("off").or(None).when(is_later, LATER);
         /// Time at which the sender of an A-MPDU transmits a BlockAckReq: "after-missing" before it
         /// retransmits MPDUs without a BlockAck, as ns-3 does; "on-drop" when it has dropped MPDUs,
         /// as Linux does; "never", and the receiver knows of drops at no cost. Only from 802.11n
@@ -122,7 +122,7 @@ impl Generation {
 }
 
 /// Bytes of the longest A-MSDU of VHT and HE (802.11-2020 table 9-25).
-const MOST_AMSDU: u32 = 11_426;
+const MAX_AMSDU: u32 = 11_426;
 
 fn widths(usual: Option<Phy>) -> Kind<Width> {
     let widest = match usual.map(Phy::format) {

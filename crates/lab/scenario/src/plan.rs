@@ -10,13 +10,13 @@ use axis::Axis;
 use std::io::Read;
 use std::path::Path;
 
-pub use crate::limits::MOST_JOBS;
+pub use crate::limits::MAX_JOBS;
 /// Maximum number of points of a plan.
-pub const MOST_POINTS: usize = 10_000;
+pub const MAX_POINTS: usize = 10_000;
 /// The largest scenario file in bytes.
-pub const MOST_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 /// Maximum size in bytes of all points as text: bounds the plan's memory.
-const MOST_POINT_BYTES: usize = 64 << 20;
+const MAX_POINT_BYTES: usize = 64 << 20;
 
 /// The runs to carry out.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +174,7 @@ impl Job {
 /// without an end.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -189,8 +189,8 @@ fn of_set(settings: &[String]) -> Vec<Override> {
 }
 
 fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Plan, Vec<Problem>> {
-    if text.len() > MOST_BYTES {
-        let refusal = Refusal::new(format!("more than {MOST_BYTES} bytes"));
+    if text.len() > MAX_BYTES {
+        let refusal = Refusal::new(format!("more than {MAX_BYTES} bytes"));
         return Err(vec![Problem { span: 0..0, key: "(file)".to_owned(), refusal }]);
     }
     let mut root = value::document(text)?;
@@ -304,13 +304,13 @@ impl Sweep {
     fn insert(&mut self, key: &str, span: Span, value: Value) -> Result<(), Problem> {
         let fail = |span, refusal| Err(Problem { span, key: format!("sweep.{key}"), refusal });
         if key == "seeds" {
-            let most = MOST_JOBS as i64;
+            let maximum = MAX_JOBS as i64;
             return match value.data {
-                Data::Integer(n @ 1..) if n <= most => {
+                Data::Integer(n @ 1..) if n <= maximum => {
                     self.seeds = Some((n as u64, value.span));
                     Ok(())
                 }
-                _ => fail(value.span, Refusal::new(format!("this must be 1 to {most} runs"))),
+                _ => fail(value.span, Refusal::new(format!("this must be 1 to {maximum} runs"))),
             };
         }
         let values = match value.data {
@@ -336,11 +336,11 @@ impl Sweep {
         let multiply = |n: usize, a: &Axis| n.checked_mul(a.steps.len());
         let points = self.axes.iter().try_fold(1, multiply).unwrap_or(usize::MAX);
         let jobs = points.saturating_mul(usize::try_from(seeds).unwrap_or(usize::MAX));
-        let message = if jobs > MOST_JOBS {
-            format!("this sweep makes more than {MOST_JOBS} runs")
-        } else if points > MOST_POINTS {
-            format!("this sweep makes more than {MOST_POINTS} points")
-        } else if points.saturating_mul(text_bytes) > MOST_POINT_BYTES.max(text_bytes) {
+        let message = if jobs > MAX_JOBS {
+            format!("this sweep makes more than {MAX_JOBS} runs")
+        } else if points > MAX_POINTS {
+            format!("this sweep makes more than {MAX_POINTS} points")
+        } else if points.saturating_mul(text_bytes) > MAX_POINT_BYTES.max(text_bytes) {
             "this sweep has too many points for so long a file".to_owned()
         } else {
             return Ok(seeds);

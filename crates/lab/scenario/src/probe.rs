@@ -13,9 +13,9 @@ use fairwave_units::{BitRate, Bytes, Duration};
 use serde_json::json;
 
 /// Minimum payload of a packet of the probe: head, number, time and seal.
-const LEAST_PAYLOAD: u32 = 46;
-const MOST_PAYLOAD: u32 = 2268;
-const MOST_SIZES: usize = 16;
+const MIN_PAYLOAD: u32 = 46;
+const MAX_PAYLOAD: u32 = 2268;
+const MAX_SIZES: usize = 16;
 
 keys! {
     /// A flow of the buffer probe: its sender at `from`, its receiver at `to`. Its findings are
@@ -48,10 +48,10 @@ keys! {
 /// One size, or a list of several.
 fn payloads() -> Kind<Vec<u32>> {
     let read = |value: &Value| -> Read<Vec<u32>> {
-        let size = reader::size(LEAST_PAYLOAD, MOST_PAYLOAD);
+        let size = reader::size(MIN_PAYLOAD, MAX_PAYLOAD);
         let Data::List(values) = &value.data else { return size(value).map(|one| vec![one]) };
-        if values.is_empty() || values.len() > MOST_SIZES {
-            let message = format!("{} sizes; from 1 to {MOST_SIZES} are possible", values.len());
+        if values.is_empty() || values.len() > MAX_SIZES {
+            let message = format!("{} sizes; from 1 to {MAX_SIZES} are possible", values.len());
             return Err(Refusal::new(message));
         }
         values.iter().map(size).collect()
@@ -62,8 +62,8 @@ fn payloads() -> Kind<Vec<u32>> {
         more => json!(more.iter().map(text).collect::<Vec<_>>()),
     };
     let items = json!({ "type": "string" });
-    let list = json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MOST_SIZES });
-    let range = format!("From {LEAST_PAYLOAD} B to {MOST_PAYLOAD} B");
+    let list = json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_SIZES });
+    let range = format!("From {MIN_PAYLOAD} B to {MAX_PAYLOAD} B");
     Kind::new(read, write, json!({ "anyOf": [{ "type": "string" }, list], "x-range": range }))
 }
 

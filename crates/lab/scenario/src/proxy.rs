@@ -20,7 +20,7 @@ keys! {
         at: String = text().required("at = \"proxy1\"");
         /// Stack that sets the defaults of its two connections.
         stack: String = stack().or(Profile::ALL[0].name.to_owned());
-        /// The law of both, as usual with the stack.
+        /// The algorithm of both, as usual with the stack.
         congestion_control: String = law().or(profile(&stack).congestion_control.to_owned());
         /// Send and receive buffer of each of both.
         buffer: u32 = size(2304, GIB).or(64 << 10);
@@ -38,9 +38,9 @@ impl Proxy {
     pub(crate) fn to_world(&self, at: NodeId) -> Option<world::Proxy> {
         let side = fairwave_tcp::Config {
             send_buffer: self.buffer,
-            send_buffer_most: None,
+            send_buffer_max: None,
             receive_buffer: self.buffer,
-            receive_buffer_most: None,
+            receive_buffer_max: None,
             av: av::aim(self.av.as_ref()),
             ..(Profile::find(&self.stack)?.config)()
         };

@@ -417,7 +417,7 @@ keys! {
         /// The stations.
         hosts: HostConfig = Flat(usual.hosts);
         /// Share of its turns, in percent, that a station keeps which is ahead.
-        kept_percent: u32 = count(0, 100).or(usual.kept_percent);
+        alpha_percent: u32 = count(0, 100).or(usual.alpha_percent);
     }
 }
 
@@ -481,7 +481,7 @@ mod tests {
             ("socps-traffic", "tcp_until_percent", "30"),
             ("iwfq", "lag", "\"3000 B\""),
             ("iwfq", "lead", "\"3000 B\""),
-            ("cif-q", "kept_percent", "90"),
+            ("cif-q", "alpha_percent", "90"),
             ("h-fsc", "realtime_rate = \"3 Mbps\", realtime_first_rate", "\"9 Mbps\""),
         ] {
             let plain = with(&format!("{{ discipline = {discipline:?} }}"));
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        for (ap, link, said) in [
+        for (ap, link, printed) in [
             ("{ discipline = \"red\" }", "\"9 packets\"", "no queue discipline called \"red\""),
             ("{ target = \"3 ms\" }", "\"9 packets\"", "\"drop-tail\" does not have it"),
             (
@@ -510,7 +510,7 @@ mod tests {
             ("\"9 packets\"", "{ discipline = \"socps\" }", "nobody reports"),
         ] {
             let error = Scenario::parse("s", &scenario(ap, link)).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(printed), "{error}");
         }
     }
 }

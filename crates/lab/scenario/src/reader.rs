@@ -2,6 +2,7 @@
 
 use super::described::Described;
 use super::diagnostic::{Problem, Refusal};
+use super::renamed;
 use super::value::{Data, Span, Table, Value};
 use core::cell::RefCell;
 use core::fmt::Display;
@@ -73,8 +74,8 @@ impl<'a> Reader<'a> {
 
     /// Returns the result of `go` on the table; a later reader of it reports on it.
     pub(super) fn quietly<T>(&self, go: impl FnOnce(&Reader<'_>) -> T) -> T {
-        let told = Problems::default();
-        go(&Reader::new(self.key.as_str(), self.table, self.span.clone(), &told))
+        let reported = Problems::default();
+        go(&Reader::new(self.key.as_str(), self.table, self.span.clone(), &reported))
     }
 
     /// The value of `key`, if it is there and `read` takes it.
@@ -189,7 +190,10 @@ impl<'a> Reader<'a> {
         for entry in &self.table.0 {
             let key = entry.key.as_str();
             if !known.contains(&key) && !self.refused.borrow().contains(&key) {
-                let refusal = Refusal::new("unknown key").among(key, &known);
+                let new = renamed::key(key).filter(|new| known.contains(new));
+                let message = new.map(|new| format!("this key is called `{new}` now"));
+                let message = message.unwrap_or_else(|| "unknown key".to_owned());
+                let refusal = Refusal::new(message).among(key, &known);
                 self.report(entry.key_span.clone(), key, refusal);
             }
         }
@@ -275,13 +279,13 @@ pub(super) fn text(value: &Value) -> Read<String> {
 }
 
 /// A name of limited length: it appears in paths of the sweep and in file names.
-pub(super) fn name_up_to(most: usize) -> impl Fn(&Value) -> Read<String> {
+pub(super) fn name_up_to(maximum: usize) -> impl Fn(&Value) -> Read<String> {
     move |value| {
         let name = as_text(value, "a name in quotes")?;
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        if !starts || name.len() > most || !name.chars().all(allowed) {
-            let help = format!("a name is a letter, then up to {} of a-z A-Z 0-9 - _", most - 1);
+        if !starts || name.len() > maximum || !name.chars().all(allowed) {
+            let help = format!("a name is a letter, then up to {} of a-z A-Z 0-9 - _", maximum - 1);
             return Err(Refusal::new(format!("{name:?} is not a name")).help(help));
         }
         Ok(name.to_owned())

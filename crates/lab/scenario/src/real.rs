@@ -46,12 +46,12 @@ impl Scenario {
     }
 
     /// The flows that have a congestion control of the kernel by its own name, with that.
-    pub fn kernel_laws(&self) -> Vec<(FlowId, String)> {
+    pub fn kernel_congestion_control(&self) -> Vec<(FlowId, String)> {
         let names = flow_names(self, &expand::nodes(self));
         let emulate = self.emulation();
-        let of = |(pattern, law): (&str, &str)| {
+        let of = |(pattern, algorithm): (&str, &str)| {
             let flows = expand::named(&names, pattern).into_iter();
-            flows.map(|flow| (FlowId(flow as u32), law.to_owned())).collect::<Vec<_>>()
+            flows.map(|flow| (FlowId(flow as u32), algorithm.to_owned())).collect::<Vec<_>>()
         };
         // The last one for a flow takes the place of those before.
         let laws: BTreeMap<FlowId, String> = emulate.laws().flat_map(of).collect();

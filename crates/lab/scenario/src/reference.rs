@@ -50,7 +50,7 @@ pub struct KeyHelp {
 pub fn tables() -> Vec<TableHelp> {
     let schema = schema();
     let definitions = &schema["$defs"];
-    let mut collector = Collector { definitions, tables: Vec::new(), around: Vec::new() };
+    let mut collector = Collector { definitions, tables: Vec::new(), flow_context: Vec::new() };
     collector.table("", &[], &schema);
     collector.told_apart()
 }
@@ -119,7 +119,7 @@ struct Collector<'a> {
     definitions: &'a Json,
     tables: Vec<TableHelp>,
     /// For each table the conditions of the one that it is in.
-    around: Vec<Vec<String>>,
+    flow_context: Vec<Vec<String>>,
 }
 
 impl<'a> Collector<'a> {
@@ -142,7 +142,7 @@ impl<'a> Collector<'a> {
             .collect();
         let (key, conditions) = (path.to_owned(), conditions.to_vec());
         self.tables.push(TableHelp { key, conditions: conditions.clone(), about, keys });
-        self.around.push(Vec::new());
+        self.flow_context.push(Vec::new());
         for variant in schema["oneOf"].as_array().into_iter().flatten() {
             let tag = variant["properties"].as_object().into_iter().flatten();
             let tag = tag.filter_map(|(name, tag)| Some((name, tag.get("const")?)));
@@ -164,7 +164,7 @@ impl<'a> Collector<'a> {
                     let mark = if sorts.len() > 1 { mark(definition) } else { None };
                     let place = self.tables.len();
                     self.table(&path, mark.as_slice(), definition);
-                    self.around[place] = conditions.clone();
+                    self.flow_context[place] = conditions.clone();
                 }
             }
             if known.get("properties").is_some() {
@@ -181,7 +181,7 @@ impl Collector<'_> {
         let titles: Vec<_> = self.tables.iter().map(title).collect();
         for (place, table) in self.tables.iter_mut().enumerate() {
             if titles.iter().filter(|title| **title == titles[place]).count() > 1 {
-                table.conditions = self.around[place].clone();
+                table.conditions = self.flow_context[place].clone();
                 let conditions = &table.conditions;
                 table.keys.iter_mut().for_each(|key| key.conditions.clone_from(conditions));
             }

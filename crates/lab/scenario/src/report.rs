@@ -62,9 +62,9 @@ impl FileCheck {
     pub fn text(&self) -> (String, Vec<String>) {
         let (points, runs) = (self.points.unwrap_or(0), self.runs.unwrap_or(0));
         let (file, ok) = (printable(&self.file), styled(GOOD, "ok"));
-        let doubts = self.warnings.iter().flatten().map(|doubt| format!("{file}: {doubt}"));
-        let doubts = doubts.collect();
-        (format!("{file}: {ok}, {points} points, {runs} runs\n"), doubts)
+        let lints = self.warnings.iter().flatten().map(|lint| format!("{file}: {lint}"));
+        let lints = lints.collect();
+        (format!("{file}: {ok}, {points} points, {runs} runs\n"), lints)
     }
 }
 

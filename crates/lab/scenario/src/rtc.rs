@@ -23,11 +23,11 @@ keys! {
             .required("rate = \"1 Mbps\"")
             .when(!adaptive, "the encoder follows the congestion control");
         /// Minimum rate that the congestion control asks for, with all headers.
-        min_rate: BitRate = rates().or(LEAST);
+        min_rate: BitRate = rates().or(MIN);
         /// Rate that the congestion control begins with, between `min_rate` and `max_rate`.
         start_rate: BitRate = rates().or(within_bounds(r, min_rate));
         /// Greatest rate that the congestion control asks for.
-        max_rate: BitRate = rates().or(MOST);
+        max_rate: BitRate = rates().or(MAX);
         /// Time from the first packet that the receiver has not reported to its feedback.
         feedback_interval: Duration =
             within(Duration::from_millis(10), Duration::from_secs(1))
@@ -46,8 +46,8 @@ keys! {
     check Self::check;
 }
 
-const LEAST: BitRate = BitRate(50_000);
-const MOST: BitRate = BitRate::mbps(10);
+const MIN: BitRate = BitRate(50_000);
+const MAX: BitRate = BitRate::mbps(10);
 const START: BitRate = BitRate(300_000);
 
 const THRESHOLDS: &[(&str, world::Threshold)] =
@@ -59,7 +59,7 @@ fn rates() -> Kind<BitRate> {
 
 /// The usual start rate, or the nearest to it that the bounds allow.
 fn within_bounds(r: &Reader<'_>, min_rate: BitRate) -> BitRate {
-    let max_rate = r.peek("max_rate", reader::quantity).unwrap_or(MOST);
+    let max_rate = r.peek("max_rate", reader::quantity).unwrap_or(MAX);
     START.clamp(min_rate.min(max_rate), max_rate)
 }
 
@@ -112,7 +112,7 @@ impl Carrier for Rtc {
             },
             threshold: self.threshold,
             feedback_interval: self.feedback_interval,
-            hears_of_handovers: self.remedies.0,
+            uses_handovers: self.remedies.0,
         })
     }
 

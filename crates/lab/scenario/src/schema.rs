@@ -2,7 +2,7 @@
 
 use crate::described::Definitions;
 use crate::keys::{Keyed, describe};
-use crate::limits::MOST_JOBS;
+use crate::limits::MAX_JOBS;
 use crate::model::Scenario;
 use crate::reader::Mode;
 use crate::tcp::{Defaults, Tcp};
@@ -43,7 +43,7 @@ fn sweep() -> Value {
         "properties": {
             "seeds": {
                 "description": "Runs of each point, with seed, seed + 1, ... Default: 1.",
-                "type": "integer", "minimum": 1, "maximum": MOST_JOBS,
+                "type": "integer", "minimum": 1, "maximum": MAX_JOBS,
             },
             "variant": {
                 "description": "Variants of the scenario: what each is called, and the dotted \

@@ -3,7 +3,7 @@
 use crate::described::sentence;
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Part, defaults, reference, written};
-use crate::limits::MOST_TABLES;
+use crate::limits::MAX_TABLES;
 use crate::reader::{Mode, Reader};
 use crate::value::Table;
 use serde_json::{Value as Json, json};
@@ -57,8 +57,8 @@ impl<T: Keyed> Part<Vec<T>> for Tables<T::Context> {
             }
             _ => {
                 let tables = r.tables(name);
-                if tables.len() > MOST_TABLES {
-                    let message = format!("more than {MOST_TABLES} tables");
+                if tables.len() > MAX_TABLES {
+                    let message = format!("more than {MAX_TABLES} tables");
                     r.report(0..0, name, Refusal::new(message));
                     return Vec::new();
                 }

@@ -9,7 +9,7 @@ use crate::value::{Data, Value};
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::world;
 use fairwave_soc::{
-    Curve, Decay, FILTERS, Knot, POLICIES, Policies, ReporterConfigError, Rule, TableConfig,
+    Curve, CurvePoint, Decay, FILTERS, POLICIES, Policies, ReporterConfigError, Rule, TableConfig,
 };
 use fairwave_trace::NodeId;
 use fairwave_units::{Db, Duration};
@@ -22,7 +22,7 @@ keys! {
         let usual = TableConfig::new(Policies::per_host(Curve::Equal));
         /// From one report of a station to the next.
         interval: Duration =
-            within(fairwave_soc::INTERVAL_LEAST, SECOND).or(Duration::from_millis(200));
+            within(fairwave_soc::MIN_INTERVAL, SECOND).or(Duration::from_millis(200));
         /// Maximum wait of a report for a data frame to ride on, less than the interval; "0 s"
         /// never waits.
         hold: Duration =
@@ -226,7 +226,8 @@ fn knot(value: &Value) -> Read<(Db, f64)> {
 }
 
 fn curve(knots: &[(Db, f64)], rule: Rule) -> Result<Curve, fairwave_soc::CurveError> {
-    let knots: Vec<Knot> = knots.iter().map(|&(soc, weight)| Knot { soc, weight }).collect();
+    let knots: Vec<CurvePoint> =
+        knots.iter().map(|&(soc, weight)| CurvePoint { soc, weight }).collect();
     Curve::through(&knots, rule)
 }
 

@@ -20,12 +20,12 @@ pub(crate) fn law() -> Kind<String> {
     named(fairwave_cc::names(), |name| format!("there is no congestion control called {name:?}"))
 }
 
-/// Whether a law, with or without a remedy, has a target.
+/// Whether an algorithm, with or without a remedy, has a target.
 pub(crate) fn aims(law: &str) -> bool {
     law.rsplit('+').next() == Some("tcp-av")
 }
 
-/// Reason for which a law without a target has no table `av`.
+/// Reason for which an algorithm without a target has no table `av`.
 pub(crate) fn aimless(law: &str) -> String {
-    format!("the law is {law:?}, and \"tcp-av\" alone has a target")
+    format!("the algorithm is {law:?}, and \"tcp-av\" alone has a target")
 }

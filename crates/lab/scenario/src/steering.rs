@@ -282,7 +282,7 @@ impl Steering {
         let scheduled = self.scheduled[link].iter().rev().find(due);
         let scheduled = *scheduled.unwrap_or(&self.scheduled[link][0]);
         match self.links.get(&link) {
-            Some((at, said)) if *at >= Instant::ZERO + scheduled.at => *said,
+            Some((at, printed)) if *at >= Instant::ZERO + scheduled.at => *printed,
             _ => scheduled,
         }
     }
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
-        for (text, said) in [
+        for (text, printed) in [
             ("nonsense", "not JSON"),
             ("[]", "one object with one key"),
             ("{}", "one object with one key"),
@@ -487,7 +487,7 @@ mod tests {
             (r#"{"weight": {"station": "sta1", "weight": -1}}"#, "weight.weight"),
         ] {
             let error = steering().read(at(1), text).expect_err(text);
-            assert!(error.contains(said) && !error.contains('\n'), "{text}: {error}");
+            assert!(error.contains(printed) && !error.contains('\n'), "{text}: {error}");
         }
     }
 }

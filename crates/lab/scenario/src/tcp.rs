@@ -1,8 +1,8 @@
 //! TCP flows. Keys missing from a flow come from the table `[tcp]`, else from the stack.
 
-use crate::around::Around;
 use crate::av::{self, Av};
 use crate::carrier::Carrier;
+use crate::flow_context::FlowContext;
 use crate::keys::{Keyed, keys, table};
 use crate::kinds::within;
 use crate::proxy::Proxy;
@@ -44,7 +44,7 @@ keys! {
         /// alone.
         receiver_stack: Option<String> =
             stacks::stack().or_word("same").or(d.receiver_stack.clone());
-        /// The law, possibly with the remedy around it: "ack-loss+reno".
+        /// The algorithm, possibly with the remedy around it: "ack-loss+reno".
         congestion_control: String = law().or(d.congestion_control.clone());
         /// Target of the algorithm `tcp-av`: a table. Without it, it is NewReno.
         av: Option<Box<Av>> = table(av::HELP)
@@ -85,13 +85,13 @@ pub(crate) struct Defaults {
 
 impl Defaults {
     /// Of a TCP flow.
-    pub(crate) fn of_flow(around: &Around) -> Self {
-        Self { table: Some(around.tcp.clone()), stack: None, place: Place::Flow }
+    pub(crate) fn of_flow(flow_context: &FlowContext) -> Self {
+        Self { table: Some(flow_context.tcp.clone()), stack: None, place: Place::Flow }
     }
 
     /// Of a set of connections.
-    pub(crate) fn of_set(around: &Around) -> Self {
-        Self { place: Place::Set, ..Self::of_flow(around) }
+    pub(crate) fn of_set(flow_context: &FlowContext) -> Self {
+        Self { place: Place::Set, ..Self::of_flow(flow_context) }
     }
 
     /// Of the table `[tcp]`.
@@ -107,8 +107,8 @@ impl Defaults {
         let stack = self.stack.clone().or(written);
         match &self.table {
             Some(table) => {
-                let told = Problems::default();
-                let r = Reader::new("tcp", table, 0..0, &told);
+                let reported = Problems::default();
+                let r = Reader::new("tcp", table, 0..0, &reported);
                 Tcp::keys(&r, None, &Self { stack, ..Self::of_table() })
             }
             None => of_stack(profile(&stack.unwrap_or_default())),

@@ -1,8 +1,8 @@
 //! The list of transports.
 
-use crate::around::Around;
 use crate::carrier::Carrier;
 use crate::dccp::Dccp;
+use crate::flow_context::FlowContext;
 use crate::multi::MultiTcp;
 use crate::ping::Ping;
 use crate::probe::Probe;
@@ -18,25 +18,25 @@ use fairwave_trace::NodeId;
 variants! {
     /// Transport of a flow.
     pub enum Transport by "transport", Usual::Word("tcp"), |r|
-    (around: Around = Around::default()) {
+    (flow_context: FlowContext = FlowContext::default()) {
         /// TCP: one connection opened by `from`, or those of a user of the web.
-        Tcp(Tcp) = "tcp", "the flow is TCP", Defaults::of_flow(around);
+        Tcp(Tcp) = "tcp", "the flow is TCP", Defaults::of_flow(flow_context);
         /// UDP datagrams.
-        Udp(Udp) = "udp", "the flow is UDP", around.base;
+        Udp(Udp) = "udp", "the flow is UDP", flow_context.base;
         /// The buffer probe: numbered trains from `from` to `to`, which measure the queue between
         /// them.
         Probe(Probe) = "probe", "the flow is a probe", ();
         /// Echo requests and replies, which measure the round-trip time under load.
         Ping(Ping) = "ping", "the flow is a ping", ();
         /// A DCCP connection opened by `from`.
-        Dccp(Dccp) = "dccp", "the flow is DCCP", around.base;
+        Dccp(Dccp) = "dccp", "the flow is DCCP", flow_context.base;
         /// Real-time media over RTP, with the congestion control of browsers.
         Rtc(Rtc) = "rtc", "the flow is real-time media", ();
         /// One connection opened by `from` over several paths.
         Shake(Shake) = "shake", "the flow is SHAKE", ();
         /// Several TCP connections opened by `from`, one for each path, which carry one stream.
         MultiTcp(MultiTcp) = "multi-tcp", "the flow is a set of TCP connections",
-            Defaults::of_set(around);
+            Defaults::of_set(flow_context);
     }
     as Carrier;
 }

@@ -11,9 +11,9 @@ use fairwave_units::{Bytes, Duration};
 use serde_json::{Value as Json, json};
 
 /// A terabyte.
-const MOST_OBJECT: Bytes = Bytes(1_000_000_000_000);
+const MAX_OBJECT: Bytes = Bytes(1_000_000_000_000);
 /// Limit at which object sizes are cut off.
-const USUAL_MOST: Bytes = Bytes(2_000_000);
+const DEFAULT_MAX: Bytes = Bytes(2_000_000);
 
 keys! {
     /// Web pages that a user at `to` fetches from `from`, over TCP connections that `to` opens. The
@@ -99,7 +99,7 @@ pub enum Size {
 }
 
 fn bytes() -> Kind<Bytes> {
-    within(Bytes(1), MOST_OBJECT)
+    within(Bytes(1), MAX_OBJECT)
 }
 
 keys! {
@@ -108,11 +108,11 @@ keys! {
         /// Mean before truncation.
         mean: Bytes = bytes().required("mean = \"10 KB\", or shape = 1.2");
         /// Standard deviation before truncation.
-        deviation: Bytes = within(Bytes(0), MOST_OBJECT).or(mean).phrase("the mean");
+        deviation: Bytes = within(Bytes(0), MAX_OBJECT).or(mean).phrase("the mean");
         /// Smaller ones are drawn again.
         least: Bytes = bytes().or(Bytes(1));
         /// Greater ones are drawn again.
-        most: Bytes = bytes().or(USUAL_MOST);
+        most: Bytes = bytes().or(DEFAULT_MAX);
     }
     check |this, r| check_most(r, &this.least, &this.most);
 }
@@ -126,14 +126,14 @@ keys! {
         /// Lower end of the distribution.
         least: Bytes = bytes().required("least = \"1 KB\"");
         /// Limit at which it is cut off.
-        most: Bytes = bytes().or(USUAL_MOST);
+        most: Bytes = bytes().or(DEFAULT_MAX);
     }
     check |this, r| check_most(r, &this.least, &this.most);
 }
 
 const fn log_normal(mean: u64, deviation: u64, least: u64) -> Size {
     let (mean, deviation, least) = (Bytes(mean), Bytes(deviation), Bytes(least));
-    Size::LogNormal(LogNormalSize { mean, deviation, least, most: USUAL_MOST })
+    Size::LogNormal(LogNormalSize { mean, deviation, least, most: DEFAULT_MAX })
 }
 
 fn sizes() -> Kind<Size> {
@@ -142,7 +142,7 @@ fn sizes() -> Kind<Size> {
             ParetoSize::nested(value, &(), "").map(Size::Pareto)
         }
         Data::Table(_) => LogNormalSize::nested(value, &(), "").map(Size::LogNormal),
-        _ => reader::within(Bytes(1), MOST_OBJECT)(value).map(Size::Constant),
+        _ => reader::within(Bytes(1), MAX_OBJECT)(value).map(Size::Constant),
     };
     let write = |size: &Size| match size {
         Size::Constant(bytes) => json!(bytes.to_string()),

@@ -3,9 +3,9 @@
 use crate::claim::Claim;
 use crate::experiment::Experiment;
 use crate::findings::Findings;
+use crate::incomplete::Incomplete;
 use crate::map::file::{self, Source};
 use crate::results::Results;
-use crate::unfit::Unfit;
 use fairwave_capture::file as capture;
 use fairwave_lab::run;
 use fairwave_lab::{plot, results};
@@ -77,7 +77,7 @@ pub enum Error {
     Results(#[from] results::Error),
     /// A directory does not hold the runs of the study.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Incomplete(#[from] Incomplete),
     /// A capture of a run could not be read.
     #[error(transparent)]
     Capture(#[from] capture::Error),

@@ -5,9 +5,9 @@ mod tests;
 
 use crate::definition::{Error, Study};
 use crate::experiment::Experiment;
+use crate::incomplete::Incomplete;
 use crate::results::Results;
-use crate::unfit::Unfit;
-use fairwave_lab::run::{self, Before, How, Kept, Output, Run, Watch};
+use fairwave_lab::run::{self, Before, Kept, Output, Run, SweepOptions, Watch};
 use fairwave_lab::store::Store;
 use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Job, Override, Plan};
@@ -84,7 +84,7 @@ pub fn simulate_plans(
         plans.iter().map(|planned| root.join(planned.experiment.name)).collect();
     let sweeps = plans.iter().zip(&directories).map(|(planned, directory)| {
         let output = planned.output(directory);
-        (&planned.plan, How { output, before: Before::Rerun, store })
+        (&planned.plan, SweepOptions { output, before: Before::Rerun, store })
     });
     let sweeps: Vec<_> = sweeps.collect();
     let runs = run::sweep_all(&sweeps, workers, watch, &|run| run)?;
@@ -99,12 +99,12 @@ pub fn simulate_plans(
 /// scenario, or a directory that cannot be read. All such runs are named together.
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
     let mut results = Results { quick, runs: BTreeMap::new() };
-    let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
+    let mut incomplete = Incomplete { root: root.to_owned(), ..Incomplete::default() };
     for Planned { experiment, plan, .. } in Planned::all(study.experiments(), quick, &[])? {
-        let runs = read_plan(&plan, &root.join(experiment.name), &mut unfit)?;
+        let runs = read_plan(&plan, &root.join(experiment.name), &mut incomplete)?;
         results.runs.insert(experiment.name.to_owned(), runs);
     }
-    if unfit.is_empty() { Ok(results) } else { Err(unfit.into()) }
+    if incomplete.is_empty() { Ok(results) } else { Err(incomplete.into()) }
 }
 
 /// Reads every run of `plan` back from under `root`, or from the store.
@@ -112,8 +112,8 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
 /// # Errors
 /// As [`read_back`].
 pub(crate) fn kept(plan: &Plan, root: &Path, store: Option<&Store>) -> Result<Vec<Run>, Error> {
-    let mut unfit = Unfit { root: root.to_owned(), ..Unfit::default() };
-    let how = How { output: Output::Nothing, before: Before::Rerun, store };
+    let mut incomplete = Incomplete { root: root.to_owned(), ..Incomplete::default() };
+    let how = SweepOptions { output: Output::Nothing, before: Before::Rerun, store };
     let mut runs = Vec::new();
     for job in plan.jobs() {
         let place = run::directory_of(plan, job, root);
@@ -124,28 +124,33 @@ pub(crate) fn kept(plan: &Plan, root: &Path, store: Option<&Store>) -> Result<Ve
         };
         match there {
             Some(run) => runs.push(run),
-            None => runs.extend(read_run(plan, job, &place, &mut unfit)?),
+            None => runs.extend(read_run(plan, job, &place, &mut incomplete)?),
         }
     }
-    if unfit.is_empty() { Ok(runs) } else { Err(unfit.into()) }
+    if incomplete.is_empty() { Ok(runs) } else { Err(incomplete.into()) }
 }
 
-fn read_plan(plan: &Plan, root: &Path, unfit: &mut Unfit) -> Result<Vec<Run>, Error> {
+fn read_plan(plan: &Plan, root: &Path, incomplete: &mut Incomplete) -> Result<Vec<Run>, Error> {
     let runs = plan.jobs().into_iter().map(|job| {
         let place = run::directory_of(plan, job, root);
-        read_run(plan, job, &place, unfit)
+        read_run(plan, job, &place, incomplete)
     });
     let runs: Result<Vec<Option<Run>>, Error> = runs.collect();
     Ok(runs?.into_iter().flatten().collect())
 }
 
 /// One run of a plan, if its directory is there, complete, and of the plan's scenario.
-fn read_run(plan: &Plan, job: Job, place: &Path, unfit: &mut Unfit) -> Result<Option<Run>, Error> {
-    let name = place.strip_prefix(&unfit.root).unwrap_or(place).to_owned();
+fn read_run(
+    plan: &Plan,
+    job: Job,
+    place: &Path,
+    incomplete: &mut Incomplete,
+) -> Result<Option<Run>, Error> {
+    let name = place.strip_prefix(&incomplete.root).unwrap_or(place).to_owned();
     match run::kept(plan, job, place)? {
         Kept::Run(run) => return Ok(Some(*run)),
-        Kept::Missing => unfit.missing.push(name),
-        Kept::Other => unfit.other.push(name),
+        Kept::Missing => incomplete.missing.push(name),
+        Kept::Other => incomplete.other.push(name),
     }
     Ok(None)
 }

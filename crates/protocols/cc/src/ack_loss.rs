@@ -1,4 +1,4 @@
-//! Congestion control on lost ACKs, around any law (Hashimoto, Hasegawa, Murata 2008).
+//! Congestion control on lost ACKs, around any algorithm (Hashimoto, Hasegawa, Murata 2008).
 //!
 //! A receiver that acknowledges every `b` segments advances the cumulative acknowledgement by `b`
 //! with each ACK. A larger advance shows that ACKs before it were lost. Where their number in one
@@ -12,7 +12,7 @@
 //! not counted if it arrives in or ends recovery, covers a retransmission or data already
 //! SACKed (the advance then tells when a hole was filled), or is the first after a timeout.
 
-use crate::stride::{Learner, Mean};
+use crate::stride::{Mean, StrideEstimator};
 use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -41,8 +41,8 @@ pub enum Stride {
 pub enum Response {
     /// All of it, as for a lost segment: the paper's.
     Whole,
-    /// The smoothed share of lost ACKs, so that a law that halves goes to `1 - share / 2` of its
-    /// window (RFC 8257 section 3.3, with lost ACKs in place of marked bytes).
+    /// The smoothed share of lost ACKs, so that an algorithm that halves goes to `1 - share / 2` of
+    /// its window (RFC 8257 section 3.3, with lost ACKs in place of marked bytes).
     Share,
 }
 
@@ -87,13 +87,13 @@ impl Default for AckLossConfig {
     }
 }
 
-/// Watches the advances of the cumulative acknowledgement on behalf of the law `C`.
+/// Watches the advances of the cumulative acknowledgement on behalf of the algorithm `C`.
 #[derive(Clone, Debug)]
 pub struct AckLoss<C> {
     inner: C,
     config: AckLossConfig,
     mss: u32,
-    learner: Learner,
+    learner: StrideEstimator,
     /// Of advances whose echo shows that no ACK before them was lost.
     whole: Mean,
     /// SACKed bytes that the cumulative acknowledgement has not passed yet.
@@ -111,8 +111,8 @@ struct Round {
     end: Option<u64>,
     lost: u64,
     /// ACKs that arrived and could show lost ones.
-    heard: u64,
-    /// The law already answered to a data loss or a mark.
+    received: u64,
+    /// The algorithm already answered to a data loss or a mark.
     answered: bool,
     /// The previous round ended in a reaction, whose effect is only now under way.
     hold_off: bool,
@@ -131,7 +131,7 @@ impl<C: Controller> AckLoss<C> {
             inner,
             config,
             mss: initial.mss.max(1),
-            learner: Learner::new(),
+            learner: StrideEstimator::new(),
             whole: Mean::new(initial.mss.max(1)),
             sacked: 0,
             after_rto: false,
@@ -186,7 +186,7 @@ impl<C: Controller> AckLoss<C> {
         if ack.una < end {
             return;
         }
-        self.share.observe(self.round.lost, self.round.heard);
+        self.share.observe(self.round.lost, self.round.received);
         let quiet = self.round.answered || self.round.hold_off || ack.in_recovery;
         let react = !quiet && self.round.lost >= self.config.threshold.max(1);
         self.round = Round { answered: ack.in_recovery, hold_off: react, ..Round::until(ack.next) };
@@ -219,7 +219,7 @@ impl<C: Controller> Controller for AckLoss<C> {
         if self.telling(ack) {
             let lost = self.infer(ack);
             self.round.lost = self.round.lost.saturating_add(lost);
-            self.round.heard += 1;
+            self.round.received += 1;
             self.total = self.total.saturating_add(lost);
         }
         self.end_round(ack);

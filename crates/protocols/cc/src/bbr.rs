@@ -9,7 +9,8 @@
 //!
 //! Marks and lost ACKs are not heard. Left out is what Linux adds: the long-term sampling for
 //! policers, the allowance for aggregated ACKs and the pacing margin of 1 %. The first phase of
-//! ProbeBW, random in the draft, is a hash of the time, so that a law needs no random source.
+//! ProbeBW, random in the draft, is a hash of the time, so that an algorithm needs no random
+//! source.
 
 mod model;
 #[cfg(test)]
@@ -46,7 +47,7 @@ const FULL_ROUNDS: u32 = 3;
 /// The RTT assumed for the first pacing rate.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// The law of BBR.
+/// The algorithm of BBR.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mss: u32,
@@ -94,7 +95,7 @@ struct Pipe {
 }
 
 impl Bbr {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
         let cwnd = initial.cwnd.max(mss);

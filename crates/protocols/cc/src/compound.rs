@@ -59,7 +59,7 @@ impl Default for CompoundConfig {
     }
 }
 
-/// The law of Compound TCP.
+/// The algorithm of Compound TCP.
 #[derive(Clone, Debug)]
 pub struct Compound {
     config: CompoundConfig,
@@ -88,7 +88,7 @@ struct Windows {
 }
 
 impl Compound {
-    /// A connection's law at its start with the usual constants.
+    /// A connection's algorithm at its start with the usual constants.
     pub fn new(initial: Initial) -> Self {
         Self::with_config(initial, CompoundConfig::default())
     }
@@ -141,7 +141,7 @@ impl Compound {
         self.steer(over.base, over.least);
     }
 
-    /// The once-per-round law of dwnd.
+    /// The once-per-round algorithm of dwnd.
     fn steer(&mut self, base: Duration, rtt: Duration) {
         let win = self.cwnd();
         self.reno_diff = Some(backlog(self.windows.cwnd, base, rtt));
@@ -178,9 +178,9 @@ impl Compound {
         let old = self.windows.gamma;
         let kept = old.saturating_sub(self.config.lambda.of(old));
         let least = self.mss.saturating_mul(self.config.gamma_min_segments);
-        let most = self.mss.saturating_mul(self.config.gamma_max_segments).max(least);
+        let maximum = self.mss.saturating_mul(self.config.gamma_max_segments).max(least);
         let mixed = kept.saturating_add(self.config.lambda.of(sample));
-        self.windows.gamma = mixed.clamp(least, most);
+        self.windows.gamma = mixed.clamp(least, maximum);
     }
 
     /// Forgets everything that was measured except baseRTT.

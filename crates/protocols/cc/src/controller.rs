@@ -138,7 +138,7 @@ pub trait Controller: Debug + Send {
 
     /// Whether [`Controller::cwnd`] says during fast recovery how much may be in flight, so that
     /// the sender must not spread the reduction by its own rule (proportional rate reduction,
-    /// RFC 6937). A law for which this is false has its ssthresh as cwnd in recovery.
+    /// RFC 6937). An algorithm for which this is false has its ssthresh as cwnd in recovery.
     fn governs_recovery(&self) -> bool {
         false
     }
@@ -172,7 +172,8 @@ pub trait Controller: Debug + Send {
     }
 
     /// ACKs were lost on the way back, as [`crate::AckLoss`] found. The default does nothing;
-    /// a law that takes part lowers its window as for a lost segment, without recovery, and goes
+    /// an algorithm that takes part lowers its window as for a lost segment, without recovery, and
+    /// goes
     /// `part` of that way only (a part above one counts as one).
     fn on_ack_loss(&mut self, loss: &LossEvent, part: Fraction) {
         let _ = (loss, part);
@@ -199,7 +200,7 @@ pub trait Controller: Debug + Send {
         None
     }
 
-    /// Lost ACKs inferred so far; zero for a law that does not watch.
+    /// Lost ACKs inferred so far; zero for an algorithm that does not watch.
     fn acks_lost(&self) -> u64 {
         0
     }

@@ -16,7 +16,7 @@ mod tests;
 /// 5 * 10^8 segments up. It keeps the cube within 128 bits for any SMSS.
 const FARTHEST_US: u64 = 1 << 30;
 
-/// The law of RFC 9438 with C = 0.4 and beta = 0.7.
+/// The algorithm of RFC 9438 with C = 0.4 and beta = 0.7.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     reno: Reno,
@@ -29,7 +29,7 @@ pub struct Cubic {
     undo: Option<Memory>,
     srtt: Option<Duration>,
     /// Time at which the last ACK arrived.
-    heard: Option<Instant>,
+    received: Option<Instant>,
 }
 
 /// State that a spurious loss must restore besides cwnd and ssthresh. Windows in bytes.
@@ -109,7 +109,7 @@ fn beta(window: u32) -> u32 {
 }
 
 impl Cubic {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
         let first =
@@ -124,7 +124,7 @@ impl Cubic {
         let growth = Growth::new(&initial);
         let memory = Memory { w_max: 0, cwnd_prior: 0, epoch: None, growth };
         let (reno, hystart, first) = (Reno::new(initial), false, None);
-        Self { reno, mss, hystart, first, memory, undo: None, srtt: None, heard: None }
+        Self { reno, mss, hystart, first, memory, undo: None, srtt: None, received: None }
     }
 
     /// Slow start, the first one with an eye on the delay.
@@ -147,8 +147,8 @@ impl Cubic {
             let mean = |srtt: Duration| srtt.saturating_sub(eighth(srtt)) + eighth(rtt);
             self.srtt = Some(self.srtt.map_or(rtt, mean));
         }
-        let since = self.heard.map_or(Duration::ZERO, |heard| ack.now.since(heard));
-        self.heard = Some(ack.now);
+        let since = self.received.map_or(Duration::ZERO, |received| ack.now.since(received));
+        self.received = Some(ack.now);
         since
     }
 
@@ -289,7 +289,7 @@ impl Controller for Cubic {
     /// The curve stands still while nothing is sent (section 5.8). W_est follows cwnd down, or
     /// the window would leap back to it after the slow start that follows.
     fn on_idle_restart(&mut self, idle: Duration) {
-        self.heard = self.heard.map(|heard| heard + idle);
+        self.received = self.received.map(|received| received + idle);
         self.reno.on_idle_restart(idle);
         if let Some(epoch) = self.memory.epoch.as_mut() {
             epoch.w_est = epoch.w_est.min(self.reno.cwnd());

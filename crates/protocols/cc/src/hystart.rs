@@ -7,8 +7,8 @@ use fairwave_units::Duration;
 mod tests;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: bounds of the increase of the delay that counts.
-const LEAST_INCREASE: Duration = Duration::from_millis(4);
-const MOST_INCREASE: Duration = Duration::from_millis(16);
+const MIN_INCREASE: Duration = Duration::from_millis(4);
+const MAX_INCREASE: Duration = Duration::from_millis(16);
 /// MIN_RTT_DIVISOR: between the bounds, this part of the last round's delay counts.
 const INCREASE_DIVISOR: u64 = 8;
 /// N_RTT_SAMPLE: a round with fewer samples decides nothing.
@@ -59,7 +59,7 @@ impl HyStart {
     /// Takes an ACK's sample; true once slow start is over.
     pub(crate) fn is_over(&mut self, ack: &AckEvent) -> bool {
         if let Some(rtt) = ack.rtt {
-            self.current = Some(self.current.map_or(rtt, |least| least.min(rtt)));
+            self.current = Some(self.current.map_or(rtt, |minimum| minimum.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
         self.judge();
@@ -94,5 +94,5 @@ impl HyStart {
 
 /// RttThresh: the increase over `last` that counts.
 fn increase(last: Duration) -> Duration {
-    Duration::from_nanos(last.as_nanos() / INCREASE_DIVISOR).clamp(LEAST_INCREASE, MOST_INCREASE)
+    Duration::from_nanos(last.as_nanos() / INCREASE_DIVISOR).clamp(MIN_INCREASE, MAX_INCREASE)
 }

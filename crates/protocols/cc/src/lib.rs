@@ -5,8 +5,8 @@
 //! a clock. Loss *detection* and fast recovery's mechanics belong to `fairwave-tcp`; the effect of
 //! a loss on the window belongs here.
 //!
-//! [`ALL`] is the one list of laws: the command line, scenario schema, documentation and golden
-//! tables are views of it.
+//! [`ALL`] is the one list of algorithms: the command line, scenario schema, documentation and
+//! golden tables are views of it.
 
 mod ack_loss;
 mod bbr;
@@ -32,7 +32,7 @@ pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recov
 pub use cubic::Cubic;
 pub use fraction::Fraction;
 pub use newreno::NewReno;
-pub use registry::{ALL, Law, UnknownLaw, build, names};
+pub use registry::{ALL, Algorithm, UnknownAlgorithm, build, names};
 pub use reno::Reno;
 pub use tcp_av::{TcpAv, TcpAvConfig};
 pub use vegas::Vegas;

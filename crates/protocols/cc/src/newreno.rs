@@ -9,7 +9,7 @@ use fairwave_units::{Duration, Instant};
 pub struct NewReno(Reno);
 
 impl NewReno {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         Self(Reno::new(initial))
     }

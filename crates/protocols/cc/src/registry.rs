@@ -1,4 +1,4 @@
-//! The one list of laws, and how a name becomes a controller.
+//! The one list of algorithms, and how a name becomes a controller.
 
 use crate::{
     AckEvent, AckLoss, AckLossConfig, Bbr, Compound, Controller, Cubic, Fraction, Initial,
@@ -8,101 +8,102 @@ use fairwave_units::{BitRate, Duration, Instant};
 
 /// A congestion control law as users choose it.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct Algorithm {
     /// Its spelling in scenarios and on the command line.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
     /// The standard or paper that defines it.
     pub source: &'static str,
-    /// Whether it answers to lost ACKs, so that the remedy can be put around it. A law that does
-    /// not slow down for a lost segment does not do so for a lost ACK either.
-    pub hears_ack_loss: bool,
+    /// Whether it answers to lost ACKs, so that the remedy can be put around it. An algorithm that
+    /// does not slow down for a lost segment does not do so for a lost ACK either.
+    pub reacts_to_ack_loss: bool,
     /// Its state at the start of a connection.
     pub build: fn(Initial) -> Box<dyn Controller>,
 }
 
-/// Every law, in the order in which it is listed.
-pub const ALL: &[Law] = &[
-    Law {
+/// Every algorithm, in the order in which it is listed.
+pub const ALL: &[Algorithm] = &[
+    Algorithm {
         name: "reno",
         summary: "slow start and AIMD; recovery ends at the first ACK that advances",
         source: "RFC 5681",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Reno::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "newreno",
         summary: "Reno staying in recovery until the whole window is acknowledged",
         source: "RFC 6582",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(NewReno::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "compound",
         summary: "Reno's window plus a delay-based one, with gamma auto-tuning",
         source: "Tan, Song, Zhang, Sridharan 2006; draft-sridharan-tcpm-ctcp",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Compound::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "cubic",
         summary: "a cubic curve of time through the window of the last loss; HyStart++",
         source: "RFC 9438, RFC 9406",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Cubic::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "cubic-no-hystart",
         summary: "CUBIC with plain slow start, for comparison",
         source: "RFC 9438, RFC 5681",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Cubic::without_hystart(initial)),
     },
-    Law {
+    Algorithm {
         name: "vegas",
         summary: "two to four segments queued on the path, by its delay",
         source: "Brakmo, Peterson 1995",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Vegas::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "westwood",
         summary: "Westwood+: Reno falling to the bandwidth measured times the least RTT",
         source: "Grieco, Mascolo 2004",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(Westwood::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "tcp-av",
         summary: "a window that aims at a target rate; without one, NewReno",
         source: "Shimonishi et al. 2006; US 2009/0147676",
-        hears_ack_loss: true,
+        reacts_to_ack_loss: true,
         build: |initial| Box::new(TcpAv::new(initial)),
     },
-    Law {
+    Algorithm {
         name: "bbr",
         summary: "BBR version 1: paced by a model of the path's bandwidth and delay",
         source: "draft-cardwell-iccrg-bbr-congestion-control-00",
-        hears_ack_loss: false,
+        reacts_to_ack_loss: false,
         build: |initial| Box::new(Bbr::new(initial)),
     },
 ];
 
-/// A name that no law and no wrapper has.
+/// A name that no algorithm and no wrapper has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown congestion control {name:?}; accepted are {}", names().join(", "))]
-pub struct UnknownLaw {
+pub struct UnknownAlgorithm {
     /// The name as given.
     pub name: String,
 }
 
-/// Every accepted spelling: the laws, then each wrapper around each law that it can act on.
+/// Every accepted spelling: the algorithms, then each wrapper around each algorithm that it can act
+/// on.
 pub fn names() -> Vec<String> {
-    let plain = ALL.iter().map(|law| law.name.to_owned());
+    let plain = ALL.iter().map(|algorithm| algorithm.name.to_owned());
     let wrapped = AckLossConfig::ALL.iter().flat_map(|wrapper| {
-        let laws = ALL.iter().filter(|law| law.hears_ack_loss);
-        laws.map(move |law| format!("{}+{}", wrapper.prefix(), law.name))
+        let algorithms = ALL.iter().filter(|algorithm| algorithm.reacts_to_ack_loss);
+        algorithms.map(move |algorithm| format!("{}+{}", wrapper.prefix(), algorithm.name))
     });
     plain.chain(wrapped).collect()
 }
@@ -110,17 +111,20 @@ pub fn names() -> Vec<String> {
 /// The controller called `name`, such as `"reno"` or `"ack-loss+compound"`.
 ///
 /// # Errors
-/// [`UnknownLaw`] if `name` is not one of [`names`].
-pub fn build(name: &str, initial: Initial) -> Result<Box<dyn Controller>, UnknownLaw> {
-    let unknown = || UnknownLaw { name: name.to_owned() };
-    let find = |wanted: &str| ALL.iter().find(|law| law.name == wanted).ok_or_else(unknown);
-    let Some((prefix, law)) = name.split_once('+') else {
+/// [`UnknownAlgorithm`] if `name` is not one of [`names`].
+pub fn build(name: &str, initial: Initial) -> Result<Box<dyn Controller>, UnknownAlgorithm> {
+    let unknown = || UnknownAlgorithm { name: name.to_owned() };
+    let find =
+        |wanted: &str| ALL.iter().find(|algorithm| algorithm.name == wanted).ok_or_else(unknown);
+    let Some((prefix, algorithm)) = name.split_once('+') else {
         return Ok((find(name)?.build)(initial));
     };
-    let law = Some(find(law)?).filter(|law| law.hears_ack_loss).ok_or_else(unknown)?;
+    let algorithm = Some(find(algorithm)?)
+        .filter(|algorithm| algorithm.reacts_to_ack_loss)
+        .ok_or_else(unknown)?;
     let config = AckLossConfig::ALL.into_iter().find(|wrapper| wrapper.prefix() == prefix);
     let config = config.ok_or_else(unknown)?;
-    Ok(Box::new(AckLoss::new((law.build)(initial), initial, config)))
+    Ok(Box::new(AckLoss::new((algorithm.build)(initial), initial, config)))
 }
 
 impl Controller for Box<dyn Controller> {
@@ -207,34 +211,39 @@ mod tests {
         for name in names() {
             assert_eq!(build(&name, INITIAL).unwrap().name(), name);
         }
-        let wrapped =
-            ALL.iter().filter(|law| law.hears_ack_loss).count() * AckLossConfig::ALL.len();
+        let wrapped = ALL.iter().filter(|algorithm| algorithm.reacts_to_ack_loss).count()
+            * AckLossConfig::ALL.len();
         assert_eq!(names().len(), ALL.len() + wrapped);
     }
 
     #[test]
     fn the_laws_that_hear_of_lost_acks_lower_their_window_and_the_others_do_not() {
-        for law in ALL {
-            let mut controller = (law.build)(INITIAL);
+        for algorithm in ALL {
+            let mut controller = (algorithm.build)(INITIAL);
             let loss = LossEvent { now: Instant::ZERO, flight: 4_380, next: 0 };
             controller.on_ack_loss(&loss, Fraction::WHOLE);
-            assert_eq!(controller.cwnd() < 4_380, law.hears_ack_loss, "{}", law.name);
+            assert_eq!(
+                controller.cwnd() < 4_380,
+                algorithm.reacts_to_ack_loss,
+                "{}",
+                algorithm.name
+            );
         }
     }
 
     #[test]
     fn a_part_of_an_answer_goes_that_part_of_the_way() {
-        for law in ALL.iter().filter(|law| law.hears_ack_loss) {
+        for algorithm in ALL.iter().filter(|algorithm| algorithm.reacts_to_ack_loss) {
             let lowered = |part| {
-                let mut controller = (law.build)(Initial { cwnd: 100_000, ..INITIAL });
+                let mut controller = (algorithm.build)(Initial { cwnd: 100_000, ..INITIAL });
                 let loss = LossEvent { now: Instant::ZERO, flight: 100_000, next: 0 };
                 controller.on_ack_loss(&loss, part);
                 100_000 - controller.cwnd()
             };
             let whole = lowered(Fraction::WHOLE);
-            assert_eq!(lowered(Fraction::new(1, 4)), whole / 4, "{}", law.name);
-            assert_eq!(lowered(Fraction::new(9, 0)), whole, "{}", law.name);
-            assert_eq!(lowered(Fraction::new(0, 1)), 0, "{}", law.name);
+            assert_eq!(lowered(Fraction::new(1, 4)), whole / 4, "{}", algorithm.name);
+            assert_eq!(lowered(Fraction::new(9, 0)), whole, "{}", algorithm.name);
+            assert_eq!(lowered(Fraction::new(0, 1)), 0, "{}", algorithm.name);
         }
     }
 

@@ -8,7 +8,7 @@ use fairwave_units::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// The law of RFC 5681, whose recovery without SACK ends at the first ACK that advances.
+/// The algorithm of RFC 5681, whose recovery without SACK ends at the first ACK that advances.
 #[derive(Clone, Debug)]
 pub struct Reno {
     mss: u32,
@@ -29,7 +29,7 @@ struct Reduction {
 }
 
 impl Reno {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
         let cwnd = initial.cwnd.max(mss);
@@ -72,17 +72,17 @@ impl Reno {
         self.cwnd = self.growth.avoidance(self.cwnd, self.cwnd, acked);
     }
 
-    /// Leaves cwnd in congestion avoidance: a law has seen that the window is large enough.
+    /// Leaves cwnd in congestion avoidance: an algorithm has seen that the window is large enough.
     pub(crate) fn end_slow_start(&mut self) {
         self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
     /// Sets ssthresh to no more than `most`, which counts as at least 2 SMSS.
-    pub(crate) fn limit_ssthresh(&mut self, most: u32) {
-        self.ssthresh = self.ssthresh.min(most.max(self.mss.saturating_mul(2)));
+    pub(crate) fn limit_ssthresh(&mut self, maximum: u32) {
+        self.ssthresh = self.ssthresh.min(maximum.max(self.mss.saturating_mul(2)));
     }
 
-    /// Sets cwnd, at least one SMSS: a law that grows by its own rule has decided.
+    /// Sets cwnd, at least one SMSS: an algorithm that grows by its own rule has decided.
     pub(crate) fn set_cwnd(&mut self, cwnd: u32) {
         self.cwnd = cwnd.max(self.mss);
     }

@@ -23,13 +23,13 @@ const BEYOND_DELAYED: u64 = 32;
 /// (1-p) p^(j-1), which falls with j: the single stride stays the most frequent however many
 /// ACKs are lost, where a mean or a median would drift away.
 #[derive(Clone, Debug)]
-pub(crate) struct Learner {
+pub(crate) struct StrideEstimator {
     /// By advance in segments, from one.
     weights: [u64; LONGEST],
     seen: u32,
 }
 
-impl Learner {
+impl StrideEstimator {
     pub(crate) fn new() -> Self {
         Self { weights: [0; LONGEST], seen: 0 }
     }
@@ -53,10 +53,10 @@ impl Learner {
         if self.seen < BOOTSTRAP {
             return Some(2);
         }
-        let most = *self.weights.iter().max().filter(|most| **most > 0)?;
+        let maximum = *self.weights.iter().max().filter(|maximum| **maximum > 0)?;
         // At heavy loss the first few multiples are almost equally frequent, and chance may put
         // the second before the first: the least of the nearly most frequent is the stride.
-        let mode = self.weights.iter().position(|weight| *weight * 4 >= most * 3)? + 1;
+        let mode = self.weights.iter().position(|weight| *weight * 4 >= maximum * 3)? + 1;
         let multiples: u64 = self.weights.iter().skip(mode - 1).step_by(mode).sum();
         let total: u64 = self.weights.iter().sum();
         if mode == 1 && self.delays(total) {
@@ -78,7 +78,7 @@ impl Learner {
 /// An observation moves the mean by 2^-4.
 const MEAN_SHIFT: u32 = 4;
 /// Longer advances count as this one, in bytes, so that a sum of 16 fits.
-const MOST_ADVANCE: u32 = 1 << 26;
+const MAX_ADVANCE: u32 = 1 << 26;
 
 /// The mean advance in bytes, where it is known that each belongs to one ACK. Nothing needs to be
 /// inferred then, so a receiver that merges segments of its own accord does no harm.
@@ -91,12 +91,12 @@ pub(crate) struct Mean {
 impl Mean {
     /// Two segments until more is known. `mss` is above zero.
     pub(crate) fn new(mss: u32) -> Self {
-        Self { sum: mss.min(MOST_ADVANCE / 2) << (MEAN_SHIFT + 1) }
+        Self { sum: mss.min(MAX_ADVANCE / 2) << (MEAN_SHIFT + 1) }
     }
 
     /// Takes an advance that belongs to one ACK.
     pub(crate) fn observe(&mut self, bytes: u32) {
-        self.sum = self.sum - (self.sum >> MEAN_SHIFT) + bytes.min(MOST_ADVANCE);
+        self.sum = self.sum - (self.sum >> MEAN_SHIFT) + bytes.min(MAX_ADVANCE);
     }
 
     /// Returns the number of mean advances in `bytes`, to the nearest.
@@ -119,7 +119,7 @@ mod tests {
             seed: u64, b in 1u32..=8, percent in 0u32..=80,
         ) {
             let mut acks = Seed(seed).stream("acks");
-            let mut learner = Learner::new();
+            let mut learner = StrideEstimator::new();
             for _ in 0..2_000 {
                 let mut strides = 1;
                 while acks.chance(f64::from(percent) / 100.0) {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn two_is_assumed_until_enough_advances_were_seen() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         for _ in 1..BOOTSTRAP {
             learner.observe(1);
             assert_eq!(learner.stride(), Some(2));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn quick_acks_at_the_start_do_not_mislead() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         (0..16).for_each(|_| learner.observe(1));
         for _ in 0..500 {
             learner.observe(2);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn single_segments_of_a_delayed_ack_timer_are_no_stride() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         // Windows of two, which a timer splits, and of three.
         for advance in [1, 1, 2, 1].into_iter().cycle().take(1_000) {
             learner.observe(advance);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_changes_its_stride_is_followed() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         (0..1_000).for_each(|_| learner.observe(1));
         (0..300).for_each(|_| learner.observe(2));
         assert_eq!(learner.stride(), None, "in between, no stride is believed");
@@ -191,14 +191,14 @@ mod tests {
 
     #[test]
     fn strides_beyond_the_longest_are_not_guessed() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         (0..100).for_each(|_| learner.observe(LONGEST as u32 + 1));
         assert_eq!(learner.stride(), None);
     }
 
     #[test]
     fn scattered_advances_show_no_stride() {
-        let mut learner = Learner::new();
+        let mut learner = StrideEstimator::new();
         (0..1_000u32).for_each(|n| learner.observe([3, 3, 4, 5, 7][n as usize % 5]));
         assert_eq!(learner.stride(), None);
     }

@@ -22,7 +22,7 @@ use account::{Account, NANOBITS};
 pub use config::TcpAvConfig;
 use severity::Severity;
 
-/// The law of TCP-AV around Reno's window.
+/// The algorithm of TCP-AV around Reno's window.
 #[derive(Clone, Debug)]
 pub struct TcpAv {
     reno: Reno,
@@ -163,7 +163,7 @@ fn in_flight(rate: u64, rtt: Duration) -> u32 {
 }
 
 impl TcpAv {
-    /// A connection's law at its start, aiming as [`Initial::av`] says.
+    /// A connection's algorithm at its start, aiming as [`Initial::av`] says.
     pub fn new(initial: Initial) -> Self {
         Self { reno: Reno::new(initial), steering: Steering::new(initial) }
     }

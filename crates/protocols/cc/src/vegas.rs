@@ -25,7 +25,7 @@ const GAMMA: u32 = 1;
 /// A round with fewer samples may have seen delayed ACKs only.
 const MIN_SAMPLES: u32 = 3;
 
-/// The law of Vegas.
+/// The algorithm of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     reno: Reno,
@@ -36,13 +36,13 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         let mss = initial.mss.max(1);
         Self { reno: Reno::new(initial), mss, delay: Delay::default(), acked: 0 }
     }
 
-    /// The once-per-round law.
+    /// The once-per-round algorithm.
     fn steer(&mut self, round: Round, acked: u32, acked_in_round: u32) {
         let cwnd = self.reno.cwnd();
         let few = round.samples < MIN_SAMPLES;

@@ -14,9 +14,9 @@ use fairwave_units::{BitRate, Duration, Instant};
 mod tests;
 
 /// Shortest span of a sample (TCP_WESTWOOD_RTT_MIN of Linux).
-const LEAST_SPAN: Duration = Duration::from_millis(50);
+const MIN_SPAN: Duration = Duration::from_millis(50);
 
-/// The law of Westwood+.
+/// The algorithm of Westwood+.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     reno: Reno,
@@ -31,7 +31,7 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// A connection's law at its start.
+    /// A connection's algorithm at its start.
     pub fn new(initial: Initial) -> Self {
         let reno = Reno::new(initial);
         Self { reno, rtt: None, min_rtt: None, bandwidth: None, sample: 0, since: None }
@@ -40,11 +40,11 @@ impl Westwood {
     fn observe(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
             self.rtt = Some(rtt);
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |minimum| minimum.min(rtt)));
         }
         let (start, delivered) = *self.since.get_or_insert((ack.now, ack.delivered));
         let span = ack.now.since(start);
-        if span >= self.rtt.unwrap_or(LEAST_SPAN).max(LEAST_SPAN) {
+        if span >= self.rtt.unwrap_or(MIN_SPAN).max(MIN_SPAN) {
             self.since = Some((ack.now, ack.delivered));
             self.filter(BitRate::over(ack.delivered.saturating_sub(delivered), span));
         }

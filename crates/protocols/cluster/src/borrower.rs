@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 
 /// Maximum number of lenders and uplinks that rest at once. Beyond that the ones whose rest ends
 /// first are tried before it does.
-const MOST_RESTING: usize = 256;
+const MAX_RESTING: usize = 256;
 
 /// A lender that is being called, or has given a session.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Borrower {
     fn leave(&mut self, now: Instant, config: &Config, post: &mut Post) {
         for lender in self.lenders.values_mut() {
             for lease in lender.leases.drain(..) {
-                lease.tell_leave(End::Left, post);
+                lease.report_leave(End::Left, post);
             }
             if let Stage::Open(session) | Stage::Answering { session, .. } = &mut lender.stage {
                 session.leave(now, config.retry, Role::Borrower, post);
@@ -113,7 +113,7 @@ impl Borrower {
     fn forget(&mut self, member: MemberId, why: End, post: &mut Post) {
         let Some(lender) = self.lenders.remove(&member) else { return };
         for lease in &lender.leases {
-            lease.tell_leave(why, post);
+            lease.report_leave(why, post);
         }
     }
 
@@ -129,8 +129,8 @@ impl Borrower {
     ) {
         let member = message.from;
         let stage = self.lenders.get_mut(&member).map(|lender| &mut lender.stage);
-        let asked = stage.filter(|stage| stage.nonce() == Some(nonce));
-        let Some(stage) = asked else {
+        let requested = stage.filter(|stage| stage.nonce() == Some(nonce));
+        let Some(stage) = requested else {
             post.refused.stray += 1;
             return;
         };
@@ -164,7 +164,7 @@ impl Borrower {
         }
         self.lenders.remove(&lender);
         self.rest(lender, None, now + config.rest);
-        post.tell(Event::Refused { lender, reason });
+        post.notify(Event::Refused { lender, reason });
     }
 
     /// A message of a session, whose seal has not been checked.
@@ -207,7 +207,7 @@ impl Borrower {
 
     fn rest(&mut self, member: MemberId, uplink: Option<u8>, until: Instant) {
         self.resting.insert((member, uplink), until);
-        if self.resting.len() > MOST_RESTING {
+        if self.resting.len() > MAX_RESTING {
             let first = self.resting.iter().min_by_key(|(place, until)| (**until, **place));
             if let Some(place) = first.map(|(place, _)| *place) {
                 self.resting.remove(&place);
@@ -275,7 +275,7 @@ impl Borrower {
         };
         let mut fitting: Vec<_> = offers.filter(fits).collect();
         fitting.sort_by_key(|(member, offer)| {
-            let useful = offer.free.least(want.rates);
+            let useful = offer.free.stricter(want.rates);
             let width = u128::from(useful.up.0) + u128::from(useful.down.0);
             let rtt = offer.rtt_us.map_or(u32::MAX, NonZeroU32::get);
             (Reverse(width), rtt, *member, offer.uplink)
@@ -293,7 +293,7 @@ impl Borrower {
         config: &Config,
         post: &mut Post,
     ) -> bool {
-        let is_full = self.lenders.len() >= config.most_members;
+        let is_full = self.lenders.len() >= config.max_members;
         match self.lenders.get_mut(&member) {
             Some(lender) => {
                 if lender.stage.is_leaving() {

@@ -8,7 +8,7 @@ const BYTE: i128 = 8_000_000_000;
 /// round-trip times within a cluster.
 const DEPTH: u64 = 10;
 /// Two full packets always fit a bucket that fills at all.
-const LEAST_DEPTH: u64 = 3_000;
+const MIN_DEPTH: u64 = 3_000;
 
 /// Fills at a rate, up to a depth; may be in debt.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Bucket {
 
 /// Bytes that a full bucket holds.
 pub(crate) fn depth(rate: BitRate) -> u64 {
-    if rate.0 == 0 { 0 } else { (rate.0 / 8 / DEPTH).max(LEAST_DEPTH) }
+    if rate.0 == 0 { 0 } else { (rate.0 / 8 / DEPTH).max(MIN_DEPTH) }
 }
 
 impl Bucket {
@@ -90,7 +90,7 @@ mod tests {
         assert!(!bucket.has(at(10_000), 1));
         bucket.set_rate(at(10_000), BitRate(8_000));
         assert!(!bucket.has(at(10_000), 1) && bucket.has(at(10_001), 1));
-        assert!(bucket.has(at(20_000), LEAST_DEPTH) && !bucket.has(at(20_000), LEAST_DEPTH + 1));
+        assert!(bucket.has(at(20_000), MIN_DEPTH) && !bucket.has(at(20_000), MIN_DEPTH + 1));
     }
 
     #[test]
@@ -115,8 +115,8 @@ mod tests {
                     bucket.take(now, bytes);
                     carried += bytes;
                 }
-                let most = u128::from(rate) * u128::from(now.as_nanos()) / 8_000_000_000;
-                prop_assert!(u128::from(carried) <= most + u128::from(depth(BitRate(rate))));
+                let maximum = u128::from(rate) * u128::from(now.as_nanos()) / 8_000_000_000;
+                prop_assert!(u128::from(carried) <= maximum + u128::from(depth(BitRate(rate))));
             }
         }
     }

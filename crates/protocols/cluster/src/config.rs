@@ -1,13 +1,13 @@
 //! Configuration of a member, of its offers and of its wishes.
 
 use fairwave_units::{BitRate, Duration, Instant};
-use fairwave_wire::cluster::{Cost, Kind, MOST_OFFERS, MemberId, Name, Rates};
+use fairwave_wire::cluster::{Cost, Kind, MAX_OFFERS, MemberId, Name, Rates};
 use std::num::NonZeroU32;
 use thiserror::Error;
 
 /// Longest interval between announcements: the format allows longer ones, but no announcement
 /// should count for hours.
-pub(crate) const MOST_INTERVAL: Duration = Duration::from_secs(60);
+pub(crate) const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings of a member. They may differ between members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +27,11 @@ pub struct Config {
     /// two announcements.
     pub first_interval: Duration,
     /// Number of announcers that are remembered.
-    pub most_members: usize,
+    pub max_members: usize,
     /// Number of members that one IP address may stand for.
-    pub most_per_address: usize,
+    pub max_per_address: usize,
     /// Number of borrowers that have a session at once.
-    pub most_sessions: usize,
+    pub max_sessions: usize,
     /// Messages per second to hosts that have not proven their identity.
     pub strangers_per_second: u32,
     /// Time until a message that was not answered is sent again; doubled for each further one.
@@ -47,7 +47,7 @@ pub struct Config {
     /// Interval at which shares are computed again from the lender's own traffic.
     pub review: Duration,
     /// A battery with less, in percent, and no charger ends the lending.
-    pub least_battery: u8,
+    pub min_battery: u8,
     /// Whether uplinks that cost by the byte are lent.
     pub lend_metered: bool,
     /// Time at which a day of the daily quotas begins; others begin each 24 h before and after.
@@ -60,14 +60,14 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// A time with which a machine would never be idle, or which other members refuse.
-    #[error("{name} is {found}, must be within {least} and {most}")]
+    #[error("{name} is {found}, must be within {stricter} and {most}")]
     Time {
         /// Name of the option.
         name: &'static str,
         /// Its value.
         found: Duration,
         /// Minimum.
-        least: Duration,
+        stricter: Duration,
         /// Maximum.
         most: Duration,
     },
@@ -84,9 +84,9 @@ impl Config {
             announce_every: Duration::from_secs(5),
             query_every: Duration::from_secs(30),
             first_interval: Duration::from_millis(250),
-            most_members: 64,
-            most_per_address: 4,
-            most_sessions: 16,
+            max_members: 64,
+            max_per_address: 4,
+            max_sessions: 16,
             strangers_per_second: 50,
             retry: Duration::from_millis(250),
             session_idle: Duration::from_secs(60),
@@ -94,7 +94,7 @@ impl Config {
             longest_lease: Duration::from_secs(30),
             notice: Duration::from_secs(2),
             review: Duration::from_secs(1),
-            least_battery: 30,
+            min_battery: 30,
             lend_metered: false,
             midnight: Instant::ZERO,
             first_path: 1,
@@ -105,19 +105,21 @@ impl Config {
         let (ms, day) = (Duration::from_millis(1), Duration::from_secs(86_400));
         let tenth = ms * 100;
         let times = [
-            ("announce_every", self.announce_every, tenth, MOST_INTERVAL),
+            ("announce_every", self.announce_every, tenth, MAX_INTERVAL),
             ("query_every", self.query_every, tenth, day),
             ("first_interval", self.first_interval, ms, self.announce_every.min(self.query_every)),
-            ("retry", self.retry, ms, MOST_INTERVAL),
+            ("retry", self.retry, ms, MAX_INTERVAL),
             ("session_idle", self.session_idle, self.longest_lease, day),
             ("rest", self.rest, tenth, day),
             ("longest_lease", self.longest_lease, self.retry * 8, day),
             ("notice", self.notice, Duration::ZERO, self.longest_lease),
             ("review", self.review, tenth, day),
         ];
-        let outside = |(_, found, least, most): &(_, _, _, _)| found < least || found > most;
+        let outside = |(_, found, stricter, most): &(_, _, _, _)| found < stricter || found > most;
         match times.into_iter().find(outside) {
-            Some((name, found, least, most)) => Err(ConfigError::Time { name, found, least, most }),
+            Some((name, found, stricter, most)) => {
+                Err(ConfigError::Time { name, found, stricter, most })
+            }
             None => Ok(()),
         }
     }
@@ -131,7 +133,7 @@ pub struct Limits {
     /// Rates lent to one borrower.
     pub borrower_rates: Rates,
     /// A further borrower is taken only if it gets this share of its wish, each way.
-    pub least_share: BitRate,
+    pub min_share: BitRate,
     /// Borrowers at once.
     pub borrowers: u8,
     /// Bytes of one lease, renewals included, both ways together.
@@ -153,7 +155,7 @@ impl Limits {
         Self {
             rates: part(2),
             borrower_rates: part(4),
-            least_share: BitRate(64_000),
+            min_share: BitRate(64_000),
             borrowers: 4,
             lease_bytes: u64::MAX,
             borrower_day_bytes: u64::MAX,
@@ -190,7 +192,7 @@ pub struct Uplinks(Vec<Uplink>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UplinksError {
     /// More than an announcement holds.
-    #[error("{found} uplinks, an announcement holds {MOST_OFFERS}: lend the best ones")]
+    #[error("{found} uplinks, an announcement holds {MAX_OFFERS}: lend the best ones")]
     TooMany {
         /// How many.
         found: usize,
@@ -209,7 +211,7 @@ impl Uplinks {
     /// # Errors
     /// [`UplinksError`].
     pub fn new(mut uplinks: Vec<Uplink>) -> Result<Self, UplinksError> {
-        if uplinks.len() > MOST_OFFERS {
+        if uplinks.len() > MAX_OFFERS {
             return Err(UplinksError::TooMany { found: uplinks.len() });
         }
         uplinks.sort_by_key(|uplink| uplink.number);

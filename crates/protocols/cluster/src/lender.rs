@@ -45,7 +45,7 @@ pub(crate) struct Lender {
     power: Option<Power>,
     review_at: Option<Instant>,
     /// Whether the free capacity has changed since the last question.
-    news: bool,
+    changes: bool,
 }
 
 impl Lender {
@@ -59,13 +59,13 @@ impl Lender {
             strangers: Bucket::new(BitRate(rate), now),
             power: None,
             review_at: None,
-            news: false,
+            changes: false,
         }
     }
 
     /// Returns whether the free capacity has changed since the last question.
-    pub(crate) fn has_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changes)
     }
 
     /// Returns the offers, for an announcement.
@@ -87,7 +87,7 @@ impl Lender {
                 places,
                 rtt_us: link.is.rtt_us,
                 nominal,
-                free: free.least(nominal),
+                free: free.stricter(nominal),
             });
         }
         offers
@@ -140,16 +140,16 @@ impl Lender {
             }
         }
         self.links.sort_by_key(|link| link.is.number);
-        self.settle(now, config, post);
+        self.revoke_beyond_limits(now, config, post);
     }
 
     pub(crate) fn power(&mut self, now: Instant, power: Power, config: &Config, post: &mut Post) {
         self.power = Some(power);
-        self.settle(now, config, post);
+        self.revoke_beyond_limits(now, config, post);
     }
 
     /// After a change of the limits of lending: revokes leases beyond them.
-    fn settle(&mut self, now: Instant, config: &Config, post: &mut Post) {
+    fn revoke_beyond_limits(&mut self, now: Instant, config: &Config, post: &mut Post) {
         for index in 0..self.links.len() {
             let link = &self.links[index];
             if !self.may_lend(link, config) {
@@ -160,11 +160,11 @@ impl Lender {
         }
         self.drop_links();
         self.share_all(now, post);
-        self.news = true;
+        self.changes = true;
     }
 
     fn may_lend(&self, link: &Link, config: &Config) -> bool {
-        let low = |power: Power| !power.charging && power.percent < config.least_battery;
+        let low = |power: Power| !power.charging && power.percent < config.min_battery;
         let affordable = config.lend_metered || link.is.cost == Cost::Flat;
         link.is_offered && affordable && !self.power.is_some_and(low)
     }
@@ -275,13 +275,13 @@ impl Lender {
         self.drop_client(now, peer.member, post);
         let ip = peer.address.ip();
         let at_ip = |client: &&Client| client.session.peer.address.ip() == ip;
-        let is_crowd = self.clients.values().filter(at_ip).count() >= config.most_per_address;
-        let is_full = self.clients.len() >= config.most_sessions;
+        let is_crowd = self.clients.values().filter(at_ip).count() >= config.max_per_address;
+        let is_full = self.clients.len() >= config.max_sessions;
         if is_crowd || is_full {
             let idle = self.clients.values().filter(|client| client.leases.is_empty());
             let idle = idle.filter(|client| !is_crowd || at_ip(client));
             let oldest =
-                idle.min_by_key(|client| (client.session.heard, client.session.peer.member));
+                idle.min_by_key(|client| (client.session.received, client.session.peer.member));
             let Some(oldest) = oldest.map(|client| client.session.peer.member) else {
                 return false;
             };
@@ -294,7 +294,7 @@ impl Lender {
     fn drop_client(&mut self, now: Instant, member: MemberId, post: &mut Post) {
         let Some(client) = self.clients.remove(&member) else { return };
         for lease in &client.leases {
-            lease.tell_end(member, End::Left, post);
+            lease.report_end(member, End::Left, post);
         }
         if !client.leases.is_empty() {
             self.freed(now, post);
@@ -305,7 +305,7 @@ impl Lender {
     fn freed(&mut self, now: Instant, post: &mut Post) {
         self.drop_links();
         self.share_all(now, post);
-        self.news = true;
+        self.changes = true;
     }
 
     /// A message of a session, whose seal has not been checked.
@@ -331,7 +331,7 @@ impl Lender {
                 self.clients.remove(&member);
             }
             _ if client.session.leaving.is_some() => {}
-            Body::Ask(ask) => self.ask(now, member, &ask, config, post),
+            Body::LeaseRequest(ask) => self.ask(now, member, &ask, config, post),
             Body::Release { lease } => self.release(now, member, lease, post),
             Body::Noted { lease } => self.noted(member, lease),
             _ => post.refused.stray += 1,
@@ -342,12 +342,12 @@ impl Lender {
     pub(crate) fn leave(&mut self, now: Instant, config: &Config, post: &mut Post) {
         for (member, client) in &mut self.clients {
             for lease in client.leases.drain(..) {
-                lease.tell_end(*member, End::Left, post);
+                lease.report_end(*member, End::Left, post);
             }
             client.session.leave(now, config.retry, Role::Lender, post);
         }
         self.links.clear();
-        self.news = true;
+        self.changes = true;
     }
 
     pub(crate) fn age(&mut self, now: Instant, config: &Config, post: &mut Post) {
@@ -356,7 +356,7 @@ impl Lender {
         let mut over = Vec::new();
         for (member, client) in &mut self.clients {
             let session = &mut client.session;
-            let is_idle = client.leases.is_empty() && session.heard + config.session_idle <= now;
+            let is_idle = client.leases.is_empty() && session.received + config.session_idle <= now;
             if is_idle || session.is_left(now, Role::Lender, post) {
                 over.push(*member);
             }

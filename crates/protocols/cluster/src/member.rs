@@ -6,7 +6,7 @@ use crate::facts::{
     Census, Event, Excess, Held, Input, LeaseId, Lent, Neighbour, Output, Refused, Way,
 };
 use crate::lender::Lender;
-use crate::neighbours::{Heard, Neighbours};
+use crate::neighbours::{Announcement, Neighbours};
 use crate::pace::Pace;
 use crate::post::{Addressee, Post};
 use crate::session::Greeting;
@@ -120,7 +120,7 @@ impl Member {
         } else if to.is_some_and(|to| to != post.id) {
             refused.misdirected += 1;
         } else {
-            match (body.said_by(), body) {
+            match (body.sealing_role(), body) {
                 (None, _) => self.receive_public(now, from, &claim),
                 (Some(Role::Borrower), Body::Response { nonce, cookie }) => {
                     let greeting = Greeting { member: sender, address: from, nonce };
@@ -142,8 +142,9 @@ impl Member {
         let (config, post) = (&self.config, &mut self.post);
         match message.body {
             Body::Announce(announce) => {
-                let heard = self.neighbours.hear(now, from, &message, &announce, config, post);
-                if heard == Heard::Anew {
+                let received =
+                    self.neighbours.take_announcement(now, from, &message, &announce, config, post);
+                if received == Announcement::Anew {
                     self.borrower.found(member, number, post);
                 }
             }
@@ -186,7 +187,7 @@ impl Member {
         self.neighbours.age(now, &mut self.post);
         self.lender.age(now, &self.config, &mut self.post);
         self.borrower.age(now, &self.config, &mut self.post);
-        self.settle(now);
+        self.send_pending(now);
         if self.announcements.is_due(now, &mut self.post.random) {
             self.post.publish(self.announcement());
         }
@@ -196,11 +197,11 @@ impl Member {
     }
 
     /// After any change: sends notifications, calls and queries.
-    fn settle(&mut self, now: Instant) {
-        let has_news = self.lender.has_news();
+    fn send_pending(&mut self, now: Instant) {
+        let take_changed = self.lender.take_changed();
         if self.lender.is_open(&self.config) {
             self.announcements.start(now, &mut self.post.random);
-            if has_news {
+            if take_changed {
                 self.announcements.hurry(now);
             }
         } else if self.announcements.next().is_some() {
@@ -237,7 +238,7 @@ impl Machine for Member {
             Input::Want(want) => self.borrower.want(now, want, config, post),
             Input::Leave => self.leave(now),
         }
-        self.settle(now);
+        self.send_pending(now);
     }
 
     fn wake(&mut self, now: Instant) {

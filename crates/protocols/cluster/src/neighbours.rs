@@ -1,6 +1,6 @@
 //! Announcements: the table of lenders that this member has received.
 
-use crate::config::{Config, MOST_INTERVAL};
+use crate::config::{Config, MAX_INTERVAL};
 use crate::facts::{Event, Neighbour};
 use crate::post::Post;
 use crate::session::start_of;
@@ -25,7 +25,7 @@ pub(crate) struct Known {
 
 /// Kind of an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Announcement {
     /// Refused.
     Nothing,
     /// One more of a known member.
@@ -51,7 +51,7 @@ impl Neighbours {
     }
 
     /// Takes an announcement whose seal fits.
-    pub(crate) fn hear(
+    pub(crate) fn take_announcement(
         &mut self,
         now: Instant,
         from: SocketAddr,
@@ -59,25 +59,25 @@ impl Neighbours {
         announce: &Announce,
         config: &Config,
         post: &mut Post,
-    ) -> Heard {
+    ) -> Announcement {
         let (member, number) = (message.from, message.number.get());
         let before = self.known.get(&member).copied();
         if before.is_some_and(|known| known.number >= number) {
             post.refused.replayed += 1;
-            return Heard::Nothing;
+            return Announcement::Nothing;
         }
         let same = self
             .known
             .values()
             .filter(|known| known.is.member != member && known.is.address.ip() == from.ip());
-        let is_full = before.is_none() && self.known.len() >= config.most_members;
-        if is_full || same.count() >= config.most_per_address {
+        let is_full = before.is_none() && self.known.len() >= config.max_members;
+        if is_full || same.count() >= config.max_per_address {
             post.refused.crowded += 1;
-            return Heard::Nothing;
+            return Announcement::Nothing;
         }
         let Announce { name, offers, interval_ds } = *announce;
         let interval = Duration::from_millis(100) * u64::from(interval_ds.get());
-        let silence = interval.min(MOST_INTERVAL) * SILENCE_HALVES / 2;
+        let silence = interval.min(MAX_INTERVAL) * SILENCE_HALVES / 2;
         let known = Known {
             is: Neighbour { member, name, address: from, offers },
             number,
@@ -86,10 +86,10 @@ impl Neighbours {
         };
         self.known.insert(member, known);
         if before.is_none() {
-            post.tell(Event::Found { member, name, address: from });
+            post.notify(Event::Found { member, name, address: from });
         }
         let is_same_start = |known: Known| start_of(known.number) == start_of(number);
-        if before.is_some_and(is_same_start) { Heard::Again } else { Heard::Anew }
+        if before.is_some_and(is_same_start) { Announcement::Again } else { Announcement::Anew }
     }
 
     /// Takes a goodbye whose seal fits.
@@ -99,7 +99,7 @@ impl Neighbours {
             Some(known) if known.number >= number => post.refused.replayed += 1,
             Some(_) => {
                 self.known.remove(&member);
-                post.tell(Event::Lost { member });
+                post.notify(Event::Lost { member });
             }
         }
     }
@@ -117,7 +117,7 @@ impl Neighbours {
         self.known.retain(|member, known| {
             let stays = known.forgotten_at > now;
             if !stays {
-                post.tell(Event::Lost { member: *member });
+                post.notify(Event::Lost { member: *member });
             }
             stays
         });
@@ -125,7 +125,7 @@ impl Neighbours {
 
     pub(crate) fn clear(&mut self, post: &mut Post) {
         for member in std::mem::take(&mut self.known).into_keys() {
-            post.tell(Event::Lost { member });
+            post.notify(Event::Lost { member });
         }
     }
 

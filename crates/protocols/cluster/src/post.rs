@@ -73,7 +73,7 @@ impl Post {
         self.out.push_back(Output { to: To::One(to.address), bytes });
     }
 
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn notify(&mut self, event: Event) {
         self.events.push_back(event);
     }
 

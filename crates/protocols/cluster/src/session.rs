@@ -16,7 +16,7 @@ pub(crate) const TRIES: u32 = 3;
 /// For how long a cookie is good, at least; at most for twice as long.
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_secs(10);
 /// Number of used cookies that are remembered.
-const MOST_USED: usize = 256;
+const MAX_USED: usize = 256;
 
 /// The start of a member that a number of its messages belongs to.
 pub(crate) fn start_of(number: u64) -> u64 {
@@ -44,11 +44,11 @@ impl Retry {
     }
 
     /// Whether it is to be sent once more; `None` if it has been often enough.
-    pub(crate) fn again(&mut self, now: Instant, most: u32) -> Option<bool> {
+    pub(crate) fn again(&mut self, now: Instant, maximum: u32) -> Option<bool> {
         if self.at > now {
             return Some(false);
         }
-        if self.tries >= most {
+        if self.tries >= maximum {
             return None;
         }
         self.tries += 1;
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     pub(crate) key: Key,
     /// Start of the peer.
     pub(crate) start: u64,
-    pub(crate) heard: Instant,
+    pub(crate) received: Instant,
     seen: Replay,
     /// This end is leaving.
     pub(crate) leaving: Option<Retry>,
@@ -72,7 +72,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(peer: Addressee, key: Key, start: u64, now: Instant) -> Self {
-        Self { peer, key, start, heard: now, seen: Replay::default(), leaving: None }
+        Self { peer, key, start, received: now, seen: Replay::default(), leaving: None }
     }
 
     /// The message, if it is of this session and new.
@@ -90,7 +90,7 @@ impl Session {
             refused.replayed += 1;
             return None;
         }
-        self.heard = now;
+        self.received = now;
         Some(message)
     }
 
@@ -119,7 +119,7 @@ impl Session {
 
     /// Time at which it is over without a further message.
     pub(crate) fn ends(&self, idle: Duration) -> Instant {
-        self.leaving.map_or(self.heard + idle, |retry| retry.at.min(self.heard + idle))
+        self.leaving.map_or(self.received + idle, |retry| retry.at.min(self.received + idle))
     }
 }
 
@@ -173,7 +173,7 @@ impl Cookies {
 
     /// Whether one more can be remembered.
     pub(crate) fn has_room(&self) -> bool {
-        self.used.len() < MOST_USED
+        self.used.len() < MAX_USED
     }
 
     pub(crate) fn use_up(&mut self, cookie: Cookie, now: Instant) {

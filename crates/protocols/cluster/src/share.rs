@@ -37,11 +37,11 @@ mod tests {
             let shares = max_min(capacity, &wanted);
             let given: u64 = shares.iter().sum();
             prop_assert!(given <= capacity);
-            let most = shares.iter().max().unwrap();
+            let maximum = shares.iter().max().unwrap();
             for (share, wanted) in shares.iter().zip(&wanted) {
                 prop_assert!(share <= wanted);
                 // Rounding leaves one at most between equals.
-                prop_assert!(share == wanted || share + 1 >= *most);
+                prop_assert!(share == wanted || share + 1 >= *maximum);
             }
             let hungry = shares != wanted;
             prop_assert!(!hungry || capacity - given < wanted.len() as u64);

@@ -141,11 +141,11 @@ mod tests {
             Mode::new(Format::He, mcs, streams, width, GuardInterval::Ns800).unwrap()
         };
         let refused = |mode| ONE.refuses(mode).map(|why| why.to_string());
-        let told = |text: &str| Some(text.to_owned());
+        let reported = |text: &str| Some(text.to_owned());
         assert_eq!(refused(he(9, 1, Width::Mhz40)), None);
-        assert_eq!(refused(he(0, 4, Width::Mhz20)), told("4 spatial streams, and it has 1"));
-        assert_eq!(refused(he(0, 1, Width::Mhz80)), told("80 MHz, and it uses 40 MHz"));
-        assert_eq!(refused(he(11, 1, Width::Mhz20)), told("MCS 11, and its highest is 9"));
+        assert_eq!(refused(he(0, 4, Width::Mhz20)), reported("4 spatial streams, and it has 1"));
+        assert_eq!(refused(he(0, 1, Width::Mhz80)), reported("80 MHz, and it uses 40 MHz"));
+        assert_eq!(refused(he(11, 1, Width::Mhz20)), reported("MCS 11, and its highest is 9"));
         let short = Mode::new(Format::Vht, 0, 1, Width::Mhz20, GuardInterval::Ns400).unwrap();
         assert!(refused(short).unwrap().contains("400 ns"));
         assert!(Mode::ofdm().all(|mode| ONE.refuses(mode).is_none()));

@@ -161,7 +161,7 @@ impl Losses {
 /// Whether a packet may have come to a full buffer of a train that filled it. One that holds few
 /// packets, or loses them to a fast radio, is full without a queue worth the name.
 fn may_be_full(line: &Timeline, number: usize) -> bool {
-    let tiny = line.most_held <= 2 * FEW && number >= line.spaced;
+    let tiny = line.max_held <= 2 * FEW && number >= line.spaced;
     tiny || line.fullness(number) >= NEARLY_FULL
 }
 
@@ -264,12 +264,12 @@ fn drops_at_the_brim(lines: &[Timeline]) -> bool {
             let train = line.spaced..line.sent.len();
             train.filter(|number| line.arrived[*number].is_some()).map(|number| line.held[number])
         });
-        let Some(most) = accepted.max() else { continue };
+        let Some(maximum) = accepted.max() else { continue };
         // A few packets are the error of the count.
-        let least = ((BRIM * most as f64) as usize).min(most.saturating_sub(FEW));
+        let stricter = ((BRIM * maximum as f64) as usize).min(maximum.saturating_sub(FEW));
         for line in own() {
             let losses = line.losses().into_iter();
-            losses.for_each(|number| brim.note(line.held[number] >= least));
+            losses.for_each(|number| brim.note(line.held[number] >= stricter));
         }
     }
     brim.lost >= FEWEST && brim.rate() >= 1.0 - STRAY

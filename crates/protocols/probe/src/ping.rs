@@ -12,7 +12,7 @@ use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
 
 /// Greetings that one pinger sends at most.
-const MOST_PINGS: usize = 1 << 16;
+const MAX_PINGS: usize = 1 << 16;
 
 /// Receiver of greetings, and their interval.
 #[derive(Clone, Debug)]
@@ -69,13 +69,13 @@ pub struct Pinger {
     config: PingerConfig,
     pings: Vec<Ping>,
     next: Option<Instant>,
-    news: Option<Answered>,
+    changes: Option<Answered>,
 }
 
 impl Pinger {
     /// A pinger that waits for [`PingerInput::Start`].
     pub const fn new(config: PingerConfig) -> Self {
-        Self { config, pings: Vec::new(), next: None, news: None }
+        Self { config, pings: Vec::new(), next: None, changes: None }
     }
 
     /// The greetings that were sent.
@@ -98,7 +98,7 @@ impl Pinger {
         // The host's stamp of an arrival may lie before what it told as the time of sending.
         let answered = now.max(ping.sent);
         ping.answered = Some(answered);
-        self.news = Some(Answered { round_trip: answered.since(ping.sent) });
+        self.changes = Some(Answered { round_trip: answered.since(ping.sent) });
     }
 }
 
@@ -125,7 +125,7 @@ impl Machine for Pinger {
         let hello = Message::Hello { nonce: *nonce };
         hello.write(session, key, CHALLENGE_LEN, &mut bytes).ok()?;
         self.pings.push(Ping { sent: now, answered: None });
-        let is_last = self.pings.len() >= MOST_PINGS;
+        let is_last = self.pings.len() >= MAX_PINGS;
         // From now: a host that was late shall not send several at once.
         self.next = (!is_last && !interval.is_zero()).then(|| now + *interval);
         Some(Transmit { to: *receiver, bytes })
@@ -136,6 +136,6 @@ impl Machine for Pinger {
     }
 
     fn event(&mut self) -> Option<Answered> {
-        self.news.take()
+        self.changes.take()
     }
 }

@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 /// For how long a cookie is good, at least; at most for twice as long.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
 /// Number of sessions that that are over are remembered while their cookies may be good.
-const MOST_ENDED: usize = 256;
+const MAX_ENDED: usize = 256;
 
 /// A session: whose, and its number.
 type Place = (SocketAddr, u64);
@@ -135,7 +135,7 @@ impl Receiver {
                 let key = self.config.key.clone();
                 return self.answer(start, id, &key, &Message::Refuse { reason });
             }
-            let granted = wanted.least(self.config.limits);
+            let granted = wanted.stricter(self.config.limits);
             self.sessions
                 .insert(place, Session::new(key.clone(), granted, header_bytes(place.0), now));
             debug_assert!(self.sessions.len() <= self.config.sessions, "too many sessions");
@@ -158,7 +158,7 @@ impl Receiver {
             self.rejected += 1;
             return;
         };
-        session.heard = now;
+        session.last_received = now;
         match message {
             Message::Data { train, number, .. } => {
                 self.surplus += u64::from(!session.note(train, number, now));
@@ -182,13 +182,13 @@ impl Receiver {
 
     fn forget(&mut self, now: Instant, place: Place) {
         self.sessions.remove(&place);
-        if self.ended.len() == MOST_ENDED {
+        if self.ended.len() == MAX_ENDED {
             self.ended.pop_front();
         }
         // `age` looks at the front only, so those that end first must be there.
         debug_assert!(self.ended.back().is_none_or(|(_, until)| *until <= now + COOKIE_LIFE * 2));
         self.ended.push_back((place, now + COOKIE_LIFE * 2));
-        debug_assert!(self.ended.len() <= MOST_ENDED, "{} are remembered", self.ended.len());
+        debug_assert!(self.ended.len() <= MAX_ENDED, "{} are remembered", self.ended.len());
         self.events.push_back(ReceiverEvent::Ended(place.0));
     }
 

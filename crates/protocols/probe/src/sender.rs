@@ -11,7 +11,7 @@ use collect::{Absurd, Collector, Own, Progress};
 use fairwave_machine::Machine;
 use fairwave_units::{BitRate, Instant};
 use fairwave_wire::probe::{
-    self, CHALLENGE_LEN, Chunk, Cookie, Head, LEAST_DATA_LEN, Limits, MOST_REPORT_LEN, Message,
+    self, CHALLENGE_LEN, Chunk, Cookie, Head, Limits, MAX_REPORT_LEN, MIN_DATA_LEN, Message,
     Refusal,
 };
 use fairwave_wire::seal::Key;
@@ -189,7 +189,7 @@ impl Sender {
 
     /// Handles the receiver's grant of limits. It counts once, and only makes ours stricter.
     fn agree(&mut self, now: Instant, granted: Limits) {
-        let limits = self.config.limits.least(granted);
+        let limits = self.config.limits.stricter(granted);
         if limits.rate == BitRate(0) || limits.packets == 0 || limits.duration.is_zero() {
             return self.finish(Err(Failure::NothingGranted));
         }
@@ -349,14 +349,14 @@ impl Agreed {
                 self.packets_left -= 1;
                 let spaced = number < trial.spaced;
                 *next = if spaced { now + trial.interval } else { now };
-                let len = (trial.payload_bytes as usize).clamp(LEAST_DATA_LEN, probe::MOST_LEN);
+                let len = (trial.payload_bytes as usize).clamp(MIN_DATA_LEN, probe::MAX_LEN);
                 Some((Message::Data { train, number, sent: now }, len))
             }
             Step::Asking { collector, retries } => {
                 retries.attempt(now)?;
                 let (sent, chunk) = collector.asks();
                 // As long as the answer may be, so that nobody gains by having it repeated.
-                Some((Message::End { train, sent, chunk }, MOST_REPORT_LEN))
+                Some((Message::End { train, sent, chunk }, MAX_REPORT_LEN))
             }
             Step::Fetching(incoming) => incoming.due(now),
             Step::Resting { .. } => None,

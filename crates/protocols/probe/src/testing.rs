@@ -87,8 +87,8 @@ impl Buffer<'_> {
         }
     }
 
-    /// CoDel's law without its refinements: 100 ms after the wait became long a drop, the next
-    /// after 100 ms by the root of their number (RFC 8289 section 3.3).
+    /// CoDel's algorithm without its refinements: 100 ms after the wait became long a drop, the
+    /// next after 100 ms by the root of their number (RFC 8289 section 3.3).
     fn is_dropped(&mut self, now: u64, came: u64) -> bool {
         let Some(target) = self.path.aqm else { return false };
         if now - came < target {

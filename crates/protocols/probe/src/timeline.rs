@@ -10,7 +10,7 @@
 use crate::Account;
 
 /// Largest share of a clock's rate that counts as drift; beyond it a clock was set.
-const MOST_DRIFT: f64 = 2e-4;
+const MAX_DRIFT: f64 = 2e-4;
 /// Share of its maximum from which on a buffer is nearly full.
 pub(crate) const NEARLY_FULL: f64 = 0.7;
 
@@ -28,17 +28,17 @@ pub(crate) struct Timeline {
     /// Length of its packets, as UDP payload.
     pub(crate) payload_bytes: u32,
     /// Minimum time between two arrivals of the train.
-    pub(crate) least_gap: i64,
+    pub(crate) min_gap: i64,
     /// Number of packets of the trial, of those that arrived later, that each packet found there.
     pub(crate) held: Vec<usize>,
     /// The maximum that the train's packets found, but for one in ten.
-    pub(crate) most_held: usize,
+    pub(crate) max_held: usize,
     /// Longest wait of the train's packets but for one in ten.
     pub(crate) longest_wait: i64,
 }
 
 /// The smallest delay of an account, and when it was measured, by the sender's clock.
-fn least_delay(account: &Account) -> Option<(i64, i64)> {
+fn min_delay(account: &Account) -> Option<(i64, i64)> {
     let delay = |record: &fairwave_wire::probe::Record| {
         let sent = account.sent.get(record.number as usize)?.as_nanos() as i64;
         Some(((record.arrived.as_nanos() as i64).wrapping_sub(sent), sent))
@@ -56,24 +56,24 @@ pub(crate) fn drift(accounts: &[Account]) -> f64 {
         if accounts[..at].iter().any(|before| same(&before)) {
             return None;
         }
-        let mut least = accounts[at..].iter().filter(same).filter_map(least_delay);
-        let (first, since) = least.next()?;
-        let (last, until) = least.next_back()?;
+        let mut stricter = accounts[at..].iter().filter(same).filter_map(min_delay);
+        let (first, since) = stricter.next()?;
+        let (last, until) = stricter.next_back()?;
         Some((until.wrapping_sub(since), last.wrapping_sub(first)))
     });
     let Some((time, delay)) = pairs.max() else { return 0.0 };
     let drift = delay as f64 / time as f64;
-    if drift.abs() <= MOST_DRIFT { drift } else { 0.0 }
+    if drift.abs() <= MAX_DRIFT { drift } else { 0.0 }
 }
 
 impl Timeline {
     /// The time axis of an account of which at least one packet arrived.
     pub(crate) fn new(account: &Account, drift: f64) -> Option<Self> {
-        let (least, measured) = least_delay(account)?;
+        let (stricter, measured) = min_delay(account)?;
         let here = |sent: &fairwave_units::Instant| {
             let sent = sent.as_nanos() as i64;
             let drifted = drift * sent.wrapping_sub(measured) as f64;
-            sent.wrapping_add(least).wrapping_add(drifted as i64)
+            sent.wrapping_add(stricter).wrapping_add(drifted as i64)
         };
         let sent: Vec<i64> = account.sent.iter().map(here).collect();
         let mut arrived = vec![None; sent.len()];
@@ -86,22 +86,22 @@ impl Timeline {
             }
         }
         let spaced = (account.trial.spaced as usize).min(sent.len());
-        let (held, most_held) = (Vec::new(), 0);
-        let (least_gap, longest_wait, payload_bytes) = (0, 0, account.trial.payload_bytes);
+        let (held, max_held) = (Vec::new(), 0);
+        let (min_gap, longest_wait, payload_bytes) = (0, 0, account.trial.payload_bytes);
         let mut line = Self {
             sent,
             arrived,
             arrivals,
             spaced,
             payload_bytes,
-            least_gap,
+            min_gap,
             held,
-            most_held,
+            max_held,
             longest_wait,
         };
-        line.least_gap = line.gaps().into_iter().min().unwrap_or(0);
+        line.min_gap = line.gaps().into_iter().min().unwrap_or(0);
         line.held = line.count_held();
-        line.most_held = nine_tenths(line.held[spaced..].to_vec()).unwrap_or(0);
+        line.max_held = nine_tenths(line.held[spaced..].to_vec()).unwrap_or(0);
         let train = line.arrivals.iter().filter(|(n, _)| *n >= spaced);
         let waits = train.filter_map(|(n, _)| line.wait(*n)).collect();
         line.longest_wait = nine_tenths(waits).unwrap_or(0);
@@ -137,7 +137,7 @@ impl Timeline {
 
     /// Frames that the receiver had by then had left when packet `number` came to the buffer.
     pub(crate) fn came(&self, number: usize) -> i64 {
-        self.sent[number].saturating_sub(self.least_gap)
+        self.sent[number].saturating_sub(self.min_gap)
     }
 
     /// Numbers of the train that are lost.
@@ -147,7 +147,7 @@ impl Timeline {
 
     /// Returns the fill of the buffer when a packet came, as a share.
     pub(crate) fn fullness(&self, number: usize) -> f64 {
-        self.held[number] as f64 / self.most_held.max(1) as f64
+        self.held[number] as f64 / self.max_held.max(1) as f64
     }
 
     /// Rate at which the train was sent and at which it arrived, in packets per second.
@@ -188,17 +188,17 @@ impl Timeline {
         let surplus = 1.0 - drained / sent;
         let radio = self.lost_on_the_way_up();
         let excess = surplus - radio;
-        if self.most_held == 0 || excess <= 0.0 {
+        if self.max_held == 0 || excess <= 0.0 {
             return Vec::new();
         }
-        let least = radio + 0.5 * excess;
+        let stricter = radio + 0.5 * excess;
         // So many packets that four of them are too many for the radio; more than there are where
         // it carries nearly all.
         let window = (4.0 / excess).min(self.sent.len() as f64) as usize + 1;
         let end = self.sent.len();
         let lost = |from: usize, to: usize| {
             let lost = self.arrived[from..to].iter().filter(|arrived| arrived.is_none()).count();
-            lost as f64 >= least * (to - from) as f64
+            lost as f64 >= stricter * (to - from) as f64
         };
         let is_first = |number: &usize| {
             let next = number + 1;

@@ -10,7 +10,7 @@ use fairwave_units::{Bytes, Instant, Seq32};
 use std::collections::VecDeque;
 
 /// Flows that are remembered.
-const MOST_FLOWS: usize = 4096;
+const MAX_FLOWS: usize = 4096;
 
 /// A first-in first-out queue in which at most one redundant ACK of a flow waits.
 ///
@@ -38,7 +38,7 @@ struct Seen {
 impl<T: Item> AckFilter<T> {
     /// An empty queue.
     pub const fn new(limit: Limit) -> Self {
-        let flows = Flows::new(MOST_FLOWS);
+        let flows = Flows::new(MAX_FLOWS);
         Self { items: Fifo::new(), limit, flows, dropped: VecDeque::new() }
     }
 

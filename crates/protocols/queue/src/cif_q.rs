@@ -18,7 +18,7 @@ pub struct CifQConfig {
     /// Limits, and the treatment of hosts without weight.
     pub hosts: HostConfig,
     /// Share of its turns that a leading host keeps, in percent: the paper's alpha.
-    pub kept_percent: u32,
+    pub alpha_percent: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ enum Turn {
 
 #[derive(Clone, Debug)]
 pub(crate) struct CifQ {
-    kept_percent: u32,
+    alpha_percent: u32,
     flows: Vec<Flow>,
     /// Hosts in the reference system: with packets, and leading ones that have none left.
     active: Heap,
@@ -60,9 +60,9 @@ pub(crate) struct CifQ {
 }
 
 impl CifQ {
-    pub(crate) const fn new(kept_percent: u32) -> Self {
+    pub(crate) const fn new(alpha_percent: u32) -> Self {
         Self {
-            kept_percent,
+            alpha_percent,
             flows: Vec::new(),
             active: Heap::new(),
             lagging: Heap::new(),
@@ -79,18 +79,18 @@ impl CifQ {
     }
 
     fn share_kept(&self, reference: u64) -> u64 {
-        (u128::from(reference) * u128::from(self.kept_percent) / 100) as u64
+        (u128::from(reference) * u128::from(self.alpha_percent) / 100) as u64
     }
 
     /// Enters a host into the reference system, or takes it out, and lists it by its state.
-    fn settle<T: Item>(&mut self, hosts: &Hosts<T>, host: u32) {
+    fn update_lists<T: Item>(&mut self, hosts: &Hosts<T>, host: u32) {
         let has_packets = hosts.packets_of(host) > 0 && !hosts.weight(host).is_zero();
-        let least = self.active.first().map_or(0, |(key, _)| key);
+        let min = self.active.first().map_or(0, |(key, _)| key);
         let is_in = self.active.contains(host);
         let flow = self.flow(host);
         if !is_in {
             // Who comes back has no claim to what the others got meanwhile.
-            flow.reference = flow.reference.max(least);
+            flow.reference = flow.reference.max(min);
         }
         let Flow { reference, lag, is_bad, .. } = *flow;
         if has_packets || lag < 0 && !hosts.weight(host).is_zero() {
@@ -145,7 +145,7 @@ fn list(heap: &mut Heap, host: u32, is_in: bool, key: &mut u64) {
         return heap.remove(host);
     }
     if !heap.contains(host) {
-        *key = heap.first().map_or(*key, |(least, _)| least.max(*key));
+        *key = heap.first().map_or(*key, |(min, _)| min.max(*key));
     }
     heap.set(host, *key);
 }
@@ -153,7 +153,7 @@ fn list(heap: &mut Heap, host: u32, is_in: bool, key: &mut u64) {
 impl Order for CifQ {
     fn joined<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, _: u32) {
         if hosts.packets_of(host) == 1 {
-            self.settle(hosts, host);
+            self.update_lists(hosts, host);
         }
     }
 
@@ -163,7 +163,7 @@ impl Order for CifQ {
             let Flow { lag, kept, reference, .. } = self.flows[turn as usize];
             let keeps = lag >= 0 || kept <= self.share_kept(reference);
             if hosts.packets_of(turn) == 0 && lag >= 0 {
-                self.settle(hosts, turn);
+                self.update_lists(hosts, turn);
                 continue;
             }
             self.chosen = if keeps && self.able.contains(turn) {
@@ -195,23 +195,23 @@ impl Order for CifQ {
         if turn != host {
             self.owe(turn, i64::from(bytes));
             self.owe(host, -i64::from(bytes));
-            self.settle(hosts, turn);
+            self.update_lists(hosts, turn);
         }
-        self.settle(hosts, host);
+        self.update_lists(hosts, host);
     }
 
     fn shed<T: Item>(&mut self, hosts: &mut Hosts<T>, shed: Shed) {
         if hosts.packets_of(shed.host) == 0 {
-            self.settle(hosts, shed.host);
+            self.update_lists(hosts, shed.host);
         }
     }
 
     fn weighed<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, _: Weight) {
-        self.settle(hosts, host);
+        self.update_lists(hosts, host);
     }
 
     fn link<T: Item>(&mut self, _: Instant, hosts: &mut Hosts<T>, host: u32, is_good: bool) {
         self.flow(host).is_bad = !is_good;
-        self.settle(hosts, host);
+        self.update_lists(hosts, host);
     }
 }

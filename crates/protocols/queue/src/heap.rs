@@ -73,7 +73,7 @@ impl Heap {
     pub(crate) fn set(&mut self, id: u32, key: u64) {
         let node = Node::new(key, id);
         if let Some(place) = self.place(id) {
-            return self.settle(place, node);
+            return self.restore_order(place, node);
         }
         self.make_room(id);
         self.nodes.push(node);
@@ -95,13 +95,13 @@ impl Heap {
         self.places[id as usize] = NOWHERE;
         let Some(last) = self.nodes.pop() else { return };
         if place < self.nodes.len() {
-            self.settle(place, last);
+            self.restore_order(place, last);
         }
     }
 
     /// Lowers every key by `by`, which none is below.
     pub(crate) fn lower_all(&mut self, by: u64) {
-        debug_assert!(self.first().is_none_or(|(least, _)| least >= by), "{self:?} by {by}");
+        debug_assert!(self.first().is_none_or(|(minimum, _)| minimum >= by), "{self:?} by {by}");
         let lowered = |node: &mut Node| *node = Node::new(node.key().saturating_sub(by), node.id());
         self.nodes.iter_mut().for_each(lowered);
     }
@@ -117,7 +117,7 @@ impl Heap {
         self.places[node.id() as usize] = place as u32;
     }
 
-    fn settle(&mut self, place: usize, node: Node) {
+    fn restore_order(&mut self, place: usize, node: Node) {
         if place > 0 && node < self.nodes[(place - 1) / ARITY] {
             self.rise(place, node);
         } else {
@@ -155,12 +155,12 @@ impl Heap {
     fn sink(&mut self, mut place: usize, node: Node) {
         loop {
             let from = ARITY * place + 1;
-            let Some((least, child)) = self.first_child(from) else { break };
+            let Some((minimum, child)) = self.first_child(from) else { break };
             if node < child {
                 break;
             }
             self.put(place, child);
-            place = least;
+            place = minimum;
         }
         self.put(place, node);
     }

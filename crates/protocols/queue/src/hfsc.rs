@@ -186,7 +186,7 @@ impl Hfsc {
         // Between the least and the greatest, so that the lead of neither grows with the number
         // of hosts (section 4.2 of the paper).
         let from = match (self.fit.first(), self.fit_latest.first()) {
-            (Some((least, _)), Some((greatest, _))) => least.midpoint(!greatest),
+            (Some((minimum, _)), Some((greatest, _))) => minimum.midpoint(!greatest),
             _ => self.latest,
         };
         let node = &mut self.hosts[host as usize];
@@ -269,7 +269,7 @@ impl Hfsc {
         {
             self.held.remove(host);
             // What it might have got while it was held back is no claim.
-            let from = self.fit.first().map_or(0, |(least, _)| least);
+            let from = self.fit.first().map_or(0, |(minimum, _)| minimum);
             let node = &mut self.hosts[host as usize];
             node.share.join(&self.curves[node.curves as usize].share, from);
             self.list(now, host);

@@ -95,7 +95,7 @@ pub trait Item {
     fn tcp(&self) -> Option<Segment<'_>>;
 
     /// Lowers the window field of its TCP header to `most` (unscaled) where it is above.
-    fn clamp_window(&mut self, most: u16);
+    fn clamp_window(&mut self, max: u16);
 
     /// Marks it "congestion experienced"; false, and nothing is done, if its transport does not
     /// take part (RFC 3168 section 5).

@@ -54,12 +54,12 @@ impl Iwfq {
         }
         let now = self.wfq.virtual_now();
         let Some((_, tag)) = hosts.head(host) else { return };
-        let least = now.saturating_sub(self.lag);
-        if tag < least {
-            self.wfq.delay(hosts, host, least - tag);
+        let min = now.saturating_sub(self.lag);
+        if tag < min {
+            self.wfq.delay(hosts, host, min - tag);
         }
         // The tags keep the whole lead; only the key by which the host waits is bounded.
-        self.wfq.show(host, tag.clamp(least, now.saturating_add(self.lead)));
+        self.wfq.show(host, tag.clamp(min, now.saturating_add(self.lead)));
     }
 }
 

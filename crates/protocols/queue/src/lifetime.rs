@@ -106,8 +106,8 @@ impl<T: Item> Item for Waiting<T> {
         self.item.tcp()
     }
 
-    fn clamp_window(&mut self, most: u16) {
-        self.item.clamp_window(most);
+    fn clamp_window(&mut self, max: u16) {
+        self.item.clamp_window(max);
     }
 
     fn mark_ce(&mut self) -> bool {

@@ -15,16 +15,16 @@ impl Limit {
     /// Whether an item of `more` bytes may join `len` items of `bytes` together.
     pub const fn admits(self, len: u32, bytes: Bytes, more: u32) -> bool {
         match self {
-            Self::Packets(most) => len < most,
-            Self::Bytes(most) => bytes.0 + more as u64 <= most.0,
+            Self::Packets(max) => len < max,
+            Self::Bytes(max) => bytes.0 + more as u64 <= max.0,
         }
     }
 
     /// Whether `len` items of `bytes` together are too many.
     pub const fn is_exceeded(self, len: u32, bytes: Bytes) -> bool {
         match self {
-            Self::Packets(most) => len > most,
-            Self::Bytes(most) => bytes.0 > most.0,
+            Self::Packets(max) => len > max,
+            Self::Bytes(max) => bytes.0 > max.0,
         }
     }
 }

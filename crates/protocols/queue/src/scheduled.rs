@@ -59,11 +59,11 @@ pub(crate) struct Scheduled<T, O> {
 /// Parts of a receiver's weight.
 #[derive(Clone, Copy, Debug)]
 struct Factors {
-    told: Weight,
+    reported: Weight,
     agreed: Weight,
 }
 
-const ONES: Factors = Factors { told: Weight::ONE, agreed: Weight::ONE };
+const ONES: Factors = Factors { reported: Weight::ONE, agreed: Weight::ONE };
 
 impl<T: Item, O: Order> Scheduled<T, O> {
     pub(crate) const fn new(config: HostConfig, order: O) -> Self {
@@ -87,8 +87,8 @@ impl<T: Item, O: Order> Scheduled<T, O> {
 
     /// Weighs a receiver by its factors.
     fn weigh(&mut self, now: Instant, receiver: u32) {
-        let Factors { told, agreed } = *self.factors(receiver);
-        let (old, weight) = (self.hosts.receiver_weight(receiver), told.times(agreed));
+        let Factors { reported, agreed } = *self.factors(receiver);
+        let (old, weight) = (self.hosts.receiver_weight(receiver), reported.times(agreed));
         if old != weight {
             self.hosts.set_weight(receiver, weight);
             self.order.weighed(now, &mut self.hosts, receiver, old);
@@ -160,7 +160,7 @@ impl<T: Item + Debug + Send, O: Order> Discipline<T> for Scheduled<T, O> {
     }
 
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
-        self.factors(receiver).told = weight;
+        self.factors(receiver).reported = weight;
         self.weigh(now, receiver);
     }
 

@@ -298,7 +298,7 @@ impl IwfqConfig {
 impl CifQConfig {
     /// Leading hosts keep half of their turns: Fairwave's choice, the paper leaves alpha open.
     pub const fn of(limit: Limit) -> Self {
-        Self { hosts: HostConfig::of(limit), kept_percent: 50 }
+        Self { hosts: HostConfig::of(limit), alpha_percent: 50 }
     }
 }
 
@@ -400,7 +400,7 @@ impl Spec {
 
     /// Packets that may wait in it: those of its bound, or if that is in bytes, as many of 1500
     /// bytes as it has room for.
-    pub fn most_packets(&self) -> u64 {
+    pub fn max_packets(&self) -> u64 {
         let packets = |limit: Limit| match limit {
             Limit::Packets(packets) => u64::from(packets),
             Limit::Bytes(bytes) => bytes.0 / 1500,
@@ -468,7 +468,7 @@ impl Spec {
             Self::Hfsc(config) => scheduled(config.hosts, Hfsc::new(&config)),
             Self::Csdps(hosts) => scheduled(hosts, Csdps::new()),
             Self::Iwfq(config) => scheduled(config.hosts, Iwfq::new(&config)),
-            Self::CifQ(config) => scheduled(config.hosts, CifQ::new(config.kept_percent)),
+            Self::CifQ(config) => scheduled(config.hosts, CifQ::new(config.alpha_percent)),
         }
     }
 }

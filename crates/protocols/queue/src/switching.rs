@@ -43,14 +43,15 @@ struct Seen {
     bytes: u64,
     is_tcp: bool,
     /// Its weight unless it is a TCP host.
-    told: Weight,
+    reported: Weight,
 }
 
-const NEW: Seen = Seen { since: None, tcp_bytes: 0, bytes: 0, is_tcp: false, told: Weight::ONE };
+const NEW: Seen =
+    Seen { since: None, tcp_bytes: 0, bytes: 0, is_tcp: false, reported: Weight::ONE };
 
 impl Seen {
     const fn weight(&self) -> Weight {
-        if self.is_tcp { Weight::ONE } else { self.told }
+        if self.is_tcp { Weight::ONE } else { self.reported }
     }
 
     /// Counts an arrival, and judges the window before it if that has ended.
@@ -146,7 +147,7 @@ impl<T: Item, D: Discipline<T>> Discipline<T> for Switching<D> {
 
     fn set_weight(&mut self, now: Instant, receiver: u32, weight: Weight) {
         let seen = self.host(receiver);
-        seen.told = weight;
+        seen.reported = weight;
         let weight = seen.weight();
         self.scheduler.set_weight(now, receiver, weight);
     }

@@ -66,9 +66,9 @@ impl Item for Thing {
         self.tcp.as_ref().map(|(header, len)| Segment { header, payload_len: *len })
     }
 
-    fn clamp_window(&mut self, most: u16) {
+    fn clamp_window(&mut self, max: u16) {
         if let Some((header, _)) = &mut self.tcp {
-            header.window = header.window.min(most);
+            header.window = header.window.min(max);
         }
     }
 

@@ -21,8 +21,8 @@ impl Weight {
     /// The product of both: never zero unless one of them is.
     pub(crate) fn times(self, other: Self) -> Self {
         let product = (u64::from(self.0) * u64::from(other.0)) >> 16;
-        let least = u64::from(!self.is_zero() && !other.is_zero());
-        Self(u32::try_from(product.max(least)).unwrap_or(u32::MAX))
+        let min = u64::from(!self.is_zero() && !other.is_zero());
+        Self(u32::try_from(product.max(min)).unwrap_or(u32::MAX))
     }
 }
 

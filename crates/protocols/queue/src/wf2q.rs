@@ -92,8 +92,8 @@ impl Wf2q {
         if self.eligible.len() == usize::from(served.is_some()) {
             let own = served.map(|host| self.sessions[host as usize].start);
             let others = self.early.first().map(|(start, _)| start);
-            let least = own.into_iter().chain(others).min();
-            self.virtual_now = self.virtual_now.max(least.unwrap_or(0));
+            let minimum = own.into_iter().chain(others).min();
+            self.virtual_now = self.virtual_now.max(minimum.unwrap_or(0));
         }
         if let Some(host) = served {
             self.move_on(host);
@@ -163,14 +163,14 @@ impl Wf2q {
     fn rebase(&mut self) {
         self.tidy();
         // The start of an eligible host lies behind V, and no tag may fall below zero.
-        let least = self.eligible_start().min(self.virtual_now);
-        self.virtual_now -= least;
-        self.latest -= least;
-        self.early.lower_all(least);
-        self.eligible.lower_all(least);
+        let minimum = self.eligible_start().min(self.virtual_now);
+        self.virtual_now -= minimum;
+        self.latest -= minimum;
+        self.early.lower_all(minimum);
+        self.eligible.lower_all(minimum);
         for session in &mut self.sessions {
-            session.start = session.start.saturating_sub(least);
-            session.finish = session.finish.saturating_sub(least);
+            session.start = session.start.saturating_sub(minimum);
+            session.finish = session.finish.saturating_sub(minimum);
         }
     }
 

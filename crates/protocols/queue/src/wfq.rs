@@ -139,8 +139,8 @@ impl Wfq {
 
     /// Moves all tags back, which changes no difference: 64 bits then last for ever.
     fn rebase<T: Item>(&mut self, hosts: &mut Hosts<T>) {
-        let least = self.heads.first().map_or(u64::MAX, |(tag, _)| tag);
-        let by = self.virtual_now.min(least);
+        let minimum = self.heads.first().map_or(u64::MAX, |(tag, _)| tag);
+        let by = self.virtual_now.min(minimum);
         self.virtual_now -= by;
         self.heads.lower_all(by);
         self.finishes.lower_all(by);

@@ -8,7 +8,7 @@ use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
 
 /// Connections that are remembered.
-const MOST_CONNECTIONS: usize = 4096;
+const MAX_CONNECTIONS: usize = 4096;
 /// Largest segment of a connection that does not say (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
@@ -40,7 +40,7 @@ struct Syn {
 impl<T: Item> WindowClamp<T> {
     /// An empty queue.
     pub const fn new(limit: Limit, idle: Duration) -> Self {
-        let connections = Flows::new(MOST_CONNECTIONS);
+        let connections = Flows::new(MAX_CONNECTIONS);
         Self { queue: DropTail::new(limit), limit, idle, connections }
     }
 
@@ -60,8 +60,8 @@ impl<T: Item> WindowClamp<T> {
             return;
         }
         let count = self.connections.len() as u64;
-        if let Some(most) = both.most(side, self.limit, count) {
-            item.clamp_window(most);
+        if let Some(max_window) = both.max_window(side, self.limit, count) {
+            item.clamp_window(max_window);
         }
     }
 }
@@ -81,7 +81,7 @@ impl Syn {
 
 impl Connection {
     /// Returns the maximum window field from `side`, if its scale is known.
-    fn most(self, side: usize, limit: Limit, connections: u64) -> Option<u16> {
+    fn max_window(self, side: usize, limit: Limit, connections: u64) -> Option<u16> {
         let (own, other) = (self.0[side]?, self.0[1 - side]?);
         // The sender of data keeps to what the receiver announced, and to its own interface.
         let mss = u64::from(own.mss.min(other.mss));

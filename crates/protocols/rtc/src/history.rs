@@ -7,23 +7,23 @@ use std::collections::VecDeque;
 
 /// Maximum number of packets in the history; feedback about older ones is ignored. Numbers of 16
 /// bits cannot distinguish more.
-const MOST: usize = 32_767;
+const MAX: usize = 32_767;
 /// Unit of the reference time.
 const REFERENCE_NS: i64 = 64_000_000;
 /// Maximum of the extended reference, beyond which it starts again: only false feedback exceeds it,
 /// and sums of times must fit into 64 bits.
-const MOST_REFERENCE: i64 = 1 << 35;
+const MAX_REFERENCE: i64 = 1 << 35;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Instant,
     bytes: u32,
     /// Report of feedback on it.
-    told: Told,
+    reported: Status,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Status {
     Nothing,
     Missing,
     Arrived,
@@ -43,7 +43,7 @@ pub(crate) struct History {
 
 /// New reports of feedback.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Reports {
     pub(crate) fates: Vec<Fate>,
     /// Time since the newest reported packet was sent.
     pub(crate) rtt: Option<Duration>,
@@ -56,11 +56,11 @@ impl History {
     }
 
     pub(crate) fn push(&mut self, at: Instant, bytes: u32) {
-        if self.sent.len() == MOST {
+        if self.sent.len() == MAX {
             self.sent.pop_front();
             self.first += 1;
         }
-        self.sent.push_back(Sent { at, bytes, told: Told::Nothing });
+        self.sent.push_back(Sent { at, bytes, reported: Status::Nothing });
     }
 
     /// Packets since the newest reported one. Earlier ones without a report are expected no longer:
@@ -71,11 +71,11 @@ impl History {
 
     /// Returns the reports of `feedback` on packets that were sent, and had not been reported
     /// before. A packet that was reported missing may still arrive; a received one stays so.
-    pub(crate) fn take(&mut self, now: Instant, feedback: &Feedback) -> News {
+    pub(crate) fn take(&mut self, now: Instant, feedback: &Feedback) -> Reports {
         let mut arrival = self.reference_ns(feedback.reference);
         let tick = TICK.as_nanos().cast_signed();
         let base = self.extend(feedback.base);
-        let mut news = News::default();
+        let mut changes = Reports::default();
         for (number, delta) in (base..).zip(&feedback.arrivals) {
             let arrived = delta.map(|delta| {
                 arrival += i64::from(delta) * tick;
@@ -84,18 +84,18 @@ impl History {
             let index = usize::try_from(number - self.first.cast_signed()).ok();
             let Some(sent) = index.and_then(|i| self.sent.get_mut(i)) else { continue };
             self.answered = self.answered.max(number.cast_unsigned() + 1);
-            let told = if arrived.is_some() { Told::Arrived } else { Told::Missing };
-            if sent.told == told || sent.told == Told::Arrived {
+            let reported = if arrived.is_some() { Status::Arrived } else { Status::Missing };
+            if sent.reported == reported || sent.reported == Status::Arrived {
                 continue;
             }
-            sent.told = told;
+            sent.reported = reported;
             if arrived.is_some() {
                 let took = now.since(sent.at);
-                news.rtt = Some(news.rtt.map_or(took, |least: Duration| least.min(took)));
+                changes.rtt = Some(changes.rtt.map_or(took, |minimum: Duration| minimum.min(took)));
             }
-            news.fates.push(Fate { sent: sent.at, arrived, bytes: sent.bytes });
+            changes.fates.push(Fate { sent: sent.at, arrived, bytes: sent.bytes });
         }
-        news
+        changes
     }
 
     /// Returns the number nearest to the next that ends in these 16 bits. Numbers before the first
@@ -113,7 +113,7 @@ impl History {
             Some(last) => {
                 let ahead = (i64::from(low) - last) & 0xff_ffff;
                 let next = last + if ahead < 1 << 23 { ahead } else { ahead - (1 << 24) };
-                if next.abs() > MOST_REFERENCE { i64::from(low) } else { next }
+                if next.abs() > MAX_REFERENCE { i64::from(low) } else { next }
             }
         };
         self.reference = Some(reference);
@@ -144,36 +144,37 @@ mod tests {
     #[test]
     fn arrivals_are_sums_of_ticks() {
         let mut history = history(3);
-        let news = history.take(at(100), &feedback(0, 2, &[Some(4), None, Some(10)]));
-        let arrived: Vec<_> = news.fates.iter().map(|fate| fate.arrived).collect();
+        let changes = history.take(at(100), &feedback(0, 2, &[Some(4), None, Some(10)]));
+        let arrived: Vec<_> = changes.fates.iter().map(|fate| fate.arrived).collect();
         assert_eq!(arrived, [Some(129_000_000), None, Some(131_500_000)]);
-        assert_eq!(news.rtt, Some(Duration::from_millis(80)));
+        assert_eq!(changes.rtt, Some(Duration::from_millis(80)));
         assert_eq!(history.unanswered(), 0);
         // What is told again is no news, but that packet 1 has come after all.
-        let news = history.take(at(110), &feedback(0, 2, &[Some(4), Some(200), None]));
-        assert_eq!(news.fates.len(), 1);
-        assert_eq!(news.fates[0].sent, at(10));
+        let changes = history.take(at(110), &feedback(0, 2, &[Some(4), Some(200), None]));
+        assert_eq!(changes.fates.len(), 1);
+        assert_eq!(changes.fates[0].sent, at(10));
     }
 
     #[test]
     fn what_was_never_sent_is_not_heard() {
         let mut history = history(3);
-        let news = history.take(at(100), &feedback(3, 0, &[Some(0); 50]));
-        assert!(news.fates.is_empty());
-        let news = history.take(at(100), &feedback(65_535, 0, &[Some(0), Some(0)]));
-        assert_eq!(news.fates.len(), 1, "before the first packet there was none");
+        let changes = history.take(at(100), &feedback(3, 0, &[Some(0); 50]));
+        assert!(changes.fates.is_empty());
+        let changes = history.take(at(100), &feedback(65_535, 0, &[Some(0), Some(0)]));
+        assert_eq!(changes.fates.len(), 1, "before the first packet there was none");
     }
 
     #[test]
     fn numbers_and_references_go_around() {
         let mut history = history(70_000);
-        let news = history.take(at(700_000), &feedback(69_999u32 as u16, 8_388_607, &[Some(0)]));
-        assert_eq!(news.fates[0].sent, at(699_990));
-        let first = news.fates[0].arrived;
-        let news = history.take(at(700_000), &feedback(69_998u32 as u16, -8_388_608, &[Some(0)]));
-        let ahead = news.fates[0].arrived.zip(first).map(|(b, a)| b - a);
+        let changes = history.take(at(700_000), &feedback(69_999u32 as u16, 8_388_607, &[Some(0)]));
+        assert_eq!(changes.fates[0].sent, at(699_990));
+        let first = changes.fates[0].arrived;
+        let changes =
+            history.take(at(700_000), &feedback(69_998u32 as u16, -8_388_608, &[Some(0)]));
+        let ahead = changes.fates[0].arrived.zip(first).map(|(b, a)| b - a);
         assert_eq!(ahead, Some(REFERENCE_NS));
-        assert!(history.sent.len() <= MOST && history.unanswered() == 0);
+        assert!(history.sent.len() <= MAX && history.unanswered() == 0);
     }
 
     /// Feedback about the first three of six is lost, and about the fourth comes: two are awaited.
@@ -195,7 +196,7 @@ mod tests {
         let times: Vec<i64> = (0..40_000i64)
             .map(|n| history.reference_ns((n * 0x7f_ffff % (1 << 24) - (1 << 23)) as i32))
             .collect();
-        assert!(times.iter().all(|ns| ns.abs() <= MOST_REFERENCE * REFERENCE_NS));
+        assert!(times.iter().all(|ns| ns.abs() <= MAX_REFERENCE * REFERENCE_NS));
         assert!(times.windows(2).any(|pair| pair[1] < pair[0]), "it did begin anew");
     }
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 /// Packets leave at this multiple of the target (libwebrtc's pacing factor), in halves.
 const FACTOR_HALVES: u64 = 5;
 /// Maximum time in the queue in seconds, whatever the target (libwebrtc's queue time limit).
-const MOST_SECONDS: u64 = 2;
+const MAX_SECONDS: u64 = 2;
 /// Maximum number of packets that wait; beyond it the oldest is dropped.
-const MOST: usize = 16_384;
+const MAX: usize = 16_384;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ impl Pacer {
     }
 
     pub(crate) fn push(&mut self, packet: Waiting) {
-        if self.queue.len() == MOST
+        if self.queue.len() == MAX
             && let Some(oldest) = self.queue.pop_front()
         {
             self.bytes -= u64::from(oldest.payload_bytes);
@@ -71,20 +71,20 @@ impl Pacer {
 
     fn check(&self) {
         let (count, bytes) = (self.queue.len(), self.bytes);
-        debug_assert!(count <= MOST, "{count} packets wait");
+        debug_assert!(count <= MAX, "{count} packets wait");
         debug_assert!(count > 0 || bytes == 0, "no packets of {bytes} bytes");
         debug_assert!(self.drain.0 > 0 && self.rate.0 > 0, "what waits would wait for ever");
     }
 
     /// Raises the rate so that the waiting packets, and the rest of the present one, leave within
-    /// [`MOST_SECONDS`]. The rate stays until the queue is empty: if it were computed again for the
+    /// [`MAX_SECONDS`]. The rate stays until the queue is empty: if it were computed again for the
     /// remaining packets each time, it would fall with them, and the last ones would be late.
     fn hurry(&mut self, now: Instant) {
         let headers = self.queue.len() as u64 * u64::from(self.overhead);
         let going = u128::from(self.free.since(now).as_nanos()) * u128::from(self.rate.0);
         let going_bits = going.div_ceil(1_000_000_000);
         let bits = going_bits + u128::from(8 * (self.bytes + headers));
-        let drain = u64::try_from(bits.div_ceil(MOST_SECONDS.into())).unwrap_or(u64::MAX);
+        let drain = u64::try_from(bits.div_ceil(MAX_SECONDS.into())).unwrap_or(u64::MAX);
         self.drain = self.drain.max(BitRate(drain));
         if self.drain > self.rate && self.free > now {
             self.free = now + Duration::from_nanos((going / u128::from(self.drain.0)) as u64);

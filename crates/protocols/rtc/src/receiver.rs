@@ -6,13 +6,13 @@ use fairwave_wire::rtp::{Feedback, Header, TICK};
 use std::collections::VecDeque;
 
 /// Number of reported arrivals that are kept, so that feedback can also report late packets.
-const MOST_KEPT: usize = 1_024;
+const MAX_KEPT: usize = 1_024;
 /// Maximum number of packets per feedback; more are reported in several. Each takes at most two
 /// bytes and two bits of a chunk, so that feedback has at most 1200 B: 20 + 2 * 74 + 2 * 512 and
 /// padding.
-const MOST_TOLD: usize = 512;
+const MAX_TOLD: usize = 512;
 /// Maximum jump of the packet numbers; after a larger one the receiver starts again.
-const MOST_JUMP: u16 = 2_048;
+const MAX_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
 const REFERENCE_TICKS: u64 = 256;
 
@@ -51,7 +51,7 @@ pub struct Receiver {
     /// Transport-wide number of the first of them.
     first: u16,
     /// Number of them, from the front, that feedback has reported.
-    told: usize,
+    reported: usize,
     /// Number of them that it has reported at least once.
     seen: usize,
     media_ssrc: u32,
@@ -67,7 +67,7 @@ impl Receiver {
             config,
             arrivals: VecDeque::new(),
             first: 0,
-            told: 0,
+            reported: 0,
             seen: 0,
             media_ssrc: 0,
             due: None,
@@ -86,9 +86,9 @@ impl Receiver {
             // It is older than all arrivals that are kept.
             return false;
         }
-        if usize::from(place) >= self.arrivals.len() + usize::from(MOST_JUMP) {
+        if usize::from(place) >= self.arrivals.len() + usize::from(MAX_JUMP) {
             self.arrivals.clear();
-            (self.first, self.told, self.seen, place) = (number, 0, 0, 0);
+            (self.first, self.reported, self.seen, place) = (number, 0, 0, 0);
         }
         let place = usize::from(place);
         if place >= self.arrivals.len() {
@@ -101,27 +101,27 @@ impl Receiver {
         }
         *arrival = Some(ticks);
         // A late arrival has to be reported too, so feedback begins again at its place.
-        self.told = self.told.min(place);
+        self.reported = self.reported.min(place);
         true
     }
 
     /// Discards reported arrivals, except the newest.
     fn forget(&mut self) {
-        let old = self.told.min(self.arrivals.len().saturating_sub(MOST_KEPT));
+        let old = self.reported.min(self.arrivals.len().saturating_sub(MAX_KEPT));
         self.arrivals.drain(..old);
-        self.told -= old;
+        self.reported -= old;
         self.seen -= old;
         self.first = self.first.wrapping_add(old as u16);
     }
 
     /// Builds feedback for the packets not yet reported, as many as fit into one RTCP packet.
     fn feedback(&mut self) -> Option<Vec<u8>> {
-        let mut untold = self.arrivals.range(self.told..);
+        let mut untold = self.arrivals.range(self.reported..);
         let start = *untold.clone().flatten().next()?;
         let reference = start / REFERENCE_TICKS;
         let mut last = reference * REFERENCE_TICKS;
-        let mut arrivals = Vec::with_capacity(untold.len().min(MOST_TOLD));
-        for arrival in untold.by_ref().take(MOST_TOLD) {
+        let mut arrivals = Vec::with_capacity(untold.len().min(MAX_TOLD));
+        for arrival in untold.by_ref().take(MAX_TOLD) {
             let delta = arrival.map(|at| {
                 let delta = at.cast_signed() - last.cast_signed();
                 last = at;
@@ -134,9 +134,9 @@ impl Receiver {
                 Err(_) => break,
             }
         }
-        let base = self.first.wrapping_add(self.told as u16);
-        self.told += arrivals.len();
-        self.seen = self.seen.max(self.told);
+        let base = self.first.wrapping_add(self.reported as u16);
+        self.reported += arrivals.len();
+        self.seen = self.seen.max(self.reported);
         let feedback = Feedback {
             sender_ssrc: self.config.ssrc,
             media_ssrc: self.media_ssrc,
@@ -166,12 +166,12 @@ impl Machine for Receiver {
         }
         self.media_ssrc = header.ssrc;
         let due = *self.due.get_or_insert(now + self.config.interval);
-        if self.arrivals.len() - self.seen >= MOST_TOLD {
+        if self.arrivals.len() - self.seen >= MAX_TOLD {
             // One feedback is full, and sent at once. Late packets do not count, as their places
             // were already reported.
             self.due = Some(due.min(now));
         }
-        if self.media.len() == MOST_KEPT {
+        if self.media.len() == MAX_KEPT {
             self.media.pop_front();
         }
         let Header { sequence, timestamp, marker, .. } = header;
@@ -184,7 +184,7 @@ impl Machine for Receiver {
         self.due.filter(|due| now >= *due)?;
         let feedback = self.feedback();
         self.forget();
-        if self.told == self.arrivals.len() || feedback.is_none() {
+        if self.reported == self.arrivals.len() || feedback.is_none() {
             self.due = None;
         }
         feedback
@@ -217,16 +217,16 @@ mod tests {
 
     /// Lets packets come, each this far ahead of the one before and this long after it; returns the
     /// number reported as arrived. Checks the invariants.
-    fn hear(interval: Duration, steps: impl IntoIterator<Item = (u16, Duration)>) -> usize {
+    fn receive(interval: Duration, steps: impl IntoIterator<Item = (u16, Duration)>) -> usize {
         let mut receiver = Receiver::new(ReceiverConfig { ssrc: 8, interval });
-        let (mut now, mut number, mut told) = (Instant::ZERO, 0u16, 0);
+        let (mut now, mut number, mut reported) = (Instant::ZERO, 0u16, 0);
         let mut drain = |receiver: &mut Receiver, now| {
             while let Some(bytes) = receiver.poll(now) {
                 assert!(bytes.len() <= 1_200, "{} bytes", bytes.len());
                 let (feedback, _) = Feedback::parse(&bytes).expect("it is legal");
-                told += feedback.arrivals.iter().flatten().count();
+                reported += feedback.arrivals.iter().flatten().count();
             }
-            assert!(receiver.arrivals.len() <= MOST_KEPT + MOST_TOLD + usize::from(MOST_JUMP));
+            assert!(receiver.arrivals.len() <= MAX_KEPT + MAX_TOLD + usize::from(MAX_JUMP));
             assert!(receiver.deadline().is_none_or(|due| due > now));
         };
         for (ahead, pause) in steps {
@@ -236,7 +236,7 @@ mod tests {
             drain(&mut receiver, now);
         }
         drain(&mut receiver, now + interval);
-        told
+        reported
     }
 
     /// Numbers that jump by the maximum, all at once: the gaps between are more than one feedback
@@ -244,17 +244,17 @@ mod tests {
     #[test]
     fn five_packets_that_jump_are_told_of() {
         let jumps = [0, 2_047, 2_047, 2_047, 2_047].map(|ahead| (ahead, Duration::ZERO));
-        assert_eq!(hear(ReceiverConfig::INTERVAL, jumps), 5);
+        assert_eq!(receive(ReceiverConfig::INTERVAL, jumps), 5);
     }
 
     /// 12 500 packets of 1 Gbps in an interval of 100 ms, and 20 000 in one of a second.
     #[test]
     fn a_fast_stream_is_told_of_in_several() {
         let every = |us| (1, Duration::from_micros(us));
-        let told = hear(ReceiverConfig::INTERVAL, core::iter::repeat_n(every(8), 12_500));
-        assert_eq!(told, 12_500);
-        let told = hear(Duration::from_secs(1), core::iter::repeat_n(every(50), 20_000));
-        assert_eq!(told, 20_000);
+        let reported = receive(ReceiverConfig::INTERVAL, core::iter::repeat_n(every(8), 12_500));
+        assert_eq!(reported, 12_500);
+        let reported = receive(Duration::from_secs(1), core::iter::repeat_n(every(50), 20_000));
+        assert_eq!(reported, 20_000);
     }
 
     proptest! {
@@ -270,7 +270,7 @@ mod tests {
             let steps: Vec<_> =
                 steps.map(|(step, ms)| (step, Duration::from_millis(ms / 20))).collect();
             let packets = steps.len();
-            prop_assert_eq!(hear(ReceiverConfig::INTERVAL, steps), packets);
+            prop_assert_eq!(receive(ReceiverConfig::INTERVAL, steps), packets);
         }
 
         /// Packets that come late, out of all that is remembered.
@@ -281,7 +281,7 @@ mod tests {
             let step = |(back, ms): (i16, u64)| {
                 ((back / 16).cast_unsigned(), Duration::from_millis(ms / 20))
             };
-            hear(ReceiverConfig::INTERVAL, steps.into_iter().map(step));
+            receive(ReceiverConfig::INTERVAL, steps.into_iter().map(step));
         }
     }
 }

@@ -96,7 +96,7 @@ pub struct Sender {
     units: u64,
     stats: SenderStats,
     encode: BitRate,
-    told: Option<BitRate>,
+    reported: Option<BitRate>,
     link: Link,
     /// Time since which nothing was received while something was unanswered.
     silent_since: Option<Instant>,
@@ -125,7 +125,7 @@ impl Sender {
             units: 0,
             stats: SenderStats::default(),
             encode: BitRate(0),
-            told: None,
+            reported: None,
             link: Link::Up,
             silent_since: None,
         };
@@ -162,7 +162,7 @@ impl Sender {
         );
         if encode != self.encode {
             self.encode = encode;
-            self.told = Some(encode);
+            self.reported = Some(encode);
         }
     }
 
@@ -182,26 +182,26 @@ impl Sender {
         if feedback.media_ssrc != self.config.ssrc {
             return;
         }
-        let mut news = self.history.take(now, &feedback);
+        let mut changes = self.history.take(now, &feedback);
         self.silent_since = (self.history.unanswered() > 0).then_some(now);
         match self.link {
             Link::Up => {}
             Link::Lost => return,
             Link::Found(at) => {
                 // Earlier packets met the handover, or the link before it.
-                news.fates.retain(|fate| fate.sent >= at);
-                if news.fates.is_empty() {
+                changes.fates.retain(|fate| fate.sent >= at);
+                if changes.fates.is_empty() {
                     return;
                 }
             }
         }
-        if let Some(sample) = news.rtt {
+        if let Some(sample) = changes.rtt {
             let rtt = self.stats.rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8);
             self.stats.rtt = Some(rtt);
         }
-        let missing = news.fates.iter().filter(|fate| fate.arrived.is_none()).count();
+        let missing = changes.fates.iter().filter(|fate| fate.arrived.is_none()).count();
         self.stats.missing += missing as u64;
-        self.gcc.on_feedback(now, &news.fates, self.stats.rtt.unwrap_or_default());
+        self.gcc.on_feedback(now, &changes.fates, self.stats.rtt.unwrap_or_default());
         self.note_target();
     }
 
@@ -274,6 +274,6 @@ impl Machine for Sender {
     }
 
     fn event(&mut self) -> Option<SenderEvent> {
-        self.told.take().map(SenderEvent::Encode)
+        self.reported.take().map(SenderEvent::Encode)
     }
 }

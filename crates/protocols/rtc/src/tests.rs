@@ -222,18 +222,18 @@ fn without_feedback_the_rate_goes_down() {
 /// its old rate at once.
 #[test]
 fn a_known_gap_is_no_congestion() {
-    let after_gap = |tell: bool| {
+    let after_gap = |report: bool| {
         let mut call = Call::new(Seed(4), BOUNDS, bottleneck(kbps(2_000), 250));
         call.run(40);
         let before = call.targets[call.targets.len() - 1];
-        if tell {
+        if report {
             call.sender.handle(call.now, SenderInput::LinkLost);
         }
         call.held = Some(VecDeque::new());
         call.run(2);
         let held = call.held.take().unwrap_or_default();
         assert_eq!(held.len(), HELD, "the queue is full");
-        if tell {
+        if report {
             call.sender.handle(call.now, SenderInput::LinkFound);
         }
         for (item, bytes) in held {
@@ -242,8 +242,8 @@ fn a_known_gap_is_no_congestion() {
         call.run(3);
         call.mean_target(1) / before
     };
-    let (told, untold) = (after_gap(true), after_gap(false));
-    assert!(told > 1.0, "{told} of before");
+    let (reported, untold) = (after_gap(true), after_gap(false));
+    assert!(reported > 1.0, "{reported} of before");
     assert!(untold < 0.8, "{untold} of before");
 }
 
@@ -302,10 +302,10 @@ fn both_ends_keep_the_contract_of_machines() {
     let packets = sent.iter().map(|(at, packet)| (*at, packet.header));
     let feedback = contract::check(&mut receiver(), packets, at(6_000));
     // Every packet is told of, once.
-    let told = |(_, bytes): &(Instant, Vec<u8>)| {
+    let reported = |(_, bytes): &(Instant, Vec<u8>)| {
         Feedback::parse(bytes).map_or(0, |(feedback, _)| feedback.arrivals.len())
     };
-    assert_eq!(feedback.iter().map(told).sum::<usize>(), sent.len());
+    assert_eq!(feedback.iter().map(reported).sum::<usize>(), sent.len());
 }
 
 fn numbered(number: u16) -> Header {
@@ -327,14 +327,14 @@ fn a_late_packet_is_told_of() {
     for number in [10, 12] {
         receiver.handle(at(u64::from(number)), numbered(number));
     }
-    let told = |receiver: &mut Receiver, now| {
+    let reported = |receiver: &mut Receiver, now| {
         let bytes = receiver.poll(now).expect("feedback is due");
         let (feedback, _) = Feedback::parse(&bytes).expect("it is legal");
         (feedback.base, feedback.arrivals.iter().map(Option::is_some).collect::<Vec<_>>())
     };
-    assert_eq!(told(&mut receiver, at(110)), (10, vec![true, false, true]));
+    assert_eq!(reported(&mut receiver, at(110)), (10, vec![true, false, true]));
     receiver.handle(at(150), numbered(11));
-    assert_eq!(told(&mut receiver, at(250)), (11, vec![true, true]));
+    assert_eq!(reported(&mut receiver, at(250)), (11, vec![true, true]));
     // Twice is no news, and nothing is due.
     receiver.handle(at(260), numbered(11));
     assert_eq!(receiver.deadline(), None);

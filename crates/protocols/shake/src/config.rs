@@ -31,7 +31,7 @@ pub struct Config {
     /// Detection of losses.
     pub loss_detection: LossDetection,
     /// Maximum number of SACK blocks in an acknowledgement, up to
-    /// [`MOST_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
+    /// [`MAX_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
     /// Whether a timeout of one path retransmits all data that is not known to have arrived,
     /// whichever path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections
@@ -50,7 +50,7 @@ pub struct Config {
     /// Bound of a path's data in flight, in multiples of the data of its minimum round-trip time,
     /// so that a deeper queue does not keep the receive window of others (after Ferlin et al.,
     /// IWQoS 2014). Zero: the window alone.
-    pub most_round_trips: u32,
+    pub max_round_trips: u32,
     /// Whether a path that could send, but for the receive window or for want of new data, repeats
     /// data that another path is holding back (opportunistic retransmission: Raiciu et al., NSDI
     /// 2012, section 4.2). That path's window is not halved for it, as they do: see
@@ -76,7 +76,7 @@ pub struct Config {
     /// A connection without any path that works ends after this time.
     pub give_up: Duration,
     /// Maximum number of different path ids in the life of a connection.
-    pub most_paths: usize,
+    pub max_paths: usize,
 }
 
 /// The exchangeable parts of a connection.
@@ -143,7 +143,7 @@ const PAPER: Config = Config {
     retransmission_spills: false,
     validate_window: false,
     pacing: false,
-    most_round_trips: 0,
+    max_round_trips: 0,
     opportunistic: false,
     suspects_get_copies: false,
     initial_rto: Duration::from_secs(6),
@@ -153,7 +153,7 @@ const PAPER: Config = Config {
     dead_after: 5,
     probe_interval: Duration::from_secs(8),
     give_up: Duration::from_secs(600),
-    most_paths: 16,
+    max_paths: 16,
 };
 
 /// RFC 6928 and RFC 6298 with the minimum timeout of Linux. The MSS leaves room for the format's
@@ -167,11 +167,11 @@ const MODERN: Config = Config {
     loss_detection: LossDetection::Echoes(3),
     sack_blocks: 8,
     timeout_rewinds: false,
-    retransmission: RetransmissionPath::LeastRttOverDelivery,
+    retransmission: RetransmissionPath::MinRttOverDelivery,
     retransmission_spills: true,
     validate_window: true,
     pacing: true,
-    most_round_trips: 2,
+    max_round_trips: 2,
     opportunistic: true,
     suspects_get_copies: true,
     initial_rto: Duration::from_secs(1),
@@ -181,5 +181,5 @@ const MODERN: Config = Config {
     dead_after: 3,
     probe_interval: Duration::from_secs(1),
     give_up: Duration::from_secs(60),
-    most_paths: 32,
+    max_paths: 32,
 };

@@ -8,7 +8,7 @@ pub(crate) const PARTS: u64 = 1024;
 /// Rates are bytes per microsecond times this, so that little is lost in dividing.
 const RATE_SCALE: u128 = 1 << 16;
 /// A shorter round-trip time counts as this.
-const LEAST_RTT: Duration = Duration::from_micros(100);
+const MIN_RTT: Duration = Duration::from_micros(100);
 
 /// An algorithm's knowledge of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Window {
 impl Window {
     /// Its rate, scaled.
     fn rate(&self) -> u128 {
-        u128::from(self.cwnd) * RATE_SCALE / u128::from(self.srtt.max(LEAST_RTT).as_micros())
+        u128::from(self.cwnd) * RATE_SCALE / u128::from(self.srtt.max(MIN_RTT).as_micros())
     }
 }
 
@@ -118,7 +118,7 @@ impl Olia {
     /// Bytes between losses, squared, over the round-trip time: the quality of the path.
     fn promise(window: &Window) -> u128 {
         let bytes = u128::from(window.since_loss.max(window.between_losses).min(1 << 40));
-        bytes * bytes / u128::from(window.srtt.max(LEAST_RTT).as_micros())
+        bytes * bytes / u128::from(window.srtt.max(MIN_RTT).as_micros())
     }
 
     /// alpha of the path: its sign, and the paths that share it.
@@ -158,17 +158,17 @@ impl Growth for Balia {
 
     fn increase(&self, path: usize, acked: u32, windows: &[Window]) -> i64 {
         let window = &windows[path];
-        let (rate, most) = (window.rate(), windows.iter().map(Window::rate).max().unwrap_or(0));
-        let numerator = (rate + most).saturating_mul(4 * rate + most);
+        let (rate, maximum) = (window.rate(), windows.iter().map(Window::rate).max().unwrap_or(0));
+        let numerator = (rate + maximum).saturating_mul(4 * rate + maximum);
         let denominator = total(windows).saturating_mul(10 * u128::from(window.cwnd.max(1)));
         signed(share(acked, window, numerator, denominator))
     }
 
     fn after_loss(&self, path: usize, flight: u32, windows: &[Window]) -> u32 {
         let rate = windows[path].rate().max(1);
-        let most = windows.iter().map(Window::rate).max().unwrap_or(rate);
+        let maximum = windows.iter().map(Window::rate).max().unwrap_or(rate);
         // min(most / rate, 3/2) of the half.
-        let part = (most * 2).min(rate * 3) * u128::from(flight) / (rate * 4);
+        let part = (maximum * 2).min(rate * 3) * u128::from(flight) / (rate * 4);
         flight.saturating_sub(u32::try_from(part).unwrap_or(u32::MAX))
     }
 }
@@ -188,17 +188,17 @@ mod tests {
     }
 
     /// Bytes that a window of acknowledgements adds.
-    fn per_window(law: &dyn Growth, path: usize, windows: &[Window]) -> i64 {
+    fn per_window(algorithm: &dyn Growth, path: usize, windows: &[Window]) -> i64 {
         let acks = i64::from(windows[path].cwnd / windows[path].mss);
-        acks * law.increase(path, 1000, windows) / PARTS as i64
+        acks * algorithm.increase(path, 1000, windows) / PARTS as i64
     }
 
     #[test]
     fn reno_adds_a_segment_a_window() {
         assert_eq!(per_window(&Uncoupled, 0, &[window(10, 100), window(20, 50)]), 1000);
-        for law in [&Lia as &dyn Growth, &Olia, &Balia] {
-            let alone = per_window(law, 0, &[window(10, 100)]);
-            assert!((999..=1000).contains(&alone), "{}: {alone}", law.name());
+        for algorithm in [&Lia as &dyn Growth, &Olia, &Balia] {
+            let alone = per_window(algorithm, 0, &[window(10, 100)]);
+            assert!((999..=1000).contains(&alone), "{}: {alone}", algorithm.name());
         }
     }
 
@@ -207,8 +207,12 @@ mod tests {
     #[test]
     fn equal_paths_share_one_increase() {
         let windows = [window(10, 100); 2];
-        for law in [&Lia as &dyn Growth, &Olia, &Balia] {
-            assert!((248..=250).contains(&per_window(law, 0, &windows)), "{}", law.name());
+        for algorithm in [&Lia as &dyn Growth, &Olia, &Balia] {
+            assert!(
+                (248..=250).contains(&per_window(algorithm, 0, &windows)),
+                "{}",
+                algorithm.name()
+            );
         }
     }
 

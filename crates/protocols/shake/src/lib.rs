@@ -32,6 +32,5 @@ pub use registry::{
     scheduler,
 };
 pub use scheduler::{
-    Blest, Ecf, Job, LeastRtt, PathView, Redundant, RetransmissionPath, RoundRobin, Scheduler,
-    Widest,
+    Blest, Ecf, Job, MinRtt, PathView, Redundant, RetransmissionPath, RoundRobin, Scheduler, Widest,
 };

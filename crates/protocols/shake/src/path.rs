@@ -4,7 +4,7 @@ mod flights;
 mod life;
 mod loss_rate;
 mod pacer;
-mod told;
+mod reported;
 mod window;
 
 use crate::growth::Window;
@@ -17,8 +17,8 @@ use life::Life;
 pub(crate) use life::State;
 use loss_rate::LossRate;
 use pacer::Pacer;
+use reported::ReportedWindow;
 use std::num::NonZeroU64;
-use told::Told;
 use window::CongestionWindow;
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub(crate) struct Path {
     /// Its bandwidth, if it was stated.
     pub(crate) nominal: Option<BitRate>,
     pub(crate) life: Life,
-    pub(crate) told: Told,
+    pub(crate) reported: ReportedWindow,
     pub(crate) rtt: Rtt,
     /// With a redundant scheduler: all before this offset was sent on it, or is known to have
     /// arrived.
@@ -45,7 +45,7 @@ pub(crate) struct Path {
     delivered: u64,
     timeouts: u64,
     probe_interval: Duration,
-    most_round_trips: u32,
+    max_round_trips: u32,
 }
 
 impl Path {
@@ -54,7 +54,7 @@ impl Path {
             id,
             nominal,
             life: Life::new(state),
-            told: Told::default(),
+            reported: ReportedWindow::default(),
             rtt: Rtt::new(config),
             carried: 0,
             flights: Flights::default(),
@@ -65,7 +65,7 @@ impl Path {
             delivered: 0,
             timeouts: 0,
             probe_interval: config.probe_interval,
-            most_round_trips: config.most_round_trips,
+            max_round_trips: config.max_round_trips,
         }
     }
 
@@ -154,7 +154,7 @@ impl Path {
             is_ready: self.pacer.is_ready(now),
             in_slow_start: self.window.in_slow_start(),
             srtt,
-            least_rtt: self.rtt.least().min(srtt),
+            min_rtt: self.rtt.least().min(srtt),
             rttvar: self.rtt.var(),
             nominal: self.nominal,
             sent: losses.sent,
@@ -172,11 +172,13 @@ impl Path {
     /// The part of a window that may be in flight, if with all of it the round-trip time is that of
     /// now.
     fn usable_of(&self, window: u32) -> u32 {
-        let most = self.rtt.least() * u64::from(self.most_round_trips);
-        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > most && !most.is_zero()) else {
+        let maximum = self.rtt.least() * u64::from(self.max_round_trips);
+        let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > maximum && !maximum.is_zero())
+        else {
             return window;
         };
-        let part = u128::from(window) * u128::from(most.as_nanos()) / u128::from(srtt.as_nanos());
+        let part =
+            u128::from(window) * u128::from(maximum.as_nanos()) / u128::from(srtt.as_nanos());
         u32::try_from(part).unwrap_or(window).max(self.window.mss())
     }
 
@@ -229,8 +231,13 @@ impl Path {
 
     /// The message of this number has arrived; `None` if that was known. `is_sure`: it, and not
     /// another copy, so that its time counts.
-    pub(crate) fn settle(&mut self, now: Instant, number: u64, is_sure: bool) -> Option<Flight> {
-        let flight = self.flights.settle(now, number)?;
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Instant,
+        number: u64,
+        is_sure: bool,
+    ) -> Option<Flight> {
+        let flight = self.flights.acknowledge(now, number)?;
         self.delivered += u64::from(flight.len);
         self.window.note_acked(flight.len);
         if is_sure {
@@ -245,7 +252,7 @@ impl Path {
     pub(crate) fn echo(&mut self, now: Instant, number: u64) -> Option<Flight> {
         self.flights.note_echo(number);
         self.rtt.alive();
-        self.settle(now, number, true)
+        self.acknowledge(now, number, true)
     }
 
     /// A message that is in flight no more was echoed after this time.
@@ -322,12 +329,12 @@ impl Path {
     }
 
     /// Whether anything was acknowledged that the window has not grown for.
-    pub(crate) fn has_news(&self) -> bool {
+    pub(crate) fn take_changed(&self) -> bool {
         self.window.acked() > 0
     }
 
     /// The window does not grow for acknowledged data.
-    pub(crate) fn forget_news(&mut self) {
+    pub(crate) fn discard_acked(&mut self) {
         self.window.take_acked();
     }
 
@@ -335,7 +342,7 @@ impl Path {
     /// that work, this path's at `index`.
     pub(crate) fn grow(
         &mut self,
-        law: &dyn Growth,
+        algorithm: &dyn Growth,
         index: usize,
         windows: &[Window],
         validate: bool,
@@ -355,7 +362,7 @@ impl Path {
         } else if slow_start {
             self.window.double(acked);
         } else {
-            self.window.grow(law.increase(index, acked, windows));
+            self.window.grow(algorithm.increase(index, acked, windows));
         }
     }
 

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 /// Maximum chunks out of order: a minimum number, and one for each of a number of bytes of buffer.
 /// Each costs some 90 bytes beside its own, so that a flood of tiny ones with gaps between them
 /// costs about as much as the buffer. Tiny ones without gaps are joined.
-const LEAST_CHUNKS: usize = 64;
+const MIN_CHUNKS: usize = 64;
 const BYTES_A_CHUNK: usize = 64;
 
 /// The receiving half.
@@ -22,7 +22,7 @@ pub(crate) struct Receiver<P: Payload> {
     end: Option<u64>,
     capacity: u32,
     /// The highest reported end of the window.
-    told: u64,
+    reported: u64,
     /// There is no reader any more.
     is_closed: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) enum Arrival {
     /// Taken, or had already.
     Fine {
         /// Bytes can be read that could not before, or the end has been reached.
-        news: bool,
+        changes: bool,
     },
     /// All of it lay beyond the window.
     Beyond,
@@ -48,14 +48,14 @@ pub(crate) enum Arrival {
 
 impl<P: Payload> Receiver<P> {
     pub(crate) fn new(capacity: u32) -> Self {
-        let chunks = LEAST_CHUNKS + capacity as usize / BYTES_A_CHUNK;
+        let chunks = MIN_CHUNKS + capacity as usize / BYTES_A_CHUNK;
         Self {
             ready: P::Store::default(),
             next: 0,
             held: Reassembly::new(chunks),
             end: None,
             capacity,
-            told: u64::from(capacity),
+            reported: u64::from(capacity),
             is_closed: false,
         }
     }
@@ -116,7 +116,7 @@ impl<P: Payload> Receiver<P> {
             self.held.insert_end(end);
         }
         self.check();
-        Arrival::Fine { news: self.cumulative() > was }
+        Arrival::Fine { changes: self.cumulative() > was }
     }
 
     /// Whether there was room for it.
@@ -140,14 +140,18 @@ impl<P: Payload> Receiver<P> {
     fn check(&self) {
         let (next, edge) = (self.next, self.edge());
         debug_assert!(next <= edge, "{next} in order, a buffer up to {edge}");
-        debug_assert!(self.told <= edge, "a window up to {} was told, not {edge}", self.told);
+        debug_assert!(
+            self.reported <= edge,
+            "a window up to {} was told, not {edge}",
+            self.reported
+        );
         debug_assert!(self.end.is_none_or(|end| next <= end), "{next} beyond the end");
         debug_assert!(self.held.overlap(0, next).is_none(), "held below {next}");
     }
 
     /// Takes up to `most` bytes out; `None` if there are none.
-    pub(crate) fn read(&mut self, most: u32) -> Option<P> {
-        let len = self.ready.len().min(u64::from(most)) as u32;
+    pub(crate) fn read(&mut self, maximum: u32) -> Option<P> {
+        let len = self.ready.len().min(u64::from(maximum)) as u32;
         if len == 0 {
             return None;
         }
@@ -158,8 +162,8 @@ impl<P: Payload> Receiver<P> {
     }
 
     /// Window reported to the peer, beyond the data in order.
-    pub(crate) fn told_window(&self) -> u64 {
-        self.told.saturating_sub(self.next)
+    pub(crate) fn reported_window(&self) -> u64 {
+        self.reported.saturating_sub(self.next)
     }
 
     /// Returns whether the sender may be waiting for a window that has opened since its report: it
@@ -167,20 +171,20 @@ impl<P: Payload> Receiver<P> {
     pub(crate) fn window_has_opened(&self) -> bool {
         let quarter = u64::from(self.capacity / 4);
         !self.is_finished()
-            && self.told_window() < 2 * quarter
-            && self.edge() - self.told >= quarter.max(1)
+            && self.reported_window() < 2 * quarter
+            && self.edge() - self.reported >= quarter.max(1)
     }
 
     /// The acknowledgement of now, with the blocks that changed last.
-    pub(crate) fn acknowledge(&mut self, echo: Option<Echo>, most_blocks: usize) -> Ack {
+    pub(crate) fn acknowledge(&mut self, echo: Option<Echo>, max_blocks: usize) -> Ack {
         let cumulative = self.cumulative();
-        self.told = self.told.max(self.edge());
-        let window = self.told.saturating_sub(cumulative);
+        self.reported = self.reported.max(self.edge());
+        let window = self.reported.saturating_sub(cumulative);
         let block = |(start, end): (u64, u64)| {
             let part = |n: u64| NonZeroU32::new(u32::try_from(n).ok()?);
             Some(Block { offset: part(start.checked_sub(cumulative)?)?, len: part(end - start)? })
         };
-        let blocks: Blocks = self.held.ranges().take(most_blocks).filter_map(block).collect();
+        let blocks: Blocks = self.held.ranges().take(max_blocks).filter_map(block).collect();
         Ack { cumulative, window: u32::try_from(window).unwrap_or(u32::MAX), echo, blocks }
     }
 
@@ -207,13 +211,13 @@ mod tests {
     #[test]
     fn gaps_are_told_and_filled() {
         let mut receiver = Receiver::new(100);
-        assert_eq!(taken(&mut receiver, 3, b"def", false), Arrival::Fine { news: false });
-        assert_eq!(taken(&mut receiver, 8, b"i", true), Arrival::Fine { news: false });
+        assert_eq!(taken(&mut receiver, 3, b"def", false), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 8, b"i", true), Arrival::Fine { changes: false });
         assert_eq!(blocks(&mut receiver), [(8, 2), (3, 3)], "the end is one");
-        assert_eq!(taken(&mut receiver, 0, b"abcd", false), Arrival::Fine { news: true });
+        assert_eq!(taken(&mut receiver, 0, b"abcd", false), Arrival::Fine { changes: true });
         assert_eq!(blocks(&mut receiver), [(2, 2)]);
         assert_eq!(receiver.read(4), Some(Bytes::from_static(b"abcd")));
-        assert_eq!(taken(&mut receiver, 6, b"gh", false), Arrival::Fine { news: true });
+        assert_eq!(taken(&mut receiver, 6, b"gh", false), Arrival::Fine { changes: true });
         assert_eq!((receiver.cumulative(), receiver.is_finished()), (10, true), "the end is one");
         assert_eq!(receiver.read(99), Some(Bytes::from_static(b"efghi")));
     }
@@ -222,7 +226,7 @@ mod tests {
     #[test]
     fn an_end_beyond_a_gap_has_a_block() {
         let mut receiver = Receiver::new(100);
-        assert_eq!(taken(&mut receiver, 9, b"", true), Arrival::Fine { news: false });
+        assert_eq!(taken(&mut receiver, 9, b"", true), Arrival::Fine { changes: false });
         assert_eq!(blocks(&mut receiver), [(9, 1)]);
         taken(&mut receiver, 3, b"d", false);
         assert_eq!(blocks(&mut receiver), [(3, 1), (9, 1)]);
@@ -236,9 +240,9 @@ mod tests {
     fn nothing_beyond_the_window_is_kept() {
         let mut receiver = Receiver::new(4);
         assert_eq!(taken(&mut receiver, 4, b"x", false), Arrival::Beyond);
-        assert_eq!(taken(&mut receiver, 2, b"cdef", true), Arrival::Fine { news: false });
+        assert_eq!(taken(&mut receiver, 2, b"cdef", true), Arrival::Fine { changes: false });
         assert_eq!(blocks(&mut receiver), [(2, 2)], "what fits, and no end");
-        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { news: true });
+        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { changes: true });
         assert_eq!(receiver.acknowledge(None, 8).window, 0);
         receiver.read(3);
         assert!(receiver.window_has_opened());
@@ -252,7 +256,7 @@ mod tests {
         taken(&mut receiver, 5, b"f", true);
         assert_eq!(taken(&mut receiver, 6, b"g", false), Arrival::Contradiction);
         assert_eq!(taken(&mut receiver, 3, b"d", true), Arrival::Contradiction);
-        assert_eq!(taken(&mut receiver, 5, b"f", true), Arrival::Fine { news: false });
+        assert_eq!(taken(&mut receiver, 5, b"f", true), Arrival::Fine { changes: false });
         let mut receiver = Receiver::new(100);
         taken(&mut receiver, 5, b"f", false);
         assert_eq!(taken(&mut receiver, 3, b"d", true), Arrival::Contradiction);
@@ -263,8 +267,8 @@ mod tests {
         let mut receiver = Receiver::new(100);
         taken(&mut receiver, 0, b"ab", false);
         receiver.close();
-        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { news: false });
-        assert_eq!(taken(&mut receiver, 2, b"", true), Arrival::Fine { news: true });
+        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 2, b"", true), Arrival::Fine { changes: true });
         assert_eq!(receiver.readable(), 0);
     }
 }

@@ -2,7 +2,7 @@
 //! messages are views.
 
 use crate::{
-    Balia, Blest, Ecf, Growth, LeastRtt, Lia, Olia, Redundant, RetransmissionPath, RoundRobin,
+    Balia, Blest, Ecf, Growth, Lia, MinRtt, Olia, Redundant, RetransmissionPath, RoundRobin,
     Scheduler, Uncoupled, Widest,
 };
 
@@ -27,7 +27,7 @@ impl<T> Named<T> {
 
 /// Makes a scheduler.
 pub type BuildScheduler = fn() -> Box<dyn Scheduler>;
-/// Makes a law of growth.
+/// Makes an algorithm of growth.
 pub type BuildGrowth = fn() -> Box<dyn Growth>;
 
 /// Every scheduler, in the order in which it is listed.
@@ -42,7 +42,7 @@ pub const SCHEDULERS: &[Named<BuildScheduler>] = &[
         "least-rtt",
         "the path with the least round-trip time that has room",
         "Linux's default for MPTCP",
-        || Box::new(LeastRtt),
+        || Box::new(MinRtt),
     ),
     Named::new("round-robin", "one path after the other, as they have room", "", || {
         Box::new(RoundRobin::default())
@@ -67,7 +67,7 @@ pub const SCHEDULERS: &[Named<BuildScheduler>] = &[
     ),
 ];
 
-/// Every law of growth, in the order in which it is listed.
+/// Every algorithm of growth, in the order in which it is listed.
 pub const GROWTHS: &[Named<BuildGrowth>] = &[
     Named::new("uncoupled", "each path as a connection of its own: Reno", "RFC 5681", || {
         Box::new(Uncoupled)
@@ -106,13 +106,13 @@ pub const RETRANSMISSION_PATHS: &[Named<RetransmissionPath>] = &[
         "least-rtt",
         "the path with the least round-trip time",
         "",
-        RetransmissionPath::LeastRtt,
+        RetransmissionPath::MinRtt,
     ),
     Named::new(
         "least-rtt-over-delivery",
         "the path with the least round-trip time over the part of its messages that arrives",
         "Iida, Ishihara, Mizuno: TCP SHAKE, future work",
-        RetransmissionPath::LeastRttOverDelivery,
+        RetransmissionPath::MinRttOverDelivery,
     ),
 ];
 
@@ -121,7 +121,7 @@ pub fn scheduler(name: &str) -> Option<Box<dyn Scheduler>> {
     SCHEDULERS.iter().find(|known| known.name == name).map(|known| (known.part)())
 }
 
-/// The law of growth of this name, if there is one.
+/// The algorithm of growth of this name, if there is one.
 pub fn growth(name: &str) -> Option<Box<dyn Growth>> {
     GROWTHS.iter().find(|known| known.name == name).map(|known| (known.part)())
 }

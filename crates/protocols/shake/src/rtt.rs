@@ -4,7 +4,7 @@ use crate::Config;
 use fairwave_units::{Duration, Instant};
 
 /// Doublings beyond this change nothing: the bound has been reached.
-const MOST_DOUBLINGS: u32 = 16;
+const MAX_DOUBLINGS: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
@@ -102,7 +102,7 @@ impl Rtt {
 
     /// The timeout in force.
     pub(crate) fn rto(&self) -> Duration {
-        (self.base_rto() * (1 << self.backoff.min(MOST_DOUBLINGS))).min(self.max)
+        (self.base_rto() * (1 << self.backoff.min(MAX_DOUBLINGS))).min(self.max)
     }
 
     /// Time at which a timer expires that is set now.

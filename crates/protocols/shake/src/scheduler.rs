@@ -23,7 +23,7 @@ pub struct PathView {
     /// Smoothed round-trip time; the initial timeout before the first sample.
     pub srtt: Duration,
     /// The smallest measured, at most `srtt`.
-    pub least_rtt: Duration,
+    pub min_rtt: Duration,
     /// Its mean deviation.
     pub rttvar: Duration,
     /// Its bandwidth, if it was stated.
@@ -71,7 +71,7 @@ impl PathView {
 }
 
 /// A path with few messages is judged as if this number of further messages had arrived.
-const LEAST_SENT: u64 = 16;
+const MIN_SENT: u64 = 16;
 
 /// Data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub struct Widest;
 
 /// The path with the minimum round-trip time that has room (Linux's default for MPTCP).
 #[derive(Clone, Copy, Debug)]
-pub struct LeastRtt;
+pub struct MinRtt;
 
 /// One after the other, as they have room.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,7 +115,7 @@ pub struct RoundRobin {
     last: Option<u8>,
 }
 
-/// As [`LeastRtt`], but a slower path gets nothing that would keep the receive window shut for
+/// As [`MinRtt`], but a slower path gets nothing that would keep the receive window shut for
 /// faster ones (after Ferlin et al., IFIP Networking 2016). They look at the fastest path alone,
 /// count rounds in whole numbers and correct their estimate by a factor that learns; here all
 /// faster paths count, with their present rates. A lossy path gets nothing either where the window
@@ -123,7 +123,7 @@ pub struct RoundRobin {
 #[derive(Clone, Copy, Debug)]
 pub struct Blest;
 
-/// As [`LeastRtt`], but waits for the fastest path where that is done earlier (Lim et al., CoNEXT
+/// As [`MinRtt`], but waits for the fastest path where that is done earlier (Lim et al., CoNEXT
 /// 2017, with its hysteresis of a quarter).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ecf {
@@ -161,7 +161,7 @@ impl Scheduler for Widest {
     }
 }
 
-impl Scheduler for LeastRtt {
+impl Scheduler for MinRtt {
     fn name(&self) -> &'static str {
         "least-rtt"
     }
@@ -193,7 +193,7 @@ impl Scheduler for Redundant {
     }
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
-        LeastRtt.pick(job, paths)
+        MinRtt.pick(job, paths)
     }
 
     fn is_redundant(&self) -> bool {
@@ -203,7 +203,7 @@ impl Scheduler for Redundant {
 
 impl Blest {
     /// Bytes that `fast` sends in `time`.
-    fn meanwhile(fast: &PathView, time: Duration) -> u64 {
+    fn bytes_within(fast: &PathView, time: Duration) -> u64 {
         let grown = if fast.in_slow_start { 2 } else { 1 };
         let rtt = u128::from(fast.srtt.as_nanos().max(1));
         let bytes = u128::from(fast.cwnd) * u128::from(time.as_nanos()) * grown / rtt;
@@ -236,7 +236,7 @@ impl Crowd {
             Self {
                 total: seen.total.saturating_add(rate),
                 largest: seen.largest.max(rate),
-                held: seen.held.saturating_add(passing(rate, path.least_rtt)),
+                held: seen.held.saturating_add(passing(rate, path.min_rtt)),
                 fastest: [first.min(path.srtt), second.min(first.max(path.srtt))],
             }
         })
@@ -259,9 +259,9 @@ impl Crowd {
         let needed = others.min(job.waiting) + u64::from(job.len);
         let withheld = needed.saturating_sub(job.window);
         // Where the others fill the window, a segment here takes the place of one of theirs.
-        let held = self.held - passing(rate, path.least_rtt);
+        let held = self.held - passing(rate, path.min_rtt);
         let brought = if held < job.window { u64::from(job.len) } else { 0 };
-        let (sent, events) = (u64::from(path.sent) + LEAST_SENT, u64::from(path.loss_events));
+        let (sent, events) = (u64::from(path.sent) + MIN_SENT, u64::from(path.loss_events));
         withheld.saturating_mul(events) > brought * sent.saturating_sub(events)
     }
 }
@@ -280,8 +280,8 @@ impl Scheduler for Blest {
         let (picked, slow) =
             paths.iter().enumerate().filter(usable).min_by_key(|(_, path)| path.srtt)?;
         let faster = || paths.iter().filter(|path| path.srtt < slow.srtt && is_sound(path));
-        let meanwhile = |time| faster().map(move |fast| Self::meanwhile(fast, time));
-        let needed = |time| meanwhile(time).fold(0, u64::saturating_add);
+        let bytes_within = |time| faster().map(move |fast| Self::bytes_within(fast, time));
+        let needed = |time| bytes_within(time).fold(0, u64::saturating_add);
         let left = job.window.saturating_sub(job.len.into());
         let now = needed(slow.srtt).min(job.waiting);
         if now <= left || faster().next().is_none() {
@@ -291,7 +291,7 @@ impl Scheduler for Blest {
         // window with which its round-trip time fits.
         let part = u128::from(slow.cwnd) * u128::from(left) / u128::from(now);
         let has_room = u128::from(slow.flight) + u128::from(job.len) <= part;
-        (has_room && needed(slow.least_rtt) <= left).then_some(picked)
+        (has_room && needed(slow.min_rtt) <= left).then_some(picked)
     }
 }
 
@@ -302,7 +302,7 @@ impl Scheduler for Ecf {
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
         let fast = fastest(paths)?;
-        let picked = LeastRtt.pick(job, paths)?;
+        let picked = MinRtt.pick(job, paths)?;
         if picked == fast {
             return Some(picked);
         }
@@ -333,10 +333,10 @@ pub enum RetransmissionPath {
     /// That with the largest window.
     LargestWindow,
     /// The one with the minimum round-trip time.
-    LeastRtt,
+    MinRtt,
     /// The one with the minimum round-trip time over the part of its messages that arrives: the
     /// paper's future work.
-    LeastRttOverDelivery,
+    MinRttOverDelivery,
 }
 
 impl RetransmissionPath {
@@ -353,8 +353,8 @@ impl RetransmissionPath {
             Self::Widest => path.bandwidth(),
             Self::Same => u64::from(path.id == lost_on),
             Self::LargestWindow => u64::from(path.cwnd),
-            Self::LeastRtt => !path.srtt.as_nanos(),
-            Self::LeastRttOverDelivery => !path.expected_time(),
+            Self::MinRtt => !path.srtt.as_nanos(),
+            Self::MinRttOverDelivery => !path.expected_time(),
         };
         let considered = paths.iter().enumerate().filter(|(_, path)| !spills || path.takes(len));
         let best = considered.max_by_key(|(index, path)| (rank(path), Reverse(*index)));

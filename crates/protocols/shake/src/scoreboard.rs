@@ -2,7 +2,7 @@
 
 use crate::marks::Marks;
 use fairwave_units::Instant;
-use fairwave_wire::shake::MOST_BLOCKS;
+use fairwave_wire::shake::MAX_BLOCKS;
 use std::collections::VecDeque;
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ pub(crate) struct Scoreboard {
     /// from each other, and asks with every message.
     missing_at: Marks,
     /// Blocks that the last acknowledgement named: all in them is marked.
-    known: [(u64, u64); MOST_BLOCKS],
+    known: [(u64, u64); MAX_BLOCKS],
     looked_at: u64,
 }
 
@@ -118,7 +118,7 @@ impl Scoreboard {
     }
 
     /// A new copy has left, the one that counts from now on.
-    pub(crate) fn sent_again(&mut self, index: usize, path: usize, number: u64, at: Instant) {
+    pub(crate) fn note_resent(&mut self, index: usize, path: usize, number: u64, at: Instant) {
         self.copied(index);
         let segment = &mut self.segments[index];
         if segment.lost {
@@ -257,7 +257,7 @@ impl Scoreboard {
         blocks: impl Iterator<Item = (u64, u64)> + Clone,
         mut arrived: impl FnMut(&Sent),
     ) {
-        let mut known = [(0, 0); MOST_BLOCKS];
+        let mut known = [(0, 0); MAX_BLOCKS];
         for ((start, end), place) in blocks.zip(&mut known) {
             *place = (start, self.sack(start, end, &mut arrived));
         }

@@ -19,7 +19,7 @@ pub use facts::{
 
 use crate::policy::Weight;
 use crate::stations::Stations;
-use crate::table::{Heard, Observation, Refusal, Station, Table, TableConfig, TableInput};
+use crate::table::{Observation, ReceivedFrame, Refusal, Station, Table, TableConfig, TableInput};
 use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -50,7 +50,7 @@ pub fn station_secret(network: &Key, station: Mac) -> [u8; KEY_LEN] {
 const ANSWER_PACE: Duration = Duration::from_millis(10);
 /// The longest time between two answers to one station, whatever the crowd: one may be lost and
 /// another one late before the station concludes that no access point listens.
-const ANSWER_MOST: Duration = Duration::from_secs(2);
+const MAX_ANSWER: Duration = Duration::from_secs(2);
 
 /// Attempts of unknown stations that may arrive together.
 const STRANGERS_BURST: u64 = 64;
@@ -113,18 +113,18 @@ impl AccessPoint {
     /// Reads the state that these reports will be compared with. A processor with little of it in
     /// its caches fetches it for several stations at once here, and for one after the other in
     /// [`Machine::handle`]. Nothing changes.
-    pub fn foresee(&self, reports: &[Heard]) {
-        let looked_at = |heard: &Heard| {
-            let known = self.stations.get(heard.from()).map(Known::glance);
-            (known, self.table.glance(heard.from()))
+    pub fn foresee(&self, reports: &[ReceivedFrame]) {
+        let looked_at = |reported_at: &ReceivedFrame| {
+            let known = self.stations.get(reported_at.from()).map(Known::glance);
+            (known, self.table.glance(reported_at.from()))
         };
-        for heard in reports {
-            let _ = black_box(looked_at(heard));
+        for reported_at in reports {
+            let _ = black_box(looked_at(reported_at));
         }
     }
 
     fn status(&self, now: Instant, link: Mac, known: &Known) -> StationStatus {
-        let (reported, _) = self.table.told(link);
+        let (reported, _) = self.table.last_reported(link);
         let (source, soc) = known.source(now, reported, &self.config);
         StationStatus {
             link,
@@ -138,33 +138,33 @@ impl AccessPoint {
     }
 
     /// Takes a report that came in a frame, or in a datagram from this address.
-    fn report(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
-        let link = heard.from();
-        if Greeting::is_meant(heard.payload()) {
-            return self.take_greeting(now, heard);
+    fn report(&mut self, now: Instant, reported_at: &ReceivedFrame, routed: Option<SocketAddr>) {
+        let link = reported_at.from();
+        if Greeting::is_meant(reported_at.payload()) {
+            return self.take_greeting(now, reported_at);
         }
         let is_registered = self.stations.get(link).is_some_and(|known| known.is_registered);
-        if !is_registered && let Err(why) = self.introduce(now, heard) {
+        if !is_registered && let Err(why) = self.introduce(now, reported_at) {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
         }
         self.hearing = routed.map_or(Reach::Link, |from| Reach::Address(from.ip()));
-        self.table.handle(now, TableInput::Report(*heard));
+        self.table.handle(now, TableInput::Report(*reported_at));
         self.follow(now);
-        self.answer(now, heard, routed);
+        self.answer(now, reported_at, routed);
     }
 
     /// Answers a report that was just accepted, if the station has not been answered for a while.
-    fn answer(&mut self, now: Instant, heard: &Heard, routed: Option<SocketAddr>) {
-        let station = heard.from();
-        let crowd = (ANSWER_PACE * self.stations.len() as u64).min(ANSWER_MOST);
+    fn answer(&mut self, now: Instant, reported_at: &ReceivedFrame, routed: Option<SocketAddr>) {
+        let station = reported_at.from();
+        let crowd = (ANSWER_PACE * self.stations.len() as u64).min(MAX_ANSWER);
         let every = self.config.answer_every.max(crowd);
         let Some(known) = self.stations.get_mut(station) else { return };
         let is_soon = known.answered.is_some_and(|at| now < at + every);
-        if known.heard != Some(now) || is_soon {
+        if known.reported_at != Some(now) || is_soon {
             return;
         }
-        let Ok((claim, _)) = soc::parse(heard.payload()) else { return };
+        let Ok((claim, _)) = soc::parse(reported_at.payload()) else { return };
         let sequence = claim.unchecked().sequence;
         known.answered = Some(now);
         if let Some(from) = routed {
@@ -188,13 +188,13 @@ impl AccessPoint {
 
     /// Registers a station that proves with its first report that it has a key of this network, and
     /// knows this session.
-    fn introduce(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
-        let link = heard.from();
-        let (claim, _) = soc::parse(heard.payload()).map_err(|_| Refusal::Malformed)?;
+    fn introduce(&mut self, now: Instant, reported_at: &ReceivedFrame) -> Result<(), Refusal> {
+        let link = reported_at.from();
+        let (claim, _) = soc::parse(reported_at.payload()).map_err(|_| Refusal::Malformed)?;
         if claim.station() != link {
             return Err(Refusal::WrongSender);
         }
-        self.count_stranger(now)?;
+        self.admit_stranger(now)?;
         let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
         if !self.make_room(now, link) {
@@ -207,7 +207,7 @@ impl AccessPoint {
     }
 
     /// A token bucket, as the generic cell rate algorithm has it (ITU-T I.371).
-    fn count_stranger(&mut self, now: Instant) -> Result<(), Refusal> {
+    fn admit_stranger(&mut self, now: Instant) -> Result<(), Refusal> {
         let pace = self.config.strangers_pace;
         let next = self.strangers.max(now);
         if next > now + pace * STRANGERS_BURST {
@@ -221,11 +221,11 @@ impl AccessPoint {
     /// one silent for longest first.
     fn make_room(&mut self, now: Instant, link: Mac) -> bool {
         let is_new = self.stations.find(link).is_none();
-        if !is_new || self.stations.len() < self.config.table.stations_most {
+        if !is_new || self.stations.len() < self.config.table.max_stations {
             return true;
         }
         let gone = self.stations.iter().filter(|(_, known)| !known.is_served());
-        let Some(oldest) = gone.map(|(link, known)| (known.heard, link)).min() else {
+        let Some(oldest) = gone.map(|(link, known)| (known.reported_at, link)).min() else {
             return false;
         };
         let removed = self.stations.remove(oldest.1);
@@ -243,7 +243,7 @@ impl AccessPoint {
         let known = self.stations.or_default(link);
         known.is_present = true;
         known.is_associated = true;
-        self.settle(now, link, WeightReason::Joined);
+        self.update_weights(now, link, WeightReason::Joined);
     }
 
     fn leave(&mut self, now: Instant, link: Mac) {
@@ -251,7 +251,7 @@ impl AccessPoint {
         known.is_present = false;
         known.is_associated = false;
         known.view = None;
-        self.settle(now, link, WeightReason::Left);
+        self.update_weights(now, link, WeightReason::Left);
     }
 
     fn see(&mut self, now: Instant, view: StationView) {
@@ -266,7 +266,7 @@ impl AccessPoint {
         self.counters.views += 1;
         let level = known.level(now, &self.config);
         let reason = level.map_or(WeightReason::Unknown, |soc| WeightReason::View { soc });
-        self.settle(now, link, reason);
+        self.update_weights(now, link, reason);
     }
 
     /// Handles the table's events after an input to it.
@@ -277,33 +277,34 @@ impl AccessPoint {
             is_changed = true;
         }
         while let Some(seen) = self.table.event() {
-            self.hear(now, &seen, is_changed);
+            self.receive(now, &seen, is_changed);
         }
     }
 
     /// `is_changed`: the table has reported a new weight.
-    fn hear(&mut self, now: Instant, seen: &Observation, is_changed: bool) {
+    fn receive(&mut self, now: Instant, seen: &Observation, is_changed: bool) {
         match *seen {
-            Observation::Heard { station, soc, .. } => {
+            Observation::ReceivedFrame { station, soc, .. } => {
                 let reason = WeightReason::Report { soc };
                 let Some(known) = self.stations.get_mut(station) else { return };
-                (known.heard, known.reason, known.is_present) = (Some(now), Some(reason), true);
+                (known.reported_at, known.reason, known.is_present) =
+                    (Some(now), Some(reason), true);
                 if known.reach != self.hearing {
                     self.note_reach(station, self.hearing);
                 } else if known.is_steady && !is_changed {
                     // In a crowd most reports say what the one before said.
                     return;
                 }
-                self.settle(now, station, reason);
+                self.update_weights(now, station, reason);
             }
             Observation::Missed { station, soc, misses } => {
-                self.settle(now, station, WeightReason::Missed { soc, misses });
+                self.update_weights(now, station, WeightReason::Missed { soc, misses });
             }
             Observation::AgedOut { station } => {
                 if let Some(known) = self.stations.get_mut(station) {
                     known.is_present = known.is_associated;
                 }
-                self.settle(now, station, WeightReason::Silent);
+                self.update_weights(now, station, WeightReason::Silent);
             }
             Observation::Evicted { .. } => {}
             Observation::Refused { from, why } => {
@@ -313,13 +314,13 @@ impl AccessPoint {
     }
 
     /// Compares a station's target with its present weights, and asks for the difference.
-    fn settle(&mut self, now: Instant, link: Mac, reason: WeightReason) {
+    fn update_weights(&mut self, now: Instant, link: Mac, reason: WeightReason) {
         let Self { config, table, stations, wanted, alarms, .. } = self;
         let Some(known) = stations.get_mut(link) else { return };
-        let (reported, told) = table.told(link);
+        let (reported, last_reported) = table.last_reported(link);
         let (source, soc) = known.source(now, reported, config);
         wanted.clear();
-        wanted.extend(weights(&config.table, source, soc, told));
+        wanted.extend(weights(&config.table, source, soc, last_reported));
         known.reason = Some(reason);
         if let Some(alarm) = known.alarm.take() {
             alarms.remove(&(alarm, link));
@@ -349,13 +350,17 @@ impl AccessPoint {
     }
 
     /// A station's time has come: a change may be made now, or our view of it is too old.
-    fn look_again(&mut self, now: Instant, link: Mac) {
+    fn review(&mut self, now: Instant, link: Mac) {
         let Some(known) = self.stations.get_mut(link) else { return };
         known.alarm = None;
         let reason = known.reason.unwrap_or(WeightReason::Unknown);
         let is_blind = known.view.is_some() && known.level(now, &self.config).is_none();
         let by_view = matches!(reason, WeightReason::View { .. });
-        self.settle(now, link, if is_blind && by_view { WeightReason::Silent } else { reason });
+        self.update_weights(
+            now,
+            link,
+            if is_blind && by_view { WeightReason::Silent } else { reason },
+        );
     }
 }
 
@@ -364,12 +369,12 @@ fn weights<'t>(
     table: &'t TableConfig,
     source: Source,
     soc: Option<Db>,
-    told: &'t [Weight],
+    last_reported: &'t [Weight],
 ) -> impl Iterator<Item = Weight> + 't {
     let TableConfig { policies, first_weight, .. } = table;
     policies.classes().zip(0..).map(move |(class, index)| match (source, soc) {
         (Source::View, Some(soc)) => Weight::from_fraction(policies.weight(class, soc)),
-        (Source::Report, _) => told.get::<usize>(index).copied().unwrap_or(*first_weight),
+        (Source::Report, _) => last_reported.get::<usize>(index).copied().unwrap_or(*first_weight),
         _ => *first_weight,
     })
 }
@@ -381,7 +386,7 @@ impl Machine for AccessPoint {
 
     fn handle(&mut self, now: Instant, input: ApInput) {
         match input {
-            ApInput::Report(heard) => self.report(now, &heard, None),
+            ApInput::Report(reported_at) => self.report(now, &reported_at, None),
             ApInput::Datagram(datagram) => self.take_datagram(now, &datagram),
             ApInput::Joined(link) => self.join(now, link),
             ApInput::Left(link) => self.leave(now, link),
@@ -396,7 +401,7 @@ impl Machine for AccessPoint {
         }
         while let Some(&(_, link)) = self.alarms.first().filter(|(at, _)| *at <= now) {
             self.alarms.pop_first();
-            self.look_again(now, link);
+            self.review(now, link);
         }
     }
 

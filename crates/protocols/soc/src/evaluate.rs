@@ -31,10 +31,10 @@ pub struct Evaluation {
     pub lag: Option<Duration>,
 }
 
-/// Lags that are tried: each multiple of this up to [`LAG_MOST`].
+/// Lags that are tried: each multiple of this up to [`MAX_LAG`].
 const LAG_STEP: Duration = Duration::from_millis(10);
 /// The longest lag that is tried.
-const LAG_MOST: Duration = Duration::from_millis(3000);
+const MAX_LAG: Duration = Duration::from_millis(3000);
 
 /// Runs a filter over `points`, which are in the order of time, and compares the report in force at
 /// each with the mean there. A report is in force from the end of its interval, as if it took no
@@ -55,14 +55,15 @@ pub fn evaluate(filter: FilterSpec, interval: Duration, points: &[Point]) -> Opt
 pub fn compare(points: &[Point], held: &[Option<Db>], reports: u32) -> Option<Evaluation> {
     debug_assert!(points.is_sorted_by_key(|point| point.at), "points are out of order");
     debug_assert_eq!(points.len(), held.len(), "one value for each point");
-    let start = points.first()?.at + LAG_MOST;
+    let start = points.first()?.at + MAX_LAG;
     let settled = points.iter().zip(held).filter(|(point, _)| point.at >= start);
     let seen: Vec<(Point, f64)> =
         settled.filter_map(|(point, held)| Some((*point, held.as_ref()?.0))).collect();
     let now = Spread::of(seen.iter().map(|(point, held)| held - point.mean.0))?;
     let means = points.iter().map(|point| point.mean.0);
-    let (least, most) = means.fold((f64::MAX, f64::MIN), |(a, b), mean| (a.min(mean), b.max(mean)));
-    let (lag, noise) = if most - least < 1.0 {
+    let (minimum, maximum) =
+        means.fold((f64::MAX, f64::MIN), |(a, b), mean| (a.min(mean), b.max(mean)));
+    let (lag, noise) = if maximum - minimum < 1.0 {
         (None, now.variance)
     } else {
         let (lag, noise) = best_lag(points, &seen, now.variance);
@@ -98,7 +99,7 @@ fn held(filter: FilterSpec, interval: Duration, points: &[Point]) -> (Vec<Option
 
 /// Returns the lag with the smallest variance of the error, and that variance.
 fn best_lag(points: &[Point], seen: &[(Point, f64)], unshifted: f64) -> (Duration, f64) {
-    let lags = (1..=LAG_MOST / LAG_STEP).map(|step| LAG_STEP * step);
+    let lags = (1..=MAX_LAG / LAG_STEP).map(|step| LAG_STEP * step);
     let start = (Duration::ZERO, unshifted);
     lags.filter_map(|lag| Some((lag, shifted(points, seen, lag)?)))
         .fold(start, |best, next| if next.1 < best.1 { next } else { best })

@@ -36,14 +36,14 @@ pub use contact::Contact;
 pub use evaluate::{Evaluation, Point, compare, evaluate};
 pub use filter::{ALL as FILTERS, Filter, FilterKind, FilterSpec};
 pub use policy::{
-    ALL as POLICIES, AllZero, Class, Curve, CurveError, Knot, Policies, PolicyKind, Rule, Weight,
-    shares,
+    ALL as POLICIES, AllZero, Class, Curve, CurveError, CurvePoint, Policies, PolicyKind, Rule,
+    Weight, shares,
 };
 pub use reporter::{
-    INTERVAL_DESIGN, INTERVAL_LEAST, Made, Reporter, ReporterConfig, ReporterConfigError,
+    INTERVAL_DESIGN, MIN_INTERVAL, Made, Reporter, ReporterConfig, ReporterConfigError,
     ReporterInput, Sent,
 };
 pub use table::{
-    Counters, Decay, Heard, Observation, Refusal, Station, Table, TableConfig, TableInput,
+    Counters, Decay, Observation, ReceivedFrame, Refusal, Station, Table, TableConfig, TableInput,
     WeightChange,
 };

@@ -31,7 +31,7 @@ pub struct Class(pub u8);
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Knot {
+pub struct CurvePoint {
     /// The SoC.
     pub soc: Db,
     /// The weight there, 0 to 1.
@@ -57,7 +57,7 @@ pub enum Curve {
     /// "Good or bad": 1 above the threshold, 0 at and below it.
     GoodOrBad(Db),
     /// Knots by rising SoC, and the interpolation between them; made by [`Curve::through`].
-    Knots(Vec<Knot>, Rule),
+    Knots(Vec<CurvePoint>, Rule),
 }
 
 /// Reason for which points make no curve.
@@ -89,11 +89,11 @@ impl Curve {
     ///
     /// # Errors
     /// Without knots, where the SoC does not rise, and for weights outside 0..=1.
-    pub fn through(knots: &[Knot], rule: Rule) -> Result<Self, CurveError> {
+    pub fn through(knots: &[CurvePoint], rule: Rule) -> Result<Self, CurveError> {
         if knots.is_empty() {
             return Err(CurveError::Empty);
         }
-        for (index, &Knot { soc, weight }) in knots.iter().enumerate() {
+        for (index, &CurvePoint { soc, weight }) in knots.iter().enumerate() {
             let rises = index == 0 || soc.0 > knots[index - 1].soc.0;
             if !soc.0.is_finite() || !rises {
                 return Err(CurveError::Order { index, soc });
@@ -123,12 +123,12 @@ impl Curve {
     }
 }
 
-fn last_weight(knots: &[Knot]) -> f64 {
+fn last_weight(knots: &[CurvePoint]) -> f64 {
     knots.last().map_or(1.0, |knot| knot.weight)
 }
 
 /// On the line between two knots; at and below the lower one if they are the same.
-fn line(lower: &Knot, upper: &Knot, soc: Db) -> f64 {
+fn line(lower: &CurvePoint, upper: &CurvePoint, soc: Db) -> f64 {
     let (span, way) = (upper.soc.0 - lower.soc.0, soc.0 - lower.soc.0);
     if span <= 0.0 {
         upper.weight
@@ -198,7 +198,7 @@ const EXPERIMENT: [(f64, f64); 4] = [(0.0, 0.0), (4.0, 0.2), (10.0, 0.8), (14.0,
 const EXAMPLE: [(f64, f64); 4] = [(2.0, 0.0), (4.0, 0.2), (6.0, 0.8), (8.0, 1.0)];
 
 fn knots(points: [(f64, f64); 4], rule: Rule) -> Curve {
-    Curve::Knots(points.map(|(soc, weight)| Knot { soc: Db(soc), weight }).to_vec(), rule)
+    Curve::Knots(points.map(|(soc, weight)| CurvePoint { soc: Db(soc), weight }).to_vec(), rule)
 }
 
 /// Every curve with a name, in the order in which it is listed.

@@ -19,7 +19,7 @@ pub const INTERVAL_DESIGN: RangeInclusive<Duration> =
     Duration::from_millis(100)..=Duration::from_millis(1000);
 
 /// The shortest interval, that of the paper's last experiment (section 5.3.4).
-pub const INTERVAL_LEAST: Duration = Duration::from_millis(20);
+pub const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Configuration of a reporter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl ReporterConfig {
 
     fn check(&self) -> Result<NonZeroU16, ReporterConfigError> {
         let Self { interval, hold, .. } = *self;
-        let range = INTERVAL_LEAST..=*INTERVAL_DESIGN.end();
+        let range = MIN_INTERVAL..=*INTERVAL_DESIGN.end();
         let millis = u16::try_from(interval.as_millis()).ok().and_then(NonZeroU16::new);
         let millis = millis.filter(|_| range.contains(&interval));
         let millis = millis.ok_or(ReporterConfigError::Interval(interval))?;

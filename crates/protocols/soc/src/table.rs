@@ -7,10 +7,10 @@ mod facts;
 mod guard;
 
 pub use config::{Decay, TableConfig};
-pub use facts::{Counters, Heard, Observation, Refusal, Station, TableInput, WeightChange};
+pub use facts::{Counters, Observation, ReceivedFrame, Refusal, Station, TableInput, WeightChange};
 
 use crate::policy::{Class, Weight};
-use crate::reporter::{INTERVAL_DESIGN, INTERVAL_LEAST};
+use crate::reporter::{INTERVAL_DESIGN, MIN_INTERVAL};
 use crate::stations::Place;
 use entries::Entries;
 use entry::Entry;
@@ -70,16 +70,17 @@ impl Table {
 
     /// The weight in force, that of the first class if there is no such class.
     pub fn weight(&self, station: Mac, class: Class) -> Weight {
-        let (_, told) = self.told(station);
-        let own = told.get(usize::from(class.0)).or(told.first());
+        let (_, last_reported) = self.last_reported(station);
+        let own = last_reported.get(usize::from(class.0)).or(last_reported.first());
         own.copied().unwrap_or(self.config.first_weight)
     }
 
     /// Returns the estimate of a station's SoC, and the weights in force by class; `None` for one
     /// that is not registered.
-    pub(crate) fn told(&self, station: Mac) -> (Option<Db>, &[Weight]) {
+    pub(crate) fn last_reported(&self, station: Mac) -> (Option<Db>, &[Weight]) {
         let entry = self.entries.get(station);
-        entry.map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.told))
+        entry
+            .map_or((None, &[]), |entry| (entry.level.map(|level| level.soc), &entry.last_reported))
     }
 
     /// A look at a station that a report is there of.
@@ -101,23 +102,24 @@ impl Table {
             return self.refuse(link, Refusal::Full);
         }
         let guard = Guard::new(&self.config, now);
-        let entry = Entry { station, guard, level: None, heard: now, told: SmallVec::new() };
+        let entry =
+            Entry { station, guard, level: None, reported_at: now, last_reported: SmallVec::new() };
         let place = self.entries.insert(link, entry);
-        debug_assert!(self.entries.len() <= self.config.stations_most, "the table is too full");
-        self.tell(place);
+        debug_assert!(self.entries.len() <= self.config.max_stations, "the table is too full");
+        self.notify(place);
     }
 
     /// Whether there is room for one more. A station with a key never makes room; one without
     /// does so for one with, and for its like if it has been silent for as long as ages it out.
     fn make_room(&mut self, now: Instant, has_key: bool) -> bool {
-        if self.entries.len() < self.config.stations_most {
+        if self.entries.len() < self.config.max_stations {
             return true;
         }
         let strangers = self.entries.iter().filter(|(_, entry)| entry.station.key.is_none());
-        let quietest = strangers.map(|(link, entry)| (entry.heard, link)).min();
+        let quietest = strangers.map(|(link, entry)| (entry.reported_at, link)).min();
         let enough = self.config.forget_after;
         match quietest {
-            Some((heard, link)) if has_key || now.since(heard) >= enough => {
+            Some((reported_at, link)) if has_key || now.since(reported_at) >= enough => {
                 self.remove(link);
                 self.counters.evicted += 1;
                 self.events.push_back(Observation::Evicted { station: link });
@@ -131,44 +133,49 @@ impl Table {
     fn remove(&mut self, link: Mac) {
         let Some(entry) = self.entries.remove(link) else { return };
         let first = self.config.first_weight;
-        for (class, told) in self.config.policies.classes().zip(entry.told) {
-            if told != first {
+        for (class, last_reported) in self.config.policies.classes().zip(entry.last_reported) {
+            if last_reported != first {
                 self.changes.push_back(WeightChange { station: link, class, weight: first });
             }
         }
     }
 
-    fn report(&mut self, now: Instant, heard: &Heard) {
-        let link = heard.from();
-        let Believed { place, reported, interval, compat } = match self.believe(now, heard) {
-            Ok(believed) => believed,
-            Err(why) => return self.refuse(link, why),
-        };
-        let soc = self.entries.at(place).hear(now, reported, interval, self.config.floor);
+    fn report(&mut self, now: Instant, reported_at: &ReceivedFrame) {
+        let link = reported_at.from();
+        let AcceptedReport { place, reported, interval, compat } =
+            match self.believe(now, reported_at) {
+                Ok(believed) => believed,
+                Err(why) => return self.refuse(link, why),
+            };
+        let soc = self.entries.at(place).receive(now, reported, interval, self.config.floor);
         self.counters.accepted += 1;
         self.counters.compat += u64::from(compat);
-        self.events.push_back(Observation::Heard { station: link, reported, soc });
-        self.settle(place);
+        self.events.push_back(Observation::ReceivedFrame { station: link, reported, soc });
+        self.update(place);
     }
 
-    fn believe(&mut self, now: Instant, heard: &Heard) -> Result<Believed, Refusal> {
-        let payload = heard.payload();
+    fn believe(
+        &mut self,
+        now: Instant,
+        reported_at: &ReceivedFrame,
+    ) -> Result<AcceptedReport, Refusal> {
+        let payload = reported_at.payload();
         if self.config.compat && Plain::is_meant(payload) {
             let plain = Plain::parse(payload).map_err(|_| Refusal::Truncated)?;
-            let place = self.entries.find(heard.from()).ok_or(Refusal::Unknown)?;
+            let place = self.entries.find(reported_at.from()).ok_or(Refusal::Unknown)?;
             let reported = self.entries.at(place).admit_plain(now, plain, &self.config)?;
             let interval = self.config.compat_interval;
-            return Ok(Believed { place, reported, interval, compat: true });
+            return Ok(AcceptedReport { place, reported, interval, compat: true });
         }
         let (claim, _) = soc::parse(payload).map_err(|error| refusal(error, payload))?;
-        let place = self.entries.find(heard.from()).ok_or(Refusal::Unknown)?;
-        if claim.station() != heard.from() {
+        let place = self.entries.find(reported_at.from()).ok_or(Refusal::Unknown)?;
+        if claim.station() != reported_at.from() {
             return Err(Refusal::WrongSender);
         }
         let report = self.entries.at(place).admit(now, &claim, &self.config)?;
         let interval = Duration::from_millis(u64::from(report.interval_ms.get()));
-        let interval = interval.clamp(INTERVAL_LEAST, *INTERVAL_DESIGN.end());
-        Ok(Believed { place, reported: report.soc, interval, compat: false })
+        let interval = interval.clamp(MIN_INTERVAL, *INTERVAL_DESIGN.end());
+        Ok(AcceptedReport { place, reported: report.soc, interval, compat: false })
     }
 
     fn refuse(&mut self, from: Mac, why: Refusal) {
@@ -182,7 +189,7 @@ impl Table {
         let entry = self.entries.at(place);
         debug_assert_eq!(entry.alarm(self.config.forget_after), Some(at), "a stale alarm");
         let Some(level) = entry.level.as_mut() else { return };
-        if at >= entry.heard + self.config.forget_after {
+        if at >= entry.reported_at + self.config.forget_after {
             entry.level = None;
             self.counters.aged_out += 1;
             self.events.push_back(Observation::AgedOut { station: link });
@@ -192,28 +199,28 @@ impl Table {
             let (soc, misses) = (level.soc, level.misses);
             self.events.push_back(Observation::Missed { station: link, soc, misses });
         }
-        self.settle(place);
+        self.update(place);
     }
 
     /// Updates a station after a change: its alarm and its weights.
-    fn settle(&mut self, place: Place) {
+    fn update(&mut self, place: Place) {
         let alarm = self.entries.at(place).alarm(self.config.forget_after);
         self.entries.set_alarm(place, alarm);
-        self.tell(place);
+        self.notify(place);
     }
 
     /// Reports the weights that are new.
-    fn tell(&mut self, place: Place) {
+    fn notify(&mut self, place: Place) {
         let link = self.entries.link(place);
-        let Entry { level, told, .. } = self.entries.at(place);
+        let Entry { level, last_reported, .. } = self.entries.at(place);
         let TableConfig { policies, smoothing, first_weight, .. } = &self.config;
         let mut weights = level.as_mut().map(|level| level.weigh(policies, *smoothing));
         for (index, class) in policies.classes().enumerate() {
             let weight = weights.as_mut().and_then(Iterator::next).unwrap_or(*first_weight);
             let change = WeightChange { station: link, class, weight };
-            match told.get_mut(index) {
-                None => told.push(weight),
-                Some(told) if *told != weight => *told = weight,
+            match last_reported.get_mut(index) {
+                None => last_reported.push(weight),
+                Some(last_reported) if *last_reported != weight => *last_reported = weight,
                 Some(_) => continue,
             }
             self.changes.push_back(change);
@@ -222,7 +229,7 @@ impl Table {
 }
 
 /// A report that counts.
-struct Believed {
+struct AcceptedReport {
     place: Place,
     reported: CentiDb,
     /// Time to the next one.
@@ -256,7 +263,7 @@ impl Machine for Table {
         match input {
             TableInput::Register(station) => self.register(now, station),
             TableInput::Forget(link) => self.remove(link),
-            TableInput::Report(heard) => self.report(now, &heard),
+            TableInput::Report(reported_at) => self.report(now, &reported_at),
         }
     }
 

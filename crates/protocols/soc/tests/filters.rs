@@ -32,10 +32,12 @@ fn table() -> String {
         let points = walk(speed);
         for interval in [20, 100, 200, 500, 1000] {
             for kind in FILTERS {
-                let told = evaluate(kind.spec, Duration::from_millis(interval), &points)
+                let last_reported = evaluate(kind.spec, Duration::from_millis(interval), &points)
                     .expect("two minutes are enough");
-                let lag = told.lag.map_or(String::new(), |lag| lag.as_millis().to_string());
-                let (bias, error, noise) = (told.bias.0, told.error.0, told.noise.0);
+                let lag =
+                    last_reported.lag.map_or(String::new(), |lag| lag.as_millis().to_string());
+                let (bias, error, noise) =
+                    (last_reported.bias.0, last_reported.error.0, last_reported.noise.0);
                 let name = kind.name;
                 writeln!(
                     text,

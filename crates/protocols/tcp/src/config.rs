@@ -27,7 +27,7 @@ options! {
         /// Lets the send buffer grow to twice the congestion window, at most to this, or "off".
         ///
         /// In bytes (Linux, `tcp_sndbuf_expand`).
-        send_buffer_most: Option<u32> = None, SizeOr("off", BUFFERS);
+        send_buffer_max: Option<u32> = None, SizeOr("off", BUFFERS);
         /// Receive buffer; bounds the advertised window.
         ///
         /// In bytes.
@@ -36,7 +36,7 @@ options! {
         /// "off".
         ///
         /// In bytes (Fisk and Feng, "Dynamic right-sizing in TCP", 2001).
-        receive_buffer_most: Option<u32> = None, SizeOr("off", BUFFERS);
+        receive_buffer_max: Option<u32> = None, SizeOr("off", BUFFERS);
         /// Offer window scaling (RFC 7323).
         window_scaling: bool = true, Switch;
         /// Offer timestamps (RFC 7323).
@@ -84,12 +84,12 @@ options! {
         /// at once with `quick_acks`, instead of as far as the buffer goes.
         ///
         /// Linux, `tcp_grow_window`.
-        gradual_window: bool = false, Switch;
+        rcv_ssthresh: bool = false, Switch;
         /// Set PSH on the last of the segments that leave together, too.
         ///
         /// In runs of the length that a kernel hands to its network card (Linux,
         /// `__tcp_transmit_skb`, `tcp_tso_autosize`), beside the last segment of each write.
-        push_bursts: bool = false, Switch;
+        psh_each_burst: bool = false, Switch;
         /// Hold back small segments while anything is outstanding (RFC 9293 section 3.7.4).
         nagle: bool = false, Switch;
         /// Initial window.

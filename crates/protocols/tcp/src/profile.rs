@@ -12,7 +12,7 @@ pub struct Profile {
     pub summary: &'static str,
     /// Sources of its numbers.
     pub source: &'static str,
-    /// Its usual law, in [`fairwave_cc::ALL`]'s spelling.
+    /// Its usual algorithm, in [`fairwave_cc::ALL`]'s spelling.
     pub congestion_control: &'static str,
     /// Its choices; ports are for the host to set.
     pub config: fn() -> Config,
@@ -108,7 +108,7 @@ fn bsd_reno() -> Config {
 fn linux_2_4() -> Config {
     Config {
         send_buffer: 16 << 10,
-        send_buffer_most: Some(128 << 10),
+        send_buffer_max: Some(128 << 10),
         receive_buffer: 65_535,
         timestamps: true,
         timestamp_tick: MS(10),
@@ -132,12 +132,7 @@ fn linux_2_4() -> Config {
 /// window. A send buffer counts bookkeeping too, some 2.3 KiB for each segment of 1460 bytes, so
 /// that of its 128 KiB about 80 KiB are data. Buffers that were set do not grow.
 fn linux_2_4_sockets_of_64k() -> Config {
-    Config {
-        send_buffer: 80 << 10,
-        send_buffer_most: None,
-        receive_buffer: 96 << 10,
-        ..linux_2_4()
-    }
+    Config { send_buffer: 80 << 10, send_buffer_max: None, receive_buffer: 96 << 10, ..linux_2_4() }
 }
 
 /// `Agent/TCP/Newreno` and `Agent/TCPSink`: segments of `packetSize_` 1000 bytes and a header of
@@ -189,9 +184,9 @@ fn windows_xp() -> Config {
 fn linux_6() -> Config {
     Config {
         send_buffer: 16 << 10,
-        send_buffer_most: Some(4 << 20),
+        send_buffer_max: Some(4 << 20),
         receive_buffer: 64 << 10,
-        receive_buffer_most: Some(3 << 20),
+        receive_buffer_max: Some(3 << 20),
         timestamps: true,
         keep_sacks: true,
         dsack: true,
@@ -204,8 +199,8 @@ fn linux_6() -> Config {
         delayed_ack: DelayedAck { every: 2, timeout: MS(40) },
         quick_acks: 16,
         ack_on_read: true,
-        gradual_window: true,
-        push_bursts: true,
+        rcv_ssthresh: true,
+        psh_each_burst: true,
         nagle: true,
         initial_window_segments: 10,
         slow_start_segments: None,
@@ -230,8 +225,8 @@ mod tests {
     fn a_name_finds_its_profile_and_a_law_that_exists() {
         for profile in Profile::ALL {
             assert_eq!(Profile::find(profile.name).map(|p| p.summary), Some(profile.summary));
-            let law = profile.congestion_control;
-            assert!(fairwave_cc::names().iter().any(|name| name == law), "{law}");
+            let algorithm = profile.congestion_control;
+            assert!(fairwave_cc::names().iter().any(|name| name == algorithm), "{algorithm}");
             let config = (profile.config)();
             let mss = if profile.name == "ns-2" { 1000 } else { 1460 };
             assert!(config.min_rto <= config.max_rto && config.mss == mss, "{}", profile.name);

@@ -84,8 +84,8 @@ struct Leg<P: Payload> {
 }
 
 impl<P: Payload> Leg<P> {
-    fn new(config: Config, iss: Seq32, law: BuildController) -> Self {
-        let connection = Connection::new(config, iss, law);
+    fn new(config: Config, iss: Seq32, congestion_control: BuildController) -> Self {
+        let connection = Connection::new(config, iss, congestion_control);
         Self { connection, established: false, finished: false, closed: false }
     }
 
@@ -96,17 +96,17 @@ impl<P: Payload> Leg<P> {
 
 impl<P: Payload> Proxy<P> {
     /// A proxy that waits for a client. `iss` are the initial sequence numbers of the near and
-    /// the far connection, `laws` make their congestion control.
+    /// the far connection, `algorithms` make their congestion control.
     pub fn new(
         config: ProxyConfig,
         iss: (Seq32, Seq32),
-        laws: (BuildController, BuildController),
+        algorithms: (BuildController, BuildController),
     ) -> Self {
-        let mut near = Leg::new(config.near, iss.0, laws.0);
+        let mut near = Leg::new(config.near, iss.0, algorithms.0);
         near.connection.handle(Instant::ZERO, Input::Listen);
         Self {
             near,
-            far: Leg::new(config.far, iss.1, laws.1),
+            far: Leg::new(config.far, iss.1, algorithms.1),
             opening: config.opening,
             syn: None,
             opened: false,
@@ -186,7 +186,7 @@ impl<P: Payload> Proxy<P> {
     }
 
     /// Takes the events of one side, and passes those that concern the other.
-    fn hear(&mut self, now: Instant, side: Side) {
+    fn take_events(&mut self, now: Instant, side: Side) {
         while let Some(event) = self.leg(side).connection.event() {
             match event {
                 Event::Established => self.leg(side).established = true,
@@ -231,13 +231,13 @@ impl<P: Payload> Proxy<P> {
     }
 
     fn relay(&mut self, now: Instant) {
-        Side::ALL.into_iter().for_each(|side| self.hear(now, side));
+        Side::ALL.into_iter().for_each(|side| self.take_events(now, side));
         self.admit(now);
         debug_assert!(self.opened || !self.admitted, "the near side opened first");
         debug_assert!(self.syn.is_none() || !self.admitted, "a SYN waits after it was answered");
         Side::ALL.into_iter().for_each(|side| self.pump(now, side));
         // Closing and writing make events of their own.
-        Side::ALL.into_iter().for_each(|side| self.hear(now, side));
+        Side::ALL.into_iter().for_each(|side| self.take_events(now, side));
     }
 }
 

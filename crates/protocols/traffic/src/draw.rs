@@ -3,7 +3,7 @@
 use fairwave_units::{Duration, Stream, math};
 
 /// Draws outside a truncated distribution before its nearer bound is taken.
-const MOST_REJECTIONS: u32 = 100;
+const MAX_REJECTIONS: u32 = 100;
 
 /// Time for which a period lasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl Size {
             Self::Constant(bytes) => bytes,
             Self::LogNormal { mean, deviation, least, most } => {
                 let within = |x: &f64| (least as f64..=most as f64).contains(x);
-                let mut draws = (0..MOST_REJECTIONS).map(|_| log_normal(mean, deviation, random));
+                let mut draws = (0..MAX_REJECTIONS).map(|_| log_normal(mean, deviation, random));
                 let drawn = draws.find(within).unwrap_or(mean);
                 ((drawn + 0.5) as u64).clamp(least, most)
             }

@@ -25,7 +25,7 @@ pub use quality::Quality;
 /// Frames that are kept after their time, for others that depend on them.
 const KEPT: u64 = 1_024;
 /// Frames that may wait for their time; beyond that the oldest is lost. As many may be late.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 /// Treatment of a frame that is not there when its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +272,7 @@ impl Playout {
                     self.judge_by(due);
                 }
                 Policy::Stall => match self.settled(frame) {
-                    Some(at) if at <= now => self.settle(at),
+                    Some(at) if at <= now => self.show_after_stall(at),
                     _ => return,
                 },
             }
@@ -288,7 +288,7 @@ impl Playout {
     }
 
     /// Stall: shows or passes over the next frame at `at`.
-    fn settle(&mut self, at: Instant) {
+    fn show_after_stall(&mut self, at: Instant) {
         let frame = &self.frames[(self.next - self.first) as usize];
         let (decodable, complete) = (frame.decodable.is_some(), frame.complete.is_some());
         let made = frame.made.at;
@@ -362,7 +362,7 @@ impl Playout {
 
     /// Keeps memory bounded.
     fn forget(&mut self, now: Instant) {
-        let is_full = self.frames.len() >= MOST;
+        let is_full = self.frames.len() >= MAX;
         if is_full && self.first == self.next {
             self.judge(now, false, false);
         }
@@ -371,7 +371,7 @@ impl Playout {
         {
             self.decoded_before = oldest.decodable.is_some();
             if oldest.complete.is_none() {
-                if self.late.len() == MOST {
+                if self.late.len() == MAX {
                     self.late.pop_front();
                 }
                 let Record { made, missing, .. } = oldest;

@@ -7,7 +7,7 @@ use crate::report::{self, CcCost};
 use crate::target::{self, Wanted};
 use crate::{Progress, keep, status, trace};
 use fairwave_bpf::bench::{self, Cost};
-use fairwave_bpf::{Error, LAWS, Law, Life, Store, find, load, unload};
+use fairwave_bpf::{ALGORITHMS, Algorithm, Error, Life, Store, find, load, unload};
 use fairwave_console::{Console, Failure};
 use options::{Cc, CcTask};
 use serde_json::json;
@@ -29,10 +29,10 @@ pub fn run(
     match &cc.task {
         CcTask::Load { names, lasts: None } => load_all(console, pin, names),
         CcTask::Load { names, lasts: Some(lasts) } => {
-            laws(names)?;
+            algorithms(names)?;
             keep::start(console, pin, names, *lasts)
         }
-        CcTask::Keep { names, lasts } => keep::keep(console, pin, &laws(names)?, *lasts),
+        CcTask::Keep { names, lasts } => keep::keep(console, pin, &algorithms(names)?, *lasts),
         CcTask::Unload { names, all: false } => unload_some(console, pin, names),
         CcTask::Unload { all: true, .. } => unload_all(console, pin),
         CcTask::List => status::list(console, &Store::at(pin)),
@@ -43,57 +43,60 @@ pub fn run(
             let wanted = Wanted { rate: *rate, cap: *cap, floor: *floor_at_reno };
             target::run(console, &Store::at(pin), whose.as_deref(), &wanted, *remove)
         }
-        CcTask::Trace(asked) => trace::run(console, asked, progress),
+        CcTask::Trace(requested) => trace::run(console, requested, progress),
         CcTask::Bench { names, seconds_each, rounds, offload } => {
-            let asked = if names.is_empty() { LAWS.iter().collect() } else { laws(names)? };
+            let requested =
+                if names.is_empty() { ALGORITHMS.iter().collect() } else { algorithms(names)? };
             let plan = bench::Plan { lasts: *seconds_each, rounds: *rounds, offload: *offload };
-            costs(console, &bench::run(&asked, plan).map_err(failure)?)
+            costs(console, &bench::run(&requested, plan).map_err(failure)?)
         }
     }
 }
 
 /// The algorithms of these names, each once.
-fn laws(names: &[String]) -> Result<Vec<&'static Law>, Failure> {
-    let laws = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>();
-    let mut laws = laws.map_err(failure)?;
+fn algorithms(names: &[String]) -> Result<Vec<&'static Algorithm>, Failure> {
+    let algorithms = names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>();
+    let mut algorithms = algorithms.map_err(failure)?;
     let mut known = BTreeSet::new();
-    laws.retain(|law| known.insert(law.name));
-    Ok(laws)
+    algorithms.retain(|algorithm| known.insert(algorithm.name));
+    Ok(algorithms)
 }
 
 /// Applies `act` to one algorithm after the other. If one fails, the error lists the algorithms
 /// `done` before it.
 fn in_turn(
     console: &dyn Console,
-    laws: &[&'static Law],
+    algorithms: &[&'static Algorithm],
     done: &str,
-    act: impl Fn(&'static Law) -> Result<(), Error>,
+    act: impl Fn(&'static Algorithm) -> Result<(), Error>,
 ) -> Result<Vec<&'static str>, Failure> {
     let mut names = Vec::new();
-    for law in laws {
-        if let Err(error) = act(law) {
+    for algorithm in algorithms {
+        if let Err(error) = act(algorithm) {
             if !names.is_empty() {
                 console.warn(&format!("{done} before that: {}", names.join(", ")));
             }
             return Err(failure(error));
         }
-        names.push(law.name);
+        names.push(algorithm.name);
     }
     Ok(names)
 }
 
 fn load_all(console: &dyn Console, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
-    let laws = laws(names)?;
+    let algorithms = algorithms(names)?;
     let store = Store::ready(pin).map_err(failure)?;
     announce(console, &store);
-    let loaded =
-        in_turn(console, &laws, "loaded", |law| load(&store, law, Life::Pinned).map(drop))?;
+    let loaded = in_turn(console, &algorithms, "loaded", |algorithm| {
+        load(&store, algorithm, Life::Pinned).map(drop)
+    })?;
     done(console, "loaded", &loaded)
 }
 
 fn unload_some(console: &dyn Console, pin: Option<&Path>, names: &[String]) -> Result<(), Failure> {
-    let laws = laws(names)?;
-    let unloaded = in_turn(console, &laws, "unloaded", |law| unload(&Store::at(pin), law))?;
+    let algorithms = algorithms(names)?;
+    let unloaded =
+        in_turn(console, &algorithms, "unloaded", |algorithm| unload(&Store::at(pin), algorithm))?;
     done(console, "unloaded", &unloaded)
 }
 

@@ -2,7 +2,7 @@
 //! when it ends, for any reason.
 
 use crate::outcome::{announce, done, failure};
-use fairwave_bpf::{Law, Life, Store, load};
+use fairwave_bpf::{Algorithm, Life, Store, load};
 use fairwave_console::{Console, Failure};
 use fairwave_units::Duration;
 use rustix::time::Timespec;
@@ -43,13 +43,16 @@ pub(crate) fn start(
 pub(crate) fn keep(
     console: &dyn Console,
     pin: Option<&Path>,
-    laws: &[&'static Law],
+    algorithms: &[&'static Algorithm],
     lasts: Duration,
 ) -> Result<(), Failure> {
     // A new session: closing the terminal that started the command must not end the keeper.
     let _ = rustix::process::setsid();
     let store = Store::ready(pin).map_err(failure)?;
-    let held = laws.iter().map(|law| load(&store, law, Life::Held)).collect::<Result<Vec<_>, _>>();
+    let held = algorithms
+        .iter()
+        .map(|algorithm| load(&store, algorithm, Life::Held))
+        .collect::<Result<Vec<_>, _>>();
     let held = held.map_err(failure)?;
     console.print_raw(format!("{READY}\n").as_bytes())?;
     // The parent reads no further output. Printing into the closed pipe would fail and end the

@@ -4,6 +4,8 @@ mod output;
 mod prometheus;
 mod words;
 
-pub use output::{CcConnection, CcCost, CcLaw, CcOutput, CcTarget, CcTold, CcTotals, CcTraced};
+pub use output::{
+    CcAlgorithm, CcConnection, CcCost, CcEvent, CcOutput, CcTarget, CcTotals, CcTraced,
+};
 pub(crate) use prometheus::{PREFIX, metrics};
-pub(crate) use words::{connections, costs, done, event, laws, targets};
+pub(crate) use words::{algorithms, connections, costs, done, event, targets};

@@ -1,8 +1,8 @@
 //! `fairwave cc list` and `fairwave cc status`: algorithms and their connections.
 
 use crate::outcome::failure;
-use crate::report::{self, CcConnection, CcLaw, CcTold, PREFIX, metrics};
-use fairwave_bpf::{LAWS, Listener, Store, Watcher, list as laws, registered, totals};
+use crate::report::{self, CcAlgorithm, CcConnection, CcEvent, PREFIX, metrics};
+use fairwave_bpf::{ALGORITHMS, Listener, Store, Watcher, list as algorithms, registered, totals};
 use fairwave_console::{Console, Failure, metrics as server};
 use rustix::thread::nanosleep;
 use rustix::time::Timespec;
@@ -11,22 +11,25 @@ use std::net::SocketAddr;
 
 /// Shows every algorithm, loaded or not.
 pub(crate) fn list(console: &dyn Console, store: &Store) -> Result<(), Failure> {
-    let found: Vec<CcLaw> = laws(store).map_err(failure)?.iter().map(CcLaw::of).collect();
-    console.show(&json!(found), &report::laws(&found))
+    let found: Vec<CcAlgorithm> =
+        algorithms(store).map_err(failure)?.iter().map(CcAlgorithm::of).collect();
+    console.show(&json!(found), &report::algorithms(&found))
 }
 
 /// The connections of all loaded algorithms.
 fn connections(store: &Store, watcher: &mut Watcher) -> Result<Vec<CcConnection>, Failure> {
     let registered = registered().map_err(failure)?;
     let mut found = Vec::new();
-    for law in &LAWS {
-        if registered.iter().any(|name| name == law.name) {
-            match watcher.connections(store, law) {
+    for algorithm in &ALGORITHMS {
+        if registered.iter().any(|name| name == algorithm.name) {
+            match watcher.connections(store, algorithm) {
                 // Unloaded in the meantime, or loaded by another program.
                 Err(fairwave_bpf::Error::NotLoaded { .. }) => {}
                 connections => {
                     let connections = connections.map_err(failure)?;
-                    found.extend(connections.iter().map(|one| CcConnection::of(law.name, one)));
+                    found.extend(
+                        connections.iter().map(|one| CcConnection::of(algorithm.name, one)),
+                    );
                 }
             }
         }
@@ -45,9 +48,9 @@ pub(crate) fn watch(console: &dyn Console, store: &Store) -> Result<(), Failure>
     let (mut watcher, mut listener) = (Watcher::new().map_err(failure)?, Listener::default());
     let (mut alone, mut missed) = (true, events_missed(store));
     loop {
-        match listener.hear(store).map_err(failure)? {
+        match listener.receive(store).map_err(failure)? {
             Some(events) => {
-                events.iter().try_for_each(|event| show_event(console, &CcTold::of(event)))?;
+                events.iter().try_for_each(|event| show_event(console, &CcEvent::of(event)))?;
             }
             None if alone => {
                 console.note("another `status --watch` hears when connections begin and end");
@@ -71,10 +74,14 @@ pub(crate) fn watch(console: &dyn Console, store: &Store) -> Result<(), Failure>
 
 /// Events that did not fit into the ring buffers of the loaded algorithms.
 fn events_missed(store: &Store) -> u64 {
-    LAWS.iter().filter_map(|law| totals(store, law).ok()).map(|totals| totals.missed).sum()
+    ALGORITHMS
+        .iter()
+        .filter_map(|algorithm| totals(store, algorithm).ok())
+        .map(|totals| totals.missed)
+        .sum()
 }
 
-fn show_event(console: &dyn Console, event: &CcTold) -> Result<(), Failure> {
+fn show_event(console: &dyn Console, event: &CcEvent) -> Result<(), Failure> {
     match console.is_json() {
         true => console.print_json_line(&json!(event)),
         false => console.print(&report::event(event)),
@@ -85,7 +92,9 @@ fn show_event(console: &dyn Console, event: &CcTold) -> Result<(), Failure> {
 pub(crate) fn serve(console: &dyn Console, store: Store, at: SocketAddr) -> Result<(), Failure> {
     let mut watcher = Watcher::new().map_err(failure)?;
     server::serve(console, at, PREFIX, move || {
-        let counted = LAWS.iter().filter_map(|law| Some((law.name, totals(&store, law).ok()?)));
+        let counted = ALGORITHMS
+            .iter()
+            .filter_map(|algorithm| Some((algorithm.name, totals(&store, algorithm).ok()?)));
         let counted: Vec<_> = counted.collect();
         Ok(metrics(&connections(&store, &mut watcher)?, &counted))
     })

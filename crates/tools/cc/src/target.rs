@@ -2,7 +2,7 @@
 
 use crate::outcome::failure;
 use crate::report::{self, CcTarget};
-use fairwave_bpf::{Store, Target, Who, clear_target, set_target, targets};
+use fairwave_bpf::{Owner, Store, Target, clear_target, set_target, targets};
 use fairwave_console::{Console, Failure};
 use fairwave_units::BitRate;
 use serde_json::json;
@@ -49,7 +49,7 @@ pub(crate) fn run(
 }
 
 fn show(console: &dyn Console, store: &Store) -> Result<(), Failure> {
-    let shown = |(who, target): &(Who, Target)| CcTarget {
+    let shown = |(who, target): &(Owner, Target)| CcTarget {
         whose: spelling(who),
         rate_bps: target.rate.0,
         cap: target.cap,
@@ -60,27 +60,27 @@ fn show(console: &dyn Console, store: &Store) -> Result<(), Failure> {
 }
 
 /// The text that [`who`] parses to this value.
-fn spelling(who: &Who) -> String {
+fn spelling(who: &Owner) -> String {
     match who {
-        Who::Socket(cookie) => format!("socket:{cookie}"),
-        Who::Destination(address, bits) => format!("{address}/{bits}"),
-        Who::Cgroup(path) => path.display().to_string(),
-        Who::CgroupId(id) => format!("cgroup:{id}"),
+        Owner::Socket(cookie) => format!("socket:{cookie}"),
+        Owner::Destination(address, bits) => format!("{address}/{bits}"),
+        Owner::Cgroup(path) => path.display().to_string(),
+        Owner::CgroupId(id) => format!("cgroup:{id}"),
     }
 }
 
 /// Parses the owner of a target: `socket:COOKIE`, `cgroup:NUMBER`, a directory, or an address with
 /// or without a prefix length.
-fn who(text: &str) -> Result<Who, String> {
+fn who(text: &str) -> Result<Owner, String> {
     let number = |digits: &str| digits.parse().map_err(|_| format!("{text}: expected a number"));
     if let Some(cookie) = text.strip_prefix("socket:") {
-        return Ok(Who::Socket(number(cookie)?));
+        return Ok(Owner::Socket(number(cookie)?));
     }
     if let Some(id) = text.strip_prefix("cgroup:") {
-        return Ok(Who::CgroupId(number(id)?));
+        return Ok(Owner::CgroupId(number(id)?));
     }
     if text.starts_with('/') {
-        return Ok(Who::Cgroup(text.into()));
+        return Ok(Owner::Cgroup(text.into()));
     }
     let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
     let expected =
@@ -91,7 +91,7 @@ fn who(text: &str) -> Result<Who, String> {
     if bits > max {
         return Err(format!("{text}: such an address has {max} bits"));
     }
-    Ok(Who::Destination(address, bits))
+    Ok(Owner::Destination(address, bits))
 }
 
 #[cfg(test)]

@@ -30,17 +30,17 @@ pub struct Progress<'a> {
 /// Traces until the time is over or a signal arrives. `progress` receives `None` at the end.
 pub(crate) fn run(
     console: &dyn Console,
-    asked: &CcTrace,
+    requested: &CcTrace,
     progress: &mut dyn FnMut(Option<Progress<'_>>),
 ) -> Result<(), Failure> {
-    let wanted = wanted(asked)?;
+    let wanted = wanted(requested)?;
     let stop = console.stop()?;
-    let mut sheet = Sheet::create(&asked.file)?;
+    let mut sheet = Sheet::create(&requested.file)?;
     let mut tracer = Tracer::start(&wanted).map_err(failure)?;
-    if !console.is_json() && !console.is_quiet() && asked.lasts.is_none() {
+    if !console.is_json() && !console.is_quiet() && requested.lasts.is_none() {
         console.note("tracing until interrupted (Ctrl-C)");
     }
-    let followed = follow(&mut tracer, &mut sheet, asked.lasts, &stop, progress);
+    let followed = follow(&mut tracer, &mut sheet, requested.lasts, &stop, progress);
     progress(None);
     let rows = followed?;
     let lasted = tracer.lasted();
@@ -48,7 +48,7 @@ pub(crate) fn run(
     sheet.push(&last)?;
     sheet.finish()?;
     let traced = CcTraced {
-        file: asked.file.display().to_string(),
+        file: requested.file.display().to_string(),
         rows: rows + last.len() as u64,
         missed: tracer.missed().map_err(failure)?,
         lasted_ns: lasted.as_nanos(),
@@ -91,13 +91,13 @@ fn show(console: &dyn Console, traced: &CcTraced) -> Result<(), Failure> {
     console.show(&json!(traced), &format!("{file}: {rows} rows of {seconds:.1} s\n"))
 }
 
-fn wanted(asked: &CcTrace) -> Result<Wanted, Failure> {
-    if asked.port.len() > Wanted::MOST_PORTS {
-        let text = format!("--port: at most {} ports can be traced at once", Wanted::MOST_PORTS);
+fn wanted(requested: &CcTrace) -> Result<Wanted, Failure> {
+    if requested.port.len() > Wanted::MAX_PORTS {
+        let text = format!("--port: at most {} ports can be traced at once", Wanted::MAX_PORTS);
         return Err(Failure::Usage(text));
     }
-    let namespace = asked.netns.as_deref().map(inode).transpose()?;
-    Ok(Wanted { namespace, ports: asked.port.clone() })
+    let namespace = requested.netns.as_deref().map(inode).transpose()?;
+    Ok(Wanted { namespace, ports: requested.port.clone() })
 }
 
 /// The inode of a network namespace. Names without a slash are those of `ip netns`.

@@ -3,7 +3,7 @@
 use crate::report::{
     COLUMNS, ConnectionOutput, DccpOutput, SampleOutput, Watched, line, row, shown, summary,
 };
-use crate::{Addressee, Error, Host, News, Over, PORT, Peer, Request, Told, Traffic};
+use crate::{Addressee, EndpointEvent, Error, Host, HostEvent, Over, PORT, Peer, Request, Traffic};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::resolve;
 use fairwave_console::{Console, Failure};
@@ -247,8 +247,8 @@ impl<'a> Session<'a> {
         // Set by the reports below; the two closures cannot share a plain variable.
         let over = AtomicBool::new(false);
         let is_over = || stop.load(Ordering::Relaxed) || over.load(Ordering::Relaxed);
-        let ran = host.run(time, self.ends.interval, is_over, |told| {
-            self.report(told);
+        let ran = host.run(time, self.ends.interval, is_over, |reported| {
+            self.report(reported);
             let is_done = !self.done.is_empty() || self.refused.is_some();
             over.fetch_or(is_once && is_done, Ordering::Relaxed);
         });
@@ -282,19 +282,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn report(&mut self, told: Told) {
-        let text = match told {
-            Told::News(now, News::Established(peer)) => {
+    fn report(&mut self, reported: HostEvent) {
+        let text = match reported {
+            HostEvent::EndpointEvent(now, EndpointEvent::Established(peer)) => {
                 self.watched.insert(peer, Watched::new(peer, now, self.size));
                 format!("{}: established\n", shown(peer))
             }
-            Told::Sample(now, peer, account) => {
+            HostEvent::Sample(now, peer, account) => {
                 let Some(watched) = self.watched.get_mut(&peer) else { return };
                 let sample = watched.sample(now, &account);
                 self.keep(peer, &sample);
                 line(peer, &sample)
             }
-            Told::News(now, News::Ended(peer, end, account)) => {
+            HostEvent::EndpointEvent(now, EndpointEvent::Ended(peer, end, account)) => {
                 let Some(watched) = self.watched.remove(&peer) else {
                     self.refused = Some(format!("{}, no connection: {end}", shown(peer)));
                     return;

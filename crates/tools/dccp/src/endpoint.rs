@@ -76,7 +76,7 @@ pub enum End {
 
 /// Events of an endpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News {
+pub enum EndpointEvent {
     /// A handshake is complete.
     Established(Peer),
     /// A connection is over.
@@ -107,7 +107,7 @@ pub struct Endpoint {
     lines: BTreeMap<Peer, Line>,
     /// Answers to packets that belong to no connection.
     strays: VecDeque<Outgoing>,
-    news: VecDeque<News>,
+    changes: VecDeque<EndpointEvent>,
     opened: u64,
     is_stopping: bool,
     ignored: Ignored,
@@ -131,7 +131,7 @@ impl Endpoint {
             settings,
             lines: BTreeMap::new(),
             strays: VecDeque::new(),
-            news: VecDeque::new(),
+            changes: VecDeque::new(),
             opened: 0,
             is_stopping: false,
             ignored: Ignored::default(),
@@ -262,7 +262,7 @@ impl Endpoint {
                         line.before = Some(line.progress());
                         let traffic = self.settings.traffic.filter(|_| is_client);
                         line.source = traffic.map(|traffic| Source::new(traffic, now));
-                        self.news.push_back(News::Established(*peer));
+                        self.changes.push_back(EndpointEvent::Established(*peer));
                         continue;
                     }
                     Event::Data { .. } => {
@@ -277,7 +277,7 @@ impl Endpoint {
                     Event::TimedOut => End::TimedOut,
                 };
                 (line.source, line.ended) = (None, Some(now));
-                self.news.push_back(News::Ended(*peer, end, Box::new(line.account())));
+                self.changes.push_back(EndpointEvent::Ended(*peer, end, Box::new(line.account())));
             }
         }
     }
@@ -286,7 +286,7 @@ impl Endpoint {
 impl Machine for Endpoint {
     type Input = Fact;
     type Output = Outgoing;
-    type Event = News;
+    type Event = EndpointEvent;
 
     fn handle(&mut self, now: Instant, fact: Fact) {
         match fact {
@@ -323,8 +323,8 @@ impl Machine for Endpoint {
         self.lines.values().filter_map(Line::deadline).min()
     }
 
-    fn event(&mut self) -> Option<News> {
-        self.news.pop_front()
+    fn event(&mut self) -> Option<EndpointEvent> {
+        self.changes.pop_front()
     }
 }
 

@@ -1,7 +1,7 @@
 //! An endpoint on a socket.
 
 use super::carry::{Over, PROTOCOL};
-use super::endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
+use super::endpoint::{Account, End, Endpoint, EndpointEvent, Fact, Ignored, Peer, Settings};
 use super::source::Traffic;
 use fairwave_dccp::{Ccid, Config, QueueLimits, Standard};
 use fairwave_linux::clock::Clock;
@@ -111,9 +111,9 @@ impl Request {
 
 /// Events and measurements of a running host.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum HostEvent {
     /// A connection was established or has ended.
-    News(Instant, News),
+    EndpointEvent(Instant, EndpointEvent),
     /// Measurements of a connection so far; once per interval.
     Sample(Instant, Peer, Box<Account>),
 }
@@ -188,12 +188,12 @@ impl Host {
         time: Duration,
         interval: Duration,
         mut stop: impl FnMut() -> bool,
-        mut tell: impl FnMut(Told),
+        mut report: impl FnMut(HostEvent),
     ) -> Result<(), Error> {
         let mut events = Vec::new();
         let is_client = self.server.is_some();
         if is_client {
-            self.driver.tell(&mut self.endpoint, Fact::Start, &mut events);
+            self.driver.report(&mut self.endpoint, Fact::Start, &mut events);
         }
         let (mut sample_at, mut close_at, mut is_over) = (None, None, false);
         while !is_over {
@@ -201,27 +201,27 @@ impl Host {
             let is_time = close_at.is_some_and(|at| at <= now);
             if self.stopped.is_none() && (is_time || stop()) {
                 self.stopped = Some(now);
-                self.driver.tell(&mut self.endpoint, Fact::Stop, &mut events);
+                self.driver.report(&mut self.endpoint, Fact::Stop, &mut events);
             }
             if sample_at.is_some_and(|at| at <= now) {
                 sample_at = sample_at.map(|at| at + interval);
                 self.endpoint
                     .accounts()
-                    .for_each(|(peer, it)| tell(Told::Sample(now, peer, Box::new(it))));
+                    .for_each(|(peer, it)| report(HostEvent::Sample(now, peer, Box::new(it))));
             }
             let until = [sample_at, close_at.filter(|_| self.stopped.is_none())];
             let until = until.into_iter().flatten().fold(now + LOOK, Instant::min);
             self.driver.turn(&mut self.endpoint, until, &mut events)?;
             let now = self.driver.now();
-            for news in events.drain(..) {
-                match &news {
-                    News::Established(_) => {
+            for changes in events.drain(..) {
+                match &changes {
+                    EndpointEvent::Established(_) => {
                         sample_at.get_or_insert(now + interval);
                         close_at = is_client.then(|| now + time);
                     }
-                    News::Ended(..) => is_over = is_client,
+                    EndpointEvent::Ended(..) => is_over = is_client,
                 }
-                tell(Told::News(now, news));
+                report(HostEvent::EndpointEvent(now, changes));
             }
             self.look_at_trouble(close_at.is_none())?;
             is_over |= self
@@ -350,8 +350,8 @@ impl Transport for Socket {
         self.transport().send(queue)
     }
 
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
-        self.looked_at().wait(for_room, most)
+    fn wait(&self, for_room: bool, max: Duration) -> io::Result<()> {
+        self.looked_at().wait(for_room, max)
     }
 
     fn calls(&self) -> (u64, u64) {

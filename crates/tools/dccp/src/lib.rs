@@ -13,8 +13,8 @@ mod source;
 mod tests;
 
 pub use carry::Over;
-pub use endpoint::{Account, End, Endpoint, Fact, Ignored, News, Peer, Settings};
-pub use host::{Addressee, Error, Host, Request, Socket, Told};
+pub use endpoint::{Account, End, Endpoint, EndpointEvent, Fact, Ignored, Peer, Settings};
+pub use host::{Addressee, Error, Host, HostEvent, Request, Socket};
 pub use source::Traffic;
 
 /// Default port of a server. Nobody has it from IANA.

@@ -143,9 +143,9 @@ impl LinuxSocket {
     ///
     /// # Errors
     /// If the connection was reset.
-    pub fn receive(&self, buffer: &mut [u8], most: Duration) -> io::Result<Option<Option<usize>>> {
+    pub fn receive(&self, buffer: &mut [u8], max: Duration) -> io::Result<Option<Option<usize>>> {
         let mut waiting = [PollFd::new(&self.socket, PollFlags::IN)];
-        match poll(&mut waiting, Some(&timespec(most.as_nanos()))) {
+        match poll(&mut waiting, Some(&timespec(max.as_nanos()))) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Some(None)),
             Ok(_) => {}
             Err(error) => return Err(error.into()),

@@ -53,7 +53,7 @@ struct Pair {
     addresses: [SocketAddr; 2],
     under_way: VecDeque<(Instant, usize, Incoming)>,
     now: Instant,
-    news: [Vec<News>; 2],
+    changes: [Vec<EndpointEvent>; 2],
     /// Datagrams of the client, by number, that are lost.
     lost: Vec<u64>,
     sent: u64,
@@ -63,12 +63,12 @@ impl Pair {
     fn new(over: Over, is_six: bool, ccid: u8) -> Self {
         let addresses = addresses(is_six);
         let end = |is_client| Endpoint::new(settings(over, addresses, ccid, is_client));
-        let (ends, news) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
+        let (ends, changes) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
         let (now, under_way) = (Instant::ZERO, VecDeque::new());
-        Self { ends, addresses, under_way, now, news, lost: Vec::new(), sent: 0 }
+        Self { ends, addresses, under_way, now, changes, lost: Vec::new(), sent: 0 }
     }
 
-    fn tell(&mut self, end: usize, fact: Fact) {
+    fn report(&mut self, end: usize, fact: Fact) {
         self.ends[end].handle(self.now, fact);
         self.drain(end);
     }
@@ -84,8 +84,8 @@ impl Pair {
             let datagram = Incoming { from, to, ecn, bytes };
             self.under_way.push_back((self.now + ONE_WAY, 1 - end, datagram));
         }
-        while let Some(news) = self.ends[end].event() {
-            self.news[end].push(news);
+        while let Some(changes) = self.ends[end].event() {
+            self.changes[end].push(changes);
         }
     }
 
@@ -98,7 +98,7 @@ impl Pair {
             self.now = next.max(self.now);
             if arrives == Some(next) {
                 let (_, end, datagram) = self.under_way.pop_front().expect("it is there");
-                self.tell(end, Fact::Arrived(datagram));
+                self.report(end, Fact::Arrived(datagram));
             } else {
                 let end = usize::from(deadlines[0] != Some(next));
                 self.ends[end].wake(self.now);
@@ -110,9 +110,9 @@ impl Pair {
 
     /// How the connection ended at an end, and what it came to.
     fn ended(&self, end: usize) -> (End, Account) {
-        let found = self.news[end].iter().find_map(|news| match news {
-            News::Ended(_, how, account) => Some((*how, **account)),
-            News::Established(_) => None,
+        let found = self.changes[end].iter().find_map(|changes| match changes {
+            EndpointEvent::Ended(_, how, account) => Some((*how, **account)),
+            EndpointEvent::Established(_) => None,
         });
         found.expect("it has ended")
     }
@@ -129,11 +129,15 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
         for ccid in [2, 3, 4] {
             let mut pair = Pair::new(over, is_six, ccid);
             pair.lost = vec![40];
-            pair.tell(0, Fact::Start);
+            pair.report(0, Fact::Start);
             pair.run_until(at(20));
-            assert!(matches!(pair.news[0][..], [News::Established(_)]), "{:?}", pair.news);
+            assert!(
+                matches!(pair.changes[0][..], [EndpointEvent::Established(_)]),
+                "{:?}",
+                pair.changes
+            );
             pair.run_until(at(2_020));
-            pair.tell(0, Fact::Stop);
+            pair.report(0, Fact::Stop);
             pair.run_until(at(5_000));
             let ((sender, here), (receiver, there)) = (pair.ended(0), pair.ended(1));
             assert_eq!((sender, receiver), (End::Closed, End::Closed), "{over:?} {ccid}");
@@ -165,12 +169,12 @@ fn a_client_of_another_service_is_refused_and_one_that_nobody_answers_gives_up()
         settings.connection.service = 1;
         Endpoint::new(settings)
     };
-    pair.tell(0, Fact::Start);
+    pair.report(0, Fact::Start);
     pair.run_until(at(1_000));
     assert_eq!(pair.ended(0).0, End::Reset(ResetCode::BAD_SERVICE_CODE, [0; 3]));
     let mut pair = Pair::new(Over::Ip, false, 3);
     pair.lost = (1..100).collect();
-    pair.tell(0, Fact::Start);
+    pair.report(0, Fact::Start);
     pair.run_until(at(400_000));
     assert_eq!(pair.ended(0).0, End::TimedOut);
 }
@@ -190,12 +194,12 @@ fn request(port: u16) -> Vec<u8> {
 fn a_flood_of_requests_is_bounded() {
     let [_, here] = addresses(false);
     let mut server = Endpoint::new(settings(Over::Udp, addresses(false), 2, false));
-    let (mut answers, mut asked) = (0, 0);
+    let (mut answers, mut requested) = (0, 0);
     let mut ask = |server: &mut Endpoint, ms: u64, port: u16| {
         let from = SocketAddr::new([198, 51, 100, port as u8].into(), 9);
         let datagram =
             Incoming { from, to: Some(here.ip()), ecn: Ecn::NotEct, bytes: request(port) };
-        asked += datagram.bytes.len();
+        requested += datagram.bytes.len();
         server.handle(at(ms), Fact::Arrived(datagram));
         std::iter::from_fn(|| server.poll(at(ms))).map(|answer| answer.bytes.len()).sum::<usize>()
     };
@@ -206,7 +210,7 @@ fn a_flood_of_requests_is_bounded() {
     assert!(answers > 0, "the first are answered");
     assert_eq!(ask(&mut server, 4_000, 250), 0);
     assert!(ask(&mut server, 6_000, 251) > 0);
-    assert!(answers < asked, "{answers} B for {asked} B");
+    assert!(answers < requested, "{answers} B for {requested} B");
 }
 
 #[test]
@@ -269,8 +273,8 @@ fn over_loopback(any: &str, ccid: u8) -> [(End, Account); 2] {
     let traffic = Traffic { bytes: 1_000, rate: Some(BitRate(4_000_000)) };
     let mut client = Host::open(&request(Addressee::Server(server_at, traffic))).expect("a socket");
     let (time, interval) = (Duration::from_millis(300), Duration::from_millis(50));
-    let ended = |told: Told| match told {
-        Told::News(_, News::Ended(_, how, account)) => Some((how, *account)),
+    let ended = |reported: HostEvent| match reported {
+        HostEvent::EndpointEvent(_, EndpointEvent::Ended(_, how, account)) => Some((how, *account)),
         _ => None,
     };
     let over = AtomicBool::new(false);
@@ -278,15 +282,16 @@ fn over_loopback(any: &str, ccid: u8) -> [(End, Account); 2] {
         let receiving = scope.spawn(|| {
             let mut found = None;
             let is_over = || over.load(Ordering::Relaxed);
-            let ran = server.run(Duration::ZERO, interval, is_over, |told| {
-                found = ended(told).or(found);
+            let ran = server.run(Duration::ZERO, interval, is_over, |reported| {
+                found = ended(reported).or(found);
                 over.fetch_or(found.is_some(), Ordering::Relaxed);
             });
             ran.expect("the socket works");
             found.expect("a connection has ended")
         });
         let mut found = None;
-        let sent = client.run(time, interval, || false, |told| found = ended(told).or(found));
+        let sent =
+            client.run(time, interval, || false, |reported| found = ended(reported).or(found));
         // Else the server would wait for ever.
         over.fetch_or(found.is_none(), Ordering::Relaxed);
         sent.expect("the socket works");

@@ -5,8 +5,8 @@ pub mod options;
 use crate::report::{FairnessOutput, page, words};
 use crate::results::{Record, compare, flent, of_measurement, read};
 use crate::{
-    Error, Limits, News, PORT, Progress, Protocol, Request, ServeConfig, Server, Terms, Traffic,
-    measure,
+    Error, Limits, PORT, Progress, Protocol, Request, ServeConfig, Server, ServerEvent, Terms,
+    Traffic, measure,
 };
 use fairwave_console::peer::{self, resolve};
 use fairwave_console::{Console, Failure};
@@ -58,23 +58,23 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
         "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run HOST\
          {port} --hosts N {secret}\n"
     ))?;
-    let note = |news| {
+    let note = |changes| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(&news));
+        let _ = console.print(&line(&changes));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let rejected = several(server.rejected() as usize, "connection");
     console.print(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
 }
 
-fn line(news: &News) -> String {
-    match news {
-        News::Joined(name, address, here, hosts) => {
+fn line(changes: &ServerEvent) -> String {
+    match changes {
+        ServerEvent::Joined(name, address, here, hosts) => {
             format!("{name} ({address}) is there: {here} of {hosts}\n")
         }
-        News::Left(name) => format!("{name} is not there any more\n"),
-        News::Started(repetition) => format!("Repetition {repetition} begins\n"),
-        News::Over => "The run is over\n".to_owned(),
+        ServerEvent::Left(name) => format!("{name} is not there any more\n"),
+        ServerEvent::Started(repetition) => format!("Repetition {repetition} begins\n"),
+        ServerEvent::Over => "The run is over\n".to_owned(),
     }
 }
 
@@ -113,7 +113,7 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
         Protocol::Udp { rate_bps: run.bitrate.unwrap_or(USUAL_UDP).0 }
     } else {
         Protocol::Tcp {
-            law: run.congestion.clone(),
+            algorithm: run.congestion.clone(),
             rate_bps: run.bitrate.map(|rate| rate.0),
             buffer_bytes: run.window.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX)),
         }

@@ -75,7 +75,7 @@ pub(super) struct Counted {
     pub(super) by_receiver: bool,
     pub(super) is_udp: bool,
     /// Congestion control of a TCP sender, where it is known.
-    pub(super) law: Option<String>,
+    pub(super) algorithm: Option<String>,
 }
 
 /// What one end of a flow has counted so far.
@@ -123,13 +123,13 @@ impl Counter {
         let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = counts.highest.map_or(0, |highest| u64::from(highest) + 1);
-        let Counted { is_up, by_receiver, is_udp, ref law } = self.flow;
+        let Counted { is_up, by_receiver, is_udp, ref algorithm } = self.flow;
         let is_counted = is_udp && by_receiver;
         Flow {
             is_up,
             bytes: counts.bytes[..ended].to_vec(),
             by_receiver,
-            law: law.clone(),
+            algorithm: algorithm.clone(),
             datagrams: is_counted.then_some(sent),
             lost: is_counted.then(|| sent.saturating_sub(counts.datagrams)),
             is_broken: counts.is_broken,

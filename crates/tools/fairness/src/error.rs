@@ -67,10 +67,12 @@ pub enum Error {
         refusal: Refusal,
     },
     /// This host's kernel does not offer the congestion control algorithm to this user.
-    #[error("no congestion control {law:?} for this user on this host; there are {available}")]
+    #[error(
+        "no congestion control {algorithm:?} for this user on this host; there are {available}"
+    )]
     Law {
         /// Requested algorithm.
-        law: String,
+        algorithm: String,
         /// Algorithms available to this user.
         available: String,
     },
@@ -106,10 +108,12 @@ fn why(refusal: &Refusal) -> String {
             )
         }
         Refusal::Name => "another host has this name; give --name".to_owned(),
-        Refusal::Law(law) => format!("it cannot send with the congestion control {law}"),
-        Refusal::Time(most) => format!(
+        Refusal::Law(algorithm) => {
+            format!("it cannot send with the congestion control {algorithm}")
+        }
+        Refusal::Time(max) => format!(
             "all repetitions together may last {} there; take less, or raise --max-time there",
-            Duration::from_nanos(*most)
+            Duration::from_nanos(*max)
         ),
         Refusal::Fault(fault) => fault.clone(),
     }

@@ -31,7 +31,7 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Bytes per system call.
 const CHUNK: usize = 128 << 10;
 /// Maximum length of an algorithm's name: the kernel would truncate a longer one.
-const LONGEST_LAW: usize = 15;
+const LONGEST_CONGESTION_CONTROL: usize = 15;
 /// Datagrams that are due within this time are sent together.
 const PACE: Duration = Duration::from_micros(500);
 
@@ -50,7 +50,7 @@ pub(super) fn prepare(
     set_socket_linger(stream, Some(std::time::Duration::ZERO))?;
     stream.set_write_timeout(Some(LOOK))?;
     stream.set_read_timeout(Some(LOOK))?;
-    let Protocol::Tcp { law, rate_bps, buffer_bytes } = protocol else { return Ok(None) };
+    let Protocol::Tcp { algorithm, rate_bps, buffer_bytes } = protocol else { return Ok(None) };
     if let Some(bytes) = buffer_bytes.map(|bytes| bytes as usize) {
         // The kernel may silently set a smaller buffer.
         setsockopt(stream, sockopt::SndBuf, &bytes)?;
@@ -59,8 +59,8 @@ pub(super) fn prepare(
     if !is_sender {
         return Ok(None);
     }
-    if let Some(law) = law {
-        set_law(stream, law)?;
+    if let Some(algorithm) = algorithm {
+        set_congestion_control(stream, algorithm)?;
     }
     if let Some(bps) = rate_bps {
         setsockopt(stream, MaxPacingRate, &bps.div_ceil(8))?;
@@ -68,19 +68,19 @@ pub(super) fn prepare(
     Ok(tcp_congestion(stream).ok())
 }
 
-fn set_law(socket: &impl AsFd, law: &str) -> io::Result<()> {
-    if law.is_empty() || law.len() > LONGEST_LAW {
+fn set_congestion_control(socket: &impl AsFd, algorithm: &str) -> io::Result<()> {
+    if algorithm.is_empty() || algorithm.len() > LONGEST_CONGESTION_CONTROL {
         return Err(ErrorKind::NotFound.into());
     }
-    Ok(set_tcp_congestion(socket, law)?)
+    Ok(set_tcp_congestion(socket, algorithm)?)
 }
 
 /// Whether the kernel offers this user the congestion control algorithm.
-pub(super) fn has_law(law: &str) -> bool {
+pub(super) fn has_congestion_control(algorithm: &str) -> bool {
     [AddressFamily::INET, AddressFamily::INET6]
         .into_iter()
         .filter_map(|family| socket(family, SocketType::STREAM, None).ok())
-        .any(|socket| set_law(&socket, law).is_ok())
+        .any(|socket| set_congestion_control(&socket, algorithm).is_ok())
 }
 
 /// Runs one end of a flow on a thread, if the end exists.

@@ -1,7 +1,9 @@
 //! A host that takes part in a run.
 
 use super::counter::{Budget, Counted, Counter, Window};
-use super::flow::{has_law, prepare, receive, receive_datagrams, send, send_datagrams, spawn};
+use super::flow::{
+    has_congestion_control, prepare, receive, receive_datagrams, send, send_datagrams, spawn,
+};
 use super::link::{Inbox, Link, greet};
 use super::message::{
     Ending, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
@@ -10,7 +12,7 @@ use super::message::{
 use super::radio::{Radio, interface_of};
 use super::serve::SILENCE;
 use super::udp::Datagrams;
-use super::{Error, laws};
+use super::{Error, algorithms};
 use fairwave_linux::clock::Clock;
 use fairwave_sockets::Udp;
 use fairwave_units::{Duration, Instant};
@@ -77,11 +79,11 @@ pub struct Measured {
 pub fn measure(
     request: &Request,
     stop: &AtomicBool,
-    mut tell: impl FnMut(Progress),
+    mut send_to: impl FnMut(Progress),
 ) -> (Measured, Option<Error>) {
     let mut found = Measured::default();
     let error = Host::connect(request, stop).and_then(|mut host| {
-        let ended = host.run(&mut tell);
+        let ended = host.run(&mut send_to);
         host.link.close();
         found = host.found;
         ended
@@ -123,11 +125,11 @@ struct Host<'a> {
 
 impl<'a> Host<'a> {
     fn connect(request: &'a Request, stop: &'a AtomicBool) -> Result<Self, Error> {
-        if let Protocol::Tcp { law: Some(law), .. } = &request.traffic.protocol
+        if let Protocol::Tcp { algorithm: Some(algorithm), .. } = &request.traffic.protocol
             && request.traffic.up
-            && !has_law(law)
+            && !has_congestion_control(algorithm)
         {
-            return Err(Error::Law { law: law.clone(), available: laws() });
+            return Err(Error::Law { algorithm: algorithm.clone(), available: algorithms() });
         }
         let (server, clock) = (request.server, Clock::start());
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
@@ -198,8 +200,8 @@ impl<'a> Host<'a> {
         self.inbox.next(LOOK).map_err(|_| self.gone())
     }
 
-    fn run(&mut self, tell: &mut dyn FnMut(Progress)) -> Result<(), Error> {
-        let (mut heard, mut said) = (self.clock.now(), self.clock.now());
+    fn run(&mut self, send_to: &mut dyn FnMut(Progress)) -> Result<(), Error> {
+        let (mut received, mut printed) = (self.clock.now(), self.clock.now());
         loop {
             let now = self.clock.now();
             if self.stop.load(Ordering::Relaxed) {
@@ -208,17 +210,17 @@ impl<'a> Host<'a> {
                 return Err(Error::Stopped);
             }
             self.has_stayed()?;
-            if now.since(said) > PULSE {
+            if now.since(printed) > PULSE {
                 self.say(&ToServer::Ping { sent_ns: now.as_nanos() })?;
-                said = now;
+                printed = now;
             }
             let Some(message) = self.next()? else {
-                if now.since(heard) > SILENCE {
+                if now.since(received) > SILENCE {
                     return Err(self.gone());
                 }
                 continue;
             };
-            heard = self.clock.now();
+            received = self.clock.now();
             match message {
                 ToHost::Joined { session, limits } => {
                     self.session = session;
@@ -228,12 +230,12 @@ impl<'a> Host<'a> {
                 ToHost::Refused(refusal) => {
                     return Err(Error::Refused { server: self.request.server, refusal });
                 }
-                ToHost::Waiting { here } => tell(Progress::Waiting(here)),
+                ToHost::Waiting { here } => send_to(Progress::Waiting(here)),
                 ToHost::Prepare { repetition } => self.prepare(repetition)?,
                 ToHost::Start { at_ns } => {
-                    tell(Progress::Running(self.repetition + 1));
+                    send_to(Progress::Running(self.repetition + 1));
                     self.send_and_receive(at_ns)?;
-                    heard = self.clock.now();
+                    received = self.clock.now();
                 }
                 ToHost::Done(repetition) => self.found.repetitions.push(repetition),
                 ToHost::Over => return Ok(()),
@@ -267,8 +269,8 @@ impl<'a> Host<'a> {
         let mut stream = TcpStream::connect_timeout(&server, PATIENCE)?;
         stream.write_all(&Opening::Flow(label).write(&self.key))?;
         let is_sender = self.is_up(label.flow);
-        let law = prepare(&stream, &self.traffic.protocol, is_sender)?;
-        Ok(End::Stream(stream, law))
+        let algorithm = prepare(&stream, &self.traffic.protocol, is_sender)?;
+        Ok(End::Stream(stream, algorithm))
     }
 
     /// Measures the offset of the server's clock. Returns the fastest round-trip time in
@@ -286,7 +288,7 @@ impl<'a> Host<'a> {
                 }
                 let rtt_ns = now_ns - sent_ns;
                 let offset = i128::from(server_ns) - (i128::from(sent_ns) + i128::from(now_ns)) / 2;
-                best = best.filter(|(least, _)| *least <= rtt_ns).or(Some((rtt_ns, offset)));
+                best = best.filter(|(min, _)| *min <= rtt_ns).or(Some((rtt_ns, offset)));
                 break;
             }
         }
@@ -371,7 +373,7 @@ impl<'a> Host<'a> {
         let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
         let late = counters.iter().map(|counter| counter.late().as_nanos()).max();
         let up = flows.iter().filter(|flow| flow.is_up);
-        let laws_up = up.map(|flow| flow.law.clone()).collect();
+        let laws_up = up.map(|flow| flow.algorithm.clone()).collect();
         let down = flows.iter().filter(|flow| !flow.is_up).cloned().collect();
         let radio = self.radio_samples.clone();
         Report { late_ns: late.unwrap_or(0), laws_up, down, radio }
@@ -393,8 +395,8 @@ impl<'a> Host<'a> {
     /// Ends a repetition early on request, with the server's results if they still arrive.
     fn leave(&mut self, counters: &[Arc<Counter>]) -> Result<(), Error> {
         counters.iter().for_each(|counter| counter.stop());
-        let said = self.say(&ToServer::Leave(self.report(counters)));
-        match said.and_then(|()| self.account(FAREWELL)) {
+        let printed = self.say(&ToServer::Leave(self.report(counters)));
+        match printed.and_then(|()| self.account(FAREWELL)) {
             Ok(Some(repetition)) => {
                 self.found.repetitions.push(repetition);
                 Err(Error::Stopped)
@@ -424,8 +426,8 @@ impl<'a> Host<'a> {
 
 /// Runs this host's end of a flow on a thread.
 fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Counter> {
-    let counter = |is_udp, law| {
-        let flow = Counted { is_up, by_receiver: !is_up, is_udp, law };
+    let counter = |is_udp, algorithm| {
+        let flow = Counted { is_up, by_receiver: !is_up, is_udp, algorithm };
         Counter::new(window, flow, Budget::new(u64::MAX))
     };
     match (end, protocol) {
@@ -437,8 +439,8 @@ fn start(end: End, is_up: bool, protocol: &Protocol, window: Window) -> Arc<Coun
             });
             counter
         }
-        (End::Stream(stream, law), _) => {
-            let counter = counter(false, law);
+        (End::Stream(stream, algorithm), _) => {
+            let counter = counter(false, algorithm);
             let run = if is_up { send } else { receive };
             spawn(&counter, Some(stream), move |stream, counter| run(&stream, counter));
             counter

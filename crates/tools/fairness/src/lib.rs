@@ -26,7 +26,7 @@ pub use host::{Measured, Progress, Request, measure};
 pub use message::{
     Ending, Flow, Limits, Protocol, RadioSample, Refusal, Repetition, Station, Terms, Traffic,
 };
-pub use round::News;
+pub use round::ServerEvent;
 pub use serve::{ServeConfig, Server};
 
 use rustix::thread::CapabilitySet;
@@ -37,7 +37,7 @@ pub const PORT: u16 = 17_981;
 /// Names of the congestion control algorithms that this process may choose, or a note that they are
 /// unknown. Linux gives processes without CAP_NET_ADMIN only those in
 /// `tcp_allowed_congestion_control`.
-fn laws() -> String {
+fn algorithms() -> String {
     let own = rustix::thread::capabilities(None);
     let is_admin = own.is_ok_and(|own| own.effective.contains(CapabilitySet::NET_ADMIN));
     let which = if is_admin { "available" } else { "allowed" };

@@ -15,9 +15,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, PoisonError};
 
 /// Maximum length of a message at the server.
-const MOST_AT_SERVER: usize = 2 << 20;
+const MAX_AT_SERVER: usize = 2 << 20;
 /// Maximum length of a message at a host: the results of all hosts.
-const MOST_AT_HOST: usize = 64 << 20;
+const MAX_AT_HOST: usize = 64 << 20;
 /// Maximum time for each end to prove that it has the key.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Time after which a peer that does not read is dropped.
@@ -110,7 +110,7 @@ pub(super) fn greet(
     read_exact(&mut stream, &mut answer, clock, clock.now() + PATIENCE)?;
     let server = read_challenge(&answer, key, &host).map_err(invalid)?;
     let session = session_key(key, &host, &server);
-    let (link, inbox) = halves(stream, &session, Way::ToServer, MOST_AT_HOST)?;
+    let (link, inbox) = halves(stream, &session, Way::ToServer, MAX_AT_HOST)?;
     Ok((link, inbox, session))
 }
 
@@ -126,18 +126,18 @@ pub(super) fn answer(
     let server = nonce()?;
     stream.write_all(&challenge(key, host, &server))?;
     let session = session_key(key, host, &server);
-    let (link, inbox) = halves(stream, &session, Way::ToHost, MOST_AT_SERVER)?;
+    let (link, inbox) = halves(stream, &session, Way::ToHost, MAX_AT_SERVER)?;
     Ok((link, inbox, session))
 }
 
-fn halves(stream: TcpStream, key: &Key, way: Way, most: usize) -> io::Result<(Link, Inbox)> {
+fn halves(stream: TcpStream, key: &Key, way: Way, max: usize) -> io::Result<(Link, Inbox)> {
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(STALLED))?;
     let back = match way {
         Way::ToHost => Way::ToServer,
         Way::ToServer => Way::ToHost,
     };
-    let opener = Opener::new(key.clone(), back, most);
+    let opener = Opener::new(key.clone(), back, max);
     let inbox = Inbox { stream: stream.try_clone()?, opener, chunk: vec![0; 16 << 10] };
     Ok((Link { stream, sealer: Mutex::new(Sealer::new(key.clone(), way)) }, inbox))
 }

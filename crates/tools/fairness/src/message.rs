@@ -7,11 +7,11 @@ use std::net::IpAddr;
 /// Maximum number of bytes of a name.
 const LONGEST_NAME: usize = 32;
 /// Maximum number of hosts of a run.
-pub(super) const MOST_HOSTS: u16 = 32;
+pub(super) const MAX_HOSTS: u16 = 32;
 /// Maximum number of flows of a host in one direction.
-const MOST_PARALLEL: u16 = 64;
+const MAX_PARALLEL: u16 = 64;
 /// Maximum number of intervals of a host in all repetitions and flows.
-const MOST_BINS: u64 = 200_000;
+const MAX_BINS: u64 = 200_000;
 /// Shortest interval: below it, a count depends more on the scheduler than on the network.
 const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
 
@@ -34,7 +34,7 @@ pub enum Protocol {
     /// The kernel's TCP.
     Tcp {
         /// Congestion control algorithm of the sender; `None` for the system's default.
-        law: Option<String>,
+        algorithm: Option<String>,
         /// Pacing rate of each flow in bits per second; `None` for no pacing.
         rate_bps: Option<u64>,
         /// Buffer size requested at both ends in bytes, of which the kernel allocates twice as
@@ -75,13 +75,13 @@ impl Terms {
             "the interval is shorter than 10 ms"
         } else if self.duration_ns == 0 || !self.duration_ns.is_multiple_of(self.interval_ns) {
             "the time is no whole number of intervals"
-        } else if self.hosts == 0 || self.hosts > MOST_HOSTS {
+        } else if self.hosts == 0 || self.hosts > MAX_HOSTS {
             "a run has between 1 and 32 hosts"
         } else if self.repetitions == 0 {
             "a run has at least one repetition"
-        } else if flows == 0 || traffic.parallel > MOST_PARALLEL {
+        } else if flows == 0 || traffic.parallel > MAX_PARALLEL {
             "a host has between 1 and 64 flows in each direction"
-        } else if self.bins().saturating_mul(flows * u64::from(self.repetitions)) > MOST_BINS {
+        } else if self.bins().saturating_mul(flows * u64::from(self.repetitions)) > MAX_BINS {
             "more than 200,000 intervals in all flows and repetitions: make them longer"
         } else if matches!(traffic.protocol, Protocol::Udp { rate_bps: 0 }) {
             "a rate of 0"
@@ -112,8 +112,8 @@ pub struct Limits {
 impl Limits {
     /// The requested traffic, reduced to the limits.
     pub(super) fn applied(&self, mut traffic: Traffic) -> Traffic {
-        let Some(most) = self.rate_bps else { return traffic };
-        let each = (most / u64::from(traffic.parallel.max(1))).max(1);
+        let Some(maximum) = self.rate_bps else { return traffic };
+        let each = (maximum / u64::from(traffic.parallel.max(1))).max(1);
         match &mut traffic.protocol {
             Protocol::Udp { rate_bps } => *rate_bps = each.min(*rate_bps),
             Protocol::Tcp { rate_bps, .. } => {
@@ -175,7 +175,7 @@ pub struct Flow {
     /// them to its kernel.
     pub by_receiver: bool,
     /// Congestion control algorithm of the sender, if known; `None` for UDP.
-    pub law: Option<String>,
+    pub algorithm: Option<String>,
     /// Datagrams sent, up to the last received one; `None` for TCP.
     pub datagrams: Option<u64>,
     /// Datagrams that were lost; `None` for TCP.

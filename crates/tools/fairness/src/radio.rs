@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn counters_are_told_by_their_differences() {
         let sample = between(&station(10, 100_000), &station(14, 130_000));
-        let told = (sample.signal_dbm, sample.retries, sample.airtime_us, sample.failed);
-        assert_eq!(told, (Some(-60), Some(4), Some(30_000), None));
+        let reported = (sample.signal_dbm, sample.retries, sample.airtime_us, sample.failed);
+        assert_eq!(reported, (Some(-60), Some(4), Some(30_000), None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! State of a run at the server: its hosts and its phases.
 
 use super::counter::{Budget, Counted, Counter, Window};
-use super::flow::{has_law, prepare, receive, send, send_datagrams, spawn};
+use super::flow::{has_congestion_control, prepare, receive, send, send_datagrams, spawn};
 use super::link::Link;
 use super::message::{
     Ending, Flow, Join, Limits, Protocol, Refusal, Repetition, Report, Station, Terms, ToHost,
@@ -29,7 +29,7 @@ const LEAD: Duration = Duration::from_millis(200);
 
 /// Events of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ServerEvent {
     /// A host has joined: its name and address, the number of hosts, and the number that the run
     /// awaits.
     Joined(String, IpAddr, u16, u16),
@@ -96,7 +96,7 @@ pub(super) struct Round {
     members: Vec<Member>,
     phase: Phase,
     repetition: u16,
-    news: Vec<News>,
+    changes: Vec<ServerEvent>,
     ended: Vec<u64>,
 }
 
@@ -109,7 +109,7 @@ impl Round {
             members: Vec::new(),
             phase: Phase::Gathering,
             repetition: 0,
-            news: Vec::new(),
+            changes: Vec::new(),
             ended: Vec::new(),
         }
     }
@@ -118,8 +118,8 @@ impl Round {
         matches!(self.phase, Phase::Running { .. } | Phase::Reporting { .. })
     }
 
-    pub(super) fn take_news(&mut self) -> Vec<News> {
-        mem::take(&mut self.news)
+    pub(super) fn take_events(&mut self) -> Vec<ServerEvent> {
+        mem::take(&mut self.changes)
     }
 
     /// Ended sessions, whose keys can be deleted.
@@ -132,7 +132,7 @@ impl Round {
             Event::Joined(newcomer) => self.join(newcomer),
             Event::Flow(label, stream) => self.take_flow(label, stream),
             Event::Gone(session) => self.remove(session, hub),
-            Event::Said(session, message) => self.hear(session, message, hub),
+            Event::Said(session, message) => self.take_message(session, message, hub),
         }
     }
 
@@ -152,7 +152,7 @@ impl Round {
         let Join { name, traffic, terms } = join;
         self.terms = Some(terms);
         let here = self.members.len() as u16 + 1;
-        self.news.push(News::Joined(name.clone(), ip, here, terms.hosts));
+        self.changes.push(ServerEvent::Joined(name.clone(), ip, here, terms.hosts));
         self.members.push(Member {
             session,
             name,
@@ -168,9 +168,9 @@ impl Round {
             ending: Ending::Open,
         });
         if let Some(newest) = self.members.last() {
-            newest.tell(&ToHost::Joined { session, limits: self.limits });
+            newest.send_to(&ToHost::Joined { session, limits: self.limits });
         }
-        self.tell_all(&ToHost::Waiting { here });
+        self.send_all(&ToHost::Waiting { here });
     }
 
     fn check(&self, join: &Join) -> Result<(), Refusal> {
@@ -195,8 +195,10 @@ impl Round {
             return Err(Refusal::Time(self.limits.time_ns));
         }
         match (&traffic.protocol, traffic.down) {
-            (Protocol::Tcp { law: Some(law), .. }, true) if !has_law(law) => {
-                Err(Refusal::Law(format!("{law}: it has {}", super::laws())))
+            (Protocol::Tcp { algorithm: Some(algorithm), .. }, true)
+                if !has_congestion_control(algorithm) =>
+            {
+                Err(Refusal::Law(format!("{algorithm}: it has {}", super::algorithms())))
             }
             _ => Ok(()),
         }
@@ -215,7 +217,7 @@ impl Round {
         }
     }
 
-    fn hear(&mut self, session: u64, message: ToServer, hub: &Hub) {
+    fn take_message(&mut self, session: u64, message: ToServer, hub: &Hub) {
         let phase = self.phase;
         let snapshot = matches!(message, ToServer::Leave(_));
         let Some(member) = self.member(session) else { return };
@@ -252,7 +254,7 @@ impl Round {
         hub.forget(session);
         if !self.ended.contains(&session) {
             self.ended.push(session);
-            self.news.push(News::Left(name));
+            self.changes.push(ServerEvent::Left(name));
         }
         if !is_running {
             self.members.retain(|member| member.session != session);
@@ -290,8 +292,8 @@ impl Round {
                 }
             }
             Phase::Reporting { until } => {
-                let is_told = |m: &Member| m.report.is_some() || m.ending != Ending::Open;
-                if now >= until || self.members.iter().all(is_told) {
+                let is_reported = |m: &Member| m.report.is_some() || m.ending != Ending::Open;
+                if now >= until || self.members.iter().all(is_reported) {
                     self.finish(terms, hub);
                 }
             }
@@ -316,7 +318,7 @@ impl Round {
                 }
             }
         }
-        self.tell_all(&ToHost::Prepare { repetition });
+        self.send_all(&ToHost::Prepare { repetition });
     }
 
     fn start(&mut self, terms: Terms, hub: &Hub) {
@@ -327,7 +329,7 @@ impl Round {
         let begin = self.clock.now() + lead;
         let interval = Duration::from_nanos(terms.interval_ns);
         let window = Window { clock: self.clock, begin, interval, bins: terms.bins() };
-        self.tell_all(&ToHost::Start { at_ns: begin.as_nanos() });
+        self.send_all(&ToHost::Start { at_ns: begin.as_nanos() });
         let repetition = self.repetition;
         for member in &mut self.members {
             member.counters = (0..member.flows())
@@ -338,7 +340,7 @@ impl Round {
                 .collect();
         }
         self.phase = Phase::Running { until: window.end() };
-        self.news.push(News::Started(repetition + 1));
+        self.changes.push(ServerEvent::Started(repetition + 1));
     }
 
     /// Results of this repetition so far.
@@ -356,7 +358,7 @@ impl Round {
             };
         }
         let result = self.result();
-        self.tell_all(&ToHost::Done(result));
+        self.send_all(&ToHost::Done(result));
         let stay = |member: &Member| member.ending == Ending::Complete;
         let leaving: Vec<u64> =
             self.members.iter().filter(|m| !stay(m)).map(|member| member.session).collect();
@@ -364,7 +366,7 @@ impl Round {
         self.repetition += 1;
         let is_over = self.repetition >= terms.repetitions;
         if is_over {
-            self.tell_all(&ToHost::Over);
+            self.send_all(&ToHost::Over);
         }
         for member in &mut self.members {
             member.ending = Ending::Open;
@@ -379,7 +381,7 @@ impl Round {
             }
         }
         if is_over || self.members.is_empty() {
-            self.news.push(News::Over);
+            self.changes.push(ServerEvent::Over);
             self.reset();
         }
     }
@@ -396,7 +398,7 @@ impl Round {
     pub(super) fn cut_off(&mut self) {
         if self.is_running() {
             let result = self.result();
-            self.tell_all(&ToHost::Done(result));
+            self.send_all(&ToHost::Done(result));
         }
         for member in &self.members {
             member.counters.iter().for_each(|counter| counter.stop());
@@ -405,13 +407,13 @@ impl Round {
     }
 
     /// If a host is not reached, the reader of its connection notices.
-    fn tell_all(&self, message: &ToHost) {
-        self.members.iter().for_each(|member| member.tell(message));
+    fn send_all(&self, message: &ToHost) {
+        self.members.iter().for_each(|member| member.send_to(message));
     }
 }
 
 impl Member {
-    fn tell(&self, message: &ToHost) {
+    fn send_to(&self, message: &ToHost) {
         if self.link.send(message).is_err() {
             self.link.close();
         }
@@ -439,17 +441,17 @@ impl Member {
     fn begin(&mut self, label: FlowLabel, window: Window, hub: &Hub) -> Arc<Counter> {
         let is_up = self.is_up(label.flow);
         let budget = Arc::clone(&self.budget);
-        let flow = |is_udp, law| Counted { is_up, by_receiver: is_up, is_udp, law };
+        let flow = |is_udp, algorithm| Counted { is_up, by_receiver: is_up, is_udp, algorithm };
         match self.traffic.protocol {
             Protocol::Tcp { .. } => {
                 let stream = self.streams.remove(&label.flow);
                 let opened = stream.and_then(|stream| {
-                    let law = prepare(&stream, &self.traffic.protocol, !is_up).ok()?;
-                    Some((stream, law))
+                    let algorithm = prepare(&stream, &self.traffic.protocol, !is_up).ok()?;
+                    Some((stream, algorithm))
                 });
-                let (stream, law) = opened.unzip();
-                let law = law.flatten();
-                let counter = Counter::new(window, flow(false, law), budget);
+                let (stream, algorithm) = opened.unzip();
+                let algorithm = algorithm.flatten();
+                let counter = Counter::new(window, flow(false, algorithm), budget);
                 let run = if is_up { receive } else { send };
                 spawn(&counter, stream, move |stream, counter| run(&stream, counter));
                 counter
@@ -474,19 +476,19 @@ impl Member {
         let report = self.report.as_ref().unwrap_or(&none);
         let ours = self.counters.iter().map(|counter| counter.flow());
         let (mut up, down): (Vec<Flow>, Vec<Flow>) = ours.partition(|flow| flow.is_up);
-        for (flow, law) in up.iter_mut().zip(&report.laws_up) {
-            flow.law = law.clone().filter(|law| is_name(law));
+        for (flow, algorithm) in up.iter_mut().zip(&report.laws_up) {
+            flow.algorithm = algorithm.clone().filter(|algorithm| is_name(algorithm));
         }
         let fits = |theirs: &Flow, ours: &Flow| {
             theirs.bytes.len() == ours.bytes.len() && !theirs.is_up && theirs.by_receiver
         };
-        let told = down.into_iter().enumerate().map(|(number, ours)| {
+        let reported = down.into_iter().enumerate().map(|(number, ours)| {
             match report.down.get(number).filter(|theirs| fits(theirs, &ours)) {
-                Some(theirs) => Flow { law: ours.law, ..theirs.clone() },
+                Some(theirs) => Flow { algorithm: ours.algorithm, ..theirs.clone() },
                 None => ours,
             }
         });
-        up.extend(told);
+        up.extend(reported);
         Station {
             name: self.name.clone(),
             address: self.ip,

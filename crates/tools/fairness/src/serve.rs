@@ -3,7 +3,7 @@
 use super::Error;
 use super::link::{self, Inbox, Link};
 use super::message::{Limits, ToHost, ToServer};
-use super::round::{Event, Newcomer, News, Round};
+use super::round::{Event, Newcomer, Round, ServerEvent};
 use super::udp::Hub;
 use fairwave_linux::clock::Clock;
 use fairwave_linux::random::random;
@@ -22,10 +22,10 @@ use std::thread;
 
 /// Maximum number of connections that have not yet proved that they have the key: of all addresses,
 /// and of one.
-const MOST_PENDING: usize = 256;
-const MOST_PENDING_OF_ONE: usize = 160;
+const MAX_PENDING: usize = 256;
+const MAX_PENDING_OF_ONE: usize = 160;
 /// Maximum number of messages that wait to be handled; hosts that send more are delayed.
-const MOST_EVENTS: usize = 256;
+const MAX_EVENTS: usize = 256;
 /// Period at which the loop checks the time.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 /// Time after which a silent host counts as gone, unless a repetition is under way.
@@ -109,12 +109,12 @@ impl Server {
     pub fn run(
         &mut self,
         mut stop: impl FnMut() -> bool,
-        mut tell: impl FnMut(News),
+        mut send_to: impl FnMut(ServerEvent),
     ) -> Result<(), Error> {
-        let (events, inbox) = sync_channel(MOST_EVENTS);
+        let (events, inbox) = sync_channel(MAX_EVENTS);
         let hub = Arc::clone(&self.shared);
         let datagrams = thread::spawn(move || hub.hub.run(&hub.is_over));
-        let served = self.serve(&mut stop, &mut tell, &events, &inbox);
+        let served = self.serve(&mut stop, &mut send_to, &events, &inbox);
         self.shared.is_over.store(true, Ordering::Relaxed);
         datagrams.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         served
@@ -123,7 +123,7 @@ impl Server {
     fn serve(
         &self,
         stop: &mut dyn FnMut() -> bool,
-        tell: &mut dyn FnMut(News),
+        send_to: &mut dyn FnMut(ServerEvent),
         events: &SyncSender<Event>,
         inbox: &Receiver<Event>,
     ) -> Result<(), Error> {
@@ -145,7 +145,7 @@ impl Server {
             for session in round.take_ended() {
                 lock(&shared.sessions).remove(&session);
             }
-            round.take_news().into_iter().for_each(&mut *tell);
+            round.take_events().into_iter().for_each(&mut *send_to);
         }
         round.cut_off();
         Ok(())
@@ -224,7 +224,7 @@ impl Shared {
         let mut pending = lock(&self.pending);
         let all: usize = pending.values().sum();
         let of_one = pending.entry(ip).or_default();
-        let fits = all < MOST_PENDING && *of_one < MOST_PENDING_OF_ONE;
+        let fits = all < MAX_PENDING && *of_one < MAX_PENDING_OF_ONE;
         *of_one += usize::from(fits);
         fits
     }
@@ -274,7 +274,7 @@ impl Shared {
         let Ok(session) = random() else { return };
         lock(&self.sessions).insert(session, key.clone());
         let newcomer = Newcomer { session, ip, link: Arc::clone(link), key, join };
-        let mut heard = self.clock.now();
+        let mut received = self.clock.now();
         let mut sent = events.send(Event::Joined(newcomer));
         while sent.is_ok() && !self.is_over.load(Ordering::Relaxed) {
             match inbox.next(10 * LOOK) {
@@ -285,7 +285,7 @@ impl Shared {
                 }
                 Ok(Some(message)) => sent = events.send(Event::Said(session, message)),
                 Ok(None) => {
-                    let is_silent = heard + SILENCE < self.clock.now();
+                    let is_silent = received + SILENCE < self.clock.now();
                     if is_silent && !self.is_running.load(Ordering::Relaxed) {
                         break;
                     }
@@ -293,7 +293,7 @@ impl Shared {
                 }
                 Err(_) => break,
             }
-            heard = self.clock.now();
+            received = self.clock.now();
         }
         link.close();
         // Sending fails only if the server has ended.

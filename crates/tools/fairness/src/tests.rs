@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-const TCP: Protocol = Protocol::Tcp { law: None, rate_bps: None, buffer_bytes: None };
+const TCP: Protocol = Protocol::Tcp { algorithm: None, rate_bps: None, buffer_bytes: None };
 /// 71 datagrams in 200 ms.
 const UDP: Protocol = Protocol::Udp { rate_bps: 4_000_000 };
 const LIMITS: Limits = Limits { rate_bps: None, bytes: 1 << 40, time_ns: 60_000_000_000 };
@@ -35,20 +35,20 @@ fn beside<T>(
     listen: &str,
     limits: Limits,
     job: impl FnOnce(SocketAddr, &AtomicBool) -> T,
-) -> (T, Vec<News>, u64) {
+) -> (T, Vec<ServerEvent>, u64) {
     let config = ServeConfig { listen: listen.parse().unwrap(), key: key(), limits };
     let mut server = Server::open(config).unwrap();
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         let served = scope.spawn(|| {
-            let mut news = Vec::new();
-            server.run(|| stop.load(Ordering::Relaxed), |told| news.push(told)).unwrap();
-            (news, server.rejected())
+            let mut changes = Vec::new();
+            server.run(|| stop.load(Ordering::Relaxed), |reported| changes.push(reported)).unwrap();
+            (changes, server.rejected())
         });
         let done = job(address, &stop);
         stop.store(true, Ordering::Relaxed);
-        let (news, rejected) = served.join().unwrap();
-        (done, news, rejected)
+        let (changes, rejected) = served.join().unwrap();
+        (done, changes, rejected)
     })
 }
 
@@ -65,9 +65,9 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
     for (listen, protocol) in [("127.0.0.1:0", TCP), ("[::1]:0", TCP), ("[::1]:0", UDP)] {
         let traffic = both(protocol);
         let job = |server, _: &_| run(&request(server, "one", traffic.clone(), terms(1, 2)));
-        let ((found, error), news, rejected) = beside(listen, LIMITS, job);
+        let ((found, error), changes, rejected) = beside(listen, LIMITS, job);
         assert!(error.is_none(), "{listen}: {error:?}");
-        assert_eq!((found.repetitions.len(), rejected), (2, 0), "{news:?}");
+        assert_eq!((found.repetitions.len(), rejected), (2, 0), "{changes:?}");
         for (repetition, number) in found.repetitions.iter().zip(0..) {
             let [station] = &repetition.stations[..] else { panic!("{repetition:?}") };
             assert_eq!((repetition.number, station.ending), (number, Ending::Complete));
@@ -75,16 +75,19 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
             assert_eq!(ways, [true, true, false, false]);
             for flow in &station.flows {
                 assert!(flow.by_receiver && !flow.is_broken && sum(flow) > 0, "{flow:?}");
-                assert_eq!((flow.bytes.len(), flow.law.is_some()), (4, traffic.protocol == TCP));
+                assert_eq!(
+                    (flow.bytes.len(), flow.algorithm.is_some()),
+                    (4, traffic.protocol == TCP)
+                );
             }
         }
-        assert!(matches!(news.last(), Some(News::Over)), "{news:?}");
+        assert!(matches!(changes.last(), Some(ServerEvent::Over)), "{changes:?}");
     }
 }
 
 #[test]
 fn hosts_start_together_and_each_gets_the_results_of_all() {
-    let ((one, other), news, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((one, other), changes, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let start = |name: &'static str| {
             let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
             move || run(&request(server, name, traffic, terms(2, 1)))
@@ -100,31 +103,32 @@ fn hosts_start_together_and_each_gets_the_results_of_all() {
     let mut names: Vec<_> = one.0.repetitions[0].stations.iter().map(|s| &s.name).collect();
     names.sort();
     assert_eq!(names, ["one", "other"]);
-    let starts = news.iter().filter(|news| matches!(news, News::Started(1))).count();
-    assert_eq!(starts, 1, "{news:?}");
+    let starts =
+        changes.iter().filter(|changes| matches!(changes, ServerEvent::Started(1))).count();
+    assert_eq!(starts, 1, "{changes:?}");
 }
 
 #[test]
 fn a_host_that_does_not_fit_is_told_why() {
     let limits = Limits { time_ns: 300_000_000, ..LIMITS };
-    let (told, ..) = beside("127.0.0.1:0", limits, |server, _| {
-        let told =
+    let (reported, ..) = beside("127.0.0.1:0", limits, |server, _| {
+        let reported =
             |traffic, terms| run(&request(server, "one", traffic, terms)).1.unwrap().to_string();
-        let law = Some("nobodys".to_owned());
-        let strange = Protocol::Tcp { law, rate_bps: None, buffer_bytes: Some(64_000) };
+        let algorithm = Some("nobodys".to_owned());
+        let strange = Protocol::Tcp { algorithm, rate_bps: None, buffer_bytes: Some(64_000) };
         let down = Traffic { up: false, ..both(strange.clone()) };
         let uneven = Terms { interval_ns: 70_000_000, ..terms(1, 1) };
         [
-            told(both(TCP), terms(1, 2)),
-            told(both(strange), terms(1, 1)),
-            told(down, terms(1, 1)),
-            told(both(TCP), uneven),
-            told(both(TCP), terms(33, 1)),
+            reported(both(TCP), terms(1, 2)),
+            reported(both(strange), terms(1, 1)),
+            reported(down, terms(1, 1)),
+            reported(both(TCP), uneven),
+            reported(both(TCP), terms(33, 1)),
         ]
     });
     let remedies = ["--max-time", "there are", "it has", "whole number", "between 1 and 32"];
-    for (told, remedy) in told.iter().zip(remedies) {
-        assert!(told.contains(remedy), "{told}");
+    for (reported, remedy) in reported.iter().zip(remedies) {
+        assert!(reported.contains(remedy), "{reported}");
     }
 }
 
@@ -137,27 +141,27 @@ fn the_caps_of_the_server_hold() {
     assert_eq!(station.ending, Ending::UsedUp);
     assert_eq!(
         station.traffic.protocol,
-        Protocol::Tcp { law: None, rate_bps: Some(4_000_000), buffer_bytes: None }
+        Protocol::Tcp { algorithm: None, rate_bps: Some(4_000_000), buffer_bytes: None }
     );
     assert_eq!(found.repetitions.len(), 1, "nothing is left for the second");
 }
 
 #[test]
 fn another_key_gets_no_byte_and_is_told_what_to_do() {
-    let (told, news, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let (reported, changes, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let stranger = Key::new(b"another secret of them").unwrap();
         let request = Request { key: stranger, ..request(server, "one", both(TCP), terms(1, 1)) };
         run(&request).1.unwrap().to_string()
     });
-    assert!(told.contains("same --key or --pairing"), "{told}");
-    assert_eq!((news, rejected), (vec![], 1));
+    assert!(reported.contains("same --key or --pairing"), "{reported}");
+    assert_eq!((changes, rejected), (vec![], 1));
 }
 
 #[test]
 fn nobody_there_is_an_error_that_says_what_to_do() {
     let unused = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let told = run(&request(unused, "one", both(TCP), terms(1, 1))).1.unwrap().to_string();
-    assert!(told.contains("fairwave fairness serve"), "{told}");
+    let reported = run(&request(unused, "one", both(TCP), terms(1, 1))).1.unwrap().to_string();
+    assert!(reported.contains("fairwave fairness serve"), "{reported}");
 }
 
 /// The server ends as soon as it hears that hosts have begun.
@@ -170,8 +174,8 @@ fn a_server_that_ends_in_mid_run_leaves_what_was_counted() {
     let (found, error) = thread::scope(|scope| {
         scope.spawn(move || {
             let has_begun = std::cell::Cell::new(false);
-            let news = |told| has_begun.set(matches!(told, News::Started(..)));
-            server.run(|| has_begun.get(), news).unwrap();
+            let changes = |reported| has_begun.set(matches!(reported, ServerEvent::Started(..)));
+            server.run(|| has_begun.get(), changes).unwrap();
         });
         run(&request(address, "one", both(TCP), endless))
     });
@@ -250,7 +254,7 @@ fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
 
 #[test]
 fn hostile_clients_leave_the_run_of_another_whole() {
-    let ((found, error), news, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((found, error), changes, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let held = flood(server);
         // Each of them is shut out, and hears nothing more.
         for (mut raw, _link) in misuse(server) {
@@ -266,6 +270,6 @@ fn hostile_clients_leave_the_run_of_another_whole() {
     });
     assert!(error.is_none(), "{error:?}");
     assert_eq!(found.repetitions[0].stations[0].ending, Ending::Complete);
-    assert!(matches!(news[0], News::Joined(..)), "{news:?}");
+    assert!(matches!(changes[0], ServerEvent::Joined(..)), "{changes:?}");
     assert!(rejected > 0, "the noise is counted");
 }

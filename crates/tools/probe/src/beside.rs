@@ -31,9 +31,9 @@ impl Beside {
             // here.
             let at = if way == Way::There { ping.sent } else { ping.answered? };
             let behind = packets.partition_point(|(time, _)| *time < at);
-            let around = packets[behind.saturating_sub(1)..].iter().take(2);
+            let context = packets[behind.saturating_sub(1)..].iter().take(2);
             let apart = |time: Instant| time.since(at).max(at.since(time));
-            let (time, wait_ms) = around.min_by_key(|(time, _)| apart(*time))?;
+            let (time, wait_ms) = context.min_by_key(|(time, _)| apart(*time))?;
             (apart(*time) <= NEAR).then(|| ((round_trip_ms - idle_ms).max(0.0), *wait_ms))
         };
         let (greetings, train): (Vec<f64>, Vec<f64>) = pings.iter().filter_map(pair).unzip();

@@ -1,7 +1,9 @@
 //! `fairwave probe`: the buffer probe on real networks.
 
 use crate::report::{ProbeOutput, page, words};
-use crate::{Error, Loaded, News, PORT, Progress, Request, ServeConfig, Server, Way, measure};
+use crate::{
+    Error, Loaded, PORT, Progress, Request, ServeConfig, Server, ServerEvent, Way, measure,
+};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{self, Secret, resolve};
 use fairwave_console::{Console, Failure};
@@ -122,9 +124,9 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     console.print(&format!(
         "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
     ))?;
-    let note = |news| {
+    let note = |changes| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(news));
+        let _ = console.print(&line(changes));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
@@ -138,12 +140,12 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     ))
 }
 
-fn line(news: News) -> String {
-    match news {
-        News::Agreed(who, Limits { rate, packets, duration }) => {
+fn line(changes: ServerEvent) -> String {
+    match changes {
+        ServerEvent::Agreed(who, Limits { rate, packets, duration }) => {
             format!("{who}: a session of at most {rate}, {packets} packets, {duration}\n")
         }
-        News::Ended(who) => format!("{who}: the session is over\n"),
+        ServerEvent::Ended(who) => format!("{who}: the session is over\n"),
     }
 }
 

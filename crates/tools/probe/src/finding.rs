@@ -147,7 +147,7 @@ pub struct HeldBack {
     /// Rate of the IP packets that were sent, in Mbps.
     pub sent_mbps: f64,
     /// Intended rate of the IP packets, in Mbps.
-    pub asked_mbps: f64,
+    pub requested_mbps: f64,
 }
 
 impl Interval {
@@ -308,12 +308,18 @@ impl Measured {
 
     /// Records the sending rate of a train that loaded a way; it replaces an earlier record of the
     /// same load.
-    pub(super) fn take_speed(&mut self, loaded: Loaded, way: Way, train: &Account, asked: BitRate) {
+    pub(super) fn take_speed(
+        &mut self,
+        loaded: Loaded,
+        way: Way,
+        train: &Account,
+        requested: BitRate,
+    ) {
         self.held_back.retain(|held| (held.loaded, held.way) != (loaded, way));
         let Some(sent_mbps) = leg::sent_mbps(train, self.server) else { return };
-        let asked_mbps = asked.as_mbps_f64();
-        if sent_mbps < AS_ASKED * asked_mbps {
-            self.held_back.push(HeldBack { loaded, way, sent_mbps, asked_mbps });
+        let requested_mbps = requested.as_mbps_f64();
+        if sent_mbps < AS_ASKED * requested_mbps {
+            self.held_back.push(HeldBack { loaded, way, sent_mbps, requested_mbps });
         }
     }
 

@@ -21,7 +21,7 @@ pub use fairwave_probe::delay::Delays;
 pub use finding::{Buffer, HeldBack, Interval, Kind, Latency, Loaded, Measured};
 pub use leg::Leg;
 pub use measure::{Progress, Request, measure};
-pub use serve::{News, ServeConfig, Server};
+pub use serve::{ServeConfig, Server, ServerEvent};
 pub use sizes::Percentiles;
 
 /// Default port of `fairwave probe serve`, which IANA has not assigned.

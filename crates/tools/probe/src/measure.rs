@@ -44,7 +44,7 @@ const TRIALS: usize = 4;
 const LOADED: Duration = Duration::from_secs(2);
 const LOAD: f64 = 2.0;
 /// Limits of a session at this end.
-const MOST_PACKETS: u32 = 1 << 20;
+const MAX_PACKETS: u32 = 1 << 20;
 const LONGEST_SESSION: Duration = Duration::from_secs(120);
 
 /// Options of a measurement.
@@ -79,12 +79,12 @@ pub enum Progress {
 pub fn measure(
     request: &Request,
     stop: &AtomicBool,
-    mut tell: impl FnMut(Progress),
+    mut report: impl FnMut(Progress),
 ) -> (Measured, Option<Error>) {
     let line = Line { server: request.server, key: &request.key, clock: Clock::start(), stop };
     let found = Measured::new(request.way, request.server);
     let mut run = Run { line, rate: request.rate, way: request.way, found };
-    let error = run.all(&mut tell).err();
+    let error = run.all(&mut report).err();
     (run.found, error)
 }
 
@@ -96,23 +96,23 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, tell: &mut impl FnMut(Progress)) -> Result<(), Error> {
-        tell(Progress::Idle);
+    fn all(&mut self, report: &mut impl FnMut(Progress)) -> Result<(), Error> {
+        report(Progress::Idle);
         let pings = self.line.pings(IDLE, &AtomicBool::new(false))?;
         self.found.take_idle(&pings);
-        let (train, has_filled) = self.search(self.way, tell)?;
-        tell(Progress::Trains);
+        let (train, has_filled) = self.search(self.way, report)?;
+        report(Progress::Trains);
         self.trains(train, has_filled)?;
-        tell(Progress::OtherWay);
+        report(Progress::OtherWay);
         self.search(other(self.way), &mut |_| {})?;
         Loaded::ALL.into_iter().try_for_each(|loaded| {
-            tell(Progress::Load(loaded));
+            report(Progress::Load(loaded));
             self.load(loaded)
         })
     }
 
     fn limits(&self) -> Limits {
-        Limits { rate: self.rate, packets: MOST_PACKETS, duration: LONGEST_SESSION }
+        Limits { rate: self.rate, packets: MAX_PACKETS, duration: LONGEST_SESSION }
     }
 
     /// Records the granted limits and the blocked datagrams of a session.
@@ -132,10 +132,14 @@ impl Run<'_> {
 
     /// Sends trains of doubling length. Returns the first one that fills the buffer, or the
     /// longest, and whether it filled the buffer.
-    fn search(&mut self, way: Way, tell: &mut impl FnMut(Progress)) -> Result<(u32, bool), Error> {
+    fn search(
+        &mut self,
+        way: Way,
+        report: &mut impl FnMut(Progress),
+    ) -> Result<(u32, bool), Error> {
         let mut train = FIRST_TRAIN;
         loop {
-            tell(Progress::Search(train));
+            report(Progress::Search(train));
             let session = self.line.session(way, self.limits(), plan(&[trial(LARGE, train)]));
             self.keep(&session);
             self.found.take_trains(way, &session.accounts);
@@ -146,11 +150,11 @@ impl Run<'_> {
             if estimate::fill(account, 0.0).is_some() {
                 return Ok((train, true));
             }
-            let most = self.packets_in(LONGEST_SENDING, self.rate).min(LONGEST_TRAIN);
-            if train >= most || is_pointless(account) {
+            let maximum = self.packets_in(LONGEST_SENDING, self.rate).min(LONGEST_TRAIN);
+            if train >= maximum || is_pointless(account) {
                 return Ok((train, false));
             }
-            train = (train * 2).min(most);
+            train = (train * 2).min(maximum);
         }
     }
 

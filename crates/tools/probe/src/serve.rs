@@ -32,7 +32,7 @@ pub struct ServeConfig {
 
 /// Events of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ServerEvent {
     /// It has granted a session.
     Agreed(SocketAddr, Limits),
     /// A session has ended.
@@ -96,7 +96,7 @@ impl Server {
     pub fn run(
         &mut self,
         mut stop: impl FnMut() -> bool,
-        mut tell: impl FnMut(News),
+        mut report: impl FnMut(ServerEvent),
     ) -> Result<(), Error> {
         let mut events = Vec::new();
         let mut is_last = false;
@@ -106,9 +106,9 @@ impl Server {
             let until = self.driver.now() + if is_last { Duration::ZERO } else { LOOK };
             self.driver.turn(&mut self.receiver, until, &mut events)?;
             for event in events.drain(..) {
-                tell(match event {
-                    ReceiverEvent::Agreed(who, limits) => News::Agreed(who, limits),
-                    ReceiverEvent::Ended(who) => News::Ended(who),
+                report(match event {
+                    ReceiverEvent::Agreed(who, limits) => ServerEvent::Agreed(who, limits),
+                    ReceiverEvent::Ended(who) => ServerEvent::Ended(who),
                 });
             }
         }

@@ -90,7 +90,7 @@ impl Line<'_> {
             plan,
             way,
         });
-        driver.tell(&mut sender, SenderInput::Start, &mut events);
+        driver.report(&mut sender, SenderInput::Start, &mut events);
         let mut cause = None;
         loop {
             for event in events.drain(..) {
@@ -117,7 +117,7 @@ impl Line<'_> {
             }
             cause = trouble.or(cause);
             if self.is_stopped() && !sender.is_over() {
-                driver.tell(&mut sender, SenderInput::Stop, &mut events);
+                driver.report(&mut sender, SenderInput::Stop, &mut events);
             }
         }
     }
@@ -145,7 +145,7 @@ impl Line<'_> {
     }
 
     /// Sends pings at a constant rate for `most`, or until `over`. Returns their results.
-    pub(super) fn pings(&self, most: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
+    pub(super) fn pings(&self, max: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
         let (mut driver, mut events) = (self.driver()?, Vec::new());
         let mut pinger = Pinger::new(PingerConfig {
             key: self.key.clone(),
@@ -154,15 +154,15 @@ impl Line<'_> {
             nonce: random()?,
             interval: PACE,
         });
-        driver.tell(&mut pinger, PingerInput::Start, &mut events);
-        let mut end = driver.now() + most;
+        driver.report(&mut pinger, PingerInput::Start, &mut events);
+        let mut end = driver.now() + max;
         let mut is_last = false;
         let mut cause = None;
         loop {
             let now = driver.now();
             let done = over.load(Ordering::Relaxed) || self.is_stopped();
             if !is_last && (now >= end || done) {
-                driver.tell(&mut pinger, PingerInput::Stop, &mut events);
+                driver.report(&mut pinger, PingerInput::Stop, &mut events);
                 (is_last, end) = (true, now + LINGER);
             }
             let missing = pinger.pings().iter().filter(|ping| ping.answered.is_none()).count();
@@ -174,8 +174,8 @@ impl Line<'_> {
             driver.turn(&mut pinger, end.min(now + LOOK), &mut events)?;
             events.clear();
         }
-        let heard = pinger.pings().iter().any(|ping| ping.answered.is_some());
-        match heard || self.is_stopped() {
+        let received = pinger.pings().iter().any(|ping| ping.answered.is_some());
+        match received || self.is_stopped() {
             true => Ok(pinger.pings().to_vec()),
             false => Err(Error::Silent { server: self.server, cause }),
         }

@@ -26,21 +26,21 @@ fn limits() -> Limits {
 
 /// Does something beside a server, which ends afterwards; what it told, and how many datagrams it
 /// rejected.
-fn beside<T>(listen: &str, job: impl FnOnce(SocketAddr) -> T) -> (T, Vec<News>, u64) {
+fn beside<T>(listen: &str, job: impl FnOnce(SocketAddr) -> T) -> (T, Vec<ServerEvent>, u64) {
     let config = ServeConfig { listen: listen.parse().unwrap(), key: key(), limits: limits() };
     let mut server = Server::open(config).unwrap();
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         let served = scope.spawn(|| {
-            let mut news = Vec::new();
-            server.run(|| stop.load(Ordering::Relaxed), |told| news.push(told)).unwrap();
-            (news, server.rejected(), server.counts())
+            let mut changes = Vec::new();
+            server.run(|| stop.load(Ordering::Relaxed), |reported| changes.push(reported)).unwrap();
+            (changes, server.rejected(), server.counts())
         });
         let done = job(address);
         stop.store(true, Ordering::Relaxed);
-        let (news, rejected, counts) = served.join().unwrap();
+        let (changes, rejected, counts) = served.join().unwrap();
         assert!(counts.sent_bytes <= counts.received_bytes, "{counts:?}");
-        (done, news, rejected)
+        (done, changes, rejected)
     })
 }
 
@@ -57,33 +57,36 @@ fn session(server: SocketAddr, key: &Key, train: u32) -> (Vec<Account>, Option<E
 #[test]
 fn a_session_over_ipv4_and_ipv6_accounts_for_every_packet() {
     for listen in ["127.0.0.1:0", "[::1]:0"] {
-        let ((accounts, error), news, rejected) =
+        let ((accounts, error), changes, rejected) =
             beside(listen, |server| session(server, &key(), 50));
         assert!(error.is_none(), "{listen}: {error:?}");
         let account = &accounts[0];
         let numbers: Vec<u32> = account.arrived.iter().map(|record| record.number).collect();
         assert_eq!((numbers, rejected), ((0..53).collect(), 0), "{listen}");
         assert!(account.sent.windows(2).all(|pair| pair[0] <= pair[1]));
-        assert!(matches!(news[..], [News::Agreed(..), News::Ended(..)]), "{news:?}");
+        assert!(
+            matches!(changes[..], [ServerEvent::Agreed(..), ServerEvent::Ended(..)]),
+            "{changes:?}"
+        );
     }
 }
 
 #[test]
 fn a_session_ends_where_the_grant_ends() {
     let ((accounts, error), ..) = beside("127.0.0.1:0", |server| session(server, &key(), 900));
-    let told = error.unwrap().to_string();
-    assert!(told.contains("--max-bytes"), "{told}");
+    let reported = error.unwrap().to_string();
+    assert!(reported.contains("--max-bytes"), "{reported}");
     assert_eq!(accounts[0].sent.len(), 500, "what was measured is kept");
 }
 
 #[test]
 fn another_key_gets_no_byte() {
-    let stranger = key_of(b"another secret of them").unwrap();
-    let (answered, news, rejected) = beside("127.0.0.1:0", |server| {
+    let unknown = key_of(b"another secret of them").unwrap();
+    let (answered, changes, rejected) = beside("127.0.0.1:0", |server| {
         let udp = Udp::connect(server).unwrap();
         let mut driver = fairwave_sockets::Driver::new(udp, Clock::start());
         let config = fairwave_probe::PingerConfig {
-            key: stranger,
+            key: unknown,
             receiver: server,
             first: 1,
             nonce: 2,
@@ -91,7 +94,7 @@ fn another_key_gets_no_byte() {
         };
         let mut pinger = Pinger::new(config);
         let mut events = Vec::new();
-        driver.tell(&mut pinger, PingerInput::Start, &mut events);
+        driver.report(&mut pinger, PingerInput::Start, &mut events);
         while pinger.pings().len() < 20 {
             let until = driver.now() + Duration::from_millis(5);
             driver.turn(&mut pinger, until, &mut events).unwrap();
@@ -101,7 +104,7 @@ fn another_key_gets_no_byte() {
         assert!(error.is_none(), "{error:?}");
         events.len()
     });
-    assert_eq!((answered, news.len(), rejected), (0, 2, 20));
+    assert_eq!((answered, changes.len(), rejected), (0, 2, 20));
 }
 
 /// A train of 1000 bytes of IP packets, one each `apart`, all of which arrive.
@@ -120,13 +123,13 @@ fn train(apart: Duration) -> Account {
 fn a_load_that_is_not_sent_as_asked_is_known_until_it_is() {
     let mut found = Measured::new(Way::There, "192.0.2.1:1".parse().unwrap());
     let [late, even] = [Duration::from_millis(1), Duration::from_micros(420)].map(train);
-    let asked = BitRate::mbps(20);
-    found.take_speed(Loaded::Both, Way::There, &late, asked);
-    found.take_speed(Loaded::Both, Way::Back, &late, asked);
+    let requested = BitRate::mbps(20);
+    found.take_speed(Loaded::Both, Way::There, &late, requested);
+    found.take_speed(Loaded::Both, Way::Back, &late, requested);
     let ways = |found: &Measured| found.held_back.iter().map(|held| held.way).collect::<Vec<_>>();
     assert_eq!(ways(&found), [Way::There, Way::Back]);
     assert!((found.held_back[0].sent_mbps - 8.0).abs() < 1e-9, "{:?}", found.held_back);
-    found.take_speed(Loaded::Both, Way::There, &even, asked);
+    found.take_speed(Loaded::Both, Way::There, &even, requested);
     assert_eq!(ways(&found), [Way::Back]);
 }
 
@@ -136,8 +139,11 @@ fn nobody_there_is_an_error_that_says_what_to_do() {
     let address = udp.address().unwrap();
     drop(udp);
     let (accounts, error) = session(address, &key(), 1);
-    let told = error.unwrap().to_string();
-    assert!(told.contains("fairwave probe serve") && told.contains("refused"), "{told}");
+    let reported = error.unwrap().to_string();
+    assert!(
+        reported.contains("fairwave probe serve") && reported.contains("refused"),
+        "{reported}"
+    );
     assert!(accounts.is_empty());
 }
 
@@ -157,7 +163,7 @@ fn flood(server: SocketAddr) {
 
 #[test]
 fn hostile_clients_leave_the_session_of_another_whole() {
-    let ((accounts, error), news, rejected) = beside("127.0.0.1:0", |server| {
+    let ((accounts, error), changes, rejected) = beside("127.0.0.1:0", |server| {
         thread::scope(|scope| {
             scope.spawn(|| flood(server));
             session(server, &key(), 20)
@@ -172,14 +178,14 @@ fn hostile_clients_leave_the_session_of_another_whole() {
     assert_eq!(numbers.len(), arrived, "{numbers:?}");
     assert!(rejected > 0, "the noise is counted");
     // The farewell has no answer, and may be lost in the flood.
-    assert!(matches!(news[..], [News::Agreed(..), ..]), "{news:?}");
+    assert!(matches!(changes[..], [ServerEvent::Agreed(..), ..]), "{changes:?}");
 }
 
 /// Clients that take all sessions but one and say nothing more cost who has the last nothing. A
 /// ninth is told that there is no room, and what the slow ones repeat brings them nothing.
 #[test]
 fn slow_and_repeating_clients_leave_a_session_whole() {
-    let ((whole, refused), news, _) = beside("127.0.0.1:0", |server| {
+    let ((whole, refused), changes, _) = beside("127.0.0.1:0", |server| {
         let mut slow: Vec<Slow> = (0..7).map(|number| Slow::begin(server, number)).collect();
         let (accounts, error) = session(server, &key(), 50);
         assert!(error.is_none(), "{error:?}");
@@ -190,8 +196,9 @@ fn slow_and_repeating_clients_leave_a_session_whole() {
     });
     assert_eq!(whole, 53);
     assert!(refused.contains("as many sessions as it may"), "{refused}");
-    let agreed = news.iter().filter(|news| matches!(news, News::Agreed(..))).count();
-    assert_eq!(agreed, 7 + 1 + 1, "{news:?}");
+    let agreed =
+        changes.iter().filter(|changes| matches!(changes, ServerEvent::Agreed(..))).count();
+    assert_eq!(agreed, 7 + 1 + 1, "{changes:?}");
 }
 
 /// A client that has begun a session and then says nothing more.
@@ -249,12 +256,12 @@ fn a_server_that_goes_in_mid_run_is_named() {
     let session = thread::scope(|scope| {
         scope.spawn(move || {
             let has_begun = std::cell::Cell::new(false);
-            let news = |told| has_begun.set(matches!(told, News::Agreed(..)));
+            let changes = |reported| has_begun.set(matches!(reported, ServerEvent::Agreed(..)));
             // Agreed: after one more turn the socket is closed with the value.
-            server.run(|| has_begun.get(), news).unwrap();
+            server.run(|| has_begun.get(), changes).unwrap();
         });
         line.session(Way::There, wanted, plan)
     });
-    let told = session.error.unwrap().to_string();
-    assert!(told.contains("stopped answering in mid-run"), "{told}");
+    let reported = session.error.unwrap().to_string();
+    assert!(reported.contains("stopped answering in mid-run"), "{reported}");
 }

@@ -78,11 +78,11 @@ impl FlowReport {
 
 /// Events of the proxy that its user should know at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Event {
     /// The targets were read again.
     Reloaded,
     /// They could not be read again, for this reason; the former targets stay in force.
     NotReloaded(String),
     /// The algorithm with targets is not available to a flow any more, which is paced instead.
-    NoLaw(String),
+    NoCongestionControl(String),
 }

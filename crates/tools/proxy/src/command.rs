@@ -2,7 +2,7 @@
 
 use crate::report::{self, ProxyOutput};
 use crate::targets::{Beyond, Rule, Targets, prefix, rate};
-use crate::{Aim, Config, Error, IpNet, Limits, News, Relay, Report};
+use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl};
 use clap::Args;
 use fairwave_console::{Console, Failure};
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
@@ -26,9 +26,9 @@ Examples:
   fairwave proxy --target '5 Mbps' --for 120s --json
 
 Clients ask for servers by SOCKS5 or HTTP CONNECT, on the same port; with --transparent they know
-of nothing. Where `fairwave cc load fw_tcp_av` has loaded the law, it steers the connections to
-servers; elsewhere they are paced. Only --transparent and the law need root, which is given up
-once they are set up. The file of targets is described in docs/proxy.md.
+of nothing. Where `fairwave cc load fw_tcp_av` has loaded the algorithm, it steers the connections
+to servers; elsewhere they are paced. Only --transparent and the algorithm need root, which is given
+up once they are set up. The file of targets is described in docs/proxy.md.
 
 Exit code 1: an address cannot be listened at, or the kernel refuses a step; 2: the options, or the
 file of targets at the start, are wrong.";
@@ -71,7 +71,7 @@ pub struct Proxy {
     #[arg(long)]
     pub pace: bool,
     /// Directory where fw_tcp_av is pinned, if it was loaded with `fairwave cc --pin`
-    #[cfg(feature = "kernel-laws")]
+    #[cfg(feature = "kernel-cc")]
     #[arg(long, value_name = "DIR")]
     pub pin: Option<PathBuf>,
     /// Congestion control towards servers for paced connections [default: the kernel's]
@@ -79,7 +79,7 @@ pub struct Proxy {
     pub congestion: Option<String>,
     /// Length of the intervals for which it is determined whether targets were reached
     #[arg(long, value_name = "DURATION", default_value = "5 s")]
-    pub bin: Duration,
+    pub interval: Duration,
     /// Maximum number of simultaneous connections [default: 16384, or as many as the limit of open
     /// files allows]
     #[arg(long, value_name = "N")]
@@ -89,7 +89,7 @@ pub struct Proxy {
     pub idle: Duration,
     /// Timeout for a client's request, and for a server's answer to the connection attempt
     #[arg(long, value_name = "DURATION", default_value = "30 s")]
-    pub opening: Duration,
+    pub connect_timeout: Duration,
     /// Serve metrics at this address, under /metrics
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub prometheus: Option<SocketAddr>,
@@ -106,9 +106,12 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
     check(proxy)?;
     let config = config(proxy)?;
     let stop = console.stop()?;
-    let aim = aim(proxy)?;
-    let steered_by = aim.as_ref().map_or("pacing", |aim| aim.law()).to_owned();
-    let relay = Relay::open(config, aim)?;
+    let target_control = target_control(proxy)?;
+    let steered_by = target_control
+        .as_ref()
+        .map_or("pacing", |target_control| target_control.kernel_target())
+        .to_owned();
+    let relay = Relay::open(config, target_control)?;
     // Rules and sockets need root, so they precede the drop of privileges.
     let leading = lead(proxy)?;
     // Each new transparent socket towards a server needs CAP_NET_RAW.
@@ -119,7 +122,7 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
     let counted = serve(console, proxy, relay, &stop)?;
     // The redirection rules are removed before the results are printed.
     drop(leading);
-    let printed = ProxyOutput::of(&counted, &steered_by, proxy.bin.as_secs_f64());
+    let printed = ProxyOutput::of(&counted, &steered_by, proxy.interval.as_secs_f64());
     console.show(&json!(printed), &report::summary(&printed))
 }
 
@@ -131,9 +134,9 @@ fn check(proxy: &Proxy) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--listen {at}: others reach this address; {remedy}")));
     }
     let zero = [
-        ("--bin", proxy.bin.as_millis() < 1_000),
+        ("--interval", proxy.interval.as_millis() < 1_000),
         ("--idle", proxy.idle.as_millis() < 1_000),
-        ("--opening", proxy.opening.as_millis() < 1_000),
+        ("--connect-timeout", proxy.connect_timeout.as_millis() < 1_000),
         ("--max-flows", proxy.max_flows == Some(0)),
     ];
     match zero.iter().find(|(_, is_too_small)| *is_too_small) {
@@ -160,9 +163,9 @@ fn config(proxy: &Proxy) -> Result<Config, Failure> {
         file: proxy.targets.clone(),
         limits: Limits {
             flows: proxy.max_flows,
-            opening: proxy.opening,
+            opening: proxy.connect_timeout,
             idle: proxy.idle,
-            bin: proxy.bin,
+            bin: proxy.interval,
         },
         congestion: proxy.congestion.clone(),
     })
@@ -186,17 +189,17 @@ impl From<Error> for Failure {
 }
 
 /// The algorithm with target rates, if it is loaded and wanted.
-#[cfg(feature = "kernel-laws")]
-fn aim(proxy: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
+#[cfg(feature = "kernel-cc")]
+fn target_control(proxy: &Proxy) -> Result<Option<Box<dyn TargetControl>>, Failure> {
     if proxy.pace || proxy.congestion.is_some() {
         return Ok(None);
     }
-    crate::law::loaded(proxy.pin.as_deref())
+    crate::kernel_target::loaded(proxy.pin.as_deref())
 }
 
 /// Always `None`: this build cannot control the kernel's algorithm.
-#[cfg(not(feature = "kernel-laws"))]
-fn aim(_: &Proxy) -> Result<Option<Box<dyn Aim>>, Failure> {
+#[cfg(not(feature = "kernel-cc"))]
+fn target_control(_: &Proxy) -> Result<Option<Box<dyn TargetControl>>, Failure> {
     Ok(None)
 }
 
@@ -234,9 +237,9 @@ fn serve(
     stop: &Arc<AtomicBool>,
 ) -> Result<Report, Failure> {
     let page = report::start(console, proxy.prometheus)?;
-    let follow = |report: &Report, news: Vec<News>| {
+    let follow = |report: &Report, changes: Vec<Event>| {
         if !console.is_quiet() {
-            news.iter().for_each(|event| note(&console, event));
+            changes.iter().for_each(|event| note(&console, event));
         }
         page.show(report);
         if proxy.lasts.is_some_and(|lasts| report.lasted_s >= lasts.as_secs_f64()) {
@@ -246,10 +249,12 @@ fn serve(
     Ok(relay.run(stop, follow)?)
 }
 
-fn note(console: &dyn Console, event: &News) {
+fn note(console: &dyn Console, event: &Event) {
     match event {
-        News::Reloaded => console.note("targets: read again"),
-        News::NotReloaded(why) => console.warn(&format!("targets stay as they were: {why}")),
-        News::NoLaw(why) => console.warn(&format!("paced instead of steered by the law: {why}")),
+        Event::Reloaded => console.note("targets: read again"),
+        Event::NotReloaded(why) => console.warn(&format!("targets stay as they were: {why}")),
+        Event::NoCongestionControl(why) => {
+            console.warn(&format!("paced instead of steered by the algorithm: {why}"))
+        }
     }
 }

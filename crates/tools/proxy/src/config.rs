@@ -54,9 +54,9 @@ impl Default for Limits {
 }
 
 /// A congestion control algorithm with targets, used instead of pacing.
-pub trait Aim: Send {
+pub trait TargetControl: Send {
     /// Name of the algorithm, as `TCP_CONGESTION` takes it.
-    fn law(&self) -> &str;
+    fn kernel_target(&self) -> &str;
 
     /// Sets the target of the socket with this `SO_COOKIE`, or removes it if `rate` is `None`.
     ///

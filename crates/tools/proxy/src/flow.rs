@@ -29,11 +29,11 @@ pub(crate) struct Flow {
     pub(crate) was_held_up: Cell<bool>,
     pub(crate) goal: Cell<Option<Goal>>,
     /// Rate that was last set on the far leg's socket.
-    pub(crate) told: Cell<Option<BitRate>>,
+    pub(crate) reported: Cell<Option<BitRate>>,
     pub(crate) acked_at_bin: Cell<u64>,
     pub(crate) carried_at_tick: Cell<u64>,
     pub(crate) idle_for: Cell<Duration>,
-    pub(crate) has_law: Cell<bool>,
+    pub(crate) has_congestion_control: Cell<bool>,
 }
 
 /// Target that a flow has, alone or shared.
@@ -67,17 +67,17 @@ impl Flow {
             down_bytes: Cell::new(0),
             was_held_up: Cell::new(false),
             goal: Cell::new(None),
-            told: Cell::new(None),
+            reported: Cell::new(None),
             acked_at_bin: Cell::new(0),
             carried_at_tick: Cell::new(0),
             idle_for: Cell::new(Duration::default()),
-            has_law: Cell::new(false),
+            has_congestion_control: Cell::new(false),
         }
     }
 
     /// Notes that the far leg uses the congestion control algorithm with targets.
-    pub(crate) fn with_law(self) -> Self {
-        self.has_law.set(true);
+    pub(crate) fn with_congestion_control(self) -> Self {
+        self.has_congestion_control.set(true);
         self
     }
 

@@ -1,9 +1,9 @@
 //! The flows under way and their periodic work: targets are shared out, bins are judged, and idle
 //! flows are ended.
 
-use crate::account::{FlowReport, News, Report};
+use crate::account::{Event, FlowReport, Report};
 use crate::achieved::Achieved;
-use crate::config::{Aim, Limits};
+use crate::config::{Limits, TargetControl};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
 use crate::targets::{Beyond, Per, Targets};
@@ -48,42 +48,46 @@ pub(crate) struct Flows {
     judged: BTreeMap<Owner, Judged>,
     /// Sum of all targets in `judged`, in bits per second.
     committed: u64,
-    aim: Option<Box<dyn Aim>>,
+    target_control: Option<Box<dyn TargetControl>>,
     limits: Limits,
     since_bin: Duration,
-    news: Vec<News>,
+    changes: Vec<Event>,
     pub(crate) report: Report,
 }
 
 impl Flows {
-    pub(crate) fn new(targets: Targets, aim: Option<Box<dyn Aim>>, limits: Limits) -> Self {
+    pub(crate) fn new(
+        targets: Targets,
+        target_control: Option<Box<dyn TargetControl>>,
+        limits: Limits,
+    ) -> Self {
         Self {
             active: BTreeMap::new(),
             next: 0,
             targets,
             judged: BTreeMap::new(),
             committed: 0,
-            aim,
+            target_control,
             limits,
             since_bin: Duration::default(),
-            news: Vec::new(),
+            changes: Vec::new(),
             report: Report::default(),
         }
     }
 
     /// Name of the congestion control algorithm with targets.
-    pub(crate) fn law(&self) -> Option<&str> {
-        self.aim.as_deref().map(Aim::law)
+    pub(crate) fn kernel_target(&self) -> Option<&str> {
+        self.target_control.as_deref().map(TargetControl::kernel_target)
     }
 
     /// Returns the events since the last call.
-    pub(crate) fn news(&mut self) -> Vec<News> {
-        std::mem::take(&mut self.news)
+    pub(crate) fn changes(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Adds an event.
-    pub(crate) fn tell(&mut self, news: News) {
-        self.news.push(news);
+    pub(crate) fn push_event(&mut self, changes: Event) {
+        self.changes.push(changes);
     }
 
     /// Decides whether a flow between the two addresses is relayed. It reserves nothing.
@@ -116,7 +120,7 @@ impl Flows {
         }
         let is_shared = flow.goal.get().is_some_and(|goal| goal.per == Per::Host);
         if !is_shared {
-            self.tell_rate(&flow, flow.goal.get().map(|goal| goal.rate));
+            self.set_rate(&flow, flow.goal.get().map(|goal| goal.rate));
         }
         self.active.insert(id, (flow, task));
         if is_shared {
@@ -157,8 +161,10 @@ impl Flows {
                 }
             }
         }
-        if let (Some(aim), true) = (&mut self.aim, flow.has_law.get()) {
-            forget(aim, &flow);
+        if let (Some(target_control), true) =
+            (&mut self.target_control, flow.has_congestion_control.get())
+        {
+            forget(target_control, &flow);
         }
     }
 
@@ -241,18 +247,18 @@ impl Flows {
                 // wait for the next tick when it begins.
                 BitRate((goal.rate.0 / (others + 1)).max(1))
             });
-            if share != flow.told.get() {
+            if share != flow.reported.get() {
                 shares.push((Rc::clone(flow), share));
             }
         }
-        shares.iter().for_each(|(flow, share)| self.tell_rate(flow, *share));
+        shares.iter().for_each(|(flow, share)| self.set_rate(flow, *share));
     }
 
     /// Sets the rate of a far leg.
-    fn tell_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
-        if flow.told.replace(rate) != rate {
-            let told = steer(self.aim.as_mut(), flow, rate);
-            self.news.extend(told.err().map(News::NoLaw));
+    fn set_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
+        if flow.reported.replace(rate) != rate {
+            let reported = steer(self.target_control.as_mut(), flow, rate);
+            self.changes.extend(reported.err().map(Event::NoCongestionControl));
         }
     }
 
@@ -320,16 +326,20 @@ impl Flows {
 
 /// Sets a far leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The
 /// error is a sentence.
-fn steer(aim: Option<&mut Box<dyn Aim>>, flow: &Flow, rate: Option<BitRate>) -> Result<(), String> {
-    let told = match aim.filter(|_| flow.has_law.get()) {
-        Some(aim) => rustix::net::sockopt::socket_cookie(&flow.far)
+fn steer(
+    target_control: Option<&mut Box<dyn TargetControl>>,
+    flow: &Flow,
+    rate: Option<BitRate>,
+) -> Result<(), String> {
+    let reported = match target_control.filter(|_| flow.has_congestion_control.get()) {
+        Some(target_control) => rustix::net::sockopt::socket_cookie(&flow.far)
             .map_err(Into::into)
-            .and_then(|cookie| aim.set(cookie, rate)),
+            .and_then(|cookie| target_control.set(cookie, rate)),
         None => pace(flow, rate),
     };
-    told.map_err(|error| {
+    reported.map_err(|error| {
         // Without a target the flow still gets a pacing limit.
-        flow.has_law.set(false);
+        flow.has_congestion_control.set(false);
         let _ = pace(flow, rate);
         format!("{}: {error}", flow.server)
     })
@@ -341,9 +351,9 @@ fn pace(flow: &Flow, rate: Option<BitRate>) -> std::io::Result<()> {
 }
 
 /// Removes the target of a flow that has ended.
-fn forget(aim: &mut Box<dyn Aim>, flow: &Flow) {
+fn forget(target_control: &mut Box<dyn TargetControl>, flow: &Flow) {
     if let Ok(cookie) = rustix::net::sockopt::socket_cookie(&flow.far) {
         // An algorithm that was unloaded has discarded the target already.
-        let _ = aim.set(cookie, None);
+        let _ = target_control.set(cookie, None);
     }
 }

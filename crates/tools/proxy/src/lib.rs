@@ -20,8 +20,8 @@ mod config;
 mod error;
 mod flow;
 mod flows;
-#[cfg(feature = "kernel-laws")]
-mod law;
+#[cfg(feature = "kernel-cc")]
+mod kernel_target;
 mod network;
 mod options;
 mod places;
@@ -31,10 +31,10 @@ mod request;
 mod targets;
 mod watched;
 
-pub use account::{FlowReport, News, Refusals, Report};
+pub use account::{Event, FlowReport, Refusals, Report};
 pub use achieved::Achieved;
 pub use carry::PIECE_BYTES;
-pub use config::{Aim, Config, Limits};
+pub use config::{Config, Limits, TargetControl};
 pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;

@@ -11,7 +11,7 @@ use tokio::net::{TcpSocket, TcpStream, lookup_host};
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 /// Maximum number of a server's addresses that are tried.
-const MOST_ADDRESSES: usize = 4;
+const MAX_ADDRESSES: usize = 4;
 
 /// Opens a socket that clients of the proxy connect to.
 pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
@@ -62,7 +62,7 @@ pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> 
         Server::At(address) => Ok(vec![*address]),
         Server::Named(name, port) => {
             let found = lookup_host((name.as_str(), *port)).await;
-            let found = found.map_err(|_| Denied::NoAddress)?.take(MOST_ADDRESSES).collect();
+            let found = found.map_err(|_| Denied::NoAddress)?.take(MAX_ADDRESSES).collect();
             Some(found).filter(|found: &Vec<_>| !found.is_empty()).ok_or(Denied::NoAddress)
         }
     }
@@ -73,8 +73,8 @@ pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> 
 pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream, bool)> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
-    let has_law = match &leg.congestion {
-        Some(law) => socket.set_tcp_congestion(law.as_bytes()).is_ok(),
+    let has_congestion_control = match &leg.congestion {
+        Some(kernel_target) => socket.set_tcp_congestion(kernel_target.as_bytes()).is_ok(),
         None => true,
     };
     if let Some(from) = leg.from {
@@ -87,5 +87,5 @@ pub(crate) async fn connect(to: SocketAddr, leg: &Leg) -> io::Result<(TcpStream,
     let far = TcpSocket::from_std_stream(socket.into()).connect(to).await?;
     options::prepare(&far)?;
     options::bound_unsent(&far)?;
-    Ok((far, has_law))
+    Ok((far, has_congestion_control))
 }

@@ -1,9 +1,9 @@
 //! The proxy's event loop: it accepts clients, opens their flows, and does the periodic work once a
 //! second.
 
-use crate::account::{News, Report};
+use crate::account::{Event, Report};
 use crate::carry::{self, Scratch};
-use crate::config::{Aim, Config};
+use crate::config::{Config, TargetControl};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::flows::{Admitted, Flows};
@@ -42,8 +42,8 @@ pub struct Relay {
     explicit: Vec<std::net::TcpListener>,
     transparent: Vec<std::net::TcpListener>,
     config: Config,
-    most_flows: usize,
-    aim: Option<Box<dyn Aim>>,
+    max_flows: usize,
+    target_control: Option<Box<dyn TargetControl>>,
 }
 
 impl std::fmt::Debug for Relay {
@@ -95,15 +95,18 @@ impl Relay {
     /// # Errors
     ///
     /// If listening at an address fails, or the process may have too few open files.
-    pub fn open(config: Config, aim: Option<Box<dyn Aim>>) -> Result<Self, Error> {
-        let most_flows = most_flows(config.limits.flows)?;
+    pub fn open(
+        config: Config,
+        target_control: Option<Box<dyn TargetControl>>,
+    ) -> Result<Self, Error> {
+        let max_flows = max_flows(config.limits.flows)?;
         let explicit =
             config.listen.iter().map(|at| network::listen(*at)).collect::<Result<_, _>>()?;
         let transparent = match config.transparent {
             Some(port) => network::listen_transparent(port)?,
             None => Vec::new(),
         };
-        Ok(Self { explicit, transparent, config, most_flows, aim })
+        Ok(Self { explicit, transparent, config, max_flows, target_control })
     }
 
     /// Addresses at which clients ask for servers.
@@ -120,7 +123,7 @@ impl Relay {
     pub fn run(
         self,
         stop: &AtomicBool,
-        hear: impl FnMut(&Report, Vec<News>),
+        receive: impl FnMut(&Report, Vec<Event>),
     ) -> Result<Report, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -128,12 +131,12 @@ impl Relay {
             .build()
             .map_err(Error::Loop)?;
         let limits = self.config.limits;
-        let flows = Flows::new(self.config.targets.clone(), self.aim, limits);
+        let flows = Flows::new(self.config.targets.clone(), self.target_control, limits);
         let shared = Rc::new(Shared {
             flows: RefCell::new(flows),
             config: self.config,
             scratch: carry::scratch(),
-            places: RefCell::new(Places::new(self.most_flows)),
+            places: RefCell::new(Places::new(self.max_flows)),
         });
         let tasks = LocalSet::new();
         let served = tasks.block_on(&runtime, async {
@@ -145,7 +148,7 @@ impl Relay {
                     spawn_local(accept(listener, entrance, Rc::clone(&shared)));
                 }
             }
-            watch(&shared, stop, hear).await;
+            watch(&shared, stop, receive).await;
             Ok(shared.flows.borrow().report())
         });
         // The loop does not wait for names that are still being resolved.
@@ -157,11 +160,11 @@ impl Relay {
 
 /// Maximum number of open flows. Raises the limit of open files of the process to the number that
 /// they need: up to its hard limit, or beyond it where it has the privilege.
-fn most_flows(asked: Option<usize>) -> Result<usize, Error> {
-    let wanted = asked.map_or(USUAL_FLOWS, |flows| flows as u64);
+fn max_flows(requested: Option<usize>) -> Result<usize, Error> {
+    let wanted = requested.map_or(USUAL_FLOWS, |flows| flows as u64);
     let needed = wanted.saturating_mul(2).saturating_add(OTHER_FILES);
     let most = allow_files(needed);
-    match asked {
+    match requested {
         None => Ok((most.saturating_sub(OTHER_FILES) / 2).min(USUAL_FLOWS) as usize),
         Some(flows) if needed > most => Err(Error::Files { flows, needed, most }),
         Some(flows) => Ok(flows),
@@ -182,7 +185,7 @@ fn allow_files(needed: u64) -> u64 {
 }
 
 /// Does the periodic work on all flows once a second until the loop shall end.
-async fn watch(shared: &Shared, stop: &AtomicBool, mut hear: impl FnMut(&Report, Vec<News>)) {
+async fn watch(shared: &Shared, stop: &AtomicBool, mut receive: impl FnMut(&Report, Vec<Event>)) {
     let mut file = shared.config.file.clone().map(Watched::new);
     let mut glances = interval(GLANCE);
     glances.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -199,8 +202,8 @@ async fn watch(shared: &Shared, stop: &AtomicBool, mut hear: impl FnMut(&Report,
             reload(&mut flows, changed);
         }
         flows.tick(Duration::from_nanos(passed.as_nanos() as u64));
-        let news = flows.news();
-        hear(&flows.report(), news);
+        let changes = flows.changes();
+        receive(&flows.report(), changes);
     }
 }
 
@@ -208,9 +211,9 @@ fn reload(flows: &mut Flows, changed: Result<crate::targets::Targets, Error>) {
     match changed {
         Ok(targets) => {
             flows.retarget(targets);
-            flows.tell(News::Reloaded);
+            flows.push_event(Event::Reloaded);
         }
-        Err(error) => flows.tell(News::NotReloaded(error.to_string())),
+        Err(error) => flows.push_event(Event::NotReloaded(error.to_string())),
     }
 }
 
@@ -259,7 +262,7 @@ async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: P
     let shared = Rc::clone(&place.0);
     let patience = time::Duration::from_nanos(shared.config.limits.opening.as_nanos());
     let opening = match entrance {
-        Entrance::Explicit => timeout(patience, open_asked(near, client, &shared)).await,
+        Entrance::Explicit => timeout(patience, open_requested(near, client, &shared)).await,
         Entrance::Transparent => timeout(patience, open_led(near, client, &shared)).await,
     };
     let opened = match opening {
@@ -278,16 +281,23 @@ async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: P
 type Opened = Option<(Flow, Vec<u8>)>;
 
 /// Opens a flow for a client that sends a request.
-async fn open_asked(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
+async fn open_requested(
+    near: TcpStream,
+    client: SocketAddr,
+    shared: &Shared,
+) -> io::Result<Opened> {
     options::prepare(&near)?;
     let Some(request) = Request::read(near).await? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     match reach(client, &request.server, None, shared).await {
-        Ok((far, server, has_law)) => {
+        Ok((far, server, has_congestion_control)) => {
             let (near, early) = request.grant(far.local_addr()?).await?;
             let flow = Flow::new(near, far, client, server);
-            Ok(Some((if has_law { flow.with_law() } else { flow }, early)))
+            Ok(Some((
+                if has_congestion_control { flow.with_congestion_control() } else { flow },
+                early,
+            )))
         }
         Err(why) => {
             shared.count(why);
@@ -310,9 +320,12 @@ async fn open_led(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::R
         reach(client, &Server::At(server), Some(client), shared).await
     };
     match reached {
-        Ok((far, server, has_law)) => {
+        Ok((far, server, has_congestion_control)) => {
             let flow = Flow::new(near, far, client, server);
-            Ok(Some((if has_law { flow.with_law() } else { flow }, Vec::new())))
+            Ok(Some((
+                if has_congestion_control { flow.with_congestion_control() } else { flow },
+                Vec::new(),
+            )))
         }
         Err(why) => {
             shared.count(why);
@@ -339,16 +352,18 @@ async fn reach(
         if shared.flows.borrow().admits(client, address) == Admitted::No {
             return Err(Denied::Busy);
         }
-        let law = shared.flows.borrow().law().map(str::to_owned);
-        let has_aim = law.is_some();
-        let leg = Leg { from, congestion: law.or_else(|| shared.config.congestion.clone()) };
+        let kernel_target = shared.flows.borrow().kernel_target().map(str::to_owned);
+        let has_aim = kernel_target.is_some();
+        let leg =
+            Leg { from, congestion: kernel_target.or_else(|| shared.config.congestion.clone()) };
         match network::connect(address, &leg).await {
-            Ok((far, has_law)) => {
-                if has_aim && !has_law {
-                    let lacks = format!("{address}: the kernel does not give the law any more");
-                    shared.flows.borrow_mut().tell(News::NoLaw(lacks));
+            Ok((far, has_congestion_control)) => {
+                if has_aim && !has_congestion_control {
+                    let lacks =
+                        format!("{address}: the kernel does not give the algorithm any more");
+                    shared.flows.borrow_mut().push_event(Event::NoCongestionControl(lacks));
                 }
-                return Ok((far, address, has_aim && has_law));
+                return Ok((far, address, has_aim && has_congestion_control));
             }
             Err(error) => failed = Denied::of(&error),
         }

@@ -29,10 +29,10 @@ pub enum Server {
 pub struct Request<S = TcpStream> {
     /// The requested server.
     pub server: Server,
-    asked: Asked<S>,
+    asked: Handshake<S>,
 }
 
-enum Asked<S> {
+enum Handshake<S> {
     Socks(Socks5ServerProtocol<S, CommandRead>),
     Connect(S, Vec<u8>),
 }
@@ -120,11 +120,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
     /// If the connection fails.
     pub async fn grant(self, far: SocketAddr) -> io::Result<(S, Vec<u8>)> {
         match self.asked {
-            Asked::Socks(socks) => {
+            Handshake::Socks(socks) => {
                 let near = socks.reply_success(far).await.map_err(io::Error::other)?;
                 Ok((near, Vec::new()))
             }
-            Asked::Connect(mut near, early) => {
+            Handshake::Connect(mut near, early) => {
                 near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
                 Ok((near, early))
             }
@@ -134,10 +134,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
     /// Denies the request, with a reply.
     pub(crate) async fn deny(self, why: Denied) -> io::Result<()> {
         match self.asked {
-            Asked::Socks(socks) => {
+            Handshake::Socks(socks) => {
                 socks.reply_error(&why.in_socks()).await.map_err(io::Error::other)
             }
-            Asked::Connect(near, _) => refuse(near, why.in_http()).await,
+            Handshake::Connect(near, _) => refuse(near, why.in_http()).await,
         }
     }
 }
@@ -155,7 +155,7 @@ async fn read_socks<S: AsyncRead + AsyncWrite + Unpin>(client: S) -> Option<Requ
         TargetAddr::Ip(address) => Server::At(canonical(address)),
         TargetAddr::Domain(name, port) => named(&name, port),
     };
-    Some(Request { server, asked: Asked::Socks(socks) })
+    Some(Request { server, asked: Handshake::Socks(socks) })
 }
 
 async fn read_connect<S: AsyncRead + AsyncWrite + Unpin>(
@@ -176,7 +176,7 @@ async fn read_connect<S: AsyncRead + AsyncWrite + Unpin>(
             }
             Parsed::Wanted(server, length) => {
                 let early = head.split_off(length);
-                return Ok(Some(Request { server, asked: Asked::Connect(client, early) }));
+                return Ok(Some(Request { server, asked: Handshake::Connect(client, early) }));
             }
         }
     }

@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        for (text, told) in [
+        for (text, reported) in [
             ("[[target]]\nrate = 'fast'\n", ["line 2", "expected a rate above 0"]),
             ("[[target]]\nrate = '0'\n", ["line 2", "expected a rate above 0"]),
             ("[[target]]\nrate = '5M'\nto = 1\n", ["line 3", "unknown field `to`"]),
@@ -176,7 +176,7 @@ mod tests {
             ("[[target]]\nper = 'flow'\n", ["line 1", "missing field `rate`"]),
         ] {
             let error = Targets::parse(text).expect_err(text);
-            assert!(told.iter().all(|told| error.contains(told)), "{error}");
+            assert!(reported.iter().all(|reported| error.contains(reported)), "{error}");
         }
     }
 

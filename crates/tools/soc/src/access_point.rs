@@ -3,12 +3,12 @@
 use crate::Error;
 use crate::actuator::{Actuator, ActuatorPlan};
 use crate::source::StationSource;
-use crate::status::{Desk, Status};
+use crate::status::{Status, StatusSocket};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
 use fairwave_linux::{EtherSocket, Traffic};
 use fairwave_machine::Machine;
-use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, Heard, Routed};
+use fairwave_soc::{AccessPoint, Action, ApConfig, ApInput, Decision, ReceivedFrame, Routed};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::{self, Mac};
 use fairwave_wire::soc::pair::Message;
@@ -51,7 +51,7 @@ pub struct ApPlan {
 
 /// Events, for a log.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ApNews {
+pub enum AccessPointEvent {
     /// A decision, and its time since the start.
     Decided(Instant, Decision),
     /// The kernel refused a change of this station, for this reason.
@@ -63,7 +63,7 @@ pub enum ApNews {
 struct Loop {
     socket: EtherSocket,
     datagrams: Option<UdpSocket>,
-    desk: Desk,
+    desk: StatusSocket,
     ap: AccessPoint,
     actuator: Actuator,
     interface: String,
@@ -73,7 +73,7 @@ struct Loop {
     /// The last error of the radio, while it persists.
     trouble: Option<String>,
     /// Buffer for reports that are read together.
-    reports: Vec<Heard>,
+    reports: Vec<ReceivedFrame>,
 }
 
 /// Serves until `stop` is set, and restores the interface.
@@ -81,12 +81,16 @@ struct Loop {
 /// # Errors
 /// If there is no such interface, the process lacks CAP_NET_RAW or CAP_NET_ADMIN, another program
 /// has set a qdisc there, or the interface vanishes.
-pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Result<Status, Error> {
+pub fn run(
+    plan: ApPlan,
+    stop: &AtomicBool,
+    mut receive: impl FnMut(AccessPointEvent),
+) -> Result<Status, Error> {
     let clock = Clock::start();
     let ApPlan { interface, config, traffic, actuator, mut radio, listen } = plan;
     let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
     let datagrams = listen.map(open_datagrams).transpose()?;
-    let desk = Desk::open(&interface)?;
+    let desk = StatusSocket::open(&interface)?;
     let actuator = Actuator::start(&actuator, &interface)?;
     let rest = REST.to_owned();
     let traffic = [rest].into_iter().chain(traffic.iter().map(|kind| kind.name().to_owned()));
@@ -106,34 +110,34 @@ pub fn run(plan: ApPlan, stop: &AtomicBool, mut hear: impl FnMut(ApNews)) -> Res
     };
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
-    let mut is_asked = false;
+    let mut is_requested = false;
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now >= look {
             look = now + LOOK;
             all.actuator.check().map_err(broken)?;
-            all.see(now, radio.facts(), &mut hear);
+            all.see(now, radio.facts(), &mut receive);
         }
         let (taken, is_empty) = all.take_reports(now).map_err(broken)?;
         if all.ap.deadline().is_some_and(|due| due <= now) {
             all.ap.wake(now);
         }
-        all.follow(now, &mut hear).map_err(broken)?;
+        all.follow(now, &mut receive).map_err(broken)?;
         // Polling the status socket costs the kernel as much as several reports cost this loop.
-        if is_asked || !is_empty {
+        if is_requested || !is_empty {
             all.desk.answer(|| all.status(now));
         }
-        is_asked = false;
+        is_requested = false;
         if is_empty {
             let next = all.ap.deadline().map_or(look, |due| due.min(look));
-            let most = next.since(clock.now());
+            let max = next.since(clock.now());
             // Among many stations the next report is near: to wake up for it alone would cost more
             // than the report itself.
             let waited = match taken {
-                0 => wait_for(&all.readable(), most),
-                _ => wait_for(&[&all.desk.0], GATHER.min(most)),
+                0 => wait_for(&all.readable(), max),
+                _ => wait_for(&[&all.desk.0], GATHER.min(max)),
             };
-            is_asked = waited.map_err(broken)?;
+            is_requested = waited.map_err(broken)?;
         }
     }
     Ok(all.status(clock.now()))
@@ -158,15 +162,15 @@ impl Loop {
     fn see(
         &mut self,
         now: Instant,
-        told: Result<Vec<ApInput>, String>,
-        hear: &mut impl FnMut(ApNews),
+        reported: Result<Vec<ApInput>, String>,
+        receive: &mut impl FnMut(AccessPointEvent),
     ) {
-        let trouble = told.as_ref().err().cloned();
+        let trouble = reported.as_ref().err().cloned();
         if let (Some(why), true) = (&trouble, trouble != self.trouble) {
-            hear(ApNews::Trouble(why.clone()));
+            receive(AccessPointEvent::Trouble(why.clone()));
         }
         self.trouble = trouble;
-        told.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
+        reported.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
     }
 
     /// Handles the frames that wait. Returns their number, and whether none is left.
@@ -181,12 +185,12 @@ impl Loop {
                 // A program beside this one may be pairing with a station.
                 && !Message::is_meant(payload)
             {
-                self.reports.push(Heard::new(header.source, payload));
+                self.reports.push(ReceivedFrame::new(header.source, payload));
             }
         }
         self.ap.foresee(&self.reports);
-        for heard in &self.reports {
-            self.ap.handle(now, ApInput::Report(*heard));
+        for received in &self.reports {
+            self.ap.handle(now, ApInput::Report(*received));
         }
         if taken == BATCH {
             return Ok((BATCH, false));
@@ -216,7 +220,11 @@ impl Loop {
     }
 
     /// Carries out the actions of the state machine, and passes its events on.
-    fn follow(&mut self, now: Instant, hear: &mut impl FnMut(ApNews)) -> io::Result<()> {
+    fn follow(
+        &mut self,
+        now: Instant,
+        receive: &mut impl FnMut(AccessPointEvent),
+    ) -> io::Result<()> {
         while let Some(action) = self.ap.poll(now) {
             let station = action.station();
             match &action {
@@ -231,13 +239,13 @@ impl Loop {
                 Action::Serve { .. } | Action::Stop { .. } => {
                     if let Err(error) = self.actuator.set(&action) {
                         self.failed += 1;
-                        hear(ApNews::Failed(station, error.to_string()));
+                        receive(AccessPointEvent::Failed(station, error.to_string()));
                     }
                 }
             }
         }
         while let Some(decision) = self.ap.event() {
-            hear(ApNews::Decided(now, decision));
+            receive(AccessPointEvent::Decided(now, decision));
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ impl<A: Airtime> Weights<A> {
             self.stations.remove(&station);
             let _ = self.kernel.note(station, None);
         }
-        unless_gone(set)
+        ignore_missing(set)
     }
 
     /// Restores the earlier weight of a station, if the station is still associated and still has
@@ -107,7 +107,7 @@ impl<A: Airtime> Weights<A> {
     pub fn stop(&mut self, station: Mac) -> io::Result<()> {
         let Some(given) = self.stations.get(&station).copied() else { return Ok(()) };
         if self.kernel.weight(station)? == Some(given.now) {
-            unless_gone(self.kernel.set(station, given.before))?;
+            ignore_missing(self.kernel.set(station, given.before))?;
         }
         self.forget(station)
     }
@@ -138,7 +138,7 @@ fn weight_of(share: f64) -> u16 {
 
 /// Ignores the error of a station that has left, or of an interface that is gone: the weight is
 /// gone too.
-fn unless_gone(done: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| {
         let is_gone = error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == NO_DEVICE;
         if is_gone { Ok(()) } else { Err(error) }
@@ -195,13 +195,13 @@ impl Airtime for Watched {
 /// Whether the driver of an interface reports that it schedules airtime by weights. An interface
 /// without a radio does not.
 pub fn is_scheduled(interface: &str) -> bool {
-    let asked = || -> io::Result<bool> {
+    let requested = || -> io::Result<bool> {
         let mut radio = Radio::open()?;
         let index = radio.interface(interface)?.index;
         radio.schedules_airtime(index)
     };
     // If the driver cannot be asked, another actuator is chosen.
-    asked().unwrap_or(false)
+    requested().unwrap_or(false)
 }
 
 /// Executes the keeper's task [`RESTORE`] with its arguments, in a process of its own.
@@ -218,7 +218,7 @@ pub fn restore(words: &[String]) -> io::Result<()> {
     };
     let mut radio = Radio::open()?;
     let found = radio.interface(interface);
-    unless_gone(found.and_then(|found| radio.set_airtime_weight(found.index, station, weight)))
+    ignore_missing(found.and_then(|found| radio.set_airtime_weight(found.index, station, weight)))
 }
 
 #[cfg(test)]

@@ -76,10 +76,10 @@ impl<'a> Frames<'a> {
         deadline: Option<Instant>,
         beside: Option<&Stdin>,
     ) -> Result<(), Error> {
-        let most = deadline.map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
+        let max = deadline.map_or(LOOK, |due| due.since(clock.now()).min(LOOK));
         let waited = match beside {
-            Some(beside) => wait_for(&[&self.socket, beside], most),
-            None => wait_for(&[&self.socket], most),
+            Some(beside) => wait_for(&[&self.socket, beside], max),
+            None => wait_for(&[&self.socket], max),
         };
         waited.map(|_| ()).map_err(|error| self.broken(error))
     }
@@ -125,7 +125,7 @@ pub fn offer(
     let (clock, mut frames) = (Clock::start(), Frames::open(interface)?);
     let mut registrar = Registrar::new(network, random()?, random()?, clock.now() + window);
     let stdin = io::stdin();
-    let mut is_asked = false;
+    let mut is_requested = false;
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         for (from, message) in frames.take()? {
@@ -137,7 +137,7 @@ pub fn offer(
         while let Some(event) = registrar.event() {
             match event {
                 RegistrarEvent::Code { station, code } => match people.ask(station, code) {
-                    None => is_asked = true,
+                    None => is_requested = true,
                     Some(is_same) => {
                         registrar.handle(clock.now(), RegistrarInput::Compared(is_same));
                     }
@@ -145,7 +145,7 @@ pub fn offer(
                 RegistrarEvent::Granted(station) => return Ok(station),
                 RegistrarEvent::Ended(why) => {
                     send_all(&mut registrar, &frames, clock)?;
-                    let nobody = match is_asked {
+                    let nobody = match is_requested {
                         true => "nobody said whether the codes are the same",
                         false => "no station asked for a key",
                     };
@@ -156,14 +156,14 @@ pub fn offer(
         send_all(&mut registrar, &frames, clock)?;
         // The station's frames are answered while the person compares, as an earlier answer may be
         // lost.
-        let is_answered = is_asked && wait_for(&[&stdin], Duration::ZERO).is_ok_and(|is| is);
+        let is_answered = is_requested && wait_for(&[&stdin], Duration::ZERO).is_ok_and(|is| is);
         if is_answered {
-            is_asked = false;
+            is_requested = false;
             registrar.handle(clock.now(), RegistrarInput::Compared(people.answer()));
             send_all(&mut registrar, &frames, clock)?;
             continue;
         }
-        frames.wait(clock, registrar.deadline(), is_asked.then_some(&stdin))?;
+        frames.wait(clock, registrar.deadline(), is_requested.then_some(&stdin))?;
     }
     Err(frames.interrupted())
 }
@@ -191,8 +191,8 @@ pub fn join(
     let mut key = None;
     while !joiner.is_over() && !stop.load(Ordering::Relaxed) {
         let now = clock.now();
-        for heard in frames.take()? {
-            joiner.handle(now, heard);
+        for messages in frames.take()? {
+            joiner.handle(now, messages);
         }
         joiner.wake(now);
         while let Some(message) = joiner.poll(now) {

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// Bytes of a frame or a datagram that are read.
-const MOST: usize = 128;
+const MAX: usize = 128;
 
 /// Destination of reports, and sender of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,11 +128,11 @@ impl Path {
     /// Receives a message that waits: an answer, or `Some(None)` if it is not a valid one; `None`
     /// if nothing waits.
     pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Option<Answered>>> {
-        let mut bytes = [0; MOST];
+        let mut bytes = [0; MAX];
         match self {
             Self::Frames(socket) => {
                 let Some(length) = socket.receive(&mut bytes)? else { return Ok(None) };
-                Ok(Some(answer_in(&bytes[..length.min(MOST)], key)))
+                Ok(Some(answer_in(&bytes[..length.min(MAX)], key)))
             }
             Self::Datagrams(path) => path.receive(&mut bytes, key),
         }

@@ -83,8 +83,9 @@ impl StationRadio {
 impl SnrSource for StationRadio {
     fn sample(&mut self) -> Result<Option<Level>, String> {
         let door = &mut self.0;
-        let told = door.radio.link(door.index);
-        let link = told.map_err(|error| format!("the radio does not tell of its link: {error}"))?;
+        let reported = door.radio.link(door.index);
+        let link =
+            reported.map_err(|error| format!("the radio does not tell of its link: {error}"))?;
         let noise = door.noise();
         Ok(link.and_then(|link| level(&link, noise)))
     }
@@ -112,10 +113,10 @@ mod tests {
     fn a_level_is_the_last_frames_signal_over_the_noise() {
         let mac = Mac::local(4);
         let link = Station { mac, signal_average_dbm: Some(-60), ..Station::default() };
-        let told = |snr| Some(Level { snr: Db(snr), access_point: Some(mac) });
-        assert_eq!(level(&link, None), told(35.0));
+        let reported = |snr| Some(Level { snr: Db(snr), access_point: Some(mac) });
+        assert_eq!(level(&link, None), reported(35.0));
         let link = Station { signal_dbm: Some(-70), ..link };
-        assert_eq!(level(&link, Some(Dbm(-92.0))), told(22.0));
+        assert_eq!(level(&link, Some(Dbm(-92.0))), reported(22.0));
         assert_eq!(
             level(&Station { signal_dbm: None, signal_average_dbm: None, ..link }, None),
             None

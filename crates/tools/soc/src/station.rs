@@ -40,11 +40,11 @@ pub struct StationPlan {
 
 /// Events, for the user.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StationNews {
+pub enum StationEvent {
     /// The radio reports that the station is now associated with this access point.
     Associated(Mac),
     /// An access point answers.
-    Heard(Listener),
+    ReceivedFrame(Listener),
     /// No access point answers any more.
     Alone,
     /// The level cannot be read, for this reason.
@@ -77,7 +77,7 @@ struct Station {
     /// Number of the last report that was answered, so that an old answer cannot be replayed.
     answered: u64,
     /// The access point that was last reported as an event.
-    told: Option<Listener>,
+    reported: Option<Listener>,
     /// The access point of the association, where the source of levels reports it.
     associated: Option<Mac>,
     /// The last error of the source, while it persists.
@@ -92,7 +92,7 @@ struct Station {
 pub fn run(
     plan: StationPlan,
     stop: &AtomicBool,
-    mut hear: impl FnMut(StationNews),
+    mut receive: impl FnMut(StationEvent),
 ) -> Result<StationCounts, Error> {
     let clock = Clock::start();
     let StationPlan { interface, interval, mut source, to, .. } = plan;
@@ -119,7 +119,7 @@ pub fn run(
         counts: StationCounts::default(),
         // Answers to earlier starts of this station have lower numbers, and are refused.
         answered: u64::from(plan.epoch) << 32,
-        told: None,
+        reported: None,
         associated: None,
         trouble: None,
     };
@@ -129,14 +129,14 @@ pub fn run(
         let now = clock.now();
         if now >= sample {
             sample = now + interval / SAMPLES;
-            station.take(now, &source.sample(), &mut hear);
+            station.take(now, &source.sample(), &mut receive);
         }
         station.listen(now).map_err(broken)?;
         station.report(now).map_err(broken)?;
-        station.tell(now, &mut hear);
+        station.notify(now, &mut receive);
         let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
-        let most = next.since(clock.now()).min(LOOK);
-        let _ = wait_for(&[&station.path], most).map_err(broken)?;
+        let max = next.since(clock.now()).min(LOOK);
+        let _ = wait_for(&[&station.path], max).map_err(broken)?;
     }
     Ok(station.counts)
 }
@@ -146,16 +146,16 @@ impl Station {
     fn take(
         &mut self,
         now: Instant,
-        told: &Result<Option<Level>, String>,
-        hear: &mut impl FnMut(StationNews),
+        reported: &Result<Option<Level>, String>,
+        receive: &mut impl FnMut(StationEvent),
     ) {
-        let trouble = told.as_ref().err().cloned();
+        let trouble = reported.as_ref().err().cloned();
         if let (Some(why), true) = (&trouble, trouble != self.trouble) {
-            hear(StationNews::Trouble(why.clone()));
+            receive(StationEvent::Trouble(why.clone()));
         }
         self.trouble = trouble;
-        let Ok(told) = told else { return };
-        let Some(level) = told else {
+        let Ok(reported) = reported else { return };
+        let Some(level) = reported else {
             // The next access point counts as a new association, even if it is the same one.
             self.associated = None;
             return;
@@ -164,8 +164,8 @@ impl Station {
             self.associated = Some(mac);
             self.contact.associate(now, self.path.associated(mac));
             self.reporter.handle(now, ReporterInput::Roamed);
-            self.told = None;
-            hear(StationNews::Associated(mac));
+            self.reported = None;
+            receive(StationEvent::Associated(mac));
         }
         self.reporter.handle(now, ReporterInput::Snr(level.snr));
     }
@@ -220,12 +220,12 @@ impl Station {
         Greeting { station: self.address, sequence }.seal(&self.key)
     }
 
-    fn tell(&mut self, now: Instant, hear: &mut impl FnMut(StationNews)) {
+    fn notify(&mut self, now: Instant, receive: &mut impl FnMut(StationEvent)) {
         let listens = self.contact.access_point(now);
-        if listens == self.told {
+        if listens == self.reported {
             return;
         }
-        self.told = listens;
-        hear(listens.map_or(StationNews::Alone, StationNews::Heard));
+        self.reported = listens;
+        receive(listens.map_or(StationEvent::Alone, StationEvent::ReceivedFrame));
     }
 }

@@ -203,9 +203,9 @@ fn served_in(list: &str) -> Vec<String> {
 }
 
 /// The socket at which an access point answers requests for its status.
-pub(crate) struct Desk(pub(crate) UnixListener);
+pub(crate) struct StatusSocket(pub(crate) UnixListener);
 
-impl Desk {
+impl StatusSocket {
     /// # Errors
     /// If another access point has this interface.
     pub(crate) fn open(interface: &str) -> Result<Self, Error> {
@@ -244,14 +244,14 @@ impl Desk {
 /// If there is none, or it does not answer.
 pub fn ask(interface: &str) -> Result<Status, Error> {
     let place = format!("interface `{interface}`: no `fairwave soc ap` answers there");
-    let asked = || -> io::Result<Status> {
+    let requested = || -> io::Result<Status> {
         let socket = UnixStream::connect_addr(&address(interface)?)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         let mut text = String::new();
         socket.take(LONGEST).read_to_string(&mut text)?;
         serde_json::from_str(&text).map_err(io::Error::other)
     };
-    asked().map_err(Error::at(place))
+    requested().map_err(Error::at(place))
 }
 
 #[cfg(test)]
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_full_access_point_is_told_whole() {
         let interface = format!("test-{}", std::process::id());
-        let desk = Desk::open(&interface).unwrap();
+        let desk = StatusSocket::open(&interface).unwrap();
         let mut asker = UnixStream::connect_addr(&address(&interface).unwrap()).unwrap();
         let view = StationView::new(Mac::local(1));
         let stations = (0..1024).map(|number| {
@@ -282,9 +282,9 @@ mod tests {
         desk.answer(|| full.clone());
         let mut text = String::new();
         asker.read_to_string(&mut text).unwrap();
-        let told: Status = serde_json::from_str(&text).unwrap();
+        let reported: Status = serde_json::from_str(&text).unwrap();
         assert!(text.len() > 300_000 && text.len() < ROOM, "{} bytes", text.len());
-        assert_eq!(told.stations.len(), 1024);
+        assert_eq!(reported.stations.len(), 1024);
     }
 
     #[test]

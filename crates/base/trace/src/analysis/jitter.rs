@@ -8,7 +8,7 @@ const CLOCKS: [u32; 8] = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000,
 /// By how much of itself a clock may seem to be off, in parts of a hundred.
 const OFF_PERCENT: f64 = 5.0;
 /// Minimum time over which an unknown clock is compared with that of the capture, in seconds.
-const LEAST_S: f64 = 0.2;
+const MIN_S: f64 = 0.2;
 
 /// Difference between the times between packets and those between their sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +84,10 @@ impl Meter {
             return Some(known);
         }
         let seconds = self.last?.0.since(self.first?.min(self.last?.0)).as_secs_f64();
-        let rate = self.ticks as f64 / seconds.max(LEAST_S);
+        let rate = self.ticks as f64 / seconds.max(MIN_S);
         let off = |clock: u32| (rate / f64::from(clock) - 1.0).abs();
         let nearest = self.clocks.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)))?;
-        (seconds >= LEAST_S && off(nearest.0) * 100.0 <= OFF_PERCENT).then_some(*nearest)
+        (seconds >= MIN_S && off(nearest.0) * 100.0 <= OFF_PERCENT).then_some(*nearest)
     }
 }
 

@@ -317,12 +317,12 @@ impl Live {
         if interval.packets > 0 && at >= start && at.since(start) < config.interval {
             return;
         }
-        self.tell_interval(side, to);
+        self.report_interval(side, to);
         let index = at.since(origin) / config.interval;
         self.intervals[side.index()] = (origin + config.interval * index, Interval::default());
     }
 
-    fn tell_interval(&self, side: Side, to: &mut impl Points) {
+    fn report_interval(&self, side: Side, to: &mut impl Points) {
         let (at, interval) = self.intervals[side.index()];
         if interval.packets > 0 {
             let mark = Mark::Interval(interval);
@@ -338,7 +338,7 @@ impl Live {
         shared_ids: [bool; 2],
         to: &mut P,
     ) {
-        Side::ALL.into_iter().for_each(|side| self.tell_interval(side, to));
+        Side::ALL.into_iter().for_each(|side| self.report_interval(side, to));
         let last = self.stream.last;
         let now = match self.closed {
             Some(_) => last,

@@ -83,14 +83,14 @@ impl Connection {
         mine.wait(&packet, kind, theirs, mine.far(self.handshake, my_tcp), my_tcp);
         if packet.end > packet.start || kind == Kind::Reset {
             let (start, end, fin) = (packet.start, packet.end, segment.header.flags.fin);
-            to.tell(at, Mark::Segment { start, end, kind, fin });
+            to.report(at, Mark::Segment { start, end, kind, fin });
         }
         mine.send(config, &packet, kind, before, my_tcp);
         mine.end_held(my_tcp, &mut to);
-        let complaining = mine.said.is_complaining();
-        theirs.hear(config, &packet, complaining, their_tcp, &mut to.other());
-        mine.say(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
-        mine.tell(&packet, kind, theirs, my_tcp, &mut to);
+        let complaining = mine.last_report.is_complaining();
+        theirs.take_report(config, &packet, complaining, their_tcp, &mut to.other());
+        mine.take_own(&packet, kind, my_tcp, theirs.far(self.handshake, their_tcp));
+        mine.report(&packet, kind, theirs, my_tcp, &mut to);
         mine.note_window(&packet, their_tcp, &mut to.other());
         (kind, self.ended(segment))
     }
@@ -234,7 +234,8 @@ fn count(tcp: &mut TcpWay, packet: &Packet<'_>, kind: Kind, mine: &Half, theirs:
     }
     let control = packet.is_control();
     tcp.zero_windows += u64::from(header.window == 0 && !control);
-    tcp.window_full += u64::from(len > 0 && !control && theirs.said.is_filled_by(packet.data_end));
+    tcp.window_full +=
+        u64::from(len > 0 && !control && theirs.last_report.is_filled_by(packet.data_end));
     tcp.holes += u64::from(mine.leaves_hole(packet));
     tcp.unseen_acked += u64::from(theirs.has_not_sent(packet.ack));
 }

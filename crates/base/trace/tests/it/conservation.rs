@@ -158,10 +158,10 @@ fn captured((at, link, bytes, len): &Frame) -> Captured<'_> {
 
 fn analysed(config: Config, frames: &[Frame]) -> (Told, Totals) {
     let mut analyzer = Analyzer::new(config);
-    let mut told = Told::default();
-    frames.iter().for_each(|frame| analyzer.push(captured(frame), &mut told));
-    let totals = analyzer.finish(&mut told);
-    (told, totals)
+    let mut reported = Told::default();
+    frames.iter().for_each(|frame| analyzer.push(captured(frame), &mut reported));
+    let totals = analyzer.finish(&mut reported);
+    (reported, totals)
 }
 
 proptest! {
@@ -176,7 +176,7 @@ proptest! {
         let interval = Duration::from_nanos(interval);
         let bounds = Config { streams_max, segments_max, ..Config::default() };
         let config = Config { interval, checksums: true, ..bounds };
-        let (told, totals) = analysed(config, &frames);
+        let (reported, totals) = analysed(config, &frames);
         let f = totals.frames;
         prop_assert_eq!(f.seen, frames.len() as u64);
         let closed = f.not_ip + f.control + f.encrypted + f.fragments + f.truncated + f.broken;
@@ -188,28 +188,29 @@ proptest! {
         prop_assert_eq!(p.seen, carried + p.other + parts + p.unreadable + p.broken);
         let named: u64 = totals.contents.iter().map(|(_, count)| count).sum();
         prop_assert_eq!(named + totals.contents.others(), f.not_ip + f.unsupported + p.other);
-        prop_assert_eq!(told.streams.len() as u64, streams);
+        prop_assert_eq!(reported.streams.len() as u64, streams);
 
-        let ways = || told.streams.iter().flat_map(|stream| &stream.ways);
+        let ways = || reported.streams.iter().flat_map(|stream| &stream.ways);
         prop_assert_eq!(ways().map(|way| way.volume.packets).sum::<u64>(), carried);
         let kinds: u64 = ways().flat_map(|way| way.tcp.kinds).sum();
         prop_assert_eq!(kinds, p.tcp);
         if !interval.is_zero() {
-            prop_assert_eq!(told.interval_packets, carried);
-            let first = told.interval_starts.iter().min().copied().unwrap_or_default();
+            prop_assert_eq!(reported.interval_packets, carried);
+            let first = reported.interval_starts.iter().min().copied().unwrap_or_default();
             let part = |at: &Instant| at.since(first).as_nanos() % interval.as_nanos();
-            prop_assert!(told.interval_starts.iter().all(|at| part(at) == 0), "one grid for all");
+            prop_assert!(reported.interval_starts.iter().all(|at| part(at) == 0), "one grid");
             let payload: u64 = ways().map(|way| way.volume.payload_bytes).sum();
-            prop_assert_eq!(told.interval_payload, payload);
+            prop_assert_eq!(reported.interval_payload, payload);
         }
         let spells = |stream: &Stream| {
             let ways = stream.ways.iter().map(|way| &way.tcp);
             let counts = ways.map(|tcp| [tcp.ack_gaps, tcp.starvation, tcp.zero_window_spells]);
             counts.flatten().map(|spells| spells.count).sum::<u64>() + stream.idle.count
         };
-        prop_assert_eq!(told.spells.len() as u64, told.streams.iter().map(spells).sum::<u64>());
-        prop_assert_eq!(told.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
-        prop_assert_eq!(told.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
+        let counted: u64 = reported.streams.iter().map(spells).sum();
+        prop_assert_eq!(reported.spells.len() as u64, counted);
+        prop_assert_eq!(reported.round_trips, ways().map(|way| way.tcp.rtt.count()).sum::<u64>());
+        prop_assert_eq!(reported.sacks, ways().map(|way| way.tcp.sack_blocks).sum::<u64>());
         for way in ways() {
             prop_assert!(way.tcp.unique_bytes <= way.volume.payload_bytes, "{:?}", way);
             prop_assert!(way.tcp.count(Kind::Reset) == way.tcp.rst, "{:?}", way);
@@ -231,18 +232,19 @@ proptest! {
                 bytes[4..6].copy_from_slice(&id.to_be_bytes());
             }
         }
-        let (mut told, totals) = analysed(Config::default(), &frames);
-        told.spells.sort_unstable();
-        for pair in told.spells.windows(2) {
+        let (mut reported, totals) = analysed(Config::default(), &frames);
+        reported.spells.sort_unstable();
+        for pair in reported.spells.windows(2) {
             let [(stream, kind, side, from, length), next] = [pair[0], pair[1]];
             let is_same = (stream, kind, side) == (next.0, next.1, next.2);
             prop_assert!(!is_same || from + length <= next.3, "{:?} overlap", pair);
         }
-        for stream in &told.streams {
+        for stream in &reported.streams {
             let end = totals.span.map_or(stream.last, |(_, last)| last);
             let end = if stream.end == End::Capture { end } else { stream.last };
             let watched = end.since(stream.first);
-            for &(_, _, _, from, length) in told.spells.iter().filter(|one| one.0 == stream.id) {
+            let own = reported.spells.iter().filter(|one| one.0 == stream.id);
+            for &(_, _, _, from, length) in own {
                 prop_assert!(stream.first <= from && from + length <= end, "{:?}", stream);
             }
             let fits = |spells: &Spells| spells.total <= watched;

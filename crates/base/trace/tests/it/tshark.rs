@@ -156,12 +156,12 @@ fn tshark_says_the_same_of_the_jitter_of_rtp() {
     let jitter = numbers.jitter.unwrap();
 
     let args = ["-n", "-q", "-d", "udp.port==5004,rtp", "-z", "rtp,streams"];
-    let said = tshark("rtp", &pcapng(&shots), &args);
-    let row = said.lines().find(|line| line.contains("0x00001234")).unwrap();
+    let printed = tshark("rtp", &pcapng(&shots), &args);
+    let row = printed.lines().find(|line| line.contains("0x00001234")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     // Behind the eighth: packets, lost, share of lost; differences and jitter, each as least, mean
     // and greatest, in ms.
-    assert_eq!(cells[8..10], ["298", &numbers.lost.to_string()], "{said}");
+    assert_eq!(cells[8..10], ["298", &numbers.lost.to_string()], "{printed}");
     let ms = |value: fairwave_units::Duration| format!("{:.3}", value.as_nanos() as f64 / 1e6);
-    assert_eq!(cells[15..17], [ms(jitter.mean), ms(jitter.most)], "{said}");
+    assert_eq!(cells[15..17], [ms(jitter.mean), ms(jitter.most)], "{printed}");
 }

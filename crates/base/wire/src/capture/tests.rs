@@ -217,10 +217,10 @@ fn damage_is_named_with_its_place() {
         let mut capture = blocks(false);
         capture[at..at + bytes.len()].copy_from_slice(bytes);
         let (packets, end) = read(&capture, usize::MAX);
-        let Err(Error::Broken { offset, packets: told, fault }) = end else {
+        let Err(Error::Broken { offset, packets: reported, fault }) = end else {
             panic!("byte {at}: {end:?}");
         };
-        assert_eq!(told as usize, packets.len());
+        assert_eq!(reported as usize, packets.len());
         (offset, fault)
     };
     // Section header at 0, interfaces at 28 and 48, the first packet at 92.

@@ -2,8 +2,9 @@
 
 use super::message::{FORMAT, LABEL};
 use super::{
-    ANNOUNCE_LEN, Announce, Ask, Body, COOKIE_LEN, Claim, Cost, Denial, Error, Grant, HEAD_LEN,
-    Kind, MOST_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal, Revocation, Role,
+    ANNOUNCE_LEN, Announce, Body, COOKIE_LEN, Claim, Cost, Denial, Error, Grant, HEAD_LEN, Kind,
+    LeaseRequest, MAX_OFFERS, MemberId, Message, Name, Offer, Offers, Rates, Refusal, Revocation,
+    Role,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -53,11 +54,11 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let number = NonZeroU64::new(reader.u64_be("number")?);
     let number = number.ok_or(Error::Range { field: "number at offset 32" })?;
     let inside = reader.rest().len().saturating_sub(TAG_LEN);
-    let mut said = Reader::new(reader.take(inside, "body")?);
+    let mut printed = Reader::new(reader.take(inside, "body")?);
     let tag = Tag(reader.array("seal")?);
-    let body = read_body(kind, &mut said)?;
-    if !said.is_empty() {
-        return Err(Error::Trailing { len: said.rest().len(), kind });
+    let body = read_body(kind, &mut printed)?;
+    if !printed.is_empty() {
+        return Err(Error::Trailing { len: printed.rest().len(), kind });
     }
     if to.is_none() && !body.is_public() {
         return Err(Error::Range { field: "receiver at offset 24" });
@@ -105,7 +106,7 @@ fn read_body(kind: u8, reader: &mut Reader<'_>) -> Result<Body, Error> {
             nonce: reader.u64_be("nonce")?,
             reason: Refusal::read(reader.u8("reason")?, "reason of a refusal")?,
         },
-        ASK => Body::Ask(read_ask(reader)?),
+        ASK => Body::LeaseRequest(read_request(reader)?),
         GRANT => Body::Grant(read_grant(reader)?),
         DENY => Body::Deny {
             lease: lease(reader)?,
@@ -156,7 +157,7 @@ fn read_announce(reader: &mut Reader<'_>) -> Result<Announce, Error> {
     let len = usize::from(reader.u8("length of the name")?);
     let name = Name::from_bytes(reader.take(len, "name")?)?;
     let count = usize::from(reader.u8("count of uplinks")?);
-    if count > MOST_OFFERS {
+    if count > MAX_OFFERS {
         return Err(Error::Range { field: "count of uplinks" });
     }
     let mut offers = Offers::default();
@@ -192,8 +193,8 @@ fn read_offer(reader: &mut Reader<'_>) -> Result<Offer, Error> {
     })
 }
 
-fn read_ask(reader: &mut Reader<'_>) -> Result<Ask, Error> {
-    Ok(Ask {
+fn read_request(reader: &mut Reader<'_>) -> Result<LeaseRequest, Error> {
+    Ok(LeaseRequest {
         lease: lease(reader)?,
         uplink: reader.u8("uplink")?,
         at_ms: reader.u32_be("time of asking")?,
@@ -224,7 +225,7 @@ const fn kind(body: &Body) -> u8 {
         Body::Response { .. } => RESPONSE,
         Body::Welcome => WELCOME,
         Body::Refuse { .. } => REFUSE,
-        Body::Ask(_) => ASK,
+        Body::LeaseRequest(_) => ASK,
         Body::Grant(_) => GRANT,
         Body::Deny { .. } => DENY,
         Body::Terms { .. } => TERMS,
@@ -244,7 +245,7 @@ fn len(body: &Body) -> usize {
         Body::Goodbye | Body::Welcome => 0,
         Body::Hello { .. } | Body::Challenge { .. } | Body::Response { .. } => 8 + COOKIE_LEN,
         Body::Refuse { .. } | Body::Deny { .. } | Body::Revoke { .. } => 9,
-        Body::Ask(_) => 37,
+        Body::LeaseRequest(_) => 37,
         Body::Grant(_) => 36,
         Body::Terms { .. } => 20,
         Body::Release { .. } | Body::Over { .. } | Body::Noted { .. } => 4,
@@ -281,7 +282,7 @@ fn write_body(body: &Body, out: &mut Vec<u8>) {
             out.extend(nonce.to_be_bytes());
             out.push(reason.number());
         }
-        Body::Ask(ask) => {
+        Body::LeaseRequest(ask) => {
             out.extend(ask.lease.get().to_be_bytes());
             out.push(ask.uplink);
             out.extend(ask.at_ms.to_be_bytes());

@@ -130,7 +130,7 @@ pub enum Body {
         reason: Refusal,
     },
     /// A borrower: I would like this lease, or to keep it.
-    Ask(Ask),
+    LeaseRequest(LeaseRequest),
     /// A lender: you have it.
     Grant(Grant),
     /// A lender: you have it not.
@@ -198,7 +198,7 @@ pub struct Announce {
 
 /// Wishes of a borrower. The same lease asked for again is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct LeaseRequest {
     /// The lease, numbered by the borrower: grows with every new one of the session.
     pub lease: NonZeroU32,
     /// Of which uplink.
@@ -218,7 +218,7 @@ pub struct Ask {
 pub struct Grant {
     /// The lease.
     pub lease: NonZeroU32,
-    /// `at_ms` of the [`Ask`] that this answers.
+    /// `at_ms` of the [`LeaseRequest`] that this answers.
     pub at_ms: u32,
     /// Rates of the uplink that may be used.
     pub rates: Rates,
@@ -323,7 +323,7 @@ impl Body {
     /// The end of a session that sends this, and seals it with the session's key; `None` for a
     /// message sealed with the cluster's.
     #[must_use]
-    pub const fn said_by(&self) -> Option<Role> {
+    pub const fn sealing_role(&self) -> Option<Role> {
         match self {
             Self::Announce(_)
             | Self::Query
@@ -331,9 +331,10 @@ impl Body {
             | Self::Hello { .. }
             | Self::Challenge { .. }
             | Self::Refuse { .. } => None,
-            Self::Response { .. } | Self::Ask(_) | Self::Release { .. } | Self::Noted { .. } => {
-                Some(Role::Borrower)
-            }
+            Self::Response { .. }
+            | Self::LeaseRequest(_)
+            | Self::Release { .. }
+            | Self::Noted { .. } => Some(Role::Borrower),
             Self::Welcome
             | Self::Grant(_)
             | Self::Deny { .. }

@@ -7,22 +7,22 @@ use std::ops::Deref;
 use thiserror::Error;
 
 /// Maximum number of uplinks of one announcement.
-pub const MOST_OFFERS: usize = 4;
+pub const MAX_OFFERS: usize = 4;
 /// Maximum number of bytes of a name.
-const MOST_NAME: usize = 32;
+const MAX_NAME: usize = 32;
 
 /// Name of a member: up to 32 bytes of UTF-8 without control characters.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Name {
     len: u8,
-    bytes: [u8; MOST_NAME],
+    bytes: [u8; MAX_NAME],
 }
 
 /// A text that is no [`Name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
     /// More than 32 bytes.
-    #[error("a name of {len} bytes, the limit is {MOST_NAME}: shorten it")]
+    #[error("a name of {len} bytes, the limit is {MAX_NAME}: shorten it")]
     TooLong {
         /// Its length.
         len: usize,
@@ -46,7 +46,7 @@ impl Name {
 
     pub(super) fn from_bytes(text: &[u8]) -> Result<Self, NameError> {
         let len = text.len();
-        if len > MOST_NAME {
+        if len > MAX_NAME {
             return Err(NameError::TooLong { len });
         }
         let valid =
@@ -54,7 +54,7 @@ impl Name {
         if let Some((at, _)) = valid.char_indices().find(|(_, c)| c.is_control()) {
             return Err(NameError::Text { at });
         }
-        let mut bytes = [0; MOST_NAME];
+        let mut bytes = [0; MAX_NAME];
         bytes[..len].copy_from_slice(text);
         Ok(Self { len: len as u8, bytes })
     }
@@ -91,7 +91,7 @@ pub struct Rates {
 impl Rates {
     /// The smaller of both, each direction for itself.
     #[must_use]
-    pub fn least(self, other: Self) -> Self {
+    pub fn stricter(self, other: Self) -> Self {
         Self { up: self.up.min(other.up), down: self.down.min(other.down) }
     }
 
@@ -159,11 +159,11 @@ const NO_OFFER: Offer = Offer {
     free: NOTHING,
 };
 
-/// Up to [`MOST_OFFERS`] uplinks by ascending number, without memory of their own.
+/// Up to [`MAX_OFFERS`] uplinks by ascending number, without memory of their own.
 #[derive(Clone, Copy)]
 pub struct Offers {
     count: u8,
-    offers: [Offer; MOST_OFFERS],
+    offers: [Offer; MAX_OFFERS],
 }
 
 impl Offers {
@@ -183,7 +183,7 @@ impl Offers {
 
 impl Default for Offers {
     fn default() -> Self {
-        Self { count: 0, offers: [NO_OFFER; MOST_OFFERS] }
+        Self { count: 0, offers: [NO_OFFER; MAX_OFFERS] }
     }
 }
 

@@ -73,13 +73,13 @@ fn announce(offers: &[Offer]) -> Body {
 
 #[test]
 fn an_announcement_in_hex() {
-    let said = body_of(announce(&[offer(2)]), "01");
+    let printed = body_of(announce(&[offer(2)]), "01");
     let fields = "0032 0b 416e6e27732070686f6e65 01 02 01 01 03 0000c350 \
                   0000000001312d00 0000000005f5e100 00000000004c4b40 0000000000000000";
     let fields: String = fields.split_whitespace().collect();
-    assert_eq!(said[..fields.len()], fields);
-    assert!(said[fields.len()..].chars().all(|digit| digit == '0'));
-    assert_eq!(said.len() / 2, 252 - 40 - 16);
+    assert_eq!(printed[..fields.len()], fields);
+    assert!(printed[fields.len()..].chars().all(|digit| digit == '0'));
+    assert_eq!(printed.len() / 2, 252 - 40 - 16);
 }
 
 #[test]
@@ -112,11 +112,17 @@ fn the_messages_that_open_a_session_in_hex() {
 #[test]
 fn the_messages_of_a_lease_in_hex() {
     let lease = lease(5);
-    let ask =
-        Ask { lease, uplink: 2, at_ms: 77, rates: rates(3, 4), bytes: 6, duration_ms: 30_000 };
+    let ask = LeaseRequest {
+        lease,
+        uplink: 2,
+        at_ms: 77,
+        rates: rates(3, 4),
+        bytes: 6,
+        duration_ms: 30_000,
+    };
     let rates_hex = "00000000000000030000000000000004";
     let expected = format!("00000005020000004d{rates_hex}000000000000000600007530");
-    assert_eq!(body_of(Body::Ask(ask), "09"), expected);
+    assert_eq!(body_of(Body::LeaseRequest(ask), "09"), expected);
     let duration_ms = NonZeroU32::new(30_000).unwrap();
     let grant = Grant { lease, at_ms: 77, rates: rates(3, 4), bytes: 6, duration_ms };
     let expected = format!("000000050000004d{rates_hex}000000000000000600007530");
@@ -189,8 +195,8 @@ fn an_announcement_that_makes_no_sense_says_why() {
     assert_eq!(changed(announce(&[offer(2), offer(3)]), offer_at, 3), order, "twice");
     let padding = Error::NotZero { field: "padding of an announcement" };
     assert_eq!(changed(one, offer_at + 40, 1), padding);
-    let said = Name::new("a\u{7}b").unwrap_err().to_string();
-    assert_eq!(said, "the name has a byte at 1 that is no printable text: leave it out");
+    let printed = Name::new("a\u{7}b").unwrap_err().to_string();
+    assert_eq!(printed, "the name has a byte at 1 that is no printable text: leave it out");
 }
 
 #[test]
@@ -199,10 +205,10 @@ fn truncation_names_the_field() {
     for len in 0..bytes.len() {
         assert!(matches!(parse(&bytes[..len]), Err(Error::Truncated(_))), "{len} bytes");
     }
-    let said = parse(&bytes[..45]).unwrap_err().to_string();
-    assert_eq!(said, "truncated seal at offset 40: needs 16 bytes, has 5");
-    let said = parse(&unhex("4657636c01")).unwrap_err().to_string();
-    assert_eq!(said, "truncated kind at offset 5: needs 1 bytes, has 0");
+    let printed = parse(&bytes[..45]).unwrap_err().to_string();
+    assert_eq!(printed, "truncated seal at offset 40: needs 16 bytes, has 5");
+    let printed = parse(&unhex("4657636c01")).unwrap_err().to_string();
+    assert_eq!(printed, "truncated kind at offset 5: needs 1 bytes, has 0");
 }
 
 #[test]
@@ -250,7 +256,7 @@ fn offers() -> impl Strategy<Value = Offers> {
         places,
         rtt_us,
         nominal,
-        free: free.least(nominal),
+        free: free.stricter(nominal),
     });
     prop::collection::vec(offer, 0..6).prop_map(|offers| {
         let mut list = Offers::default();
@@ -266,7 +272,7 @@ fn bodies() -> impl Strategy<Value = Body> {
     let announce = (name, any::<NonZeroU16>(), offers())
         .prop_map(|(name, interval_ds, offers)| Announce { name, interval_ds, offers });
     let ask = (any::<NonZeroU32>(), any::<u8>(), any::<u32>(), any_rates(), any::<(u64, u32)>());
-    let ask = ask.prop_map(|(lease, uplink, at_ms, rates, (bytes, duration_ms))| Ask {
+    let ask = ask.prop_map(|(lease, uplink, at_ms, rates, (bytes, duration_ms))| LeaseRequest {
         lease,
         uplink,
         at_ms,
@@ -312,7 +318,7 @@ fn bodies() -> impl Strategy<Value = Body> {
         ];
     prop_oneof![
         2 => announce.prop_map(Body::Announce),
-        1 => ask.prop_map(Body::Ask),
+        1 => ask.prop_map(Body::LeaseRequest),
         1 => grant.prop_map(Body::Grant),
         2 => session,
         2 => leases,

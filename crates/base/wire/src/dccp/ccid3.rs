@@ -22,8 +22,8 @@ impl LossInterval {
     /// nonces of the lossless part. Counts are cut to the ranges of their fields: 2^24 - 1, and
     /// 2^23 - 1 for the lossy part.
     pub const fn new(lossless: u32, lossy: u32, data: u32, nonce_echo: bool) -> Self {
-        const fn cut(value: u32, most: u32) -> u32 {
-            if value > most { most } else { value }
+        const fn cut(value: u32, max: u32) -> u32 {
+            if value > max { max } else { value }
         }
         Self {
             lossless: cut(lossless, 0xff_ffff),

@@ -86,8 +86,8 @@ impl Dropped {
 
     /// The block of a run of `count` packets, from 1 on; more than [`Dropped::run_max`] are cut.
     pub const fn byte(self, count: u64) -> u8 {
-        let most = self.run_max();
-        let extra = if count > most { most } else { count }.saturating_sub(1) as u8;
+        let max = self.run_max();
+        let extra = if count > max { max } else { count }.saturating_sub(1) as u8;
         match self {
             Self::Normal => extra,
             Self::Dropped(code) => 0x80 | code.0 << 4 | extra,

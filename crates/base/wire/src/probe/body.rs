@@ -1,6 +1,6 @@
 //! The bodies, by kind.
 
-use super::{Chunk, Error, HEAD_LEN, Limits, MOST_REPORT_LEN, Message, Order, Record, Refusal};
+use super::{Chunk, Error, HEAD_LEN, Limits, MAX_REPORT_LEN, Message, Order, Record, Refusal};
 use crate::reader::Reader;
 use crate::seal::TAG_LEN;
 use fairwave_units::{BitRate, Duration, Instant};
@@ -205,9 +205,9 @@ fn read_report(reader: &mut Reader<'_>) -> Result<Chunk, Error> {
 }
 
 /// Number of `records`, at least one if there is one, fit a [`Message::Report`] of
-/// [`MOST_REPORT_LEN`].
+/// [`MAX_REPORT_LEN`].
 pub fn records_that_fit(records: &[Record]) -> usize {
-    let mut room = MOST_REPORT_LEN - HEAD_LEN - REPORT_HEAD_LEN - TAG_LEN;
+    let mut room = MAX_REPORT_LEN - HEAD_LEN - REPORT_HEAD_LEN - TAG_LEN;
     let mut fit = records.len().min(1);
     while let Some(record) = records.get(fit) {
         // An arrival out of order ends the chunk; the next states its first in full.

@@ -15,16 +15,16 @@ pub const HEAD_LEN: usize = 16;
 /// Length of [`Message::Challenge`]; a shorter [`Message::Hello`] gets no answer.
 pub const CHALLENGE_LEN: usize = HEAD_LEN + COOKIE_LEN + TAG_LEN;
 /// Minimum length of [`Message::Data`].
-pub const LEAST_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
+pub const MIN_DATA_LEN: usize = HEAD_LEN + 14 + TAG_LEN;
 /// Length that a [`Message::Report`] keeps to, so that it fits the path of any link.
-pub const MOST_REPORT_LEN: usize = 1_200;
+pub const MAX_REPORT_LEN: usize = 1_200;
 /// Longest [`Message::Data`] that a receiver sends when it is asked for packets: with the headers
 /// of IPv4 and UDP it fills an Ethernet frame of 1500 bytes.
-pub const MOST_FETCHED_LEN: usize = 1_472;
+pub const MAX_FETCHED_LEN: usize = 1_472;
 /// Length of a cookie in bytes.
 pub const COOKIE_LEN: usize = 16;
 /// Maximum number of bytes of a message: the payload limit of UDP over IPv4.
-pub const MOST_LEN: usize = 65_507;
+pub const MAX_LEN: usize = 65_507;
 
 pub(super) const LABEL: &str = "fairwave probe 1";
 
@@ -45,7 +45,7 @@ pub struct Limits {
 impl Limits {
     /// The stricter of both, one by one.
     #[must_use]
-    pub fn least(self, other: Self) -> Self {
+    pub fn stricter(self, other: Self) -> Self {
         Self {
             rate: self.rate.min(other.rate),
             packets: self.packets.min(other.packets),

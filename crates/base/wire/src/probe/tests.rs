@@ -110,7 +110,7 @@ fn a_full_report_fits_its_length() {
             let records = records[..n].to_vec();
             written(&Message::Report(Chunk { train: 0, chunk: 0, chunks: 1, records }), 0).len()
         };
-        assert!(length(fit) <= MOST_REPORT_LEN && length(fit + 1) > MOST_REPORT_LEN, "{fit}");
+        assert!(length(fit) <= MAX_REPORT_LEN && length(fit + 1) > MAX_REPORT_LEN, "{fit}");
     }
 }
 

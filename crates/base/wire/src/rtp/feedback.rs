@@ -8,14 +8,14 @@ use fairwave_units::Duration;
 /// Resolution of arrival times.
 pub const TICK: Duration = Duration::from_micros(250);
 /// Maximum number of packets in one feedback, ours; the field would hold 65 535.
-pub const MOST_STATUSES: usize = 8_192;
+pub const MAX_STATUSES: usize = 8_192;
 
 /// RTCP packet type of transport layer feedback (RFC 4585 section 6.1).
 const RTPFB: u8 = 205;
 /// Its format for this feedback.
 const FORMAT: u8 = 15;
 /// Symbols of a run, and of the two kinds of vectors.
-const MOST_RUN: usize = 0x1fff;
+const MAX_RUN: usize = 0x1fff;
 const ONE_BIT: usize = 14;
 const TWO_BIT: usize = 7;
 
@@ -75,7 +75,7 @@ impl Feedback {
         let (sender_ssrc, media_ssrc) = (reader.u32_be("SSRC")?, reader.u32_be("media SSRC")?);
         let base = reader.u16_be("base sequence number")?;
         let statuses = usize::from(reader.u16_be("packet status count")?);
-        if statuses > MOST_STATUSES {
+        if statuses > MAX_STATUSES {
             return Err(Error::TooMany { count: statuses });
         }
         let word = reader.u32_be("reference time")?;
@@ -100,7 +100,7 @@ impl Feedback {
     /// # Errors
     /// [`Error::TooMany`]; then nothing is appended.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        if self.arrivals.len() > MOST_STATUSES {
+        if self.arrivals.len() > MAX_STATUSES {
             return Err(Error::TooMany { count: self.arrivals.len() });
         }
         let start = out.len();
@@ -133,7 +133,7 @@ impl Feedback {
         let mut rest = &self.arrivals[..];
         while let Some(first) = rest.first() {
             let symbol = Symbol::of(*first);
-            let run = rest.iter().take(MOST_RUN).take_while(|a| Symbol::of(**a) == symbol).count();
+            let run = rest.iter().take(MAX_RUN).take_while(|a| Symbol::of(**a) == symbol).count();
             let is_plain = |a: &&Option<i16>| Symbol::of(**a) != Symbol::Large;
             let plain = rest.iter().take(ONE_BIT).take_while(is_plain).count();
             let (chunk, used) = if run > ONE_BIT || run == rest.len() {
@@ -150,10 +150,10 @@ impl Feedback {
 }
 
 /// The symbols of the first `most` packets, each of `bits` bits, the first in the highest.
-fn vector(arrivals: &[Option<i16>], most: usize, bits: usize) -> u16 {
-    let places = arrivals.iter().take(most).enumerate();
+fn vector(arrivals: &[Option<i16>], maximum: usize, bits: usize) -> u16 {
+    let places = arrivals.iter().take(maximum).enumerate();
     places.fold(0, |chunk, (i, arrival)| {
-        chunk | (Symbol::of(*arrival) as u16) << (bits * (most - 1 - i))
+        chunk | (Symbol::of(*arrival) as u16) << (bits * (maximum - 1 - i))
     })
 }
 
@@ -163,12 +163,12 @@ fn symbols(reader: &mut Reader<'_>, statuses: usize) -> Result<Vec<u8>, Error> {
     while symbols.len() < statuses {
         let chunk = reader.u16_be("packet chunk")?;
         let left = statuses - symbols.len();
-        let part = |bits: usize, most: usize, i: usize| {
-            (chunk >> (bits * (most - 1 - i))) as u8 & ((1 << bits) - 1)
+        let part = |bits: usize, maximum: usize, i: usize| {
+            (chunk >> (bits * (maximum - 1 - i))) as u8 & ((1 << bits) - 1)
         };
         match chunk >> 14 {
             0 | 1 => {
-                let run = usize::from(chunk) & MOST_RUN;
+                let run = usize::from(chunk) & MAX_RUN;
                 // A chunk of nothing would let the loop go on for as long as bytes are there.
                 let run = run.max(1).min(left);
                 symbols.resize(symbols.len() + run, (chunk >> 13) as u8 & 3);

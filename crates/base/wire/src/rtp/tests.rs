@@ -86,8 +86,8 @@ fn what_is_no_feedback_is_refused() {
     assert_eq!(Feedback::parse(&bytes), Err(Error::Symbol { index: 0 }));
     bytes[14..16].copy_from_slice(&[0xff, 0xff]);
     assert_eq!(Feedback::parse(&bytes), Err(Error::TooMany { count: 65_535 }));
-    let most = feedback(vec![None; MOST_STATUSES + 1]);
-    assert_eq!(most.write(&mut bytes), Err(Error::TooMany { count: MOST_STATUSES + 1 }));
+    let max = feedback(vec![None; MAX_STATUSES + 1]);
+    assert_eq!(max.write(&mut bytes), Err(Error::TooMany { count: MAX_STATUSES + 1 }));
 }
 
 proptest! {
@@ -116,7 +116,7 @@ proptest! {
             (*first, *kind, *high, *low) = (0x8f, 205, 0, 14);
         }
         if let Ok((feedback, _)) = Feedback::parse(&bytes) {
-            prop_assert!(feedback.arrivals.len() <= MOST_STATUSES);
+            prop_assert!(feedback.arrivals.len() <= MAX_STATUSES);
         }
     }
 }

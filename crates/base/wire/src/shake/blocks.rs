@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 /// Maximum number of blocks of one acknowledgement. RFC 2018 has room for four, beside timestamps
 /// for three.
-pub const MOST_BLOCKS: usize = 8;
+pub const MAX_BLOCKS: usize = 8;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
@@ -19,11 +19,11 @@ pub struct Block {
     pub len: NonZeroU32,
 }
 
-/// Up to [`MOST_BLOCKS`] blocks, without memory of their own.
+/// Up to [`MAX_BLOCKS`] blocks, without memory of their own.
 #[derive(Clone, Copy, Default)]
 pub struct Blocks {
     count: u8,
-    blocks: [Block; MOST_BLOCKS],
+    blocks: [Block; MAX_BLOCKS],
 }
 
 impl Default for Block {
@@ -52,10 +52,10 @@ impl Deref for Blocks {
 }
 
 impl FromIterator<Block> for Blocks {
-    /// The first [`MOST_BLOCKS`] of them.
+    /// The first [`MAX_BLOCKS`] of them.
     fn from_iter<I: IntoIterator<Item = Block>>(iter: I) -> Self {
         let mut blocks = Self::default();
-        for block in iter.into_iter().take(MOST_BLOCKS) {
+        for block in iter.into_iter().take(MAX_BLOCKS) {
             blocks.push(block);
         }
         blocks

@@ -3,7 +3,7 @@
 use super::message::{FORMAT, LABEL};
 use super::{
     Ack, Block, Blocks, Body, Challenge, Claim, Data, Echo, Error, HEAD_LEN, Header, Join, Leave,
-    MOST_BLOCKS, MOST_LEN, Reason, SEQ_LIMIT, Side,
+    MAX_BLOCKS, MAX_LEN, Reason, SEQ_LIMIT, Side,
 };
 use crate::reader::Reader;
 use crate::seal::{Key, TAG_LEN, Tag};
@@ -34,8 +34,8 @@ const BLOCK_LEN: usize = 8;
 /// # Errors
 /// If the bytes are no message of this version.
 pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
-    if bytes.len() > MOST_LEN {
-        return Err(Error::TooLong { len: bytes.len(), most: MOST_LEN });
+    if bytes.len() > MAX_LEN {
+        return Err(Error::TooLong { len: bytes.len(), most: MAX_LEN });
     }
     let mut reader = Reader::new(bytes);
     FORMAT.read(&mut reader)?;
@@ -48,10 +48,10 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let mut body = Reader::new(reader.take(inside, "body")?);
     let tag = Tag(reader.array("seal")?);
     let from = if flags & OPENER == 0 { Side::Acceptor } else { Side::Opener };
-    let said = read_body(kind, flags & !OPENER, &mut body)?;
+    let printed = read_body(kind, flags & !OPENER, &mut body)?;
     let payload = body.rest();
-    check_payload(&said, payload.len())?;
-    let header = Header { connection, from, path, number, sent_us, body: said };
+    check_payload(&printed, payload.len())?;
+    let header = Header { connection, from, path, number, sent_us, body: printed };
     Ok(Claim { header, payload, covered: &bytes[..HEAD_LEN + inside], tag })
 }
 
@@ -114,7 +114,7 @@ fn read_ack(reader: &mut Reader<'_>) -> Result<Ack, Error> {
         return Err(Error::Range { field: "time echoed of no message" });
     }
     let count = usize::from(reader.u8("count of blocks")?);
-    if count > MOST_BLOCKS {
+    if count > MAX_BLOCKS {
         return Err(Error::Range { field: "count of blocks" });
     }
     let mut blocks = Blocks::default();
@@ -203,8 +203,8 @@ fn len(body: &Body) -> usize {
 fn write(header: &Header, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Result<(), Error> {
     check_payload(&header.body, payload.len())?;
     let len = header.len_with(payload.len());
-    if len > MOST_LEN {
-        return Err(Error::TooLong { len, most: MOST_LEN });
+    if len > MAX_LEN {
+        return Err(Error::TooLong { len, most: MAX_LEN });
     }
     let start = out.len();
     FORMAT.write(out);

@@ -16,7 +16,7 @@ pub const HEAD_LEN: usize = 28;
 /// Bytes of a message of data beside its payload: head, sequence number and seal.
 pub const DATA_OVERHEAD: usize = HEAD_LEN + 8 + crate::seal::TAG_LEN;
 /// Maximum number of bytes of a message: the payload limit of UDP over IPv4.
-pub const MOST_LEN: usize = 65_507;
+pub const MAX_LEN: usize = 65_507;
 /// Data sequence numbers and acknowledgements are below this, so that sums cannot overflow.
 pub const SEQ_LIMIT: u64 = 1 << 62;
 

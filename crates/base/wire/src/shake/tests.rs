@@ -130,7 +130,7 @@ fn what_cannot_be_read_is_not_written() {
     assert_eq!(refused(data(0, false), b""), Error::Range { field: "payload" });
     assert_eq!(
         refused(data(0, false), &[0; 65_456]),
-        Error::TooLong { len: 65_508, most: MOST_LEN }
+        Error::TooLong { len: 65_508, most: MAX_LEN }
     );
     let response = Body::Response { answers: 1 };
     assert_eq!(refused(response, b"x"), Error::Trailing { len: 1, kind: 3 });
@@ -157,8 +157,8 @@ fn truncation_names_the_field() {
     for len in 0..bytes.len() {
         assert!(matches!(parse(&bytes[..len]), Err(Error::Truncated(_))), "{len} bytes");
     }
-    let said = parse(&bytes[..30]).unwrap_err().to_string();
-    assert_eq!(said, "truncated seal at offset 28: needs 16 bytes, has 2");
+    let printed = parse(&bytes[..30]).unwrap_err().to_string();
+    assert_eq!(printed, "truncated seal at offset 28: needs 16 bytes, has 2");
     assert_eq!(
         parse(&unhex("4657736b01")).unwrap_err().to_string(),
         "truncated kind at offset 5: needs 1 bytes, has 0"
@@ -167,7 +167,7 @@ fn truncation_names_the_field() {
 
 fn bodies() -> impl Strategy<Value = (Body, Vec<u8>)> {
     let block = any::<(NonZeroU32, NonZeroU32)>().prop_map(|(offset, len)| Block { offset, len });
-    let blocks = prop::collection::vec(block, 0..=MOST_BLOCKS);
+    let blocks = prop::collection::vec(block, 0..=MAX_BLOCKS);
     let blocks = blocks.prop_map(|blocks| blocks.into_iter().collect::<Blocks>());
     let echo = prop::option::of(any::<(NonZeroU64, u32)>());
     let echo = echo.prop_map(|echo| echo.map(|(number, sent_us)| Echo { number, sent_us }));

@@ -24,8 +24,9 @@ const EXPERT_WARNING: u32 = 0x0060_0000;
 #[test]
 fn tshark_finds_no_fault_in_any_frame() {
     let path = written("no-fault", &whole_capture());
-    let asked = ["_ws.malformed", "_ws.unreassembled", "_ws.expert.severity", "_ws.expert.message"];
-    let rows = dissected(&path, &asked);
+    let requested =
+        ["_ws.malformed", "_ws.unreassembled", "_ws.expert.severity", "_ws.expert.message"];
+    let rows = dissected(&path, &requested);
     assert_eq!(rows.len(), CAPTURED.len());
     for (row, name) in rows.iter().zip(CAPTURED) {
         assert!(row[0].is_empty() && row[1].is_empty(), "tshark on {name}: {row:?}");
@@ -80,7 +81,8 @@ fn tshark_reads_the_fields_as_written() {
     let rows = dissected(&path, &fields);
     for (name, field, value) in FIELDS {
         let row = CAPTURED.iter().position(|&captured| captured == name).expect("a captured name");
-        let column = fields.iter().position(|&asked| asked == field).expect("an asked field");
+        let column =
+            fields.iter().position(|&requested| requested == field).expect("an asked field");
         // Wireshark 4.0 prints a flag as 1, later versions as True.
         let found = rows[row][column].replace("True", "1");
         assert_eq!(found, value, "{field} of {name}");

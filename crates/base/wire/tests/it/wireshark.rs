@@ -3,7 +3,9 @@
 
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::cluster::{self, Body as Said, Cost, Denial, MemberId, Refusal, Revocation};
-use fairwave_wire::cluster::{Announce, Ask, Grant, Kind, Name, Offer, Offers, Rates, Role};
+use fairwave_wire::cluster::{
+    Announce, Grant, Kind, LeaseRequest, Name, Offer, Offers, Rates, Role,
+};
 use fairwave_wire::datagram::{Contents, Datagram, Transport};
 use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
 use fairwave_wire::probe::{self, Chunk, Limits, Record};
@@ -75,7 +77,14 @@ fn clusters() -> Vec<Vec<u8>> {
         Said::Response { nonce, cookie },
         Said::Welcome,
         Said::Refuse { nonce, reason: Refusal::Busy },
-        Said::Ask(Ask { lease, uplink: 1, at_ms, rates, bytes, duration_ms: 1_000 }),
+        Said::LeaseRequest(LeaseRequest {
+            lease,
+            uplink: 1,
+            at_ms,
+            rates,
+            bytes,
+            duration_ms: 1_000,
+        }),
         Said::Grant(Grant { lease, at_ms, rates, bytes, duration_ms }),
         Said::Deny { lease, reason: Denial::Full, retry_ms: 500 },
         Said::Terms { lease, rates },

@@ -86,16 +86,16 @@ mod tests {
 
     #[test]
     fn settings_become_values_of_json() {
-        let said = |command: &str, settings: &[&str]| {
+        let printed = |command: &str, settings: &[&str]| {
             let settings: Vec<String> = settings.iter().map(|text| (*text).to_owned()).collect();
             line(command, &settings).expect("a line")
         };
-        let link = said("link", &["name=ap-server", "rate=1 Mbps", "up=false", "loss=0.5"]);
+        let link = printed("link", &["name=ap-server", "rate=1 Mbps", "up=false", "loss=0.5"]);
         assert_eq!(link, r#"{"link":{"name":"ap-server","rate":"1 Mbps","up":false,"loss":0.5}}"#);
-        let moved = said("move", &["to=[\"1 m\", \"2 m\"]"]);
+        let moved = printed("move", &["to=[\"1 m\", \"2 m\"]"]);
         assert_eq!(moved, r#"{"move":{"to":["1 m","2 m"]}}"#);
-        assert_eq!(said("status", &[]), r#"{"status":{}}"#);
-        assert_eq!(said(r#"{"stop":{}}"#, &[]), r#"{"stop":{}}"#);
+        assert_eq!(printed("status", &[]), r#"{"status":{}}"#);
+        assert_eq!(printed(r#"{"stop":{}}"#, &[]), r#"{"stop":{}}"#);
         assert!(line("{}", &["a=b".to_owned()]).is_err());
     }
 }

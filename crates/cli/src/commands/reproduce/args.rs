@@ -32,9 +32,9 @@ answer. A claim that is not judgeable gives a warning on standard error and no e
 Each result is kept in a store (`fairwave store`): after an interruption, or a change of something
 else than the simulator, the same command makes only the runs that are missing there.
 
-With --host emulate the laws of a paper are BPF programs, which `fairwave cc load` gives the kernel;
-without them the points that need them are left out and named. There a claim 'holds', 'does not
-hold' or is 'undecided' in one set-up; with --strict one that does not hold gives exit code 3.";
+With --host emulate the algorithms of a paper are BPF programs, which `fairwave cc load` gives the
+kernel; without them the points that need them are left out and named. There a claim 'holds', 'does
+not hold' or is 'undecided' in one set-up; with --strict one that does not hold gives exit code 3.";
 
 /// Rerun a paper's experiment and report the measurements claim by claim
 #[derive(Args, Debug)]

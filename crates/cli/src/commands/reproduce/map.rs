@@ -12,7 +12,7 @@ use fairwave_lab::run::{self, Watch};
 use fairwave_lab::store::Store;
 use fairwave_study::map::file::Declared;
 use fairwave_study::map::{
-    self, Ask, CONFIRMED, EXPLORED, Earlier, Explored, MapSummary, markdown, page, terminal,
+    self, CONFIRMED, EXPLORED, Earlier, Explored, MapRequest, MapSummary, markdown, page, terminal,
 };
 use fairwave_study::{Claim, Maps, Study, alone};
 use std::fs;
@@ -52,7 +52,7 @@ pub(super) fn run(
             None => "; --resume with the same --out goes on",
         },
     };
-    let ask = Ask {
+    let ask = MapRequest {
         claims: &claims,
         confirms: args.confirm,
         with_traces: is_single,
@@ -123,8 +123,8 @@ pub(super) struct Means<'a> {
 
 impl<'a> Means<'a> {
     /// A request for an exploring run, without a claim.
-    fn ask(&self, study: &'a dyn Study, declared: &'a Declared) -> Ask<'a> {
-        Ask {
+    fn ask(&self, study: &'a dyn Study, declared: &'a Declared) -> MapRequest<'a> {
+        MapRequest {
             study,
             declared,
             claims: &[],
@@ -155,7 +155,7 @@ pub(super) fn of_study(
     let pass = |confirms: bool| {
         let stopwatch = Stopwatch::start();
         let ask = means.ask(study, &declared);
-        let ask = Ask { claims: &ids, confirms, alone: &alone, ..ask };
+        let ask = MapRequest { claims: &ids, confirms, alone: &alone, ..ask };
         let explored = explore(means, ask)?;
         let file = means.root.join(if confirms { CONFIRMED } else { EXPLORED });
         // Runs that are read back keep the day on which they were made.
@@ -180,14 +180,14 @@ pub(super) fn of_study(
 }
 
 /// Runs the map with a progress bar. Signals end it after the runs in progress.
-fn explore(means: &Means<'_>, ask: Ask<'_>) -> Result<Explored, Failure> {
+fn explore(means: &Means<'_>, ask: MapRequest<'_>) -> Result<Explored, Failure> {
     let progress = Progress::new(means.common);
     let what = if ask.confirms { "confirming" } else { "exploring" };
     let report = |now: run::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
         progress.say(&format!("{} of {} {what} runs", now.done, now.total));
     };
-    let ask = Ask { watch: Watch { progress: &report, stop: means.stop }, ..ask };
+    let ask = MapRequest { watch: Watch { progress: &report, stop: means.stop }, ..ask };
     map::explore(&ask).map_err(|error| match error {
         fairwave_study::Error::Run(ended) if ended.is_interruption() => {
             Failure::Run(format!("{ended}{}", means.goes_on))

@@ -53,7 +53,7 @@ pub(super) fn run(
         manner: Manner { realtime: args.realtime, stop, program: own_program()? },
         resume: args.resume,
     };
-    no_realtime(args.realtime).iter().for_each(|said| output::warn(said));
+    no_realtime(args.realtime).iter().for_each(|printed| output::warn(printed));
     let progress = Progress::new(common);
     let report = |now: real_time::Progress| {
         progress.set(now.done as f64 / now.total.max(1) as f64);
@@ -109,7 +109,7 @@ fn command_line(study: &dyn Study, args: &Reproduce) -> String {
 /// The exit status of the command. Late runs take precedence over claims that do not hold.
 fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
     let late = beside.left_out.iter().filter(|left| left.why.starts_with(real_time::LATE));
-    let told: Vec<String> = late
+    let reported: Vec<String> = late
         .map(|left| {
             let (runs, experiment, why) = (left.runs, &left.experiment, &left.why);
             let (what, of_several) =
@@ -117,8 +117,8 @@ fn judge(args: &Reproduce, beside: &Beside) -> Result<(), Failure> {
             format!("{runs} {what} of {experiment}{of_several}: {why}")
         })
         .collect();
-    if !told.is_empty() {
-        return Err(Failure::Late(told.join("; ")));
+    if !reported.is_empty() {
+        return Err(Failure::Late(reported.join("; ")));
     }
     if args.strict { judge_kernel(&beside.kernel.findings.claims) } else { Ok(()) }
 }

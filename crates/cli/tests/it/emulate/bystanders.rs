@@ -112,13 +112,13 @@ fn nothing_is_left_however_it_ends() {
     let started: Vec<_> = CASES.iter().map(start).collect();
     for (case, started) in CASES.iter().zip(started) {
         let ended = started.end();
-        let said = format!("{}: {}\n{}", case.name, ended.out, ended.err);
-        assert_eq!(ended.code, Some(0), "something is left after {said}");
+        let printed = format!("{}: {}\n{}", case.name, ended.out, ended.err);
+        assert_eq!(ended.code, Some(0), "something is left after {printed}");
         let code = fs::read_to_string(ended.place.path().join("code")).expect("it was run");
         let late = case.code == 0 && code == "code 4\n";
-        assert!(late || code == format!("code {}\n", case.code), "{code}{said}");
+        assert!(late || code == format!("code {}\n", case.code), "{code}{printed}");
         let is_signalled = ["interrupt", "terminate"].contains(&case.name);
-        assert_eq!(ended.err.contains("the run was ended at"), is_signalled, "{said}");
+        assert_eq!(ended.err.contains("the run was ended at"), is_signalled, "{printed}");
     }
 }
 

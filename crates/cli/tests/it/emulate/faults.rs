@@ -10,8 +10,8 @@ use std::process::Command;
 fn audit(site: Site, script: &str) -> (Ended, String) {
     let mut shell = audited(&site, script);
     let ended = site.start_as(&mut shell).end();
-    let said = format!("{}\n{}", ended.out, ended.err);
-    assert_eq!(ended.code, Some(0), "something is left: {said}");
+    let printed = format!("{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.code, Some(0), "something is left: {printed}");
     let code = fs::read_to_string(ended.place.path().join("code")).expect("it was run");
     (ended, code)
 }
@@ -25,8 +25,8 @@ fn a_device_that_a_program_deletes_ends_the_run_with_results_until_then() {
         --exec 'sta1@500 ms=ip link del fw0; sleep 5'";
     let (ended, code) = audit(Site::new(""), &format!("$EMULATE {programs}; code=$?"));
     assert_eq!(code, "code 1\n", "{}", ended.err);
-    let said = "the interface of sta1 has vanished";
-    assert!(ended.err.contains(said), "{}", ended.err);
+    let printed = "the interface of sta1 has vanished";
+    assert!(ended.err.contains(printed), "{}", ended.err);
     assert!(ended.err.contains("results are those until then"), "{}", ended.err);
     let summary = ended.summary();
     assert_eq!(summary["valid"], false);
@@ -146,8 +146,8 @@ fn an_emulator_that_stood_still_says_that_its_run_is_not_valid() {
     assert!(ended.err.contains("this run is not valid"), "{}", ended.err);
     let summary = ended.summary();
     assert_eq!(summary["valid"], false);
-    let most = summary["lateness"]["most_ns"].as_u64().expect("a time");
-    assert!(most > 1_000_000_000, "it stood still for longer than {most} ns");
+    let max = summary["lateness"]["most_ns"].as_u64().expect("a time");
+    assert!(max > 1_000_000_000, "it stood still for longer than {max} ns");
     assert_eq!(summary["simulated_ns"], 2_000_000_000_u64, "it went on to its end");
 }
 
@@ -166,8 +166,9 @@ fn a_run_whose_keeper_was_killed_is_not_valid() {
         done; wait $emulator; code=$?";
     let (ended, code) = audit(Site::new(""), script);
     assert_eq!(code, "code 1\n", "{}", ended.err);
-    let said = "the keeper process has ended (signal: 9 (SIGKILL)); results are those until then";
-    assert!(ended.err.contains(said), "{}", ended.err);
+    let printed =
+        "the keeper process has ended (signal: 9 (SIGKILL)); results are those until then";
+    assert!(ended.err.contains(printed), "{}", ended.err);
     let summary = ended.summary();
     assert_eq!(summary["valid"], false);
     assert!(summary["simulated_ns"].as_u64().expect("a time") < 29_000_000_000);
@@ -203,8 +204,8 @@ fn a_world_that_the_machine_cannot_keep_up_with_is_given_up() {
         .exec("sta1=sleep 100");
     let ended = site.run();
     assert!(matches!(ended.code, Some(1 | 4)), "{:?} {}", ended.code, ended.err);
-    let said = "the machine cannot keep up with it";
-    assert!(ended.err.contains(said), "{}", ended.err);
+    let printed = "the machine cannot keep up with it";
+    assert!(ended.err.contains(printed), "{}", ended.err);
     assert_eq!(ended.summary()["valid"], false);
 }
 

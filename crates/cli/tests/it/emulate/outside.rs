@@ -50,15 +50,15 @@ fn with_computers(site: Site, script: &str) -> (super::Ended, String) {
     let script = format!("{COMPUTERS}begin\n{script}\nfinish");
     let mut shell = audited(&site, &script);
     let ended = site.start_as(&mut shell).end();
-    let said = format!("{}\n{}", ended.out, ended.err);
-    assert_eq!(ended.code, Some(0), "something is left: {said}");
+    let printed = format!("{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.code, Some(0), "something is left: {printed}");
     let code = fs::read_to_string(ended.place.path().join("code")).expect("it was run");
-    assert_ne!(code, "code 99\n", "the interfaces are not as before: {said}");
+    assert_ne!(code, "code 99\n", "the interfaces are not as before: {printed}");
     (ended, code)
 }
 
 /// Minimum round-trip time in the output of busybox's ping, in milliseconds.
-fn least_rtt_ms(text: &str) -> f64 {
+fn min_rtt_ms(text: &str) -> f64 {
     let times = text.split_once("min/avg/max = ").expect("ping heard answers").1;
     times.split('/').next().and_then(|time| time.parse().ok()).expect("a time")
 }
@@ -69,7 +69,7 @@ fn the_cell_stands_between_two_interfaces() {
         return;
     }
     // ARP and neighbour discovery find the other computer by broadcast and multicast.
-    let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' --tap sta1 --record &\n\
+    let script = "$EMULATE --bridge sta1=e0,server=f0 --for '60 s' --tap sta1 --record &\n\
         emulator=$!\n\
         await test -S out/control.sock\n\
         ip -d -o link show e0 > during\n\
@@ -84,17 +84,20 @@ fn the_cell_stands_between_two_interfaces() {
     assert!(matches!(&*code, "code 0\n" | "code 4\n"), "{code}{}", ended.err);
     let during = fs::read_to_string(ended.place.path().join("during")).expect("it was written");
     assert!(during.contains("promiscuity 1"), "{during}");
-    let said = &ended.out;
-    assert_eq!(said.matches("64 bytes from").count(), 3, "{said}");
-    assert!(least_rtt_ms(said) > 4.0, "the wire behind the access point takes 2 ms: {said}");
-    assert!(said.contains("from the east\n300000\n"), "{said}");
+    let printed = &ended.out;
+    assert_eq!(printed.matches("64 bytes from").count(), 3, "{printed}");
+    assert!(min_rtt_ms(printed) > 4.0, "the wire behind the access point takes 2 ms: {printed}");
+    assert!(printed.contains("from the east\n300000\n"), "{printed}");
     let capture = ended.path("capture-sta1.pcapng");
-    let asked = ["-n", "-Y", "etherip && arp.opcode == 1 && arp.dst.proto_ipv4 == 192.0.2.2"];
-    assert!(!tshark(&asked, &capture).is_empty(), "what is no IP packet is in the capture whole");
+    let requested = ["-n", "-Y", "etherip && arp.opcode == 1 && arp.dst.proto_ipv4 == 192.0.2.2"];
+    assert!(
+        !tshark(&requested, &capture).is_empty(),
+        "what is no IP packet is in the capture whole"
+    );
     assert_eq!(tshark(&["-n", "-Y", "tcp.checksum.status == 0"], &capture).len(), 0);
     let summary = ended.summary();
     let lost = ["sta1", "server"].map(|name| node(&summary, name)["lost_in_emulator"].clone());
-    assert_eq!(lost, [0, 0], "{said}");
+    assert_eq!(lost, [0, 0], "{printed}");
     // The page alone takes 207 segments.
     assert!(node(&summary, "server")["packets_in"].as_u64() > Some(207), "{summary}");
 }
@@ -104,7 +107,7 @@ fn interfaces_are_as_before_though_the_emulator_was_killed() {
     if !machine_can() {
         return;
     }
-    let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' & emulator=$!\n\
+    let script = "$EMULATE --bridge sta1=e0,server=f0 --for '60 s' & emulator=$!\n\
         await test -S out/control.sock\n\
         await inside $west busybox ping -c 1 -W 1 192.0.2.2\n\
         kill -KILL $emulator; wait $emulator; code=$?";
@@ -118,7 +121,7 @@ fn an_interface_that_is_deleted_ends_the_run_and_one_that_flaps_does_not() {
     if !machine_can() {
         return;
     }
-    let script = "$EMULATE --between sta1=e0,server=f0 --for '60 s' & emulator=$!\n\
+    let script = "$EMULATE --bridge sta1=e0,server=f0 --for '60 s' & emulator=$!\n\
         await test -S out/control.sock\n\
         ip link set e0 down; ip link set e0 up\n\
         await inside $west busybox ping -c 1 -W 1 192.0.2.2\n\
@@ -128,8 +131,8 @@ fn an_interface_that_is_deleted_ends_the_run_and_one_that_flaps_does_not() {
     let (ended, code) = with_computers(Site::new(""), script);
     assert_eq!(code, "code 1\n", "{}\n{}", ended.out, ended.err);
     assert!(ended.out.contains("64 bytes from"), "{}", ended.out);
-    let said = "the interface of sta1 has vanished";
-    assert!(ended.err.contains(said), "{}", ended.err);
+    let printed = "the interface of sta1 has vanished";
+    assert!(ended.err.contains(printed), "{}", ended.err);
     assert_eq!(ended.summary()["valid"], false);
 }
 
@@ -144,13 +147,13 @@ fn a_node_at_an_interface_is_named_and_runs_nothing() {
         assert!(!ended.path("").exists(), "nothing was begun");
         ended.err
     };
-    let three = refused(&["--between", "e0,f0"]);
+    let three = refused(&["--bridge", "e0,f0"]);
     assert!(three.contains("NODE=IF,NODE=IF: there are sta1, sta2, server"), "{three}");
-    let nobody = refused(&["--between", "sta9=e0,server=f0"]);
+    let nobody = refused(&["--bridge", "sta9=e0,server=f0"]);
     assert!(nobody.contains("there is no node \"sta9\""), "{nobody}");
-    let busy = refused(&["--between", "sta1=e0,server=f0", "--exec", "sta*=true"]);
+    let busy = refused(&["--bridge", "sta1=e0,server=f0", "--exec", "sta*=true"]);
     assert!(busy.contains("\"sta1\" stands at an interface and cannot run `true`"), "{busy}");
-    let half = refused(&["--between", "sta1=e0,f0"]);
+    let half = refused(&["--bridge", "sta1=e0,f0"]);
     assert!(half.contains("name both nodes or none"), "{half}");
 }
 

@@ -63,8 +63,8 @@ fn a_connection_takes_two_cells_and_goes_on_over_one() {
     let place = ended.place.path();
     let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
     let output = output.expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("sockets of the kernel carried upload: the replay"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(printed.contains("sockets of the kernel carried upload: the replay"), "{printed}");
     for name in ["queues", "drops", "stations"].map(|name| format!("{name}.parquet")) {
         let of = |run: &str| fs::read(place.join(run).join(&name)).expect("it is there");
         assert!(of("out") == of("again"), "{name} differs");

@@ -166,8 +166,8 @@ fn of_a_gigabit() -> Option<f64> {
         return None;
     }
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let told: Value = serde_json::from_str(&ended.log("client")).expect("iperf3 tells JSON");
-    Some(told["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate"))
+    let reported: Value = serde_json::from_str(&ended.log("client")).expect("iperf3 tells JSON");
+    Some(reported["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate"))
 }
 
 /// Mahimahi, issue 144: with 720 Mbps requested it carried 300, without an error message.

@@ -11,8 +11,8 @@ use std::fs;
 const MOUNTS: u64 = 800;
 
 /// Number of mounts in the kernel's memory, from the script's output at `when`.
-fn mounts(said: &str, when: &str) -> Option<u64> {
-    let line = said.lines().find_map(|line| line.strip_prefix(&format!("{when} mnt_cache ")))?;
+fn mounts(printed: &str, when: &str) -> Option<u64> {
+    let line = printed.lines().find_map(|line| line.strip_prefix(&format!("{when} mnt_cache ")))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -44,13 +44,13 @@ fn four_hundred_runs_leave_nothing() {
     let mut shell = audited(&site, &format!("{usage}{script}"));
     let ended = site.start_as(&mut shell).end();
     let code = fs::read_to_string(ended.place.path().join("code"));
-    let said = format!("{}{}", ended.out, ended.err);
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
-    assert_eq!((ended.code, code.ok().as_deref()), (Some(0), Some("code 0\n")), "{said}");
-    assert!(said.contains(&format!("runs {RUNS}")), "{said}");
+    let printed = format!("{}{}", ended.out, ended.err);
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), printed.as_bytes());
+    assert_eq!((ended.code, code.ok().as_deref()), (Some(0), Some("code 0\n")), "{printed}");
+    assert!(printed.contains(&format!("runs {RUNS}")), "{printed}");
     // Only root can see slabs.
-    if let (Some(before), Some(after)) = (mounts(&said, "before"), mounts(&said, "after")) {
-        assert!(after < before + MOUNTS, "{before} mounts before and {after} after: {said}");
+    if let (Some(before), Some(after)) = (mounts(&printed, "before"), mounts(&printed, "after")) {
+        assert!(after < before + MOUNTS, "{before} mounts before and {after} after: {printed}");
     }
 }
 

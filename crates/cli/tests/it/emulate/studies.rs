@@ -15,16 +15,16 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
     let args = "reproduce fairness --host emulate --seeds 1 --realtime --json --quiet --out out";
     let args: Vec<&str> = args.split(' ').chain(["--for", "1200 ms"]).collect();
     let output = fairwave(place.path(), &args).output().expect("it runs");
-    let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let left_out = said["left_out"].as_array().expect("a list").iter();
+    let text: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let left_out = text["left_out"].as_array().expect("a list").iter();
     let late: u64 = left_out.map(|left| left["runs"].as_u64().expect("a number")).sum();
-    assert_eq!(said["runs"].as_u64().unwrap() + late, POINTS, "{said:#}");
-    assert_eq!(output.status.code(), Some(if late == 0 { 0 } else { 4 }), "{said:#}");
-    for claim in said["claims"].as_array().expect("a list") {
+    assert_eq!(text["runs"].as_u64().unwrap() + late, POINTS, "{text:#}");
+    assert_eq!(output.status.code(), Some(if late == 0 { 0 } else { 4 }), "{text:#}");
+    for claim in text["claims"].as_array().expect("a list") {
         assert_eq!(claim["simulator"]["id"], claim["kernel"]["id"]);
     }
     // A single seed has no interval, which both hosts report.
-    let claim = &said["claims"][0];
+    let claim = &text["claims"][0];
     assert_eq!(claim["simulator"]["criterion"], claim["kernel"]["criterion"]);
     for host in ["kernel", "simulator"] {
         let points = inside(&place.path().join("out").join(host).join("mixes"));
@@ -84,9 +84,9 @@ fn what_cannot_run_with_a_kernel_is_refused_with_its_reason() {
     let refused = |args: &str, why: &str| {
         let args: Vec<&str> = args.split(' ').collect();
         let output = fairwave(scratch().path(), &args).output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(why), "{said}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(why), "{text}");
     };
     refused("reproduce tfrc-handover --host emulate", "Linux has had no DCCP since 6.16");
     refused("reproduce ack-loss --host emulate --from out", "--from reads runs of the simulator");
@@ -117,8 +117,8 @@ fn a_flow_with_a_proxy_passes_fairwaves() {
     assert!(flow["completion_ns"].as_u64() > Some(0), "all has arrived: {flow}");
     let programs = summary["programs"].as_array().expect("programs");
     assert_eq!((programs.len(), &programs[0]["node"]), (1, &Value::from("middle")), "{programs:?}");
-    let said = fs::read_to_string(ended.path("programs/middle.log")).expect("it has a log");
-    assert!(said.contains("\"opened\": 1") && said.contains("\"bytes_up\": 200000"), "{said}");
+    let text = fs::read_to_string(ended.path("programs/middle.log")).expect("it has a log");
+    assert!(text.contains("\"opened\": 1") && text.contains("\"bytes_up\": 200000"), "{text}");
 }
 
 /// Two flows on sockets of the kernel, without and with delayed ACKs. Segments are 2.4 ms apart, so
@@ -168,13 +168,13 @@ fn flows_of_the_kernel_acknowledge_and_a_replay_names_them() {
     let place = ended.place.path();
     let output = fairwave(place, &["run", "--replay", "out", "--quiet", "--out", "again"]).output();
     let output = output.expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("sockets of the kernel carried eager, lazy: the replay"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("sockets of the kernel carried eager, lazy: the replay"), "{text}");
     let tables = String::from_utf8_lossy(&output.stdout).into_owned();
     for word in ["eager", "starved"] {
         assert!(!tables.contains(word), "zeros would say that nothing was sent: {tables}");
     }
-    assert!(!said.contains("it sent nothing"), "{said}");
+    assert!(!text.contains("it sent nothing"), "{text}");
     let printed = json(place, &["run", "--replay", "out", "--out", "printed"]);
     assert_eq!(printed["summary"]["flows"], Value::Array(Vec::new()), "rows of zeros");
     assert_eq!(printed["summary"]["totals"]["starved_flows"], 0);

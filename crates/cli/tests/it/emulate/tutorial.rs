@@ -49,8 +49,8 @@ fn counted(name: &str) -> Vec<u32> {
     let (commands, shown) = block(name);
     let (_place, said) = printed(&commands);
     let (shown, counts) = (counts(&shown), counts(&said));
-    let most = *shown.iter().max().expect("the page shows some");
-    let is_possible = |count: &u32| (1..=most).contains(count);
+    let maximum = *shown.iter().max().expect("the page shows some");
+    let is_possible = |count: &u32| (1..=maximum).contains(count);
     assert!(counts.len() == shown.len() && counts.iter().all(is_possible), "{counts:?}\n{said}");
     counts
 }

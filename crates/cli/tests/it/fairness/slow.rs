@@ -22,8 +22,9 @@ fn said(place: &Path, program: &str, args: &[&str]) -> String {
 fn flent_opens_the_files_and_finds_the_same_means() {
     let place = scratch();
     let server = serve(place.path(), &[]);
-    let asked = ["-t", "2", "-i", "0.5", "-b", "5M", "-P", "2", "-n", "2", "--name", "here"];
-    let found = json(place.path(), &station(&server, &[&asked[..], &["--out", "kept"]].concat()));
+    let requested = ["-t", "2", "-i", "0.5", "-b", "5M", "-P", "2", "-n", "2", "--name", "here"];
+    let found =
+        json(place.path(), &station(&server, &[&requested[..], &["--out", "kept"]].concat()));
     said(place.path(), "python3", &["-m", "venv", "apart"]);
     said(place.path(), "apart/bin/pip", &["install", "--quiet", FLENT]);
     let flent = place.path().join("apart/bin/flent").display().to_string();

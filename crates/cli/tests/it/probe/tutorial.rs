@@ -102,14 +102,14 @@ fn is_finding(line: &str) -> bool {
 fn the_commands_of_the_tutorial_print_what_it_shows() {
     let run = |section: &Section| {
         let Some(ended) = field::run(&script(section)) else { return };
-        let said = ended.file("laptop-said");
+        let printed = ended.file("laptop-said");
         for shown in section.shown.lines().filter(|line| !is_finding(line)) {
-            let is_there = said.lines().any(|line| beginning(line) == beginning(shown));
-            assert!(is_there, "{PAGE}: {shown:?} is not in\n{said}{}", ended.told());
+            let is_there = printed.lines().any(|line| beginning(line) == beginning(shown));
+            assert!(is_there, "{PAGE}: {shown:?} is not in\n{printed}{}", ended.told());
         }
         let tablet = ended.file("tablet-said");
-        assert!(tablet.is_empty() || tablet == said, "all stations print the same: {tablet}");
-        assert_eq!(said.contains("Round trip"), ended.file("probe.html").contains("<svg"));
+        assert!(tablet.is_empty() || tablet == printed, "all stations print the same: {tablet}");
+        assert_eq!(printed.contains("Round trip"), ended.file("probe.html").contains("<svg"));
     };
     let sections = sections();
     assert_eq!(sections.len(), 3, "probe, fairness and proxy");

@@ -1,8 +1,9 @@
-//! One arithmetic in two languages: the C that the kernel runs, compiled for this host, and the law
-//! of `crates/protocols/cc` hear the same random events and must agree in every field after each.
+//! One arithmetic in two languages: the C that the kernel runs, compiled for this host, and the
+//! algorithm of `crates/protocols/cc` hear the same random events and must agree in every field
+//! after each.
 //!
-//! The C prints its state as Rust's `Debug` prints the law's, so that a field that one of them
-//! lacks is a difference too.
+//! The C prints its state as Rust's `Debug` prints the algorithm's, so that a field that one of
+//! them lacks is a difference too.
 
 use fairwave_cc::{
     AckEvent, Controller, Fraction, Initial, LossEvent, RtoEvent, TcpAvConfig, build,
@@ -12,8 +13,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The laws that are compared, by their names in `crates/protocols/cc`.
-const LAWS: [&str; 12] = [
+/// The algorithms that are compared, by their names in `crates/protocols/cc`.
+const ALGORITHMS: [&str; 12] = [
     "reno",
     "cubic",
     "compound",
@@ -41,17 +42,17 @@ enum Event {
 }
 
 impl Event {
-    fn apply(&self, law: &mut dyn Controller) {
+    fn apply(&self, algorithm: &mut dyn Controller) {
         match self {
-            Self::Ack(ack) => law.on_ack(ack),
-            Self::Loss(loss) => law.on_loss(loss),
-            Self::Rto(rto) => law.on_rto(rto),
-            Self::Ecn(loss) => law.on_ecn(loss),
-            Self::Spurious => law.on_spurious(Instant::ZERO),
+            Self::Ack(ack) => algorithm.on_ack(ack),
+            Self::Loss(loss) => algorithm.on_loss(loss),
+            Self::Rto(rto) => algorithm.on_rto(rto),
+            Self::Ecn(loss) => algorithm.on_ecn(loss),
+            Self::Spurious => algorithm.on_spurious(Instant::ZERO),
             Self::AckLoss(part) => {
-                law.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, *part);
+                algorithm.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, *part);
             }
-            Self::Idle(idle) => law.on_idle_restart(*idle),
+            Self::Idle(idle) => algorithm.on_idle_restart(*idle),
         }
     }
 
@@ -301,8 +302,8 @@ fn cut(state: &mut String, begin: &str, end: &str) {
     state.replace_range(at..at + length, "config: *");
 }
 
-/// Counts growth as the kernel does, where some laws have a short way for plain ACKs; its times are
-/// microseconds.
+/// Counts growth as the kernel does, where some algorithms have a short way for plain ACKs; its
+/// times are microseconds.
 fn as_kernel(initial: Initial) -> Initial {
     Initial { byte_counting: true, slow_start_segments: u32::MAX, ..initial }
 }
@@ -313,14 +314,15 @@ pub(crate) fn plain_acks(line: &str) -> u64 {
     count.unwrap_or_else(|| panic!("the driver counts plain ACKs at its end, not {line:?}"))
 }
 
-/// Drives one law by `count` events of one connection, and compares the whole state after each
+/// Drives one algorithm by `count` events of one connection, and compares the whole state after
+/// each
 /// `whole`-th and the last. How many ACKs were plain ones.
 fn compare(driver: &Path, name: &str, seed: u64, count: u32, whole: u32) -> u64 {
     let mut random = Seed(seed).stream(name);
     let initial = start(&mut random);
     let kernel = !seed.is_multiple_of(2);
     let initial = if kernel { as_kernel(initial) } else { initial };
-    let mut law = build(name, initial).expect("the law is registered");
+    let mut algorithm = build(name, initial).expect("the algorithm is registered");
     let mut connection = Connection::new(random, initial.mss);
     connection.clock = if kernel { 1_000 } else { 1 };
     connection.timestamps = name.starts_with("ack-loss-timestamps") && !seed.is_multiple_of(4);
@@ -328,13 +330,14 @@ fn compare(driver: &Path, name: &str, seed: u64, count: u32, whole: u32) -> u64 
     let mut expected = Vec::new();
     input.extend(start_row(&initial).iter().flat_map(|word| word.to_ne_bytes()));
     for at in 1..=count {
-        let event = connection.event(law.cwnd());
-        event.apply(&mut *law);
+        let event = connection.event(algorithm.cwnd());
+        event.apply(&mut *algorithm);
         let shown = at % whole == 0 || at == count;
         input.extend(event.row(shown).iter().flat_map(|word| word.to_ne_bytes()));
-        let mut line = format!("{} {} {}", law.cwnd(), law.ssthresh(), law.acks_lost());
+        let mut line =
+            format!("{} {} {}", algorithm.cwnd(), algorithm.ssthresh(), algorithm.acks_lost());
         if shown {
-            line += &format!(" {}", without_configurations(format!("{law:?}")));
+            line += &format!(" {}", without_configurations(format!("{algorithm:?}")));
         }
         expected.push((line, event));
     }
@@ -366,11 +369,11 @@ fn compare(driver: &Path, name: &str, seed: u64, count: u32, whole: u32) -> u64 
 fn compare_all(seeds: std::ops::Range<u64>, count: u32, whole: u32) {
     let place = tempfile::tempdir().expect("a directory");
     let driver = driver(place.path());
-    for name in LAWS {
+    for name in ALGORITHMS {
         let plain: u64 = seeds.clone().map(|seed| compare(&driver, name, seed, count, whole)).sum();
-        let (least, events) = (seeds.clone().count() as u64 * u64::from(count) / 40, count);
+        let (minimum, events) = (seeds.clone().count() as u64 * u64::from(count) / 40, count);
         let short = ["ack-loss-timestamps+reno", "ack-loss-timestamps+cubic"].contains(&name);
-        assert_eq!(plain > least, short, "{name}: {plain} plain ACKs, {events} events a seed");
+        assert_eq!(plain > minimum, short, "{name}: {plain} plain ACKs, {events} events a seed");
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const TICK: u64 = 1_000_000;
 
 /// An ACK that arrived, and what is true of it.
-struct Heard {
+struct Delivered {
     una: u64,
     echoed: u64,
     /// Sent before this ACK was answered, and when last.
@@ -53,14 +53,14 @@ impl History {
 
     /// Acknowledgements that arrive, each ACK of the receiver being lost with a probability. They
     /// are at least `pause` nanoseconds apart.
-    fn acks(&mut self, count: usize, lost: f64, pause: u64) -> Vec<Heard> {
-        let (mut una, mut said, mut heard) = (0, 0, Vec::new());
-        while heard.len() < count {
-            let first = self.segments.partition_point(|(begin, _)| *begin < said);
+    fn acks(&mut self, count: usize, lost: f64, pause: u64) -> Vec<Delivered> {
+        let (mut una, mut printed, mut received) = (0, 0, Vec::new());
+        while received.len() < count {
+            let first = self.segments.partition_point(|(begin, _)| *begin < printed);
             let merged = self.random.below(12) as usize;
             let end = self.segments.get(first + merged + 1).map_or(self.next, |(begin, _)| *begin);
-            let (echoed, before) = (self.stamp(said), said);
-            said = end;
+            let (echoed, before) = (self.stamp(printed), printed);
+            printed = end;
             let last = end == self.next;
             if !last && self.random.chance(lost) {
                 continue;
@@ -69,25 +69,25 @@ impl History {
             let reached = self.segments.partition_point(|(_, at)| at / TICK < echoed);
             let gap = self.segments.get(reached).map_or(before, |(begin, _)| *begin);
             let gap = gap.saturating_sub(una);
-            heard.push(Heard { una: end, echoed, next: self.next, sent_at, gap });
+            received.push(Delivered { una: end, echoed, next: self.next, sent_at, gap });
             una = end;
             self.now += pause + self.random.below(3 * TICK);
             let room = 40_u64.saturating_sub(self.segments.len() as u64 - first as u64);
             self.send(room.min(20));
         }
-        heard
+        received
     }
 }
 
 /// The gaps that the program finds, and how many ACKs needed but the oldest and the newest note.
-fn found(driver: &Path, heard: &[Heard]) -> (Vec<u64>, u64) {
+fn found(driver: &Path, received: &[Delivered]) -> (Vec<u64>, u64) {
     let mut child = Command::new(driver)
         .arg("echo")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("the driver starts");
-    let rows = heard.iter().flat_map(|ack| [ack.una, ack.echoed, ack.next, ack.sent_at, TICK]);
+    let rows = received.iter().flat_map(|ack| [ack.una, ack.echoed, ack.next, ack.sent_at, TICK]);
     let input: Vec<u8> = rows.flat_map(u64::to_ne_bytes).collect();
     let mut stdin = child.stdin.take().expect("it is piped");
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
@@ -106,11 +106,11 @@ fn compare(lost: f64, pause: u64, holds: impl Fn(u64, u64) -> bool) -> usize {
     let driver = driver(place.path());
     let mut gaps = 0;
     for seed in 0..6 {
-        let heard = History::new(seed).acks(2_000, lost, pause);
-        let (found, plain) = found(&driver, &heard);
-        assert_eq!(found.len(), heard.len());
+        let received = History::new(seed).acks(2_000, lost, pause);
+        let (found, plain) = found(&driver, &received);
+        assert_eq!(found.len(), received.len());
         assert!(plain > 0, "seed {seed}: no ACK is plain");
-        for (at, (ack, found)) in heard.iter().zip(found).enumerate() {
+        for (at, (ack, found)) in received.iter().zip(found).enumerate() {
             // What was sent before the first ACK was not noted.
             let true_gap = if at == 0 { 0 } else { ack.gap };
             assert!(holds(found, true_gap), "seed {seed}, ACK {at}: {found} for {true_gap}");

@@ -1,4 +1,4 @@
-//! Tests of the laws in the kernel and of what loads them.
+//! Tests of the algorithms in the kernel and of what loads them.
 #![cfg(target_os = "linux")]
 
 mod differential;

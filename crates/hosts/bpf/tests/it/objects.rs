@@ -50,7 +50,7 @@ fn open(path: &Path) -> OpenObject {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     // Without a name libbpf calls an object, and maps of its data, by the address of the bytes.
     let mut builder = ObjectBuilder::default();
-    builder.name("law").expect("a name").open_memory(&bytes).expect("libbpf reads it")
+    builder.name("algorithm").expect("a name").open_memory(&bytes).expect("libbpf reads it")
 }
 
 /// Programs with their sections, and maps with their sizes.

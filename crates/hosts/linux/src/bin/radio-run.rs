@@ -42,8 +42,8 @@ mod run {
             Err(error) => println!("no survey: {error}"),
         }
         println!("schedules airtime by weights: {}", radio.schedules_airtime(interface)?);
-        let stranger = radio.station(interface, Mac::local(0xffff_ffff))?;
-        println!("a stranger is asked for: {stranger:?}");
+        let unknown = radio.station(interface, Mac::local(0xffff_ffff))?;
+        println!("a stranger is asked for: {unknown:?}");
         if let Some(station) = stations.first() {
             let alone = radio.station(interface, station.mac)?;
             println!("{} is asked for: {:?}", station.mac, alone.map(|one| one.mac));

@@ -20,7 +20,7 @@ const CONTROL_BYTES: usize = 192;
 
 /// The kernel's information on a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Ancillary {
     /// Length of its payload in bytes.
     pub len: usize,
     /// The sender, if its address is one of IP.
@@ -86,9 +86,9 @@ pub fn receive(
     slots: &mut Slots,
     buffer: &mut [u8],
     each: usize,
-    told: &mut Vec<Told>,
+    reported: &mut Vec<Ancillary>,
 ) -> io::Result<()> {
-    told.clear();
+    reported.clear();
     let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BATCH];
     // SAFETY: all bytes zero are a message without address, data and control messages.
     let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
@@ -119,13 +119,13 @@ pub fn receive(
         let name_len = header.msg_hdr.msg_namelen;
         #[allow(clippy::unnecessary_cast, reason = "some C libraries have 32 bits for it")]
         let control_len = header.msg_hdr.msg_controllen as usize;
-        let mut one = Told {
+        let mut one = Ancillary {
             len: header.msg_len as usize,
             from: address_of(slot.name.get(..name_len as usize).unwrap_or_default()),
-            ..Told::default()
+            ..Ancillary::default()
         };
         controls(slot.control.get(..control_len).unwrap_or_default(), &mut one);
-        told.push(one);
+        reported.push(one);
     }
     Ok(())
 }
@@ -249,30 +249,30 @@ const fn aligned(len: usize) -> usize {
 }
 
 /// Reads control messages.
-fn controls(mut bytes: &[u8], told: &mut Told) {
+fn controls(mut bytes: &[u8], reported: &mut Ancillary) {
     let header = size_of::<libc::cmsghdr>();
     while let Some(len) = word(bytes) {
         let (Some(level), Some(kind)) = (int(bytes, header - 8), int(bytes, header - 4)) else {
             return;
         };
         let Some(data) = bytes.get(header..len) else { return };
-        read_control(level, kind, data, told);
+        read_control(level, kind, data, reported);
         bytes = bytes.get(aligned(len)..).unwrap_or_default();
     }
 }
 
-fn read_control(level: c_int, kind: c_int, data: &[u8], told: &mut Told) {
+fn read_control(level: c_int, kind: c_int, data: &[u8], reported: &mut Ancillary) {
     match (level, kind) {
         (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
             let halves = data.split_at_checked(size_of::<libc::timespec>() / 2);
             let parts = halves.and_then(|(seconds, rest)| Some((word(seconds)?, word(rest)?)));
-            told.stamp_ns = parts.map(|(s, ns)| s as u64 * 1_000_000_000 + ns as u64);
+            reported.stamp_ns = parts.map(|(s, ns)| s as u64 * 1_000_000_000 + ns as u64);
         }
-        (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => told.dropped = int(data, 0).map(|n| n as u32),
-        (libc::IPPROTO_IP, libc::IP_TOS) => told.class = data.first().copied(),
-        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => told.class = int(data, 0).map(|n| n as u8),
+        (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => reported.dropped = int(data, 0).map(|n| n as u32),
+        (libc::IPPROTO_IP, libc::IP_TOS) => reported.class = data.first().copied(),
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => reported.class = int(data, 0).map(|n| n as u8),
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
-            told.to = data.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets).into());
+            reported.to = data.first_chunk::<16>().map(|octets| Ipv6Addr::from(*octets).into());
         }
         _ => {}
     }
@@ -351,25 +351,25 @@ mod tests {
         fn any_control_messages_are_read(
             bytes in prop::collection::vec(any::<u8>(), 0..CONTROL_BYTES),
         ) {
-            controls(&bytes, &mut Told::default());
+            controls(&bytes, &mut Ancillary::default());
         }
     }
 
     /// A length of zero would never end.
     #[test]
     fn a_control_message_without_a_length_ends_the_list() {
-        controls(&[0; CONTROL_BYTES], &mut Told::default());
+        controls(&[0; CONTROL_BYTES], &mut Ancillary::default());
     }
 
     #[test]
     fn several_control_messages_stand_behind_each_other() {
-        let (mut slot, mut told) = (slot(), Told::default());
+        let (mut slot, mut reported) = (slot(), Ancillary::default());
         slot.control(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes());
         slot.control(libc::IPPROTO_IPV6, libc::IPV6_TCLASS, &3u32.to_ne_bytes());
         let stamp = [2usize.to_ne_bytes(), 500usize.to_ne_bytes()];
         slot.control(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, stamp.as_flattened());
-        controls(&slot.control[..slot.control_len], &mut told);
-        assert_eq!((told.dropped, told.class), (Some(7), Some(3)));
-        assert_eq!(told.stamp_ns, Some(2_000_000_500));
+        controls(&slot.control[..slot.control_len], &mut reported);
+        assert_eq!((reported.dropped, reported.class), (Some(7), Some(3)));
+        assert_eq!(reported.stamp_ns, Some(2_000_000_500));
     }
 }

@@ -106,7 +106,7 @@ impl Generic {
         Ok(generic)
     }
 
-    /// Joins a group of the family, and never waits in [`Generic::heard`] from now on.
+    /// Joins a group of the family, and never waits in [`Generic::received`] from now on.
     ///
     /// # Errors
     ///
@@ -139,17 +139,17 @@ impl Generic {
     /// # Errors
     ///
     /// `ENOBUFS` if the kernel had to leave some out.
-    pub(super) fn heard(&self) -> io::Result<Vec<Message>> {
-        let mut heard = Vec::new();
+    pub(super) fn received(&self) -> io::Result<Vec<Message>> {
+        let mut received = Vec::new();
         let mut buffer = vec![0; READ];
         loop {
             let (_, length) = match recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
-                Err(rustix::io::Errno::AGAIN) => return Ok(heard),
+                Err(rustix::io::Errno::AGAIN) => return Ok(received),
                 other => other?,
             };
             for message in messages(&buffer[..length])? {
                 if let NetlinkPayload::InnerMessage(message) = message.payload {
-                    heard.push(message);
+                    received.push(message);
                 }
             }
         }

@@ -46,8 +46,8 @@ impl Control {
         match control.answer()?.as_slice() {
             b"OK\n" => Ok(control),
             other => {
-                let said = String::from_utf8_lossy(other).into_owned();
-                Err(io::Error::other(format!("{}: refuses events: {said}", path.display())))
+                let printed = String::from_utf8_lossy(other).into_owned();
+                Err(io::Error::other(format!("{}: refuses events: {printed}", path.display())))
             }
         }
     }

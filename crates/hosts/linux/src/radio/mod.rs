@@ -299,8 +299,8 @@ impl Events {
     ///
     /// The socket's error.
     pub fn take(&self) -> io::Result<Vec<Event>> {
-        match self.socket.heard() {
-            Ok(heard) => Ok(heard.iter().filter_map(event).collect()),
+        match self.socket.received() {
+            Ok(received) => Ok(received.iter().filter_map(event).collect()),
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(vec![Event::Missed]),
             Err(error) => Err(error),
         }
@@ -313,14 +313,14 @@ impl AsFd for Events {
     }
 }
 
-fn interface(told: Attributes<'_>) -> Option<Interface> {
-    let index = told.u32(attribute::INTERFACE)?;
-    Some(Interface { index, name: told.text(attribute::INTERFACE_NAME)? })
+fn interface(reported: Attributes<'_>) -> Option<Interface> {
+    let index = reported.u32(attribute::INTERFACE)?;
+    Some(Interface { index, name: reported.text(attribute::INTERFACE_NAME)? })
 }
 
 fn event(message: &Message) -> Option<Event> {
-    let told = message.attributes();
-    let (interface, mac) = (told.u32(attribute::INTERFACE)?, told.array(attribute::MAC)?);
+    let reported = message.attributes();
+    let (interface, mac) = (reported.u32(attribute::INTERFACE)?, reported.array(attribute::MAC)?);
     match message.command {
         command::NEW_STATION => Some(Event::Joined { interface, station: Mac(mac) }),
         command::DEL_STATION => Some(Event::Left { interface, station: Mac(mac) }),
@@ -328,9 +328,9 @@ fn event(message: &Message) -> Option<Event> {
     }
 }
 
-fn station_of(told: Attributes<'_>) -> Option<Station> {
-    let mac = Mac(told.array(attribute::MAC)?);
-    let facts = told.nested(attribute::STATION)?;
+fn station_of(reported: Attributes<'_>) -> Option<Station> {
+    let mac = Mac(reported.array(attribute::MAC)?);
+    let facts = reported.nested(attribute::STATION)?;
     Some(Station {
         mac,
         signal_dbm: facts.i8(station::SIGNAL),
@@ -360,8 +360,8 @@ fn kbps(rate: Attributes<'_>) -> Option<u32> {
     rate.u32(station::RATE_U32).or_else(short).map(|units| units.saturating_mul(100))
 }
 
-fn survey_of(told: Attributes<'_>) -> Option<Survey> {
-    let facts = told.nested(attribute::SURVEY)?;
+fn survey_of(reported: Attributes<'_>) -> Option<Survey> {
+    let facts = reported.nested(attribute::SURVEY)?;
     Some(Survey {
         frequency_mhz: facts.u32(survey::FREQUENCY)?,
         noise_dbm: facts.i8(survey::NOISE),

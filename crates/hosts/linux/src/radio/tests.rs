@@ -55,7 +55,7 @@ fn station_message() -> Vec<u8> {
 /// (`linux/nl80211.h`).
 #[test]
 fn a_station_is_read_with_its_units() {
-    let told = station_of(only(&station_message()).attributes()).unwrap();
+    let reported = station_of(only(&station_message()).attributes()).unwrap();
     let expected = Station {
         mac: PEER,
         signal_dbm: Some(-60),
@@ -71,7 +71,7 @@ fn a_station_is_read_with_its_units() {
         connected_s: Some(9),
         airtime_weight: Some(256),
     };
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -97,22 +97,22 @@ fn a_survey_is_read_with_its_units() {
 #[test]
 fn associations_are_events_and_other_commands_are_not() {
     let body = [field(3, &4_u32.to_ne_bytes()), field(6, &PEER.0)].concat();
-    let told = |command| event(&only(&message(command, &body)));
+    let reported = |command| event(&only(&message(command, &body)));
     let (interface, station) = (4, PEER);
-    assert_eq!(told(command::NEW_STATION), Some(Event::Joined { interface, station }));
-    assert_eq!(told(command::DEL_STATION), Some(Event::Left { interface, station }));
-    assert_eq!(told(46), None);
+    assert_eq!(reported(command::NEW_STATION), Some(Event::Joined { interface, station }));
+    assert_eq!(reported(command::DEL_STATION), Some(Event::Left { interface, station }));
+    assert_eq!(reported(46), None);
 }
 
 #[test]
 fn what_a_driver_does_not_tell_is_none() {
     let head = [field(6, &PEER.0), field(21, &[])].concat();
-    let told = station_of(only(&message(command::NEW_STATION, &head)).attributes());
-    assert_eq!(told, Some(Station { mac: PEER, ..Station::default() }));
+    let reported = station_of(only(&message(command::NEW_STATION, &head)).attributes());
+    assert_eq!(reported, Some(Station { mac: PEER, ..Station::default() }));
     // A value of another length than the kernel documents is not told either.
     let short = [field(6, &PEER.0), field(21, &field(11, &[1, 2]))].concat();
-    let told = station_of(only(&message(command::NEW_STATION, &short)).attributes());
-    assert_eq!(told.unwrap().tx_retries, None);
+    let reported = station_of(only(&message(command::NEW_STATION, &short)).attributes());
+    assert_eq!(reported.unwrap().tx_retries, None);
 }
 
 /// Bit 1 is the flag; the first word has the flags that the driver knows.
@@ -149,8 +149,9 @@ proptest! {
         for bytes in [changed, noise.clone(), message(command::NEW_STATION, &noise)] {
             for message in messages(&bytes).into_iter().flatten() {
                 if let NetlinkPayload::InnerMessage(message) = message.payload {
-                    let told = message.attributes();
-                    let _ = (station_of(told), survey_of(told), interface(told), event(&message));
+                    let reported = message.attributes();
+                    let _ = (station_of(reported), survey_of(reported));
+                    let _ = (interface(reported), event(&message));
                 }
             }
         }

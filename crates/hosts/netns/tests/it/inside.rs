@@ -19,9 +19,9 @@ use std::time::Duration;
 
 /// Waits for a packet for so many milliseconds.
 fn readable(namespaces: &Namespaces, node: usize, most_ms: i64) -> bool {
-    let most = Timespec { tv_sec: most_ms / 1000, tv_nsec: most_ms % 1000 * 1_000_000 };
+    let max = Timespec { tv_sec: most_ms / 1000, tv_nsec: most_ms % 1000 * 1_000_000 };
     let fd = namespaces.tun_fd(node);
-    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&most)).unwrap() > 0
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&max)).unwrap() > 0
 }
 
 #[test]
@@ -196,11 +196,11 @@ fn receivers_have_processors_of_their_own() {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let mask = (0..128).filter(|number| allowed.is_set(*number)).map(|number| 1u128 << number);
     let namespaces = Namespaces::build(&Plan { receivers: Some(own.others()), ..plan() }).unwrap();
-    let said = output(&namespaces, 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
-    let said = u128::from_str_radix(&said.trim().replace(',', ""), 16).unwrap();
-    assert_eq!(said, mask.sum::<u128>());
-    let said = output(&build(), 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
-    assert_eq!(said.trim().trim_matches(['0', ',']), "", "without, nothing is steered");
+    let printed = output(&namespaces, 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
+    let printed = u128::from_str_radix(&printed.trim().replace(',', ""), 16).unwrap();
+    assert_eq!(printed, mask.sum::<u128>());
+    let printed = output(&build(), 1, "cat /sys/class/net/fw0/queues/rx-0/rps_cpus");
+    assert_eq!(printed.trim().trim_matches(['0', ',']), "", "without, nothing is steered");
 }
 
 #[test]
@@ -338,10 +338,10 @@ fn a_connection_of_mptcp_has_a_subflow_from_each_address() {
                 rustix::io::write(&source, b"four").unwrap();
             }
         }
-        let most = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let max = Timespec { tv_sec: 5, tv_nsec: 0 };
         let tuns = [0, 1].map(|node| namespaces.tun_fd(node));
         let mut both = tuns.each_ref().map(|tun| PollFd::new(tun, PollFlags::IN));
-        assert!(poll(&mut both, Some(&most)).unwrap() > 0, "only {joined:?} joined");
+        assert!(poll(&mut both, Some(&max)).unwrap() > 0, "only {joined:?} joined");
         joined.extend(pass_on(&namespaces, 0, 1));
         pass_on(&namespaces, 1, 0);
     }

@@ -61,8 +61,8 @@ fn start(namespaces: &Namespaces, node: usize, line: &str, output: &File) -> Pro
 
 /// Waits for at most 20 seconds for the end of a program.
 fn await_end(program: &Program) {
-    let most = Timespec { tv_sec: 20, tv_nsec: 0 };
-    assert_eq!(poll(&mut [PollFd::new(program, PollFlags::IN)], Some(&most)).unwrap(), 1);
+    let max = Timespec { tv_sec: 20, tv_nsec: 0 };
+    assert_eq!(poll(&mut [PollFd::new(program, PollFlags::IN)], Some(&max)).unwrap(), 1);
 }
 
 /// Runs a line of the shell to its end; what it wrote.

@@ -90,8 +90,8 @@ fn a_user_who_may_not_open_the_tun_device_is_told_what_to_do() {
         command.args(["--mount", "sh", "-c", closed, "sh", "setpriv", "--reuid", NOBODY]);
         command.args(["--regid", NOBODY, "--clear-groups", &runner, "support"]);
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
-        let told = "permission to open /dev/net/tun\n    sudo chmod 0666 /dev/net/tun";
-        assert!(text.contains(told), "{text}");
+        let reported = "permission to open /dev/net/tun\n    sudo chmod 0666 /dev/net/tun";
+        assert!(text.contains(reported), "{text}");
     }
 }
 

@@ -12,7 +12,7 @@ use fairwave_trace::NodeId;
 use std::collections::VecDeque;
 
 /// Packets in doubt. A receiver holds back 256 frames at most (802.11-2020 clause 10.25.6).
-const MOST_IN_DOUBT: usize = 1_024;
+const MAX_IN_DOUBT: usize = 1_024;
 
 #[derive(Debug)]
 struct Entry<T> {
@@ -103,7 +103,7 @@ impl<T> UnderWay for Carried<T> {
         }
         entry.in_doubt = true;
         self.in_doubt.push_back(number);
-        if self.in_doubt.len() > MOST_IN_DOUBT
+        if self.in_doubt.len() > MAX_IN_DOUBT
             && let Some(oldest) = self.in_doubt.pop_front()
             && let Some(place) = self.place(oldest)
             && self.entries[place].in_doubt
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn numbers_go_around() {
-        let around = || (0..10).map(|n: u32| n.wrapping_sub(5));
-        let mut carried = filled(around());
+        let context = || (0..10).map(|n: u32| n.wrapping_sub(5));
+        let mut carried = filled(context());
         assert_eq!(carried.newest(), Some(&4));
         carried.dropped(u32::MAX);
-        let came: Vec<_> = around().rev().filter_map(|number| carried.take(number)).collect();
+        let came: Vec<_> = context().rev().filter_map(|number| carried.take(number)).collect();
         assert_eq!(came.len(), 9);
         assert!(!came.contains(&u32::MAX));
     }
@@ -158,7 +158,7 @@ mod tests {
         carried.given_up(2, HERE);
         carried.passes(2, THERE);
         assert_eq!(carried.take(1), Some(1));
-        for number in 4..4 + 2 * MOST_IN_DOUBT as u32 {
+        for number in 4..4 + 2 * MAX_IN_DOUBT as u32 {
             carried.push(number, HERE, number);
             carried.given_up(number, HERE);
         }
@@ -166,8 +166,8 @@ mod tests {
             [0, 2, 3, 4].map(|number| carried.take(number)),
             [Some(0), Some(2), Some(3), None]
         );
-        assert_eq!(carried.entries.len(), MOST_IN_DOUBT);
-        assert_eq!(carried.in_doubt.len(), MOST_IN_DOUBT);
+        assert_eq!(carried.entries.len(), MAX_IN_DOUBT);
+        assert_eq!(carried.in_doubt.len(), MAX_IN_DOUBT);
     }
 
     proptest! {

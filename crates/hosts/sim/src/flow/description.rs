@@ -81,7 +81,7 @@ pub(crate) trait Description {
     }
 
     /// Whether it needs reports of handovers of the stations at its ends.
-    fn asks_for_handovers(&self) -> bool {
+    fn needs_handovers(&self) -> bool {
         false
     }
 

@@ -29,4 +29,4 @@ pub use ports::ports;
 pub use reception::Reception;
 pub(crate) use state::FlowState;
 pub(crate) use transport::Notice;
-pub(crate) use transports::{check_law, law};
+pub(crate) use transports::{algorithm, check_congestion_control};

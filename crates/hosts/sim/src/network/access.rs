@@ -79,12 +79,12 @@ impl<'w> Access<'w> {
             // A queue may hold what it will not send yet, while the radio has nothing to do.
             if takes && self.takes(node, category, None) {
                 self.feed(node, category, cx);
-                self.radios.settle(cell, cx);
+                self.radios.arm(cell, cx);
             }
         } else if let Some(queued) = port.queue.pass(queued, cx.now) {
             let cell = port.cell;
             self.transmit(node, queued, cx);
-            self.radios.settle(cell, cx);
+            self.radios.arm(cell, cx);
         } else {
             self.wait_for_queue(node, cx);
         }
@@ -195,7 +195,7 @@ impl<'w> Access<'w> {
         for (packet, cause) in port.replace_queue(spec, nodes, on_air, cx.now) {
             cx.dropped(&packet, port.queue_id, cause);
         }
-        service::agree_again(self.world, node, port);
+        service::renew_agreements(self.world, node, port);
         let (cell, radio) = (port.cell, port.radio);
         self.radios.cells[cell].channel.limit_airtime(radio, build::airtime_limits(spec));
         self.report_dropped(node, cx);
@@ -233,7 +233,7 @@ impl<'w> Access<'w> {
     pub(super) fn resume(&mut self, node: NodeId, routes: &Table, cx: &mut Context<'_>) {
         self.send_next(node, routes, cx);
         if let Some(port) = self.radios.port(node) {
-            self.radios.settle(port.cell, cx);
+            self.radios.arm(port.cell, cx);
         }
     }
 
@@ -417,7 +417,7 @@ impl<'w> Access<'w> {
             roamer.leave(to, cx.now + away, frames.into_iter().map(queued));
         }
         let new_ap = roamer.ap_of(to);
-        self.radios.settle(seat.cell, cx);
+        self.radios.arm(seat.cell, cx);
         if let Some(port) = self.radios.port_mut(node) {
             port.is_present = attempts;
         }
@@ -448,7 +448,7 @@ impl<'w> Access<'w> {
                 return None;
             };
             roamer.take_along(frames.into_iter().map(|packet| queued(packet, node, cx)));
-            self.radios.settle(last.cell, cx);
+            self.radios.arm(last.cell, cx);
         }
         let roamer = &mut self.roamers.all[i];
         let held = roamer.associate(to);

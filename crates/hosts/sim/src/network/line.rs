@@ -62,7 +62,7 @@ impl Line {
         Self {
             way,
             rate: link.pace(way).rate,
-            delay: whole(link.pace(way).delay, link.tick),
+            delay: to_tick(link.pace(way).delay, link.tick),
             tick: link.tick,
             jitter: link.jitter,
             loss: link.loss[way],
@@ -90,14 +90,14 @@ impl Line {
         }
         let jitter = match self.jitter {
             Duration::ZERO => 0,
-            most => self.random.below(most.as_nanos().saturating_add(1)),
+            maximum => self.random.below(maximum.as_nanos().saturating_add(1)),
         };
-        self.fly(packet, Duration::from_nanos(jitter), now);
+        self.propagate(packet, Duration::from_nanos(jitter), now);
     }
 
     fn set_finish(&mut self, finish: Instant) {
         self.finish = finish;
-        self.busy_until = Instant::ZERO + whole(finish.since(Instant::ZERO), self.tick);
+        self.busy_until = Instant::ZERO + to_tick(finish.since(Instant::ZERO), self.tick);
     }
 
     fn loses(&mut self) -> bool {
@@ -116,7 +116,7 @@ impl Line {
     }
 
     /// The packet sent last will arrive.
-    fn fly(&mut self, packet: Packet, jitter: Duration, now: Instant) {
+    fn propagate(&mut self, packet: Packet, jitter: Duration, now: Instant) {
         let order_before = self.order;
         // Only a delay that has shrunk lets a packet arrive before the one ahead of it.
         self.order = (self.busy_until + self.delay).max(order_before);
@@ -142,12 +142,12 @@ impl Line {
             self.set_finish(change.at + rescaled(left, self.rate, rate));
         }
         self.rate = rate;
-        self.delay = whole(delay, self.tick);
+        self.delay = to_tick(delay, self.tick);
         self.loss = change.loss[self.way];
         self.is_up = change.is_up;
         match sending {
             Some((packet, _)) if !self.is_up => self.lose(packet),
-            Some((packet, jitter)) => self.fly(packet, jitter, change.at),
+            Some((packet, jitter)) => self.propagate(packet, jitter, change.at),
             None => {}
         }
     }
@@ -171,7 +171,7 @@ fn rescaled(left: Duration, old: Option<BitRate>, new: Option<BitRate>) -> Durat
 }
 
 /// The first tick that is not before the end of `span`; without ticks that end.
-fn whole(span: Duration, tick: Option<Duration>) -> Duration {
+fn to_tick(span: Duration, tick: Option<Duration>) -> Duration {
     let ticks = |tick: Duration| span.as_nanos().next_multiple_of(tick.as_nanos());
     tick.map_or(span, |tick| Duration::from_nanos(ticks(tick)))
 }

@@ -50,7 +50,7 @@ impl Lines {
     /// Sends a packet along a line.
     pub(super) fn send(&mut self, line: usize, packet: Packet, cx: &mut Context<'_>) {
         self.all[line].handle(cx.now, packet);
-        self.settle(line, cx);
+        self.arm(line, cx);
     }
 
     /// Lets a line do the work that is due.
@@ -65,7 +65,7 @@ impl Lines {
     }
 
     /// Reports a line's losses and sets its deadline.
-    pub(crate) fn settle(&mut self, line: usize, cx: &mut Context<'_>) {
+    pub(crate) fn arm(&mut self, line: usize, cx: &mut Context<'_>) {
         while let Some((packet, cause)) = self.all[line].event() {
             cx.dropped(&packet, self.queue_id(line), cause);
         }
@@ -77,7 +77,7 @@ impl Lines {
         for line in [2 * link, 2 * link + 1] {
             self.all[line].wake(cx.now);
             self.all[line].become_as(change);
-            self.settle(line, cx);
+            self.arm(line, cx);
         }
     }
 
@@ -88,7 +88,7 @@ impl Lines {
             cx.dropped(&packet, self.queue_id(line), cause);
         }
         self.all[line].wake(cx.now);
-        self.settle(line, cx);
+        self.arm(line, cx);
     }
 
     /// Number of a line's queue: after the radios, in order.

@@ -44,7 +44,7 @@ pub(crate) struct Port {
 /// Packets that saturating flows keep in their radio's queue where nothing is aggregated.
 const SATURATION_DEPTH: u32 = 2;
 /// The same where all is aggregated and the queue has no limit in packets.
-const MOST_SATURATION: u32 = 1024;
+const MAX_SATURATION: u32 = 1024;
 
 impl Port {
     /// The MAC frame that carries `packet` to `to`.
@@ -64,7 +64,7 @@ impl Port {
         if self.aggregated <= 1 {
             return SATURATION_DEPTH;
         }
-        self.aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MOST_SATURATION))
+        self.aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MAX_SATURATION))
     }
 
     /// The port of a radio in `cell`.

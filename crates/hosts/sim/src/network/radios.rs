@@ -38,7 +38,7 @@ impl Radios {
 
     /// Sets the first deadlines of the channels.
     pub(super) fn begin(&self, cx: &mut Context<'_>) {
-        (0..self.cells.len()).for_each(|cell| self.settle(cell, cx));
+        (0..self.cells.len()).for_each(|cell| self.arm(cell, cx));
     }
 
     /// The port of a node, if it has a radio.
@@ -79,7 +79,7 @@ impl Radios {
     }
 
     /// Sets the deadline of a channel.
-    pub(crate) fn settle(&self, cell: usize, cx: &mut Context<'_>) {
+    pub(crate) fn arm(&self, cell: usize, cx: &mut Context<'_>) {
         let deadline = self.cells[cell].channel.deadline();
         cx.set(self.ids, cell, deadline);
     }

@@ -47,7 +47,7 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
 }
 
 /// Sets the agreements of the queue of one access point anew.
-pub(super) fn agree_again(world: &World, ap: NodeId, port: &mut Port) {
+pub(super) fn renew_agreements(world: &World, ap: NodeId, port: &mut Port) {
     for (station, radio, aps) in agreements(world) {
         if aps.contains(&ap) {
             port.queue.set_service(station.0, &radio.service);

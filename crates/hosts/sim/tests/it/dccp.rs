@@ -112,8 +112,12 @@ fn a_handover_halves_the_rate_unless_the_transport_is_told() {
     let plain = Rates::of(&roams(dccp(3, Remedies::default())));
     assert!(plain.kbps(secs(5.1)) > 503.0, "{}", plain.kbps(secs(5.1)));
     assert!(plain.kbps(secs(6.6)) < 60.0, "{}", plain.kbps(secs(6.6)));
-    let told = Rates::of(&roams(dccp(3, Remedies { leave_out: true, ..Remedies::default() })));
-    assert!(told.kbps(secs(6.6)) > 0.9 * told.kbps(secs(5.1)), "{}", told.kbps(secs(6.6)));
+    let reported = Rates::of(&roams(dccp(3, Remedies { leave_out: true, ..Remedies::default() })));
+    assert!(
+        reported.kbps(secs(6.6)) > 0.9 * reported.kbps(secs(5.1)),
+        "{}",
+        reported.kbps(secs(6.6))
+    );
 }
 
 /// Remedy A takes over what the new access point's announcement lets it hope for. Nobody is there:
@@ -123,7 +127,7 @@ fn a_handover_halves_the_rate_unless_the_transport_is_told() {
 #[test]
 fn a_transport_that_asks_is_told_what_may_be_free() {
     let ahead = Remedies { set_ahead: true, ..Remedies::default() };
-    let told = Rates::of(&roams(dccp(3, ahead)));
-    let first = told.kbps(secs(6.71));
+    let reported = Rates::of(&roams(dccp(3, ahead)));
+    let first = reported.kbps(secs(6.71));
     assert!((4100.0..=4487.0).contains(&first), "{first}");
 }

@@ -10,12 +10,12 @@ use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::Duration;
 
 /// A download over an access point with FQ-CoDel; both ends offer ECN, or not.
-fn download(law: &str, ecn: bool) -> World {
+fn download(algorithm: &str, ecn: bool) -> World {
     let mut world = world(Standard::A, 54, 1, Duration::from_millis(20));
     world.duration = Duration::from_secs(8);
     let queue = Spec::FqCodel(FairConfig::fq_codel(Limit::Packets(10_240)));
     world.nodes[AP.0 as usize].radio.as_mut().expect("an AP has a radio").queue = queue;
-    let mut traffic = tcp(law, 2);
+    let mut traffic = tcp(algorithm, 2);
     (traffic.sender.ecn, traffic.receiver.ecn) = (ecn, ecn);
     world.flows = vec![flow("down", server(&world), NodeId(1), Traffic::Tcp(traffic))];
     world
@@ -24,17 +24,21 @@ fn download(law: &str, ecn: bool) -> World {
 /// RFC 3168 section 1: a mark does what a drop does, and nothing has to be sent again.
 #[test]
 fn marks_take_the_place_of_drops() {
-    for law in ["newreno", "cubic"] {
+    for algorithm in ["newreno", "cubic"] {
         let of = |ecn| {
-            let outcome = run(&download(law, ecn), &mut Discard, &mut |_| {}).expect("it is right");
+            let outcome =
+                run(&download(algorithm, ecn), &mut Discard, &mut |_| {}).expect("it is right");
             let flow = &outcome.flows[0];
             let dropped = outcome.queues[0].at_end.drops[DropCause::Aqm as usize];
             (dropped, flow.at_end.retransmissions, flow.goodput.0, flow.at_end.srtt)
         };
         let (without, with) = (of(false), of(true));
-        assert!(without.0 > 0 && without.1 > 0, "{law}: {without:?}");
-        assert_eq!((with.0, with.1), (0, 0), "{law}");
-        assert!(with.2 * 10 > without.2 * 9, "{law}: {without:?} {with:?}");
-        assert!(with.3 < Some(Duration::from_millis(60)), "{law}: the queue is short: {with:?}");
+        assert!(without.0 > 0 && without.1 > 0, "{algorithm}: {without:?}");
+        assert_eq!((with.0, with.1), (0, 0), "{algorithm}");
+        assert!(with.2 * 10 > without.2 * 9, "{algorithm}: {without:?} {with:?}");
+        assert!(
+            with.3 < Some(Duration::from_millis(60)),
+            "{algorithm}: the queue is short: {with:?}"
+        );
     }
 }

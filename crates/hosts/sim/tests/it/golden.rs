@@ -1,4 +1,4 @@
-//! The golden table: every law over each link, alone and in company. A change of behaviour,
+//! The golden table: every algorithm over each link, alone and in company. A change of behaviour,
 //! wherever it comes from, shows as a diff of `golden/links.txt`.
 
 use crate::common::{AP, flow, tcp, uploads, world};
@@ -14,33 +14,34 @@ use std::thread;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/links.txt");
 
-/// A link's name and the world of so many greedy flows of a law over it.
+/// A link's name and the world of so many greedy flows of an algorithm over it.
 type Case = (&'static str, fn(&str, u32) -> World);
 
 const LINKS: &[Case] = &[
-    ("wired 10 Mbps 20 ms q50", |law, flows| wired(law, flows, 0.0)),
-    ("wired 10 Mbps 20 ms 1 %", |law, flows| wired(law, flows, 0.01)),
-    ("11a 54 Mbps 20 ms up", |law, flows| cell(law, flows, Standard::A, 54, 0.0)),
-    ("11a 54 Mbps 20 ms up 20 %", |law, flows| cell(law, flows, Standard::A, 54, 0.2)),
-    ("11b 11 Mbps 20 ms up", |law, flows| cell(law, flows, Standard::B, 11, 0.0)),
-    ("11a 54 Mbps 20 ms down", |law, flows| down(law, flows)),
+    ("wired 10 Mbps 20 ms q50", |algorithm, flows| wired(algorithm, flows, 0.0)),
+    ("wired 10 Mbps 20 ms 1 %", |algorithm, flows| wired(algorithm, flows, 0.01)),
+    ("11a 54 Mbps 20 ms up", |algorithm, flows| cell(algorithm, flows, Standard::A, 54, 0.0)),
+    ("11a 54 Mbps 20 ms up 20 %", |algorithm, flows| cell(algorithm, flows, Standard::A, 54, 0.2)),
+    ("11b 11 Mbps 20 ms up", |algorithm, flows| cell(algorithm, flows, Standard::B, 11, 0.0)),
+    ("11a 54 Mbps 20 ms down", |algorithm, flows| down(algorithm, flows)),
 ];
 
-fn cell(law: &str, flows: u32, standard: Standard, mbps: u64, data: f64) -> World {
-    let mut world = uploads(world(standard, mbps, flows, Duration::from_millis(20)), &tcp(law, 2));
+fn cell(algorithm: &str, flows: u32, standard: Standard, mbps: u64, data: f64) -> World {
+    let mut world =
+        uploads(world(standard, mbps, flows, Duration::from_millis(20)), &tcp(algorithm, 2));
     world.cells[0].errors = ErrorModel::Rate { data, control: 0.0 };
     shorten(world)
 }
 
-fn down(law: &str, flows: u32) -> World {
-    let mut world = cell(law, flows, Standard::A, 54, 0.0);
+fn down(algorithm: &str, flows: u32) -> World {
+    let mut world = cell(algorithm, flows, Standard::A, 54, 0.0);
     for flow in &mut world.flows {
         (flow.source, flow.sink) = (flow.sink, flow.source);
     }
     world
 }
 
-fn wired(law: &str, flows: u32, loss: f64) -> World {
+fn wired(algorithm: &str, flows: u32, loss: f64) -> World {
     let mut world = world(Standard::A, 54, 0, Duration::ZERO);
     world.nodes = ["left", "right"].map(|name| Node { name: name.into(), radio: None }).into();
     world.cells = Vec::new();
@@ -50,7 +51,7 @@ fn wired(law: &str, flows: u32, loss: f64) -> World {
     let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
     world.links =
         vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, back: None, changes }];
-    let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(law, 2)));
+    let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(algorithm, 2)));
     world.flows = (0..flows).map(greedy).collect();
     shorten(world)
 }
@@ -60,29 +61,30 @@ fn shorten(mut world: World) -> World {
     world
 }
 
-fn row(link: &str, law: &str, flows: u32, world: &World) -> String {
+fn row(link: &str, algorithm: &str, flows: u32, world: &World) -> String {
     let outcome = run(world, &mut Discard, &mut |_| {}).expect("the world is right");
     let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.goodput.as_mbps_f64()).collect();
     let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
     let jain = if squares > 0.0 { sum * sum / (squares * rates.len() as f64) } else { 0.0 };
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = rates.iter().copied().fold(0.0, f64::max);
+    let minimum = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let maximum = rates.iter().copied().fold(0.0, f64::max);
     let full = DropCause::QueueFull as usize;
     let drops: u64 = outcome.queues.iter().map(|queue| queue.at_end.drops[full]).sum();
     let timeouts: u64 = outcome.flows.iter().map(|flow| flow.at_end.timeouts).sum();
     format!(
-        "{link:<26} {law:<18} {flows:>5} {sum:>7.3} {least:>7.3} {most:>7.3} {jain:>6.3} \
-         {drops:>6} {timeouts:>8}"
+        "{link:<26} {algorithm:<18} {flows:>5} {sum:>7.3} {minimum:>7.3} {maximum:>7.3} \
+         {jain:>6.3} {drops:>6} {timeouts:>8}"
     )
 }
 
-/// Every law, each followed by itself under the ACK-loss remedy where that can act.
-fn laws() -> impl Iterator<Item = String> {
-    let remedied =
-        |law: &fairwave_cc::Law| law.hears_ack_loss.then(|| format!("ack-loss+{}", law.name));
+/// Every algorithm, each followed by itself under the ACK-loss remedy where that can act.
+fn algorithms() -> impl Iterator<Item = String> {
+    let remedied = |algorithm: &fairwave_cc::Algorithm| {
+        algorithm.reacts_to_ack_loss.then(|| format!("ack-loss+{}", algorithm.name))
+    };
     fairwave_cc::ALL
         .iter()
-        .flat_map(move |law| [Some(law.name.to_owned()), remedied(law)])
+        .flat_map(move |algorithm| [Some(algorithm.name.to_owned()), remedied(algorithm)])
         .flatten()
 }
 
@@ -93,7 +95,7 @@ fn table() -> String {
     let _ = writeln!(
         text,
         "{:<26} {:<18} flows   total     min     max   Jain  drops timeouts",
-        "link", "law"
+        "link", "algorithm"
     );
     thread::scope(|scope| {
         let links: Vec<_> = LINKS.iter().map(|case| scope.spawn(|| rows(*case))).collect();
@@ -106,9 +108,9 @@ fn table() -> String {
 
 fn rows((link, make): Case) -> String {
     let mut text = String::new();
-    for law in laws() {
+    for algorithm in algorithms() {
         for flows in [1, 4] {
-            let _ = writeln!(text, "{}", row(link, &law, flows, &make(&law, flows)));
+            let _ = writeln!(text, "{}", row(link, &algorithm, flows, &make(&algorithm, flows)));
         }
     }
     text

@@ -117,7 +117,7 @@ fn a_saturating_access_point_sends_on_when_its_station_comes() {
 #[test]
 fn what_waited_before_a_handover_goes_first() {
     let handover = Handover { at: secs(2.0), to: SECOND_AP, disconnection: Duration::ZERO };
-    let most_delay = |handovers| {
+    let max_delay = |handovers| {
         let mut world = two_cells(Roaming { handovers, ..Roaming::default() });
         world.cells.fill(common::cell(Standard::N));
         let mode = Phy::new(Standard::N).modes(1)[7];
@@ -135,7 +135,7 @@ fn what_waited_before_a_handover_goes_first() {
         let flow = outcome.expect("the world is right").flows.remove(0);
         flow.delay.expect("some arrived").most.as_secs_f64()
     };
-    let (stays, goes) = (most_delay(vec![]), most_delay(vec![handover]));
+    let (stays, goes) = (max_delay(vec![]), max_delay(vec![handover]));
     assert!(goes < 1.5 * stays, "{goes} s instead of {stays} s");
 }
 

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, in one binary: what a test binary costs is its linking.
 
+mod algorithms;
 mod categories;
 mod channel;
 mod commands;
@@ -10,7 +11,6 @@ mod dccp;
 mod ecn;
 mod golden;
 mod handovers;
-mod laws;
 mod monitors;
 mod multi_tcp;
 mod outside;

@@ -322,8 +322,8 @@ fn a_packet_takes_the_way_by_the_node_of_its_path() {
     let mut simulation = simulation(&world, &mut sink);
     let packet = up(1, &world);
     assert_eq!(simulation.inject(&packet, at(0)), Ok(()));
-    let around = OutsidePacket { handle: 2, via: Some(far), ..packet };
-    assert_eq!(simulation.inject(&around, at(0)), Ok(()));
+    let context = OutsidePacket { handle: 2, via: Some(far), ..packet };
+    assert_eq!(simulation.inject(&context, at(0)), Ok(()));
     simulation.advance_to(at(1_000_000));
     let arrived: Vec<_> = taken(&mut simulation).iter().map(|event| event.handle).collect();
     assert_eq!(arrived, [1, 2]);

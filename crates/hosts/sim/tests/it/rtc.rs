@@ -33,15 +33,8 @@ fn call(threshold: Threshold) -> Traffic {
     });
     let bounds =
         RtcBounds { min: BitRate(50_000), start: BitRate(300_000), max: BitRate::mbps(10) };
-    let (adapts, feedback_interval, hears_of_handovers) = (true, ms(100), false);
-    Traffic::Rtc(RtcFlow {
-        source,
-        adapts,
-        bounds,
-        threshold,
-        feedback_interval,
-        hears_of_handovers,
-    })
+    let (adapts, feedback_interval, uses_handovers) = (true, ms(100), false);
+    Traffic::Rtc(RtcFlow { source, adapts, bounds, threshold, feedback_interval, uses_handovers })
 }
 
 /// A call from the server to the access point over 2 Mbps, 25 ms and a queue, watched.
@@ -142,13 +135,13 @@ fn a_sender_that_hears_of_a_handover_keeps_its_rate() {
         radio.roaming = Some(roaming);
         let mut traffic = call(Threshold::Draft);
         if let Traffic::Rtc(rtc) = &mut traffic {
-            rtc.hears_of_handovers = hears;
+            rtc.uses_handovers = hears;
             rtc.bounds.start = BitRate::mbps(1);
             rtc.bounds.max = BitRate::mbps(3);
         }
         world.flows = vec![flow("call", station, server, traffic)];
         mbps(&simulate(&world)[0])
     };
-    let (told, untold) = (after(true), after(false));
-    assert!(told > 1.5 * untold, "{told} and {untold} Mbps");
+    let (reported, untold) = (after(true), after(false));
+    assert!(reported > 1.5 * untold, "{reported} and {untold} Mbps");
 }

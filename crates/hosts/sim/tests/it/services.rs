@@ -133,11 +133,11 @@ fn what_no_queue_keeps_to_is_refused() {
     };
     let weighed = Service { weight: Weight(1), ..Service::default() };
     let drop_tail = Spec::DropTail { limit: LIMIT };
-    let said = refused(drop_tail, weighed);
-    assert_eq!(said, "service of sta1: its access point's queue knows no weights");
+    let printed = refused(drop_tail, weighed);
+    assert_eq!(printed, "service of sta1: its access point's queue knows no weights");
     let wfq = ALL.iter().find(|kind| kind.name == "wfq").expect("it is listed");
-    let said = refused((wfq.spec)(LIMIT), upper(100));
-    assert_eq!(said, "service of sta1: its access point's queue knows no service curves");
-    let said = refused(Spec::Hfsc(HfscConfig::of(LIMIT)), upper(0));
-    assert_eq!(said, "service of sta1: a curve ends with a rate of zero");
+    let printed = refused((wfq.spec)(LIMIT), upper(100));
+    assert_eq!(printed, "service of sta1: its access point's queue knows no service curves");
+    let printed = refused(Spec::Hfsc(HfscConfig::of(LIMIT)), upper(0));
+    assert_eq!(printed, "service of sta1: a curve ends with a rate of zero");
 }

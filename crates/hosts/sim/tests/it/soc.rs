@@ -121,7 +121,7 @@ fn on_a_steady_channel_the_access_point_knows_the_truth() {
         assert!((seen.weight - weight).abs() < 1e-3, "{seen:?}");
         // 10 s of reports each 200 ms, in frames of their own since there is no other uplink.
         assert!((48..=50).contains(&seen.alone) && seen.in_front == 0, "{seen:?}");
-        assert_eq!((seen.heard, seen.missed, seen.refused), (seen.alone, 0, 0));
+        assert_eq!((seen.accepted, seen.missed, seen.refused), (seen.alone, 0, 0));
     }
     assert_eq!(watch.alone, watch.last(FIRST).alone + watch.last(NodeId(2)).alone);
     // Before the first report it weighs 1.
@@ -138,7 +138,7 @@ fn uplink_data_takes_reports_along() {
     let (outcome, watch) = simulate(&world);
     let seen = watch.last(FIRST);
     assert!(seen.in_front >= 48 && seen.alone == 0, "{seen:?}");
-    assert_eq!((seen.heard, watch.in_front, watch.alone), (seen.in_front, seen.in_front, 0));
+    assert_eq!((seen.accepted, watch.in_front, watch.alone), (seen.in_front, seen.in_front, 0));
     let up = outcome.flows[1].datagrams.expect("a datagram flow");
     assert_eq!(up.lost, 0, "the data behind a report arrives too");
     world.soc[0].hold = Duration::ZERO;
@@ -228,8 +228,8 @@ fn reports_that_are_lost_damp_what_is_known() {
     world.cells[0].acknowledges = false;
     let (_, watch) = simulate(&world);
     let seen = watch.last(FIRST);
-    assert!(seen.heard < seen.alone && seen.heard > 10, "{seen:?}");
-    assert!(seen.missed > 5 && seen.heard + seen.missed + 3 > seen.alone, "{seen:?}");
+    assert!(seen.accepted < seen.alone && seen.accepted > 10, "{seen:?}");
+    assert!(seen.missed > 5 && seen.accepted + seen.missed + 3 > seen.alone, "{seen:?}");
     let damped = watch.socs.iter().filter_map(|(_, _, seen)| seen.soc).any(|soc| soc.0 < 22.0);
     assert!(damped, "no report was missed twice in a row");
 }

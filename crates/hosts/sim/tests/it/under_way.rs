@@ -32,14 +32,14 @@ fn media(rate: BitRate) -> Traffic {
         spread: 0.1,
         payload_bytes: 100,
     });
-    let most = BitRate(4 * rate.0);
+    let maximum = BitRate(4 * rate.0);
     Traffic::Rtc(RtcFlow {
         source,
         adapts: false,
-        bounds: RtcBounds { min: most, start: most, max: most },
+        bounds: RtcBounds { min: maximum, start: maximum, max: maximum },
         threshold: Threshold::Draft,
         feedback_interval: Duration::from_millis(100),
-        hears_of_handovers: false,
+        uses_handovers: false,
     })
 }
 

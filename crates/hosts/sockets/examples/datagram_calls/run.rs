@@ -75,8 +75,8 @@ impl Transport for OneByOne {
         self.0.send(&queue[..1])
     }
 
-    fn wait(&self, for_room: bool, most: Duration) -> io::Result<()> {
-        self.0.wait(for_room, most)
+    fn wait(&self, for_room: bool, maximum: Duration) -> io::Result<()> {
+        self.0.wait(for_room, maximum)
     }
 
     fn calls(&self) -> (u64, u64) {
@@ -130,7 +130,7 @@ pub(crate) fn main() -> io::Result<()> {
     println!("burst  how         calls/datagram  ns of CPU/datagram  received: calls/datagram  ns");
     for burst in [1, 2, 8, 32] {
         for how in ["one a call", "sendmmsg", "GSO"] {
-            let mut least: Option<(f64, f64, f64, f64)> = None;
+            let mut minimum: Option<(f64, f64, f64, f64)> = None;
             for _ in 0..ROUNDS {
                 let there = Udp::bind("127.0.0.1:0".parse().expect("an address"))?;
                 let to = there.address()?;
@@ -146,11 +146,11 @@ pub(crate) fn main() -> io::Result<()> {
                 };
                 let (datagrams, takes, take_ns) = receiving.join().expect("it ends")?;
                 let takes = takes as f64 / datagrams.max(1) as f64;
-                if least.is_none_or(|(_, before, ..)| ns < before) {
-                    least = Some((calls, ns, takes, take_ns));
+                if minimum.is_none_or(|(_, before, ..)| ns < before) {
+                    minimum = Some((calls, ns, takes, take_ns));
                 }
             }
-            let (calls, ns, takes, take_ns) = least.expect("there were rounds");
+            let (calls, ns, takes, take_ns) = minimum.expect("there were rounds");
             println!("{burst:5}  {how:10}  {calls:14.3}  {ns:18.0}  {takes:24.3}  {take_ns:.0}");
         }
     }

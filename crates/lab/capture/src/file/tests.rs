@@ -111,15 +111,18 @@ fn damage_of_a_compressed_file_is_told_without_the_parts_of_a_decoder() {
     let after = "the zstd stream is damaged: what follows a frame is no frame";
     assert_eq!(reason(&[&whole[..], b"rubbish"].concat()), after);
     for cut in 5..whole.len() {
-        let told = reason(&whole[..cut]);
-        assert!(told.ends_with("the zstd stream is damaged: it ends too early"), "{cut}: {told}");
+        let reported = reason(&whole[..cut]);
+        assert!(
+            reported.ends_with("the zstd stream is damaged: it ends too early"),
+            "{cut}: {reported}"
+        );
     }
     for at in 4..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0xff;
-        let told = reason(&bytes);
+        let reported = reason(&bytes);
         let inner = ["rror", "failed to", "0x", "Block", "Fse", "Huff"];
-        assert!(!inner.iter().any(|words| told.contains(words)), "{at}: {told}");
+        assert!(!inner.iter().any(|words| reported.contains(words)), "{at}: {reported}");
     }
 }
 

@@ -249,7 +249,7 @@ impl WayBetween {
         place: (usize, usize),
     ) -> Self {
         let percent = |place| way.all.lost_from(place).map(|share| 100.0 * share);
-        let told = begins_at.filter(|_| !way.guessed);
+        let reported = begins_at.filter(|_| !way.guessed);
         Self {
             protocol: match protocol {
                 PROTOCOL_TCP => "tcp",
@@ -264,8 +264,8 @@ impl WayBetween {
                 Place::First => "first",
                 Place::Second => "second",
             }),
-            lost: told.map(|place| way.all.alone[place as usize]),
-            lost_percent: told.and_then(percent),
+            lost: reported.map(|place| way.all.alone[place as usize]),
+            lost_percent: reported.and_then(percent),
             all: way.all.into(),
             pure_acks: way.pure_acks.into(),
             reordered: way.reordered,

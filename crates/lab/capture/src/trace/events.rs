@@ -48,7 +48,7 @@ impl Events {
 
     /// Makes times relative to `origin`, and sorts the events by their beginnings: spells are
     /// reported at their ends.
-    pub(super) fn settle(&mut self, origin: Instant) {
+    pub(super) fn order(&mut self, origin: Instant) {
         for event in &mut self.first {
             event.at_ns = event.at_ns.saturating_sub(origin.as_nanos());
         }

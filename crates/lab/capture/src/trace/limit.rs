@@ -90,9 +90,9 @@ fn queue_stands(tcp: &TcpWay) -> bool {
         let times = [&tcp.rtt, &tcp.far_rtt].map(|rtt| part(rtt).unwrap_or_default().as_nanos());
         times.into_iter().fold(0, u64::saturating_add)
     };
-    let (least, median) = (sum(Quantiles::min), sum(|rtt| rtt.quantile(0.5)));
-    median.saturating_mul(10) >= least.saturating_mul(QUEUE)
-        && median - least.min(median) >= HOSTS.as_nanos()
+    let (minimum, median) = (sum(Quantiles::min), sum(|rtt| rtt.quantile(0.5)));
+    median.saturating_mul(10) >= minimum.saturating_mul(QUEUE)
+        && median - minimum.min(median) >= HOSTS.as_nanos()
 }
 
 /// A percentage of a time, in hundredths of a nanosecond.

@@ -246,7 +246,7 @@ impl TraceSummary {
             match stream.id {
                 StreamId::Tcp(number) => {
                     let events = events.remove(&stream.id).map(|mut events| {
-                        events.settle(origin);
+                        events.order(origin);
                         events
                     });
                     connections.push(connection(number, stream, origin, end, events));
@@ -269,8 +269,8 @@ impl TraceSummary {
     }
 
     /// Names of the worst connections, at most `most`.
-    pub fn worst(&self, most: usize) -> Vec<StreamName> {
-        let numbers = self.connections.iter().map(|one| one.number).take(most);
+    pub fn worst(&self, max: usize) -> Vec<StreamName> {
+        let numbers = self.connections.iter().map(|one| one.number).take(max);
         numbers.map(|number| StreamName(StreamId::Tcp(number))).collect()
     }
 

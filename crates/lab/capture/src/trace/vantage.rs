@@ -32,7 +32,7 @@ impl Vantage {
         let handshake = tcp.handshake.map(Duration::as_nanos);
         let whole = handshake.into_iter().chain(both).min().filter(|whole| *whole >= HOSTS_NS)?;
         Some(match (beyond.saturating_mul(5), whole.saturating_mul(4)) {
-            (beyond, most) if beyond >= most => Self::Sender,
+            (beyond, max) if beyond >= max => Self::Sender,
             (beyond, _) if beyond <= whole => Self::Receiver,
             _ => Self::Between,
         })

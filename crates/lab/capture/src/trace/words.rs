@@ -188,7 +188,7 @@ pub fn connection(one: &Connection) -> Vec<String> {
         spells("Idle", &one.idle, "with nothing outstanding"),
     ]);
     if let Some(events) = &one.events {
-        lines.extend(events.first.iter().take(EVENTS).map(told));
+        lines.extend(events.first.iter().take(EVENTS).map(reported));
         let more = events.first.len().saturating_sub(EVENTS) as u64 + events.more;
         if more > 0 {
             lines.push(format!("... and {}", several(more, "more event")));
@@ -311,9 +311,9 @@ fn round_trip(one: &Connection) -> String {
     let way = one.main();
     let Some(rtt) = &way.rtt else { return "No round-trip time was seen".to_owned() };
     let spread = |rtt: &TimesSummary| {
-        let [least, median, p95, most] =
+        let [least, median, p95, maximum] =
             [rtt.least_ns, rtt.median_ns, rtt.p95_ns, rtt.most_ns].map(millis);
-        format!("{median} ms in the middle, {least} to {most} ms, 95 % below {p95} ms")
+        format!("{median} ms in the middle, {least} to {maximum} ms, 95 % below {p95} ms")
     };
     let is_near = one.captured_near.is_none_or(|near| near == Vantage::Sender);
     match (&way.far_rtt, is_near) {
@@ -379,7 +379,7 @@ fn spells(what: &str, spells: &SpellsSummary, when: &str) -> String {
     format!("{what} {count}, {total} s together, {when}; the longest {longest} s from {at} s on")
 }
 
-fn told(event: &Event) -> String {
+fn reported(event: &Event) -> String {
     let (at, what, side) = (seconds(event.at_ns), event.what.replace('_', " "), event.side);
     let length = event.length_ns.map_or_else(String::new, |ns| format!(" for {} s", seconds(ns)));
     format!("{at:>12} s  {what}{length} (data of {side})")

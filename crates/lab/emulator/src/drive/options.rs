@@ -17,15 +17,15 @@ pub struct Options {
     /// delay the clock or other senders.
     pub reads_per_turn: u32,
     /// Maximum number of packets under way.
-    pub most_packets: usize,
+    pub max_packets: usize,
     /// Maximum number of bytes in their buffers.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     /// Whether packets of a flow that are due together are written as one, if the end has offloads.
     pub joins_segments: bool,
     /// Whether a thread measures the host's own pauses during the run.
     pub measures_host: bool,
     /// Maximum wait when no event is due.
-    pub turn_at_least: Duration,
+    pub min_turn: Duration,
     /// Maximum lateness, after which the run is abandoned.
     pub give_up: Duration,
     /// Limits within which the run is valid.
@@ -38,11 +38,11 @@ impl Default for Options {
             end: None,
             busy_wait: Duration::ZERO,
             reads_per_turn: 32,
-            most_packets: 1 << 18,
-            most_bytes: 256 << 20,
+            max_packets: 1 << 18,
+            max_bytes: 256 << 20,
             joins_segments: true,
             measures_host: true,
-            turn_at_least: Duration::from_millis(50),
+            min_turn: Duration::from_millis(50),
             give_up: Duration::from_secs(5),
             limits: Limits::default(),
         }
@@ -51,6 +51,6 @@ impl Default for Options {
 
 impl Options {
     pub(super) fn bound(&self) -> Bound {
-        Bound { packets: self.most_packets, bytes: self.most_bytes }
+        Bound { packets: self.max_packets, bytes: self.max_bytes }
     }
 }

@@ -22,16 +22,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 /// Maximum length of a frame from an end: header and IP packet.
-const FRAME_MOST: usize = HEADER_LEN + 65_535;
+const MAX_FRAME: usize = HEADER_LEN + 65_535;
 /// Maximum number of ends that one wait reports.
-const READY_MOST: usize = 64;
+const MAX_READY: usize = 64;
 /// Maximum number of samples that one turn handles.
 const SAMPLES_PER_TURN: usize = 1024;
 /// Maximum time between the first and the last of packets that are written as one. It is as long as
 /// network cards wait for further packets before they interrupt.
 const JOINS_WITHIN: Duration = Duration::from_micros(20);
 /// Maximum number of packets that are written as one: the same as in a kernel (`UDP_GRO_CNT_MAX`).
-const JOINED_MOST: usize = 64;
+const MAX_JOINED: usize = 64;
 /// Number of instants of the world between two checks of the stop flag while the world is behind
 /// the clock.
 const LOOK_EVERY: u32 = 4096;
@@ -73,14 +73,14 @@ struct Joined {
 impl Joined {
     fn new() -> Self {
         // Allocated here, as the loop must not wait for memory.
-        let at = Vec::with_capacity(JOINED_MOST);
+        let at = Vec::with_capacity(MAX_JOINED);
         Self { joiner: Joiner::default(), port: 0, at, bytes: 0 }
     }
 
     /// Whether a packet that arrives at `port` at `at` may be joined with the waiting ones.
     fn may_take(&self, port: usize, at: Instant) -> bool {
         let is_soon = self.at.first().is_none_or(|first| at.since(*first) <= JOINS_WITHIN);
-        self.port == port && is_soon && self.at.len() < JOINED_MOST
+        self.port == port && is_soon && self.at.len() < MAX_JOINED
     }
 }
 
@@ -109,14 +109,14 @@ impl<'w> Turns<'w> {
                 return Err(fairwave_sim::Error::Invalid(what));
             }
         }
-        let most = Instant::ZERO + world.duration;
+        let maximum = Instant::ZERO + world.duration;
         let name = |end: &End| world.nodes[end.node.0 as usize].name.clone();
         let names = ends.iter().map(name).collect();
         let ports: Vec<_> = ends.into_iter().map(|end| Port::new(end, world)).collect();
         Ok(Self {
             simulation,
             clock,
-            end: options.end.map_or(most, |end| end.min(most)),
+            end: options.end.map_or(maximum, |end| end.min(maximum)),
             counts: vec![EndCounts::default(); ports.len()],
             ports,
             port_of,
@@ -129,7 +129,7 @@ impl<'w> Turns<'w> {
             inbox,
             meter: Meter::new(clock.now()),
             options,
-            frame: vec![0; FRAME_MOST],
+            frame: vec![0; MAX_FRAME],
             answer: Vec::new(),
         })
     }
@@ -147,25 +147,25 @@ impl<'w> Turns<'w> {
         };
         let nothing =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut ready = [nothing; READY_MOST];
-        let is_asked = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let mut ready = [nothing; MAX_READY];
+        let is_requested = || stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         loop {
             let now = self.clock.now();
             if now >= self.end {
                 // Events that were due before the end are handled, although they are late.
-                return match self.catch_up(self.end, &is_asked) {
+                return match self.catch_up(self.end, &is_requested) {
                     ControlFlow::Break(stopped) => stopped,
                     ControlFlow::Continue(_) => Stopped::End,
                 };
             }
-            if let ControlFlow::Break(stopped) = self.catch_up(now, &is_asked) {
+            if let ControlFlow::Break(stopped) = self.catch_up(now, &is_requested) {
                 return stopped;
             }
             self.take_messages(now);
             let Self { meter, counts, slab, .. } = self;
             let under_way = slab.len();
             let turn = Turn { now, meter, ends: counts, under_way, reference };
-            if on_turn(&turn).is_break() || is_asked() {
+            if on_turn(&turn).is_break() || is_requested() {
                 return Stopped::Asked;
             }
             let count = match epoll::wait(&epoll, &mut ready[..], Some(&self.patience())) {
@@ -175,7 +175,7 @@ impl<'w> Turns<'w> {
             };
             for event in &ready[..count] {
                 let port = event.data.u64() as usize;
-                if let ControlFlow::Break(stopped) = self.serve(port, &is_asked) {
+                if let ControlFlow::Break(stopped) = self.serve(port, &is_requested) {
                     return stopped;
                 }
             }
@@ -227,7 +227,7 @@ impl<'w> Turns<'w> {
         if self.last_read.is_some_and(|read| now.since(read) < awake) {
             return timespec(0);
         }
-        let latest = (now + self.options.turn_at_least).min(self.end);
+        let latest = (now + self.options.min_turn).min(self.end);
         let next = self.simulation.next_deadline().unwrap_or(latest);
         // Before a deadline the loop is awake and polls the ports with zero timeouts.
         let wait = next.since(now).saturating_sub(awake);
@@ -238,15 +238,15 @@ impl<'w> Turns<'w> {
     /// to which all events were handled. This is later than `until` if packets arrive in close
     /// succession, such as those of an A-MPDU behind a wire: a separate write for the first would
     /// delay all others.
-    fn catch_up(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Reached {
+    fn catch_up(&mut self, until: Instant, is_requested: &dyn Fn() -> bool) -> Reached {
         let mut until = until;
-        let mut halt = self.advance(until, is_asked);
+        let mut halt = self.advance(until, is_requested);
         while halt.is_continue() && self.may_join_more() {
             until = self.clock.now().min(self.end).max(until);
             if self.simulation.next_deadline().is_none_or(|due| due > until) {
                 break;
             }
-            halt = self.advance(until, is_asked);
+            halt = self.advance(until, is_requested);
         }
         // All of these packets are due: none waits for packets that arrive in the future.
         self.write_joined()?;
@@ -261,7 +261,7 @@ impl<'w> Turns<'w> {
     }
 
     /// Handles all events until `until`, one instant after the other.
-    fn advance(&mut self, until: Instant, is_asked: &dyn Fn() -> bool) -> Halt {
+    fn advance(&mut self, until: Instant, is_requested: &dyn Fn() -> bool) -> Halt {
         let mut instants = 0u32;
         while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
             self.simulation.advance_to(due);
@@ -272,7 +272,7 @@ impl<'w> Turns<'w> {
                 return ControlFlow::Break(Stopped::Failed(Error::Overloaded(late)));
             }
             instants += 1;
-            if instants.is_multiple_of(LOOK_EVERY) && is_asked() {
+            if instants.is_multiple_of(LOOK_EVERY) && is_requested() {
                 return ControlFlow::Break(Stopped::Asked);
             }
         }
@@ -391,7 +391,7 @@ impl<'w> Turns<'w> {
     // Packets in.
 
     /// Reads frames from a port, at most [`Options::reads_per_turn`].
-    fn serve(&mut self, port: usize, is_asked: &dyn Fn() -> bool) -> Halt {
+    fn serve(&mut self, port: usize, is_requested: &dyn Fn() -> bool) -> Halt {
         let mut began = None;
         // A bound, so that a port under load does not starve the others and the control socket.
         for _ in 0..self.options.reads_per_turn {
@@ -405,7 +405,7 @@ impl<'w> Turns<'w> {
             };
             // The world is advanced to the time of the read first, as a packet must not enter it
             // before earlier events were handled.
-            let now = self.catch_up(self.clock.now().min(self.end), is_asked)?;
+            let now = self.catch_up(self.clock.now().min(self.end), is_requested)?;
             if now >= self.end {
                 return ControlFlow::Continue(());
             }
@@ -416,7 +416,7 @@ impl<'w> Turns<'w> {
             self.take_frame(port, &frame[..len], now);
             self.frame = frame;
             // Handles packets that arrive at once, or were dropped at once.
-            self.catch_up(now, is_asked)?;
+            self.catch_up(now, is_requested)?;
         }
         // If no frame is left, none has waited.
         self.ports[port].backlog_since = began.filter(|_| self.ports[port].has_more());

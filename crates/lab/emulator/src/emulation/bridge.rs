@@ -120,7 +120,7 @@ pub(crate) fn ends(between: &Between, places: [NodeId; 2]) -> Result<[End; 2], E
         let fd = socket.as_fd().try_clone_to_owned()?;
         Ok(End { node, fd, offload: Offload::On, way: Way::Bridged { to } })
     };
-    let broken = |cause| Error::Kernel { step: "interfaces of --between".to_owned(), cause };
+    let broken = |cause| Error::Kernel { step: "interfaces of --bridge".to_owned(), cause };
     let ends = end(a, places[0], places[1]).and_then(|a| Ok([a, end(b, places[1], places[0])?]));
     ends.map_err(broken)
 }

@@ -23,9 +23,9 @@ use std::time::Duration;
 /// The socket in the run directory.
 pub const SOCKET: &str = "control.sock";
 /// Maximum length of a line in bytes.
-const LINE_MOST: usize = 16 << 10;
+const MAX_LINE: usize = 16 << 10;
 /// Maximum number of simultaneous clients.
-const CLIENTS_MOST: usize = 16;
+const MAX_CLIENTS: usize = 16;
 /// Maximum number of changes that wait for the loop.
 const WAITING: usize = 64;
 /// Period of the checks for new clients.
@@ -42,7 +42,7 @@ pub(crate) struct Listener {
 }
 
 /// State that all clients share.
-pub(crate) struct Desk<'a> {
+pub(crate) struct ControlState<'a> {
     pub(crate) clock: Clock,
     pub(crate) live: &'a Live,
     pub(crate) stop: Arc<AtomicBool>,
@@ -116,7 +116,7 @@ pub fn ask(directory: &Path, line: &str) -> io::Result<String> {
     }
 }
 
-impl<'a> Desk<'a> {
+impl<'a> ControlState<'a> {
     /// Creates the state, and the channel of changes for the loop.
     pub(crate) fn new(
         steering: Steering,
@@ -146,7 +146,7 @@ impl<'a> Desk<'a> {
     }
 
     fn admit<'scope>(&'scope self, stream: UnixStream, scope: &'scope Scope<'scope, '_>) {
-        if self.clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS_MOST {
+        if self.clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
             self.clients.fetch_sub(1, Ordering::Relaxed);
             let _ = stream.set_nonblocking(true);
             let _ = (&stream).write_all(b"{\"error\":\"too many clients\"}\n");
@@ -180,12 +180,13 @@ impl<'a> Desk<'a> {
                 if *byte == b'\n' {
                     let answer = self.answer(&line);
                     line.clear();
-                    self.tell(stream, &answer)?;
-                } else if line.len() < LINE_MOST {
+                    self.report(stream, &answer)?;
+                } else if line.len() < MAX_LINE {
                     line.push(*byte);
                 } else {
-                    let said = json!({ "error": format!("a line has at most {LINE_MOST} bytes") });
-                    return self.tell(stream, &said);
+                    let printed =
+                        json!({ "error": format!("a line has at most {MAX_LINE} bytes") });
+                    return self.report(stream, &printed);
                 }
             }
         }
@@ -194,7 +195,7 @@ impl<'a> Desk<'a> {
 
     /// Writes an answer. A client that does not read is dropped after a time, and at the end of the
     /// run at once, so that the run does not wait for it.
-    fn tell(&self, mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
+    fn report(&self, mut stream: &UnixStream, answer: &Value) -> io::Result<()> {
         let line = format!("{answer}\n");
         let mut rest = line.as_bytes();
         let mut waited = Duration::ZERO;
@@ -244,12 +245,12 @@ impl<'a> Desk<'a> {
     fn change(&self, line: &str) -> Result<Value, String> {
         let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
         let (command, text) = steering.read(self.clock.now(), line)?;
-        let (done, heard) = sync_channel(1);
+        let (done, received) = sync_channel(1);
         let control = Control { command, text: text.clone(), done };
         let busy = |_| "the emulator is busy; nothing was changed".to_owned();
         self.controls.try_send(control).map_err(busy)?;
         let gone = |_| "the emulator did not answer; it may have ended".to_owned();
-        let at = heard.recv_timeout(PATIENCE).map_err(gone)??;
+        let at = received.recv_timeout(PATIENCE).map_err(gone)??;
         steering.note(at, &text);
         Ok(json!({ "ok": true, "at_ns": at.as_nanos() }))
     }

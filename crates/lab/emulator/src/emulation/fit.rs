@@ -7,7 +7,7 @@ use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
 use std::io;
 
-pub use crate::traffic::available_laws;
+pub use crate::traffic::available_congestion_controls;
 
 /// Reason for which the kernel cannot run those flows of `job` that need its sockets, as part of a
 /// sentence; `None` if it can.
@@ -17,8 +17,8 @@ pub use crate::traffic::available_laws;
 pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     let scenario = plan.scenario(job);
     let world = scenario.to_world(job.seed);
-    let laws = available_laws()?;
-    let own = scenario.kernel_laws();
+    let algorithms = available_congestion_controls()?;
+    let own = scenario.kernel_congestion_control();
     let (flows, real) = (scenario.kernel_flows(), scenario.real_nodes());
     if let Some(at) = proxies::nodes(&world, &flows).into_iter().find(|at| !real.contains(at)) {
         let name = &world.nodes[at.0 as usize].name;
@@ -27,12 +27,13 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     for id in flows {
         let spec = match spec_of(&world, id, &own) {
             Ok(spec) => spec,
-            Err(unfit) => return Ok(Some(unfit.to_string())),
+            Err(unsupported) => return Ok(Some(unsupported.to_string())),
         };
         let Load::Connection(connection) = spec.load else { continue };
         let of_proxy = connection.through.as_ref().map(|through| &through.congestion_control);
         let needed = [&connection.congestion_control].into_iter().chain(of_proxy);
-        if let Some(lacking) = needed.into_iter().find(|law| !laws.contains(law)) {
+        if let Some(lacking) = needed.into_iter().find(|algorithm| !algorithms.contains(algorithm))
+        {
             return Ok(Some(missing(lacking)));
         }
         if connection.is_multipath && !has_mptcp() {
@@ -56,23 +57,27 @@ pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Messages for those of `laws` that the kernel lacks, with their remedies.
+/// Messages for those of `algorithms` that the kernel lacks, with their remedies.
 ///
 /// # Errors
 /// If the kernel's congestion control algorithms cannot be read.
-pub fn absent(laws: &[String]) -> io::Result<Vec<String>> {
-    let known = available_laws()?;
-    Ok(laws.iter().filter(|law| !known.contains(law)).map(|law| missing(law)).collect())
+pub fn absent(algorithms: &[String]) -> io::Result<Vec<String>> {
+    let known = available_congestion_controls()?;
+    Ok(algorithms
+        .iter()
+        .filter(|algorithm| !known.contains(algorithm))
+        .map(|algorithm| missing(algorithm))
+        .collect())
 }
 
 /// Message for a missing algorithm. The kernel's own algorithms are modules where they are not
 /// built in.
-fn missing(law: &str) -> String {
-    let remedy = match law.starts_with("fw_") {
-        true => format!("`fairwave cc load {law}` as root gives it one"),
-        false => format!("`modprobe tcp_{law}` as root may give it one"),
+fn missing(algorithm: &str) -> String {
+    let remedy = match algorithm.starts_with("fw_") {
+        true => format!("`fairwave cc load {algorithm}` as root gives it one"),
+        false => format!("`modprobe tcp_{algorithm}` as root may give it one"),
     };
-    format!("the kernel has no congestion control {law}; {remedy}")
+    format!("the kernel has no congestion control {algorithm}; {remedy}")
 }
 
 #[cfg(test)]
@@ -101,22 +106,26 @@ emulate.kernel_flows = ["up"]
     #[test]
     fn a_law_of_the_kernel_fits_and_one_that_nobody_loaded_is_named() {
         assert_eq!(of("tcp.congestion_control=reno"), None);
-        let said = of("tcp.congestion_control=vegas").expect("not in this kernel");
+        let printed = of("tcp.congestion_control=vegas").expect("not in this kernel");
         let remedy = "`modprobe tcp_vegas` as root may give it one";
-        assert_eq!(said, format!("the kernel has no congestion control vegas; {remedy}"));
+        assert_eq!(printed, format!("the kernel has no congestion control vegas; {remedy}"));
     }
 
     #[test]
     fn a_law_by_the_kernels_own_name_takes_the_place_of_the_scenarios() {
-        assert_eq!(of(r#"emulate.kernel_laws=["up=cubic"]"#), None);
-        let said = of(r#"emulate.kernel_laws=["up=fw_nobodys"]"#).expect("not in this kernel");
-        assert!(said.contains("no congestion control fw_nobodys; `fairwave cc load"), "{said}");
+        assert_eq!(of(r#"emulate.kernel_congestion_control=["up=cubic"]"#), None);
+        let printed = of(r#"emulate.kernel_congestion_control=["up=fw_nobodys"]"#)
+            .expect("not in this kernel");
+        assert!(
+            printed.contains("no congestion control fw_nobodys; `fairwave cc load"),
+            "{printed}"
+        );
     }
 
     #[test]
     fn a_law_of_the_papers_is_one_to_be_loaded() {
-        let said = missing("fw_ackloss_reno");
-        assert!(said.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
+        let printed = missing("fw_ackloss_reno");
+        assert!(printed.ends_with("; `fairwave cc load fw_ackloss_reno` as root gives it one"));
     }
 
     #[test]
@@ -135,10 +144,10 @@ emulate.kernel_flows = ["up"]
             misfit(&plan, plan.jobs()[0]).expect("Linux tells its congestion controls")
         };
         assert_eq!(of("flow.up.proxy.congestion_control=reno"), None);
-        let said = of("flow.up.proxy.congestion_control=westwood").expect("not in this kernel");
-        assert!(said.contains("no congestion control westwood"), "{said}");
-        let said = of(r#"emulate.nodes=["sta", "server"]"#).expect("its node is simulated");
-        assert!(said.contains("node proxy1 is simulated"), "{said}");
+        let printed = of("flow.up.proxy.congestion_control=westwood").expect("not in this kernel");
+        assert!(printed.contains("no congestion control westwood"), "{printed}");
+        let printed = of(r#"emulate.nodes=["sta", "server"]"#).expect("its node is simulated");
+        assert!(printed.contains("node proxy1 is simulated"), "{printed}");
     }
 
     #[test]
@@ -150,10 +159,13 @@ emulate.kernel_flows = ["up"]
         };
         let alone = r#"paths = [{ via = "phone1" }]"#;
         assert_eq!(of(alone), None, "it is TCP");
-        let said = of(&format!("{alone}\ngrowth = \"olia\"")).expect("no kernel couples");
-        assert!(said.contains("flow up cannot run on the kernel's sockets: the windows"), "{said}");
-        let said = of(r#"paths = [{ via = "phone1" }, { via = "phone2", join = "1 s" }]"#);
-        assert!(said.expect("it joins late").contains("its paths join or leave under way"));
+        let printed = of(&format!("{alone}\ngrowth = \"olia\"")).expect("no kernel couples");
+        assert!(
+            printed.contains("flow up cannot run on the kernel's sockets: the windows"),
+            "{printed}"
+        );
+        let printed = of(r#"paths = [{ via = "phone1" }, { via = "phone2", join = "1 s" }]"#);
+        assert!(printed.expect("it joins late").contains("its paths join or leave under way"));
     }
 
     const PATHS: &str = r#"# Does it fit?

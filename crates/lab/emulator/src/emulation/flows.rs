@@ -48,7 +48,7 @@ impl Within for Inside<'_> {
 pub(crate) enum Error {
     /// The flow cannot run on sockets.
     #[error(transparent)]
-    Unfit(#[from] crate::traffic::Unfit),
+    Unsupported(#[from] crate::traffic::Unsupported),
     /// The kernel refused a step.
     #[error(transparent)]
     Sockets(#[from] crate::traffic::Error),
@@ -64,39 +64,39 @@ pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
     rest
 }
 
-/// The flow `id` of `world` on sockets, with its algorithm in `laws`, if there is one, instead of
-/// the counterpart of the scenario's.
+/// The flow `id` of `world` on sockets, with its algorithm in `algorithms`, if there is one,
+/// instead of the counterpart of the scenario's.
 ///
 /// # Errors
 /// If the flow cannot run on sockets.
 pub(crate) fn spec_of(
     world: &World,
     id: FlowId,
-    laws: &[(FlowId, String)],
-) -> Result<Spec, crate::traffic::Unfit> {
+    algorithms: &[(FlowId, String)],
+) -> Result<Spec, crate::traffic::Unsupported> {
     let mut spec = Spec::of(world, id, |node| address::v4(node).into())?;
-    if let (Load::Connection(connection), Some((_, law))) =
-        (&mut spec.load, laws.iter().find(|(known, _)| *known == id))
+    if let (Load::Connection(connection), Some((_, algorithm))) =
+        (&mut spec.load, algorithms.iter().find(|(known, _)| *known == id))
     {
-        connection.congestion_control.clone_from(law);
+        connection.congestion_control.clone_from(algorithm);
     }
     Ok(spec)
 }
 
 impl KernelFlows {
-    /// Opens the sockets of the flows `ids` of `world`; `laws` has the kernel's algorithms for some
-    /// of them.
+    /// Opens the sockets of the flows `ids` of `world`; `algorithms` has the kernel's algorithms
+    /// for some of them.
     ///
     /// # Errors
     /// [`Error`], which names the flow.
     pub(crate) fn open(
         world: &World,
         ids: &[FlowId],
-        laws: &[(FlowId, String)],
+        algorithms: &[(FlowId, String)],
         namespaces: &Namespaces,
         real: &[NodeId],
     ) -> Result<Self, Error> {
-        let spec = |id: &FlowId| spec_of(world, *id, laws);
+        let spec = |id: &FlowId| spec_of(world, *id, algorithms);
         let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;
         let inside = Inside { namespaces, real };
         let prepared = (!specs.is_empty()).then(|| Prepared::open(specs, &inside)).transpose()?;

@@ -4,7 +4,7 @@
 //!
 //! The axes of a grid are the algorithm, the company of its flow and the axes of the scenario's
 //! sweep. For each combination the scenario is copied with the flows that it needs, which use
-//! sockets of the kernel ([`fairwave_scenario::Emulate::kernel_laws`]).
+//! sockets of the kernel ([`fairwave_scenario::Emulate::kernel_congestion_control`]).
 
 mod algorithms;
 mod axis;
@@ -20,14 +20,14 @@ pub use algorithms::{AlgorithmError, algorithms};
 pub use axis::axis;
 pub use company::Company;
 pub use findings::{Findings, Left};
-pub use grid::{Asked, Entry, Error, Flows, Grid, Half};
+pub use grid::{Entry, Error, Flows, Grid, Half, MatrixRequest};
 pub use measure::{FIGURES, Figure};
 pub use page::Context;
 pub use run::{Fault, Progress, Running, run};
 
 /// Additional axes of a matrix.
 const HOST: &str = "host";
-const LAW: &str = "law";
+const LAW: &str = "algorithm";
 const COMPANY: &str = "company";
 
 /// Values of the axis of hosts.

@@ -140,7 +140,7 @@ impl<'n> Programs<'n> {
     pub(crate) fn end(mut self, clock: Clock) -> Vec<ProgramSummary> {
         let until = clock.now() + GRACE;
         for job in &mut self.jobs {
-            job.ask_to_end(until);
+            job.request_end(until);
         }
         let has_directory = self.has_directory;
         let is_listed = |job: &Job| !job.is_shell || matches!(job.state, State::Failed(_));
@@ -161,7 +161,7 @@ impl Job {
             State::Runs(_) => {
                 self.look();
                 if self.stop.is_some_and(|stop| stop <= now) {
-                    self.ask_to_end(now + GRACE);
+                    self.request_end(now + GRACE);
                 }
             }
             // The end is polled instead of waited for, as other programs may have to start at their
@@ -186,11 +186,11 @@ impl Job {
     }
 
     /// Asks the program to end before `until`, if it still runs.
-    fn ask_to_end(&mut self, until: Instant) {
+    fn request_end(&mut self, until: Instant) {
         self.look();
         self.state = match std::mem::replace(&mut self.state, State::Waits) {
             State::Runs(program) => {
-                program.ask_to_end();
+                program.request_end();
                 State::Ends(program, until)
             }
             other => other,

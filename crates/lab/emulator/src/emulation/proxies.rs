@@ -14,10 +14,10 @@ use std::path::Path;
 pub(crate) fn of_flows(
     world: &World,
     flows: &[FlowId],
-    laws: &[(FlowId, String)],
+    algorithms: &[(FlowId, String)],
     program: &Path,
 ) -> Vec<Started> {
-    let specs = flows.iter().filter_map(|flow| spec_of(world, *flow, laws).ok());
+    let specs = flows.iter().filter_map(|flow| spec_of(world, *flow, algorithms).ok());
     specs.filter_map(|spec| proxy(&spec, program)).collect()
 }
 
@@ -57,11 +57,12 @@ mod tests {
     #[test]
     fn a_proxy_is_told_its_place_and_its_target_or_its_law() {
         let place = Place { node: NodeId(3), address: "10.0.0.4:1080".parse().expect("one") };
-        let law = "fw_tcp_av".to_owned();
-        let aiming = Through { place, target: Some(BitRate(6_250_000)), congestion_control: law };
-        let said = command(&aiming, Path::new("/opt/it's/fairwave"));
+        let algorithm = "fw_tcp_av".to_owned();
+        let aiming =
+            Through { place, target: Some(BitRate(6_250_000)), congestion_control: algorithm };
+        let printed = command(&aiming, Path::new("/opt/it's/fairwave"));
         let listening = "proxy --json --listen 10.0.0.4:1080 --allow 0.0.0.0/0";
-        assert_eq!(said, format!(r"exec '/opt/it'\''s/fairwave' {listening} --target 6250000"));
+        assert_eq!(printed, format!(r"exec '/opt/it'\''s/fairwave' {listening} --target 6250000"));
         let plain = Through { target: None, congestion_control: "cubic".to_owned(), ..aiming };
         assert!(command(&plain, Path::new("fairwave")).ends_with("--congestion cubic"));
     }

@@ -51,7 +51,7 @@ pub struct Repeated {
     /// The names of those flows.
     pub on_sockets: Vec<String>,
     /// Notes about the record, and about commands that could not be repeated.
-    pub doubts: Vec<String>,
+    pub lints: Vec<String>,
 }
 
 /// Replays a recorded run.
@@ -63,7 +63,7 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
     let &Replay { plan, job, recorded, before, directory } = replay;
     let scenario = plan.scenario(job);
     let path = recorded.join(RECORD);
-    let mut doubts = Vec::new();
+    let mut lints = Vec::new();
     let mut on_sockets = Vec::new();
     let mut host = |world: &World, sink: &mut dyn Sink| {
         fits(before, job, world)?;
@@ -83,15 +83,15 @@ pub fn replay(replay: &Replay<'_>) -> Result<Repeated, Error> {
         let broken = |error| cause(Lack::Broken(path.display().to_string(), error));
         let mut replayed = replayed.map_err(broken)?;
         sink.put_into(&mut replayed.outcome.flows);
-        doubts = doubts_of(&path, &replayed);
-        doubts.extend(refused.take().iter().map(|error| format!("not done here: {error}")));
+        lints = doubts_of(&path, &replayed);
+        lints.extend(refused.take().iter().map(|error| format!("not done here: {error}")));
         let untold = on_sockets.clone();
         Ok(Hosted { outcome: replayed.outcome, emulation: None, untold })
     };
     let output = directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(plan, job, output, &mut host)?;
-    doubts.extend((!on_sockets.is_empty()).then(|| without_sockets(recorded, &on_sockets)));
-    Ok(Repeated { run, on_sockets, doubts })
+    lints.extend((!on_sockets.is_empty()).then(|| without_sockets(recorded, &on_sockets)));
+    Ok(Repeated { run, on_sockets, lints })
 }
 
 /// Note about the figures of flows on sockets, which a replay lacks.

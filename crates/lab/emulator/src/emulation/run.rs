@@ -3,7 +3,7 @@
 use crate::agreement::{self, Agreement};
 use crate::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
 use crate::emulation::bridge::{self, Between};
-use crate::emulation::control::{Desk, Listener};
+use crate::emulation::control::{ControlState, Listener};
 use crate::emulation::drops::Attributing;
 use crate::emulation::flows::{self, KernelFlows};
 use crate::emulation::live::{Live, Publisher, Samples, Watching};
@@ -118,8 +118,10 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let namespaces = Namespaces::build(&site)?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
     let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
-    let (kernel_flows, kernel_laws) = (scenario.kernel_flows(), scenario.kernel_laws());
-    let mut programs = proxies::of_flows(&world, &kernel_flows, &kernel_laws, request.program);
+    let (kernel_flows, kernel_congestion_control) =
+        (scenario.kernel_flows(), scenario.kernel_congestion_control());
+    let mut programs =
+        proxies::of_flows(&world, &kernel_flows, &kernel_congestion_control, request.program);
     programs.extend(scenario.programs());
     let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
@@ -129,7 +131,7 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         programs: &programs,
         real: &real,
         kernel_flows,
-        kernel_laws,
+        kernel_congestion_control,
         steering: Steering::new(&scenario, &world),
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,
@@ -184,7 +186,7 @@ fn missing(recorded: &log::Recorded) -> Option<String> {
 }
 
 /// Marks a run as failed if its namespaces are gone, by the keeper's check.
-fn stop_if_gone(report: &mut Report, check: Result<(), fairwave_netns::Error>) {
+fn stop_if_keeper_ended(report: &mut Report, check: Result<(), fairwave_netns::Error>) {
     if let Err(gone) = check {
         report.stopped = Stopped::Failed(drive::Error::Gone(Box::new(gone)));
     }
@@ -216,7 +218,7 @@ struct Emulation<'a> {
     /// Ends at interfaces, until they are taken.
     bridge: RefCell<Vec<End>>,
     kernel_flows: Vec<FlowId>,
-    kernel_laws: Vec<(FlowId, String)>,
+    kernel_congestion_control: Vec<(FlowId, String)>,
     steering: Steering,
 }
 
@@ -245,7 +247,7 @@ impl Emulation<'_> {
         let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
         let (steering, stop) = (self.steering.clone(), Arc::clone(&request.stop));
-        let (desk, controls) = Desk::new(steering, clock, request.live, stop, &over);
+        let (control, controls) = ControlState::new(steering, clock, request.live, stop, &over);
         let samples_seen = Samples::default();
         let mut publisher = Publisher::new(whole, &self.names, request.live, &samples_seen);
         let mut watching = Watching { sink, samples: &samples_seen };
@@ -282,8 +284,8 @@ impl Emulation<'_> {
             };
             let attending = named("programs").spawn_scoped(scope, attend).map_err(host_error)?;
             let listening = listener.as_ref().map(|listener| {
-                let desk = &desk;
-                named("control").spawn_scoped(scope, move || desk.attend(listener, scope))
+                let control = &control;
+                named("control").spawn_scoped(scope, move || control.attend(listener, scope))
             });
             let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
             over.store(true, Ordering::Relaxed);
@@ -291,7 +293,7 @@ impl Emulation<'_> {
             listening.transpose().map_err(host_error)?;
             Ok(report?)
         })?;
-        let is_cut_short = self.settle(&mut report, unread).map_err(host_error)?;
+        let is_cut_short = self.finish(&mut report, unread).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
@@ -308,18 +310,18 @@ impl Emulation<'_> {
         report: &mut Report,
     ) -> Vec<ProgramSummary> {
         let ended = programs.end(clock);
-        stop_if_gone(report, self.namespaces.check_keeper_after_programs());
+        stop_if_keeper_ended(report, self.namespaces.check_keeper_after_programs());
         ended
     }
 
     /// Adds information from the namespaces to a report: packets that were not read, and errors.
     /// Returns whether the run ended early.
-    fn settle(
+    fn finish(
         &self,
         report: &mut Report,
         unread: Vec<Result<u64, fairwave_netns::Error>>,
     ) -> Result<bool, fairwave_netns::Error> {
-        stop_if_gone(report, self.namespaces.check_keeper());
+        stop_if_keeper_ended(report, self.namespaces.check_keeper());
         count_unread(report, unread)?;
         Ok(!matches!(report.stopped, Stopped::End))
     }
@@ -335,8 +337,8 @@ impl Emulation<'_> {
 
     /// Opens the sockets of the flows that use the kernel.
     fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
-        let (flows, laws) = (&*self.kernel_flows, &*self.kernel_laws);
-        KernelFlows::open(whole, flows, laws, self.namespaces, self.real).map_err(host_error)
+        let (flows, algorithms) = (&*self.kernel_flows, &*self.kernel_congestion_control);
+        KernelFlows::open(whole, flows, algorithms, self.namespaces, self.real).map_err(host_error)
     }
 
     /// Starts the clock of the run. Window tracing, if requested, starts before, as the kernel

@@ -3,9 +3,9 @@
 //! A thread reads them from the tracepoint `tcp_probe` and writes the table, so that the emulator's
 //! loop waits for neither.
 
-#[cfg(feature = "kernel-laws")]
+#[cfg(feature = "kernel-cc")]
 mod connections;
-#[cfg(feature = "kernel-laws")]
+#[cfg(feature = "kernel-cc")]
 mod trace;
 mod wanted;
 
@@ -15,14 +15,14 @@ pub(crate) use wanted::{Tracing, Wanted};
 use std::path::Path;
 
 /// Starts tracing into `directory`. Returns once the kernel traces.
-#[cfg(feature = "kernel-laws")]
+#[cfg(feature = "kernel-cc")]
 pub(crate) fn trace(wanted: &Wanted<'_>, directory: &Path) -> Result<Box<dyn Tracing>, NoWindows> {
     let connections = connections::Connections::of(wanted)?;
     Ok(Box::new(trace::Trace::start(connections, directory)?))
 }
 
 /// A program without the loader of BPF programs cannot trace.
-#[cfg(not(feature = "kernel-laws"))]
+#[cfg(not(feature = "kernel-cc"))]
 pub(crate) fn trace(_: &Wanted<'_>, _: &Path) -> Result<Box<dyn Tracing>, NoWindows> {
     Err(NoWindows::NotBuilt)
 }

@@ -1,6 +1,6 @@
 //! Reading of a record from an untrusted file.
 
-use super::{BODY_MOST, CONTROL, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
+use super::{CONTROL, END, MAGIC, MAX_BODY, PACKET, PACKET_HEAD, VERSION};
 use crate::packet::Endpoints;
 use fairwave_trace::NodeId;
 use fairwave_units::Instant;
@@ -111,7 +111,7 @@ impl<R: Read> Reader<R> {
         }
         let [a, b, c, d, crc @ ..] = head;
         let len = u32::from_le_bytes([a, b, c, d]) as usize;
-        if len > BODY_MOST {
+        if len > MAX_BODY {
             return Err(self.damaged("its length is impossible"));
         }
         self.body.resize(len, 0);

@@ -1,6 +1,6 @@
 //! Writing of a record, without delay of the loop by the disk.
 
-use super::{CONTROL, CONTROL_MOST, END, MAGIC, PACKET, PACKET_HEAD, VERSION};
+use super::{CONTROL, END, MAGIC, MAX_CONTROL, PACKET, PACKET_HEAD, VERSION};
 use crate::packet::{Endpoints, HEAD_LEN};
 use fairwave_units::Instant;
 use std::io::{self, Write};
@@ -106,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// Records a command; its text is truncated to [`CONTROL_MOST`] bytes.
+    /// Records a command; its text is truncated to [`MAX_CONTROL`] bytes.
     pub fn control(&mut self, at: Instant, text: &str) {
         if self.missed > 0 {
             self.missed += 1;
@@ -115,7 +115,7 @@ impl Writer {
         let start = self.begin();
         self.block.push(CONTROL);
         self.block.extend(at.as_nanos().to_le_bytes());
-        self.block.extend(text.bytes().take(CONTROL_MOST));
+        self.block.extend(text.bytes().take(MAX_CONTROL));
         self.seal(start);
         if self.block.len() >= BLOCK {
             self.hand_over();

@@ -58,13 +58,13 @@ impl Fidelity {
         let reason = if !self.suspended.is_zero() {
             format!("the machine was suspended for {}", self.suspended)
         } else if let Some((what, seen)) = too_late {
-            let (p99, most) = (in_ms(seen.p99), in_ms(limits.lateness_p99));
-            format!("{what} were late by {p99} at p99, the limit is {most}{}", self.host())
+            let (p99, maximum) = (in_ms(seen.p99), in_ms(limits.lateness_p99));
+            format!("{what} were late by {p99} at p99, the limit is {maximum}{}", self.host())
         } else if self.reads.p99 > limits.lateness_p99 {
-            let (p99, most) = (in_ms(self.reads.p99), in_ms(limits.lateness_p99));
+            let (p99, maximum) = (in_ms(self.reads.p99), in_ms(limits.lateness_p99));
             format!(
                 "programs sent faster than the emulator took it: packets waited for up to {p99} at \
-                 p99 to be read, the limit is {most}{}",
+                 p99 to be read, the limit is {maximum}{}",
                 self.host()
             )
         } else if share > limits.lost {

@@ -56,7 +56,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Segments<'a> {
     frame: &'a [u8],
-    how: How,
+    how: CutKind,
     /// Offset of the transport header.
     transport: usize,
     /// Length of the headers that each piece begins with, in bytes.
@@ -75,7 +75,7 @@ pub struct Segments<'a> {
 
 /// Kind of division of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum CutKind {
     Whole,
     Tcp,
     Udp,
@@ -91,16 +91,16 @@ impl<'a> Segments<'a> {
         let unfinished = header.needs_checksum.then(|| unfinished(header, frame)).transpose()?;
         let (how, is_v6) = match header.gso {
             Gso::None => return Ok(Self::whole(frame, unfinished)),
-            Gso::Tcp4 => (How::Tcp, false),
-            Gso::Tcp6 => (How::Tcp, true),
-            Gso::Udp => (How::Udp, frame.first().is_some_and(|byte| byte >> 4 == 6)),
-            Gso::Fragments => (How::Fragments, false),
+            Gso::Tcp4 => (CutKind::Tcp, false),
+            Gso::Tcp6 => (CutKind::Tcp, true),
+            Gso::Udp => (CutKind::Udp, frame.first().is_some_and(|byte| byte >> 4 == 6)),
+            Gso::Fragments => (CutKind::Fragments, false),
             other @ Gso::Other(_) => return Err(Error::Unknown(other)),
         };
         let (transport, headers) = layout(frame, how, is_v6).ok_or(Error::Mismatch(header.gso))?;
         let size = match how {
             // Fragments begin at multiples of eight bytes (RFC 791 section 3.1).
-            How::Fragments => usize::from(header.gso_size & !7),
+            CutKind::Fragments => usize::from(header.gso_size & !7),
             _ => usize::from(header.gso_size),
         };
         if size == 0 {
@@ -114,7 +114,7 @@ impl<'a> Segments<'a> {
     pub fn whole(frame: &'a [u8], unfinished: Option<(usize, usize)>) -> Self {
         Self {
             frame,
-            how: How::Whole,
+            how: CutKind::Whole,
             transport: 0,
             headers: 0,
             size: frame.len().max(1),
@@ -143,10 +143,10 @@ impl<'a> Segments<'a> {
         out.extend_from_slice(&self.frame[..self.headers]);
         out.extend_from_slice(&self.frame[from..to]);
         match self.how {
-            How::Whole => self.finish_sum(out),
-            How::Tcp => self.finish_tcp(out, left == 1),
-            How::Udp => self.finish_udp(out),
-            How::Fragments => self.finish_fragment(out, left == 1),
+            CutKind::Whole => self.finish_sum(out),
+            CutKind::Tcp => self.finish_tcp(out, left == 1),
+            CutKind::Udp => self.finish_udp(out),
+            CutKind::Fragments => self.finish_fragment(out, left == 1),
         }
         self.done += to - from;
         self.count += 1;
@@ -248,7 +248,7 @@ fn unfinished(header: &Header, frame: &[u8]) -> Result<(usize, usize), Error> {
 
 /// Offsets of a frame's transport header and of the payload to divide; `None` if the frame is not a
 /// whole packet of this kind.
-fn layout(frame: &[u8], how: How, is_v6: bool) -> Option<(usize, usize)> {
+fn layout(frame: &[u8], how: CutKind, is_v6: bool) -> Option<(usize, usize)> {
     if frame.first()? >> 4 != if is_v6 { 6 } else { 4 } {
         return None;
     }
@@ -259,12 +259,12 @@ fn layout(frame: &[u8], how: How, is_v6: bool) -> Option<(usize, usize)> {
     let transport = packet.body.as_ptr().addr() - frame.as_ptr().addr();
     let protocol = if is_v6 { None } else { Some(frame[9]) };
     let headers = match (how, packet.transport) {
-        (How::Tcp, ip::Transport::Tcp(_)) => {
+        (CutKind::Tcp, ip::Transport::Tcp(_)) => {
             let len = usize::from(frame.get(transport + TCP_DATA_OFFSET)? >> 4) * 4;
             (len >= TCP_HEADER_LEN).then_some(transport + len)?
         }
-        (How::Udp, ip::Transport::Udp(_)) => transport + UDP_HEADER_LEN,
-        (How::Fragments, ip::Transport::Udp(_)) if protocol == Some(PROTOCOL_UDP) => transport,
+        (CutKind::Udp, ip::Transport::Udp(_)) => transport + UDP_HEADER_LEN,
+        (CutKind::Fragments, ip::Transport::Udp(_)) if protocol == Some(PROTOCOL_UDP) => transport,
         _ => return None,
     };
     (headers <= frame.len()).then_some((transport, headers))

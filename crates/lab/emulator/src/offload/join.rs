@@ -13,7 +13,7 @@ use fairwave_wire::ip::{self, Part};
 use fairwave_wire::ipv4::{PROTOCOL_TCP, PROTOCOL_UDP};
 
 /// Maximum length of a packet in bytes that a length field can hold.
-const MOST_BYTES: usize = 65_535;
+const MAX_BYTES: usize = 65_535;
 
 /// Flag in the byte at offset 6 of an IPv4 header.
 const DONT_FRAGMENT: u8 = 0x40;
@@ -143,7 +143,7 @@ impl Joiner {
             let continues = is_constant || id == first.wrapping_add(self.count as u16);
             same(0..2) && continues && same(6..10) && same(12..20)
         };
-        let fits = len <= self.size && ours.len() + len <= MOST_BYTES;
+        let fits = len <= self.size && ours.len() + len <= MAX_BYTES;
         let ports = transport..transport + 4;
         follows && fits && same(ports) && (is_udp || self.continues_segment(packet))
     }

@@ -2,7 +2,7 @@
 
 use super::{agreement, real_time};
 use crate::emulation::{Emulated, Request, Uplink, Windows};
-use fairwave_lab::doubts::doubts;
+use fairwave_lab::lints::lints;
 use fairwave_lab::report::run::{RunOfSweep, simulated_s};
 use fairwave_lab::report::summary;
 use fairwave_lab::results::ProgramSummary;
@@ -84,7 +84,7 @@ pub fn text(emulated: &Emulated, directory: &Path) -> String {
 pub fn warnings(request: &Request<'_>, emulated: &Emulated) -> Vec<String> {
     let scenario = &request.plan.points[request.job.point].scenario;
     let mut warnings = scenario.warnings();
-    warnings.extend(doubts(&emulated.run.summary).into_iter().map(|doubt| doubt.text));
+    warnings.extend(lints(&emulated.run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(request.uplinks.iter().filter_map(lack));
     warnings.extend(emulated.incomplete_record.clone());
     warnings.extend(emulated.windows.and_then(missing_windows));

@@ -22,7 +22,7 @@ pub struct MatrixOutput<'a> {
     /// Release of the kernel that provides the congestion control algorithms.
     kernel: String,
     /// Means over the valid runs of each point. The axes are `host` (`kernel` or `simulator`),
-    /// `law`, `company` and those of the scenario's sweep.
+    /// `algorithm`, `company` and those of the scenario's sweep.
     points: &'a [Point],
     /// Runs that were late twice, and are therefore excluded from the means.
     left_out: &'a [Left],

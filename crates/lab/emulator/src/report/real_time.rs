@@ -4,13 +4,14 @@ use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, Prog
 use fairwave_text::{Table, mbps};
 
 /// Real nodes, programs, lateness.
-pub(super) fn emulation(said: &EmulationSummary) -> String {
-    let verdict = match &said.invalid_reason {
+pub(super) fn emulation(printed: &EmulationSummary) -> String {
+    let verdict = match &printed.invalid_reason {
         None => "The run is valid.\n".to_owned(),
         Some(reason) => format!("The run is NOT valid: {reason}.\n"),
     };
-    let load = format!("The emulator's loop used {:.0} % of a processor.\n", 100.0 * said.cpu_load);
-    [nodes(&said.nodes), programs(&said.programs), lateness(said), load, verdict].concat()
+    let load =
+        format!("The emulator's loop used {:.0} % of a processor.\n", 100.0 * printed.cpu_load);
+    [nodes(&printed.nodes), programs(&printed.programs), lateness(printed), load, verdict].concat()
 }
 
 fn nodes(nodes: &[NodeSummary]) -> String {
@@ -46,7 +47,7 @@ fn programs(programs: &[ProgramSummary]) -> String {
     table.render()
 }
 
-fn lateness(said: &EmulationSummary) -> String {
+fn lateness(printed: &EmulationSummary) -> String {
     let heads = ["lateness us", "count", "p50", "p99", "p99.9", "most"];
     let mut table = Table::new("Real time", &heads);
     let mut row = |name: &str, of: &LatenessSummary| {
@@ -60,9 +61,9 @@ fn lateness(said: &EmulationSummary) -> String {
             us(of.most_ns),
         ]);
     };
-    row("events", &said.lateness);
-    row("packets", &said.packet_lateness);
-    if let Some(host) = &said.host_lateness {
+    row("events", &printed.lateness);
+    row("packets", &printed.packet_lateness);
+    if let Some(host) = &printed.host_lateness {
         row("a bare timer", host);
     }
     table.render()

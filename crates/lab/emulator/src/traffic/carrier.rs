@@ -62,7 +62,7 @@ impl Host<'_> {
         epoll::delete(self.epoll, socket)
     }
 
-    pub(super) fn watch_anew(
+    pub(super) fn rewatch(
         &self,
         socket: &OwnedFd,
         role: Role,

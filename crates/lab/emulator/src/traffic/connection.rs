@@ -175,7 +175,7 @@ impl ConnectionFlow {
 
     /// Schedules another attempt: the proxy is a program that starts with the run, and needs time
     /// until it listens.
-    fn try_again(&mut self, host: &Host<'_>) -> bool {
+    fn retry(&mut self, host: &Host<'_>) -> bool {
         let patient = self.common.spec.start + PATIENCE > host.now;
         let Some(source) = self.source.as_ref().filter(|_| self.through.is_some() && patient)
         else {
@@ -196,7 +196,7 @@ impl ConnectionFlow {
     }
 
     /// Asks the proxy to connect to the sink.
-    fn ask_proxy(&mut self, host: &mut Host<'_>) {
+    fn send_connect(&mut self, host: &mut Host<'_>) {
         let Some(source) = &self.source else { return };
         let sink = self.addresses.1;
         let request = format!("CONNECT {sink} HTTP/1.1\r\nHost: {sink}\r\n\r\n");
@@ -209,7 +209,7 @@ impl ConnectionFlow {
     }
 
     /// Reads the proxy's answer. The sink sends no data, so that none follows the answer.
-    fn hear_proxy(&mut self, host: &mut Host<'_>) {
+    fn receive_proxy_answer(&mut self, host: &mut Host<'_>) {
         let Some(source) = &self.source else { return };
         match recv(source, &mut *host.incoming, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => return self.fail(host, "ask the proxy", Errno::CONNRESET),
@@ -232,7 +232,7 @@ impl ConnectionFlow {
         let failed = flags.intersects(EventFlags::ERR | EventFlags::HUP);
         if failed && let Ok(Err(cause)) = sockopt::socket_error(source) {
             let opening = self.phase == Phase::Opening;
-            if opening && cause == Errno::CONNREFUSED && self.try_again(host) {
+            if opening && cause == Errno::CONNREFUSED && self.retry(host) {
                 return;
             }
             let what = if opening { "connect" } else { "send" };
@@ -240,18 +240,18 @@ impl ConnectionFlow {
         }
         if self.phase == Phase::Opening && flags.contains(EventFlags::OUT) {
             if self.through.is_some() {
-                return self.ask_proxy(host);
+                return self.send_connect(host);
             }
             self.phase = Phase::Open;
         }
         if self.phase == Phase::Asking {
-            return self.hear_proxy(host);
+            return self.receive_proxy_answer(host);
         }
         if self.phase == Phase::Open && flags.contains(EventFlags::OUT) {
             self.write(host);
         }
         if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP) {
-            self.hear_at_source(host);
+            self.receive_at_source(host);
         }
     }
 
@@ -259,8 +259,8 @@ impl ConnectionFlow {
     fn write(&mut self, host: &mut Host<'_>) {
         for _ in 0..TURN {
             let (Some(source), false) = (&self.source, self.backlog.is_empty()) else { break };
-            let most = host.outgoing.len() as u64;
-            let bytes = self.backlog.left.map_or(most, |left| left.min(most)) as usize;
+            let max = host.outgoing.len() as u64;
+            let bytes = self.backlog.left.map_or(max, |left| left.min(max)) as usize;
             match send(source, &host.outgoing[..bytes], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(sent) => self.backlog.left = self.backlog.left.map(|left| left - sent as u64),
                 Err(Errno::AGAIN | Errno::INTR) => break,
@@ -291,7 +291,7 @@ impl ConnectionFlow {
             }
         };
         let Some(source) = self.source.as_ref().filter(|_| asked != self.asked) else { return };
-        let changed = host.watch_anew(source, Role::Source, asked);
+        let changed = host.rewatch(source, Role::Source, asked);
         self.asked = asked;
         if let Err(cause) = changed {
             self.fail(host, "wait for its socket", cause);
@@ -299,7 +299,7 @@ impl ConnectionFlow {
     }
 
     /// Handles the end of the stream from the sink, which sends no data.
-    fn hear_at_source(&mut self, host: &mut Host<'_>) {
+    fn receive_at_source(&mut self, host: &mut Host<'_>) {
         let Some(source) = &self.source else { return };
         match recv(source, &mut *host.incoming, RecvFlags::DONTWAIT) {
             Ok((_, 0)) if self.phase == Phase::Closing => self.close(host.version),

@@ -18,25 +18,27 @@ pub enum Error {
     },
     /// The kernel lacks a congestion control algorithm.
     #[error(
-        "flow {flow}: this kernel has no congestion control {law:?}; available are {available}"
+        "flow {flow}: this kernel has no congestion control {algorithm:?}; available are \
+         {available}"
     )]
-    UnknownLaw {
+    UnknownAlgorithm {
         /// The flow's name.
         flow: String,
         /// The requested algorithm.
-        law: String,
+        algorithm: String,
         /// The available algorithms, separated by commas.
         available: String,
     },
     /// The kernel has the congestion control algorithm, but only administrators may use it.
     #[error(
-        "flow {flow}: congestion control {law:?} needs CAP_NET_ADMIN; everybody may use {allowed}"
+        "flow {flow}: congestion control {algorithm:?} needs CAP_NET_ADMIN; everybody may use \
+         {allowed}"
     )]
-    RestrictedLaw {
+    RestrictedAlgorithm {
         /// The flow's name.
         flow: String,
         /// The requested algorithm.
-        law: String,
+        algorithm: String,
         /// The algorithms for all users, separated by commas.
         allowed: String,
     },

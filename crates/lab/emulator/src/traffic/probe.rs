@@ -73,7 +73,7 @@ impl<M: Datagrams> End<M> {
     }
 
     /// Passes an input to the state machine, and sends its output.
-    fn tell(&mut self, input: M::Input, now: Instant) {
+    fn report(&mut self, input: M::Input, now: Instant) {
         self.last = now.max(self.last);
         self.machine.handle(self.last, input);
         self.drain();
@@ -110,7 +110,7 @@ impl<M: Datagrams> End<M> {
             let bytes = host.incoming[..taken.len].to_vec();
             note(taken.len as u32, arrived);
             let (from, ecn) = (self.peer, Ecn::NotEct);
-            self.tell(M::arrived(Incoming { from, to: None, ecn, bytes }), arrived);
+            self.report(M::arrived(Incoming { from, to: None, ecn, bytes }), arrived);
         }
     }
 
@@ -146,7 +146,7 @@ impl ProbeSession {
         self.has_started = true;
         let watched = self.source.watch(Role::Source, host);
         match watched.and_then(|()| self.sink.watch(Role::Sink, host)) {
-            Ok(()) => self.source.tell(SenderInput::Start, host.now),
+            Ok(()) => self.source.report(SenderInput::Start, host.now),
             Err(cause) => {
                 self.common.fail(host.now, "wait for its sockets", cause);
                 self.close(host.version);
@@ -189,7 +189,7 @@ impl Carrier for ProbeSession {
         }
         if self.stop().is_some_and(|stop| stop <= host.now) {
             self.has_stopped = true;
-            self.source.tell(SenderInput::Stop, host.now);
+            self.source.report(SenderInput::Stop, host.now);
         }
         self.source.wake(host.now, host.lateness);
         self.sink.wake(host.now, host.lateness);

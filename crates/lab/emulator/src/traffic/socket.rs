@@ -29,9 +29,9 @@ pub trait Within {
 
 /// All nodes share the namespace of the caller, and its addresses.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Here;
+pub struct CallerNamespace;
 
-impl Within for Here {
+impl Within for CallerNamespace {
     fn within<T: Send + 'static>(
         &self,
         _: NodeId,
@@ -69,7 +69,7 @@ impl Sockets {
         };
         opened.map_err(|(what, cause)| match (&spec.load, what) {
             (Load::Connection(connection), CONGESTION) => {
-                law_error(spec, connection, namespaces, cause)
+                congestion_control_error(spec, connection, namespaces, cause)
             }
             _ => Error::Socket { flow: spec.name.clone(), what, cause },
         })
@@ -127,7 +127,7 @@ fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool
     let socket = attempt("open a socket", socket)?;
     attempt("reuse its address", option::set_socket_reuseaddr(&socket, true))?;
     attempt("set its traffic class", set_class(&socket, address, class))?;
-    attempt(CONGESTION, set_law(&socket, &connection.congestion_control))?;
+    attempt(CONGESTION, set_congestion_control(&socket, &connection.congestion_control))?;
     attempt("set TCP_NODELAY", option::set_tcp_nodelay(&socket, connection.no_delay))?;
     if let Some(mss) = connection.mss.filter(|_| !connection.is_multipath) {
         attempt("set its MSS", setsockopt(&socket, sockopt::TcpMaxSeg, &u32::from(mss)))?;
@@ -180,9 +180,9 @@ fn set_class(socket: &OwnedFd, address: SocketAddr, class: u8) -> Result<(), Err
 
 /// Sets the congestion control algorithm. The kernel would truncate a name that is too long, and
 /// might find another algorithm by the rest.
-fn set_law(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
-    const MOST: usize = 15;
-    if name.is_empty() || name.len() > MOST {
+fn set_congestion_control(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
+    const MAX: usize = 15;
+    if name.is_empty() || name.len() > MAX {
         return Err(Errno::NOENT);
     }
     option::set_tcp_congestion(socket, name)
@@ -203,19 +203,19 @@ fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
 ///
 /// # Errors
 /// If `/proc/sys` does not exist.
-pub fn available_laws() -> io::Result<Vec<String>> {
+pub fn available_congestion_controls() -> io::Result<Vec<String>> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Builds the error of a refused algorithm, with those that are available.
-fn law_error(
+fn congestion_control_error(
     spec: &Spec,
     connection: &Connection,
     namespaces: &impl Within,
     cause: io::Error,
 ) -> Error {
-    let (flow, law) = (spec.name.clone(), connection.congestion_control.clone());
+    let (flow, algorithm) = (spec.name.clone(), connection.congestion_control.clone());
     let list = |name: &'static str| {
         let read = move || fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}"));
         let text = namespaces.within(spec.source.node, read).and_then(|text| text);
@@ -223,12 +223,16 @@ fn law_error(
         text.split_whitespace().collect::<Vec<_>>().join(", ")
     };
     match Errno::from_io_error(&cause) {
-        Some(Errno::NOENT) => {
-            Error::UnknownLaw { flow, law, available: list("available_congestion_control") }
-        }
-        Some(Errno::PERM) => {
-            Error::RestrictedLaw { flow, law, allowed: list("allowed_congestion_control") }
-        }
+        Some(Errno::NOENT) => Error::UnknownAlgorithm {
+            flow,
+            algorithm,
+            available: list("available_congestion_control"),
+        },
+        Some(Errno::PERM) => Error::RestrictedAlgorithm {
+            flow,
+            algorithm,
+            allowed: list("allowed_congestion_control"),
+        },
         _ => Error::Socket { flow, what: CONGESTION, cause },
     }
 }

@@ -121,7 +121,7 @@ pub struct Probe {
 /// Error for a flow of a world that cannot run on sockets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} cannot run on the kernel's sockets: {why}")]
-pub struct Unfit {
+pub struct Unsupported {
     /// The flow's name.
     pub flow: String,
     /// The property that sockets do not support.
@@ -134,24 +134,26 @@ impl Spec {
     /// `address_of` returns the address of a node.
     ///
     /// # Errors
-    /// [`Unfit`] if it is none of TCP, SHAKE (which becomes MPTCP), timed datagrams and the buffer
-    /// probe, or has a property that sockets do not support.
+    /// [`Unsupported`] if it is none of TCP, SHAKE (which becomes MPTCP), timed datagrams and the
+    /// buffer probe, or has a property that sockets do not support.
     pub fn of(
         world: &World,
         id: FlowId,
         address_of: impl Fn(NodeId) -> IpAddr,
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, Unsupported> {
         let flow = &world.flows[id.0 as usize];
-        let mut load = load(world, flow).map_err(|why| Unfit { flow: flow.name.clone(), why })?;
+        let mut load =
+            load(world, flow).map_err(|why| Unsupported { flow: flow.name.clone(), why })?;
         let (client, server) = ports(id);
         let place = |address, node, port| Place { node, address: SocketAddr::new(address, port) };
         if let (Load::Connection(connection), Some(proxy)) = (&mut load, &flow.proxy) {
-            let (law, port) = (kernel_law(&proxy.congestion_control), PROXY_PORT + id.0 as u16);
+            let (algorithm, port) =
+                (kernel_name(&proxy.congestion_control), PROXY_PORT + id.0 as u16);
             let aims = proxy.congestion_control == AIMING;
             connection.through = Some(Through {
                 place: place(address_of(proxy.at), proxy.at, port),
                 target: proxy.far.av.target.filter(|_| aims),
-                congestion_control: law.to_owned(),
+                congestion_control: algorithm.to_owned(),
             });
         }
         // The first subflow takes the first path; the kernel opens the others.
@@ -159,7 +161,8 @@ impl Spec {
             Some(via) => address::on_path(flow.source, *via).map(IpAddr::V4),
             None => Some(address_of(flow.source)),
         };
-        let beyond = || Unfit { flow: flow.name.clone(), why: "its nodes have no path addresses" };
+        let beyond =
+            || Unsupported { flow: flow.name.clone(), why: "its nodes have no path addresses" };
         Ok(Self {
             id,
             name: flow.name.clone(),
@@ -213,10 +216,10 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
     Connection {
         through: None,
         is_multipath: false,
-        congestion_control: kernel_law(&tcp.congestion_control).to_owned(),
+        congestion_control: kernel_name(&tcp.congestion_control).to_owned(),
         mss: Some(sender.mss),
-        send_buffer: fixed(sender.send_buffer, sender.send_buffer_most),
-        receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_most),
+        send_buffer: fixed(sender.send_buffer, sender.send_buffer_max),
+        receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_max),
         no_delay: !sender.nagle,
         acks_at_once: receiver.delayed_ack.every == 1,
         writes: match &tcp.source {
@@ -270,13 +273,13 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 /// The kernel's name of an algorithm of [`fairwave_sim`].
-fn kernel_law(name: &str) -> &str {
+fn kernel_name(name: &str) -> &str {
     NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, kernels)| kernels)
 }
 
 /// The algorithm of [`fairwave_sim`] that corresponds to the kernel's `name`: by default the one
 /// with the same name. The simulator may not have it.
-pub fn simulated_law(name: &str) -> &str {
+pub fn simulated_congestion_control(name: &str) -> &str {
     NAMES.iter().find(|(_, kernels)| *kernels == name).map_or(name, |(ours, _)| ours)
 }
 
@@ -304,13 +307,16 @@ mod tests {
 
     #[test]
     fn the_kernels_reno_is_newreno() {
-        assert_eq!((kernel_law("newreno"), kernel_law("cubic")), ("reno", "cubic"));
-        assert_eq!((simulated_law("reno"), simulated_law("bbr")), ("newreno", "bbr"));
+        assert_eq!((kernel_name("newreno"), kernel_name("cubic")), ("reno", "cubic"));
+        assert_eq!(
+            (simulated_congestion_control("reno"), simulated_congestion_control("bbr")),
+            ("newreno", "bbr")
+        );
     }
 
     #[test]
     fn names_of_programs_are_no_longer_than_the_kernel_takes() {
         assert!(NAMES.iter().all(|(_, kernels)| kernels.len() <= 15));
-        assert_eq!(kernel_law("ack-loss-timestamps+compound"), "fw_ackloss_comp");
+        assert_eq!(kernel_name("ack-loss-timestamps+compound"), "fw_ackloss_comp");
     }
 }

@@ -42,7 +42,7 @@ fn spec(size: Option<u64>) -> Spec {
 }
 
 fn sockets(spec: &Spec) -> Sockets {
-    Sockets::open(spec, &Here).expect("they open")
+    Sockets::open(spec, &CallerNamespace).expect("they open")
 }
 
 fn start(spec: Spec, sockets: Sockets) -> Running {
@@ -106,11 +106,11 @@ fn a_stranger_at_the_port_of_a_flow_is_turned_away() {
     let mut spec = spec(Some(1_000_000));
     spec.start = Instant::ZERO + Duration::from_millis(50);
     let sockets = sockets(&spec);
-    let mut stranger = TcpStream::connect(sockets.sink_address).expect("it listens");
+    let mut unknown = TcpStream::connect(sockets.sink_address).expect("it listens");
     let report = start(spec, sockets).finish().expect("the thread ends well");
     assert_eq!(report.flows[0].failure, None);
     assert_eq!(report.flows[0].outcome.at_end.delivered_bytes, 1_000_000);
-    assert_eq!(stranger.read(&mut [0]).expect("it is closed"), 0);
+    assert_eq!(unknown.read(&mut [0]).expect("it is closed"), 0);
 }
 
 #[test]

@@ -287,7 +287,7 @@ fn packets_under_way_are_bounded() {
         20 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let report = drive(&world, ends, Options { most_packets: 5, ..options() }, &mut on_turn);
+    let report = drive(&world, ends, Options { max_packets: 5, ..options() }, &mut on_turn);
     let lost = report.ends[0].lost_at_read;
     assert!(lost > 0 && lost <= 15, "{lost}");
 }

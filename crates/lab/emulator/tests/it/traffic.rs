@@ -5,8 +5,8 @@ use fairwave_dot11::AccessCategory;
 use fairwave_emulator::address;
 use fairwave_emulator::agreement::{Agreement, Tolerance, simulate};
 use fairwave_emulator::traffic::{
-    Connection, Datagrams, Error, Here, KernelFlow, Load, Place, Prepared, Probe, Report, Running,
-    Spec, Timing, Writes,
+    CallerNamespace, Connection, Datagrams, Error, KernelFlow, Load, Place, Prepared, Probe,
+    Report, Running, Spec, Timing, Writes,
 };
 use fairwave_linux::clock::Clock;
 use fairwave_sim::world::{
@@ -44,11 +44,11 @@ pub(crate) fn spec(id: u32, address: IpAddr, load: Load) -> Spec {
     }
 }
 
-fn connection(law: &str, writes: Writes) -> Load {
+fn connection(algorithm: &str, writes: Writes) -> Load {
     Load::Connection(Connection {
         through: None,
         is_multipath: false,
-        congestion_control: law.to_owned(),
+        congestion_control: algorithm.to_owned(),
         mss: Some(1460),
         send_buffer: None,
         receive_buffer: None,
@@ -80,7 +80,7 @@ pub(crate) const UNTIL_DONE: Timing = Timing {
 };
 
 fn start(specs: Vec<Spec>, timing: Timing) -> (Running, Receiver<(Instant, Sample)>) {
-    let prepared = Prepared::open(specs, &Here).expect("the sockets open");
+    let prepared = Prepared::open(specs, &CallerNamespace).expect("the sockets open");
     let (sender, receiver) = sync_channel(10_000);
     let running = prepared.start(Clock::start(), timing, sender).expect("the thread starts");
     (running, receiver)
@@ -151,7 +151,8 @@ fn samples_come_at_their_times_while_the_flow_goes_on() {
 #[test]
 fn a_full_channel_costs_samples_and_no_time() {
     let timing = Timing { duration: ms(60), sample_every: Some(ms(10)), ..UNTIL_DONE };
-    let prepared = Prepared::open(vec![spec(0, V4, bulk(None))], &Here).expect("they open");
+    let prepared =
+        Prepared::open(vec![spec(0, V4, bulk(None))], &CallerNamespace).expect("they open");
     let (sender, _receiver) = sync_channel(1);
     let running = prepared.start(Clock::start(), timing, sender).expect("it starts");
     assert!(running.finish().expect("it ends well").samples_lost > 0);
@@ -279,17 +280,18 @@ fn dropped_flows_leave_no_thread_behind() {
 }
 
 fn failure(specs: Vec<Spec>) -> Error {
-    Prepared::open(specs, &Here).expect_err("it is refused")
+    Prepared::open(specs, &CallerNamespace).expect_err("it is refused")
 }
 
 #[test]
 fn an_unknown_congestion_control_is_refused_with_those_that_there_are() {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let available = available.expect("Linux tells them");
-    for law in ["no-such-law", "a-name-of-20-letters"] {
-        let error = failure(vec![spec(3, V4, connection(law, Writes::Bulk(None)))]).to_string();
+    for algorithm in ["no-such-law", "a-name-of-20-letters"] {
+        let error =
+            failure(vec![spec(3, V4, connection(algorithm, Writes::Bulk(None)))]).to_string();
         assert!(error.starts_with("flow flow3: this kernel has no congestion control"), "{error}");
-        assert!(available.split_whitespace().all(|law| error.contains(law)), "{error}");
+        assert!(available.split_whitespace().all(|algorithm| error.contains(algorithm)), "{error}");
     }
 }
 
@@ -371,13 +373,13 @@ fn a_flow_that_no_socket_carries_is_refused_by_name() {
 fn a_simulation_beside_ends_when_somebody_ends_it() {
     let mut world = speech_and_transfer();
     (world.duration, world.flows[0].stop) = (Duration::from_secs(3600), None);
-    let mut heard = 0;
+    let mut received = 0;
     let ended = simulate(&world, &mut |_| {
-        heard += 1;
+        received += 1;
         false
     });
     assert!(ended.expect("the world is right").is_none());
-    assert_eq!(heard, 1, "it ended when it first asked");
+    assert_eq!(received, 1, "it ended when it first asked");
 }
 
 /// The source is the same machine with the same random numbers on both: it sends the same

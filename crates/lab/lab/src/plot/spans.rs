@@ -5,7 +5,7 @@ use super::frame;
 use plotters::prelude::*;
 
 /// Minimum height of a bar, as a part of the axis: about a pixel and a half.
-const LEAST: f64 = 0.004;
+const MIN: f64 = 0.004;
 
 type Chart<'a, 'b> = ChartContext<
     'a,
@@ -41,13 +41,13 @@ pub(super) fn draw(
             .build_cartesian_2d(x.0..x.1, y.0..y.1)
             .map_err(|e| fail(e.to_string()))?;
         frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
-        let least = (y.1 - y.0) * LEAST;
+        let minimum = (y.1 - y.0) * MIN;
         let is_band = |one: &SpanSeries| one.form == Form::Bands;
         let ground = coloured().filter(|(one, _)| is_band(one));
         let ahead = coloured().filter(|(one, _)| !is_band(one));
         for (one, colour) in ground.chain(ahead) {
             let one = &clipped(one, y.0, y.1);
-            draw_series(&mut chart, one, colour, least).map_err(|e| fail(e.to_string()))?;
+            draw_series(&mut chart, one, colour, minimum).map_err(|e| fail(e.to_string()))?;
         }
         area.present().map_err(|e| fail(e.to_string()))?;
     }
@@ -80,13 +80,13 @@ fn draw_series(
     chart: &mut Chart<'_, '_>,
     series: &SpanSeries,
     colour: RGBColor,
-    least: f64,
+    minimum: f64,
 ) -> Result<(), Failure> {
     let spans = || series.spans.iter();
     match series.form {
         Form::Bars => {
             for span in spans() {
-                let (low, high) = (span.low.min(span.high - least), span.high);
+                let (low, high) = (span.low.min(span.high - minimum), span.high);
                 if span.to > span.from {
                     let corners = [(span.from, low), (span.to, high)];
                     chart.draw_series([Rectangle::new(corners, colour.filled())])?;
@@ -119,7 +119,7 @@ fn draw_series(
         Form::Dots => {
             for span in spans() {
                 let middle = (span.from + span.to) / 2.0;
-                if span.high - span.low > least {
+                if span.high - span.low > minimum {
                     let ends = [(middle, span.low), (middle, span.high)];
                     chart.draw_series([PathElement::new(ends, colour.stroke_width(2))])?;
                 } else {

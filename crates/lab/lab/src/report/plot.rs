@@ -115,14 +115,14 @@ fn names(directories: &[PathBuf]) -> Vec<String> {
         path.iter().map(|part| part.to_string_lossy().into_owned()).collect()
     };
     let paths: Vec<Vec<String>> = directories.iter().map(parts).collect();
-    let least = paths.iter().map(Vec::len).min().unwrap_or(0);
+    let minimum = paths.iter().map(Vec::len).min().unwrap_or(0);
     let are_same = |part: &dyn Fn(&Vec<String>) -> String| {
         paths.windows(2).all(|pair| part(&pair[0]) == part(&pair[1]))
     };
-    let before = (0..least).take_while(|i| are_same(&|path| path[*i].clone())).count();
+    let before = (0..minimum).take_while(|i| are_same(&|path| path[*i].clone())).count();
     let after =
         // The parts that precede are excluded, so that equal paths are not counted from both ends.
-        (0..least - before).take_while(|i| are_same(&|path| path[path.len() - 1 - i].clone()));
+        (0..minimum - before).take_while(|i| are_same(&|path| path[path.len() - 1 - i].clone()));
     let after = after.count();
     let name = |path: &Vec<String>| match &path[before..path.len() - after] {
         [] => path.last().cloned().unwrap_or_default(),
@@ -133,16 +133,16 @@ fn names(directories: &[PathBuf]) -> Vec<String> {
 
 /// Error for an unknown figure. Lists the figures whose names contain the requested text, or all of
 /// them if none does, and the axes.
-fn no_figure(points: &[Point], asked: &str, axes: &[&str]) -> Refusal {
+fn no_figure(points: &[Point], requested: &str, axes: &[&str]) -> Refusal {
     let known = points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name.as_str());
     let known: BTreeSet<&str> = known.collect();
-    let alike: Vec<&str> = known.iter().copied().filter(|name| name.contains(asked)).collect();
+    let alike: Vec<&str> = known.iter().copied().filter(|name| name.contains(requested)).collect();
     let (which, names) = match alike.as_slice() {
         [] => ("those that there are:", known.into_iter().collect()),
         _ => ("those with that in their names:", alike),
     };
     let (names, axes) = (names.join(", "), axes.join(", "));
-    refused(format!("there is no figure {asked:?}; {which} {names}; the axes are: {axes}"))
+    refused(format!("there is no figure {requested:?}; {which} {names}; the axes are: {axes}"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::cost::{Cost, Speed, SpeedSummary};
 use super::run::{RunOfSweep, simulated_s};
 use super::summary::jain;
-use crate::doubts::{Doubt, doubts};
+use crate::lints::{Lint, lints};
 use crate::points::{Digest, Point, to_csv};
 use crate::results::{self, Totals, read_summary};
 use crate::run::{self, Run, directory_of};
@@ -44,7 +44,7 @@ pub struct Line {
     totals: Totals,
     simulated_s: f64,
     frames: u64,
-    doubts: Vec<Doubt>,
+    lints: Vec<Lint>,
 }
 
 impl Line {
@@ -56,7 +56,7 @@ impl Line {
             label: axes.collect::<Vec<_>>().join(", "),
             simulated_s: simulated_s(&run),
             frames: run.summary.frames,
-            doubts: doubts(&run.summary),
+            lints: lints(&run.summary),
             totals: run.summary.totals,
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Sweep<'a> {
         let summary = read_summary(&place)?;
         let axes = self.plan.points[job.point].axes.iter().cloned().collect();
         let run = Run { axes, seed: job.seed, summary, directory: Some(place) };
-        let warnings = line.doubts.iter().map(|doubt| doubt.text.clone()).collect();
+        let warnings = line.lints.iter().map(|lint| lint.text.clone()).collect();
         Ok(json!(RunOfSweep::new(run, warnings)))
     }
 }
@@ -159,10 +159,10 @@ pub fn missing(plan: &Plan, directory: &Path) -> String {
 
 fn warnings(plan: &Plan, lines: &[Line]) -> Vec<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
-    for doubt in lines.iter().flat_map(|line| &line.doubts) {
-        match counted.iter_mut().find(|(known, _)| *known == doubt.what) {
+    for lint in lines.iter().flat_map(|line| &line.lints) {
+        match counted.iter_mut().find(|(known, _)| *known == lint.what) {
             Some((_, times)) => *times += 1,
-            None => counted.push((&doubt.what, 1)),
+            None => counted.push((&lint.what, 1)),
         }
     }
     let all = lines.len();

@@ -72,7 +72,7 @@ impl Capture {
     ) -> Result<(), Error> {
         self.waiting.push(start, *frame);
         let now = start + frame.airtime;
-        while let Some((start, frame)) = self.waiting.pop_settled(now) {
+        while let Some((start, frame)) = self.waiting.pop_complete(now) {
             self.out.write(start, &frame, contents).map_err(Error::capture(self.pending.path()))?;
         }
         Ok(())
@@ -106,7 +106,7 @@ impl Waiting {
     }
 
     /// The first frame, if none that ends after `now` can have begun before it.
-    fn pop_settled(&mut self, now: Instant) -> Option<(Instant, FrameSample)> {
+    fn pop_complete(&mut self, now: Instant) -> Option<(Instant, FrameSample)> {
         let (start, _) = self.frames.front()?;
         if *start + LONGEST_FRAME < now { self.frames.pop_front() } else { None }
     }

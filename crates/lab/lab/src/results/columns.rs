@@ -214,12 +214,16 @@ pub const FLOWS: Table<FlowRow> = Table {
         or_null(&integer("allowed_bps", "Rate that a control by rates allows.", |r| {
             of_rate(r, |rate| Cell::unsigned(rate.allowed.0))
         })),
-        or_null(&integer("loss_event_ppb", "Its loss event rate, in thousand-millionths.", |r| {
-            of_rate(r, |rate| {
-                let ppb = |share: f64| Cell::Integer((share * 1e9).round() as i64);
-                rate.loss_event_rate.map_or(Cell::Null, ppb)
-            })
-        })),
+        or_null(&integer(
+            "loss_events_per_billion",
+            "Its loss event rate, in thousand-millionths.",
+            |r| {
+                of_rate(r, |rate| {
+                    let ppb = |share: f64| Cell::Integer((share * 1e9).round() as i64);
+                    rate.loss_event_rate.map_or(Cell::Null, ppb)
+                })
+            },
+        )),
         or_null(&integer(
             "mean_loss_interval_milli",
             "Its mean loss interval, in thousandths of a packet; null before the first loss.",
@@ -367,12 +371,12 @@ pub const STATIONS: Table<StationRow> = Table {
         }),
         integer("cw_slots", "Contention window now.", |r| Cell::unsigned(r.sample.cw.into())),
         or_null(&integer(
-            "snr_mdb",
+            "snr_millidb",
             "Level over noise of the last frame that it received, in thousandths of a dB.",
             |r| millis(r.sample.snr),
         )),
         or_null(&integer(
-            "peer_snr_mdb",
+            "peer_snr_millidb",
             "The same of the last frame that it sent, at its receiver.",
             |r| millis(r.sample.peer_snr),
         )),
@@ -399,16 +403,16 @@ pub const SOC: Table<SocRow> = Table {
     columns: &[
         integer("t_ns", "Virtual time in nanoseconds.", |r: &SocRow| time(r.at)),
         text("station", "Name of the station.", |r| Cell::Text(r.station.clone())),
-        integer("channel_mdb", "Mean SNR of the path, without fading: the truth.", |r| {
+        integer("channel_millidb", "Mean SNR of the path, without fading: the truth.", |r| {
             millis(Some(r.sample.channel))
         }),
-        or_null(&integer("read_mdb", "The station's last reading, with fading.", |r| {
+        or_null(&integer("read_millidb", "The station's last reading, with fading.", |r| {
             millis(r.sample.read)
         })),
-        or_null(&integer("reported_mdb", "What its last interval came to.", |r| {
+        or_null(&integer("reported_millidb", "What its last interval came to.", |r| {
             millis(r.sample.reported)
         })),
-        or_null(&integer("soc_mdb", "What the access point takes it for.", |r| {
+        or_null(&integer("soc_millidb", "What the access point takes it for.", |r| {
             millis(r.sample.soc)
         })),
         integer("weight_ppm", "What it weighs for that, in millionths.", |r| {
@@ -421,7 +425,7 @@ pub const SOC: Table<SocRow> = Table {
             Cell::unsigned(r.sample.in_front)
         }),
         integer("heard", "Reports that the access point believed.", |r| {
-            Cell::unsigned(r.sample.heard)
+            Cell::unsigned(r.sample.accepted)
         }),
         integer("missed", "Reports that it missed.", |r| Cell::unsigned(r.sample.missed)),
         integer("refused", "Reports that it refused.", |r| Cell::unsigned(r.sample.refused)),

@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 
 /// Maximum number of packets whose contents are kept. One that is captured later is written with
 /// padding for options and the pattern for payload instead.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 /// Approximate maximum number of bytes that are kept.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Identity of a packet: addresses, ports, and a number that does not recur among the packets that
 /// are kept.
@@ -31,7 +31,7 @@ impl PacketContents {
             Some(before) => self.bytes -= before.kept_bytes(),
             None => self.order.push_back(key),
         }
-        while (self.order.len() > MOST || self.bytes > MOST_BYTES)
+        while (self.order.len() > MAX || self.bytes > MAX_BYTES)
             && let Some(oldest) = self.order.pop_front()
         {
             let forgotten = self.kept.remove(&oldest);
@@ -83,7 +83,7 @@ mod tests {
         }
         let kept: usize = contents.kept.values().map(Contents::kept_bytes).sum();
         assert_eq!((kept, contents.kept.len()), (contents.bytes, contents.order.len()));
-        assert!(kept <= MOST_BYTES && kept > MOST_BYTES - 2_000, "{kept}");
+        assert!(kept <= MAX_BYTES && kept > MAX_BYTES - 2_000, "{kept}");
         assert_eq!(contents.of(&datagram(u16::MAX)), Some(&of(1)));
         assert_eq!(contents.of(&datagram(0)), None, "the oldest is forgotten");
         let other = Datagram { payload_len: 1_199, ..datagram(u16::MAX) };

@@ -52,14 +52,14 @@ pub(super) fn resumed(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
 }
 
 /// Whether each run of `plan`, in the order of its jobs, is complete under `root`.
-pub fn are_there(plan: &Plan, root: &Path) -> Vec<bool> {
+pub fn complete_runs(plan: &Plan, root: &Path) -> Vec<bool> {
     let is_there = |job: Job| resumed(plan, job, &directory_of(plan, job, root)).is_some();
     plan.jobs().into_iter().map(is_there).collect()
 }
 
 /// The directories under `root` of the runs of `plan` that are not complete.
 pub fn missing(plan: &Plan, root: &Path) -> Vec<PathBuf> {
-    let jobs = plan.jobs().into_iter().zip(are_there(plan, root));
+    let jobs = plan.jobs().into_iter().zip(complete_runs(plan, root));
     let missing = jobs.filter(|(_, is_there)| !is_there);
     missing.map(|(job, _)| directory_of(plan, job, root)).collect()
 }

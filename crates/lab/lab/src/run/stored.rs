@@ -11,7 +11,7 @@ use std::path::Path;
 const SUMMARY: &str = "summary";
 /// Maximum size of the stored series and captures of a run in bytes: to read larger ones would take
 /// as long as to simulate them again.
-const MOST_SERIES_BYTES: usize = 64 << 20;
+const MAX_SERIES_BYTES: usize = 64 << 20;
 
 /// Returns the run of `job` from the store; `None` if the store lacks it. If `place` is given, its
 /// directory is written there, with the files of the part `series`, if that is given.
@@ -75,7 +75,7 @@ fn packed(place: &Path) -> Option<Vec<u8>> {
             bytes.extend(u32::try_from(part.len()).ok()?.to_le_bytes());
             bytes.extend(part);
         }
-        if bytes.len() > MOST_SERIES_BYTES {
+        if bytes.len() > MAX_SERIES_BYTES {
             return None;
         }
     }

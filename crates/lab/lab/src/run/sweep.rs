@@ -41,7 +41,7 @@ pub enum Before {
 
 /// Place of the runs of a sweep, and sources of runs that need not be made.
 #[derive(Clone, Copy, Debug)]
-pub struct How<'a> {
+pub struct SweepOptions<'a> {
     /// Whether and where runs leave their directories.
     pub output: Output<'a>,
     /// Treatment of runs that are complete there.
@@ -50,14 +50,14 @@ pub struct How<'a> {
     pub store: Option<&'a Store>,
 }
 
-impl<'a> From<(Output<'a>, Before)> for How<'a> {
+impl<'a> From<(Output<'a>, Before)> for SweepOptions<'a> {
     fn from(pair: (Output<'a>, Before)) -> Self {
         let (output, before) = pair;
         Self { output, before, store: None }
     }
 }
 
-impl How<'_> {
+impl SweepOptions<'_> {
     /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ pub fn sweep(
 pub fn sweep_with<'a, T: Send>(
     plan: &Plan,
     workers: usize,
-    how: impl Into<How<'a>>,
+    how: impl Into<SweepOptions<'a>>,
     watch: Watch<'_>,
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<T>, Error> {
@@ -143,12 +143,12 @@ pub fn sweep_with<'a, T: Send>(
 /// # Errors
 /// As [`sweep_with`], in the order of the plans.
 pub fn sweep_all<T: Send>(
-    sweeps: &[(&Plan, How<'_>)],
+    sweeps: &[(&Plan, SweepOptions<'_>)],
     workers: usize,
     watch: Watch<'_>,
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<Vec<T>>, Error> {
-    let of_plan = |(at, (plan, _)): (usize, &(&Plan, How<'_>))| {
+    let of_plan = |(at, (plan, _)): (usize, &(&Plan, SweepOptions<'_>))| {
         plan.jobs().into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
     };
     let jobs: Vec<(usize, Job)> = sweeps.iter().enumerate().flat_map(of_plan).collect();
@@ -184,13 +184,13 @@ pub fn sweep_all<T: Send>(
 
 /// The jobs by their numbers, those first that will take longest: the simulated time, for each
 /// flow. Among equals the order stays.
-fn longest_first(sweeps: &[(&Plan, How<'_>)], jobs: &[(usize, Job)]) -> Vec<usize> {
+fn longest_first(sweeps: &[(&Plan, SweepOptions<'_>)], jobs: &[(usize, Job)]) -> Vec<usize> {
     let work = |plan: &Plan, point: usize| {
         let scenario = &plan.points[point].scenario;
         let flows = scenario.to_world(scenario.seed).flows.len() as u64;
         u128::from(scenario.duration.as_nanos()) * u128::from(1 + flows)
     };
-    let of_plan = |(plan, _): &(&Plan, How<'_>)| {
+    let of_plan = |(plan, _): &(&Plan, SweepOptions<'_>)| {
         (0..plan.points.len()).map(|point| work(plan, point)).collect::<Vec<_>>()
     };
     let works: Vec<Vec<u128>> = sweeps.iter().map(of_plan).collect();

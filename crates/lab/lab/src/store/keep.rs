@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Part of the bound that a segment takes, so that removing one leaves nearly all of the others.
 const SEGMENTS_OF_LIMIT: u64 = 16;
 /// Size in bytes at which a segment is followed by another, however large the bound.
-const MOST_SEGMENT_BYTES: u64 = 256 << 20;
+const MAX_SEGMENT_BYTES: u64 = 256 << 20;
 /// Results between two syncs of the disk. A process that ends loses none of them without a sync. If
 /// the power fails, as many runs are made again.
 const RESULTS_PER_SYNC: u32 = 64;
@@ -41,7 +41,7 @@ struct Inner {
     others: BTreeSet<u64>,
     /// Places of the results.
     index: BTreeMap<[u8; HASH_BYTES], (u64, Found)>,
-    told: BTreeSet<Trouble>,
+    reported: BTreeSet<Trouble>,
     /// Whether results are no longer kept, as writing failed.
     is_closed: bool,
     unsynced: u32,
@@ -114,7 +114,7 @@ impl Store {
         }
         let mut inner = self.inner();
         inner.index.remove(key.hash());
-        self.tell(&mut inner, Trouble::Damage, &self.damage(number, found.offset));
+        self.report(&mut inner, Trouble::Damage, &self.damage(number, found.offset));
         None
     }
 
@@ -129,7 +129,7 @@ impl Store {
         match record::content(&mut segment.file, &found) {
             Ok(content) => Some((number, found, content)),
             Err(error) => {
-                self.tell(inner, Trouble::Read, &format!("{error}; what it held is made again"));
+                self.report(inner, Trouble::Read, &format!("{error}; what it held is made again"));
                 None
             }
         }
@@ -142,15 +142,15 @@ impl Store {
         }
         let record = record::record(key, result);
         let mut inner = self.inner();
-        let most = usize::try_from(self.limit.0).unwrap_or(usize::MAX);
-        let Some(record) = record.filter(|record| record.len() + HEAD_BYTES <= most) else {
+        let max = usize::try_from(self.limit.0).unwrap_or(usize::MAX);
+        let Some(record) = record.filter(|record| record.len() + HEAD_BYTES <= max) else {
             let what = "a result is larger than the store may be, and is not kept";
-            return self.tell(&mut inner, Trouble::Size, what);
+            return self.report(&mut inner, Trouble::Size, what);
         };
         if let Err(error) = self.append(&mut inner, key, &record) {
             inner.is_closed = true;
             let what = format!("{error}; further results are not kept, and nothing else is lost");
-            self.tell(&mut inner, Trouble::Write, &what);
+            self.report(&mut inner, Trouble::Write, &what);
         }
     }
 
@@ -159,8 +159,8 @@ impl Store {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, inner: &mut Inner, trouble: Trouble, what: &str) {
-        if inner.told.insert(trouble) {
+    fn report(&self, inner: &mut Inner, trouble: Trouble, what: &str) {
+        if inner.reported.insert(trouble) {
             (self.say)(&format!("store of results {}: {what}", self.path().display()));
         }
     }
@@ -202,10 +202,10 @@ impl Store {
     /// The segment for the next record of `bytes` bytes: the last of this version, if it has room,
     /// or a new one.
     fn to_write(&self, inner: &mut Inner, held: &mut Held, bytes: u64) -> io::Result<u64> {
-        let most = (self.limit.0 / SEGMENTS_OF_LIMIT).min(MOST_SEGMENT_BYTES);
+        let max = (self.limit.0 / SEGMENTS_OF_LIMIT).min(MAX_SEGMENT_BYTES);
         if let Some((number, segment)) = inner.segments.last_key_value() {
             let is_empty = segment.end == HEAD_BYTES as u64;
-            if is_empty || segment.end + bytes <= most {
+            if is_empty || segment.end + bytes <= max {
                 return Ok(*number);
             }
         }
@@ -243,14 +243,14 @@ impl Store {
     fn refresh(&self, inner: &mut Inner, is_held: bool) {
         let sizes = match self.place.segments() {
             Ok(sizes) => sizes,
-            Err(error) => return self.tell(inner, Trouble::Read, &error.to_string()),
+            Err(error) => return self.report(inner, Trouble::Read, &error.to_string()),
         };
         let gone: Vec<u64> =
             inner.segments.keys().copied().filter(|known| !sizes.contains_key(known)).collect();
         gone.into_iter().for_each(|number| inner.forget(number));
         for (number, size) in sizes {
             if let Err(error) = self.read(inner, number, size, is_held) {
-                self.tell(inner, Trouble::Read, &format!("{error}; it is not used"));
+                self.report(inner, Trouble::Read, &format!("{error}; it is not used"));
             }
         }
     }
@@ -281,7 +281,7 @@ impl Store {
         let found = records.into_iter().map(|found| (found.hash, (number, found)));
         inner.index.extend(found);
         if is_damaged {
-            self.tell(inner, Trouble::Damage, &self.damage(number, end));
+            self.report(inner, Trouble::Damage, &self.damage(number, end));
         }
         cut
     }
@@ -299,13 +299,13 @@ impl Store {
             Head::OtherFormat(format) => {
                 let reads = record::FORMAT;
                 let what = format!("a file has format {format}, where this program reads {reads}");
-                self.tell(inner, Trouble::Format, &format!("{what}; it is left alone"));
+                self.report(inner, Trouble::Format, &format!("{what}; it is left alone"));
             }
             // Another process may be about to write the head.
             Head::Damaged if !is_held => return Ok(None),
             Head::Damaged => {
                 self.place.remove(number)?;
-                self.tell(inner, Trouble::Damage, &self.damage(number, 0));
+                self.report(inner, Trouble::Damage, &self.damage(number, 0));
                 return Ok(None);
             }
         }

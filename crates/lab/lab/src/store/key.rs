@@ -13,7 +13,7 @@ impl Version {
     /// The version of this program: a hash over the sources of everything that a run depends on,
     /// taken when it was built. If the crate was built without the others' sources beside it, a
     /// hash of its version number.
-    pub fn of_this_program() -> Self {
+    pub fn of_build() -> Self {
         let hex = env!("FAIRWAVE_SIMULATES").as_bytes();
         let digit = |at: usize| (hex[at] as char).to_digit(16).unwrap_or(0) as u8;
         Self(std::array::from_fn(|i| 16 * digit(2 * i) + digit(2 * i + 1)))
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn this_program_has_a_version() {
-        let version = Version::of_this_program();
+        let version = Version::of_build();
         assert_ne!(version.0, [0; 32]);
         assert_eq!(version.short().len(), 12);
     }

@@ -29,9 +29,9 @@ pub const HEAD_BYTES: usize = 12 + HASH_BYTES + HEAD_SUM_BYTES;
 /// Bytes of a record before its content.
 pub const RECORD_HEAD_BYTES: usize = 8 + 2 * HASH_BYTES;
 /// The largest content. Larger ones are not kept.
-pub const MOST_CONTENT_BYTES: usize = 256 << 20;
+pub const MAX_CONTENT_BYTES: usize = 256 << 20;
 /// Maximum size of a content when it is decompressed.
-const MOST_PLAIN_BYTES: u64 = 1 << 30;
+const MAX_PLAIN_BYTES: u64 = 1 << 30;
 
 /// State of a file by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub fn scan(file: &mut (impl Read + Seek), from: u64) -> io::Result<(Vec<Found>,
         let [magic, length]: [[u8; 4]; 2] =
             [0, 4].map(|i| start[i..].first_chunk().copied().unwrap_or_default());
         let length = u32::from_le_bytes(length);
-        if magic != RECORD_MAGIC || length as usize > MOST_CONTENT_BYTES {
+        if magic != RECORD_MAGIC || length as usize > MAX_CONTENT_BYTES {
             return Ok((records, at, End::Damaged));
         }
         let whole = RECORD_HEAD_BYTES as u64 + u64::from(length);
@@ -141,13 +141,13 @@ pub fn record(key: &Key, result: &[u8]) -> Option<Vec<u8>> {
     let text = key.text().as_bytes();
     let mut content = ZlibEncoder::new(Vec::new(), Compression::fast());
     let length = u32::try_from(text.len()).ok()?;
-    if (4 + text.len() + result.len()) as u64 > MOST_PLAIN_BYTES {
+    if (4 + text.len() + result.len()) as u64 > MAX_PLAIN_BYTES {
         return None;
     }
     let parts = [&length.to_le_bytes()[..], text, result];
     // Writing to a vector cannot fail.
     parts.into_iter().try_for_each(|part| content.write_all(part)).ok()?;
-    let content = content.finish().ok().filter(|bytes| bytes.len() <= MOST_CONTENT_BYTES)?;
+    let content = content.finish().ok().filter(|bytes| bytes.len() <= MAX_CONTENT_BYTES)?;
     let length = (content.len() as u32).to_le_bytes();
     let sum = sum(length, key.hash(), &content);
     Some([&RECORD_MAGIC[..], &length, key.hash(), &sum, &content].concat())
@@ -179,8 +179,8 @@ fn sum(length: [u8; 4], hash: &[u8; HASH_BYTES], content: &[u8]) -> [u8; HASH_BY
 /// The key's text and the result of a content; `None` if it has neither.
 pub fn unpacked(content: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut plain = Vec::new();
-    ZlibDecoder::new(content).take(MOST_PLAIN_BYTES + 1).read_to_end(&mut plain).ok()?;
-    if plain.len() as u64 > MOST_PLAIN_BYTES {
+    ZlibDecoder::new(content).take(MAX_PLAIN_BYTES + 1).read_to_end(&mut plain).ok()?;
+    if plain.len() as u64 > MAX_PLAIN_BYTES {
         return None;
     }
     let (length, rest) = plain.split_first_chunk()?;

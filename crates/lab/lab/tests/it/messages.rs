@@ -336,7 +336,7 @@ max_rate = "1 Mbps"
 #[test]
 fn calls_show_rtp_and_feedback() {
     let run = Run::of("rtc", CALL);
-    let (mut sequences, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut sequences, mut reported) = (Vec::new(), BTreeSet::new());
     for (datagram, payload) in run.tap("caller") {
         if datagram.source.octets()[3] == 1 {
             let (header, media) = rtp::Header::parse(payload).unwrap();
@@ -346,7 +346,7 @@ fn calls_show_rtp_and_feedback() {
             sequences.push(header.transport_sequence.expect("each has one"));
         } else {
             let (feedback, _) = rtp::Feedback::parse(payload).unwrap();
-            told.extend(sequences.iter().copied().filter(|sequence| {
+            reported.extend(sequences.iter().copied().filter(|sequence| {
                 usize::from(sequence.wrapping_sub(feedback.base)) < feedback.arrivals.len()
             }));
         }
@@ -354,5 +354,5 @@ fn calls_show_rtp_and_feedback() {
     assert!(sequences.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)));
     let sent = run.summary.flows[0].sent_packets as usize;
     assert!(sent > 200 && sequences.len() == sent, "{} of {sent}", sequences.len());
-    assert!(told.len() * 10 > sent * 9, "feedback tells of {} in {sent}", told.len());
+    assert!(reported.len() * 10 > sent * 9, "feedback tells of {} in {sent}", reported.len());
 }

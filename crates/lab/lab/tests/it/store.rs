@@ -1,6 +1,6 @@
 //! The store of results: what was put is got back or is missing, and never anything else.
 
-use fairwave_lab::run::{self, Before, How, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, Output, Progress, Run, SweepOptions, Watch};
 use fairwave_lab::store::{self, Key, Store, Version, record};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Bytes;
@@ -21,10 +21,10 @@ const OTHER: Version = Version([8; 32]);
 type Said = Arc<Mutex<Vec<String>>>;
 
 fn open_for(path: &Path, version: Version) -> (Store, Said) {
-    let said = Said::default();
-    let hears = Arc::clone(&said);
+    let printed = Said::default();
+    let hears = Arc::clone(&printed);
     let say = move |what: &str| hears.lock().unwrap().push(what.to_owned());
-    (Store::open(path, version, Box::new(say)).unwrap(), said)
+    (Store::open(path, version, Box::new(say)).unwrap(), printed)
 }
 
 fn open(path: &Path) -> (Store, Said) {
@@ -61,7 +61,7 @@ fn noise(bytes: usize, seed: u64) -> Vec<u8> {
 #[test]
 fn what_was_put_is_there_for_who_comes_later_and_for_who_is_there() {
     let place = scratch();
-    let (first, said) = open(place.path());
+    let (first, printed) = open(place.path());
     let (second, _) = open(place.path());
     assert_eq!(first.get(&key("a")), None);
     first.put(&key("a"), b"result of a");
@@ -73,7 +73,7 @@ fn what_was_put_is_there_for_who_comes_later_and_for_who_is_there() {
     let (third, _) = open(place.path());
     assert_eq!(third.get(&key("a")).as_deref(), Some(&b"result of a"[..]));
     assert_eq!(segments(place.path()).len(), 1, "all of a version share a file");
-    assert_eq!(*said.lock().unwrap(), [""; 0]);
+    assert_eq!(*printed.lock().unwrap(), [""; 0]);
 }
 
 /// The format's page, byte by byte: other programs of this format read it so.
@@ -96,13 +96,13 @@ fn the_first_bytes_are_those_of_the_format() {
 fn another_version_has_nothing_of_this_one() {
     let place = scratch();
     open(place.path()).0.put(&key("a"), b"mine");
-    let (other, said) = open_for(place.path(), OTHER);
+    let (other, printed) = open_for(place.path(), OTHER);
     let others_key = Key::new(&OTHER, "summary", "a");
     assert_eq!(other.get(&others_key), None);
     other.put(&others_key, b"of the other");
     assert_eq!(other.get(&others_key).as_deref(), Some(&b"of the other"[..]));
     assert_eq!(open(place.path()).0.get(&key("a")).as_deref(), Some(&b"mine"[..]));
-    assert_eq!(*said.lock().unwrap(), [""; 0], "another version is no trouble");
+    assert_eq!(*printed.lock().unwrap(), [""; 0], "another version is no trouble");
     let content = store::stat(place.path(), &MINE).unwrap();
     let versions: Vec<_> = content.versions.iter().map(|of| (of.version, of.results)).collect();
     assert_eq!(versions, [(Some(MINE), 1), (Some(OTHER), 1)]);
@@ -121,13 +121,13 @@ fn another_format_is_said_once_and_left_alone() {
     let mut bytes = fs::read(&file).unwrap();
     bytes[8] = 2;
     fs::write(&file, &bytes).unwrap();
-    let (store, said) = open(place.path());
+    let (store, printed) = open(place.path());
     assert_eq!(store.get(&key("a")), None);
     store.put(&key("a"), b"again");
     assert_eq!(store.get(&key("a")).as_deref(), Some(&b"again"[..]));
-    let said = said.lock().unwrap();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("format 2, where this program reads 1"), "{said:?}");
+    let printed = printed.lock().unwrap();
+    assert_eq!(printed.len(), 1, "{printed:?}");
+    assert!(printed[0].contains("format 2, where this program reads 1"), "{printed:?}");
     assert_eq!(fs::read(&file).unwrap(), bytes);
 }
 
@@ -140,7 +140,7 @@ fn the_bound_is_kept_and_other_versions_go_first() {
         other.put(&Key::new(&OTHER, "summary", &i.to_string()), &noise(10_000, i));
     }
     store::set_limit(place.path(), Bytes(200_000)).unwrap();
-    let (mine, said) = open(place.path());
+    let (mine, printed) = open(place.path());
     for i in 0..10 {
         mine.put(&key(&i.to_string()), &noise(10_000, i));
     }
@@ -157,9 +157,9 @@ fn the_bound_is_kept_and_other_versions_go_first() {
     assert!(!(0..15).any(has), "the oldest are not");
     mine.put(&key("large"), &noise(300_000, 1));
     mine.put(&key("larger"), &noise(400_000, 1));
-    let said = said.lock().unwrap();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("larger than the store may be"), "{said:?}");
+    let printed = printed.lock().unwrap();
+    assert_eq!(printed.len(), 1, "{printed:?}");
+    assert!(printed[0].contains("larger than the store may be"), "{printed:?}");
 }
 
 #[test]
@@ -198,16 +198,16 @@ fn a_record_that_is_cut_short_is_removed_by_who_writes_next() {
     let file = segments(place.path()).remove(0);
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 3]).unwrap();
-    let (store, said) = open(place.path());
+    let (store, printed) = open(place.path());
     assert_eq!(store.get(&key("a")).as_deref(), Some(&b"result of a"[..]));
     assert_eq!(store.get(&key("b")), None);
-    assert_eq!(*said.lock().unwrap(), [""; 0], "somebody may be writing it");
+    assert_eq!(*printed.lock().unwrap(), [""; 0], "somebody may be writing it");
     store.put(&key("b"), b"result of b");
-    assert_eq!(said.lock().unwrap().len(), 1);
+    assert_eq!(printed.lock().unwrap().len(), 1);
     assert_eq!(fs::read(&file).unwrap(), whole);
-    let (later, said) = open(place.path());
+    let (later, printed) = open(place.path());
     assert_eq!(later.get(&key("b")).as_deref(), Some(&b"result of b"[..]));
-    assert_eq!(*said.lock().unwrap(), [""; 0]);
+    assert_eq!(*printed.lock().unwrap(), [""; 0]);
 }
 
 /// Harm done to a file.
@@ -277,7 +277,7 @@ proptest! {
         drop(store);
         fs::write(&file, &bytes).unwrap();
         store::verify(place.path()).unwrap();
-        let (store, said) = open(place.path());
+        let (store, printed) = open(place.path());
         for (key, result) in &results {
             let got = store.get(key);
             prop_assert!(got.is_none() || got.as_ref() == Some(result));
@@ -285,14 +285,14 @@ proptest! {
             let got = store.get(key);
             prop_assert_eq!(got.as_ref(), Some(result));
         }
-        prop_assert!(said.lock().unwrap().len() <= 2, "{:?}", said);
-        let (later, said) = open(place.path());
+        prop_assert!(printed.lock().unwrap().len() <= 2, "{:?}", printed);
+        let (later, printed) = open(place.path());
         for (key, result) in &results {
             let got = later.get(key);
             prop_assert_eq!(got.as_ref(), Some(result));
         }
-        let said = said.lock().unwrap();
-        prop_assert!(said.iter().all(|said| said.contains("has format")), "{:?}", said);
+        let printed = printed.lock().unwrap();
+        prop_assert!(printed.iter().all(|printed| printed.contains("has format")), "{:?}", printed);
     }
 
     /// A reader of the format takes any bytes for what they are.
@@ -329,7 +329,7 @@ seeds = 2
 
 fn swept(output: Output<'_>, store: Option<&Store>, sets: &[String]) -> Vec<Run> {
     let plan = Plan::parse("test", SCENARIO, sets).unwrap_or_else(|e| panic!("{e}"));
-    let how = How { output, before: Before::Rerun, store };
+    let how = SweepOptions { output, before: Before::Rerun, store };
     let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
     run::sweep_with(&plan, 2, how, watch, &|run| run).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -353,7 +353,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_sweep_from_the_store_leaves_the_same_bytes() {
     let place = scratch();
     let at = |name: &str| place.path().join(name);
-    let (store, said) = open(&at("store"));
+    let (store, printed) = open(&at("store"));
     let plain = swept(Output::Full(&at("plain")), None, &[]);
     swept(Output::Full(&at("made")), Some(&store), &[]);
     assert_eq!(store.taken(), 0);
@@ -367,7 +367,7 @@ fn a_sweep_from_the_store_leaves_the_same_bytes() {
         assert_eq!(run.summary, expected.summary);
         assert_eq!(run.directory.as_ref().map(|path| path.starts_with(at("taken"))), Some(true));
     }
-    assert_eq!(*said.lock().unwrap(), [""; 0]);
+    assert_eq!(*printed.lock().unwrap(), [""; 0]);
 }
 
 /// Summaries are of the scenario alone, whatever else was recorded; what acts makes another run.
@@ -399,7 +399,7 @@ fn sweep_to_be_killed() {
     let (store, _) = open(&place.join("store"));
     let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
     let output = Output::Full(&place.join("out"));
-    let how = How { output, before: Before::Rerun, store: Some(&store) };
+    let how = SweepOptions { output, before: Before::Rerun, store: Some(&store) };
     let further = |_: Progress| {
         std::io::stdout().write_all(b"\nfurther\n").unwrap();
     };
@@ -416,9 +416,10 @@ fn killed_after(steps: usize, place: &Path) -> Option<()> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(child.stdout.take().unwrap());
-    let heard = said.lines().map_while(Result::ok).filter(|line| line == "further").take(steps);
-    let is_whole = heard.count() < steps;
+    let printed = BufReader::new(child.stdout.take().unwrap());
+    let accepted =
+        printed.lines().map_while(Result::ok).filter(|line| line == "further").take(steps);
+    let is_whole = accepted.count() < steps;
     child.kill().unwrap();
     let status = child.wait().unwrap();
     (!is_whole || !status.success()).then_some(())
@@ -432,7 +433,7 @@ fn killed_again_and_again_it_comes_to_the_same() {
     // Each is killed somewhat later than the one before: at other moments of other runs.
     let kills = (1..).map_while(|steps| killed_after(steps, place.path())).count();
     assert!(kills > 4, "killed {kills} times");
-    let (store, said) = open(&place.path().join("store"));
+    let (store, printed) = open(&place.path().join("store"));
     let out = place.path().join("out");
     let runs = swept(Output::Full(&out), Some(&store), &[]);
     assert_eq!(
@@ -444,5 +445,5 @@ fn killed_again_and_again_it_comes_to_the_same() {
     for (run, expected) in runs.iter().zip(&expected) {
         assert_eq!(run.summary, expected.summary);
     }
-    assert_eq!(*said.lock().unwrap(), [""; 0]);
+    assert_eq!(*printed.lock().unwrap(), [""; 0]);
 }

@@ -17,12 +17,12 @@ fn every_packet_script_is_followed() {
     let entries = directories.into_iter().flat_map(inside);
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
     paths.sort();
-    let told = |path: &PathBuf| {
+    let reported = |path: &PathBuf| {
         let text = fs::read_to_string(path).expect("a script is text");
         let name = path.file_name().expect("a file has a name").to_string_lossy();
         Script::read(&name, &text).and_then(|script| simulate(&script)).err()
     };
-    let failures: Vec<String> = paths.iter().filter_map(told).collect();
+    let failures: Vec<String> = paths.iter().filter_map(reported).collect();
     assert!(paths.len() >= 90, "only {} scripts", paths.len());
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// A longer file is no trace that a resolved scenario could list.
-const MOST_FILE_BYTES: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// The trace at `path`. A first line of names, empty lines and lines that begin with `#` are
@@ -16,8 +16,8 @@ pub(super) fn read(path: &Path) -> Read<Vec<(Duration, Db)>> {
     let shown = path.display();
     let unreadable = |error: std::io::Error| Refusal::new(format!("{shown}: {error}"));
     let about = fs::metadata(path).map_err(unreadable)?;
-    if !about.is_file() || about.len() > MOST_FILE_BYTES {
-        let message = format!("{shown}: not a file of {MOST_FILE_BYTES} bytes at most");
+    if !about.is_file() || about.len() > MAX_FILE_BYTES {
+        let message = format!("{shown}: not a file of {MAX_FILE_BYTES} bytes at most");
         return Err(Refusal::new(message));
     }
     let text = fs::read_to_string(path).map_err(unreadable)?;
@@ -45,9 +45,9 @@ fn parse(text: &str) -> Result<Vec<(Duration, Db)>, (usize, String)> {
 
 fn point(line: &str) -> Result<(Duration, Db), String> {
     let (at, snr) = line.split_once(',').ok_or_else(|| format!("{line:?} has no comma"))?;
-    let number = |text: &str, least: f64, most: f64| {
-        let number = text.trim().parse::<f64>().ok().filter(|n| (least..=most).contains(n));
-        number.ok_or_else(|| format!("{:?} is not a number from {least} to {most}", text.trim()))
+    let number = |text: &str, min: f64, max: f64| {
+        let number = text.trim().parse::<f64>().ok().filter(|n| (min..=max).contains(n));
+        number.ok_or_else(|| format!("{:?} is not a number from {min} to {max}", text.trim()))
     };
     let at = number(at, 0.0, DAY_SECONDS)?;
     Ok((Duration::from_secs_f64(at), Db(number(snr, -100.0, 100.0)?)))

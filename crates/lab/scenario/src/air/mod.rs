@@ -87,7 +87,7 @@ keys! {
         /// Behaviour of its MAC while it has no access point: "waits" keeps its frames, "attempts"
         /// continues to send them to the last one, which does not receive them, and drops each at
         /// its retry limit.
-        meanwhile: bool = choice(MEANWHILE).or(false);
+        while_away: bool = choice(WHILE_AWAY).or(false);
         /// Handovers at set times, in order.
         handovers: Vec<Handover> = handovers(aps.clone()).or(Vec::new());
         /// Handovers to a stronger access point, or "off".
@@ -143,12 +143,12 @@ const INTERPOLATIONS: &[(&str, Interpolation)] =
 const BEGINNINGS: &[(&str, bool)] = &[("named", false), ("strongest", true)];
 
 /// Whether a MAC attempts.
-const MEANWHILE: &[(&str, bool)] = &[("waits", false), ("attempts", true)];
+const WHILE_AWAY: &[(&str, bool)] = &[("waits", false), ("attempts", true)];
 
 const FILE: &str = "file = \"walk.csv\"";
 
 /// Points of a path or a trace that a scenario lists.
-const MOST_POINTS: usize = 100_000;
+const MAX_POINTS: usize = 100_000;
 
 fn file_schema() -> Json {
     let about = "A CSV file with lines of seconds and dB, in place of `points`.";
@@ -157,9 +157,9 @@ fn file_schema() -> Json {
 
 fn entries(value: &Value) -> Read<&[Value]> {
     match &value.data {
-        Data::List(list) if list.len() <= MOST_POINTS => Ok(list),
+        Data::List(list) if list.len() <= MAX_POINTS => Ok(list),
         Data::List(list) => {
-            Err(Refusal::new(format!("{} entries; at most {MOST_POINTS} are possible", list.len())))
+            Err(Refusal::new(format!("{} entries; at most {MAX_POINTS} are possible", list.len())))
         }
         _ => Err(reader::wrong_type(value, "a list")),
     }

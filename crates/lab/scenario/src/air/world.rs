@@ -54,7 +54,7 @@ impl Roaming {
             handovers: self.handovers.iter().map(handover).collect(),
             by_signal: self.by_signal.as_ref().map(by_signal),
             hold: self.hold,
-            attempts: self.meanwhile,
+            attempts: self.while_away,
             discard: self.discard.map(|discard| match discard {
                 Discard::Older(age) => world::Discard::Older(age),
                 Discard::Oldest(packets) => world::Discard::Oldest(packets),

@@ -36,11 +36,11 @@ impl Check<'_> {
             }
         }
         self.kernel_flows(nodes);
-        self.kernel_laws(nodes);
+        self.kernel_congestion_control(nodes);
     }
 
     /// Only flows on sockets have a congestion control of the kernel.
-    fn kernel_laws(&mut self, nodes: &[Expanded]) {
+    fn kernel_congestion_control(&mut self, nodes: &[Expanded]) {
         let scenario = self.scenario;
         let (names, on_sockets) = (flow_names(scenario, nodes), scenario.kernel_flows());
         for (pattern, _) in scenario.emulate.iter().flat_map(Emulate::laws) {
@@ -54,7 +54,7 @@ impl Check<'_> {
             } else {
                 continue;
             };
-            return self.report(("emulate", 0), "kernel_laws", refusal);
+            return self.report(("emulate", 0), "kernel_congestion_control", refusal);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::report::Check;
 use crate::diagnostic::Refusal;
 use crate::expand::{self, Expanded};
-use crate::limits::MOST_QUEUE_BYTES;
+use crate::limits::MAX_QUEUE_BYTES;
 use crate::node::Kind;
 use fairwave_queue::Spec;
 
@@ -22,7 +22,7 @@ struct Queues {
 impl Queues {
     /// Memory that they take when they are full of packets of 1500 bytes.
     fn bytes(&self) -> u64 {
-        let each = self.spec.most_packets() * PACKET_BYTES + self.spec.buckets() * BUCKET_BYTES;
+        let each = self.spec.max_packets() * PACKET_BYTES + self.spec.buckets() * BUCKET_BYTES;
         self.count.saturating_mul(each)
     }
 }
@@ -34,13 +34,12 @@ impl Check<'_> {
         let queues = self.all_queues(nodes);
         let sum = queues.iter().map(Queues::bytes).fold(0, u64::saturating_add);
         let Some(largest) = queues.iter().max_by_key(|queues| queues.bytes()) else { return };
-        if sum <= MOST_QUEUE_BYTES {
+        if sum <= MAX_QUEUE_BYTES {
             return;
         }
-        let [all, most] = [sum, MOST_QUEUE_BYTES].map(gibibytes);
-        let packets = largest.spec.most_packets();
-        let message =
-            format!("full queues would take {all} of memory; at most {most} are possible");
+        let [all, max] = [sum, MAX_QUEUE_BYTES].map(gibibytes);
+        let packets = largest.spec.max_packets();
+        let message = format!("full queues would take {all} of memory; at most {max} are possible");
         let count = largest.count;
         let help = format!("lower the limit: {count} queues of {packets} packets are here");
         self.report(largest.at, "queue", Refusal::new(message).help(help));

@@ -26,8 +26,8 @@ impl Check<'_> {
                     break;
                 }
             }
-            if seen.len() > limits::MOST_LINKS {
-                let refusal = Refusal::new(format!("more than {} links", limits::MOST_LINKS));
+            if seen.len() > limits::MAX_LINKS {
+                let refusal = Refusal::new(format!("more than {} links", limits::MAX_LINKS));
                 return self.report(("link", i), "ends", refusal);
             }
         }

@@ -63,8 +63,8 @@ fn is_slow() -> bool {
 }
 
 /// Some of many, evenly spread: `most` of them, or all in the slow suite.
-pub(crate) fn some<T>(many: &[T], most: usize) -> impl Iterator<Item = &T> {
-    let step = if is_slow() { 1 } else { many.len().div_ceil(most).max(1) };
+pub(crate) fn some<T>(many: &[T], maximum: usize) -> impl Iterator<Item = &T> {
+    let step = if is_slow() { 1 } else { many.len().div_ceil(maximum).max(1) };
     many.iter().step_by(step)
 }
 
@@ -99,7 +99,7 @@ fn values(key: &KeyHelp) -> Vec<String> {
     let example = key.example.iter().filter_map(|line| line.split_once(" = "));
     let range = key.range.iter().filter_map(|range| range.strip_prefix("From "));
     let bounds = range.filter_map(|range| range.split_once(" to "));
-    let bounds = bounds.flat_map(|(least, most)| [least, most]).flat_map(|bound| {
+    let bounds = bounds.flat_map(|(min, maximum)| [min, maximum]).flat_map(|bound| {
         [bound.to_owned(), format!("{bound:?}")]
             .into_iter()
             .chain(key.unit.iter().map(move |unit| format!("\"{bound} {unit}\"")))

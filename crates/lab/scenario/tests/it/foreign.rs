@@ -56,6 +56,6 @@ fn sweeps_are_valid_by_the_schema_in_every_form() {
 fn what_is_wrong_is_told() {
     let wrong = Text { name: "wrong".to_owned(), text: "duration = 5\n".to_owned() };
     let newer = Text { name: "newer".to_owned(), text: "x = {\n a = 1 }\n".to_owned() };
-    let said = complaints(&[wrong, newer]);
-    assert!(said.contains("wrong: ") && said.contains("newer: "), "{said}");
+    let printed = complaints(&[wrong, newer]);
+    assert!(printed.contains("wrong: ") && printed.contains("newer: "), "{printed}");
 }

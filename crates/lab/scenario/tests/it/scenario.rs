@@ -99,16 +99,19 @@ fn explicit_keys_override_the_stack_whichever_table_names_it() {
     let profile = |name: &str| (Profile::find(name).expect(name).config)();
     let (linux, bsd) = (profile("linux-6"), profile("bsd-reno"));
     assert_eq!(ends_with("", ""), (Config::default(), Config::default(), "reno".to_owned()));
-    let (sender, receiver, law) = ends_with("stack = \"linux-6\"", "");
-    assert_eq!((sender, receiver, law.as_str()), (linux, linux, "cubic"));
-    let (sender, _, law) =
+    let (sender, receiver, algorithm) = ends_with("stack = \"linux-6\"", "");
+    assert_eq!((sender, receiver, algorithm.as_str()), (linux, linux, "cubic"));
+    let (sender, _, algorithm) =
         ends_with("stack = \"linux-6\"\nmin_rto = \"2 s\"", "stack = \"bsd-reno\"");
     let min_rto = Duration::from_secs(2);
-    assert_eq!((sender, law.as_str()), (Config { min_rto, ..bsd }, "reno"));
+    assert_eq!((sender, algorithm.as_str()), (Config { min_rto, ..bsd }, "reno"));
     let own = "min_rto = \"3 s\"\ncongestion_control = \"compound\"\nnagle = false";
-    let (sender, _, law) = ends_with("stack = \"linux-6\"\nmin_rto = \"2 s\"", own);
+    let (sender, _, algorithm) = ends_with("stack = \"linux-6\"\nmin_rto = \"2 s\"", own);
     let min_rto = Duration::from_secs(3);
-    assert_eq!((sender, law.as_str()), (Config { min_rto, nagle: false, ..linux }, "compound"));
+    assert_eq!(
+        (sender, algorithm.as_str()),
+        (Config { min_rto, nagle: false, ..linux }, "compound")
+    );
 }
 
 /// The receiving end may be another stack: the keys are then the sender's.

@@ -170,7 +170,7 @@ fn a_station_may_roam_among_all_access_points() {
 
 #[test]
 fn a_mac_waits_for_an_access_point_or_attempts() {
-    for (keys, attempts) in [("", false), ("meanwhile = \"attempts\"\n", true)] {
+    for (keys, attempts) in [("", false), ("while_away = \"attempts\"\n", true)] {
         let world = world("", &format!("[node.roaming]\n{keys}"));
         let roaming = station(&world).roaming.as_ref().expect("it roams");
         assert_eq!(roaming.attempts, attempts);

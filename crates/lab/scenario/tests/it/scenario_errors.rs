@@ -59,9 +59,9 @@ fn no_message_commands_a_terminal_or_repeats_a_long_line() {
     let key = format!("\"{}\" = 1\n", "k".repeat(100_000));
     let binary = "\u{7}\u{1b}]0;title\u{7}".repeat(30_000);
     for text in [long, key, binary] {
-        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
-        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
-        assert!(said.len() < 3_000, "{} bytes", said.len());
+        let printed = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(printed.chars().all(|c| c == '\n' || !c.is_control()), "{printed:?}");
+        assert!(printed.len() < 3_000, "{} bytes", printed.len());
     }
 }
 
@@ -71,8 +71,8 @@ fn a_key_of_many_parts_is_refused() {
     let text = format!("duration = \"1 s\"\n[sweep]\n\"{deep}\" = [1]\n");
     let sweep = Plan::parse("s", &text, &[]).expect_err("it is wrong");
     let set = Plan::parse("s", "duration = \"1 s\"\n", &[format!("{deep}=1")]);
-    for said in [sweep, set.expect_err("it is wrong")] {
-        assert!(said.to_string().contains("a dotted key of 50000 parts"), "{said}");
+    for printed in [sweep, set.expect_err("it is wrong")] {
+        assert!(printed.to_string().contains("a dotted key of 50000 parts"), "{printed}");
     }
     let bare = [
         format!("duration = \"1 s\"\n[sweep]\n{deep} = [1]\n"),
@@ -81,9 +81,12 @@ fn a_key_of_many_parts_is_refused() {
         format!("duration = \"1 s\"\n\nx = {{ {deep} = 1 }}\n"),
     ];
     for text in bare {
-        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
-        assert!(said.starts_with("s:3:"), "{said}");
-        assert!(said.contains("a dotted key of 50000 parts") && !said.contains("recurs"), "{said}");
+        let printed = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(printed.starts_with("s:3:"), "{printed}");
+        assert!(
+            printed.contains("a dotted key of 50000 parts") && !printed.contains("recurs"),
+            "{printed}"
+        );
     }
 }
 
@@ -91,22 +94,25 @@ fn a_key_of_many_parts_is_refused() {
 fn values_that_are_nested_without_end_are_refused_in_words_of_ours() {
     for nest in ["[", "{ a = "] {
         let text = format!("duration = \"1 s\"\nx = {}\n", nest.repeat(50_000));
-        let said = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
-        assert!(said.starts_with("s:2:") && said.contains("lists or tables nested"), "{said}");
+        let printed = Plan::parse("s", &text, &[]).expect_err("it is wrong").to_string();
+        assert!(
+            printed.starts_with("s:2:") && printed.contains("lists or tables nested"),
+            "{printed}"
+        );
     }
 }
 
 #[test]
 fn a_list_of_tables_that_is_set_as_a_value_names_its_tables() {
     let text = "duration = \"1 s\"\n[[node]]\nname = \"pc\"\nkind = \"host\"\n";
-    for (set, said) in [
+    for (set, printed) in [
         ("node=5", "this is a list of tables, not a value"),
         ("node=5", "as in node.pc.name"),
         ("flow=5", "there is no flow in the file"),
         ("node.pcs.count=5", "there is no node called \"pcs\""),
     ] {
         let error = Plan::parse("s", text, &[set.to_owned()]).expect_err("it is wrong");
-        assert!(error.to_string().contains(said), "{set}: {error}");
+        assert!(error.to_string().contains(printed), "{set}: {error}");
     }
 }
 

@@ -20,18 +20,18 @@ pub(super) fn all(results: &Results) -> Vec<Claim> {
     papers.into_iter().chain(super::remedies::claims(results)).collect()
 }
 
-fn uploads<'a>(results: &'a Results, law: &str) -> Vec<&'a Run> {
-    results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, law)])
+fn uploads<'a>(results: &'a Results, algorithm: &str) -> Vec<&'a Run> {
+    results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)])
 }
 
-/// The runs of `law` with the remedy: that of the paper's words, where there are such runs.
-fn remedied<'a>(law: &str, select: impl Fn(&str) -> Vec<&'a Run>) -> Vec<&'a Run> {
-    let literal = select(&format!("{REMEDY}{law}"));
-    if literal.is_empty() { select(&format!("{LEARNING_REMEDY}{law}")) } else { literal }
+/// The runs of `algorithm` with the remedy: that of the paper's words, where there are such runs.
+fn remedied<'a>(algorithm: &str, select: impl Fn(&str) -> Vec<&'a Run>) -> Vec<&'a Run> {
+    let literal = select(&format!("{REMEDY}{algorithm}"));
+    if literal.is_empty() { select(&format!("{LEARNING_REMEDY}{algorithm}")) } else { literal }
 }
 
-fn up_down<'a>(results: &'a Results, errors: &str, law: &str) -> Vec<&'a Run> {
-    results.select(UP_DOWN, &[(ERRORS, errors), (LAW, law)])
+fn up_down<'a>(results: &'a Results, errors: &str, algorithm: &str) -> Vec<&'a Run> {
+    results.select(UP_DOWN, &[(ERRORS, errors), (LAW, algorithm)])
 }
 
 fn ack_1(results: &Results) -> Claim {
@@ -92,16 +92,16 @@ fn ack_1(results: &Results) -> Claim {
 fn ack_2(results: &Results) -> Claim {
     let mut measured = Evidence::of(results, &[UPLOADS]);
     let mut notes = Vec::new();
-    let [reno, _] = ["reno", "compound"].map(|law| {
-        let without = uploads(results, law);
-        let with = remedied(law, |law| uploads(results, law));
+    let [reno, _] = ["reno", "compound"].map(|algorithm| {
+        let without = uploads(results, algorithm);
+        let with = remedied(algorithm, |algorithm| uploads(results, algorithm));
         let unfair =
-            measured.estimate(format!("jain_{law}_without"), over(&without, measure::jain));
-        let fair = measured.estimate(format!("jain_{law}_with"), over(&with, measure::jain));
+            measured.estimate(format!("jain_{algorithm}_without"), over(&without, measure::jain));
+        let fair = measured.estimate(format!("jain_{algorithm}_with"), over(&with, measure::jain));
         let gain = paired(&with, &without, measure::jain);
-        let gain = measured.estimate(format!("jain_{law}_gain"), gain);
+        let gain = measured.estimate(format!("jain_{algorithm}_gain"), gain);
         if !without.is_empty() || !with.is_empty() {
-            notes.push(format!("{law}: {}", contrast(&without, &with)));
+            notes.push(format!("{algorithm}: {}", contrast(&without, &with)));
         }
         [gain.low.above(0.0), unfair.high.below(0.9), fair.low.above(0.95)]
     });
@@ -141,7 +141,7 @@ fn contrast(without: &[&Run], with: &[&Run]) -> String {
 
 fn ack_3(results: &Results) -> Claim {
     let without = up_down(results, LOW, "compound");
-    let with = remedied("compound", |law| up_down(results, LOW, law));
+    let with = remedied("compound", |algorithm| up_down(results, LOW, algorithm));
     let distance = |run: &Run| measure::log_ratio(run).abs();
     let mut measured = Evidence::of(results, &[UP_DOWN]);
     measured.estimate("distance_without", over(&without, distance));
@@ -316,10 +316,10 @@ fn packet_errors(results: &Results) -> String {
 }
 
 fn delayed_ack(results: &Results) -> String {
-    let line = |law: &str| {
-        let runs = results.select(DELAYED, &[(COUNT, PAPER_UPLOADS), (LAW, law)]);
+    let line = |algorithm: &str| {
+        let runs = results.select(DELAYED, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)]);
         format!(
-            "{law} {} Mbps, Jain {}, ACKs dropped {}",
+            "{algorithm} {} Mbps, Jain {}, ACKs dropped {}",
             show(over(&runs, measure::total_mbps), 2),
             show(over(&runs, measure::jain), 2),
             show(over(&runs, measure::ack_drop_share), 3),

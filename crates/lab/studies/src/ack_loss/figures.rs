@@ -127,20 +127,25 @@ fn ranked(runs: &[&Run]) -> Vec<Option<Interval>> {
     (0..flows).map(|k| fairwave_lab::stats::Estimate::of(&rank(k)).map(Interval::from)).collect()
 }
 
-fn figure_3(results: &Results, law: &str, id: &str, claims: &'static [&'static str]) -> Exhibit {
-    let of = |law: &str| results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, law)]);
-    let (without, with) = (of(law), of(&format!("ack-loss-literal+{law}")));
+fn figure_3(
+    results: &Results,
+    algorithm: &str,
+    id: &str,
+    claims: &'static [&'static str],
+) -> Exhibit {
+    let of = |algorithm: &str| results.select(UPLOADS, &[(COUNT, PAPER_UPLOADS), (LAW, algorithm)]);
+    let (without, with) = (of(algorithm), of(&format!("ack-loss-literal+{algorithm}")));
     let groups = (1..=ranked(&without).len()).map(|k| k.to_string()).collect();
     let figure = Figure {
-        title: format!("Goodput of each of 16 uploads ({law}), from the best to the worst"),
+        title: format!("Goodput of each of 16 uploads ({algorithm}), from the best to the worst"),
         x_label: "Rank of the flow in its run".into(),
         y_label: "Goodput (Mbps)".into(),
         y_range: None,
         content: Content::Bars {
             groups,
             series: vec![
-                BarSeries { label: law.to_owned(), values: ranked(&without) },
-                BarSeries { label: format!("{law} with the remedy"), values: ranked(&with) },
+                BarSeries { label: algorithm.to_owned(), values: ranked(&without) },
+                BarSeries { label: format!("{algorithm} with the remedy"), values: ranked(&with) },
             ],
         },
     };
@@ -162,9 +167,9 @@ fn figure_3(results: &Results, law: &str, id: &str, claims: &'static [&'static s
 
 fn figure_4(results: &Results) -> Exhibit {
     let points = results.axis(UP_DOWN, ERRORS);
-    let series = |label: &str, law: &str, value: fn(&Run) -> f64| {
+    let series = |label: &str, algorithm: &str, value: fn(&Run) -> f64| {
         let of = |errors: &String| {
-            let runs = results.select(UP_DOWN, &[(ERRORS, errors), (LAW, law)]);
+            let runs = results.select(UP_DOWN, &[(ERRORS, errors), (LAW, algorithm)]);
             over(&runs, value).map(Interval::from)
         };
         BarSeries { label: label.to_owned(), values: points.iter().map(of).collect() }
@@ -209,13 +214,13 @@ fn by_count(
     value: fn(&Run) -> f64,
 ) -> Exhibit {
     let counts = results.axis(UPLOADS, COUNT);
-    let curve = |law: String| {
+    let curve = |algorithm: String| {
         let point = |count: &String| {
-            let runs = results.select(UPLOADS, &[(COUNT, count), (LAW, &law)]);
+            let runs = results.select(UPLOADS, &[(COUNT, count), (LAW, &algorithm)]);
             Some((count.parse().ok()?, over(&runs, value)?.into()))
         };
         let points = counts.iter().filter_map(point).collect();
-        Curve { label: law, points, mark: Mark::DottedLine }
+        Curve { label: algorithm, points, mark: Mark::DottedLine }
     };
     Exhibit {
         id: format!("uploads-{id}"),
@@ -234,13 +239,13 @@ fn by_count(
 
 fn delayed(results: &Results) -> Exhibit {
     let counts = results.axis(DELAYED, COUNT);
-    let series = |law: String| {
+    let series = |algorithm: String| {
         let of = |count: &String| {
-            let runs = results.select(DELAYED, &[(COUNT, count), (LAW, &law)]);
+            let runs = results.select(DELAYED, &[(COUNT, count), (LAW, &algorithm)]);
             over(&runs, measure::total_mbps).map(Interval::from)
         };
         let values = counts.iter().map(of).collect();
-        BarSeries { label: law, values }
+        BarSeries { label: algorithm, values }
     };
     Exhibit {
         id: "delayed-ack".into(),
@@ -288,14 +293,14 @@ fn table(results: &Results, experiment: &str, title: &str, name: &str, axis: &st
     ];
     let mut rows = Vec::new();
     for point in results.axis(experiment, axis) {
-        for law in results.axis(experiment, LAW) {
-            let runs = results.select(experiment, &[(axis, &point), (LAW, &law)]);
-            let mut row = vec![point.clone(), law, runs.len().to_string()];
+        for algorithm in results.axis(experiment, LAW) {
+            let runs = results.select(experiment, &[(axis, &point), (LAW, &algorithm)]);
+            let mut row = vec![point.clone(), algorithm, runs.len().to_string()];
             row.extend(columns.iter().map(|&(_, value, digits)| show(over(&runs, value), digits)));
             rows.push(row);
         }
     }
-    let fixed = [name, "Law", "Seeds"].map(str::to_owned);
+    let fixed = [name, "Algorithm", "Seeds"].map(str::to_owned);
     let header = fixed.into_iter().chain(columns.map(|c| c.0.to_owned())).collect();
     ResultTable { title: title.to_owned(), header, rows }
 }

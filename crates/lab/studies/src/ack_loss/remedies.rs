@@ -18,17 +18,17 @@ const AS_FAIR: f64 = -0.02;
 /// Share of the total without a remedy that counts as "without losing throughput".
 const KEPT: f64 = 0.98;
 
-/// A queue of the access point with a law of the senders.
+/// A queue of the access point with an algorithm of the senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Remedy {
     queue: String,
     limit: String,
-    law: String,
+    algorithm: String,
 }
 
 impl Remedy {
-    fn new(queue: &str, limit: &str, law: &str) -> Self {
-        Self { queue: queue.to_owned(), limit: limit.to_owned(), law: law.to_owned() }
+    fn new(queue: &str, limit: &str, algorithm: &str) -> Self {
+        Self { queue: queue.to_owned(), limit: limit.to_owned(), algorithm: algorithm.to_owned() }
     }
 
     fn none() -> Self {
@@ -40,11 +40,11 @@ impl Remedy {
     }
 
     fn name(&self) -> String {
-        format!("{} of {} with {}", self.queue, self.limit, self.law)
+        format!("{} of {} with {}", self.queue, self.limit, self.algorithm)
     }
 
     fn runs<'r>(&self, results: &'r Results, experiment: &str) -> Vec<&'r Run> {
-        let axes = [(QUEUE, &*self.queue), (LIMIT, &self.limit), (LAW, &self.law)];
+        let axes = [(QUEUE, &*self.queue), (LIMIT, &self.limit), (LAW, &self.algorithm)];
         results.select(experiment, &axes)
     }
 }
@@ -54,8 +54,8 @@ fn remedies(results: &Results, experiment: &str) -> Vec<Remedy> {
     let mut all = Vec::new();
     for queue in results.axis(experiment, QUEUE) {
         for limit in results.axis(experiment, LIMIT) {
-            let laws = results.axis(experiment, LAW);
-            all.extend(laws.iter().map(|law| Remedy::new(&queue, &limit, law)));
+            let algorithms = results.axis(experiment, LAW);
+            all.extend(algorithms.iter().map(|algorithm| Remedy::new(&queue, &limit, algorithm)));
         }
     }
     all
@@ -184,12 +184,13 @@ fn table(results: &Results, experiment: &str, title: &str) -> ResultTable {
         let down = runs.iter().any(|run| run.summary.totals.down_bps > 0);
         let ratio = ratio.filter(|_| down).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
         let values = columns.iter().map(|&(_, value, digits)| show(over(&runs, value), digits));
-        let Remedy { queue, limit, law } = remedy;
-        let first = [queue, limit, law, runs.len().to_string(), kept, ratio];
+        let Remedy { queue, limit, algorithm } = remedy;
+        let first = [queue, limit, algorithm, runs.len().to_string(), kept, ratio];
         first.into_iter().chain(values).collect()
     };
     let rows = remedies(results, experiment).into_iter().map(row).collect();
-    let fixed = ["Queue of the AP", "Limit", "Law", "Seeds", "Total kept (share)", "Up / down"];
+    let fixed =
+        ["Queue of the AP", "Limit", "Algorithm", "Seeds", "Total kept (share)", "Up / down"];
     let names = columns.map(|column| column.0);
     let header = fixed.iter().chain(&names).map(|&name| name.to_owned()).collect();
     ResultTable { title: title.to_owned(), header, rows }
@@ -218,24 +219,25 @@ fn bars(
     value: fn(&Run) -> f64,
 ) -> Exhibit {
     let groups = results.axis(experiment, QUEUE);
-    let series = |limit: &str, law: &str| {
+    let series = |limit: &str, algorithm: &str| {
         let of = |queue: &String| {
-            let runs = Remedy::new(queue, limit, law).runs(results, experiment);
+            let runs = Remedy::new(queue, limit, algorithm).runs(results, experiment);
             over(&runs, value).map(Interval::from)
         };
         let values = groups.iter().map(of).collect();
-        BarSeries { label: format!("{law}, {limit}"), values }
+        BarSeries { label: format!("{algorithm}, {limit}"), values }
     };
-    let (limits, laws) = (results.axis(experiment, LIMIT), results.axis(experiment, LAW));
-    let series = limits.iter().flat_map(|limit| laws.iter().map(|law| series(limit, law)));
+    let (limits, algorithms) = (results.axis(experiment, LIMIT), results.axis(experiment, LAW));
+    let series =
+        limits.iter().flat_map(|limit| algorithms.iter().map(|algorithm| series(limit, algorithm)));
     let short = label.split(" (").next().unwrap_or_default();
     Exhibit {
         id: format!("{experiment}-{id}"),
         claims: if experiment == REMEDIES { &["ACK-X1"] } else { &["ACK-X2"] },
         paper: "Not in the paper, which names better remedies as future work.".into(),
         ours: format!(
-            "{short} of {what} by the queue of the access point and the senders' law, with 95 % \
-             confidence intervals over seeds. Drop-tail of {PAPERS_LIMIT} with compound is no \
+            "{short} of {what} by the queue of the access point and the senders' algorithm, with \
+             95 % confidence intervals over seeds. Drop-tail of {PAPERS_LIMIT} with compound is no \
              remedy, with ack-loss-literal+compound it is the paper's."
         ),
         figure: Figure {

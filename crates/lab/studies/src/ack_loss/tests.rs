@@ -12,17 +12,17 @@ fn run(axes: &[(&str, &str)], seed: u64, shape: Shape) -> Run {
     made::shaped(axes, seed, (16, down), shape)
 }
 
-/// Ten seeds of each point; `shape` says what each law does at each packet error rate.
+/// Ten seeds of each point; `shape` says what each algorithm does at each packet error rate.
 pub(super) fn results(shape: impl Fn(&str, &str) -> Shapes) -> Results {
     let mut results = Results { quick: true, ..Results::default() };
-    for law in ["reno", "ack-loss-literal+reno", "compound", "ack-loss-literal+compound"] {
+    for algorithm in ["reno", "ack-loss-literal+reno", "compound", "ack-loss-literal+compound"] {
         for seed in 1..=10 {
-            let axes = [(COUNT, PAPER_UPLOADS), (LAW, law)];
-            let one = run(&axes, seed, shape(law, "").0);
+            let axes = [(COUNT, PAPER_UPLOADS), (LAW, algorithm)];
+            let one = run(&axes, seed, shape(algorithm, "").0);
             results.runs.entry(UPLOADS.into()).or_default().push(one);
             for errors in [LOW, HIGH] {
-                let axes = [(ERRORS, errors), (LAW, law)];
-                let one = run(&axes, seed, shape(law, errors).0);
+                let axes = [(ERRORS, errors), (LAW, algorithm)];
+                let one = run(&axes, seed, shape(algorithm, errors).0);
                 results.runs.entry(UP_DOWN.into()).or_default().push(one);
             }
         }
@@ -34,11 +34,11 @@ pub(super) fn results(shape: impl Fn(&str, &str) -> Shapes) -> Results {
 /// Adds ten seeds of each remedy to the experiments that compare them.
 fn add_remedies(results: &mut Results, shape: impl Fn(&str, &str) -> Shapes) {
     for queue in ["drop-tail", "fq-codel"] {
-        for law in ["compound", "ack-loss-literal+compound"] {
+        for algorithm in ["compound", "ack-loss-literal+compound"] {
             for seed in 1..=10 {
                 let limit = ("node.ap.queue.limit", "100 packets");
-                let axes = [("node.ap.queue.discipline", queue), limit, (LAW, law)];
-                let one = run(&axes, seed, shape(law, queue).0);
+                let axes = [("node.ap.queue.discipline", queue), limit, (LAW, algorithm)];
+                let one = run(&axes, seed, shape(algorithm, queue).0);
                 for experiment in [REMEDIES, REMEDIES_UP_DOWN] {
                     results.runs.entry(experiment.into()).or_default().push(one.clone());
                 }
@@ -51,8 +51,8 @@ fn add_remedies(results: &mut Results, shape: impl Fn(&str, &str) -> Shapes) {
 pub(super) struct Shapes(Shape);
 
 /// What the paper reports.
-pub(super) fn as_in_the_paper(law: &str, errors: &str) -> Shapes {
-    let remedy = law.contains('+');
+pub(super) fn as_in_the_paper(algorithm: &str, errors: &str) -> Shapes {
+    let remedy = algorithm.contains('+');
     Shapes(match errors {
         "" if remedy => FAIR,
         "" => Shape { first: 12.0, collapse_s: 55, acks_dropped: 9, overflow: 500, ..FAIR },
@@ -75,8 +75,9 @@ fn every_scenario_is_read_in_both_forms() {
         let quick = experiment.plan(true).unwrap_or_else(|e| panic!("{e}"));
         assert!(quick.jobs().len() <= full.jobs().len());
         for plan in [&full, &quick] {
-            for law in plan.points.iter().flat_map(|p| &p.axes).filter(|(key, _)| key == LAW) {
-                let name = law.1.trim_matches('"');
+            for algorithm in plan.points.iter().flat_map(|p| &p.axes).filter(|(key, _)| key == LAW)
+            {
+                let name = algorithm.1.trim_matches('"');
                 assert!(fairwave_cc::ALL.iter().any(|l| name.ends_with(l.name)), "{name}");
             }
         }
@@ -116,9 +117,9 @@ fn a_remedy_that_does_nothing_fails() {
 fn fairness_among_uploads_is_judged_by_the_law_that_the_paper_names() {
     let unfair = Shapes(Shape { first: 12.0, ..FAIR });
     let but = |named: &str| {
-        let shape = |law: &str, errors: &str| match errors {
-            "" if law.contains('+') && law.ends_with(named) => Shapes(unfair.0),
-            _ => as_in_the_paper(law, errors),
+        let shape = |algorithm: &str, errors: &str| match errors {
+            "" if algorithm.contains('+') && algorithm.ends_with(named) => Shapes(unfair.0),
+            _ => as_in_the_paper(algorithm, errors),
         };
         verdicts(&results(shape))[1]
     };
@@ -130,9 +131,9 @@ fn fairness_among_uploads_is_judged_by_the_law_that_the_paper_names() {
 #[test]
 fn a_total_that_falls_by_more_than_a_fifth_does_not_fall_slightly() {
     let with = |down_mbps: u64| {
-        let shape = move |law: &str, errors: &str| match errors {
-            LOW if law.contains('+') => Shapes(Shape { up_mbps: 4, down_mbps, ..FAIR }),
-            _ => as_in_the_paper(law, errors),
+        let shape = move |algorithm: &str, errors: &str| match errors {
+            LOW if algorithm.contains('+') => Shapes(Shape { up_mbps: 4, down_mbps, ..FAIR }),
+            _ => as_in_the_paper(algorithm, errors),
         };
         verdicts(&results(shape))[2].1.expect("decided")
     };
@@ -154,9 +155,9 @@ fn a_collapse_whose_acks_arrive_is_not_starvation_as_described() {
 #[test]
 fn a_remedy_must_be_fair_and_lose_nothing() {
     let with = |fq_codel: Shape| {
-        let shape = |law: &str, errors: &str| match errors {
+        let shape = |algorithm: &str, errors: &str| match errors {
             "fq-codel" => Shapes(fq_codel),
-            _ => as_in_the_paper(law, errors),
+            _ => as_in_the_paper(algorithm, errors),
         };
         verdicts(&results(shape))[4].1.expect("decided")
     };

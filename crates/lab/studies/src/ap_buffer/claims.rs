@@ -40,8 +40,8 @@ fn off(point: &Point<'_>) -> Reading {
 fn buf_1(results: &Results) -> Claim {
     let idle = points(results, IDLE);
     let mut measured = Evidence::of(results, &[IDLE]);
-    let most = Reading::extreme(idle.iter().map(off), f64::max);
-    let off_most = measured.number("count_off_most", most);
+    let maximum = Reading::extreme(idle.iter().map(off), f64::max);
+    let off_most = measured.number("count_off_most", maximum);
     for (key, standard) in
         [("count_off_most_802_11b", "802.11b"), ("count_off_most_802_11g", "802.11g")]
     {
@@ -122,13 +122,13 @@ fn buf_x6(results: &Results) -> Claim {
     let most_wrong = measured.number("most_wrong", wrong);
     let lacking = answers.iter().filter(|a| a.right() < a.count(|_| true)).map(|answers| {
         let truth = answers.truth.unwrap_or("cannot tell");
-        let told = answers.told.iter().map(|(verdict, count)| {
+        let reported = answers.reported.iter().map(|(verdict, count)| {
             format!("{} {count} times", verdict.as_deref().unwrap_or("cannot tell"))
         });
         format!(
             "{}, where it is {truth}: {}.",
             answers.question,
-            told.collect::<Vec<_>>().join(", ")
+            reported.collect::<Vec<_>>().join(", ")
         )
     });
     let lacking: Vec<String> = lacking.collect();

@@ -83,12 +83,12 @@ pub(super) struct Answers {
     /// The truth; `None` where the probe cannot observe it.
     pub(super) truth: Option<&'static str>,
     /// Verdicts and their number; `None` is "undecided".
-    pub(super) told: Vec<(Option<String>, u64)>,
+    pub(super) reported: Vec<(Option<String>, u64)>,
 }
 
 impl Answers {
     pub(super) fn count(&self, which: impl Fn(Option<&str>) -> bool) -> u64 {
-        let counts = self.told.iter().filter(|(verdict, _)| which(verdict.as_deref()));
+        let counts = self.reported.iter().filter(|(verdict, _)| which(verdict.as_deref()));
         counts.map(|(_, count)| count).sum()
     }
 
@@ -135,8 +135,8 @@ pub(super) fn answers(results: &Results) -> Vec<Answers> {
     for experiment in [IDLE, BESIDE, KINDS] {
         for run in results.select(experiment, &[]) {
             for (question, truth) in truths(experiment, run) {
-                let told = verdict(run, question).map(str::to_owned);
-                note(&mut all, question, truth, told);
+                let reported = verdict(run, question).map(str::to_owned);
+                note(&mut all, question, truth, reported);
             }
         }
     }
@@ -148,16 +148,16 @@ fn note(
     all: &mut Vec<Answers>,
     question: &'static str,
     truth: Option<&'static str>,
-    told: Option<String>,
+    reported: Option<String>,
 ) {
     let same = |answers: &Answers| answers.question == question && answers.truth == truth;
     let place = all.iter().position(same).unwrap_or_else(|| {
-        all.push(Answers { question, truth, told: Vec::new() });
+        all.push(Answers { question, truth, reported: Vec::new() });
         all.len() - 1
     });
-    let list = &mut all[place].told;
-    match list.iter_mut().find(|(verdict, _)| *verdict == told) {
+    let list = &mut all[place].reported;
+    match list.iter_mut().find(|(verdict, _)| *verdict == reported) {
         Some((_, count)) => *count += 1,
-        None => list.push((told, 1)),
+        None => list.push((reported, 1)),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn claim(results: &Results) -> Claim {
     let dropped = |counts| over(&at(results, BUFFER, counts), ack_drop_share);
     let few = measured.estimate("dropped_2_to_4", dropped(2..=4));
     let each = (5..=7).map(|n| Reading::mean(dropped(n..=n)));
-    let least = measured.number("least_dropped_5_to_7", Reading::extreme(each, f64::min));
+    let minimum = measured.number("least_dropped_5_to_7", Reading::extreme(each, f64::min));
     measured.fact("overflow_from_corrected", first_overflow(results, BUFFER));
     measured.fact("overflow_from_as_read", first_overflow(results, LARGE));
     let note = format!(
@@ -63,7 +63,7 @@ pub(super) fn claim(results: &Results) -> Claim {
                       overflow_from is the least number of terminals with more than 1 %, with the \
                       corrected buffer and as read",
         },
-        measured.tested([few.high.below(OVERFLOWS), least.above(OVERFLOWS)]),
+        measured.tested([few.high.below(OVERFLOWS), minimum.above(OVERFLOWS)]),
         note,
     )
     .ours()

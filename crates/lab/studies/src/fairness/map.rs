@@ -142,7 +142,7 @@ fn row(results: &Results, queue: &str, acks: &str) -> Vec<String> {
         found.map_or("none up to 10".to_owned(), ToString::to_string)
     };
     let mean = |runs: &[&Run], value: fn(&Run) -> f64| over(runs, value).map(|e| e.mean);
-    let most = at(results, queue, acks, counts.last().copied().unwrap_or(0));
+    let max = at(results, queue, acks, counts.last().copied().unwrap_or(0));
     vec![
         access_point(queue),
         in_words(acks).to_owned(),
@@ -150,7 +150,7 @@ fn row(results: &Results, queue: &str, acks: &str) -> Vec<String> {
         first(&|runs| mean(runs, ack_drop_share).is_some_and(|share| share > 0.01)),
         first(&|runs| mean(runs, jain).is_some_and(|index| index < 0.9)),
         first(&|runs| unfair(runs).is_some_and(|share| share.share >= 0.5)),
-        show(over(&most, ack_drop_share), 3),
-        show(over(&most, jain), 3),
+        show(over(&max, ack_drop_share), 3),
+        show(over(&max, jain), 3),
     ]
 }

@@ -122,7 +122,7 @@ impl Study for Fairness {
     }
 
     fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
-        vec![("captured_least_share", traces::least_share(results))]
+        vec![("captured_least_share", traces::min_share(results))]
     }
 
     fn tables(&self) -> Option<&'static [&'static str]> {

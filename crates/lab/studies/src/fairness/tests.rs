@@ -85,8 +85,8 @@ fn every_scenario_is_read_in_both_forms() {
         assert!(quick.jobs().len() <= full.jobs().len());
     }
     let mixes = EXPERIMENTS[3].plan(false).unwrap();
-    let most = mixes.points.iter().map(|p| p.scenario.to_world(1).flows.len()).max();
-    assert_eq!((mixes.points.len(), most), (48, Some(7)));
+    let maximum = mixes.points.iter().map(|p| p.scenario.to_world(1).flows.len()).max();
+    assert_eq!((mixes.points.len(), maximum), (48, Some(7)));
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn most_unfair(results: &Results) -> Option<&Run> {
 }
 
 /// That terminal's part of the equal share.
-pub(super) fn least_share(results: &Results) -> Option<f64> {
+pub(super) fn min_share(results: &Results) -> Option<f64> {
     most_unfair(results).map(worst_share)
 }
 

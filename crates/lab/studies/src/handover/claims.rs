@@ -121,13 +121,13 @@ fn ho_2(plain: &Editions) -> Claim {
     short("mean_over_residents_to_1_s", [0.5, 1.0]);
     let over_to_2_5_s = short("mean_over_residents_1_5_and_2_5_s", [1.5, 2.5]);
     let long = || [4.5, 5.0, 5.5, 6.0].iter().filter_map(|&s| at(points, s));
-    let least = Reading::extreme(long().map(|p| ratio(p.interval_after(), p)), f64::min);
-    let over_from_4_5_s = measured.number("mean_over_residents_from_4_5_s", least);
+    let minimum = Reading::extreme(long().map(|p| ratio(p.interval_after(), p)), f64::min);
+    let over_from_4_5_s = measured.number("mean_over_residents_from_4_5_s", minimum);
     let mean = |pick| Reading::extreme(long().map(Point::interval_after), pick);
-    let least = measured.number("least_mean_from_4_5_s", mean(f64::min));
-    let most = measured.number("most_mean_from_4_5_s", mean(f64::max));
+    let minimum = measured.number("least_mean_from_4_5_s", mean(f64::min));
+    let maximum = measured.number("most_mean_from_4_5_s", mean(f64::max));
     let between = mean(f64::max).value().zip(mean(f64::min).value());
-    let between = between.map(|(most, least)| most / least);
+    let between = between.map(|(maximum, minimum)| maximum / minimum);
     let constant = measured.number("most_over_least_from_4_5_s", between);
     let texts: Vec<String> = points
         .iter()
@@ -150,8 +150,8 @@ fn ho_2(plain: &Editions) -> Claim {
         measured.tested([
             over_to_2_5_s.below(1.0),
             over_from_4_5_s.above(1.0),
-            least.at_least(2000.0),
-            most.below(8000.0),
+            minimum.at_least(2000.0),
+            maximum.below(8000.0),
             constant.below(1.5),
         ]),
         format!(
@@ -167,15 +167,15 @@ fn ho_2(plain: &Editions) -> Claim {
 fn ho_3(plain: &Editions) -> Claim {
     let points = papers(plain);
     let mut measured = Evidence::default();
-    let to = |least: f64, most: f64| {
-        let within = points.iter().filter(move |p| (least..=most).contains(&p.disconnection));
+    let to = |minimum: f64, maximum: f64| {
+        let within = points.iter().filter(move |p| (minimum..=maximum).contains(&p.disconnection));
         within.map(Point::rtt_ratio)
     };
-    let least = Reading::extreme(to(0.0, 3.5), f64::min);
-    let to_3_5_s = measured.number("least_over_residents_to_3_5_s", least);
-    let most = Reading::extreme(to(4.5, 6.0), f64::max);
-    let from_4_5_s = measured.number("most_over_residents_from_4_5_s", most);
-    let higher = least.value().zip(most.value()).map(|(least, most)| least - most);
+    let minimum = Reading::extreme(to(0.0, 3.5), f64::min);
+    let to_3_5_s = measured.number("least_over_residents_to_3_5_s", minimum);
+    let maximum = Reading::extreme(to(4.5, 6.0), f64::max);
+    let from_4_5_s = measured.number("most_over_residents_from_4_5_s", maximum);
+    let higher = minimum.value().zip(maximum.value()).map(|(minimum, maximum)| minimum - maximum);
     let higher = measured.number("higher_to_3_5_s_by", higher);
     let texts: Vec<String> = points
         .iter()

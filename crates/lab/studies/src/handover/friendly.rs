@@ -74,8 +74,8 @@ impl Friendly {
     pub(super) fn claim(&self) -> Claim {
         let mut measured = Evidence::default();
         let ratios = || self.0.iter().map(Point::ratio);
-        let most = measured.number("most_ratio", ratios().reduce(f64::max));
-        let least = measured.number("least_ratio", ratios().reduce(f64::min));
+        let maximum = measured.number("most_ratio", ratios().reduce(f64::max));
+        let minimum = measured.number("least_ratio", ratios().reduce(f64::min));
         let smooth: Option<Vec<f64>> =
             self.0.iter().map(|p| Some(p.tfrc_variation? / p.tcp_variation?)).collect();
         let roughest = smooth.and_then(|ratios| ratios.into_iter().reduce(f64::max));
@@ -91,7 +91,7 @@ impl Friendly {
                           round trip and loss; variation is the standard deviation of goodput in \
                           bins of 0.5 s over its mean",
             },
-            measured.tested([most.below(1.5), least.above(1.0 / 1.5), roughest.below(1.0)]),
+            measured.tested([maximum.below(1.5), minimum.above(1.0 / 1.5), roughest.below(1.0)]),
             format!(
                 "{fair} of {} points share within the factor. {} The equation takes a timeout of 4 \
                  R (RFC 5348 section 3.1), but TCP waits 1 s at least (RFC 6298 section 2.4): at a \

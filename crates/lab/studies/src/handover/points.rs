@@ -66,7 +66,7 @@ impl Point {
             stats::mean(&shares?)
         };
         let deviations = over_runs(runs, Courses::deviation);
-        let most =
+        let maximum =
             runs.iter().flat_map(|run| (run.end..run.mobile.rate.len()).map(|k| run.deviation(k)));
         let (mobile, residents) = measure::rates(runs);
         Some(Self {
@@ -92,7 +92,7 @@ impl Point {
             second_second: share(1.0, 2.0),
             from_1_s: share(1.0, 1.0 + STEADY_S),
             residents_goodput: Estimate::of(&goodputs),
-            most_deviation: most.fold(0.0, f64::max),
+            most_deviation: maximum.fold(0.0, f64::max),
             steady_deviation: steady(runs),
             mean_deviation: mean(deviations.into_iter()).unwrap_or(0.0),
         })

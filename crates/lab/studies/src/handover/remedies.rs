@@ -43,23 +43,23 @@ impl Remedies {
         shares?
             .into_iter()
             .map(|share| (share, share))
-            .reduce(|(least, most), (share, _)| (least.min(share), most.max(share)))
+            .reduce(|(minimum, maximum), (share, _)| (minimum.min(share), maximum.max(share)))
     }
 
     /// Distance of a combination from HO-4's demand on the mobile: the worst time over 1 s or the
     /// worst distance of its goodput over a fifth, whichever is more.
     fn shortfall(points: &[Point]) -> f64 {
         let off = Self::goodput(points)
-            .map_or(f64::INFINITY, |(least, most)| (1.0 - least).max(most - 1.0));
+            .map_or(f64::INFINITY, |(minimum, maximum)| (1.0 - minimum).max(maximum - 1.0));
         (Self::worst(points) / BACK_S).max(off / NEAR)
     }
 
     /// The combination with the smallest distance; of equals the one with the fewest remedies. A
     /// combination that lacks a disconnection is left out.
     fn recommended(&self) -> Option<&(String, Vec<Point>)> {
-        let most = self.combinations.iter().map(|(_, points)| points.len()).max()?;
+        let maximum = self.combinations.iter().map(|(_, points)| points.len()).max()?;
         let tried = self.combinations.iter();
-        let tried = tried.filter(|(name, points)| name != "none" && points.len() == most);
+        let tried = tried.filter(|(name, points)| name != "none" && points.len() == maximum);
         tried.min_by(|(a, of_a), (b, of_b)| {
             Self::shortfall(of_a).total_cmp(&Self::shortfall(of_b)).then(a.len().cmp(&b.len()))
         })
@@ -81,8 +81,9 @@ impl Remedies {
         let goodput = points.and_then(Self::goodput);
         let worst = measured.number("worst_within_s", points.map(Self::worst));
         let kept = measured.number("least_residents_over_join", points.and_then(kept));
-        let least = measured.number("least_goodput_from_1_s", goodput.map(|(least, _)| least));
-        let most = measured.number("most_goodput_from_1_s", goodput.map(|(_, most)| most));
+        let minimum =
+            measured.number("least_goodput_from_1_s", goodput.map(|(minimum, _)| minimum));
+        let maximum = measured.number("most_goodput_from_1_s", goodput.map(|(_, maximum)| maximum));
         let mut note = String::new();
         if let Some((name, points)) = recommended {
             measured.fact("recommended", name.as_str());
@@ -117,8 +118,8 @@ impl Remedies {
             },
             measured.tested([
                 worst.below(BACK_S),
-                least.at_least(1.0 - NEAR),
-                most.below(1.0 + NEAR),
+                minimum.at_least(1.0 - NEAR),
+                maximum.below(1.0 + NEAR),
                 kept.at_least(0.98),
             ]),
             note,

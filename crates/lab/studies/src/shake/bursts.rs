@@ -61,8 +61,8 @@ fn change(results: &Results, acks: Acks, a: usize, b: usize) -> Option<Estimate>
 /// ends that are nearer to one, and negative where one of them is on the other side.
 fn both_away(below: [Reading; 2], above: [Reading; 2]) -> Option<f64> {
     let greatest = Reading::extreme(below, f64::max).value()?;
-    let least = Reading::extreme(above, f64::min).value()?;
-    Some((1.0 - greatest).max(least - 1.0))
+    let minimum = Reading::extreme(above, f64::min).value()?;
+    Some((1.0 - greatest).max(minimum - 1.0))
 }
 
 pub(super) fn claim(results: &Results) -> Claim {

@@ -1,4 +1,4 @@
-//! SHK-X3: a coupled law beside one TCP.
+//! SHK-X3: a coupled algorithm beside one TCP.
 //!
 //! The criterion, set before the first run, for each of LIA, OLIA and BALIA, after the goals of RFC
 //! 6356 section 3: two paths through one bottleneck carry at most 1.15 times what one path there
@@ -23,7 +23,7 @@ fn at<'r>(results: &'r Results, file: &str, growth: &str, paths: &str) -> Vec<&'
     results.select(file, &[(GROWTH, growth), (VARIANT, paths)])
 }
 
-/// Two paths over one of them, by a law; one path alone grows as Reno under every law.
+/// Two paths over one of them, by an algorithm; one path alone grows as Reno under every algorithm.
 fn gain(results: &Results, file: &str, growth: &str) -> Option<Estimate> {
     let alone = [FIRST, SECOND].map(|path| at(results, file, UNCOUPLED, path));
     let better = alone.into_iter().max_by(|a, b| {
@@ -57,8 +57,8 @@ pub(super) fn claim(results: &Results) -> Claim {
                         what the better one would",
             meaning: "Goodput of two paths over that of one (apart: of the better one), each \
                       beside a TCP connection in every bottleneck, seed by seed; shared_high_most: \
-                      the end of the interval, the most of the three laws; apart_least: the mean, \
-                      the least",
+                      the end of the interval, the most of the three algorithms; apart_least: the \
+                      mean, the least",
         },
         measured.tested([shared_high_most.below(1.15), apart_least.at_least(0.95)]),
         shares(results),
@@ -72,8 +72,10 @@ fn shares(results: &Results) -> String {
         let runs = at(results, SHARED, growth, paths);
         format!("{name}: {} beside {}", show(over(&runs, mbps), 2), show(over(&runs, tcp), 2))
     };
-    let laws = [UNCOUPLED].into_iter().chain(COUPLED).map(|growth| text(growth, BOTH, growth));
-    let texts: Vec<String> = [text(UNCOUPLED, FIRST, "one path")].into_iter().chain(laws).collect();
+    let algorithms =
+        [UNCOUPLED].into_iter().chain(COUPLED).map(|growth| text(growth, BOTH, growth));
+    let texts: Vec<String> =
+        [text(UNCOUPLED, FIRST, "one path")].into_iter().chain(algorithms).collect();
     format!("Mbps of the transfer and of TCP in the shared bottleneck of 20. {}.", texts.join("; "))
 }
 
@@ -91,9 +93,9 @@ pub(super) fn exhibit(results: &Results) -> Exhibit {
         id: "shkx3".into(),
         claims: &["SHK-X3"],
         paper: "Nothing: windows grow each for itself.".into(),
-        ours: "What two paths carry over what one does, by the law of growth".into(),
+        ours: "What two paths carry over what one does, by the algorithm of growth".into(),
         figure: Figure {
-            title: "Two paths beside TCP, by the law of growth".into(),
+            title: "Two paths beside TCP, by the algorithm of growth".into(),
             x_label: "Growth".into(),
             y_label: "Goodput over that of one path".into(),
             y_range: None,

@@ -80,12 +80,13 @@ fn points(results: &Results) -> Vec<Point> {
             let goodput = carried(results, paths, circumstance);
             let Some((goodput, alone)) = goodput.zip(alone) else { continue };
             let trips = || paths.iter().map(|(.., ms)| *ms);
-            let (least, most) = trips().fold((f64::MAX, 0.0_f64), |(a, b), t| (a.min(t), b.max(t)));
+            let (minimum, maximum) =
+                trips().fold((f64::MAX, 0.0_f64), |(a, b), t| (a.min(t), b.max(t)));
             let capacity: f64 = paths.iter().map(|(_, rate, _)| rate * PAYLOAD).sum();
             all.push(Point {
                 paths: variant(paths, CLEAN),
                 circumstance: circumstance.0,
-                is_even: most <= 2.0 * least,
+                is_even: maximum <= 2.0 * minimum,
                 goodput,
                 of_capacity: goodput.mean / capacity,
                 of_alone: goodput.mean / alone.iter().sum::<f64>(),
@@ -116,14 +117,14 @@ pub(super) fn claim(results: &Results) -> Claim {
             .filter(move |p| p.is_even == is_even && (p.circumstance == CLEAN) == is_clean);
         of.filter_map(Point::part).map(Some).collect::<Vec<_>>()
     };
-    let mut least = |key: &str, values: Vec<Option<f64>>| {
+    let mut minimum = |key: &str, values: Vec<Option<f64>>| {
         measured.number(key, Reading::extreme(values, f64::min))
     };
-    let even = least("of_capacity_to_ratio_2", parts(true, true));
-    let uneven = least("of_capacity_beyond", parts(false, true));
-    let even_alone = least("of_alone_to_ratio_2", parts(true, false));
-    let uneven_alone = least("of_alone_beyond", parts(false, false));
-    let best = least("of_best_least", points.iter().map(|p| Some(p.of_best)).collect());
+    let even = minimum("of_capacity_to_ratio_2", parts(true, true));
+    let uneven = minimum("of_capacity_beyond", parts(false, true));
+    let even_alone = minimum("of_alone_to_ratio_2", parts(true, false));
+    let uneven_alone = minimum("of_alone_beyond", parts(false, false));
+    let best = minimum("of_best_least", points.iter().map(|p| Some(p.of_best)).collect());
     Claim::judge(
         Criterion {
             id: "SHK-X1",

@@ -106,8 +106,8 @@ fn by_seed(a: Vec<&Run>, b: Vec<&Run>) -> Option<Estimate> {
 fn apart(times: [Option<f64>; 3]) -> Option<f64> {
     let times: Option<Vec<f64>> = times.into_iter().collect();
     let times = times?;
-    let least = times.iter().copied().reduce(f64::min)?;
-    Some(times.iter().copied().reduce(f64::max)? / least - 1.0)
+    let minimum = times.iter().copied().reduce(f64::min)?;
+    Some(times.iter().copied().reduce(f64::max)? / minimum - 1.0)
 }
 
 /// Losses and retransmissions of a transfer of the largest size under each scenario.

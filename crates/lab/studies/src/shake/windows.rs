@@ -53,15 +53,15 @@ impl Windows {
         (0..length).map(|k| paths.iter().map(|windows| windows[k]).sum()).collect()
     }
 
-    fn least_total(&self) -> f64 {
+    fn lowest_total(&self) -> f64 {
         self.totals().into_iter().fold(f64::INFINITY, f64::min)
     }
 
     /// The share of samples in which every window is one segment.
     fn collapsed(&self) -> f64 {
         let totals = self.totals();
-        let least = totals.iter().filter(|total| **total < 3.5).count();
-        least as f64 / totals.len() as f64
+        let minimum = totals.iter().filter(|total| **total < 3.5).count();
+        minimum as f64 / totals.len() as f64
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn claim(all: &[Windows]) -> Claim {
         let some = of.iter().filter(|w| w.collapsed() > 0.0).count() as f64;
         let some = (!of.is_empty()).then(|| some / of.len() as f64);
         let at_one = map.number("transfers_at_one", some);
-        map.number("least_total", of.iter().map(|w| w.least_total()).reduce(f64::min));
+        map.number("least_total", of.iter().map(|w| w.lowest_total()).reduce(f64::min));
         map.tested([larger.above(0.0), livelier.above(0.0), at_one.below(0.5)])
     };
     let criterion = Criterion {

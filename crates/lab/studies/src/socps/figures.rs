@@ -303,8 +303,8 @@ pub(super) fn best(results: &Results) -> String {
             let total =
                 |scheme: &str| over(&in_setting(results, scheme, experiment, profile), total_mbps);
             let all = all_schemes().filter_map(|scheme| Some((scheme, total(scheme)?)));
-            let most = all.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-            let Some((scheme, estimate)) = most else { continue };
+            let max = all.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+            let Some((scheme, estimate)) = max else { continue };
             parts.push(format!(
                 "{}, {}: {} {}, FIFO {}, PW {}",
                 setting(experiment),

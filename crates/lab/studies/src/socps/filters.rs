@@ -40,10 +40,10 @@ pub(super) fn read(results: &Results) -> Result<Vec<Followed>, Error> {
     let mut all = Vec::new();
     for run in results.runs.get(FILTERS_RUN).into_iter().flatten() {
         let Some(directory) = &run.directory else { continue };
-        let columns = ["t_ns", "station", "channel_mdb", "soc_mdb"];
+        let columns = ["t_ns", "station", "channel_millidb", "soc_millidb"];
         let series = Series::read(directory, "soc.parquet", &columns)?;
         let (times, stations) = (series.integers("t_ns")?, series.texts("station")?);
-        let (truth, taken) = (series.integers("channel_mdb")?, series.integers("soc_mdb")?);
+        let (truth, taken) = (series.integers("channel_millidb")?, series.integers("soc_millidb")?);
         let (mut points, mut held) = (Vec::new(), Vec::new());
         for row in (0..times.len()).filter(|&row| stations[row].as_deref() == Some("walker")) {
             let (Some(at), Some(mean)) = (times[row], truth[row]) else { continue };
@@ -73,11 +73,11 @@ fn followed(run: &Run, seen: Evaluation) -> Followed {
 
 /// Selected runs: filter, interval, speed, fading. An empty text is any.
 #[derive(Clone, Copy)]
-struct Which<'a>(&'a str, &'a str, &'a str, &'a str);
+struct Selection<'a>(&'a str, &'a str, &'a str, &'a str);
 
-fn over(all: &[Followed], which: Which<'_>, value: fn(&Followed) -> f64) -> Option<Estimate> {
+fn over(all: &[Followed], which: Selection<'_>, value: fn(&Followed) -> f64) -> Option<Estimate> {
     let fits = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
-    let Which(filter, interval, speed, rice) = which;
+    let Selection(filter, interval, speed, rice) = which;
     let of = all.iter().filter(|f| {
         let channel = fits(speed, &f.speed) && fits(rice, &f.rice);
         channel && fits(filter, &f.filter) && fits(interval, &f.interval)
@@ -116,13 +116,13 @@ fn speeds(all: &[Followed]) -> Vec<String> {
     values(all, |followed| &followed.speed)
 }
 
-fn mean_of(all: &[Followed], which: Which<'_>, value: fn(&Followed) -> f64) -> f64 {
+fn mean_of(all: &[Followed], which: Selection<'_>, value: fn(&Followed) -> f64) -> f64 {
     over(all, which, value).map_or(f64::NAN, |estimate| estimate.mean)
 }
 
 /// The error of a filter over the mean's at a speed.
 fn error_ratio(all: &[Followed], filter: &str, speed: &str) -> f64 {
-    let of = |filter| mean_of(all, Which(filter, USUAL, speed, RAYLEIGH), error);
+    let of = |filter| mean_of(all, Selection(filter, USUAL, speed, RAYLEIGH), error);
     of(filter) / of(MEAN)
 }
 
@@ -148,7 +148,7 @@ pub(super) fn claim(all: &[Followed]) -> Claim {
         best.map(|best| speeds(all).into_iter().map(|speed| error_ratio(all, best, &speed)));
     let worst = ratios.map(|ratios| ratios.fold(0.0_f64, f64::max));
     let error = measured.number("error_over_mean_most", worst);
-    let total = |filter| over(all, Which(filter, USUAL, "", RAYLEIGH), |f| f.total_mbps);
+    let total = |filter| over(all, Selection(filter, USUAL, "", RAYLEIGH), |f| f.total_mbps);
     let (of_best, of_mean) = (best.and_then(total), best.and_then(|_| total(MEAN)));
     measured.estimate("best_mbps", of_best);
     measured.estimate("mean_mbps", of_mean);
@@ -176,8 +176,8 @@ pub(super) fn claim(all: &[Followed]) -> Claim {
 /// Error, bias, noise and lag of each filter at the usual interval, and its goodput.
 fn explain(all: &[Followed]) -> String {
     let one = |filter: &str| {
-        let at = |value| mean_of(all, Which(filter, USUAL, WALK, RAYLEIGH), value);
-        let any = |value| mean_of(all, Which(filter, USUAL, "", RAYLEIGH), value);
+        let at = |value| mean_of(all, Selection(filter, USUAL, WALK, RAYLEIGH), value);
+        let any = |value| mean_of(all, Selection(filter, USUAL, "", RAYLEIGH), value);
         format!(
             "{filter}: error {:.2} dB (bias {:.2}, noise {:.2}, lag {:.0} ms), {:.3} Mbps in all, \
              the walker {:.3}.",
@@ -215,7 +215,7 @@ fn over_interval(
     let curve = |filter: &str| {
         let intervals = values(all, |followed| &followed.interval);
         let points = intervals.iter().filter_map(|interval| {
-            let estimate = over(all, Which(filter, interval, WALK, RAYLEIGH), value)?;
+            let estimate = over(all, Selection(filter, interval, WALK, RAYLEIGH), value)?;
             Some((milliseconds(interval), Interval::from(estimate)))
         });
         Curve { label: filter.to_owned(), points: points.collect(), mark: Mark::DottedLine }
@@ -244,7 +244,7 @@ fn by_speed(all: &[Followed]) -> Exhibit {
         label: kind.name.to_owned(),
         values: groups
             .iter()
-            .map(|speed| over(all, Which(kind.name, USUAL, speed, RAYLEIGH), error))
+            .map(|speed| over(all, Selection(kind.name, USUAL, speed, RAYLEIGH), error))
             .map(|estimate| estimate.map(Interval::from))
             .collect(),
     });
@@ -270,7 +270,7 @@ pub(super) fn table(all: &[Followed]) -> ResultTable {
         for speed in speeds(all) {
             for interval in values(all, |followed| &followed.interval) {
                 for kind in FILTERS {
-                    let which = Which(kind.name, &interval, &speed, &rice);
+                    let which = Selection(kind.name, &interval, &speed, &rice);
                     let fading = if rice == RAYLEIGH { "Rayleigh" } else { &rice };
                     let mut row =
                         [fading, &speed, &interval, kind.name].map(str::to_owned).to_vec();
@@ -309,11 +309,11 @@ pub(super) fn answer(all: &[Followed]) -> Option<String> {
     let ratios: Vec<String> = speeds(all).iter().map(ratio).collect();
     let totals: Vec<f64> = FILTERS
         .iter()
-        .map(|kind| mean_of(all, Which(kind.name, USUAL, "", RAYLEIGH), |f| f.total_mbps))
+        .map(|kind| mean_of(all, Selection(kind.name, USUAL, "", RAYLEIGH), |f| f.total_mbps))
         .collect();
-    let (least, most) =
+    let (minimum, maximum) =
         totals.iter().fold((f64::MAX, f64::MIN), |(a, b), total| (a.min(*total), b.max(*total)));
-    let carried = stats::mean(&totals).map_or(f64::NAN, |mean| 100.0 * (most - least) / mean);
+    let carried = stats::mean(&totals).map_or(f64::NAN, |mean| 100.0 * (maximum - minimum) / mean);
     Some(format!(
         "Which filter? With T_soc = {USUAL} and Rayleigh fading {best} has the least error where \
          it is worst: {} of the mean's. What PW carries differs by {carried:.1} % between all four \

@@ -85,10 +85,11 @@ pub(super) fn total_deviation(run: &Run) -> f64 {
 /// The best host's goodput less the worst's, over the mean.
 pub(super) fn spread(run: &Run) -> f64 {
     let rates = run.summary.goodputs();
-    let (least, most) = rates
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(*rate), most.max(*rate)));
-    (most - least) / stats::mean(&rates).unwrap_or(f64::NAN)
+    let (minimum, maximum) =
+        rates.iter().fold((f64::INFINITY, 0.0_f64), |(minimum, maximum), rate| {
+            (minimum.min(*rate), maximum.max(*rate))
+        });
+    (maximum - minimum) / stats::mean(&rates).unwrap_or(f64::NAN)
 }
 
 /// The distance of an estimate's mean from one.

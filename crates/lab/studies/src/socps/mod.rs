@@ -64,7 +64,7 @@ impl Study for Socps {
             "Runs are shorter than the paper's five minutes: half a minute in the quick form, one \
              lap of the walk (SOC-7), and two numbers of clients of four (SOC-5).",
             "Loads beyond the paper's and its slope (SOC-9) are simulated only: they ask about \
-             the radio and its queue, and no kernel's law has a part in them.",
+             the radio and its queue, and no kernel's algorithm has a part in them.",
             "Schemes of others (SOC-X1 to SOC-X3) are simulated only: their runs would take \
              hours in real time.",
         ]

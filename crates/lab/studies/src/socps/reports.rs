@@ -45,12 +45,12 @@ fn of_run(run: &Run) -> Result<Option<Reported>, Error> {
     let series = Series::read(directory, "soc.parquet", &columns)?;
     let seconds = run.summary.simulated_ns as f64 / 1e9;
     let (mut samples, mut weightless) = (0, 0);
-    let (mut sent, mut heard, mut missed) = (0.0, 0.0, 0.0);
+    let (mut sent, mut accepted, mut missed) = (0.0, 0.0, 0.0);
     for host in 1..=7 {
         let of = |column| series.points(&[("station", &*format!("others{host}"))], column, 1.0);
         let last = |column| of(column).map(|points| points.last().map_or(0.0, |point| point.1));
         sent += last("alone")? + last("in_front")?;
-        heard += last("heard")?;
+        accepted += last("heard")?;
         missed += last("missed")?;
         let weights = of("weight_ppm")?;
         samples += weights.len();
@@ -61,7 +61,7 @@ fn of_run(run: &Run) -> Result<Option<Reported>, Error> {
         scheme: run.axis(VARIANT).to_owned(),
         profile,
         sent: sent / seconds,
-        lost: (sent - heard) / seconds,
+        lost: (sent - accepted) / seconds,
         missed: missed / seconds,
         weightless: weightless as f64 / samples.max(1) as f64,
     }))

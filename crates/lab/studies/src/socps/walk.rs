@@ -69,8 +69,8 @@ pub(super) fn by_bin(points: &[(f64, f64)], bins: usize) -> Vec<Option<f64>> {
 /// Reports of C1 in a run, bin by bin from the start; empty without a run directory.
 pub(super) fn reported(run: &Run) -> Result<Option<Vec<Option<f64>>>, Error> {
     let Some(directory) = &run.directory else { return Ok(None) };
-    let series = Series::read(directory, "soc.parquet", &["t_ns", "station", "reported_mdb"])?;
-    let points = series.points(&[("station", "c1")], "reported_mdb", 1e-3)?;
+    let series = Series::read(directory, "soc.parquet", &["t_ns", "station", "reported_millidb"])?;
+    let points = series.points(&[("station", "c1")], "reported_millidb", 1e-3)?;
     let bins = run.summary.flows.iter().map(|flow| flow.bins_bps.len()).min().unwrap_or(0);
     Ok(Some(by_bin(&points, bins)))
 }

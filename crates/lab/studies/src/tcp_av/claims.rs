@@ -41,13 +41,13 @@ fn buf_6(results: &Results) -> Claim {
     let goal = measure::rate(&target);
     measured.number("target_mbps", goal.as_mbps_f64());
     let (mut conditions, mut notes) = (Vec::new(), Vec::new());
-    for (delay, key, reno_key, asked) in [
+    for (delay, key, reno_key, requested) in [
         ("2.5 ms", "avr_2_5_ms", "avr_reno_2_5_ms", 1.0),
         ("5 ms", "avr_5_ms", "avr_reno_5_ms", ALMOST_ALL),
     ] {
         let (av, reno) = (point(results, delay, &target), results.select(RENO, &[(DELAY, delay)]));
         let avr = measured.estimate(key, avr_over(&av, goal, 0.0));
-        conditions.push(avr.mean.at_least(asked));
+        conditions.push(avr.mean.at_least(requested));
         measured.estimate(reno_key, avr_over(&reno, goal, 0.0));
         notes.push(note(delay, &av, &reno));
     }
@@ -92,7 +92,7 @@ fn note(delay: &str, av: &[&Run], reno: &[&Run]) -> String {
     )
 }
 
-/// Ours: where the window does not bind, whether it is the law that makes the difference.
+/// Ours: where the window does not bind, whether it is the algorithm that makes the difference.
 fn av_x1(results: &Results) -> Claim {
     let goal = measure::rate(ABOVE);
     let mut measured = Evidence::of(results, &[WINDOWS, WINDOWS_RENO]);
@@ -111,7 +111,7 @@ fn av_x1(results: &Results) -> Claim {
             "With {buffer}: TCP-AV {} Mbps, lowest bin {}, others {}; plain TCP in its place {}, \
              others {}.",
             show(over(&av, measure::first_mbps), 2),
-            show(over(&av, measure::least_bin), 2),
+            show(over(&av, measure::lowest_bin), 2),
             show(over(&av, measure::others_mbps), 2),
             show(over(&reno, measure::first_mbps), 2),
             show(over(&reno, measure::others_mbps), 2),

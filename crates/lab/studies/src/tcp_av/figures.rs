@@ -99,7 +99,7 @@ fn row(axes: &[&str], runs: &[&Run], goal: BitRate) -> Vec<String> {
         show(avr_over(runs, goal, 0.0), 2),
         show(avr_over(runs, goal, TOLERANCE), 2),
         show(over(runs, measure::first_mbps), 2),
-        show(over(runs, measure::least_bin), 2),
+        show(over(runs, measure::lowest_bin), 2),
         show(over(runs, measure::others_mbps), 2),
     ];
     axes.iter().map(|text| (*text).to_owned()).chain(cells).collect()
@@ -120,7 +120,7 @@ fn by_target(results: &Results) -> ResultTable {
     }
     ResultTable {
         title: "Targets beside four other terminals, windows of 64 KiB".into(),
-        header: header(&["Delay", "Target", "NRT", "Law"]),
+        header: header(&["Delay", "Target", "NRT", "Algorithm"]),
         rows,
     }
 }
@@ -140,7 +140,7 @@ fn by_window(results: &Results) -> ResultTable {
     }
     ResultTable {
         title: "Larger windows for the flow with the target, and the access point's buffer".into(),
-        header: header(&["Access point", "Proxy's buffer", "Target", "Law"]),
+        header: header(&["Access point", "Proxy's buffer", "Target", "Algorithm"]),
         rows,
     }
 }
@@ -175,7 +175,7 @@ fn grid(
 
 fn by_parameter(results: &Results) -> ResultTable {
     ResultTable {
-        title: format!("Margin and floor of the law, 256 KiB for the proxy, {LARGE}"),
+        title: format!("Margin and floor of the algorithm, 256 KiB for the proxy, {LARGE}"),
         header: header(&["Margin m", "Floor at Reno", "Target"]),
         rows: grid(results, LAW, MARGIN, FLOOR, None),
     }

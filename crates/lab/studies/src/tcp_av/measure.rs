@@ -47,7 +47,7 @@ pub(super) fn avr_over(runs: &[&Run], target: BitRate, tolerance: f64) -> Option
 }
 
 /// The lowest bin after the first, in Mbps, as a mean over runs.
-pub(super) fn least_bin(run: &Run) -> f64 {
+pub(super) fn lowest_bin(run: &Run) -> f64 {
     let bins = first(run).and_then(|flow| flow.bins_bps.get(1..)).unwrap_or_default();
     bins.iter().min().map_or(0.0, |bps| *bps as f64 / 1e6)
 }

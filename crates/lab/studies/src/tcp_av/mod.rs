@@ -43,11 +43,11 @@ impl Study for TcpAv {
     fn not_emulated(&self) -> &'static [&'static str] {
         &[
             "The terminal with the target asks `fairwave proxy` by HTTP CONNECT, as it runs in the \
-             node before its converter with the law fw_tcp_av towards the server; the paper's \
-             proxy is transparent.",
+             node before its converter with the algorithm fw_tcp_av towards the server; the \
+             paper's proxy is transparent.",
             "All terminals have this machine's TCP instead of Linux 2.4 and Windows XP.",
-            "Larger windows, other settings of the law, longer delays, background load and several \
-             targets (AV-X1) are simulated only.",
+            "Larger windows, other settings of the algorithm, longer delays, background load and \
+             several targets (AV-X1) are simulated only.",
         ]
     }
 
@@ -55,8 +55,8 @@ impl Study for TcpAv {
         &[
             "The curves of Figs 26 and 27 are not in the text, only that AVR is 100 % for a target \
              a little above the fair share.",
-            "TCP-AV's equations are not public: the law is Fairwave's reading of the six points of \
-             US 2009/0147676 (docs/models/tcp-av.md).",
+            "TCP-AV's equations are not public: the algorithm is Fairwave's reading of the six \
+             points of US 2009/0147676 (docs/models/tcp-av.md).",
             "The paper does not say which terminals run Linux 2.4 and which Windows XP (here 1, 2 \
              and 4 are Linux), what the proxy and the server run (Linux 2.4 here), nor the queues \
              of the converters (100 packets).",

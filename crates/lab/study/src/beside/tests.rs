@@ -144,7 +144,7 @@ fn results_of_both_hosts_stand_one_below_the_other() {
         let row = |row: &[&str; 3]| row.iter().map(|&cell| cell.to_owned()).collect();
         of.findings.tables = vec![ResultTable {
             title: "Rates".to_owned(),
-            header: vec!["Law".to_owned(), "AVR".to_owned(), "Mbps".to_owned()],
+            header: vec!["Algorithm".to_owned(), "AVR".to_owned(), "Mbps".to_owned()],
             rows: rows.iter().map(row).collect(),
         }];
         of
@@ -155,7 +155,7 @@ fn results_of_both_hosts_stand_one_below_the_other() {
         ..beside(None)
     };
     let page = both.markdown(&Paper, "fairwave reproduce paper");
-    let expected = "### Rates\n\n| Run by | Law | AVR | Mbps |\n|---|---|---|---|\n\
+    let expected = "### Rates\n\n| Run by | Algorithm | AVR | Mbps |\n|---|---|---|---|\n\
                     | simulator | reno | 0.5 | 4.1 |\n| kernel | reno | 0.6 | 4.2 |\n";
     assert!(page.ends_with(expected), "{page}");
     assert!(
@@ -165,7 +165,7 @@ fn results_of_both_hosts_stand_one_below_the_other() {
     let page = Beside { simulator: alike(), kernel: alike(), ..beside(None) };
     let page = page.markdown(&Paper, "fairwave reproduce paper");
     assert!(
-        page.ends_with("| Law | AVR | Mbps |\n|---|---|---|\n| reno | 0.5 | 4.1 |\n"),
+        page.ends_with("| Algorithm | AVR | Mbps |\n|---|---|---|\n| reno | 0.5 | 4.1 |\n"),
         "{page}"
     );
 }

@@ -9,7 +9,7 @@ use fairwave_units::several;
 /// Levels of questions. A sentence has room for two.
 const LEVELS: usize = 2;
 /// A split must make the impurity smaller by more than rounding does.
-const LEAST_GAIN: f64 = 1e-9;
+const MIN_GAIN: f64 = 1e-9;
 
 /// A judged set-up with its weight.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +167,7 @@ fn best(grid: &Grid, cases: &[Case<'_>]) -> Option<(usize, Vec<usize>)> {
             let parts = [low, high].map(|s| impurity(cases.iter().filter(|case| inside(s, case))));
             let gain = whole - parts[0] - parts[1];
             // Ties go to the first axis: later sums may differ by rounding alone.
-            if gain > best.as_ref().map_or(LEAST_GAIN, |(most, ..)| most + LEAST_GAIN) {
+            if gain > best.as_ref().map_or(MIN_GAIN, |(max, ..)| max + MIN_GAIN) {
                 let share = |side| share(cases.iter().filter(|case| inside(side, case)));
                 let mut values = if share(low) > share(high) { low } else { high }.to_vec();
                 values.sort_unstable();

@@ -16,12 +16,12 @@ pub struct Earlier {
     /// Its day, in UTC.
     pub ran: String,
     /// Its verdict on each claim, by identifiers.
-    pub claims: BTreeMap<String, Said>,
+    pub claims: BTreeMap<String, EarlierVerdict>,
 }
 
 /// Verdict of an earlier run on a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct EarlierVerdict {
     /// Its word.
     pub verdict: String,
     /// The parameter that decided, its name and its threshold.
@@ -37,32 +37,33 @@ impl Earlier {
 
     /// Reads the output of `--json` for the same map, if it is of an exploring run of the same
     /// grid.
-    pub fn of(told: &serde_json::Value, map: &MapSummary) -> Option<Self> {
-        let is_same = told["study"] == map.study
-            && told["declared"] == map.declared
-            && told["quick"] == map.quick
-            && told["confirms"] == false;
+    pub fn of(reported: &serde_json::Value, map: &MapSummary) -> Option<Self> {
+        let is_same = reported["study"] == map.study
+            && reported["declared"] == map.declared
+            && reported["quick"] == map.quick
+            && reported["confirms"] == false;
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        let claims = told["claims"].as_array().filter(|_| is_same)?.iter();
-        let decides = |told: &serde_json::Value| {
-            Some([text(&told["key"])?, text(&told["name"])?, text(&told["threshold"])?])
+        let claims = reported["claims"].as_array().filter(|_| is_same)?.iter();
+        let decides = |reported: &serde_json::Value| {
+            Some([text(&reported["key"])?, text(&reported["name"])?, text(&reported["threshold"])?])
         };
-        let said = |c: &serde_json::Value| {
-            let said = Said { verdict: text(&c["verdict"])?, decides: decides(&c["decides"]) };
-            Some((text(&c["id"])?, said))
+        let printed = |c: &serde_json::Value| {
+            let printed =
+                EarlierVerdict { verdict: text(&c["verdict"])?, decides: decides(&c["decides"]) };
+            Some((text(&c["id"])?, printed))
         };
-        Some(Self { ran: text(&told["ran"])?, claims: claims.filter_map(said).collect() })
+        Some(Self { ran: text(&reported["ran"])?, claims: claims.filter_map(printed).collect() })
     }
 
     /// The word of that run, and the parameter that decided in it if another one decides in this
     /// one.
     pub(crate) fn of_claim(&self, claim: &ClaimMap) -> String {
-        let Some(said) = self.claims.get(&claim.id) else {
+        let Some(printed) = self.claims.get(&claim.id) else {
             return format!("not mapped in the exploring run of {}", self.ran);
         };
-        let text = format!("{} in the exploring run of {}", said.verdict, self.ran);
+        let text = format!("{} in the exploring run of {}", printed.verdict, self.ran);
         let now = claim.decides.as_ref().map(|decides| (&decides.key, &decides.threshold));
-        match &said.decides {
+        match &printed.decides {
             Some([key, name, threshold]) if now != Some((key, threshold)) => {
                 format!("{text}, where it was decided by {name} ({threshold})")
             }

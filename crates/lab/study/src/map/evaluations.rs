@@ -15,7 +15,7 @@ pub(super) type Part = (&'static str, Vec<String>);
 
 /// Identity of the runs of a claim or anchor in one set-up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Asked {
+pub(super) struct EvaluationKey {
     /// Experiments that were run.
     pub(super) parts: Vec<Part>,
     /// Axes by their indices, with the labels of their values: runs are read by them.
@@ -28,13 +28,13 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) struct Given {
     /// Identity of the runs.
-    pub(super) asked: Asked,
+    pub(super) asked: EvaluationKey,
     /// Results of the runs.
     pub(super) results: Results,
 }
 
 /// Verdicts by the identity of the runs, and the seed that is left out, if one is.
-type Claims = BTreeMap<(Asked, Option<u64>), Vec<Claim>>;
+type Claims = BTreeMap<(EvaluationKey, Option<u64>), Vec<Claim>>;
 
 /// Claims by the runs that they were judged by.
 #[derive(Debug, Default)]

@@ -24,16 +24,17 @@ struct Layout {
 
 impl Layout {
     fn of(panels: &[Panel<'_>]) -> Self {
-        let most = |of: &dyn Fn(&Panel<'_>) -> usize| panels.iter().map(of).max().unwrap_or(0);
+        let maximum = |of: &dyn Fn(&Panel<'_>) -> usize| panels.iter().map(of).max().unwrap_or(0);
         let count = |text: &str| text.chars().count();
         let label = |labels: &[&str]| labels.iter().map(|label| count(label)).max().unwrap_or(0);
-        let first = most(&|panel| label(&panel.row_labels()).max(count(&panel.corner())));
+        let first = maximum(&|panel| label(&panel.row_labels()).max(count(&panel.corner())));
         let labels = first * LETTER_WIDTH + 8;
-        let heads = most(&|panel| panel.across.labels.iter().map(|l| count(l)).max().unwrap_or(0));
+        let heads =
+            maximum(&|panel| panel.across.labels.iter().map(|l| count(l)).max().unwrap_or(0));
         let column = CELL.0.max(heads * LETTER_WIDTH + 10);
-        let wide = labels + most(&|panel| panel.across.labels.len()) * column;
-        let width = wide.max(most(&|panel| count(&panel.caption)) * LETTER_WIDTH) + GAP;
-        let height = 44 + most(&|panel| panel.rows.len()) * CELL.1 + GAP;
+        let wide = labels + maximum(&|panel| panel.across.labels.len()) * column;
+        let width = wide.max(maximum(&|panel| count(&panel.caption)) * LETTER_WIDTH) + GAP;
+        let height = 44 + maximum(&|panel| panel.rows.len()) * CELL.1 + GAP;
         Self { labels, column, panel: (width, height), columns: ((WIDTH - MARGIN) / width).max(1) }
     }
 

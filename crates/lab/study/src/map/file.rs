@@ -9,7 +9,7 @@ use toml::Spanned;
 /// The word that requests every claim of a map.
 const ALL: &str = "all";
 /// Maximum number of set-ups of a map.
-pub const MOST_SETUPS: usize = 10_000;
+pub const MAX_SETUPS: usize = 10_000;
 
 /// A map's file, inside the binary.
 #[derive(Clone, Copy, Debug)]
@@ -269,8 +269,8 @@ impl Declared {
             return Err(one_of(&format!("the map has no axis {key:?}"), &keys));
         }
         for axis in &mut self.axis {
-            let asked = pairs.iter().rev().find(|(key, _)| key == axis.key.get_ref());
-            let label = asked.map_or(axis.base.get_ref(), |(_, label)| label).clone();
+            let requested = pairs.iter().rev().find(|(key, _)| key == axis.key.get_ref());
+            let label = requested.map_or(axis.base.get_ref(), |(_, label)| label).clone();
             let labels: Vec<&str> = axis.value.iter().map(|value| value.label.as_str()).collect();
             if !labels.contains(&label.as_str()) {
                 let message = format!("{} has no value {label:?}", axis.key.get_ref());
@@ -371,8 +371,8 @@ impl Declared {
             );
         }
         let setups = self.grid(false).len();
-        if setups > MOST_SETUPS {
-            let message = format!("{setups} set-ups; a map has at most {MOST_SETUPS}");
+        if setups > MAX_SETUPS {
+            let message = format!("{setups} set-ups; a map has at most {MAX_SETUPS}");
             return Err((0, format!("{message}: leave values out")));
         }
         self.axis.iter().try_for_each(|axis| self.check_axis(axis))?;
@@ -505,7 +505,7 @@ impl Declared {
 
 impl CriterionFile {
     /// Returns the paper's sentence, the earlier criterion, and the present one, in sentences.
-    pub fn told(&self) -> String {
+    pub fn reported(&self) -> String {
         let part = |name: &str, text: &Option<String>| {
             text.as_ref().map_or(String::new(), |text| format!(" {name}: {text}"))
         };

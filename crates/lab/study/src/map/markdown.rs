@@ -99,7 +99,7 @@ pub(crate) fn axes(declared: &Declared, quick: bool) -> String {
     }
     for criterion in &declared.criterion {
         let (id, day) = (&criterion.id, &criterion.declared);
-        let _ = writeln!(page, "- {id} ({day}): {}", text(&criterion.told()));
+        let _ = writeln!(page, "- {id} ({day}): {}", text(&criterion.reported()));
     }
     page
 }

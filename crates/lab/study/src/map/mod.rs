@@ -31,11 +31,11 @@ use file::{Declared, Known};
 use std::collections::BTreeMap;
 
 pub use decide::{OneWay, Split, Tree, one_way};
-pub use earlier::{CONFIRMED, EXPLORED, Earlier, Said};
+pub use earlier::{CONFIRMED, EXPLORED, Earlier, EarlierVerdict};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use outcome::Outcome;
-pub use run::{Ask, Explored, Mapped, Visit, explore};
+pub use run::{Explored, MapRequest, Mapped, Visit, explore};
 pub use summary::{ClaimMap, Decides, Direction, MapSummary, to_json};
 
 /// The map of a study; `None` where none is declared.

@@ -196,7 +196,8 @@ fn axes(declared: &Declared, quick: bool) -> Markup {
                 h2 { "What the criteria stand for" }
                 @for criterion in &declared.criterion {
                     p {
-                        strong { (criterion.id) } " (" (criterion.declared) "): " (criterion.told())
+                        strong { (criterion.id) } " (" (criterion.declared) "): "
+                        (criterion.reported())
                     }
                 }
             }

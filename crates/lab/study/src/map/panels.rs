@@ -99,9 +99,9 @@ impl<'a> Panel<'a> {
     pub(super) fn threshold(&self, claim: &ClaimMap) -> Option<usize> {
         let decides = claim.decides.as_ref().filter(|decides| decides.key == self.across.key)?;
         let at = |label: &str| self.across.labels.iter().position(|other| other == label);
-        let least = decides.threshold.strip_prefix("at least ").and_then(at);
-        let most = decides.threshold.strip_prefix("at most ").and_then(at);
-        least.or(most.map(|column| column + 1))
+        let min = decides.threshold.strip_prefix("at least ").and_then(at);
+        let max = decides.threshold.strip_prefix("at most ").and_then(at);
+        min.or(max.map(|column| column + 1))
     }
 }
 

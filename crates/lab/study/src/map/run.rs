@@ -1,6 +1,6 @@
 //! Running a map: every claim in every set-up of its grid, each different run once.
 
-use super::evaluations::{Asked, Evaluations, Given, Part};
+use super::evaluations::{EvaluationKey, Evaluations, Given, Part};
 use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
 use super::grid::{Grid, SetUp};
 use super::joint::{self, Alone, JointSet};
@@ -12,7 +12,7 @@ use crate::evidence::Condition;
 use crate::experiment::Experiment;
 use crate::results::{Effort, Results};
 use crate::simulate::{self, Planned};
-use fairwave_lab::run::{self, Before, How, Output, Progress, Run, Watch};
+use fairwave_lab::run::{self, Before, Output, Progress, Run, SweepOptions, Watch};
 use fairwave_lab::store::Store;
 use fairwave_scenario::plan::Override;
 use fairwave_units::Duration;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// Inputs of a map.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub struct MapRequest<'a> {
     /// The study.
     pub study: &'a dyn Study,
     /// Its map.
@@ -113,7 +113,7 @@ type Place<'a> = Vec<(usize, &'a ValueFile)>;
 ///
 /// # Errors
 /// A scenario or a setting that is wrong, a run that fails, or a stop by the watch.
-pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
+pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
     let mut explorer = Explorer {
         ask,
         parts: BTreeMap::new(),
@@ -133,7 +133,7 @@ pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
     Ok(Explored { joint: joint_sets(ask, &claims), claims, effort })
 }
 
-impl Ask<'_> {
+impl MapRequest<'_> {
     fn first_seed(&self) -> u64 {
         let seeds = self.declared.seeds;
         if self.confirms { seeds.confirm_from } else { seeds.explore_from }
@@ -199,10 +199,10 @@ impl Ask<'_> {
         runs.iter().filter_map(part).collect()
     }
 
-    fn asked(&self, id: &str, runs: &[RunFile], place: &Place<'_>, seeds: u64) -> Asked {
+    fn asked(&self, id: &str, runs: &[RunFile], place: &Place<'_>, seeds: u64) -> EvaluationKey {
         let own = self.own(id, place);
         let labels = own.iter().map(|(axis, value)| (*axis, value.label.clone())).collect();
-        Asked { parts: self.parts(id, runs, place), labels, seeds }
+        EvaluationKey { parts: self.parts(id, runs, place), labels, seeds }
     }
 
     /// The plan of a part with these seeds, and where its runs go.
@@ -249,13 +249,13 @@ fn experiment(run: &RunFile) -> &str {
 type Seeds = (u64, u64);
 
 struct Explorer<'a> {
-    ask: &'a Ask<'a>,
+    ask: &'a MapRequest<'a>,
     /// Runs that were made, in the order of points and then of seeds.
     parts: BTreeMap<Part, Vec<Run>>,
     /// Claims over runs that were judged already.
     evaluations: Evaluations,
     /// Quantities that a study measured over the runs of an anchor, by those runs.
-    quantities: BTreeMap<Asked, Vec<(&'static str, Option<f64>)>>,
+    quantities: BTreeMap<EvaluationKey, Vec<(&'static str, Option<f64>)>>,
     progress: Progress,
 }
 
@@ -466,7 +466,7 @@ impl Explorer<'_> {
                 (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
                 (false, output) => output,
             };
-            (&planned.plan, How { output, before: ask.before, store })
+            (&planned.plan, SweepOptions { output, before: ask.before, store })
         });
         let sweeps: Vec<_> = sweeps.collect();
         let base = self.progress;
@@ -497,7 +497,7 @@ fn outcome(verdict: Option<&Verdict>) -> Outcome {
 }
 
 fn contradicts(anchor: &AnchorFile, value: f64) -> bool {
-    anchor.at_least.is_some_and(|least| value < least)
+    anchor.at_least.is_some_and(|minimum| value < minimum)
         || anchor.at_most.is_some_and(|most| value > most)
 }
 
@@ -519,7 +519,7 @@ fn directory_name(experiment: &str, sets: &[String]) -> String {
 /// The sets of the paper's claims that hold together. A set-up that contradicts an anchor of one
 /// of them is none for the others. A claim without a grid was judged in the study's own set-up:
 /// it is known to hold there, or everywhere if the paper leaves none of its parameters open.
-fn joint_sets(ask: &Ask<'_>, claims: &[Mapped]) -> Vec<JointSet> {
+fn joint_sets(ask: &MapRequest<'_>, claims: &[Mapped]) -> Vec<JointSet> {
     let is_ours = |claim: &&Mapped| claim.any().is_some_and(|claim| claim.is_ours);
     let claims: Vec<&Mapped> = claims.iter().filter(|claim| !is_ours(claim)).collect();
     let axes: Vec<Vec<usize>> =

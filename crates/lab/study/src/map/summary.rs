@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::joint::JointSet;
 use super::judge::{Tally, Word};
 use super::outcome::Outcome;
-use super::run::{Ask, Explored, Mapped, Visit};
+use super::run::{Explored, MapRequest, Mapped, Visit};
 use crate::findings::Cost;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -166,7 +166,7 @@ pub struct PointOfMap {
 }
 
 /// Returns the output of `reproduce --map --json`; `ran` is the day of this run.
-pub fn to_json(ask: &Ask<'_>, explored: &Explored, cost: Cost, ran: String) -> MapSummary {
+pub fn to_json(ask: &MapRequest<'_>, explored: &Explored, cost: Cost, ran: String) -> MapSummary {
     let seeds = ask.declared.seeds;
     let of = |mapped: &Mapped| ClaimMap::of(mapped, ask.declared);
     MapSummary {

@@ -4,7 +4,7 @@
 use super::file::{Declared, Known, Source};
 use super::judge::{Judged, Word};
 use super::outcome::Outcome;
-use super::{Ask, Axis, Grid, SetUp, Tree, explore, figure, joint, panels};
+use super::{Axis, Grid, MapRequest, SetUp, Tree, explore, figure, joint, panels};
 use crate::claim::{Claim, Criterion};
 use crate::definition::{Error, Study};
 use crate::evidence::Evidence;
@@ -203,8 +203,8 @@ value = [
 ]
 
 [[axis]]
-key = "law"
-name = "the law"
+key = "algorithm"
+name = "the algorithm"
 base = "reno"
 value = [
     { label = "reno", why = "old" },
@@ -303,8 +303,12 @@ fn what_is_wrong_is_named_with_its_place() {
             "experiment",
         ),
         ("id = \"TINY-1\"", "id = \"TINY-9\"", "the study has no claim \"TINY-9\"; there are"),
-        ("key = \"law\"", "key = \"rate\"", "the axis \"rate\" is there twice"),
-        ("={law}", "={laws}", "no axis is called \"laws\"; there are: rate, law"),
+        ("key = \"algorithm\"", "key = \"rate\"", "the axis \"rate\" is there twice"),
+        (
+            "={algorithm}",
+            "={algorithms}",
+            "no axis is called \"algorithms\"; there are: rate, algorithm",
+        ),
         ("confirm_from = 20", "confirm_from = 12", "must be others than those that explore"),
         ("quantity = \"total_mbps\"", "quantity = \"total\"", "no quantity \"total\""),
         ("why = \"old\"", "why = \"old\", wgt = 1", "map.toml:20:"),
@@ -329,16 +333,16 @@ fn one_set_up_takes_the_study_s_own_values_for_what_is_not_named() {
     let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
     let at = |pairs: &[(String, String)]| parsed(MAP).unwrap().at(pairs).unwrap().grid(true);
     let texts = |grid: &Grid| grid.set_ups().map(|s| grid.text(&s)).collect::<Vec<_>>();
-    let one = at(&[pair("law", "cubic")]);
-    assert_eq!(texts(&one), ["rate = 54, law = cubic"]);
+    let one = at(&[pair("algorithm", "cubic")]);
+    assert_eq!(texts(&one), ["rate = 54, algorithm = cubic"]);
     assert_eq!(one.base(), None, "the study's own is another");
-    let both = at(&[pair("law", "cubic"), pair("rate", "6")]);
-    assert_eq!(texts(&both), ["rate = 6, law = cubic"]);
+    let both = at(&[pair("algorithm", "cubic"), pair("rate", "6")]);
+    assert_eq!(texts(&both), ["rate = 6, algorithm = cubic"]);
     assert_eq!(at(&[]).base(), Some(vec![0, 0]), "nothing else is asked for");
-    let error = parsed(MAP).unwrap().at(&[pair("law", "vegas")]).unwrap_err();
-    assert_eq!(error, "law has no value \"vegas\"; there are: reno, cubic");
-    let error = parsed(MAP).unwrap().at(&[pair("laws", "reno")]).unwrap_err();
-    assert_eq!(error, "the map has no axis \"laws\"; there are: rate, law");
+    let error = parsed(MAP).unwrap().at(&[pair("algorithm", "vegas")]).unwrap_err();
+    assert_eq!(error, "algorithm has no value \"vegas\"; there are: reno, cubic");
+    let error = parsed(MAP).unwrap().at(&[pair("algorithms", "reno")]).unwrap_err();
+    assert_eq!(error, "the map has no axis \"algorithms\"; there are: rate, algorithm");
 }
 
 /// A directory of this test alone.
@@ -365,7 +369,7 @@ fn map(root: &Path, before: Before, stop: usize) -> Result<super::Explored, Erro
 }
 
 /// The same with what `with` makes of the question.
-fn mapped<T>(root: &Path, before: Before, stop: usize, with: impl Fn(Ask<'_>) -> T) -> T {
+fn mapped<T>(root: &Path, before: Before, stop: usize, with: impl Fn(MapRequest<'_>) -> T) -> T {
     let declared = super::of(&Tiny).expect("it is right").expect("it has a map");
     let claims = ["TINY-1".to_owned(), "TINY-2".to_owned()];
     let (ended, reports) = (AtomicBool::new(false), std::sync::atomic::AtomicUsize::new(0));
@@ -374,7 +378,7 @@ fn mapped<T>(root: &Path, before: Before, stop: usize, with: impl Fn(Ask<'_>) ->
             ended.store(true, Ordering::Relaxed);
         }
     };
-    with(Ask {
+    with(MapRequest {
         study: &Tiny,
         declared: &declared,
         claims: &claims,
@@ -406,7 +410,7 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
     // Four set-ups of two seeds; both claims and the anchor share their runs.
     assert_eq!((found.effort.runs, found.effort.seeds), (8, BTreeSet::from([10, 11])));
     // One more seed confirms, and all are others.
-    let confirms = |ask: Ask<'_>| explore(&Ask { confirms: true, ..ask });
+    let confirms = |ask: MapRequest<'_>| explore(&MapRequest { confirms: true, ..ask });
     let found = mapped(&place.0, Before::Rerun, usize::MAX, confirms).unwrap();
     assert_eq!((found.effort.runs, found.effort.seeds), (12, BTreeSet::from([20, 21, 22])));
 }
@@ -419,8 +423,8 @@ fn a_run_has_settings_of_its_own_in_the_full_form_and_in_no_other() {
     claims.for_each(|run| run.full = vec!["duration=500 ms".to_owned()]);
     let one = ["TINY-1".to_owned()];
     let simulated = |quick: bool| {
-        let ask = |ask: Ask<'_>| {
-            explore(&Ask { declared: &declared, claims: &one, quick, ..ask }).unwrap().effort
+        let ask = |ask: MapRequest<'_>| {
+            explore(&MapRequest { declared: &declared, claims: &one, quick, ..ask }).unwrap().effort
         };
         let effort = mapped(&place.0, Before::Rerun, usize::MAX, ask);
         effort.simulated / effort.runs as u64
@@ -435,7 +439,7 @@ fn one_set_up_is_measured_although_an_anchor_contradicts_it() {
     let pair = |key: &str, label: &str| (key.to_owned(), label.to_owned());
     let one = super::of(&Tiny).unwrap().unwrap().at(&[pair("rate", "6")]).unwrap();
     let visit = |with_traces: bool| {
-        let ask = |ask: Ask<'_>| explore(&Ask { declared: &one, with_traces, ..ask });
+        let ask = |ask: MapRequest<'_>| explore(&MapRequest { declared: &one, with_traces, ..ask });
         let found = mapped(&place.0, Before::Rerun, usize::MAX, ask).unwrap();
         let second = &found.claims[1].visits[0];
         (second.outcome.word(), second.seeds, second.claim.is_some())
@@ -448,7 +452,9 @@ fn one_set_up_is_measured_although_an_anchor_contradicts_it() {
 fn runs_of_a_map_are_read_back_or_named() {
     let place = Place::new("kept");
     let read = |root: &Path| {
-        mapped(root, Before::Rerun, usize::MAX, |ask| explore(&Ask { only_kept: true, ..ask }))
+        mapped(root, Before::Rerun, usize::MAX, |ask| {
+            explore(&MapRequest { only_kept: true, ..ask })
+        })
     };
     let missing = read(&place.0).unwrap_err().to_string();
     assert!(missing.contains("missing: ") && missing.contains("seed-10"), "{missing}");
@@ -463,13 +469,14 @@ fn claims_without_a_grid_join_the_sets_where_they_are_known_to_hold() {
         joint::Alone { id: "TINY-3".to_owned(), everywhere: true },
         joint::Alone { id: "TINY-4".to_owned(), everywhere: false },
     ];
-    let found =
-        mapped(&place.0, Before::Rerun, usize::MAX, |ask| explore(&Ask { alone: &alone, ..ask }));
+    let found = mapped(&place.0, Before::Rerun, usize::MAX, |ask| {
+        explore(&MapRequest { alone: &alone, ..ask })
+    });
     let joint = found.unwrap().joint;
     // The others hold together in two set-ups, of which one is the study's own.
     assert_eq!(joint.len(), 1);
     assert_eq!(joint[0].claims, ["TINY-1", "TINY-2", "TINY-3", "TINY-4"]);
-    assert_eq!((joint[0].setups, joint[0].setup["law"].as_str()), (1, "reno"));
+    assert_eq!((joint[0].setups, joint[0].setup["algorithm"].as_str()), (1, "reno"));
 }
 
 /// A map of two axes with a rule: it holds from the second column on, and the second row is left

@@ -119,7 +119,7 @@ fn basis(maps: Option<&Maps>, one: &ClaimVerdict, claim: &Claim) -> Markup {
         h4 { "Criterion" }
         p { (one.criterion) }
         @if let Some(criterion) = stands_for.find(|criterion| criterion.id == one.id) {
-            p.note { "Settled on " (criterion.declared) ". " (criterion.told()) }
+            p.note { "Settled on " (criterion.declared) ". " (criterion.reported()) }
         }
         h4 { "Measured in the study's own set-up" }
         @if let Some(reason) = &one.reason { p { (claim.verdict.word()) ": " (reason) } }

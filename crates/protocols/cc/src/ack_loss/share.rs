@@ -22,8 +22,8 @@ impl Share {
     }
 
     /// Adds a round in which `heard` ACKs came and `lost` did not. A round without any is ignored.
-    pub(super) fn observe(&mut self, lost: u64, heard: u64) {
-        let expected = u128::from(lost) + u128::from(heard);
+    pub(super) fn observe(&mut self, lost: u64, received: u64) {
+        let expected = u128::from(lost) + u128::from(received);
         let scaled = u128::from(lost) * u128::from(ONE);
         let Some(share) = scaled.checked_div(expected) else { return };
         // At most ONE: no more were lost than were expected.
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn a_lasting_share_is_found_and_a_whole_one_is_no_more_than_one() {
-        for (lost, heard, least, most) in [(1, 3, 249, 256), (1, 0, 1_023, 1_024), (0, 9, 0, 1)] {
+        for (lost, received, min, max) in [(1, 3, 249, 256), (1, 0, 1_023, 1_024), (0, 9, 0, 1)] {
             let mut share = Share::new();
-            (0..200).for_each(|_| share.observe(lost, heard));
+            (0..200).for_each(|_| share.observe(lost, received));
             let found = share.part().of(1_024);
-            assert!((least..=most).contains(&found), "{lost} of {}: {found}", lost + heard);
+            assert!((min..=max).contains(&found), "{lost} of {}: {found}", lost + received);
         }
         let mut share = Share::new();
         share.observe(u64::MAX, u64::MAX);

@@ -22,15 +22,15 @@ fn one_lost_ack_in_a_round_halves_the_window_at_its_end() {
     let mut link = Link::new(Stride::Learnt, 1);
     link.round(&[1; 64]);
     link.round(&[1; 64]);
-    let before = link.law.cwnd();
+    let before = link.algorithm.cwnd();
     let mut advances = [1; 63];
     advances[10] = 2;
     link.round(&advances);
-    assert_eq!((link.law.acks_lost(), link.law.cwnd()), (1, before + MSS));
+    assert_eq!((link.algorithm.acks_lost(), link.algorithm.cwnd()), (1, before + MSS));
     // The round is over with the next ACK.
     link.ack(1, |_| {});
-    assert_eq!(link.law.cwnd(), (before + MSS) / 2);
-    assert_eq!(link.law.ssthresh(), link.law.cwnd());
+    assert_eq!(link.algorithm.cwnd(), (before + MSS) / 2);
+    assert_eq!(link.algorithm.ssthresh(), link.algorithm.cwnd());
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn the_round_after_a_reaction_is_held_off() {
     let mut link = Link::new(Stride::Literal, 1);
     let mut halvings = 0;
     for _ in 0..8 {
-        let before = link.law.ssthresh();
+        let before = link.algorithm.ssthresh();
         link.round(&[2; 32]);
-        halvings += u32::from(link.law.ssthresh() < before);
+        halvings += u32::from(link.algorithm.ssthresh() < before);
     }
     // Eight rounds: the first opens, of the seven that close every second one reacts.
     assert_eq!(halvings, 4);
@@ -55,10 +55,10 @@ fn the_gentle_window_falls_by_half_the_smoothed_share_of_lost_acks() {
     let mut advances = [1; 63];
     advances[10] = 2;
     link.round(&advances);
-    let before = link.law.cwnd();
+    let before = link.algorithm.cwnd();
     link.ack(1, |_| {});
-    assert_eq!(u64::from(link.law.cwnd()) * 10_000 / u64::from(before), 8_430);
-    assert_eq!((link.law.acks_lost(), link.law.ssthresh()), (1, link.law.cwnd()));
+    assert_eq!(u64::from(link.algorithm.cwnd()) * 10_000 / u64::from(before), 8_430);
+    assert_eq!((link.algorithm.acks_lost(), link.algorithm.ssthresh()), (1, link.algorithm.cwnd()));
 }
 
 #[test]
@@ -66,10 +66,14 @@ fn the_gentle_window_is_halved_while_hardly_an_ack_arrives() {
     let mut link = Link::with(AckLossConfig { response: Response::Share, ..Default::default() });
     (0..2).for_each(|_| link.round(&[1; 64]));
     // A whole round in two ACKs, of which the second ends it.
-    let before = link.law.cwnd();
+    let before = link.algorithm.cwnd();
     link.round(&[63, 1]);
-    let least = before / 2 + before / 2 / 16;
-    assert!((before / 2..=least + 2 * MSS).contains(&link.law.cwnd()), "{}", link.law.cwnd());
+    let min = before / 2 + before / 2 / 16;
+    assert!(
+        (before / 2..=min + 2 * MSS).contains(&link.algorithm.cwnd()),
+        "{}",
+        link.algorithm.cwnd()
+    );
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn the_literal_count_is_the_advance_and_the_learnt_one_the_missing_acks() {
         let mut link = Link::new(stride, 1);
         link.round(&[1; 64]);
         link.ack(3, |_| {});
-        assert_eq!(link.law.acks_lost(), expected, "{stride:?}");
+        assert_eq!(link.algorithm.acks_lost(), expected, "{stride:?}");
     }
 }
 
@@ -87,7 +91,7 @@ fn delayed_acks_are_losses_to_the_literal_mode_only() {
     for (stride, lost) in [(Stride::Literal, 320), (Stride::Learnt, 0), (Stride::Timestamps, 0)] {
         let mut link = Link::new(stride, 1);
         (0..5).for_each(|_| link.round(&[2; 32]));
-        assert_eq!(link.law.acks_lost(), lost, "{stride:?}");
+        assert_eq!(link.algorithm.acks_lost(), lost, "{stride:?}");
     }
 }
 
@@ -96,12 +100,12 @@ fn timestamps_tell_a_stretch_ack_from_a_lost_one() {
     let mut link = Link::new(Stride::Timestamps, 1);
     link.round(&[2; 32]);
     link.ack(8, |ack| ack.echo_gap = Some(0));
-    assert_eq!(link.law.acks_lost(), 0);
+    assert_eq!(link.algorithm.acks_lost(), 0);
     // Six segments were acknowledged before the echoed one: three ACKs of two.
     link.ack(8, |ack| ack.echo_gap = Some(6 * MSS));
-    assert_eq!(link.law.acks_lost(), 3);
+    assert_eq!(link.algorithm.acks_lost(), 3);
     link.ack(8, |ack| ack.echo_gap = Some(1));
-    assert_eq!(link.law.acks_lost(), 4, "a gap is at least one lost ACK");
+    assert_eq!(link.algorithm.acks_lost(), 4, "a gap is at least one lost ACK");
 }
 
 #[test]
@@ -111,21 +115,21 @@ fn acks_that_fill_holes_are_not_counted() {
     link.ack(5, |ack| ack.covers_retransmission = true);
     link.ack(0, |ack| ack.sacked = 4 * MSS);
     link.ack(5, |_| {});
-    link.law.on_rto(&RtoEvent { now: Instant::ZERO, flight: 10_000, backoff: 1 });
+    link.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 10_000, backoff: 1 });
     link.ack(5, |_| {});
-    assert_eq!(link.law.acks_lost(), 0);
+    assert_eq!(link.algorithm.acks_lost(), 0);
     link.ack(5, |_| {});
-    assert_eq!(link.law.acks_lost(), 5);
+    assert_eq!(link.algorithm.acks_lost(), 5);
 }
 
 #[test]
 fn a_round_that_lost_data_too_is_answered_once() {
     let mut link = Link::new(Stride::Literal, 1);
     link.round(&[2; 16]);
-    link.law.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
-    let after_loss = link.law.ssthresh();
+    link.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
+    let after_loss = link.algorithm.ssthresh();
     link.round(&[2; 32]);
-    assert_eq!(link.law.ssthresh(), after_loss);
+    assert_eq!(link.algorithm.ssthresh(), after_loss);
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn the_threshold_is_the_count_that_means_congestion() {
         link.ack(1, |_| {});
         link.ack(4, |_| {});
         link.round(&[1; 64]);
-        assert_eq!(link.law.ssthresh() < 64_000, reacts, "threshold {threshold}");
+        assert_eq!(link.algorithm.ssthresh() < 64_000, reacts, "threshold {threshold}");
     }
 }
 
@@ -144,12 +148,12 @@ proptest! {
 
     #[test]
     fn without_lost_acks_the_remedy_is_not_there(
-        seed: u64, b in 1u32..=2, mode in 0usize..3, law: prop::sample::Index,
+        seed: u64, b in 1u32..=2, mode in 0usize..3, algorithm: prop::sample::Index,
     ) {
         let stride = [Stride::Learnt, Stride::Timestamps, Stride::Literal][mode];
         let b = if stride == Stride::Literal { 1 } else { b };
-        let hearing: Vec<_> = crate::ALL.iter().filter(|law| law.hears_ack_loss).collect();
-        let name = law.get(&hearing).name;
+        let reacting = crate::ALL.iter().filter(|known| known.reacts_to_ack_loss);
+        let name = algorithm.get(&reacting.collect::<Vec<_>>()).name;
         let mut bare = build(name, START).expect("listed");
         let config = AckLossConfig { stride, ..AckLossConfig::default() };
         let mut wrapped = AckLoss::new(build(name, START).expect("listed"), START, config);
@@ -161,15 +165,15 @@ proptest! {
             ack.rtt = Some(Duration::from_micros(100_000 + draw.below(20_000)));
             let loss = LossEvent { now: ack.now, flight: bare.cwnd(), next: ack.next };
             let rto = RtoEvent { now: ack.now, flight: bare.cwnd(), backoff: 1 };
-            for law in [&mut bare as &mut dyn Controller, &mut wrapped] {
-                law.on_ack(&ack);
+            for algorithm in [&mut bare as &mut dyn Controller, &mut wrapped] {
+                algorithm.on_ack(&ack);
             }
             let fate = draw.below(200);
-            for law in [&mut bare as &mut dyn Controller, &mut wrapped] {
+            for algorithm in [&mut bare as &mut dyn Controller, &mut wrapped] {
                 match fate {
-                    0 => law.on_loss(&loss),
-                    1 => law.on_rto(&rto),
-                    2 => law.on_spurious(ack.now),
+                    0 => algorithm.on_loss(&loss),
+                    1 => algorithm.on_rto(&rto),
+                    2 => algorithm.on_spurious(ack.now),
                     _ => {}
                 }
             }
@@ -182,7 +186,7 @@ proptest! {
     #[test]
     fn at_most_one_halving_per_round_however_many_acks_are_lost(seed: u64) {
         let config = AckLossConfig { stride: Stride::Literal, ..AckLossConfig::default() };
-        let mut law = AckLoss::new(Compound::new(START), START, config);
+        let mut algorithm = AckLoss::new(Compound::new(START), START, config);
         let mut draw = Seed(seed).stream("acks");
         let (mut una, mut end) = (0, 0);
         let mut halved_in_round = 0;
@@ -192,9 +196,9 @@ proptest! {
             if una >= end {
                 (end, halved_in_round) = (una + WINDOW * u64::from(MSS), 0);
             }
-            let before = law.ssthresh();
-            law.on_ack(&ack_at(una, advance));
-            halved_in_round += u32::from(law.ssthresh() < before);
+            let before = algorithm.ssthresh();
+            algorithm.on_ack(&ack_at(una, advance));
+            halved_in_round += u32::from(algorithm.ssthresh() < before);
             prop_assert!(halved_in_round <= 1, "seed {}", seed);
         }
     }
@@ -202,7 +206,7 @@ proptest! {
 
 /// A connection that keeps [`WINDOW`] segments outstanding.
 struct Link {
-    law: AckLoss<Reno>,
+    algorithm: AckLoss<Reno>,
     una: u64,
 }
 
@@ -212,7 +216,7 @@ impl Link {
     }
 
     fn with(config: AckLossConfig) -> Self {
-        Self { law: AckLoss::new(Reno::new(START), START, config), una: 0 }
+        Self { algorithm: AckLoss::new(Reno::new(START), START, config), una: 0 }
     }
 
     /// One ACK for each of `advances`, in segments.
@@ -224,7 +228,7 @@ impl Link {
         self.una += u64::from(segments * MSS);
         let mut ack = ack_at(self.una, segments * MSS);
         change(&mut ack);
-        self.law.on_ack(&ack);
+        self.algorithm.on_ack(&ack);
     }
 }
 

@@ -22,29 +22,29 @@ fn millis(millis: u64) -> Duration {
 /// 2.885. A sample that tells more raises the rate, one that tells less leaves it.
 #[test]
 fn pacing_begins_with_the_initial_window() {
-    let mut law = Bbr::new(INITIAL);
-    let rate = |law: &Bbr| law.pacing_rate().map(|rate| rate.0);
-    assert_eq!(rate(&law), Some(230_800_000));
+    let mut algorithm = Bbr::new(INITIAL);
+    let rate = |algorithm: &Bbr| algorithm.pacing_rate().map(|rate| rate.0);
+    assert_eq!(rate(&algorithm), Some(230_800_000));
     let ack = AckEvent { rtt: Some(millis(100)), ..AckEvent::default() };
-    law.on_ack(&ack);
-    assert_eq!(rate(&law), Some(2_308_000));
+    algorithm.on_ack(&ack);
+    assert_eq!(rate(&algorithm), Some(2_308_000));
     let sample = |delivered| RateSample { delivered, interval: millis(100), ..Default::default() };
-    law.on_ack(&AckEvent { rate: Some(sample(9_000)), ..ack });
-    assert_eq!(rate(&law), Some(2_308_000));
-    law.on_ack(&AckEvent { rate: Some(sample(20_000)), ..ack });
-    assert_eq!(rate(&law), Some(4_616_000));
+    algorithm.on_ack(&AckEvent { rate: Some(sample(9_000)), ..ack });
+    assert_eq!(rate(&algorithm), Some(2_308_000));
+    algorithm.on_ack(&AckEvent { rate: Some(sample(20_000)), ..ack });
+    assert_eq!(rate(&algorithm), Some(4_616_000));
 }
 
 /// A connection whose path carries 100 segments in 100 ms: 8 Mbps.
 struct Rounds {
-    law: Bbr,
+    algorithm: Bbr,
     now: Instant,
     delivered: u64,
 }
 
 impl Rounds {
     fn new() -> Self {
-        Self { law: Bbr::new(INITIAL), now: Instant::ZERO, delivered: 0 }
+        Self { algorithm: Bbr::new(INITIAL), now: Instant::ZERO, delivered: 0 }
     }
 
     /// The next ACK: a whole round of `segments` delivered in 100 ms, so many still in flight.
@@ -72,7 +72,7 @@ impl Rounds {
 
     fn round(&mut self, segments: u32, flight_after: u32) {
         let ack = self.next(segments, flight_after);
-        self.law.on_ack(&ack);
+        self.algorithm.on_ack(&ack);
     }
 
     /// In ProbeBW with nothing queued.
@@ -93,16 +93,16 @@ fn startup_ends_after_three_rounds_without_growth() {
     path.round(100, 200);
     for _ in 0..2 {
         path.round(120, 200);
-        assert_eq!(path.law.phase, Phase::Startup);
+        assert_eq!(path.algorithm.phase, Phase::Startup);
     }
     path.round(120, 200);
-    assert_eq!(path.law.phase, Phase::Drain);
-    assert_eq!(path.law.pacing_rate, 3_327_556, "9.6 Mbps / 2.885");
+    assert_eq!(path.algorithm.phase, Phase::Drain);
+    assert_eq!(path.algorithm.pacing_rate, 3_327_556, "9.6 Mbps / 2.885");
     // At that rate a quantum is two segments.
     path.round(120, 127);
-    assert_eq!(path.law.phase, Phase::Drain);
+    assert_eq!(path.algorithm.phase, Phase::Drain);
     path.round(120, 126);
-    assert!(matches!(path.law.phase, Phase::ProbeBw { .. }));
+    assert!(matches!(path.algorithm.phase, Phase::ProbeBw { .. }));
 }
 
 /// cwnd is twice the product, 200 segments, and three quanta of two.
@@ -110,7 +110,7 @@ fn startup_ends_after_three_rounds_without_growth() {
 fn probing_for_bandwidth_holds_two_products() {
     let mut path = Rounds::probing_bandwidth();
     (0..3).for_each(|_| path.round(100, 100));
-    assert_eq!(path.law.cwnd(), 206_000);
+    assert_eq!(path.algorithm.cwnd(), 206_000);
 }
 
 /// The gain 5/4 lasts until 125 segments are in flight or one is lost, 3/4 until 106 at most are
@@ -118,25 +118,25 @@ fn probing_for_bandwidth_holds_two_products() {
 #[test]
 fn the_cycle_of_gains() {
     let mut path = Rounds::probing_bandwidth();
-    let index = |path: &Rounds| match path.law.phase {
+    let index = |path: &Rounds| match path.algorithm.phase {
         Phase::ProbeBw { index, .. } => index,
         other => panic!("{other:?}"),
     };
-    path.law.phase = Phase::ProbeBw { index: 0, since: path.now };
+    path.algorithm.phase = Phase::ProbeBw { index: 0, since: path.now };
     path.round(100, 0);
     path.round(100, 0);
     assert_eq!(index(&path), 0, "neither 131 segments in flight nor a loss");
     let lossy = AckEvent { lost: MSS, ..path.next(100, 0) };
-    path.law.on_ack(&lossy);
-    assert_eq!((index(&path), path.law.pacing_rate), (1, 6_000_000));
+    path.algorithm.on_ack(&lossy);
+    assert_eq!((index(&path), path.algorithm.pacing_rate), (1, 6_000_000));
     path.round(6, 100);
-    assert_eq!((index(&path), path.law.pacing_rate), (2, 8_000_000));
+    assert_eq!((index(&path), path.algorithm.pacing_rate), (2, 8_000_000));
     for next in [3, 4, 5, 6, 7, 0] {
         path.now += millis(1);
         path.round(100, 50);
         assert_eq!(index(&path), next);
     }
-    assert_eq!(path.law.pacing_rate, 10_000_000);
+    assert_eq!(path.algorithm.pacing_rate, 10_000_000);
     path.now += millis(1);
     path.round(100, 31);
     assert_eq!(index(&path), 1, "131 segments were in flight");
@@ -147,9 +147,9 @@ fn the_cycle_of_gains() {
 fn the_cycle_begins_anywhere_but_at_three_quarters() {
     let mut seen = [0_u32; 8];
     for nanos in 0..700 {
-        let mut law = Bbr::new(INITIAL);
-        law.enter_probe_bw(Instant::from_nanos(nanos * 1_234_567));
-        if let Phase::ProbeBw { index, .. } = law.phase {
+        let mut algorithm = Bbr::new(INITIAL);
+        algorithm.enter_probe_bw(Instant::from_nanos(nanos * 1_234_567));
+        if let Phase::ProbeBw { index, .. } = algorithm.phase {
             seen[index] += 1;
         }
     }
@@ -161,26 +161,30 @@ fn the_cycle_begins_anywhere_but_at_three_quarters() {
 #[test]
 fn the_delay_is_probed_for_after_ten_seconds() {
     let mut path = Rounds::probing_bandwidth();
-    let before = path.law.cwnd();
+    let before = path.algorithm.cwnd();
     let slower = |path: &mut Rounds, segments, flight| {
         let ack = AckEvent { rtt: Some(millis(101)), ..path.next(segments, flight) };
-        path.law.on_ack(&ack);
+        path.algorithm.on_ack(&ack);
     };
-    path.law.model.confirm_rtt(path.now);
+    path.algorithm.model.confirm_rtt(path.now);
     (0..100).for_each(|_| slower(&mut path, 100, 100));
-    assert!(matches!(path.law.phase, Phase::ProbeBw { .. }));
+    assert!(matches!(path.algorithm.phase, Phase::ProbeBw { .. }));
     slower(&mut path, 100, 100);
-    assert!(matches!(path.law.phase, Phase::ProbeRtt { done: None, .. }));
-    assert_eq!((path.law.cwnd(), path.law.pacing_rate), (4_000, 8_000_000));
+    assert!(matches!(path.algorithm.phase, Phase::ProbeRtt { done: None, .. }));
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.pacing_rate), (4_000, 8_000_000));
     slower(&mut path, 96, 4);
     // 200 ms begin, whose low samples do not tell the path's rate.
     (0..2).for_each(|_| slower(&mut path, 4, 4));
-    assert!(matches!(path.law.phase, Phase::ProbeRtt { .. }));
+    assert!(matches!(path.algorithm.phase, Phase::ProbeRtt { .. }));
     slower(&mut path, 4, 4);
-    assert!(matches!(path.law.phase, Phase::ProbeBw { .. }));
-    assert!(path.law.cwnd() >= before, "{} < {before}", path.law.cwnd());
+    assert!(matches!(path.algorithm.phase, Phase::ProbeBw { .. }));
+    assert!(path.algorithm.cwnd() >= before, "{} < {before}", path.algorithm.cwnd());
     (0..20).for_each(|_| slower(&mut path, 4, 4));
-    assert_eq!(path.law.model.rate(), 320_000, "later samples count, a window of ten rounds on");
+    assert_eq!(
+        path.algorithm.model.rate(),
+        320_000,
+        "later samples count, a window of ten rounds on"
+    );
 }
 
 /// Recovery: the pipe and what was delivered, then segment for segment for a round.
@@ -189,45 +193,45 @@ fn a_loss_conserves_packets_for_one_round() {
     let mut path = Rounds::probing_bandwidth();
     (0..3).for_each(|_| path.round(100, 100));
     let ack = AckEvent { lost: 2 * MSS, ..path.next(1, 150) };
-    path.law.on_ack(&ack);
-    let before = path.law.cwnd();
-    path.law.on_loss(&LossEvent { now: path.now, flight: 160 * MSS, next: 0 });
-    assert_eq!((path.law.cwnd(), path.law.governs_recovery()), (151_000, true));
+    path.algorithm.on_ack(&ack);
+    let before = path.algorithm.cwnd();
+    path.algorithm.on_loss(&LossEvent { now: path.now, flight: 160 * MSS, next: 0 });
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.governs_recovery()), (151_000, true));
     // 148 in flight and three delivered by a segment that left before the loss.
     let early = AckEvent { in_recovery: true, lost: 5 * MSS, ..path.next(3, 148) };
     let stale = early.rate.map(|rate| RateSample { prior_delivered: 0, ..rate });
-    path.law.on_ack(&AckEvent { rate: stale, ..early });
-    assert_eq!(path.law.cwnd(), 151_000);
+    path.algorithm.on_ack(&AckEvent { rate: stale, ..early });
+    assert_eq!(path.algorithm.cwnd(), 151_000);
     // A round later the model rules again, less what is newly lost.
     let late = AckEvent { in_recovery: true, lost: MSS, ..path.next(3, 148) };
-    path.law.on_ack(&late);
-    assert_eq!(path.law.cwnd(), 153_000);
-    path.law.on_recovery_end(path.now);
-    assert_eq!(path.law.cwnd(), before);
+    path.algorithm.on_ack(&late);
+    assert_eq!(path.algorithm.cwnd(), 153_000);
+    path.algorithm.on_recovery_end(path.now);
+    assert_eq!(path.algorithm.cwnd(), before);
 }
 
 /// One segment, then at least four, then what is delivered in addition.
 #[test]
 fn a_timeout_starts_over_within_the_model() {
     let mut path = Rounds::probing_bandwidth();
-    path.law.on_rto(&RtoEvent { now: path.now, flight: 100 * MSS, backoff: 1 });
-    assert_eq!(path.law.cwnd(), MSS);
+    path.algorithm.on_rto(&RtoEvent { now: path.now, flight: 100 * MSS, backoff: 1 });
+    assert_eq!(path.algorithm.cwnd(), MSS);
     path.round(1, 0);
-    assert_eq!(path.law.cwnd(), 4_000);
+    assert_eq!(path.algorithm.cwnd(), 4_000);
     path.round(4, 0);
-    assert_eq!(path.law.cwnd(), 8_000);
-    path.law.on_spurious(path.now);
-    assert!(path.law.cwnd() > 100_000);
+    assert_eq!(path.algorithm.cwnd(), 8_000);
+    path.algorithm.on_spurious(path.now);
+    assert!(path.algorithm.cwnd() > 100_000);
 }
 
 #[test]
 fn a_new_path_is_learnt_from_the_start() {
     let mut path = Rounds::probing_bandwidth();
-    path.law.on_path_change(path.now);
-    assert_eq!((path.law.phase, path.law.model.rate()), (Phase::Startup, 0));
-    assert_eq!(path.law.model.rtt(), None);
+    path.algorithm.on_path_change(path.now);
+    assert_eq!((path.algorithm.phase, path.algorithm.model.rate()), (Phase::Startup, 0));
+    assert_eq!(path.algorithm.model.rtt(), None);
     (0..4).for_each(|_| path.round(100, 200));
-    assert_eq!(path.law.phase, Phase::Drain);
+    assert_eq!(path.algorithm.phase, Phase::Drain);
 }
 
 /// A segment on its way, with what draft-cheng-iccrg-delivery-rate-estimation keeps of it.
@@ -242,7 +246,7 @@ struct Sent {
 
 /// A greedy sender over a bottleneck with an endless buffer.
 struct Bottleneck {
-    law: Bbr,
+    algorithm: Bbr,
     rate: BitRate,
     rtt: Duration,
     now: Instant,
@@ -260,7 +264,7 @@ impl Bottleneck {
     fn new(rate: BitRate, rtt: Duration) -> Self {
         let zero = Instant::ZERO;
         Self {
-            law: Bbr::new(INITIAL),
+            algorithm: Bbr::new(INITIAL),
             rate,
             rtt,
             now: zero,
@@ -281,7 +285,7 @@ impl Bottleneck {
 
     /// Goes to the next departure or ACK.
     fn step(&mut self) {
-        let may_send = self.in_flight() + MSS <= self.law.cwnd();
+        let may_send = self.in_flight() + MSS <= self.algorithm.cwnd();
         let depart = self.pace_at.max(self.now);
         match self.flight.front().copied() {
             Some(oldest) if !may_send || oldest.acked_at <= depart => self.ack(oldest),
@@ -298,7 +302,7 @@ impl Bottleneck {
         let acked_at = self.free_at + self.rtt;
         let Self { first_sent, delivered, delivered_at, .. } = *self;
         self.flight.push_back(Sent { at, first_sent, delivered, delivered_at, acked_at });
-        let pace = self.law.pacing_rate().expect("BBR paces");
+        let pace = self.algorithm.pacing_rate().expect("BBR paces");
         self.pace_at = at + pace.time_for(u64::from(MSS));
     }
 
@@ -311,7 +315,7 @@ impl Bottleneck {
         let rtt = self.now.since(sent.at);
         (self.least, self.longest) = (self.least.min(rtt), self.longest.max(rtt));
         let interval = sent.at.since(sent.first_sent).max(self.now.since(sent.delivered_at));
-        self.law.on_ack(&AckEvent {
+        self.algorithm.on_ack(&AckEvent {
             now: self.now,
             acked: MSS,
             flight,
@@ -363,8 +367,16 @@ fn a_change_of_bandwidth_is_followed() {
     path.run(millis(2_000));
     path.rate = BitRate::mbps(5);
     path.run(millis(2_000));
-    assert!((4_500_000..5_500_000).contains(&path.law.model.rate()), "{}", path.law.model.rate());
+    assert!(
+        (4_500_000..5_500_000).contains(&path.algorithm.model.rate()),
+        "{}",
+        path.algorithm.model.rate()
+    );
     path.rate = BitRate::mbps(10);
     path.run(millis(3_000));
-    assert!((9_500_000..10_500_000).contains(&path.law.model.rate()), "{}", path.law.model.rate());
+    assert!(
+        (9_500_000..10_500_000).contains(&path.algorithm.model.rate()),
+        "{}",
+        path.algorithm.model.rate()
+    );
 }

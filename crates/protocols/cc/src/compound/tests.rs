@@ -39,20 +39,23 @@ fn rounds_losses_and_timeouts_follow_the_law() {
     // to 256 segments: dwnd = 256^(3/4)/8 - 1 = 7 segments.
     path.round(BASE);
     path.round(BASE);
-    assert_eq!((path.law.dwnd(), path.law.gamma()), (7_000, 30_000));
+    assert_eq!((path.algorithm.dwnd(), path.algorithm.gamma()), (7_000, 30_000));
     // The first ACK at 125 ms closes a round whose minimum is still 100 ms: dwnd grows to 14. The
     // next closing finds a backlog of some 271 * (1 - 100/125) = 54 segments >= 30 and takes all.
     path.round(Duration::from_millis(125));
     path.round(Duration::from_millis(125));
-    assert_eq!(path.law.dwnd(), 0);
+    assert_eq!(path.algorithm.dwnd(), 0);
     // A loss halves the sum; gamma = 30/2 + 3/4 * backlog(cwnd)/2 = 15 + 19.3, clipped to 30.
-    let win = path.law.cwnd();
+    let win = path.algorithm.cwnd();
     path.lose();
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (win / 2, win / 2));
-    assert_eq!(path.law.gamma(), 30_000);
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (win / 2, win / 2));
+    assert_eq!(path.algorithm.gamma(), 30_000);
     // A timeout forgets dwnd and gamma; ssthresh is half of the flight.
-    path.law.on_rto(&RtoEvent { now: Instant::ZERO, flight: 60_000, backoff: 1 });
-    assert_eq!((path.law.cwnd(), path.law.dwnd(), path.law.ssthresh()), (1_000, 0, 30_000));
+    path.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 60_000, backoff: 1 });
+    assert_eq!(
+        (path.algorithm.cwnd(), path.algorithm.dwnd(), path.algorithm.ssthresh()),
+        (1_000, 0, 30_000)
+    );
 }
 
 #[test]
@@ -63,35 +66,35 @@ fn gamma_follows_the_loss_parts_own_backlog() {
     path.round(Duration::from_millis(110));
     path.lose();
     // cwnd is 40 or 41 segments: backlog 3.6 to 3.8, 3/4 of it 2.7 to 2.8, mixed with 30: 16.4.
-    assert!((16_300..16_500).contains(&path.law.gamma()), "{}", path.law.gamma());
+    assert!((16_300..16_500).contains(&path.algorithm.gamma()), "{}", path.algorithm.gamma());
     // The sample is used once.
-    let gamma = path.law.gamma();
+    let gamma = path.algorithm.gamma();
     path.lose();
-    assert_eq!(path.law.gamma(), gamma);
+    assert_eq!(path.algorithm.gamma(), gamma);
 }
 
 #[test]
 fn dwnd_is_frozen_in_slow_start_below_the_gate_and_without_samples() {
     let mut slow = Path::new(64, 0);
-    slow.law.windows.loss_ssthresh = u32::MAX;
+    slow.algorithm.windows.loss_ssthresh = u32::MAX;
     (0..3).for_each(|_| slow.round(BASE));
-    assert_eq!(slow.law.dwnd(), 0);
+    assert_eq!(slow.algorithm.dwnd(), 0);
     let mut gated = Path::new(30, 38);
     (0..4).for_each(|_| gated.round(BASE));
-    assert_eq!(gated.law.dwnd(), 0);
+    assert_eq!(gated.algorithm.dwnd(), 0);
     let mut open = Path::new(37, 38);
     (0..2).for_each(|_| open.round(BASE));
-    assert_eq!(open.law.dwnd(), dwnd_gain(38_000, 1_000, Fraction::new(1, 8)));
+    assert_eq!(open.algorithm.dwnd(), dwnd_gain(38_000, 1_000, Fraction::new(1, 8)));
     // One sample, and that of the ACK which closes the round, make two.
     let mut blind = Path::new(256, 0);
     for _ in 0..3 {
         blind.round(BASE);
-        blind.law.delay.samples = 1;
+        blind.algorithm.delay.samples = 1;
     }
-    assert_eq!(blind.law.dwnd(), 0);
+    assert_eq!(blind.algorithm.dwnd(), 0);
 }
 
-/// The dwnd law alone, one loss per 1/p segments, at its base RTT. The closed form
+/// The dwnd algorithm alone, one loss per 1/p segments, at its base RTT. The closed form
 /// `W = [alpha(2-k)/(p(1-(1-beta)^(2-k)))]^(1/(2-k))` gives 555.4 and 3504.1 segments. It leaves
 /// out the "- 1" of the gain and counts a round as continuous; the loss part's +1 per round cancels
 /// the former, the latter is one gain (15 of 555 segments): hence 4 %.
@@ -117,17 +120,18 @@ fn a_lost_ack_counts_as_a_lost_segment_and_a_spurious_loss_is_undone() {
     let mut path = Path::new(255, 0);
     path.round(BASE);
     path.round(BASE);
-    let (win, dwnd) = (path.law.cwnd(), path.law.dwnd());
+    let (win, dwnd) = (path.algorithm.cwnd(), path.algorithm.dwnd());
     path.lose();
-    path.law.on_spurious(Instant::ZERO);
-    assert_eq!((path.law.cwnd(), path.law.dwnd()), (win, dwnd));
-    path.law.on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, Fraction::WHOLE);
-    assert_eq!(path.law.cwnd(), win / 2);
+    path.algorithm.on_spurious(Instant::ZERO);
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.dwnd()), (win, dwnd));
+    path.algorithm
+        .on_ack_loss(&LossEvent { now: Instant::ZERO, flight: 0, next: 0 }, Fraction::WHOLE);
+    assert_eq!(path.algorithm.cwnd(), win / 2);
 }
 
 /// A path without loss: each round acknowledges one window, segment by segment.
 struct Path {
-    law: Compound,
+    algorithm: Compound,
     una: u64,
 }
 
@@ -143,14 +147,14 @@ impl Path {
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
-        Self { law: Compound::with_config(initial, config), una: 0 }
+        Self { algorithm: Compound::with_config(initial, config), una: 0 }
     }
 
     fn round(&mut self, rtt: Duration) {
-        let win = u64::from(self.law.cwnd() / 1_000 * 1_000);
+        let win = u64::from(self.algorithm.cwnd() / 1_000 * 1_000);
         for _ in 0..win / 1_000 {
             self.una += 1_000;
-            self.law.on_ack(&AckEvent {
+            self.algorithm.on_ack(&AckEvent {
                 now: Instant::ZERO,
                 acked: 1_000,
                 sacked: 0,
@@ -168,7 +172,7 @@ impl Path {
     }
 
     fn lose(&mut self) {
-        let flight = self.law.cwnd();
-        self.law.on_loss(&LossEvent { now: Instant::ZERO, flight, next: self.una });
+        let flight = self.algorithm.cwnd();
+        self.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight, next: self.una });
     }
 }

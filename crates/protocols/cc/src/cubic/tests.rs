@@ -44,12 +44,16 @@ fn the_curve_is_concave_up_to_w_max_and_convex_beyond() {
 fn a_loss_keeps_seven_tenths_and_a_second_one_converges_fast() {
     let mut flow = Flow::new(100, u32::MAX);
     flow.lose(100);
-    assert_eq!((flow.law.cwnd(), flow.law.ssthresh()), (70_000, 70_000));
-    assert_eq!(flow.law.memory.w_max, 100_000);
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.ssthresh()), (70_000, 70_000));
+    assert_eq!(flow.algorithm.memory.w_max, 100_000);
     flow.lose(70);
-    assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (49_000, 59_500));
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.memory.w_max), (49_000, 59_500));
     flow.lose(2);
-    assert_eq!((flow.law.cwnd(), flow.law.ssthresh()), (2_000, 2_000), "2 SMSS at least");
+    assert_eq!(
+        (flow.algorithm.cwnd(), flow.algorithm.ssthresh()),
+        (2_000, 2_000),
+        "2 SMSS at least"
+    );
 }
 
 /// Section 4.4: an RTT of 1 s aims at W_cubic(1) = 100 - 0.4 * 3.217163^3 = 86.680 segments, and
@@ -60,9 +64,9 @@ fn an_ack_goes_its_share_of_the_way_to_the_window_an_rtt_ahead() {
     flow.lose(100);
     let mut leaping = flow.clone();
     flow.ack(Duration::ZERO, Some(Duration::from_secs(1)));
-    assert_eq!(flow.law.cwnd(), 70_238);
+    assert_eq!(flow.algorithm.cwnd(), 70_238);
     leaping.ack(Duration::ZERO, Some(Duration::from_secs(1_000)));
-    assert_eq!(leaping.law.cwnd(), 70_500);
+    assert_eq!(leaping.algorithm.cwnd(), 70_500);
 }
 
 /// Section 4.3 at t = 0, where only the Reno-friendly window moves: at 9 segments 17 acknowledged
@@ -70,16 +74,16 @@ fn an_ack_goes_its_share_of_the_way_to_the_window_an_rtt_ahead() {
 #[test]
 fn the_reno_friendly_window_grows_by_nine_seventeenths_until_it_was_as_large_before() {
     let mut flow = Flow::new(20, u32::MAX);
-    flow.law.on_loss(&LossEvent { now: Instant::ZERO, flight: 12_858, next: 0 });
+    flow.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 12_858, next: 0 });
     flow.acks(16);
-    assert_eq!(flow.law.cwnd(), 9_000);
+    assert_eq!(flow.algorithm.cwnd(), 9_000);
     flow.acks(1);
-    assert_eq!(flow.law.cwnd(), 10_000);
+    assert_eq!(flow.algorithm.cwnd(), 10_000);
     let mut fresh = Flow::new(10, 10);
     fresh.acks(9);
-    assert_eq!(fresh.law.cwnd(), 10_000);
+    assert_eq!(fresh.algorithm.cwnd(), 10_000);
     fresh.acks(1);
-    assert_eq!(fresh.law.cwnd(), 11_000);
+    assert_eq!(fresh.algorithm.cwnd(), 11_000);
 }
 
 /// Section 4.8: ssthresh 0.7 * 20; K = 0 and W_max = 14 once slow start has got there. 5 s later
@@ -88,15 +92,15 @@ fn the_reno_friendly_window_grows_by_nine_seventeenths_until_it_was_as_large_bef
 fn after_a_timeout_the_curve_starts_level() {
     let mut flow = Flow::new(20, u32::MAX);
     let rto = |backoff| RtoEvent { now: Instant::ZERO, flight: 20_000, backoff };
-    flow.law.on_rto(&rto(1));
-    flow.law.on_rto(&rto(2));
-    assert_eq!((flow.law.cwnd(), flow.law.ssthresh()), (1_000, 14_000));
+    flow.algorithm.on_rto(&rto(1));
+    flow.algorithm.on_rto(&rto(2));
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.ssthresh()), (1_000, 14_000));
     flow.acks(13);
-    assert_eq!(flow.law.cwnd(), 14_000);
+    assert_eq!(flow.algorithm.cwnd(), 14_000);
     flow.acks(1);
-    assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (14_000, 14_000));
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.memory.w_max), (14_000, 14_000));
     flow.ack(Duration::from_secs(5), None);
-    assert_eq!(flow.law.cwnd(), 14_500);
+    assert_eq!(flow.algorithm.cwnd(), 14_500);
 }
 
 /// Section 4.9.
@@ -105,11 +109,11 @@ fn a_spurious_loss_is_undone_with_its_curve() {
     let mut flow = Flow::new(100, u32::MAX);
     flow.lose(100);
     flow.acks(1);
-    let before = flow.law.memory;
+    let before = flow.algorithm.memory;
     flow.lose(70);
-    flow.law.on_spurious(Instant::ZERO);
-    assert_eq!((flow.law.cwnd(), flow.law.ssthresh()), (70_000, 70_000));
-    let after = flow.law.memory;
+    flow.algorithm.on_spurious(Instant::ZERO);
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.ssthresh()), (70_000, 70_000));
+    let after = flow.algorithm.memory;
     assert_eq!((after.w_max, after.cwnd_prior), (before.w_max, before.cwnd_prior));
     assert!(after.epoch.is_some());
 }
@@ -120,14 +124,14 @@ fn the_curve_stands_still_while_idle_or_limited_by_the_application() {
     let mut flow = Flow::new(100, u32::MAX);
     flow.lose(100);
     flow.acks(1);
-    flow.law.on_idle_restart(Duration::from_secs(100));
+    flow.algorithm.on_idle_restart(Duration::from_secs(100));
     flow.ack(Duration::from_secs(100), None);
-    assert_eq!(flow.law.cwnd(), 70_000);
+    assert_eq!(flow.algorithm.cwnd(), 70_000);
     flow.limited_ack(Duration::from_secs(100));
     flow.acks(1);
-    assert_eq!(flow.law.cwnd(), 70_000);
+    assert_eq!(flow.algorithm.cwnd(), 70_000);
     flow.ack(Duration::from_secs(1), None);
-    assert!(flow.law.cwnd() > 70_000);
+    assert!(flow.algorithm.cwnd() > 70_000);
 }
 
 /// With an initial window of 10 segments, an idle flow starts again from 10 and finds ssthresh by
@@ -136,10 +140,10 @@ fn the_curve_stands_still_while_idle_or_limited_by_the_application() {
 fn a_window_lowered_by_idle_does_not_leap_back() {
     let mut flow = Flow::new(10, 10);
     flow.acks(10 + 11 + 12);
-    assert_eq!(flow.law.cwnd(), 13_000);
-    flow.law.on_idle_restart(Duration::from_secs(9));
+    assert_eq!(flow.algorithm.cwnd(), 13_000);
+    flow.algorithm.on_idle_restart(Duration::from_secs(9));
     flow.acks(1);
-    assert!((10_000..11_000).contains(&flow.law.cwnd()), "{}", flow.law.cwnd());
+    assert!((10_000..11_000).contains(&flow.algorithm.cwnd()), "{}", flow.algorithm.cwnd());
 }
 
 /// Section 4.10: once the delay has grown for five rounds, slow start is over without a loss, and
@@ -149,9 +153,9 @@ fn a_grown_delay_ends_the_first_slow_start() {
     let mut flow = Flow::new(10, u32::MAX);
     let mut plain = Cubic::without_hystart(INITIAL);
     let mut rounds = 0;
-    while flow.law.ssthresh() == u32::MAX {
+    while flow.algorithm.ssthresh() == u32::MAX {
         let rtt = Some(Duration::from_millis(if rounds < 2 { 50 } else { 80 }));
-        for _ in 0..flow.law.cwnd() / MSS {
+        for _ in 0..flow.algorithm.cwnd() / MSS {
             flow.ack(Duration::ZERO, rtt);
             plain.on_ack(&AckEvent { rtt, ..flow.plain() });
         }
@@ -160,10 +164,10 @@ fn a_grown_delay_ends_the_first_slow_start() {
     assert!((7..=8).contains(&rounds), "{rounds} rounds, five of them after the delay grew");
     assert_eq!(plain.ssthresh(), u32::MAX);
     flow.acks(1);
-    assert_eq!(flow.law.memory.w_max, flow.law.ssthresh());
-    flow.law.on_rto(&RtoEvent { now: flow.now, flight: 20_000, backoff: 1 });
+    assert_eq!(flow.algorithm.memory.w_max, flow.algorithm.ssthresh());
+    flow.algorithm.on_rto(&RtoEvent { now: flow.now, flight: 20_000, backoff: 1 });
     flow.ack(Duration::ZERO, Some(Duration::from_millis(900)));
-    assert_eq!(flow.law.cwnd(), 2_000);
+    assert_eq!(flow.algorithm.cwnd(), 2_000);
 }
 
 /// RFC 3168 section 6.1.2, and lost ACKs as lost segments.
@@ -171,12 +175,12 @@ fn a_grown_delay_ends_the_first_slow_start() {
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     let mut flow = Flow::new(100, u32::MAX);
     let mark = LossEvent { now: Instant::ZERO, flight: 100_000, next: 1_000_000 };
-    flow.law.on_ecn(&mark);
-    flow.law.on_ecn(&mark);
-    flow.law.on_loss(&mark);
-    assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (70_000, 100_000));
-    flow.law.on_ack_loss(&mark, Fraction::WHOLE);
-    assert_eq!((flow.law.cwnd(), flow.law.memory.w_max), (49_000, 59_500));
+    flow.algorithm.on_ecn(&mark);
+    flow.algorithm.on_ecn(&mark);
+    flow.algorithm.on_loss(&mark);
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.memory.w_max), (70_000, 100_000));
+    flow.algorithm.on_ack_loss(&mark, Fraction::WHOLE);
+    assert_eq!((flow.algorithm.cwnd(), flow.algorithm.memory.w_max), (49_000, 59_500));
 }
 
 /// Section 5, figure 6, (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT/p)^(3/4): one loss in 10^4
@@ -188,13 +192,13 @@ fn the_average_window_is_the_one_of_the_deterministic_loss_model() {
     let mut flow = Flow::new(187, 187);
     let (mut sent, mut sum, mut rounds) = (0, 0_u64, 0_u64);
     for round in 0..4_000 {
-        let window = flow.law.cwnd() / MSS;
+        let window = flow.algorithm.cwnd() / MSS;
         let step = Duration::from_nanos(rtt.as_nanos() / u64::from(window));
         (0..window).for_each(|_| flow.ack(step, Some(rtt)));
         sent += window;
         if sent >= 10_000 {
             sent -= 10_000;
-            flow.lose(flow.law.cwnd() / MSS);
+            flow.lose(flow.algorithm.cwnd() / MSS);
         }
         if round >= 1_000 {
             (sum, rounds) = (sum + u64::from(window), rounds + 1);
@@ -207,7 +211,7 @@ fn the_average_window_is_the_one_of_the_deterministic_loss_model() {
 /// A connection in congestion avoidance, whose ACKs are of one segment each.
 #[derive(Clone)]
 struct Flow {
-    law: Cubic,
+    algorithm: Cubic,
     now: Instant,
     una: u64,
 }
@@ -217,19 +221,19 @@ impl Flow {
     fn new(cwnd: u32, ssthresh: u32) -> Self {
         let (cwnd, ssthresh) = (cwnd * MSS, ssthresh.saturating_mul(MSS));
         let initial = Initial { cwnd, ssthresh, ..INITIAL };
-        Self { law: Cubic::new(initial), now: Instant::ZERO, una: 0 }
+        Self { algorithm: Cubic::new(initial), now: Instant::ZERO, una: 0 }
     }
 
     /// An ACK `after` the one before.
     fn ack(&mut self, after: Duration, rtt: Option<Duration>) {
         self.now += after;
         self.una += u64::from(MSS);
-        self.law.on_ack(&AckEvent { rtt, ..self.plain() });
+        self.algorithm.on_ack(&AckEvent { rtt, ..self.plain() });
     }
 
     fn limited_ack(&mut self, after: Duration) {
         self.now += after;
-        self.law.on_ack(&AckEvent { cwnd_limited: false, ..self.plain() });
+        self.algorithm.on_ack(&AckEvent { cwnd_limited: false, ..self.plain() });
     }
 
     /// `count` ACKs at the same time as the one before.
@@ -239,7 +243,7 @@ impl Flow {
 
     fn lose(&mut self, flight_segments: u32) {
         let flight = flight_segments * MSS;
-        self.law.on_loss(&LossEvent { now: self.now, flight, next: self.una });
+        self.algorithm.on_loss(&LossEvent { now: self.now, flight, next: self.una });
     }
 
     fn plain(&self) -> AckEvent {
@@ -248,8 +252,8 @@ impl Flow {
             acked: MSS,
             sacked: 0,
             una: self.una,
-            next: self.una + u64::from(self.law.cwnd() - MSS),
-            flight: self.law.cwnd(),
+            next: self.una + u64::from(self.algorithm.cwnd() - MSS),
+            flight: self.algorithm.cwnd(),
             rtt: None,
             in_recovery: false,
             cwnd_limited: true,

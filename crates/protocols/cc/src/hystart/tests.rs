@@ -40,14 +40,14 @@ impl Path {
 /// The thresholds of section 4.2: an eighth of the last round's delay between 4 and 16 ms.
 #[test]
 fn the_increase_that_counts_is_an_eighth_within_bounds() {
-    for (last, least) in [(1, 4), (32, 4), (80, 10), (128, 16), (1_000, 16)] {
+    for (last, min) in [(1, 4), (32, 4), (80, 10), (128, 16), (1_000, 16)] {
         let path = |grown: u64| {
             let mut path = Path::new();
             path.round(10, last);
             path.round(20, last + grown);
             path.growth()
         };
-        assert_eq!((path(least - 1), path(least)), (MSS, MSS / 4), "after {last} ms");
+        assert_eq!((path(min - 1), path(min)), (MSS, MSS / 4), "after {last} ms");
     }
 }
 

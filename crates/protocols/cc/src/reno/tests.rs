@@ -159,29 +159,33 @@ fn initial(cwnd: u32, ssthresh: u32) -> Initial {
     }
 }
 
-fn play(law: &mut dyn Controller, story: &[(Step, u32, u32)]) {
+fn play(algorithm: &mut dyn Controller, story: &[(Step, u32, u32)]) {
     for (n, (step, cwnd, ssthresh)) in story.iter().enumerate() {
-        act(law, *step);
-        assert_eq!((law.cwnd(), law.ssthresh()), (*cwnd, *ssthresh), "after step {n}, {step:?}");
+        act(algorithm, *step);
+        assert_eq!(
+            (algorithm.cwnd(), algorithm.ssthresh()),
+            (*cwnd, *ssthresh),
+            "after step {n}, {step:?}"
+        );
     }
 }
 
-fn act(law: &mut dyn Controller, step: Step) {
+fn act(algorithm: &mut dyn Controller, step: Step) {
     let now = Instant::ZERO;
     let loss = |flight| LossEvent { now, flight, next: 100_000 };
     match step {
-        Acks(n) => (0..n).for_each(|_| law.on_ack(&ack(MSS))),
-        Ack(bytes) => law.on_ack(&ack(bytes)),
+        Acks(n) => (0..n).for_each(|_| algorithm.on_ack(&ack(MSS))),
+        Ack(bytes) => algorithm.on_ack(&ack(bytes)),
         AcksInRecovery(n) => {
-            (0..n).for_each(|_| law.on_ack(&AckEvent { in_recovery: true, ..ack(MSS) }));
+            (0..n).for_each(|_| algorithm.on_ack(&AckEvent { in_recovery: true, ..ack(MSS) }));
         }
-        AckNotLimited => law.on_ack(&AckEvent { cwnd_limited: false, ..ack(MSS) }),
-        Loss { flight } => law.on_loss(&loss(flight)),
-        Mark { flight } => law.on_ecn(&loss(flight)),
-        Rto { flight, backoff } => law.on_rto(&RtoEvent { now, flight, backoff }),
-        Spurious => law.on_spurious(now),
-        AckLoss => law.on_ack_loss(&loss(0), Fraction::WHOLE),
-        Idle => law.on_idle_restart(Duration::from_secs(5)),
+        AckNotLimited => algorithm.on_ack(&AckEvent { cwnd_limited: false, ..ack(MSS) }),
+        Loss { flight } => algorithm.on_loss(&loss(flight)),
+        Mark { flight } => algorithm.on_ecn(&loss(flight)),
+        Rto { flight, backoff } => algorithm.on_rto(&RtoEvent { now, flight, backoff }),
+        Spurious => algorithm.on_spurious(now),
+        AckLoss => algorithm.on_ack_loss(&loss(0), Fraction::WHOLE),
+        Idle => algorithm.on_idle_restart(Duration::from_secs(5)),
     }
 }
 

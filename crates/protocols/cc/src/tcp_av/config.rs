@@ -8,8 +8,8 @@ use fairwave_units::{BitRate, Duration};
 pub struct TcpAvConfig {
     /// B_T, the rate of acknowledged payload to reach; `None` or zero is plain Reno.
     pub target: Option<BitRate>,
-    /// m: the law steers towards this many times the target, since a mean on the target leaves
-    /// half of all intervals below it.
+    /// m: the algorithm steers towards this many times the target, since a mean on the target
+    /// leaves half of all intervals below it.
     pub margin: Fraction,
     /// T_h: the debt is remembered up to the target's data of this time, and losses are averaged
     /// over it.

@@ -8,7 +8,7 @@ const PARTS: u64 = 64;
 /// Unit of v.
 const UNIT: u64 = 1 << 16;
 /// Longest flight that one ACK may report; beyond, a count would overflow.
-const MOST: u64 = 1 << 40;
+const MAX: u64 = 1 << 40;
 
 /// Two counts that decay over the horizon; their ratio is an exponentially weighted mean.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Severity {
     pub(super) fn note(&mut self, now: Instant, delivered: u64, lost: u32) {
         self.decay(now);
         let before = self.delivered.replace(delivered).unwrap_or(delivered);
-        self.count(delivered.saturating_sub(before).min(MOST), u64::from(lost));
+        self.count(delivered.saturating_sub(before).min(MAX), u64::from(lost));
     }
 
     /// A timeout: at least one segment was lost.

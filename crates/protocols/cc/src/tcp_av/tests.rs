@@ -19,7 +19,7 @@ fn initial(cwnd: u32, av: TcpAvConfig) -> Initial {
 }
 
 struct Path {
-    law: TcpAv,
+    algorithm: TcpAv,
     now: Instant,
     delivered: u64,
 }
@@ -27,21 +27,21 @@ struct Path {
 impl Path {
     /// In congestion avoidance with `cwnd` bytes and a round trip of 100 ms.
     fn new(cwnd: u32, av: TcpAvConfig) -> Self {
-        let law = TcpAv::new(initial(cwnd, av));
-        let mut path = Self { law, now: Instant::ZERO, delivered: 0 };
+        let algorithm = TcpAv::new(initial(cwnd, av));
+        let mut path = Self { algorithm, now: Instant::ZERO, delivered: 0 };
         path.ack(0, 0);
         path
     }
 
     /// `millis` later, an ACK for `bytes` more. The window stays, as it does not limit.
     fn ack(&mut self, millis: u64, bytes: u32) {
-        self.hear(millis, bytes, 0, false);
+        self.receive(millis, bytes, 0, false);
     }
 
-    fn hear(&mut self, millis: u64, bytes: u32, lost: u32, cwnd_limited: bool) {
+    fn receive(&mut self, millis: u64, bytes: u32, lost: u32, cwnd_limited: bool) {
         self.now += Duration::from_millis(millis);
         self.delivered += u64::from(bytes);
-        self.law.on_ack(&AckEvent {
+        self.algorithm.on_ack(&AckEvent {
             now: self.now,
             acked: bytes,
             delivered: self.delivered,
@@ -58,19 +58,19 @@ impl Path {
 
     /// The window after a loss with a whole window in flight.
     fn lose(&mut self) -> u32 {
-        self.law.on_loss(&self.loss(self.law.cwnd()));
-        assert_eq!(self.law.cwnd(), self.law.ssthresh());
-        self.law.cwnd()
+        self.algorithm.on_loss(&self.loss(self.algorithm.cwnd()));
+        assert_eq!(self.algorithm.cwnd(), self.algorithm.ssthresh());
+        self.algorithm.cwnd()
     }
 
     fn steering(&self) -> &Steering {
-        self.law.steering.as_ref().expect("it has a target")
+        self.algorithm.steering.as_ref().expect("it has a target")
     }
 
     /// `bytes` were delivered and `lost` lost, in no time; only the severity notes it.
     fn with_loss(mut self, bytes: u32, lost: u32) -> Self {
-        self.hear(0, bytes, lost, false);
-        self.law.steering.as_mut().expect("it has a target").account.forgive();
+        self.receive(0, bytes, lost, false);
+        self.algorithm.steering.as_mut().expect("it has a target").account.forgive();
         self
     }
 }
@@ -150,25 +150,25 @@ fn severity_fades_over_the_horizon() {
 fn growth_goes_half_the_way_in_a_round_and_at_least_a_segment() {
     let mut path = Path::new(60_000, config());
     // What was delivered on the way is owed no more, so time goes on at the target's rate.
-    path.hear(60, 60_000, 0, true);
-    assert_eq!(path.law.cwnd(), 80_000);
-    path.hear(40, 40_000, 0, true);
-    assert_eq!(path.law.cwnd(), 85_000, "half of the round that adds 10 000");
-    path.hear(40, 40_000, 0, true);
-    assert_eq!(path.law.cwnd(), 90_000);
+    path.receive(60, 60_000, 0, true);
+    assert_eq!(path.algorithm.cwnd(), 80_000);
+    path.receive(40, 40_000, 0, true);
+    assert_eq!(path.algorithm.cwnd(), 85_000, "half of the round that adds 10 000");
+    path.receive(40, 40_000, 0, true);
+    assert_eq!(path.algorithm.cwnd(), 90_000);
     let mut near = Path::new(99_000, config());
-    near.hear(99, 99_000, 0, true);
-    assert_eq!(near.law.cwnd(), 100_000);
-    near.hear(100, 100_000, 0, true);
-    assert_eq!(near.law.cwnd(), 101_000, "beyond the target as Reno");
+    near.receive(99, 99_000, 0, true);
+    assert_eq!(near.algorithm.cwnd(), 100_000);
+    near.receive(100, 100_000, 0, true);
+    assert_eq!(near.algorithm.cwnd(), 101_000, "beyond the target as Reno");
 }
 
 #[test]
 fn severe_losses_slow_the_growth() {
     let mut path = Path::new(60_000, config()).with_loss(975_000, 25_000);
-    path.hear(60, 60_000, 0, true);
+    path.receive(60, 60_000, 0, true);
     // v is a little below one half by what this ACK adds: 25 of 1060.
-    assert_eq!(path.law.cwnd(), 60_000 + 20_000 - 9_433);
+    assert_eq!(path.algorithm.cwnd(), 60_000 + 20_000 - 9_433);
 }
 
 /// With the cap a flow that is ahead of its target grows no more; one that owes does.
@@ -177,12 +177,12 @@ fn the_cap_stops_growth_beyond_the_target() {
     let capped = TcpAvConfig { cap_to_target: true, ..config() };
     for (av, grown) in [(config(), 101_000), (capped, 100_000)] {
         let mut path = Path::new(100_000, av);
-        path.hear(50, 100_000, 0, true);
-        assert_eq!(path.law.cwnd(), grown);
+        path.receive(50, 100_000, 0, true);
+        assert_eq!(path.algorithm.cwnd(), grown);
     }
     let mut owes = Path::new(100_000, capped);
-    owes.hear(200, 100_000, 0, true);
-    assert_eq!(owes.law.cwnd(), 105_000, "half the way to 110 000");
+    owes.receive(200, 100_000, 0, true);
+    assert_eq!(owes.algorithm.cwnd(), 105_000, "half the way to 110 000");
 }
 
 /// Ahead by 1.1 s of the target W_T is two segments, and so is what a loss leaves; with the
@@ -200,12 +200,12 @@ fn a_flow_ahead_of_its_target_falls_below_reno_unless_floored() {
 #[test]
 fn the_first_round_trip_sets_the_end_of_slow_start() {
     let start = Initial { ssthresh: u32::MAX, ..initial(4_000, config()) };
-    let mut path = Path { law: TcpAv::new(start), now: Instant::ZERO, delivered: 0 };
-    path.hear(100, 1_000, 0, true);
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (5_000, 100_000));
-    path.law.on_path_change(path.now);
-    path.hear(100, 1_000, 0, true);
-    assert_eq!(path.law.ssthresh(), 100_000);
+    let mut path = Path { algorithm: TcpAv::new(start), now: Instant::ZERO, delivered: 0 };
+    path.receive(100, 1_000, 0, true);
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (5_000, 100_000));
+    path.algorithm.on_path_change(path.now);
+    path.receive(100, 1_000, 0, true);
+    assert_eq!(path.algorithm.ssthresh(), 100_000);
 }
 
 /// The first timeout leaves the target its ssthresh, the second is answered as by Reno, whose
@@ -215,18 +215,18 @@ fn two_timeouts_in_a_row_are_renos() {
     let mut path = Path::new(100_000, config());
     path.ack(400, 0);
     let rto = |backoff, flight| RtoEvent { now: Instant::ZERO, flight, backoff };
-    path.law.on_rto(&rto(1, 90_000));
+    path.algorithm.on_rto(&rto(1, 90_000));
     // One segment lost of none delivered is severe: half of 90 000.
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (MSS, 45_000));
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 45_000));
     let mut path = Path::new(100_000, config());
     path.ack(400, 400_000);
-    path.law.on_rto(&rto(1, 90_000));
+    path.algorithm.on_rto(&rto(1, 90_000));
     // v = (1 / 401) / 5 % = 0.04988, in parts of 2^-16 3268: 90 000 * (1 - v / 2), rounded up.
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (MSS, 87_757));
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 87_757));
     path.ack(700, 0);
     assert_eq!(path.steering().account.bytes(), 700_000);
-    path.law.on_rto(&rto(2, 1_000));
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (MSS, 45_000));
+    path.algorithm.on_rto(&rto(2, 1_000));
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 45_000));
     assert_eq!(path.steering().account.bytes(), 0);
 }
 
@@ -234,7 +234,7 @@ fn two_timeouts_in_a_row_are_renos() {
 fn nothing_is_owed_for_idle_time() {
     let mut path = Path::new(100_000, config());
     path.ack(100, 0);
-    path.law.on_idle_restart(Duration::from_secs(9));
+    path.algorithm.on_idle_restart(Duration::from_secs(9));
     path.ack(9_000, 1_000);
     assert_eq!(path.steering().account.bytes(), 100_000);
 }
@@ -243,20 +243,20 @@ fn nothing_is_owed_for_idle_time() {
 fn a_window_is_lowered_once_for_marks_and_as_asked_for_lost_acks() {
     let mut path = Path::new(180_000, config());
     let mark = LossEvent { next: 1 << 40, ..path.loss(180_000) };
-    path.law.on_ecn(&mark);
-    path.law.on_ecn(&mark);
-    assert_eq!(path.law.cwnd(), 100_000);
+    path.algorithm.on_ecn(&mark);
+    path.algorithm.on_ecn(&mark);
+    assert_eq!(path.algorithm.cwnd(), 100_000);
     let mut path = Path::new(180_000, config());
-    path.law.on_ack_loss(&path.loss(180_000), Fraction::new(1, 4));
-    assert_eq!(path.law.cwnd(), 160_000);
+    path.algorithm.on_ack_loss(&path.loss(180_000), Fraction::new(1, 4));
+    assert_eq!(path.algorithm.cwnd(), 160_000);
 }
 
 #[test]
 fn a_needless_reduction_is_undone() {
     let mut path = Path::new(180_000, config());
     path.lose();
-    path.law.on_spurious(path.now);
-    assert_eq!(path.law.cwnd(), 180_000);
+    path.algorithm.on_spurious(path.now);
+    assert_eq!(path.algorithm.cwnd(), 180_000);
 }
 
 proptest! {
@@ -269,11 +269,11 @@ proptest! {
     ) {
         let av = TcpAvConfig { floor_at_reno: floor, ..config() };
         let mut path = Path::new(cwnd, av);
-        path.hear(millis, delivered, lost, false);
+        path.receive(millis, delivered, lost, false);
         let flight = cwnd.saturating_sub(spare).max(3_000);
         let severe = path.steering().severity() == Fraction::WHOLE;
-        path.law.on_loss(&path.loss(flight));
-        let left = path.law.cwnd();
+        path.algorithm.on_loss(&path.loss(flight));
+        let left = path.algorithm.cwnd();
         let floor = |window: u32| window.max(2 * MSS);
         prop_assert!(left <= floor(cwnd.min(flight) - MSS), "{left} of {cwnd}, {flight} in flight");
         prop_assert!(!severe || left <= floor(flight / 2), "{left} of {flight}, severe");
@@ -286,24 +286,26 @@ proptest! {
             let start = initial(10_000, TcpAvConfig { target, ..TcpAvConfig::DEFAULT });
             let (mut av, mut reno) = (TcpAv::new(start), Reno::new(start));
             for (at, (kind, bytes)) in events.iter().enumerate() {
-                let laws: [&mut dyn Controller; 2] = [&mut av, &mut reno];
-                laws.into_iter().for_each(|law| tell(law, at as u64, *kind, *bytes));
+                let algorithms: [&mut dyn Controller; 2] = [&mut av, &mut reno];
+                for algorithm in algorithms {
+                    report(algorithm, at as u64, *kind, *bytes);
+                }
                 prop_assert_eq!((av.cwnd(), av.ssthresh()), (reno.cwnd(), reno.ssthresh()));
             }
         }
     }
 }
 
-fn tell(law: &mut dyn Controller, at: u64, kind: u8, bytes: u32) {
+fn report(algorithm: &mut dyn Controller, at: u64, kind: u8, bytes: u32) {
     let now = Instant::ZERO + Duration::from_millis(at);
     let loss = LossEvent { now, flight: bytes, next: at };
     let rtt = Some(Duration::from_millis(10));
     let ack = AckEvent { now, acked: bytes, rtt, cwnd_limited: true, ..AckEvent::default() };
     match kind {
-        0 => law.on_loss(&loss),
-        1 => law.on_rto(&RtoEvent { now, flight: bytes, backoff: 1 }),
-        2 => law.on_ecn(&loss),
-        3 => law.on_spurious(now),
-        _ => law.on_ack(&ack),
+        0 => algorithm.on_loss(&loss),
+        1 => algorithm.on_rto(&RtoEvent { now, flight: bytes, backoff: 1 }),
+        2 => algorithm.on_ecn(&loss),
+        3 => algorithm.on_spurious(now),
+        _ => algorithm.on_ack(&ack),
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 const MSS: u32 = 1_000;
 
 struct Path {
-    law: Vegas,
+    algorithm: Vegas,
     una: u64,
 }
 
@@ -21,14 +21,14 @@ impl Path {
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
-        Self { law: Vegas::new(initial), una: 0 }
+        Self { algorithm: Vegas::new(initial), una: 0 }
     }
 
     /// A round whose first `samples` ACKs have an RTT of `millis`; then cwnd.
     fn round(&mut self, samples: u32, millis: u64) -> u32 {
         for n in 0..10 {
             self.una += u64::from(MSS);
-            self.law.on_ack(&AckEvent {
+            self.algorithm.on_ack(&AckEvent {
                 acked: MSS,
                 una: self.una,
                 next: self.una + u64::from((if n == 9 { 10 } else { 9 - n }) * MSS),
@@ -37,11 +37,11 @@ impl Path {
                 ..AckEvent::default()
             });
         }
-        self.law.cwnd()
+        self.algorithm.cwnd()
     }
 
     fn loss(&self) -> LossEvent {
-        LossEvent { now: Instant::ZERO, flight: self.law.cwnd(), next: self.una }
+        LossEvent { now: Instant::ZERO, flight: self.algorithm.cwnd(), next: self.una }
     }
 }
 
@@ -60,17 +60,17 @@ fn two_to_four_segments_are_kept_queued() {
 fn slow_start_ends_once_a_segment_is_queued() {
     let mut calm = Path::new(10, u32::MAX);
     assert_eq!([100, 103].map(|millis| calm.round(10, millis)), [20_000, 30_000]);
-    assert_eq!(calm.law.ssthresh(), u32::MAX);
+    assert_eq!(calm.algorithm.ssthresh(), u32::MAX);
     let mut queued = Path::new(10, u32::MAX);
     assert_eq!([100, 105].map(|millis| queued.round(10, millis)), [20_000, 28_620]);
-    assert_eq!(queued.law.ssthresh(), 28_620);
+    assert_eq!(queued.algorithm.ssthresh(), 28_620);
 }
 
 /// Two samples may be two delayed ACKs: ten segments acknowledged earn one, as in Reno.
 #[test]
 fn a_round_with_two_samples_grows_as_renos() {
     let mut path = Path::new(10, 10);
-    path.law.on_ack(&AckEvent { rtt: Some(Duration::from_millis(1)), ..AckEvent::default() });
+    path.algorithm.on_ack(&AckEvent { rtt: Some(Duration::from_millis(1)), ..AckEvent::default() });
     assert_eq!(path.round(2, 900), 11_000);
     assert_eq!(path.round(3, 900), 10_000);
 }
@@ -79,19 +79,19 @@ fn a_round_with_two_samples_grows_as_renos() {
 fn a_loss_halves_the_window_and_a_shrunk_one_stays_out_of_slow_start() {
     let mut path = Path::new(20, 20);
     path.round(10, 100);
-    path.law.on_loss(&path.loss());
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (10_500, 10_500));
-    path.law.on_recovery_end(Instant::ZERO);
+    path.algorithm.on_loss(&path.loss());
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (10_500, 10_500));
+    path.algorithm.on_recovery_end(Instant::ZERO);
     assert_eq!(path.round(10, 200), 9_500);
-    assert_eq!((path.round(10, 200), path.law.ssthresh()), (8_500, 8_500));
-    path.law.on_spurious(Instant::ZERO);
-    assert_eq!(path.law.cwnd(), 21_000);
+    assert_eq!((path.round(10, 200), path.algorithm.ssthresh()), (8_500, 8_500));
+    path.algorithm.on_spurious(Instant::ZERO);
+    assert_eq!(path.algorithm.cwnd(), 21_000);
 }
 
 #[test]
 fn a_new_path_has_a_new_delay() {
     let mut path = Path::new(20, 20);
     path.round(10, 100);
-    path.law.on_path_change(Instant::ZERO);
+    path.algorithm.on_path_change(Instant::ZERO);
     assert_eq!(path.round(10, 300), 22_000);
 }

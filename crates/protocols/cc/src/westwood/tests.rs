@@ -5,7 +5,7 @@ use super::*;
 const MSS: u32 = 1_000;
 
 struct Path {
-    law: Westwood,
+    algorithm: Westwood,
     now: Instant,
     delivered: u64,
 }
@@ -21,7 +21,7 @@ impl Path {
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
         };
-        let mut path = Self { law: Westwood::new(initial), now: Instant::ZERO, delivered: 0 };
+        let mut path = Self { algorithm: Westwood::new(initial), now: Instant::ZERO, delivered: 0 };
         path.ack(0, 0);
         path
     }
@@ -30,7 +30,7 @@ impl Path {
     fn ack(&mut self, millis: u64, bytes: u32) {
         self.now += Duration::from_millis(millis);
         self.delivered += u64::from(bytes);
-        self.law.on_ack(&AckEvent {
+        self.algorithm.on_ack(&AckEvent {
             now: self.now,
             acked: bytes,
             delivered: self.delivered,
@@ -41,9 +41,9 @@ impl Path {
 
     fn lose(&mut self) -> u32 {
         let loss = LossEvent { now: self.now, flight: 60_000, next: self.delivered };
-        self.law.on_loss(&loss);
-        assert_eq!(self.law.cwnd(), self.law.ssthresh());
-        self.law.cwnd()
+        self.algorithm.on_loss(&loss);
+        assert_eq!(self.algorithm.cwnd(), self.algorithm.ssthresh());
+        self.algorithm.cwnd()
     }
 }
 
@@ -53,14 +53,14 @@ impl Path {
 fn a_loss_leaves_what_fills_the_path() {
     let mut path = Path::new(200_000);
     path.ack(100, 125_000);
-    assert_eq!(path.law.bandwidth, Some(10_000_000));
+    assert_eq!(path.algorithm.bandwidth, Some(10_000_000));
     path.ack(100, 250_000);
-    assert_eq!(path.law.bandwidth, Some(10_500_000));
+    assert_eq!(path.algorithm.bandwidth, Some(10_500_000));
     path.ack(100, 250_000);
-    assert_eq!(path.law.bandwidth, Some(11_450_000));
+    assert_eq!(path.algorithm.bandwidth, Some(11_450_000));
     assert_eq!(path.lose(), 143_125);
-    path.law.on_rto(&RtoEvent { now: path.now, flight: 60_000, backoff: 1 });
-    assert_eq!((path.law.cwnd(), path.law.ssthresh()), (MSS, 143_125));
+    path.algorithm.on_rto(&RtoEvent { now: path.now, flight: 60_000, backoff: 1 });
+    assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (MSS, 143_125));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_loss_never_raises_the_window_nor_takes_it_below_two_segments() {
     assert_eq!(small.lose(), 100_000);
     // Nor does a queue count as path.
     small.ack(200, 250_000);
-    assert_eq!(small.law.target(0), 100_000);
+    assert_eq!(small.algorithm.target(0), 100_000);
     let mut slow = Path::new(100_000);
     slow.ack(100, 1_000);
     assert_eq!(slow.lose(), 2_000);
@@ -87,32 +87,34 @@ fn before_a_sample_a_loss_halves_the_flight() {
 fn a_sample_spans_fifty_milliseconds() {
     let mut path = Path::new(100_000);
     (0..4).for_each(|_| path.ack(10, 10_000));
-    assert_eq!(path.law.bandwidth, None);
+    assert_eq!(path.algorithm.bandwidth, None);
     path.ack(10, 10_000);
-    assert_eq!(path.law.bandwidth, Some(8_000_000));
+    assert_eq!(path.algorithm.bandwidth, Some(8_000_000));
 }
 
 #[test]
 fn an_idle_time_is_no_sample() {
     let mut path = Path::new(100_000);
     path.ack(100, 125_000);
-    path.law.on_idle_restart(Duration::from_secs(9));
+    path.algorithm.on_idle_restart(Duration::from_secs(9));
     path.ack(9_000, 1_000);
-    assert_eq!(path.law.bandwidth, Some(10_000_000));
+    assert_eq!(path.algorithm.bandwidth, Some(10_000_000));
 }
 
 /// Lost ACKs and marks as losses (Hashimoto et al. 2008, RFC 3168 section 6.1.2).
 #[test]
 fn marks_and_lost_acks_lower_the_window_as_a_loss_does() {
     let mark = LossEvent { now: Instant::ZERO, flight: 60_000, next: 1 << 40 };
-    let told: [fn(&mut Westwood, &LossEvent); 2] =
-        [|law, mark| law.on_ecn(mark), |law, mark| law.on_ack_loss(mark, Fraction::WHOLE)];
-    for tell in told {
+    let reported: [fn(&mut Westwood, &LossEvent); 2] = [
+        |algorithm, mark| algorithm.on_ecn(mark),
+        |algorithm, mark| algorithm.on_ack_loss(mark, Fraction::WHOLE),
+    ];
+    for report in reported {
         let mut path = Path::new(200_000);
         path.ack(100, 125_000);
-        tell(&mut path.law, &mark);
-        assert_eq!((path.law.cwnd(), path.law.ssthresh()), (125_000, 125_000));
-        path.law.on_spurious(path.now);
-        assert_eq!(path.law.cwnd(), 125_000, "there was no loss to undo");
+        report(&mut path.algorithm, &mark);
+        assert_eq!((path.algorithm.cwnd(), path.algorithm.ssthresh()), (125_000, 125_000));
+        path.algorithm.on_spurious(path.now);
+        assert_eq!(path.algorithm.cwnd(), 125_000, "there was no loss to undo");
     }
 }

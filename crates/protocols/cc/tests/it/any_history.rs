@@ -15,7 +15,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     (0u8..12, size(), size(), any::<u64>(), any::<u64>(), any::<bool>())
 }
 
-fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
+fn apply(algorithm: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
     let now = Instant::from_nanos(x);
     let loss = LossEvent { now, flight: a, next: y };
     let ack = AckEvent {
@@ -41,15 +41,15 @@ fn apply(law: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
         }),
     };
     match kind {
-        0..=3 => law.on_ack(&ack),
-        4 => law.on_loss(&loss),
-        5 => law.on_rto(&RtoEvent { now, flight: a, backoff: b % 4 }),
-        6 => law.on_ecn(&loss),
-        7 => law.on_spurious(now),
-        8 => law.on_ack_loss(&loss, Fraction::new(a, b)),
-        9 => law.on_recovery_end(now),
-        10 => law.on_path_change(now),
-        _ => law.on_idle_restart(Duration::from_nanos(y)),
+        0..=3 => algorithm.on_ack(&ack),
+        4 => algorithm.on_loss(&loss),
+        5 => algorithm.on_rto(&RtoEvent { now, flight: a, backoff: b % 4 }),
+        6 => algorithm.on_ecn(&loss),
+        7 => algorithm.on_spurious(now),
+        8 => algorithm.on_ack_loss(&loss, Fraction::new(a, b)),
+        9 => algorithm.on_recovery_end(now),
+        10 => algorithm.on_path_change(now),
+        _ => algorithm.on_idle_restart(Duration::from_nanos(y)),
     }
 }
 
@@ -68,16 +68,18 @@ proptest! {
             let (byte_counting, slow_start_segments) = (mss % 2 == 0, 1);
             let initial =
                 Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
-            let mut law = build(&name, initial).expect("listed");
+            let mut algorithm = build(&name, initial).expect("listed");
             for event in &history {
-                apply(law.as_mut(), *event);
-                prop_assert!(law.cwnd() >= mss, "{name}: cwnd {} after {event:?}", law.cwnd());
-                prop_assert!(law.pacing_rate().is_none_or(|rate| rate.0 > 0), "{name} is silent");
+                apply(algorithm.as_mut(), *event);
+                let (cwnd, ssthresh) = (algorithm.cwnd(), algorithm.ssthresh());
+                prop_assert!(cwnd >= mss, "{name}: cwnd {cwnd} after {event:?}");
+                let is_silent = algorithm.pacing_rate().is_some_and(|rate| rate.0 == 0);
+                prop_assert!(!is_silent, "{name} is silent");
                 if event.0 == 4 {
-                    let least = mss.saturating_mul(2);
-                    prop_assert!(law.ssthresh() >= least, "{name}: ssthresh {}", law.ssthresh());
-                    let settled = law.governs_recovery() || law.cwnd() == law.ssthresh();
-                    prop_assert!(settled, "{name}: cwnd {} after {event:?}", law.cwnd());
+                    let minimum = mss.saturating_mul(2);
+                    prop_assert!(ssthresh >= minimum, "{name}: ssthresh {ssthresh}");
+                    let is_at_ssthresh = algorithm.governs_recovery() || cwnd == ssthresh;
+                    prop_assert!(is_at_ssthresh, "{name}: cwnd {cwnd} after {event:?}");
                 }
             }
         }
@@ -86,23 +88,27 @@ proptest! {
 
 /// Rounds over a path that carries `kbps` and has an RTT of `micros`, with as much again of a
 /// queue: the window, what is sent at once and the delay belong together.
-fn drive(law: &mut dyn Controller, mss: u32, (kbps, micros): (u64, u64)) -> Result<(), String> {
+fn drive(
+    algorithm: &mut dyn Controller,
+    mss: u32,
+    (kbps, micros): (u64, u64),
+) -> Result<(), String> {
     let (rate, base) = (BitRate(kbps * 1_000), Duration::from_micros(micros));
     let product = u128::from(rate.0) * u128::from(base.as_nanos()) / 8_000_000_000;
     let queue = u64::try_from(2 * product).unwrap_or(u64::MAX).max(u64::from(8 * mss));
     let (mut now, mut una) = (Instant::ZERO, 0_u64);
     for _ in 0..60 {
-        let window = u64::from(law.cwnd()).min(1 << 30);
+        let window = u64::from(algorithm.cwnd()).min(1 << 30);
         let rtt = rate.time_for(window).max(base);
         let next = una + window;
         if window > queue {
-            law.on_loss(&LossEvent { now, flight: window as u32, next });
+            algorithm.on_loss(&LossEvent { now, flight: window as u32, next });
         }
         for part in 1..=8 {
             let acked = (window * part / 8 - window * (part - 1) / 8) as u32;
             una += u64::from(acked);
             now += Duration::from_nanos(rtt.as_nanos() / 8);
-            law.on_ack(&AckEvent {
+            algorithm.on_ack(&AckEvent {
                 now,
                 acked,
                 una,
@@ -123,10 +129,10 @@ fn drive(law: &mut dyn Controller, mss: u32, (kbps, micros): (u64, u64)) -> Resu
             });
         }
         if window > queue {
-            law.on_recovery_end(now);
+            algorithm.on_recovery_end(now);
         }
-        if law.cwnd() < mss || law.pacing_rate().is_some_and(|rate| rate.0 == 0) {
-            return Err(format!("cwnd {}, pacing {:?}", law.cwnd(), law.pacing_rate()));
+        if algorithm.cwnd() < mss || algorithm.pacing_rate().is_some_and(|rate| rate.0 == 0) {
+            return Err(format!("cwnd {}, pacing {:?}", algorithm.cwnd(), algorithm.pacing_rate()));
         }
     }
     Ok(())
@@ -148,8 +154,8 @@ proptest! {
             let (ssthresh, byte_counting, slow_start_segments) = (u32::MAX, true, 1);
             let initial =
                 Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
-            let mut law = build(&name, initial).expect("listed");
-            let driven = drive(law.as_mut(), mss, (kbps, micros));
+            let mut algorithm = build(&name, initial).expect("listed");
+            let driven = drive(algorithm.as_mut(), mss, (kbps, micros));
             prop_assert_eq!(driven, Ok(()), "{} at {} kbps, {} us", name, kbps, micros);
         }
     }

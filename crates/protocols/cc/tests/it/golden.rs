@@ -1,4 +1,4 @@
-//! The golden table: what each law does with its window in each scripted scenario, round by
+//! The golden table: what each algorithm does with its window in each scripted scenario, round by
 //! round. A change of behaviour shows as a diff of `golden/windows.txt`.
 
 use fairwave_cc::{
@@ -81,7 +81,7 @@ fn bless() {
 fn table() -> String {
     let mut text = String::from(
         "# Window in segments at the end of each round, IW 4, one round per RTT of 100 ms.\n\
-         # A wrapped law's row is left out where it is the plain law's.\n",
+         # A wrapped algorithm's row is left out where it is the plain algorithm's.\n",
     );
     for (scenario, ssthresh, script) in SCENARIOS {
         let _ = writeln!(text, "\n{scenario}");
@@ -100,7 +100,7 @@ fn table() -> String {
     text
 }
 
-/// The law's windows through a scenario.
+/// The algorithm's windows through a scenario.
 fn row(name: &str, ssthresh: u32, script: Script, target: Option<BitRate>) -> String {
     let ssthresh = ssthresh.saturating_mul(MSS);
     let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
@@ -112,18 +112,18 @@ fn row(name: &str, ssthresh: u32, script: Script, target: Option<BitRate>) -> St
         slow_start_segments: 1,
         av,
     };
-    let law = build(name, initial).expect("listed");
-    let mut path = Path { law, una: 0, now: Instant::ZERO, rtt: Duration::from_millis(100) };
+    let algorithm = build(name, initial).expect("listed");
+    let mut path = Path { algorithm, una: 0, now: Instant::ZERO, rtt: Duration::from_millis(100) };
     let mut windows = String::new();
     for round in 0..ROUNDS {
         path.round(script(round, path.window()));
-        let _ = write!(windows, "{:>5}", path.law.cwnd() / MSS);
+        let _ = write!(windows, "{:>5}", path.algorithm.cwnd() / MSS);
     }
     windows
 }
 
 struct Path {
-    law: Box<dyn Controller>,
+    algorithm: Box<dyn Controller>,
     una: u64,
     now: Instant,
     /// The last round's.
@@ -133,11 +133,11 @@ struct Path {
 impl Path {
     /// Segments in flight during a round: by the window, the receiver and the pacing.
     fn window(&self) -> u32 {
-        let paced = self.law.pacing_rate().map_or(u64::MAX, |rate| {
+        let paced = self.algorithm.pacing_rate().map_or(u64::MAX, |rate| {
             let bit_nanos = u128::from(rate.0) * u128::from(self.rtt.as_nanos());
             (bit_nanos / 8_000_000_000 / u128::from(MSS)) as u64
         });
-        let window = (self.law.cwnd() / MSS).clamp(1, RECEIVER);
+        let window = (self.algorithm.cwnd() / MSS).clamp(1, RECEIVER);
         paced.clamp(1, u64::from(window)) as u32
     }
 
@@ -147,15 +147,15 @@ impl Path {
         let (now, flight) = (self.now, segments * MSS);
         let loss = LossEvent { now, flight, next: end };
         match event {
-            Event::Loss | Event::NarrowLoss => self.law.on_loss(&loss),
-            Event::Mark => self.law.on_ecn(&loss),
-            Event::Timeout => self.law.on_rto(&RtoEvent { now, flight, backoff: 1 }),
+            Event::Loss | Event::NarrowLoss => self.algorithm.on_loss(&loss),
+            Event::Mark => self.algorithm.on_ecn(&loss),
+            Event::Timeout => self.algorithm.on_rto(&RtoEvent { now, flight, backoff: 1 }),
             _ => {}
         }
         let timeout = matches!(event, Event::Timeout);
         self.acknowledge(event, if timeout { 1 } else { segments });
         if matches!(event, Event::Loss | Event::NarrowLoss) {
-            self.law.on_recovery_end(now);
+            self.algorithm.on_recovery_end(now);
         }
     }
 
@@ -181,7 +181,7 @@ impl Path {
             self.una += u64::from(stride * MSS);
             self.now =
                 start + Duration::from_nanos(rtt.as_nanos() * (count - u64::from(left)) / count);
-            self.law.on_ack(&AckEvent {
+            self.algorithm.on_ack(&AckEvent {
                 now: self.now,
                 acked: stride * MSS,
                 sacked: 0,
@@ -199,7 +199,7 @@ impl Path {
                     is_app_limited: false,
                 }),
                 in_recovery: matches!(event, Event::Loss | Event::NarrowLoss),
-                cwnd_limited: self.law.cwnd() / MSS <= RECEIVER,
+                cwnd_limited: self.algorithm.cwnd() / MSS <= RECEIVER,
                 covers_retransmission: matches!(event, Event::Timeout),
                 echo_gap: matches!(event, Event::AckLost).then_some((stride - 1) * MSS),
             });

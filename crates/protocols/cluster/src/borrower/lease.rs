@@ -6,7 +6,7 @@ use crate::facts::{End, Event, Held, Over};
 use crate::post::Post;
 use crate::session::{Retry, Session, TRIES};
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::cluster::{Ask, Body, Cost, Grant, Offer};
+use fairwave_wire::cluster::{Body, Cost, Grant, LeaseRequest, Offer};
 use std::num::NonZeroU32;
 
 /// Clocks of two hosts may differ by one part in this number: 240 ppm, where crystals stay within
@@ -30,7 +30,7 @@ pub(super) struct Lease {
     /// The duration asked for last.
     pub(super) asked: Duration,
     /// The number of the lender's last message about its rates and its end.
-    pub(super) heard: u64,
+    pub(super) received: u64,
     pub(super) state: State,
 }
 
@@ -57,12 +57,12 @@ impl Lease {
     ) -> Self {
         let state = State::Asked(Retry::new(now, config.retry));
         let Offer { uplink, cost, .. } = *offer;
-        let mut lease = Self { number, uplink, cost, asked: want.duration, heard: 0, state };
-        lease.say_ask(now, want, session, post);
+        let mut lease = Self { number, uplink, cost, asked: want.duration, received: 0, state };
+        lease.send_request(now, want, session, post);
         lease
     }
 
-    pub(super) fn say_ask(
+    pub(super) fn send_request(
         &mut self,
         now: Instant,
         want: &Want,
@@ -74,7 +74,10 @@ impl Lease {
         let at_ms = (now.as_nanos() / MS) as u32;
         let (lease, uplink) = (self.number, self.uplink);
         let Want { rates, bytes, .. } = *want;
-        session.say(post, Body::Ask(Ask { lease, uplink, at_ms, rates, bytes, duration_ms }));
+        session.say(
+            post,
+            Body::LeaseRequest(LeaseRequest { lease, uplink, at_ms, rates, bytes, duration_ms }),
+        );
     }
 
     /// Whether it is held, or may be soon.
@@ -102,9 +105,9 @@ impl Lease {
     }
 
     /// The path, if it is one, is used no more.
-    pub(super) fn tell_leave(&self, why: End, post: &mut Post) {
+    pub(super) fn report_leave(&self, why: End, post: &mut Post) {
         if let State::Held { path, .. } = self.state {
-            post.tell(Event::Leave { path, why });
+            post.notify(Event::Leave { path, why });
         }
     }
 
@@ -116,7 +119,7 @@ impl Lease {
         config: &Config,
         post: &mut Post,
     ) {
-        self.tell_leave(End::Released, post);
+        self.report_leave(End::Released, post);
         self.state = State::Released(Retry::new(now, config.retry));
         if let Some(session) = stage.session() {
             session.say(post, Body::Release { lease: self.number });
@@ -128,11 +131,11 @@ impl Lease {
     pub(super) fn end_of(&self, now: Instant, grant: &Grant) -> Option<(Instant, Instant)> {
         let now_ms = now.as_nanos() / MS;
         let age_ms = (now_ms as u32).wrapping_sub(grant.at_ms);
-        let asked_at = Instant::from_nanos(now_ms.checked_sub(age_ms.into())? * MS);
+        let requested_at = Instant::from_nanos(now_ms.checked_sub(age_ms.into())? * MS);
         let granted = Duration::from_millis(grant.duration_ms.get().into());
         let granted = granted.min(self.asked);
-        let ends = asked_at + granted.saturating_sub(granted / DRIFT);
-        (ends > now).then_some((ends, asked_at + granted / 2))
+        let ends = requested_at + granted.saturating_sub(granted / DRIFT);
+        (ends > now).then_some((ends, requested_at + granted / 2))
     }
 }
 
@@ -152,17 +155,17 @@ impl Lease {
         post: &mut Post,
     ) -> bool {
         if self.report().is_some_and(|held| held.ends <= now) {
-            self.tell_leave(End::Expired, post);
+            self.report_leave(End::Expired, post);
             return false;
         }
-        let (most, retry) = match &mut self.state {
+        let (max, retry) = match &mut self.state {
             State::Asked(retry) | State::Released(retry) => (TRIES, retry),
             State::Held { renewal, .. } => (u32::MAX, renewal),
         };
-        match retry.again(now, most) {
+        match retry.again(now, max) {
             None => return false,
             Some(false) => {}
-            Some(true) if self.is_wanted() => self.say_ask(now, want, session, post),
+            Some(true) if self.is_wanted() => self.send_request(now, want, session, post),
             Some(true) => session.say(post, Body::Release { lease: self.number }),
         }
         true

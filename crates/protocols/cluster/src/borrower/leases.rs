@@ -61,7 +61,7 @@ impl Borrower {
             // It was given up before the answer came.
             return session.say(post, Body::Release { lease: grant.lease });
         };
-        let Some((ends, renew_at)) = lease.end_of(now, grant).filter(|_| lease.heard < number)
+        let Some((ends, renew_at)) = lease.end_of(now, grant).filter(|_| lease.received < number)
         else {
             post.refused.stray += 1;
             return;
@@ -74,13 +74,13 @@ impl Borrower {
         let Some(path) = path else {
             return lease.release(now, &lender.stage, config, post);
         };
-        lease.heard = number;
+        lease.received = number;
         let peer = session.peer;
         let (uplink, rates) = (lease.uplink, grant.rates);
         let over =
             Over { lender: member, address: peer.address, uplink, lease: grant.lease, rates };
         if lease.report().is_none_or(|held| held.over != over) {
-            post.tell(join(path, over));
+            post.notify(join(path, over));
         }
         let longest = ends.since(renew_at) / RENEWALS;
         let renewal = Retry::starting(renew_at.max(now + config.retry), config.retry, longest);
@@ -95,15 +95,15 @@ impl Borrower {
         rates: Rates,
         post: &mut Post,
     ) {
-        let lease = self.lease_mut(member, lease).filter(|lease| lease.heard < number);
+        let lease = self.lease_mut(member, lease).filter(|lease| lease.received < number);
         let Some(lease) = lease else {
             post.refused.stray += 1;
             return;
         };
         if let State::Held { path, over, .. } = &mut lease.state {
-            lease.heard = number;
+            lease.received = number;
             over.rates = rates;
-            post.tell(join(*path, *over));
+            post.notify(join(*path, *over));
         }
     }
 
@@ -121,7 +121,7 @@ impl Borrower {
             return;
         };
         let uplink = lease.uplink;
-        post.tell(Event::Denied { lender: member, uplink, reason });
+        post.notify(Event::Denied { lender: member, uplink, reason });
         self.remove(member, number);
         self.rest(member, Some(uplink), until);
     }
@@ -136,7 +136,7 @@ impl Borrower {
         post: &mut Post,
     ) {
         let Some(lease) = self.lease_mut(member, number) else { return };
-        lease.tell_leave(why, post);
+        lease.report_leave(why, post);
         let (uplink, is_wanted) = (lease.uplink, lease.is_wanted());
         self.remove(member, number);
         if is_wanted {

@@ -52,7 +52,7 @@ impl Stage {
 
     pub(super) fn is_idle(&self, now: Instant, config: &Config) -> bool {
         let Self::Open(session) = self else { return false };
-        session.heard + config.session_idle <= now
+        session.received + config.session_idle <= now
     }
 
     /// Repeats unanswered messages; returns whether all tries were in vain.
@@ -85,7 +85,7 @@ impl Stage {
         }
         match self {
             Self::Greeting { retry, .. } | Self::Answering { retry, .. } => Some(retry.at),
-            Self::Open(session) => has_no_leases.then_some(session.heard + config.session_idle),
+            Self::Open(session) => has_no_leases.then_some(session.received + config.session_idle),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// Maximum number of borrowers of an uplink with an account in a day. Each has used it.
-const MOST_ACCOUNTS: usize = 1024;
+const MAX_ACCOUNTS: usize = 1024;
 
 /// The accounts of a day; a new day begins with empty ones.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Days {
     /// borrower's.
     pub(crate) fn add(&mut self, uplink: u8, borrower: MemberId, bytes: u64) -> bool {
         let key = (uplink, borrower);
-        if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&key) {
+        if self.accounts.len() >= MAX_ACCOUNTS && !self.accounts.contains_key(&key) {
             return false;
         }
         for account in
@@ -111,7 +111,7 @@ mod tests {
     fn accounts_are_bounded() {
         let mut days = Days::new(at(0));
         let taken = (1..=2_000).filter(|id| days.add(1, member(*id), 1)).count();
-        assert_eq!((taken, days.total(1)), (MOST_ACCOUNTS, MOST_ACCOUNTS as u64));
+        assert_eq!((taken, days.total(1)), (MAX_ACCOUNTS, MAX_ACCOUNTS as u64));
         assert!(days.add(1, member(1), 1), "known ones go on");
     }
 }

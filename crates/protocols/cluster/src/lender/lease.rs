@@ -5,7 +5,7 @@ use crate::facts::{End, Event, LeaseId, Lent, Way};
 use crate::post::Post;
 use crate::session::{Retry, TRIES};
 use fairwave_units::{BitRate, Instant};
-use fairwave_wire::cluster::{Ask, MemberId, Rates, Revocation};
+use fairwave_wire::cluster::{LeaseRequest, MemberId, Rates, Revocation};
 use std::num::NonZeroU32;
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Lease {
     pub(super) wanted: Rates,
     pub(super) rates: Rates,
     /// The borrower's knowledge.
-    pub(super) told: Rates,
+    pub(super) reported: Rates,
     pub(super) up: Bucket,
     pub(super) down: Bucket,
     /// Bytes that went over it, and may go over it, both ways together.
@@ -28,14 +28,14 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    pub(super) fn new(ask: &Ask, now: Instant) -> Self {
+    pub(super) fn new(ask: &LeaseRequest, now: Instant) -> Self {
         let nothing = Rates::default();
         Self {
             number: ask.lease,
             uplink: ask.uplink,
             wanted: ask.rates,
             rates: nothing,
-            told: nothing,
+            reported: nothing,
             up: Bucket::new(BitRate(0), now),
             down: Bucket::new(BitRate(0), now),
             carried: 0,
@@ -61,9 +61,9 @@ impl Lease {
         }
     }
 
-    pub(super) fn tell_end(&self, borrower: MemberId, why: End, post: &mut Post) {
+    pub(super) fn report_end(&self, borrower: MemberId, why: End, post: &mut Post) {
         let why = self.revoked.map_or(why, End::Revoked);
-        post.tell(Event::Returned { lease: self.id(borrower), why, carried: self.carried });
+        post.notify(Event::Returned { lease: self.id(borrower), why, carried: self.carried });
     }
 
     pub(super) fn next(&self) -> Instant {

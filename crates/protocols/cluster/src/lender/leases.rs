@@ -8,7 +8,9 @@ use crate::post::Post;
 use crate::session::Retry;
 use crate::share::max_min;
 use fairwave_units::{BitRate, Duration, Instant};
-use fairwave_wire::cluster::{Ask, Body, Denial, Grant, MOST_OFFERS, MemberId, Rates, Revocation};
+use fairwave_wire::cluster::{
+    Body, Denial, Grant, LeaseRequest, MAX_OFFERS, MemberId, Rates, Revocation,
+};
 use std::num::NonZeroU32;
 
 /// Smallest change of a rate, as a part of the last reported one, that a borrower is notified of.
@@ -30,7 +32,7 @@ impl Lender {
         &mut self,
         now: Instant,
         member: MemberId,
-        ask: &Ask,
+        ask: &LeaseRequest,
         config: &Config,
         post: &mut Post,
     ) {
@@ -39,7 +41,7 @@ impl Lender {
         let known = client.leases.iter_mut().find(|lease| lease.number == ask.lease);
         match known {
             Some(lease) if lease.revoked.is_some() => {
-                return self.say_revoked(now, member, ask.lease, post);
+                return self.send_revoked(now, member, ask.lease, post);
             }
             Some(lease) => lease.wanted = ask.rates,
             None if ask.lease.get() <= client.highest => {
@@ -61,7 +63,7 @@ impl Lender {
         &mut self,
         now: Instant,
         member: MemberId,
-        ask: &Ask,
+        ask: &LeaseRequest,
         config: &Config,
         post: &mut Post,
     ) -> Result<(), (Denial, Duration)> {
@@ -85,7 +87,7 @@ impl Lender {
         let is_full = others.len() >= usize::from(limits.borrowers);
         let would_do = !is_full && self.would_do(ask, &others);
         let client = self.clients.get_mut(&member);
-        match client.filter(|client| would_do && client.leases.len() < MOST_OFFERS) {
+        match client.filter(|client| would_do && client.leases.len() < MAX_OFFERS) {
             None => Err((Denial::Full, config.rest)),
             Some(client) => {
                 client.leases.push(Lease::new(ask, now));
@@ -99,13 +101,13 @@ impl Lender {
         let Some(client) = self.clients.get_mut(&member) else { return };
         let place = client.leases.iter().position(|lease| lease.uplink == uplink);
         if let Some(place) = place {
-            client.leases.remove(place).tell_end(member, End::Released, post);
+            client.leases.remove(place).report_end(member, End::Released, post);
             self.freed(now, post);
         }
     }
 
     /// Returns whether one more borrower would get the minimum share, as far as it wants that.
-    fn would_do(&self, ask: &Ask, others: &[Rates]) -> bool {
+    fn would_do(&self, ask: &LeaseRequest, others: &[Rates]) -> bool {
         let Some(link) = self.links.iter().find(|link| link.is.number == ask.uplink) else {
             return false;
         };
@@ -113,8 +115,8 @@ impl Lender {
         let enough = |capacity: BitRate, cap: BitRate, rate: fn(&Rates) -> BitRate| {
             let all = others.iter().chain([&ask.rates]);
             let wanted: Vec<u64> = all.map(|rates| rate(rates).min(cap).0).collect();
-            let least = limits.least_share.min(rate(&ask.rates)).0;
-            max_min(capacity.0, &wanted).last().is_some_and(|share| *share >= least)
+            let stricter = limits.min_share.min(rate(&ask.rates)).0;
+            max_min(capacity.0, &wanted).last().is_some_and(|share| *share >= stricter)
         };
         enough(capacity.up, limits.borrower_rates.up, |rates| rates.up)
             && enough(capacity.down, limits.borrower_rates.down, |rates| rates.down)
@@ -139,7 +141,7 @@ impl Lender {
         &mut self,
         now: Instant,
         member: MemberId,
-        ask: &Ask,
+        ask: &LeaseRequest,
         config: &Config,
         post: &mut Post,
     ) {
@@ -167,14 +169,14 @@ impl Lender {
         self.share(now, uplink, Some((member, ask.lease)), post);
         let Some(lease) = self.lease_mut(member, ask.lease) else { return };
         let (rates, id) = (lease.rates, lease.id(member));
-        lease.told = rates;
+        lease.reported = rates;
         let grant = Grant { lease: ask.lease, at_ms: ask.at_ms, rates, bytes: left, duration_ms };
         let Some(client) = self.clients.get(&member) else { return };
         client.session.say(post, Body::Grant(grant));
         if before != rates {
-            self.news = true;
+            self.changes = true;
             let address = client.session.peer.address;
-            post.tell(Event::Lent { lease: id, address, uplink, rates });
+            post.notify(Event::Lent { lease: id, address, uplink, rates });
         }
     }
 
@@ -196,7 +198,7 @@ impl Lender {
         let Some(link) = self.links.iter().find(|link| link.is.number == uplink) else { return };
         let (capacity, cap) = (link.capacity(), link.is.limits.borrower_rates);
         let wanted: Vec<Rates> =
-            self.leases_of(uplink).map(|lease| lease.wanted.least(cap)).collect();
+            self.leases_of(uplink).map(|lease| lease.wanted.stricter(cap)).collect();
         let part = |capacity: BitRate, rate: fn(&Rates) -> BitRate| {
             max_min(capacity.0, &wanted.iter().map(|rates| rate(rates).0).collect::<Vec<_>>())
         };
@@ -209,15 +211,15 @@ impl Lender {
                 let Some((up, down)) = shares.next() else { return };
                 lease.set_rates(now, Rates { up: BitRate(up), down: BitRate(down) });
                 let (id, rates) = (lease.number, lease.rates);
-                if but == Some((*member, id)) || !is_news(lease.told, rates) {
+                if but == Some((*member, id)) || !changes_enough(lease.reported, rates) {
                     continue;
                 }
-                lease.told = rates;
+                lease.reported = rates;
                 if lease.revoked.is_none() {
                     session.say(post, Body::Terms { lease: id, rates });
                 }
                 let address = session.peer.address;
-                post.tell(Event::Lent { lease: lease.id(*member), address, uplink, rates });
+                post.notify(Event::Lent { lease: lease.id(*member), address, uplink, rates });
             }
         }
     }
@@ -235,7 +237,7 @@ impl Lender {
         client.highest = client.highest.max(number.get());
         let place = client.leases.iter().position(|lease| lease.number == number);
         if let Some(place) = place {
-            client.leases.remove(place).tell_end(member, End::Released, post);
+            client.leases.remove(place).report_end(member, End::Released, post);
             self.freed(now, post);
         }
     }
@@ -278,13 +280,19 @@ impl Lender {
         lease.revoked = Some(why);
         lease.ends = lease.ends.min(now + notice);
         lease.retry = Some(Retry::new(now, config.retry));
-        self.say_revoked(now, id.borrower, id.lease, post);
+        self.send_revoked(now, id.borrower, id.lease, post);
         if notice.is_zero() {
             self.age_leases(now, post);
         }
     }
 
-    fn say_revoked(&mut self, now: Instant, member: MemberId, number: NonZeroU32, post: &mut Post) {
+    fn send_revoked(
+        &mut self,
+        now: Instant,
+        member: MemberId,
+        number: NonZeroU32,
+        post: &mut Post,
+    ) {
         let Some(lease) = self.lease_mut(member, number) else { return };
         let Some(reason) = lease.revoked else { return };
         let notice = lease.ends.since(now).as_millis();
@@ -302,7 +310,7 @@ impl Lender {
             client.leases.retain_mut(|lease| {
                 let stays = lease.ends > now;
                 if !stays {
-                    lease.tell_end(*member, End::Expired, post);
+                    lease.report_end(*member, End::Expired, post);
                     some_ended = true;
                 } else if is_due(&mut lease.retry, now) {
                     repeat.push((*member, lease.number));
@@ -311,7 +319,7 @@ impl Lender {
             });
         }
         for (member, number) in repeat {
-            self.say_revoked(now, member, number, post);
+            self.send_revoked(now, member, number, post);
         }
         if some_ended {
             self.freed(now, post);
@@ -329,7 +337,7 @@ impl Lender {
     }
 }
 
-fn is_news(told: Rates, now: Rates) -> bool {
-    let differs = |told: BitRate, now: BitRate| told.0.abs_diff(now.0) > told.0 / TOLD;
-    differs(told.up, now.up) || differs(told.down, now.down)
+fn changes_enough(reported: Rates, now: Rates) -> bool {
+    let differs = |reported: BitRate, now: BitRate| reported.0.abs_diff(now.0) > reported.0 / TOLD;
+    differs(reported.up, now.up) || differs(reported.down, now.down)
 }

@@ -20,7 +20,7 @@ fn conversation(of: usize) -> Vec<(Instant, Input)> {
     ];
     let mut due: Vec<(Instant, usize, Input)> =
         own.into_iter().map(|(end, ms, input)| (at(ms), end, input)).collect();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     loop {
         let input = due.iter().enumerate().min_by_key(|(place, (at, ..))| (*at, *place));
         let input = input.map(|(place, (at, ..))| (*at, place));
@@ -29,7 +29,7 @@ fn conversation(of: usize) -> Vec<(Instant, Input)> {
             (Some((input, place)), wake) if wake.is_none_or(|(wake, _)| input <= wake) => {
                 let (_, end, fact) = due.remove(place);
                 if end == of {
-                    heard.push((input, fact.clone()));
+                    received.push((input, fact.clone()));
                 }
                 ends[end].handle(input, fact);
                 input
@@ -38,7 +38,7 @@ fn conversation(of: usize) -> Vec<(Instant, Input)> {
                 ends[end].wake(wake);
                 wake
             }
-            _ => return heard,
+            _ => return received,
         };
         for (end, member) in ends.iter_mut().enumerate() {
             while let Some(output) = member.poll(now) {

@@ -15,7 +15,7 @@ fn announcements(net: &Net) -> Vec<&Sent> {
 
 fn lending() -> Net {
     let mut net = Net::calm(2);
-    net.tell(0, lend(&[uplink(3, kbps(2_000, 10_000))]));
+    net.notify(0, lend(&[uplink(3, kbps(2_000, 10_000))]));
     net
 }
 
@@ -63,7 +63,7 @@ fn a_silent_lender_is_forgotten() {
 fn who_lends_no_more_says_so() {
     let mut net = lending();
     net.run_until(at(1_000));
-    net.tell(0, lend(&[]));
+    net.notify(0, lend(&[]));
     net.run_until(at(1_010));
     assert_eq!(net.member(1).neighbours().count(), 0);
     net.run_until(at(30_000));
@@ -76,7 +76,7 @@ fn a_query_is_answered_to_its_sender_alone_and_with_no_more_bytes() {
     let mut net = lending();
     net.run_until(at(20_000));
     net.sent.clear();
-    net.tell(1, Input::Want(Some(want(1, kbps(100, 100)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(100, 100)))));
     net.run_for(ms(300));
     let query = net.sent.iter().find(|sent| sent.body() == Body::Query).expect("one was sent");
     let answered = query.at + ms(2);
@@ -90,7 +90,7 @@ fn news_of_what_is_free_are_told_at_once() {
     let mut net = lending();
     net.run_until(at(20_000));
     let before = announcements(&net).len();
-    net.tell(0, lend(&[uplink(3, kbps(4_000, 10_000))]));
+    net.notify(0, lend(&[uplink(3, kbps(4_000, 10_000))]));
     net.run_for(ms(10));
     assert_eq!(announcements(&net).len(), before + 1);
     assert_eq!(net.member(1).neighbours().next().unwrap().offers[0].nominal.up.0, 4_000_000);
@@ -139,7 +139,7 @@ fn half_of_what_is_said_may_be_lost() {
     for seed in 0..20 {
         let mut net = Net::new(5, Weather { delay: ms(2), jitter: ms(30), ..weather }, Seed(seed));
         for lender in 0..4 {
-            net.tell(lender, lend(&[uplink(1, kbps(1_000, 1_000))]));
+            net.notify(lender, lend(&[uplink(1, kbps(1_000, 1_000))]));
         }
         net.run_until(at(16_000));
         assert_eq!(net.member(4).neighbours().count(), 4, "seed {seed}");

@@ -6,8 +6,8 @@ use crate::common::{
 };
 use fairwave_cluster::{Event, Input, Limits, To, Uplink};
 use fairwave_wire::cluster::{
-    ANNOUNCE_LEN, Ask, Body, Cookie, Grant, HELLO_LEN, Meeting, MemberId, Message, Name, Offers,
-    Rates, Refusal, Role, cluster_id, parse,
+    ANNOUNCE_LEN, Body, Cookie, Grant, HELLO_LEN, LeaseRequest, Meeting, MemberId, Message, Name,
+    Offers, Rates, Refusal, Role, cluster_id, parse,
 };
 use fairwave_wire::seal::Key;
 use proptest::prelude::*;
@@ -22,9 +22,9 @@ fn phone() -> Uplink {
 /// Member 1 has a lease of member 0; member 2 only listens.
 fn borrowed() -> Net {
     let mut net = Net::calm(3);
-    net.tell(0, lend(&[phone()]));
+    net.notify(0, lend(&[phone()]));
     net.run_until(at(500));
-    net.tell(1, Input::Want(Some(want(1, kbps(400, 400)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(400, 400)))));
     net.run_for(secs(2));
     assert_eq!(net.paths(1), [1]);
     net
@@ -92,7 +92,14 @@ impl Actor {
 
 fn ask(lease: u32, rates: Rates) -> Body {
     let lease = NonZeroU32::new(lease).unwrap();
-    Body::Ask(Ask { lease, uplink: 3, at_ms: 0, rates, bytes: u64::MAX, duration_ms: u32::MAX })
+    Body::LeaseRequest(LeaseRequest {
+        lease,
+        uplink: 3,
+        at_ms: 0,
+        rates,
+        bytes: u64::MAX,
+        duration_ms: u32::MAX,
+    })
 }
 
 #[test]
@@ -254,7 +261,7 @@ fn a_lender_that_grants_what_was_not_asked_is_not_believed() {
     });
     let interval_ds = NonZeroU16::new(50).unwrap();
     net.run_until(at(5_000));
-    net.tell(1, Input::Want(Some(want(1, nominal))));
+    net.notify(1, Input::Want(Some(want(1, nominal))));
     let announce = fairwave_wire::cluster::Announce { name, interval_ds, offers };
     let hello = actor.say(&mut net, 1, Body::Announce(announce));
     let [Body::Hello { nonce }] = hello[..] else { panic!("no greeting: {hello:?}") };
@@ -267,8 +274,10 @@ fn a_lender_that_grants_what_was_not_asked_is_not_believed() {
     assert_eq!(answers, [Body::Response { nonce, cookie }]);
     net.inject(1, actor.address, &held_back);
     assert_eq!(net.member(1).refused().replayed, 1, "an older challenge is not answered");
-    let asked = actor.say_within(&mut net, 1, &key, Body::Welcome);
-    let [Body::Ask(Ask { lease, at_ms, .. })] = asked[..] else { panic!("nothing: {asked:?}") };
+    let requested = actor.say_within(&mut net, 1, &key, Body::Welcome);
+    let [Body::LeaseRequest(LeaseRequest { lease, at_ms, .. })] = requested[..] else {
+        panic!("nothing: {requested:?}")
+    };
     let grant = |lease: u32, at_ms: u32| {
         let (lease, duration_ms) = (NonZeroU32::new(lease).unwrap(), NonZeroU32::MAX);
         Body::Grant(Grant { lease, at_ms, rates: nominal, bytes: 1, duration_ms })
@@ -302,7 +311,7 @@ fn an_announcement_calls_for_three_greetings_and_no_more() {
     net.members[1] = None;
     net.run_for(secs(30));
     net.sent.clear();
-    net.tell(2, Input::Want(Some(want(1, kbps(100, 100)))));
+    net.notify(2, Input::Want(Some(want(1, kbps(100, 100)))));
     let mut played = 0;
     for _ in 0..40 {
         net.inject(2, elsewhere(1), &recorded);
@@ -334,13 +343,13 @@ fn memory_is_bounded() {
             let key = actor.key.clone();
             let cookie = [n as u8; 16];
             let session = actor.meeting(n, cookie);
-            let said = [
+            let printed = [
                 actor.bytes(0, &key, Body::Announce(announce)),
                 actor.bytes(0, &key, Body::Hello { nonce: n }),
                 actor.bytes(0, &session, Body::Response { nonce: n, cookie }),
                 actor.bytes(0, &key, Body::Refuse { nonce: n, reason: Refusal::Busy }),
             ];
-            for bytes in said {
+            for bytes in printed {
                 use fairwave_machine::Machine;
                 let now = net.now;
                 member.handle(now, Input::Datagram { from: actor.address, bytes });
@@ -412,14 +421,14 @@ proptest! {
     /// they were, and nobody gets more bytes than he has sent.
     #[test]
     fn outsiders_change_nothing(
-        said in prop::collection::vec((mischief(), 0..2_000u64), 1..150),
+        printed in prop::collection::vec((mischief(), 0..2_000u64), 1..150),
     ) {
         let mut net = borrowed();
         net.set_weather(Weather { delay: ms(2), jitter: ms(5), ..Weather::default() });
         let (mut sent, mut got) = ([0; 4], [0; 4]);
         let events = net.events.iter().map(Vec::len).collect::<Vec<_>>();
         let mut seen = net.sent.len();
-        for (mischief, pause) in said {
+        for (mischief, pause) in printed {
             let (to, host, bytes) = make(&net, &mischief);
             let from = host.map_or(address(1 - to.min(1)), elsewhere);
             net.inject(to, from, &bytes);

@@ -17,10 +17,10 @@ fn phone() -> Uplink {
 /// A lender, and so many others of whom the first ones borrow.
 fn borrowed(phone: Uplink, borrowers: usize) -> Net {
     let mut net = Net::calm(borrowers + 1);
-    net.tell(0, lend(&[phone]));
+    net.notify(0, lend(&[phone]));
     net.run_until(at(500));
     for borrower in 1..=borrowers {
-        net.tell(borrower, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
+        net.notify(borrower, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
     }
     net.run_for(ms(500));
     net
@@ -63,7 +63,7 @@ fn an_uplink_is_lent_and_becomes_a_path() {
             Body::Challenge { .. },
             Body::Response { .. },
             Body::Welcome,
-            Body::Ask(_),
+            Body::LeaseRequest(_),
             Body::Grant(_)
         ]
     ));
@@ -77,7 +77,7 @@ fn a_lease_lasts_as_long_as_it_is_renewed() {
     let joins = net.events[1].iter().filter(|(_, event)| matches!(event, Event::Join { .. }));
     assert_eq!(joins.count(), 1, "renewals are not news");
     // 20 s wanted, renewed after 10.
-    let asks = net.sent.iter().filter(|sent| matches!(sent.body(), Body::Ask(_))).count();
+    let asks = net.sent.iter().filter(|sent| matches!(sent.body(), Body::LeaseRequest(_))).count();
     assert!((11..=13).contains(&asks), "{asks} asks");
 }
 
@@ -111,7 +111,7 @@ fn a_silent_lender_costs_a_path_in_bounded_time() {
 #[test]
 fn what_is_not_wanted_is_given_back_at_once() {
     let mut net = borrowed(phone(), 1);
-    net.tell(1, Input::Want(None));
+    net.notify(1, Input::Want(None));
     assert_eq!(last(&net, 1), Event::Leave { path: 1, why: End::Left });
     net.run_for(ms(10));
     for index in 0..2 {
@@ -123,7 +123,7 @@ fn what_is_not_wanted_is_given_back_at_once() {
 #[test]
 fn a_lender_that_leaves_tells_its_borrowers() {
     let mut net = borrowed(phone(), 2);
-    net.tell(0, Input::Leave);
+    net.notify(0, Input::Leave);
     net.run_for(ms(10));
     for borrower in 1..3 {
         assert_eq!(net.paths(borrower), []);
@@ -135,8 +135,8 @@ fn a_lender_that_leaves_tells_its_borrowers() {
     }
     assert_eq!(net.member(0).census().borrowers, 0);
     net.run_for(secs(15));
-    net.tell(1, Input::Leave);
-    net.tell(2, Input::Leave);
+    net.notify(1, Input::Leave);
+    net.notify(2, Input::Leave);
     net.run_for(secs(30));
     for index in 0..3 {
         assert_eq!(net.member(index).census(), Default::default(), "member {index}");
@@ -148,7 +148,7 @@ fn a_lender_that_leaves_tells_its_borrowers() {
 fn a_withdrawn_uplink_may_be_used_until_its_notice_is_over() {
     let mut net = borrowed(phone(), 1);
     let lease = net.only_lease(0);
-    net.tell(0, lend(&[]));
+    net.notify(0, lend(&[]));
     net.run_for(ms(10));
     let why = End::Revoked(Revocation::Withdrawn);
     assert!(net.events[1].iter().any(|(_, e)| *e == Event::Leave { path: 1, why }));
@@ -165,7 +165,7 @@ fn a_withdrawn_uplink_may_be_used_until_its_notice_is_over() {
 fn a_revocation_that_is_lost_is_said_again() {
     let mut net = borrowed(phone(), 1);
     net.set_weather(Weather { loss: 1.0, ..Weather::default() });
-    net.tell(0, lend(&[]));
+    net.notify(0, lend(&[]));
     net.set_weather(Weather { delay: ms(2), ..Weather::default() });
     assert_eq!(net.paths(1), [1]);
     net.run_for(ms(260));
@@ -179,12 +179,12 @@ fn a_revocation_that_is_lost_is_said_again() {
 #[test]
 fn a_low_battery_ends_the_lending_and_a_charger_begins_it_again() {
     let mut net = borrowed(phone(), 1);
-    net.tell(0, Input::Power(Power { percent: 29, charging: false }));
+    net.notify(0, Input::Power(Power { percent: 29, charging: false }));
     net.run_for(secs(3));
     assert_eq!((net.paths(1), net.member(0).census().lent), (vec![], 0));
     let policy = End::Revoked(Revocation::Policy);
     assert!(net.events[1].iter().any(|(_, e)| *e == Event::Leave { path: 1, why: policy }));
-    net.tell(0, Input::Power(Power { percent: 29, charging: true }));
+    net.notify(0, Input::Power(Power { percent: 29, charging: true }));
     net.run_for(secs(15));
     assert_eq!(net.paths(1), [1], "asked again after a rest");
 }
@@ -198,14 +198,14 @@ fn metered_uplinks_are_neither_offered_nor_taken_unasked() {
     let mut careless = config(0, 2);
     careless.lend_metered = true;
     net.members[0] = Some(common::member(careless, net.now));
-    net.tell(0, lend(&[metered]));
+    net.notify(0, lend(&[metered]));
     net.run_for(secs(5));
     assert_eq!((net.member(1).neighbours().count(), net.paths(1)), (1, vec![]));
     let metered_too = fairwave_cluster::Want { metered: true, ..want(1, kbps(100, 100)) };
-    net.tell(1, Input::Want(Some(metered_too)));
+    net.notify(1, Input::Want(Some(metered_too)));
     net.run_for(ms(100));
     assert_eq!(net.paths(1), [1]);
-    net.tell(1, Input::Want(Some(want(1, kbps(100, 100)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(100, 100)))));
     assert_eq!(net.paths(1), []);
 }
 
@@ -217,12 +217,12 @@ fn borrowers_share_max_min_fairly() {
     let third = Rates { up: BitRate(333_333), down: BitRate(1_666_666) };
     assert_eq!(rates(&net)[0], third);
     // One wants little: the others get what it leaves, and are told.
-    net.tell(1, Input::Want(Some(want(1, kbps(100, 100)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(100, 100)))));
     net.run_for(ms(100));
     assert_eq!(rates(&net), [kbps(100, 100), kbps(450, 2_450), kbps(450, 2_450)]);
     assert_eq!(held(&net, 2).over.rates, kbps(450, 2_450));
     assert!(matches!(last(&net, 2), Event::Join { nominal: Some(BitRate(450_000)), .. }));
-    net.tell(2, Input::Want(None));
+    net.notify(2, Input::Want(None));
     net.run_for(ms(100));
     assert_eq!(held(&net, 3).over.rates, kbps(900, 4_900));
 }
@@ -236,7 +236,7 @@ fn no_more_borrowers_than_places_and_shares_do() {
     let denied = |net: &Net| net.events.iter().flatten().filter(|(_, e)| *e == full).count();
     // Whoever hears of the last place being taken does not ask.
     assert!(denied(&net) <= 1);
-    let limits = Limits { least_share: BitRate(500_000), ..phone().limits };
+    let limits = Limits { min_share: BitRate(500_000), ..phone().limits };
     let net = borrowed(Uplink { limits, ..phone() }, 3);
     assert_eq!(net.member(0).census().lent, 2, "a third would get 333 kbps");
     assert!(denied(&net) >= 1);
@@ -287,8 +287,8 @@ fn the_lenders_own_traffic_comes_first() {
     }
     // 500 kbps for ten seconds, and what the buckets held.
     assert!((560_000..=660_000).contains(&carried), "{carried} bytes");
-    let told = held(&net, 1).over.rates.up.0;
-    assert!((450_000..=550_000).contains(&told), "told {told} bit/s");
+    let reported = held(&net, 1).over.rates.up.0;
+    assert!((450_000..=550_000).contains(&reported), "told {reported} bit/s");
 }
 
 #[test]
@@ -317,10 +317,10 @@ fn a_day_has_its_quotas_and_an_end() {
     lender.midnight = at(60_000);
     let mut net = Net::calm(3);
     net.members[0] = Some(common::member(lender, at(0)));
-    net.tell(0, lend(&[Uplink { limits, ..phone() }]));
+    net.notify(0, lend(&[Uplink { limits, ..phone() }]));
     net.run_until(at(500));
     for borrower in 1..3 {
-        net.tell(borrower, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
+        net.notify(borrower, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
     }
     net.run_for(ms(500));
     let leases: Vec<_> = net.member(0).lent().map(|lent| lent.lease).collect();
@@ -340,7 +340,7 @@ fn a_lender_that_starts_again_frees_its_borrowers_at_its_first_word() {
     let mut net = borrowed(phone(), 1);
     net.run_until(at(5_000));
     net.restart(0, 2);
-    net.tell(0, lend(&[phone()]));
+    net.notify(0, lend(&[phone()]));
     net.run_for(ms(600));
     let left = Event::Leave { path: 1, why: End::Left };
     assert!(net.events[1].iter().any(|(_, event)| *event == left));
@@ -354,7 +354,7 @@ fn a_borrower_that_starts_again_has_its_old_lease_freed() {
     let old = net.only_lease(0);
     net.run_until(at(5_000));
     net.restart(1, 2);
-    net.tell(1, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
     net.run_for(secs(7));
     let returned = Event::Returned { lease: old, why: End::Left, carried: 0 };
     assert!(net.events[0].iter().any(|(_, event)| *event == returned));
@@ -365,18 +365,18 @@ fn a_borrower_that_starts_again_has_its_old_lease_freed() {
 fn the_widest_uplinks_are_taken_and_others_when_they_go() {
     let mut net = Net::calm(4);
     for (lender, down) in [(0, 4_000), (1, 8_000), (2, 6_000)] {
-        net.tell(lender, lend(&[uplink(1, kbps(1_000, down))]));
+        net.notify(lender, lend(&[uplink(1, kbps(1_000, down))]));
     }
     net.run_until(at(500));
-    net.tell(3, Input::Want(Some(want(2, kbps(9_000, 9_000)))));
+    net.notify(3, Input::Want(Some(want(2, kbps(9_000, 9_000)))));
     net.run_for(ms(500));
     let lenders = |net: &Net| net.member(3).held().map(|held| held.over.lender).collect::<Vec<_>>();
     assert_eq!(lenders(&net), [id(1), id(2)]);
-    net.tell(1, Input::Leave);
+    net.notify(1, Input::Leave);
     net.run_for(ms(500));
     assert_eq!(lenders(&net), [id(0), id(2)]);
     assert_eq!(net.paths(3).len(), 2);
-    net.tell(3, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
+    net.notify(3, Input::Want(Some(want(1, kbps(9_000, 9_000)))));
     net.run_for(ms(100));
     assert_eq!((lenders(&net).len(), net.paths(3).len()), (1, 1));
 }
@@ -386,10 +386,10 @@ fn the_widest_uplinks_are_taken_and_others_when_they_go() {
 fn another_cluster_on_the_same_link() {
     let mut net = Net::calm(2);
     let other = fairwave_wire::seal::Key::new(b"the secret of another one").unwrap();
-    let stranger = fairwave_cluster::Member::new(config(1, 1), other.clone(), other, at(0));
-    net.members[1] = Some(stranger.unwrap());
-    net.tell(0, lend(&[phone()]));
-    net.tell(1, Input::Want(Some(want(1, kbps(100, 100)))));
+    let unknown = fairwave_cluster::Member::new(config(1, 1), other.clone(), other, at(0));
+    net.members[1] = Some(unknown.unwrap());
+    net.notify(0, lend(&[phone()]));
+    net.notify(1, Input::Want(Some(want(1, kbps(100, 100)))));
     net.run_until(at(10_000));
     assert!(net.member(1).refused().foreign > 4 && net.member(0).refused().foreign >= 4);
     assert_eq!((net.member(1).census(), net.member(0).census()), Default::default());
@@ -398,13 +398,13 @@ fn another_cluster_on_the_same_link() {
 #[test]
 fn who_lends_nothing_any_more_refuses_with_a_reason() {
     let mut net = Net::calm(2);
-    net.tell(0, lend(&[phone()]));
+    net.notify(0, lend(&[phone()]));
     net.run_until(at(500));
     // The goodbye is lost.
     net.set_weather(Weather { loss: 1.0, ..Weather::default() });
-    net.tell(0, lend(&[]));
+    net.notify(0, lend(&[]));
     net.set_weather(Weather { delay: ms(2), ..Weather::default() });
-    net.tell(1, Input::Want(Some(want(1, kbps(100, 100)))));
+    net.notify(1, Input::Want(Some(want(1, kbps(100, 100)))));
     net.run_for(ms(100));
     let refused = Event::Refused { lender: id(0), reason: Refusal::NotLending };
     assert!(net.events[1].iter().any(|(_, event)| *event == refused));
@@ -417,9 +417,9 @@ fn leases_in_bad_weather() {
         Weather { loss: 0.3, duplicate: 0.1, corrupt: 0.05, delay: ms(5), jitter: ms(40) };
     for seed in 0..20 {
         let mut net = Net::new(3, weather, Seed(seed));
-        net.tell(0, lend(&[phone()]));
+        net.notify(0, lend(&[phone()]));
         for borrower in 1..3 {
-            net.tell(borrower, Input::Want(Some(want(1, kbps(500, 500)))));
+            net.notify(borrower, Input::Want(Some(want(1, kbps(500, 500)))));
         }
         net.run_until(at(40_000));
         let before: usize = (1..3).map(|borrower| net.paths(borrower).len()).sum();

@@ -17,7 +17,7 @@ fn limits() -> Limits {
     Limits {
         rates: kbps(1_000, 4_000),
         borrower_rates: kbps(700, 3_000),
-        least_share: BitRate(100_000),
+        min_share: BitRate(100_000),
         borrowers: 2,
         lease_bytes: 200_000,
         borrower_day_bytes: 400_000,
@@ -77,7 +77,7 @@ struct Checked {
     over: BTreeMap<(usize, LeaseId), Instant>,
     crashed: [Instant; MEMBERS],
     starts: [u32; MEMBERS],
-    told: [usize; LENDERS],
+    reported: [usize; LENDERS],
 }
 
 impl Checked {
@@ -87,23 +87,23 @@ impl Checked {
             over: BTreeMap::new(),
             crashed: [at(0); MEMBERS],
             starts: [1; MEMBERS],
-            told: [0; LENDERS],
+            reported: [0; LENDERS],
         }
     }
 
     fn apply(&mut self, step: &Step) {
         match *step {
-            Step::Lend(lender, count) => self.net.tell(lender, uplinks(count)),
+            Step::Lend(lender, count) => self.net.notify(lender, uplinks(count)),
             Step::Want(member, uplinks, rate) => {
                 let rates = kbps(rate, 4 * rate);
                 let (bytes, metered) = (50_000_000, false);
                 let want = Want { uplinks, rates, bytes, duration: DURATION, metered };
-                self.net.tell(member, Input::Want(Some(want)));
+                self.net.notify(member, Input::Want(Some(want)));
             }
             Step::Power(lender, percent) => {
-                self.net.tell(lender, Input::Power(Power { percent, charging: false }));
+                self.net.notify(lender, Input::Power(Power { percent, charging: false }));
             }
-            Step::Leave(member) => self.net.tell(member, Input::Leave),
+            Step::Leave(member) => self.net.notify(member, Input::Leave),
             Step::Crash(member) => {
                 self.starts[member] += 1;
                 self.crashed[member] = self.net.now;
@@ -145,12 +145,12 @@ impl Checked {
     fn check(&mut self) {
         for lender in 0..LENDERS {
             let events = &self.net.events[lender];
-            for (at, event) in &events[self.told[lender]..] {
+            for (at, event) in &events[self.reported[lender]..] {
                 if let Event::Returned { lease, .. } = event {
                     self.over.insert((lender, *lease), *at);
                 }
             }
-            self.told[lender] = events.len();
+            self.reported[lender] = events.len();
             self.check_limits(lender);
         }
         for member in 1..MEMBERS {
@@ -243,13 +243,13 @@ proptest! {
         seed: u64, packets in prop::collection::vec((0..2usize, 40..1_500u64, 0..40u64), 1..400),
     ) {
         let mut net = Net::calm(3);
-        net.tell(0, uplinks(1));
+        net.notify(0, uplinks(1));
         net.run_until(at(500));
         for borrower in 1..3 {
             let (bytes, duration, metered) = (50_000_000, secs(20), false);
             let rates = kbps(10_000, 10_000);
             let want = Want { uplinks: 1, rates, bytes, duration, metered };
-            net.tell(borrower, Input::Want(Some(want)));
+            net.notify(borrower, Input::Want(Some(want)));
         }
         net.run_for(ms(500 + seed % 100));
         let leases: Vec<_> = net.member(0).lent().collect();

@@ -29,7 +29,7 @@ struct Road {
 /// Member 0 borrows and sends to a server; the others lend.
 struct World {
     cluster: Net,
-    told: usize,
+    reported: usize,
     ends: [Connection<Bytes>; 2],
     got: Vec<u8>,
     to_write: Bytes,
@@ -61,7 +61,7 @@ impl World {
             |side, seed| Connection::new(config, Profile::Modern.rules(), side, ID, Seed(seed));
         let mut world = Self {
             cluster: Net::calm(1 + lenders),
-            told: 0,
+            reported: 0,
             ends: [end(Side::Opener, 1), end(Side::Acceptor, 2)],
             got: Vec::new(),
             to_write: data(len),
@@ -85,9 +85,9 @@ impl World {
     }
 
     /// One to one: what the cluster tells is what SHAKE is told.
-    fn hear_cluster(&mut self) {
-        while let Some((_, event)) = self.cluster.events[0].get(self.told).copied() {
-            self.told += 1;
+    fn receive_cluster(&mut self) {
+        while let Some((_, event)) = self.cluster.events[0].get(self.reported).copied() {
+            self.reported += 1;
             match event {
                 Event::Join { path, nominal, over } => {
                     let lender = (1..self.cluster.members.len())
@@ -130,7 +130,7 @@ impl World {
     }
 
     fn drain(&mut self) {
-        self.hear_cluster();
+        self.receive_cluster();
         let space = self.ends[0].send_space() as usize;
         let part = self.to_write.split_to(space.min(self.to_write.len()));
         if !part.is_empty() {
@@ -208,7 +208,7 @@ fn phone() -> Uplink {
 fn borrow(world: &mut World) {
     let mut wanted = want(2, kbps(3_000, 3_000));
     wanted.duration = secs(4);
-    world.cluster.tell(0, Input::Want(Some(wanted)));
+    world.cluster.notify(0, Input::Want(Some(wanted)));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn lent_uplinks_make_a_transfer_faster() {
     let alone = World::new(0, 6_000_000).run_to_the_end(at(60_000));
     let mut world = World::new(2, 6_000_000);
     for lender in 1..3 {
-        world.cluster.tell(lender, lend(&[phone()]));
+        world.cluster.notify(lender, lend(&[phone()]));
     }
     borrow(&mut world);
     let together = world.run_to_the_end(at(60_000));
@@ -237,12 +237,12 @@ fn lent_uplinks_make_a_transfer_faster() {
 fn leases_come_and_go_in_mid_transfer() {
     let mut world = World::new(2, 20_000_000);
     for lender in 1..3 {
-        world.cluster.tell(lender, lend(&[phone()]));
+        world.cluster.notify(lender, lend(&[phone()]));
     }
     borrow(&mut world);
     world.run_until(at(3_000));
     assert_eq!(world.cluster.paths(0), [1, 2]);
-    world.cluster.tell(1, lend(&[]));
+    world.cluster.notify(1, lend(&[]));
     world.run_until(at(5_500));
     let (withdrawn, other) = (world.carried[&1], world.carried[&2]);
     assert_eq!(world.cluster.paths(0).len(), 1);
@@ -259,7 +259,7 @@ fn leases_come_and_go_in_mid_transfer() {
     let died = world.carried[&2];
     world.cluster.restart(2, 2);
     for lender in 1..3 {
-        world.cluster.tell(lender, lend(&[phone()]));
+        world.cluster.notify(lender, lend(&[phone()]));
     }
     world.run_until(at(17_000));
     assert_eq!(world.cluster.paths(0).len(), 2);
@@ -267,7 +267,7 @@ fn leases_come_and_go_in_mid_transfer() {
     assert!(world.got == data(20_000_000), "byte for byte");
     assert!(world.carried[&1] > withdrawn + 1_000_000, "{:?}", world.carried);
     assert!(world.carried[&2] > died + 1_000_000, "{:?}", world.carried);
-    world.cluster.tell(0, Input::Want(None));
+    world.cluster.notify(0, Input::Want(None));
     world.cluster.run_for(ms(50));
     for lender in 1..3 {
         assert_eq!(world.cluster.member(lender).census().lent, 0);

@@ -5,7 +5,7 @@ use fairwave_wire::dccp::Seq48;
 
 /// The ratio of new connections (RFC 4340 section 11.3), and the minimum here, which RFC 4341
 /// section 6.1.2 permits.
-const LEAST: u32 = 2;
+const MIN: u32 = 2;
 
 /// Maximum number of this end's data packets that one acknowledgement may stand for.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct AckRatio {
 impl AckRatio {
     pub(super) const fn new() -> Self {
         Self {
-            ratio: LEAST,
+            ratio: MIN,
             greatest: None,
             came: 0,
             counted: 63,
@@ -81,7 +81,7 @@ impl AckRatio {
         } else {
             self.clean_windows += 1;
             let ratio = self.ratio;
-            if ratio > LEAST && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
+            if ratio > MIN && self.clean_windows >= cwnd / (ratio * ratio - ratio) {
                 self.ratio -= 1;
                 self.clean_windows = 0;
             }
@@ -92,6 +92,6 @@ impl AckRatio {
 
     /// At least two acknowledgements a window (RFC 4341 section 6.1.2).
     pub(super) fn fit(&mut self, cwnd: u32) {
-        self.ratio = self.ratio.min(cwnd.div_ceil(2).max(LEAST));
+        self.ratio = self.ratio.min(cwnd.div_ceil(2).max(MIN));
     }
 }

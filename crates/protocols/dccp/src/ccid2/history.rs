@@ -6,11 +6,11 @@ use fairwave_wire::dccp::Seq48;
 use std::collections::VecDeque;
 
 /// Packets remembered at most; an older one is as good as lost.
-const MOST: usize = 8192;
+const MAX: usize = 8192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    Flying,
+    InFlight,
     Arrived,
     Lost,
 }
@@ -51,10 +51,10 @@ impl History {
             self.settled = 0;
             self.first = seq;
         }
-        if self.records.len() == MOST {
+        if self.records.len() == MAX {
             self.pop();
         }
-        self.records.push_back(Record { at, has_data, fate: Fate::Flying, dropped: false });
+        self.records.push_back(Record { at, has_data, fate: Fate::InFlight, dropped: false });
     }
 
     fn pop(&mut self) {
@@ -97,7 +97,7 @@ impl History {
         let Some((end, _)) = third else { return };
         for place in self.settled..end {
             let record = &mut self.records[place];
-            if record.fate == Fate::Flying {
+            if record.fate == Fate::InFlight {
                 record.fate = Fate::Lost;
                 if record.has_data {
                     lost(self.first + place as u64);
@@ -117,7 +117,7 @@ impl History {
 
     /// Gives up everything.
     pub(super) fn give_up_all(&mut self) {
-        for record in self.records.iter_mut().filter(|record| record.fate == Fate::Flying) {
+        for record in self.records.iter_mut().filter(|record| record.fate == Fate::InFlight) {
             record.fate = Fate::Lost;
         }
     }

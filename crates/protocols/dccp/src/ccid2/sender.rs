@@ -46,12 +46,12 @@ pub struct Ccid2Sender {
 
 /// Sum of a feedback packet.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct AckSummary {
     /// Data packets newly acknowledged, unmarked; those of them that let the window grow.
     clean: u32,
     growing: u32,
     /// Any data packet newly acknowledged.
-    news: bool,
+    changes: bool,
 }
 
 impl Ccid2Sender {
@@ -110,19 +110,19 @@ impl Ccid2Sender {
     }
 
     /// A packet is reported as arrived.
-    fn on_arrived(&mut self, now: Instant, seq: Seq48, marked: bool, told: &mut Told) {
+    fn on_arrived(&mut self, now: Instant, seq: Seq48, marked: bool, reported: &mut AckSummary) {
         let Some(arrival) = self.history.on_arrived(seq) else { return };
         if arrival.has_data {
-            told.news = true;
+            reported.changes = true;
             if !arrival.was_lost {
                 debug_assert!(self.pipe > 0, "{seq:?} was not in flight");
                 self.pipe = self.pipe.saturating_sub(1);
             }
             if !marked {
-                told.clean += 1;
+                reported.clean += 1;
                 let limited = self.limited.is_some_and(|limited| !seq.after(limited));
                 let recovered = self.recover.is_none_or(|recover| seq.after(recover));
-                told.growing += u32::from(limited && recovered);
+                reported.growing += u32::from(limited && recovered);
             }
         }
         // Packets without data are acknowledged when it suits.
@@ -137,7 +137,13 @@ impl Ccid2Sender {
         }
     }
 
-    fn on_vector(&mut self, now: Instant, ack: Seq48, vector: &[u8], told: &mut Told) -> Seq48 {
+    fn on_vector(
+        &mut self,
+        now: Instant,
+        ack: Seq48,
+        vector: &[u8],
+        reported: &mut AckSummary,
+    ) -> Seq48 {
         let mut next = ack;
         for (first, state, count) in Runs::ack_vector(ack, vector) {
             let marked = match state {
@@ -146,7 +152,7 @@ impl Ccid2Sender {
                 Arrival::Reserved | Arrival::Missing => continue,
             };
             for back in 0..count {
-                self.on_arrived(now, first - back, marked, told);
+                self.on_arrived(now, first - back, marked, reported);
             }
             next = first - count;
         }
@@ -177,13 +183,13 @@ impl Ccid2Sender {
 
     /// Grows by the acknowledged packets: by one for two packets in slow start, at most half the
     /// Ack Ratio at once; by one a window afterwards.
-    fn grow(&mut self, now: Instant, told: Told) {
+    fn grow(&mut self, now: Instant, reported: AckSummary) {
         let is_slow = self.slow_until.is_some_and(|until| now < until);
-        if told.growing > 0 && !is_slow {
-            self.credit += told.growing;
+        if reported.growing > 0 && !is_slow {
+            self.credit += reported.growing;
             if self.cwnd < self.ssthresh {
-                let most = (u32::from(self.acks.get()) / 2).max(1);
-                let by = (self.credit / 2).min(most);
+                let maximum = (u32::from(self.acks.get()) / 2).max(1);
+                let by = (self.credit / 2).min(maximum);
                 // What is beyond the limit is not saved up.
                 self.credit %= 2;
                 self.cwnd = (self.cwnd + by).min(self.ssthresh).min(CWND_MAX);
@@ -192,7 +198,7 @@ impl Ccid2Sender {
                 self.cwnd = (self.cwnd + 1).min(CWND_MAX);
             }
         }
-        self.window += told.clean;
+        self.window += reported.clean;
         if self.window >= self.cwnd {
             self.window = 0;
             self.acks.on_window(self.cwnd);
@@ -265,13 +271,13 @@ impl Sender for Ccid2Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let before = (self.cwnd, self.congestion_events);
-        let mut told = Told::default();
+        let mut reported = AckSummary::default();
         let mut vector_at = feedback.ack;
         let mut drops_at = feedback.ack;
         for value in feedback.options.values() {
             match value {
                 Value::AckVector { vector, .. } => {
-                    vector_at = self.on_vector(now, vector_at, vector, &mut told);
+                    vector_at = self.on_vector(now, vector_at, vector, &mut reported);
                 }
                 Value::DataDropped(vector) => {
                     self.on_data_dropped(drops_at, vector);
@@ -293,10 +299,10 @@ impl Sender for Ccid2Sender {
         self.history = history;
         if self.cwnd < before.0 || self.congestion_events > before.1 {
             // A window with congestion does not grow.
-            told.growing = 0;
+            reported.growing = 0;
         }
-        self.grow(now, told);
-        if told.news || self.pipe == 0 {
+        self.grow(now, reported);
+        if reported.changes || self.pipe == 0 {
             self.arm(now);
         }
         self.check();

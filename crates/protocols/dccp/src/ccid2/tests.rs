@@ -21,18 +21,18 @@ fn at(ms: u64) -> Instant {
 struct Script {
     sender: Ccid2Sender,
     next: u64,
-    heard: u64,
+    received: u64,
 }
 
 impl Script {
     fn new() -> Self {
-        Self { sender: Ccid2Sender::new(), next: 1, heard: 1 }
+        Self { sender: Ccid2Sender::new(), next: 1, received: 1 }
     }
 
     /// Sends up to `most` packets; how many.
-    fn send(&mut self, ms: u64, most: u32) -> u32 {
+    fn send(&mut self, ms: u64, max: u32) -> u32 {
         let mut sent = 0;
-        while sent < most && self.sender.permit(at(ms), SIZE) == Permit::Now {
+        while sent < max && self.sender.permit(at(ms), SIZE) == Permit::Now {
             let packet = Sent {
                 seq: seq(self.next),
                 data: Some(SIZE),
@@ -48,20 +48,20 @@ impl Script {
     }
 
     /// An acknowledgement of `ack` with these runs.
-    fn hear(&mut self, ms: u64, ack: u64, runs: &[(Arrival, u64)]) {
+    fn receive(&mut self, ms: u64, ack: u64, runs: &[(Arrival, u64)]) {
         let vector: Vec<u8> = runs.iter().map(|(state, count)| state.byte(*count)).collect();
-        self.hear_options(ms, ack, &[Value::AckVector { nonce_echo: false, vector: &vector }]);
+        self.receive_options(ms, ack, &[Value::AckVector { nonce_echo: false, vector: &vector }]);
     }
 
-    fn hear_options(&mut self, ms: u64, ack: u64, values: &[Value<'_>]) {
+    fn receive_options(&mut self, ms: u64, ack: u64, values: &[Value<'_>]) {
         let mut options = Options::new();
         for value in values {
             options.push(*value).unwrap();
         }
-        self.heard += 1;
+        self.received += 1;
         let kind = Kind::Ack { ack: seq(ack) };
         let feedback = Feedback {
-            seq: seq(self.heard),
+            seq: seq(self.received),
             kind,
             ack: seq(ack),
             ecn: Ecn::Ect0,
@@ -93,12 +93,12 @@ fn the_initial_window() {
 fn slow_start_grows_by_half() {
     let mut script = Script::new();
     assert_eq!(script.send(0, 100), 4);
-    script.hear(100, 2, &[(Received, 2)]);
+    script.receive(100, 2, &[(Received, 2)]);
     assert_eq!(script.windows(), (5, u32::MAX, 2));
-    script.hear(100, 4, &[(Received, 4)]);
+    script.receive(100, 4, &[(Received, 4)]);
     assert_eq!(script.windows(), (6, u32::MAX, 0), "1 and 2 do not count again");
     assert_eq!(script.send(100, 100), 6);
-    script.hear(200, 10, &[(Received, 6)]);
+    script.receive(200, 10, &[(Received, 6)]);
     assert_eq!(script.windows().0, 7, "six at once count as two");
 }
 
@@ -108,7 +108,7 @@ fn an_application_limited_window_stays() {
     let mut script = Script::new();
     for round in 0..10 {
         assert_eq!(script.send(100 * round, 2), 2);
-        script.hear(100 * round + 50, 2 * round + 2, &[(Received, 2)]);
+        script.receive(100 * round + 50, 2 * round + 2, &[(Received, 2)]);
     }
     assert_eq!(script.windows(), (4, u32::MAX, 0));
 }
@@ -118,18 +118,18 @@ fn an_application_limited_window_stays() {
 fn losses_of_a_window_are_one_event() {
     let mut script = Script::new();
     script.send(0, 4);
-    script.hear(100, 4, &[(Received, 4)]);
+    script.receive(100, 4, &[(Received, 4)]);
     script.send(100, 5);
     // 5 and 6 are missing, 7 and 8 came: too few.
-    script.hear(200, 8, &[(Received, 2), (Missing, 2), (Received, 4)]);
+    script.receive(200, 8, &[(Received, 2), (Missing, 2), (Received, 4)]);
     let (cwnd, _, pipe) = script.windows();
     assert_eq!((cwnd, pipe), (6, 3));
-    script.hear(201, 9, &[(Received, 3), (Missing, 2), (Received, 4)]);
+    script.receive(201, 9, &[(Received, 3), (Missing, 2), (Received, 4)]);
     assert_eq!(script.windows(), (3, 3, 0), "halved once");
     assert_eq!(script.sender.stats().congestion_events, 1);
     // One of them was only late: pipe does not fall again.
     script.send(201, 3);
-    script.hear(202, 9, &[(Received, 4), (Missing, 1), (Received, 4)]);
+    script.receive(202, 9, &[(Received, 4), (Missing, 1), (Received, 4)]);
     assert_eq!(script.windows().2, 3);
 }
 
@@ -138,12 +138,12 @@ fn losses_of_a_window_are_one_event() {
 fn avoidance_grows_by_one_a_window() {
     let mut script = Script::new();
     script.send(0, 4);
-    script.hear(100, 4, &[(Marked, 1), (Received, 3)]);
+    script.receive(100, 4, &[(Marked, 1), (Received, 3)]);
     assert_eq!(script.windows(), (2, 2, 0), "a mark halves");
     for round in 1..=4 {
         let first = script.next;
         assert_eq!(u64::from(script.send(100 * round, 100)), round + 1);
-        script.hear(100 * round + 50, first + round, &[(Received, round + 1)]);
+        script.receive(100 * round + 50, first + round, &[(Received, round + 1)]);
         assert_eq!(u64::from(script.windows().0), round + 2, "round {round}");
     }
 }
@@ -153,7 +153,7 @@ fn avoidance_grows_by_one_a_window() {
 fn a_timeout_leaves_one_packet() {
     let mut script = Script::new();
     script.send(0, 4);
-    script.hear(100, 4, &[(Received, 4)]);
+    script.receive(100, 4, &[(Received, 4)]);
     assert_eq!(script.send(100, 100), 5);
     assert_eq!(script.sender.deadline(), Some(at(500)));
     script.sender.wake(at(499));
@@ -163,7 +163,7 @@ fn a_timeout_leaves_one_packet() {
     assert_eq!(script.send(500, 100), 1);
     assert_eq!(script.sender.deadline(), Some(at(500 + 800)));
     // What was given up arrives after all: pipe is not touched.
-    script.hear(510, 9, &[(Received, 9)]);
+    script.receive(510, 9, &[(Received, 9)]);
     assert_eq!(script.windows().2, 1);
 }
 
@@ -175,12 +175,12 @@ fn a_full_receive_buffer_takes_one_packet_each() {
     let all = [Received.byte(4)];
     let vector = Value::AckVector { nonce_echo: false, vector: &all };
     let dropped = [Dropped::Dropped(DropCode::RECEIVE_BUFFER).byte(2)];
-    script.hear_options(100, 4, &[vector, Value::DataDropped(&dropped)]);
+    script.receive_options(100, 4, &[vector, Value::DataDropped(&dropped)]);
     assert_eq!(script.windows(), (2, 4, 0), "left slow start at 4");
-    script.hear_options(101, 4, &[vector, Value::DataDropped(&dropped)]);
+    script.receive_options(101, 4, &[vector, Value::DataDropped(&dropped)]);
     assert_eq!(script.windows().0, 2, "not again for the same");
     let harmless = [Dropped::Dropped(DropCode::PROTOCOL).byte(4)];
-    script.hear_options(102, 4, &[vector, Value::DataDropped(&harmless)]);
+    script.receive_options(102, 4, &[vector, Value::DataDropped(&harmless)]);
     assert_eq!(script.windows().0, 2);
 }
 
@@ -188,10 +188,10 @@ fn a_full_receive_buffer_takes_one_packet_each() {
 fn a_slow_receiver_stops_growth_for_a_round_trip() {
     let mut script = Script::new();
     script.send(0, 4);
-    script.hear(100, 2, &[(Received, 2)]);
+    script.receive(100, 2, &[(Received, 2)]);
     let vector = [Received.byte(4)];
     let vector = Value::AckVector { nonce_echo: false, vector: &vector };
-    script.hear_options(100, 4, &[vector, Value::SlowReceiver]);
+    script.receive_options(100, 4, &[vector, Value::SlowReceiver]);
     assert_eq!(script.windows(), (5, 5, 0));
 }
 

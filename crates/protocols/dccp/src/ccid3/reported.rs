@@ -37,7 +37,7 @@ struct Interval {
 
 /// A report of loss intervals, as it comes out of feedback.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct ReportedIntervals<'a> {
     /// The greatest number that arrived.
     pub(super) ack: u64,
     /// Number of packets that are in no interval yet, and the intervals, newest first; `None` from
@@ -83,9 +83,14 @@ impl Reported {
     }
 
     /// Takes a report and returns whether it has a new loss event.
-    pub(super) fn take(&mut self, told: &Told<'_>, log: &Log, rules: &Rules) -> bool {
+    pub(super) fn take(
+        &mut self,
+        loss_report: &ReportedIntervals<'_>,
+        log: &Log,
+        rules: &Rules,
+    ) -> bool {
         let mut fresh = [Interval::default(); READ_MAX];
-        let count = read(told, &mut fresh);
+        let count = read(loss_report, &mut fresh);
         let fresh = &fresh[..count];
         let Some(oldest) = fresh.last().map(|interval| interval.start) else { return false };
         // What the report no longer has was undone by packets that came late.
@@ -99,7 +104,7 @@ impl Reported {
                 self.split(interval, rtt, log, rules);
             }
         }
-        self.measure(log, told.ack);
+        self.measure(log, loss_report.ack);
         self.events > before
     }
 
@@ -248,10 +253,10 @@ impl Rules {
 }
 
 /// Reads a report into `into`, newest first, up to the first interval of the connection.
-fn read(told: &Told<'_>, into: &mut [Interval; READ_MAX]) -> usize {
-    let Some((skip, intervals)) = told.intervals else { return 0 };
-    let mut end = (told.ack + 1).saturating_sub(u64::from(skip));
-    let mut drops = told.dropped.chunks_exact(3);
+fn read(loss_report: &ReportedIntervals<'_>, into: &mut [Interval; READ_MAX]) -> usize {
+    let Some((skip, intervals)) = loss_report.intervals else { return 0 };
+    let mut end = (loss_report.ack + 1).saturating_sub(u64::from(skip));
+    let mut drops = loss_report.dropped.chunks_exact(3);
     let mut count = 0;
     for (wire, slot) in intervals.iter().zip(into.iter_mut()) {
         let lossy = u64::from(wire.lossy());

@@ -8,7 +8,7 @@ use super::counter::WindowCounter;
 use super::extend::Extender;
 use super::log::{Entry, Log};
 use super::receiver::DROPPED_PACKETS;
-use super::reported::{Reported, Rules, Told};
+use super::reported::{Reported, ReportedIntervals, Rules};
 use crate::ccid::{Ccid, Feedback, Handover, Permit, SenderStats, Sent};
 use crate::tfrc::average::{Method, N};
 use crate::tfrc::equation::loss_rate_for;
@@ -82,7 +82,7 @@ pub struct Sender {
     /// X_recv of the last feedback, in bytes a second.
     receive_rate: Option<f64>,
     /// Loss events that a receiver reported by its loss event rate alone.
-    told_events: u64,
+    reported_events: u64,
     /// Number of the packet that brought the newest feedback.
     newest_feedback: Option<Seq48>,
     /// The greatest number that a Data Dropped option reported.
@@ -103,7 +103,7 @@ struct Gap {
 
 /// Information of a packet's options for this sender.
 #[derive(Clone, Copy, Debug, Default)]
-struct Heard {
+struct OptionsRead {
     elapsed: Option<Duration>,
     x_recv: Option<f64>,
     /// The loss event rate as the receiver computed it.
@@ -136,7 +136,7 @@ impl Sender {
             oscillation_q2: config.oscillation_q2,
             granularity: config.granularity,
             remedies: config.remedies,
-            least_spacing: if small { SMALL_PACKET_SPACING } else { Duration::ZERO },
+            min_spacing: if small { SMALL_PACKET_SPACING } else { Duration::ZERO },
             headers: small.then_some(headers),
             ..tfrc::SenderConfig::new(if small { NOMINAL_SEGMENT } else { segment })
         };
@@ -151,7 +151,7 @@ impl Sender {
             reported: Reported::new(),
             mean_bytes: None,
             receive_rate: None,
-            told_events: 0,
+            reported_events: 0,
             newest_feedback: None,
             dropped_up_to: 0,
             gap: Gap::default(),
@@ -175,25 +175,25 @@ impl Sender {
     }
 
     /// Reads the options for this sender; `newest` is the greatest number acknowledged.
-    fn hear(&mut self, options: &Options, ack: Seq48, newest: u64) -> Heard {
-        let mut heard = Heard::default();
+    fn read_options(&mut self, options: &Options, ack: Seq48, newest: u64) -> OptionsRead {
+        let mut received = OptionsRead::default();
         let tens = |units: u32| Duration::from_micros(10 * u64::from(units));
         for value in options.values() {
             match value {
-                Value::ElapsedTime(units) => heard.elapsed = Some(tens(units)),
+                Value::ElapsedTime(units) => received.elapsed = Some(tens(units)),
                 Value::TimestampEcho { elapsed, .. } => {
-                    heard.elapsed = heard.elapsed.or(Some(tens(elapsed)));
+                    received.elapsed = received.elapsed.or(Some(tens(elapsed)));
                 }
-                Value::ReceiveRate(rate) => heard.x_recv = Some(f64::from(rate)),
-                Value::LossEventRate(u32::MAX) => heard.p = Some(0.0),
-                Value::LossEventRate(inverse) => heard.p = Some(1.0 / f64::from(inverse.max(1))),
-                Value::SlowReceiver => heard.slow = true,
-                Value::DataDropped(vector) => heard.dropped += self.newly_dropped(ack, vector),
+                Value::ReceiveRate(rate) => received.x_recv = Some(f64::from(rate)),
+                Value::LossEventRate(u32::MAX) => received.p = Some(0.0),
+                Value::LossEventRate(inverse) => received.p = Some(1.0 / f64::from(inverse.max(1))),
+                Value::SlowReceiver => received.slow = true,
+                Value::DataDropped(vector) => received.dropped += self.newly_dropped(ack, vector),
                 _ => {}
             }
         }
         self.dropped_up_to = self.dropped_up_to.max(newest);
-        heard
+        received
     }
 
     /// Packets that a Data Dropped option newly reports for other reasons than damage
@@ -212,15 +212,15 @@ impl Sender {
     }
 
     /// X_recv less the rate that the other end could not take (RFC 4342, section 5.2).
-    fn believed_rate(&self, heard: &Heard, x_in: f64) -> f64 {
+    fn believed_rate(&self, received: &OptionsRead, x_in: f64) -> f64 {
         let mut x_drop = f64::INFINITY;
-        if heard.slow {
+        if received.slow {
             x_drop = x_in;
         }
-        if heard.dropped > 0 {
+        if received.dropped > 0 {
             let rtt = self.rate.rtt().map_or(0.0, Duration::as_secs_f64).max(1e-6);
             let packet = self.rate.segment_bytes() / rtt;
-            let left = (x_in - heard.dropped as f64 * packet).max(x_in.min(packet));
+            let left = (x_in - received.dropped as f64 * packet).max(x_in.min(packet));
             x_drop = x_drop.min(left);
         }
         x_in.min(x_drop / 2.0)
@@ -273,28 +273,30 @@ impl Sender {
     /// section 6). Linux's receiver reports neither elapsed time nor intervals, but the loss event
     /// rate itself (section 8.5); the time for which it held feedback back is then part of the
     /// round trip.
-    fn take(&mut self, now: Instant, told: &Told<'_>, heard: &Heard) {
-        let unsaid = told.intervals.is_none().then_some(Duration::ZERO);
-        let (Some(delay), Some(x_in)) = (heard.elapsed.or(unsaid), heard.x_recv) else { return };
+    fn take(&mut self, now: Instant, loss_report: &ReportedIntervals<'_>, received: &OptionsRead) {
+        let unsaid = loss_report.intervals.is_none().then_some(Duration::ZERO);
+        let (Some(delay), Some(x_in)) = (received.elapsed.or(unsaid), received.x_recv) else {
+            return;
+        };
         self.receive_rate = Some(x_in);
-        let x_recv = self.believed_rate(heard, x_in);
-        let (p, new_loss) = match told.intervals {
+        let x_recv = self.believed_rate(received, x_in);
+        let (p, new_loss) = match loss_report.intervals {
             Some(_) => {
                 let rules = self.rules(now);
-                let new_loss = self.reported.take(told, &self.log, &rules);
+                let new_loss = self.reported.take(loss_report, &self.log, &rules);
                 (self.loss_event_rate(now, x_recv), new_loss)
             }
             // A receiver that tells no intervals computes their average itself. A rate that goes up
             // tells of a new event; between events it can only fall.
             None => {
-                let Some(p) = heard.p else { return };
+                let Some(p) = received.p else { return };
                 let new_loss = p > self.rate.p();
-                self.told_events += u64::from(new_loss);
+                self.reported_events += u64::from(new_loss);
                 (p, new_loss)
             }
         };
         // Of a packet forgotten long ago the round-trip time stays what it is.
-        let sent = self.log.get(told.ack).map_or_else(
+        let sent = self.log.get(loss_report.ack).map_or_else(
             || now - self.rate.rtt().unwrap_or(Duration::ZERO) - delay,
             |entry| entry.at,
         );
@@ -339,25 +341,25 @@ impl crate::ccid::Sender for Sender {
             return;
         }
         self.newest_feedback = Some(feedback.seq);
-        let heard = self.hear(feedback.options, feedback.ack, ack);
+        let received = self.read_options(feedback.options, feedback.ack, ack);
         if let Some(entry) = self.log.get(ack) {
             if entry.data {
                 self.counter.acknowledged(entry.counter);
             }
-            let delay = heard.elapsed.unwrap_or(Duration::ZERO);
+            let delay = received.elapsed.unwrap_or(Duration::ZERO);
             self.rate.take_rtt(now, now.since(entry.at).saturating_sub(delay));
         }
         let (mut intervals, mut dropped) = (None, &[][..]);
         for value in feedback.options.values() {
             match value {
-                Value::LossIntervals { skip, intervals: told } if intervals.is_none() => {
-                    intervals = Some((skip, told));
+                Value::LossIntervals { skip, intervals: loss_report } if intervals.is_none() => {
+                    intervals = Some((skip, loss_report));
                 }
                 Value::Ccid { kind: DROPPED_PACKETS, data } => dropped = data,
                 _ => {}
             }
         }
-        self.take(now, &Told { ack, intervals, dropped }, &heard);
+        self.take(now, &ReportedIntervals { ack, intervals, dropped }, &received);
     }
 
     fn wake(&mut self, now: Instant) {
@@ -394,7 +396,7 @@ impl crate::ccid::Sender for Sender {
             timeout: Some(self.rate.timeout()),
             loss_event_rate: Some(p),
             mean_loss_interval: (p > 0.0).then(|| 1.0 / p),
-            congestion_events: self.reported.events() + self.told_events,
+            congestion_events: self.reported.events() + self.reported_events,
             timeouts: self.rate.timeouts(),
             ..SenderStats::default()
         }

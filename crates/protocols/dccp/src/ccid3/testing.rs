@@ -80,7 +80,7 @@ impl Pair {
         self.line.set_wire(End::B, from_b);
     }
 
-    pub(super) fn tell(&mut self, handover: Handover) {
+    pub(super) fn report(&mut self, handover: Handover) {
         ccid::Sender::on_handover(&mut self.sender, self.now, handover);
     }
 

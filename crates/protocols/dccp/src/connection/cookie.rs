@@ -26,17 +26,17 @@ struct Cookie {
 impl<P: Payload> Connection<P> {
     /// Answers a Request and remembers nothing of it.
     pub(super) fn respond_without_state(&mut self, now: Instant, packet: &Packet<P>) {
-        let asked = negotiation(&packet.options);
+        let requested = negotiation(&packet.options);
         let response = self.numbers.send();
         let request = packet.header.seq;
         let mut features = self.own_features(true);
         // What cannot be agreed to resets the connection when the cookie comes back.
-        let _ = Self::read_negotiation(&mut features, request, None, &asked);
+        let _ = Self::read_negotiation(&mut features, request, None, &requested);
         let carrier =
             Carrier { now, seq: response, acknowledges: true, handshake: true, rtt: None };
         let mut options = Options::new();
         features.write(&carrier, &mut options);
-        let Some(sealed) = self.seal(now, &packet.header, response, &asked) else { return };
+        let Some(sealed) = self.seal(now, &packet.header, response, &requested) else { return };
         if options.push(Value::InitCookie(&sealed)).is_err() {
             return;
         }

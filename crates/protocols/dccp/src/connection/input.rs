@@ -48,13 +48,13 @@ impl<P: Payload> Connection<P> {
         }
         let (seq, kind) = (header.seq, header.kind);
         let active_until = self.rtt().unwrap_or(DEFAULT_RTT) * 3;
-        let active = self.last_heard.is_some_and(|at| now.since(at) <= active_until);
+        let active = self.last_received.is_some_and(|at| now.since(at) <= active_until);
         if self.numbers.is_valid(seq, kind, active) {
             self.numbers.receive(seq);
             if let Some(ack) = kind.ack().filter(|_| !matches!(kind, Kind::Sync { .. })) {
                 self.numbers.gar = self.numbers.gar.max(ack);
             }
-            self.last_heard = Some(now);
+            self.last_received = Some(now);
             return true;
         }
         self.stats.invalid += 1;
@@ -125,7 +125,7 @@ impl<P: Payload> Connection<P> {
             self.reset(code, [0; 3], Event::Failed { code });
             return;
         }
-        self.tell_halves(now, &packet);
+        self.report_to_ccids(now, &packet);
         match kind {
             Kind::CloseReq { .. } if self.state < State::CloseReq => {
                 self.begin_close(now, State::Closing);
@@ -137,7 +137,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Information of a packet for congestion control.
-    fn tell_halves(&mut self, now: Instant, packet: &Packet<P>) {
+    fn report_to_ccids(&mut self, now: Instant, packet: &Packet<P>) {
         let header = &packet.header;
         let data = packet.payload.as_ref().filter(|_| header.kind.is_data_packet());
         let arrived = Arrived {
@@ -215,9 +215,9 @@ impl<P: Payload> Connection<P> {
     /// before the other end knows that this one cannot read ECN fields (12.1).
     fn accepts(&self, header: &Header) -> bool {
         let in_handshake = matches!(header.kind, Kind::Request { .. } | Kind::Response { .. });
-        let least = self.features.value(Side::Local, Feature::MinimumChecksumCoverage);
+        let minimum = self.features.value(Side::Local, Feature::MinimumChecksumCoverage);
         let coverage = u64::from(header.coverage);
-        let covered = coverage == 0 || (least > 0 && coverage >= least);
+        let covered = coverage == 0 || (minimum > 0 && coverage >= minimum);
         let ecn = self.config.ecn || self.features.is_on(Side::Local, Feature::EcnIncapable);
         !in_handshake && covered && ecn
     }

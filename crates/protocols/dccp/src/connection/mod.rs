@@ -216,7 +216,7 @@ pub struct Connection<P: Payload> {
     ndp_run: u64,
     /// Init Cookies to return while in PARTOPEN, as options.
     cookies: Options,
-    last_heard: Option<Instant>,
+    last_received: Option<Instant>,
     /// Since when Syncs are counted, and how many there were.
     syncs: Option<(Instant, u32)>,
     is_slow: bool,
@@ -252,7 +252,7 @@ impl<P: Payload> Connection<P> {
             echo: None,
             ndp_run: 0,
             cookies: Options::new(),
-            last_heard: None,
+            last_received: None,
             syncs: None,
             is_slow: false,
             stats: Stats::new(),

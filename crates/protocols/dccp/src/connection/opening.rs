@@ -71,7 +71,7 @@ impl<P: Payload> Connection<P> {
         // Who takes little takes more, and everything.
         let acceptable: Vec<u8> = match config.minimum_coverage {
             0 => vec![0],
-            least => (least..=15).chain([0]).collect(),
+            min => (min..=15).chain([0]).collect(),
         };
         features.prefer(Local, F::MinimumChecksumCoverage, &acceptable);
         if config.coverage > 0 {

@@ -149,8 +149,8 @@ impl<P: Payload> Connection<P> {
     /// The coverage of data, where the other end takes less than all (RFC 4340 section 9.2.1).
     fn coverage_of(&self, payload: &P) -> u8 {
         let wanted = self.config.coverage;
-        let least = self.features.value(Side::Remote, Feature::MinimumChecksumCoverage);
-        let accepted = least > 0 && u64::from(wanted) >= least;
+        let min = self.features.value(Side::Remote, Feature::MinimumChecksumCoverage);
+        let accepted = min > 0 && u64::from(wanted) >= min;
         let possible = wanted > 0 && u32::from(wanted - 1) * 4 <= payload.len();
         if accepted && possible { wanted } else { 0 }
     }

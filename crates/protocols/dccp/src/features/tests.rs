@@ -257,9 +257,9 @@ fn disorder_is_ignored() {
     assert_eq!(server.ccid(Local), 2, "6 came after 7");
     let mut client = EndOf::client();
     client.features.negotiate(Remote, Feature::Ccid, &[3, 2], false);
-    let (asked, _) = client.sends();
+    let (requested, _) = client.sends();
     let confirm = raw(5, &[33, 6, 1, 3, 3, 2]);
-    client.takes_acknowledging(&confirm, asked.value() - 1).unwrap();
+    client.takes_acknowledging(&confirm, requested.value() - 1).unwrap();
     assert_eq!((client.ccid(Remote), client.is_settled(Remote)), (2, false), "of an older Change");
     client.takes(&raw(6, &[33, 6, 1, 3, 3, 2])).unwrap();
     assert_eq!((client.ccid(Remote), client.is_settled(Remote)), (3, true));

@@ -69,7 +69,7 @@ pub fn average(intervals: &[Weighed], method: Method) -> Option<Average> {
 /// takes weight from them (section 5.5).
 fn general_discount(open: f64, closed_mean: f64, threshold: Option<f64>) -> f64 {
     match threshold {
-        Some(least) if open > 2.0 * closed_mean => (2.0 * closed_mean / open).max(least),
+        Some(minimum) if open > 2.0 * closed_mean => (2.0 * closed_mean / open).max(minimum),
         _ => 1.0,
     }
 }

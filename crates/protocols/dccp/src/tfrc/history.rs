@@ -81,7 +81,7 @@ impl History {
 
     /// Takes an arrival; `rtt` is the sender's round-trip time, which [`Rule::Time`] asks for.
     pub fn arrive(&mut self, arrival: Arrival, rtt: Duration) -> Change {
-        let (before, told) = (self.events.len(), self.events.told());
+        let (before, reported) = (self.events.len(), self.events.reported());
         let mut change = match self.highest {
             None => self.begin(arrival),
             Some(highest) if arrival.seq <= highest.seq => self.late(arrival, rtt),
@@ -92,7 +92,7 @@ impl History {
         }
         self.latest = Some(arrival);
         self.declare(arrival, rtt);
-        change.began = self.events.told() > told;
+        change.began = self.events.reported() > reported;
         change.first = before == 0 && self.events.len() > 0;
         change
     }
@@ -128,7 +128,7 @@ impl History {
 
     /// Returns the number of loss events, less those that late packets undid.
     pub fn events_so_far(&self) -> u64 {
-        self.events.told()
+        self.events.reported()
     }
 
     /// Returns the number of the latest packets that are part of no loss interval yet, at most
@@ -206,13 +206,13 @@ impl History {
             }
         }
         if filled || (arrival.marked && !pending) {
-            self.tell_again(arrival.seq, rtt);
+            self.recompute_events(arrival.seq, rtt);
         }
         Change { filled, ..Change::default() }
     }
 
     /// Computes events anew from the one that `seq` was a part of.
-    fn tell_again(&mut self, seq: u64, rtt: Duration) {
+    fn recompute_events(&mut self, seq: u64, rtt: Duration) {
         let from = match self.events.start_at_or_before(seq) {
             Some(from) => from,
             None if self.events.len() == 0 => seq,
@@ -223,10 +223,10 @@ impl History {
             return;
         }
         self.events.undo_from(from);
-        for hole in self.holes.told_since(from) {
-            self.events.tell(hole, rtt);
+        for hole in self.holes.lost_since(from) {
+            self.events.add(hole, rtt);
         }
-        self.events.settle();
+        self.events.finish();
     }
 
     /// Declares lost the packets that have been missing for long enough.
@@ -241,7 +241,7 @@ impl History {
             if left_out {
                 self.events.set_apart(hole.len());
             } else {
-                self.events.tell(&hole, rtt);
+                self.events.add(&hole, rtt);
             }
         }
         self.holes.trim();

@@ -20,7 +20,7 @@ impl ReceiveSet {
 
     /// The largest value.
     pub(super) fn max(&self) -> f64 {
-        self.values[..self.len].iter().fold(0.0, |most, (_, rate)| rate.max(most))
+        self.values[..self.len].iter().fold(0.0, |maximum, (_, rate)| rate.max(maximum))
     }
 
     /// Adds `rate` and drops values older than two round trips: the typical case.
@@ -42,7 +42,7 @@ impl ReceiveSet {
     /// no more to send, so that a small rate says nothing.
     pub(super) fn maximize(&mut self, now: Instant, rate: f64) {
         let finite = self.values[..self.len].iter().filter(|(_, rate)| rate.is_finite());
-        *self = Self::only(now, finite.fold(rate, |most, (_, rate)| rate.max(most)));
+        *self = Self::only(now, finite.fold(rate, |maximum, (_, rate)| rate.max(maximum)));
     }
 
     /// Halves all values.

@@ -19,7 +19,7 @@ const T_MBI: f64 = 64.0;
 /// The nofeedback timer before there is a round-trip time (RFC 5348, section 4.2).
 const FIRST_TIMER: Duration = Duration::from_secs(2);
 /// The smallest round-trip time to compute with: the equation has none for zero.
-const LEAST_RTT: f64 = 1e-6;
+const MIN_RTT: f64 = 1e-6;
 
 /// Content of feedback.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +98,7 @@ impl Sender {
             idle: true,
             timer: None,
             timeouts: 0,
-            pacer: Pacer::new(config.granularity, config.least_spacing),
+            pacer: Pacer::new(config.granularity, config.min_spacing),
             limited: DataLimited::default(),
             handover: Handover::default(),
         }
@@ -142,7 +142,7 @@ impl Sender {
         if self.config.oscillation_q2.is_none() || self.last_sample <= 0.0 {
             return self.x;
         }
-        (self.x * self.sqrt_mean / self.last_sample.sqrt()).max(self.least_rate())
+        (self.x * self.sqrt_mean / self.last_sample.sqrt()).max(self.min_rate())
     }
 
     /// A round-trip time from elsewhere than feedback, such as the handshake: the first one sets
@@ -218,7 +218,7 @@ impl Sender {
             self.take_sample(now, sample.as_secs_f64());
         }
         let timeout = self.timeout();
-        let data_limited = self.limited.covered(now, report.sent, self.rtt_or_least());
+        let data_limited = self.limited.covered(now, report.sent, self.rtt_or_min());
         let data_limited = data_limited && report.x_recv > 0.0;
         let increased = report.new_loss || report.p > self.p;
         self.p = report.p;
@@ -257,7 +257,7 @@ impl Sender {
     /// The handover is over; `free` may be known only now.
     pub fn handover_ended(&mut self, now: Instant, free: Option<f64>) {
         let remedies = self.config.remedies;
-        let sensitive_for = Duration::from_secs_f64(self.rtt_or_least()) * SENSITIVE_ROUNDS;
+        let sensitive_for = Duration::from_secs_f64(self.rtt_or_min()) * SENSITIVE_ROUNDS;
         let handover = &mut self.handover;
         if !handover.under_way {
             handover.rate_before = self.x;
@@ -281,7 +281,7 @@ impl Sender {
     /// Remedy A: the free rate, but not more than before.
     fn set_ahead(&mut self, now: Instant) {
         if let Some(free) = self.handover.free.filter(|_| self.config.remedies.set_ahead) {
-            self.x = free.min(self.handover.rate_before).max(self.least_rate());
+            self.x = free.min(self.handover.rate_before).max(self.min_rate());
             self.set = ReceiveSet::only(now, self.x / 2.0);
             self.recv_limit = self.x;
         }
@@ -308,7 +308,7 @@ impl Sender {
     }
 
     fn take_sample(&mut self, now: Instant, sample: f64) {
-        let sample = sample.max(LEAST_RTT);
+        let sample = sample.max(MIN_RTT);
         self.last_sample = sample;
         let q2 = self.config.oscillation_q2.unwrap_or(0.0);
         let Some(rtt) = self.rtt.filter(|_| !self.rtt_is_old) else {
@@ -360,7 +360,7 @@ impl Sender {
                 self.recv_limit = 2.0 * self.set.max();
             }
             (false, _) => {
-                let rtt = Duration::from_secs_f64(self.rtt_or_least());
+                let rtt = Duration::from_secs_f64(self.rtt_or_min());
                 self.set.update(now, x_recv, rtt);
                 self.recv_limit = 2.0 * self.set.max();
             }
@@ -371,9 +371,9 @@ impl Sender {
     fn set_rate(&mut self, now: Instant) {
         debug_assert!((0.0..=1.0).contains(&self.p), "p is {}", self.p);
         debug_assert!(self.recv_limit >= 0.0, "the receive limit is {}", self.recv_limit);
-        let rtt = self.rtt_or_least();
+        let rtt = self.rtt_or_min();
         if self.p > 0.0 {
-            self.x = self.equation_rate().min(self.recv_limit).max(self.least_rate());
+            self.x = self.equation_rate().min(self.recv_limit).max(self.min_rate());
         } else if self.last_doubled.is_none_or(|last| now.since(last).as_secs_f64() >= rtt) {
             self.x = (2.0 * self.x).min(self.recv_limit).max(self.initial_rate());
             self.last_doubled = Some(now);
@@ -384,7 +384,7 @@ impl Sender {
     /// Halves the rate because no feedback came, unless nothing was sent for it.
     fn halve(&mut self, now: Instant) {
         let x_recv = self.set.max();
-        let halved = (self.x / 2.0).max(self.least_rate());
+        let halved = (self.x / 2.0).max(self.min_rate());
         if self.rtt.is_none() {
             if !self.idle {
                 self.x = halved;
@@ -402,7 +402,7 @@ impl Sender {
         let equation = self.equation_rate();
         let limit = if equation > 2.0 * x_recv { x_recv } else { equation / 2.0 };
         // Half the limit, for set_rate allows twice the largest value of the set.
-        self.set = ReceiveSet::only(now, limit.max(self.least_rate()) / 2.0);
+        self.set = ReceiveSet::only(now, limit.max(self.min_rate()) / 2.0);
         self.recv_limit = 2.0 * self.set.max();
         self.set_rate(now);
     }
@@ -411,7 +411,7 @@ impl Sender {
     /// packets a round trip.
     fn idle_keeps_rate(&self, x_recv: f64) -> bool {
         match self.config.profile {
-            Profile::Rfc3448 => x_recv < 4.0 * self.config.segment_bytes / self.rtt_or_least(),
+            Profile::Rfc3448 => x_recv < 4.0 * self.config.segment_bytes / self.rtt_or_min(),
             Profile::Rfc5348 if self.p > 0.0 => x_recv < self.initial_rate(),
             Profile::Rfc5348 => self.x < 2.0 * self.initial_rate(),
         }
@@ -440,7 +440,7 @@ impl Sender {
     }
 
     fn equation_rate(&self) -> f64 {
-        throughput(self.config.segment_bytes, self.rtt_or_least(), self.p)
+        throughput(self.config.segment_bytes, self.rtt_or_min(), self.p)
     }
 
     fn initial_rate(&self) -> f64 {
@@ -449,15 +449,15 @@ impl Sender {
             InitialWindow::Rfc3390 => (4.0 * s).min((2.0 * s).max(4380.0)),
             InitialWindow::OnePacket => s,
         };
-        window / self.rtt_or_least()
+        window / self.rtt_or_min()
     }
 
-    fn least_rate(&self) -> f64 {
+    fn min_rate(&self) -> f64 {
         self.config.segment_bytes / T_MBI
     }
 
-    fn rtt_or_least(&self) -> f64 {
-        self.rtt.unwrap_or(LEAST_RTT)
+    fn rtt_or_min(&self) -> f64 {
+        self.rtt.unwrap_or(MIN_RTT)
     }
 }
 

@@ -144,7 +144,7 @@ impl Bulk {
     }
 }
 
-fn check(mut bulk: Bulk, least: u64) {
+fn check(mut bulk: Bulk, min: u64) {
     let seen = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
     assert_eq!(seen.count_total, 1, "the counter does not count");
     for _ in 0..4_000 {
@@ -157,7 +157,7 @@ fn check(mut bulk: Bulk, least: u64) {
         }
     });
     let sent = bulk.data - before;
-    assert!(sent > least, "only {sent} were sent: {:?}", bulk.a.stats());
+    assert!(sent > min, "only {sent} were sent: {:?}", bulk.a.stats());
     assert_eq!(counted.count_total, 0, "allocations for {sent} packets: {:?}", bulk.a.stats());
 }
 

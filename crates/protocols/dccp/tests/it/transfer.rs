@@ -231,11 +231,11 @@ fn data_on_a_request_are_reported_as_dropped() {
     pair.input(A, Input::Send(datagram(2, 8)));
     pair.run_for(MS(300));
     let code = Dropped::Dropped(DropCode::PROTOCOL).byte(1);
-    let told = pair.sent.iter().filter(|(_, end, _)| *end == B).any(|(.., packet)| {
+    let reported = pair.sent.iter().filter(|(_, end, _)| *end == B).any(|(.., packet)| {
         packet.options.values().any(|value| match value {
             Value::DataDropped(blocks) => blocks.last() == Some(&code),
             _ => false,
         })
     });
-    assert!(told, "{:?}", pair.sent);
+    assert!(reported, "{:?}", pair.sent);
 }

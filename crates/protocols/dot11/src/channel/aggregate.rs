@@ -14,7 +14,7 @@ use fairwave_units::Duration;
 /// MAC header with QoS Control and FCS, the bytes of a QoS MPDU around its MSDU or A-MSDU.
 const QOS_MAC_BYTES: u32 = 30;
 /// Longest MPDU in an A-MPDU of HT: the limit of its delimiter, in 12 bits, and the delimiter.
-const MOST_HT_MPDU_BYTES: u32 = 4_095 + DELIMITER_BYTES;
+const MAX_HT_MPDU_BYTES: u32 = 4_095 + DELIMITER_BYTES;
 /// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
 const SUBFRAME_BYTES: u32 = 14;
 /// Difference in length between an MPDU with its own header and its MSDU.
@@ -131,11 +131,11 @@ impl Room {
         let longest = longest.map_or(limits.time, |longest| longest.min(limits.time));
         let bytes = limits.bytes.min(phy.psdu_within(mode, longest));
         let mpdu = match format {
-            Format::Ht if limits.mpdus > 1 => MOST_HT_MPDU_BYTES.min(bytes),
+            Format::Ht if limits.mpdus > 1 => MAX_HT_MPDU_BYTES.min(bytes),
             _ => bytes,
         };
-        let around = QOS_MAC_BYTES + DELIMITER_BYTES;
-        let msdu_bytes = limits.msdu_bytes.min(mpdu.saturating_sub(around));
+        let context = QOS_MAC_BYTES + DELIMITER_BYTES;
+        let msdu_bytes = limits.msdu_bytes.min(mpdu.saturating_sub(context));
         Self { mpdus: limits.mpdus, bytes, msdu_bytes, format }
     }
 }
@@ -189,7 +189,7 @@ impl<P: Copy> Channel<P> {
     }
 
     /// The sender learns which frames arrived.
-    pub(super) fn settle_received(&mut self, contender: u32) {
+    pub(super) fn note_received(&mut self, contender: u32) {
         let radio = RadioId(self.radio_of(contender));
         for frame in self.contenders[contender as usize].batch.on_air() {
             if frame.received {
@@ -208,7 +208,7 @@ impl<P: Copy> Channel<P> {
         let config = &self.config;
         let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
         let limit = config.aggregation.and_then(|own| own.retry_limit).unwrap_or(limit);
-        let tells = self.tells_of_drops(contender);
+        let tells = self.reports_drops(contender);
         let mut given_up = 0;
         for frame in self.contenders[contender as usize].batch.on_air() {
             let count = if is_long { &mut frame.long_failures } else { &mut frame.short_failures };

@@ -360,7 +360,7 @@ impl Air {
     fn take_holders(&mut self, tx: &Transmission) -> (usize, Vec<u32>) {
         let Self { noise_mw, sense_mw, detection: sinr, .. } = *self;
         let by = Detection { noise_mw, sense_mw, sinr };
-        self.together.settle(&self.list, &self.levels, by);
+        self.together.find_holders(&self.list, &self.levels, by);
         let index = self.list.iter().position(|other| other.id == tx.id);
         let index = index.expect("what ends is still on the list");
         (index, self.together.take_holders(index))

@@ -99,26 +99,26 @@ impl World {
 
 /// Time at which each payload was done, and at whom it came when.
 #[derive(Default)]
-struct Told {
+struct Outcomes {
     done: BTreeMap<u32, (Instant, Fate)>,
     delivered: BTreeMap<u32, Vec<(Instant, RadioId)>>,
 }
 
-impl Told {
+impl Outcomes {
     fn of(rig: &Rig, seed: u64) -> Self {
-        let mut told = Self::default();
+        let mut outcomes = Self::default();
         for (now, output) in &rig.outputs {
             match *output {
                 Output::Deliver { to, payload, .. } => {
-                    told.delivered.entry(payload).or_default().push((*now, to));
+                    outcomes.delivered.entry(payload).or_default().push((*now, to));
                 }
                 Output::Done { payload, fate, .. } => {
-                    let before = told.done.insert(payload, (*now, fate));
+                    let before = outcomes.done.insert(payload, (*now, fate));
                     assert_eq!(before, None, "seed {seed}: {payload} done twice");
                 }
             }
         }
-        told
+        outcomes
     }
 }
 
@@ -129,13 +129,13 @@ proptest! {
     fn every_frame_has_one_end_and_comes_once_in_order(seed: u64, span in 1.0..120.0) {
         let mut world = World::new(seed, span);
         world.run(at(40_000));
-        let told = Told::of(&world.rig, seed);
+        let outcomes = Outcomes::of(&world.rig, seed);
         let acknowledges = world.rig.channel.config.acknowledges;
         for (payload, way) in (0..).zip(&world.ways) {
-            let done = told.done.get(&payload);
+            let done = outcomes.done.get(&payload);
             prop_assert!(done.is_some(), "seed {seed}: {way:?} never ends");
             let (_, fate) = *done.unwrap();
-            let came = told.delivered.get(&payload).map_or(&[][..], |came| came);
+            let came = outcomes.delivered.get(&payload).map_or(&[][..], |came| came);
             if let Some(to) = way.1 {
                 prop_assert!(came.len() <= 1, "seed {seed}: {payload} came twice");
                 prop_assert!(came.iter().all(|(_, at)| *at == RadioId(to)), "seed {seed}");

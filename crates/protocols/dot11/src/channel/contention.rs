@@ -11,7 +11,7 @@
 //! frame, the radios that decoded it) cost as much as they touch. See [`group`].
 
 use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
-pub(super) use contenders::{Counting, Heard};
+pub(super) use contenders::{Counting, Sensed};
 use fairwave_units::{Duration, Instant};
 use group::Group;
 
@@ -115,7 +115,7 @@ impl Contention {
 
     /// Returns whether the radio senses nothing at all, NAV aside.
     pub(super) fn is_quiet(&self, radio: u32) -> bool {
-        self.group_of(radio).heard == 0
+        self.group_of(radio).sensed == 0
     }
 
     /// Whether a CTS may be sent: clause 10.3.2.9 asks for an idle NAV.
@@ -135,20 +135,20 @@ impl Contention {
     pub(super) fn end(
         &mut self,
         from: u32,
-        heard: Heard,
-        except: impl Iterator<Item = (u32, Heard)>,
+        sensed: Sensed,
+        except: impl Iterator<Item = (u32, Sensed)>,
         now: Instant,
     ) {
         let Self { all, groups, reach } = self;
         for &group in &reach[from as usize] {
             groups[group as usize].ending();
         }
-        let itself = (heard != Heard::Energy).then_some((from, Heard::Energy));
-        for (radio, heard) in except.chain(itself) {
-            groups[all.group[radio as usize] as usize].except(all, radio, heard);
+        let itself = (sensed != Sensed::Energy).then_some((from, Sensed::Energy));
+        for (radio, sensed) in except.chain(itself) {
+            groups[all.group[radio as usize] as usize].except(all, radio, sensed);
         }
         for &group in &reach[from as usize] {
-            groups[group as usize].end(all, heard, now.as_nanos());
+            groups[group as usize].end(all, sensed, now.as_nanos());
         }
     }
 
@@ -290,7 +290,7 @@ impl Contention {
     pub(super) fn access_of(&self, contender: u32) -> Option<Instant> {
         let (radio, category) = self.all.split(contender);
         let group = self.group_of(radio);
-        let contends = self.all.wants[contender as usize] && group.heard == 0;
+        let contends = self.all.wants[contender as usize] && group.sensed == 0;
         let time = || group.time_of(category, self.all.end[contender as usize]);
         contends.then(|| Instant::from_nanos(time()))
     }
@@ -305,7 +305,7 @@ impl Contention {
     /// of one radio collide inside it, which the caller resolves.
     pub(super) fn winners(&self, now: Instant, winners: &mut Vec<u32>) {
         let first = winners.len();
-        for group in self.groups.iter().filter(|group| group.heard == 0) {
+        for group in self.groups.iter().filter(|group| group.sensed == 0) {
             group.winners(now.as_nanos(), winners);
         }
         debug_assert!(winners[first..].iter().all(|&winner| self.all.wants[winner as usize]));
@@ -323,8 +323,8 @@ fn each_alone(radios: usize) -> Vec<Vec<u32>> {
 fn group_by_ear(hearers: &[Box<[u32]>]) -> Vec<Vec<u32>> {
     let words = hearers.len().div_ceil(64);
     let mut ears = vec![0_u64; hearers.len() * words];
-    for (from, heard_by) in hearers.iter().enumerate() {
-        for radio in heard_by.iter().map(|radio| *radio as usize).chain([from]) {
+    for (from, sensed_by) in hearers.iter().enumerate() {
+        for radio in sensed_by.iter().map(|radio| *radio as usize).chain([from]) {
             ears[radio * words + from / 64] |= 1 << (from % 64);
         }
     }

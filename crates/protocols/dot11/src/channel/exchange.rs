@@ -400,26 +400,26 @@ impl<P: Copy> Channel<P> {
         if self.contenders[contender as usize].batch.asks {
             return self.end_request(contender, now);
         }
-        self.tell_rates(contender, true, now);
-        self.settle_received(contender);
+        self.report_to_rate_control(contender, true, now);
+        self.note_received(contender);
         // The exchange succeeded, but the MPDUs that the BlockAck lacks have failed.
         let given_up = self.count_failures(contender, self.uses_rts(contender));
         self.contenders[contender as usize].batch.asks =
-            given_up > 0 && self.tells_of_drops(contender);
+            given_up > 0 && self.reports_drops(contender);
         self.slide(contender);
         self.complete(radio, now);
     }
 
     /// Reports to the rate control the number of MPDUs of the present PPDU that arrived, as far as
     /// its sender knows.
-    fn tell_rates(&mut self, contender: u32, answered: bool, now: Instant) {
+    fn report_to_rate_control(&mut self, contender: u32, answered: bool, now: Instant) {
         let radio = self.radio_of(contender);
         let mac = &mut self.macs[radio as usize];
         let batch = &mut self.contenders[contender as usize].batch;
         let (Some(rates), Some(to)) = (&mut mac.rates, batch.to) else { return };
         let sent = batch.ends.len() as u32;
         let arrived = batch.on_air().filter(|frame| frame.received && !frame.joined).count();
-        rates.hear(to.0, sent, if answered { arrived as u32 } else { 0 }, now);
+        rates.on_attempt(to.0, sent, if answered { arrived as u32 } else { 0 }, now);
     }
 
     /// Ends a frame that needs no acknowledgement.
@@ -450,11 +450,11 @@ impl<P: Copy> Channel<P> {
         }
         if was_long {
             self.note_failure(contender);
-            self.tell_rates(contender, false, now);
+            self.report_to_rate_control(contender, false, now);
         }
         let is_long = was_long && self.uses_rts(contender);
         self.contenders[contender as usize].batch.failures += 1;
-        if was_long && self.asks_after_missing(contender) {
+        if was_long && self.requests_missing(contender) {
             self.count_failures(contender, is_long);
             self.contenders[contender as usize].batch.asks = true;
             return self.double_cw(contender, now);
@@ -470,7 +470,7 @@ impl<P: Copy> Channel<P> {
         if own.serving == Serving::Batch && own.batch.sending > 0 && !own.batch.asks {
             let given_up = self.count_failures(contender, is_long);
             self.contenders[contender as usize].batch.asks =
-                given_up > 0 && self.tells_of_drops(contender);
+                given_up > 0 && self.reports_drops(contender);
             self.slide(contender);
             if given_up > 0 {
                 return self.release(contender, now);

@@ -1,7 +1,7 @@
 //! From a transmission's start to its reception by each radio in range.
 
 use super::air::{BROADCAST, Reception, Transmission};
-use super::contention::Heard;
+use super::contention::Sensed;
 use super::{Channel, Due, FrameKind};
 use crate::Mode;
 use fairwave_units::{Dbm, Instant};
@@ -61,7 +61,7 @@ impl<P: Copy> Channel<P> {
                 self.deliver_broadcast(tx, radio);
             }
         }
-        let except = addressed.then_some((tx.to, Heard::Addressed));
+        let except = addressed.then_some((tx.to, Sensed::Addressed));
         self.contention.end(tx.from, tx.decoded(), except.into_iter(), now);
         let for_all = tx.to == BROADCAST || tx.to == tx.from;
         addressed || (for_all && !hearers.is_empty())
@@ -110,20 +110,20 @@ impl<P: Copy> Channel<P> {
         receptions: &[(u32, Reception)],
         now: Instant,
     ) {
-        let heard = |&(radio, reception): &(u32, Reception)| match reception {
-            Reception::Errored | Reception::Aggregate => (radio, Heard::Errored),
-            Reception::Decoded if radio == tx.to => (radio, Heard::Addressed),
+        let sensed = |&(radio, reception): &(u32, Reception)| match reception {
+            Reception::Errored | Reception::Aggregate => (radio, Sensed::Errored),
+            Reception::Decoded if radio == tx.to => (radio, Sensed::Addressed),
             Reception::Decoded => (radio, tx.decoded()),
         };
         if tx.overlapped {
-            let except = receptions.iter().map(heard);
-            return self.contention.end(tx.from, Heard::Energy, except, now);
+            let except = receptions.iter().map(sensed);
+            return self.contention.end(tx.from, Sensed::Energy, except, now);
         }
         let mut rest = receptions.iter().peekable();
         let except = hearers.iter().filter_map(|&radio| {
-            let reception = rest.next_if(|(receiver, _)| *receiver == radio).map(heard);
-            let (radio, heard) = reception.unwrap_or((radio, Heard::Energy));
-            (heard != tx.decoded()).then_some((radio, heard))
+            let reception = rest.next_if(|(receiver, _)| *receiver == radio).map(sensed);
+            let (radio, sensed) = reception.unwrap_or((radio, Sensed::Energy));
+            (sensed != tx.decoded()).then_some((radio, sensed))
         });
         self.contention.end(tx.from, tx.decoded(), except, now);
     }

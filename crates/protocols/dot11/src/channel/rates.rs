@@ -80,10 +80,10 @@ impl Rates {
     }
 
     /// The attempt at a frame for `to` is over: of `sent` MPDUs, `acknowledged` were.
-    pub(super) fn hear(&mut self, to: u32, sent: u32, acknowledged: u32, now: Instant) {
+    pub(super) fn on_attempt(&mut self, to: u32, sent: u32, acknowledged: u32, now: Instant) {
         debug_assert!(acknowledged <= sent, "{acknowledged} of {sent} MPDUs");
         if let Some(link) = self.links.get_mut(&to) {
-            link.control.hear(now, link.chosen, sent, acknowledged);
+            link.control.on_attempt(now, link.chosen, sent, acknowledged);
         }
     }
 }

@@ -19,13 +19,13 @@ impl<P: Copy> Channel<P> {
     }
 
     /// Whether a BlockAckReq is to report dropped MPDUs to the receiver.
-    pub(super) fn tells_of_drops(&self, contender: u32) -> bool {
+    pub(super) fn reports_drops(&self, contender: u32) -> bool {
         let agreement = self.agreement(contender);
         agreement.is_some_and(|limits| limits.request != BlockAckRequest::Never)
     }
 
     /// Whether the PPDU that was sent is to be asked about, as its BlockAck is missing.
-    pub(super) fn asks_after_missing(&self, contender: u32) -> bool {
+    pub(super) fn requests_missing(&self, contender: u32) -> bool {
         let batch = &self.contenders[contender as usize].batch;
         let agreement = self.agreement(contender).filter(|_| batch.ends.len() > 1);
         agreement.is_some_and(|limits| limits.request == BlockAckRequest::AfterMissing)
@@ -48,7 +48,7 @@ impl<P: Copy> Channel<P> {
 
     /// The BlockAckReq was answered.
     pub(super) fn end_request(&mut self, contender: u32, now: Instant) {
-        self.settle_received(contender);
+        self.note_received(contender);
         self.forget_request(contender);
         self.complete(self.radio_of(contender), now);
     }

@@ -16,7 +16,7 @@ impl<P: Copy> Channel<P> {
     pub fn reading(&mut self, from: RadioId, to: RadioId, now: Instant) -> Option<Db> {
         let level = self.measure(from, to, now) + self.air.fading(from.0, to.0, now);
         let snr = level - self.air.noise();
-        let detected = self.config.preamble_detection.is_none_or(|least| snr.0 >= least.0);
+        let detected = self.config.preamble_detection.is_none_or(|min| snr.0 >= min.0);
         (detected && level.0 >= self.config.carrier_sense.0).then_some(snr)
     }
 }

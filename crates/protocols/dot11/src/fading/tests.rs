@@ -122,10 +122,10 @@ proptest! {
         seed in 0u64..1000,
         times in prop::collection::vec(0u64..100_000_000_000, 1..20)
     ) {
-        let mut asked = link(seed, 1.0);
+        let mut requested = link(seed, 1.0);
         for nanos in times {
             let at = Instant::from_nanos(nanos);
-            prop_assert_eq!(asked.gain(at), link(seed, 1.0).gain(at), "seed {}", seed);
+            prop_assert_eq!(requested.gain(at), link(seed, 1.0).gain(at), "seed {}", seed);
         }
     }
 }

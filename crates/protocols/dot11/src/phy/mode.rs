@@ -302,12 +302,12 @@ impl Mode {
     /// N_ES: convolutional encoders of HT and VHT. One serves up to 300 Mbps of HT and 600 Mbps
     /// of VHT at the short guard interval (clauses 19.5 and 21.5).
     fn encoders(self) -> u32 {
-        let most = match self.format {
+        let max = match self.format {
             Format::Ht => 1_080,
             Format::Vht => 2_160,
             Format::Dsss | Format::Ofdm | Format::He => return 1,
         };
-        self.bits_per_symbol.div_ceil(most)
+        self.bits_per_symbol.div_ceil(max)
     }
 
     /// Whether its code is LDPC: of HE, except for the modes that every station can decode with a
@@ -503,8 +503,8 @@ mod tests {
         for guard in [SHORT, LONG] {
             let mode = Mode::new(Format::Vht, 5, 1, Width::Mhz80, guard).unwrap();
             let time = Duration::from_micros(5_484);
-            let most = mode.data_within(time);
-            assert!(mode.data_time(most) <= time && mode.data_time(most + 1) > time, "{most}");
+            let max = mode.data_within(time);
+            assert!(mode.data_time(max) <= time && mode.data_time(max + 1) > time, "{max}");
         }
     }
 

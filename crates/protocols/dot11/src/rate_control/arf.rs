@@ -10,7 +10,7 @@ use fairwave_units::Instant;
 /// Successes in a row before the next rate is tried.
 const SUCCESSES: u32 = 10;
 /// Maximum that AARF waits for.
-const MOST_SUCCESSES: u32 = 50;
+const MAX_SUCCESSES: u32 = 50;
 /// Failures in a row before the rate falls.
 const FAILURES: u32 = 2;
 
@@ -70,9 +70,9 @@ impl Arf {
         }
         if self.adapts {
             self.patience =
-                if self.probes { (2 * self.patience).min(MOST_SUCCESSES) } else { SUCCESSES };
+                if self.probes { (2 * self.patience).min(MAX_SUCCESSES) } else { SUCCESSES };
         }
-        debug_assert!((SUCCESSES..=MOST_SUCCESSES).contains(&self.patience), "{self:?}");
+        debug_assert!((SUCCESSES..=MAX_SUCCESSES).contains(&self.patience), "{self:?}");
         self.go_to(self.rung.saturating_sub(1));
     }
 
@@ -107,7 +107,7 @@ impl RateControl for Arf {
     }
 
     /// An aggregate of which less than half was acknowledged is a failure.
-    fn hear(&mut self, _: Instant, _: usize, sent: u32, acknowledged: u32) {
+    fn on_attempt(&mut self, _: Instant, _: usize, sent: u32, acknowledged: u32) {
         self.attempts += 1;
         if acknowledged > 0 && 2 * acknowledged >= sent { self.succeed() } else { self.fail() }
     }

@@ -12,7 +12,7 @@ pub trait RateControl: Debug + Send {
     fn current(&self) -> usize;
 
     /// An attempt at the rate with index `rate` is over: of `sent` MPDUs, `acknowledged` were.
-    fn hear(&mut self, now: Instant, rate: usize, sent: u32, acknowledged: u32);
+    fn on_attempt(&mut self, now: Instant, rate: usize, sent: u32, acknowledged: u32);
 }
 
 /// The rate of an attempt.

@@ -265,7 +265,7 @@ impl RateControl for Minstrel {
         self.chain[0]
     }
 
-    fn hear(&mut self, _: Instant, rate: usize, sent: u32, acknowledged: u32) {
+    fn on_attempt(&mut self, _: Instant, rate: usize, sent: u32, acknowledged: u32) {
         self.attempts.push((rate, sent, acknowledged));
         if acknowledged > 0 {
             self.count_attempts();

@@ -73,5 +73,5 @@ impl RateControl for Constant {
         self.0
     }
 
-    fn hear(&mut self, _: Instant, _: usize, _: u32, _: u32) {}
+    fn on_attempt(&mut self, _: Instant, _: usize, _: u32, _: u32) {}
 }

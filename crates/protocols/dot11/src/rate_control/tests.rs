@@ -43,7 +43,7 @@ impl Link {
                 let rate = self.control.choose(self.now, attempt).rate;
                 self.now += Duration::from_micros(AIRTIMES[rate]);
                 let ok = self.stream.chance(success[rate]);
-                self.control.hear(self.now, rate, 1, u32::from(ok));
+                self.control.on_attempt(self.now, rate, 1, u32::from(ok));
                 self.history.push(rate);
                 if ok {
                     self.delivered += 1;
@@ -176,7 +176,7 @@ fn minstrel_spreads_overhead_over_the_mean_ampdu() {
         let mut minstrel = Minstrel::new(setup);
         for (rate, percent) in success.into_iter().enumerate() {
             for _ in 0..100 {
-                minstrel.hear(Instant::ZERO, rate, mpdus, mpdus * percent / 100);
+                minstrel.on_attempt(Instant::ZERO, rate, mpdus, mpdus * percent / 100);
             }
         }
         minstrel.choose(at_ms(50), 0);
@@ -203,7 +203,7 @@ fn two_groups() -> Minstrel {
 
 /// All of 40 MPDUs at each of these rates in the first interval.
 fn succeed(minstrel: &mut Minstrel, rates: &[usize]) {
-    rates.iter().for_each(|rate| minstrel.hear(Instant::ZERO, *rate, 40, 40));
+    rates.iter().for_each(|rate| minstrel.on_attempt(Instant::ZERO, *rate, 40, 40));
 }
 
 /// What works at a rate works at a slower one of the same group.
@@ -234,10 +234,10 @@ fn at_the_fastest() -> Minstrel {
 #[test]
 fn minstrel_falls_in_mid_interval_when_spatial_multiplexing_dies() {
     let mut minstrel = at_the_fastest();
-    minstrel.hear(at_ms(55), 5, 30, 0);
+    minstrel.on_attempt(at_ms(55), 5, 30, 0);
     minstrel.choose(at_ms(56), 0);
     assert_eq!(minstrel.current(), 5, "30 MPDUs are too few");
-    minstrel.hear(at_ms(57), 5, 1, 0);
+    minstrel.on_attempt(at_ms(57), 5, 1, 0);
     minstrel.choose(at_ms(58), 0);
     assert_eq!(minstrel.current(), 2);
 }
@@ -247,15 +247,15 @@ fn minstrel_falls_in_mid_interval_when_spatial_multiplexing_dies() {
 #[test]
 fn minstrel_judges_a_lost_ampdu_with_its_retries() {
     let mut minstrel = at_the_fastest();
-    minstrel.hear(at_ms(55), 5, 40, 0);
+    minstrel.on_attempt(at_ms(55), 5, 40, 0);
     assert_eq!(minstrel.choose(at_ms(55), 1).rate, 5, "the second attempt at the same rate");
-    minstrel.hear(at_ms(60), 5, 40, 40);
+    minstrel.on_attempt(at_ms(60), 5, 40, 40);
     assert_eq!(minstrel.current(), 5);
 
     let mut minstrel = at_the_fastest();
     minstrel.choose(at_ms(51), 0);
     for ms in [55, 60] {
-        minstrel.hear(at_ms(ms), 5, 40, 0);
+        minstrel.on_attempt(at_ms(ms), 5, 40, 0);
     }
     let third = minstrel.choose(at_ms(60), 2).rate;
     assert_eq!((third, minstrel.current()), (4, 5), "the frame under way keeps its chain");
@@ -293,7 +293,7 @@ fn aggregates_count_by_the_mpdu() {
     let setup = Setup { rates: rates(), initial: Some(3), stream: Seed(1).stream("rate") };
     let mut arf = Arf::new(&setup);
     for (acknowledged, expected) in [(16, 3), (31, 3), (15, 3), (15, 2), (32, 2), (0, 2), (1, 1)] {
-        arf.hear(Instant::ZERO, 3, 32, acknowledged);
+        arf.on_attempt(Instant::ZERO, 3, 32, acknowledged);
         assert_eq!(arf.choose(Instant::ZERO, 0).rate, expected, "{acknowledged} of 32");
     }
 }

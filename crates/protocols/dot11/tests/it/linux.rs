@@ -55,7 +55,7 @@ impl Linux {
         Self { program, answers, rates, widths, current: 0 }
     }
 
-    fn tell(&mut self, verb: &str, now: Instant, rest: &str) {
+    fn report(&mut self, verb: &str, now: Instant, rest: &str) {
         let us = now.since(Instant::ZERO) / Duration::from_micros(1);
         let pipe = self.program.stdin.as_mut().expect("it has a pipe");
         writeln!(pipe, "{verb} {us} {rest}").expect("the program reads");
@@ -64,7 +64,7 @@ impl Linux {
 
 impl RateControl for Linux {
     fn choose(&mut self, now: Instant, attempt: u32) -> Choice {
-        self.tell("choose", now, &attempt.to_string());
+        self.report("choose", now, &attempt.to_string());
         let mut line = String::new();
         self.answers.read_line(&mut line).expect("the program answers");
         let words: Vec<usize> = line.split_whitespace().flat_map(str::parse).collect();
@@ -84,8 +84,8 @@ impl RateControl for Linux {
         self.current
     }
 
-    fn hear(&mut self, now: Instant, _: usize, sent: u32, acknowledged: u32) {
-        self.tell("hear", now, &format!("{sent} {acknowledged}"));
+    fn on_attempt(&mut self, now: Instant, _: usize, sent: u32, acknowledged: u32) {
+        self.report("hear", now, &format!("{sent} {acknowledged}"));
     }
 }
 
@@ -144,7 +144,7 @@ impl Pair {
 fn mean_row(name: &str, pairs: &[&Pair]) -> String {
     let n = pairs.len() as f64;
     let mean = |i: usize| pairs.iter().map(|pair| pair.shares[i].mean).sum::<f64>() / n;
-    let least = |i: usize| {
+    let minimum = |i: usize| {
         let means = pairs.iter().map(|pair| pair.shares[i].mean);
         means.fold(f64::INFINITY, f64::min)
     };
@@ -153,8 +153,8 @@ fn mean_row(name: &str, pairs: &[&Pair]) -> String {
         pairs.len(),
         mean(0),
         mean(1),
-        least(0),
-        least(1)
+        minimum(0),
+        minimum(1)
     )
 }
 

@@ -8,7 +8,7 @@ use fairwave_wire::probe::Record;
 use proptest::prelude::*;
 use std::fmt::Debug;
 
-fn told<T: Copy + Debug + PartialEq>(finding: &Finding<T>, verdict: Option<T>) {
+fn reported<T: Copy + Debug + PartialEq>(finding: &Finding<T>, verdict: Option<T>) {
     assert_eq!(finding.verdict, verdict, "{}", finding.evidence);
 }
 
@@ -20,10 +20,10 @@ fn of(path: Path) -> Diagnosis {
 fn a_plain_queue_is_one() {
     for packets in [31, 149, 255] {
         let found = of(Path { packets, ..Path::default() });
-        told(&found.policy, Some(Policy::DropTail));
-        told(&found.radio, Some(Radio::Clean));
-        told(&found.company, Some(Company::Alone));
-        told(&found.limit, None);
+        reported(&found.policy, Some(Policy::DropTail));
+        reported(&found.radio, Some(Radio::Clean));
+        reported(&found.company, Some(Company::Alone));
+        reported(&found.limit, None);
     }
 }
 
@@ -38,7 +38,7 @@ fn a_buffer_that_empties_fast_does_not_make_the_radio_lossy() {
         assert_ne!(found.radio.verdict, Some(Radio::Lossy), "{packets}: {}", found.radio.evidence);
         assert_ne!(found.policy.verdict, Some(Policy::Aqm), "{packets}: {}", found.policy.evidence);
         let lossy = of(Path { packets, air, slots, loss: 0.05, ..Path::default() });
-        told(&lossy.radio, Some(Radio::Lossy));
+        reported(&lossy.radio, Some(Radio::Lossy));
     }
 }
 
@@ -49,7 +49,7 @@ fn sizes_tell_packets_from_bytes() {
     {
         let path = Path { packets, bytes, ..Path::default() };
         let sizes = [ten(&path, 1_472, 1_500), ten(&path, 372, 2_500)].concat();
-        told(&diagnose(&sizes).limit, Some(verdict));
+        reported(&diagnose(&sizes).limit, Some(verdict));
     }
 }
 
@@ -57,8 +57,8 @@ fn sizes_tell_packets_from_bytes() {
 fn drops_before_the_buffer_is_full_are_an_aqm() {
     let path = Path { packets: 10_000, aqm: Some(5_000_000), ..Path::default() };
     let found = of(path);
-    told(&found.policy, Some(Policy::Aqm));
-    told(&found.radio, Some(Radio::Clean));
+    reported(&found.policy, Some(Policy::Aqm));
+    reported(&found.radio, Some(Radio::Clean));
 }
 
 /// The queue fills only behind the pause, and no train goes on for long then. Seen over a plain
@@ -67,26 +67,26 @@ fn drops_before_the_buffer_is_full_are_an_aqm() {
 fn a_sender_that_pauses_does_not_make_a_plain_queue_an_aqm() {
     let path = Path { packets: 60, pause: Some((80, 30_000_000)), ..Path::default() };
     let found = diagnose(&ten(&path, 1_472, 172));
-    told(&found.policy, Some(Policy::DropTail));
+    reported(&found.policy, Some(Policy::DropTail));
     assert!(found.policy.evidence.starts_with("0 of 10 trains filled it"), "{found:?}");
     let managed = Path { packets: 10_000, aqm: Some(5_000_000), ..path };
     let found = diagnose(&ten(&managed, 1_472, 4_000));
-    told(&found.policy, Some(Policy::Aqm));
+    reported(&found.policy, Some(Policy::Aqm));
 }
 
 #[test]
 fn a_lossy_radio_is_no_aqm() {
     for (packets, policy) in [(149, Some(Policy::DropTail)), (10_000, None)] {
         let found = of(Path { packets, loss: 0.03, ..Path::default() });
-        told(&found.radio, Some(Radio::Lossy));
-        told(&found.policy, policy);
+        reported(&found.radio, Some(Radio::Lossy));
+        reported(&found.policy, policy);
     }
 }
 
 #[test]
 fn others_in_the_buffer_take_time() {
     let found = of(Path { packets: 149, others: Some(3_000_000), ..Path::default() });
-    told(&found.company, Some(Company::Beside));
+    reported(&found.company, Some(Company::Beside));
 }
 
 #[test]
@@ -95,14 +95,14 @@ fn little_evidence_is_no_verdict() {
         Trial { payload_bytes: 1_472, spaced: 5, interval: Duration::from_millis(5), train: 20 };
     let account = through(&Path::default(), trial, 1_000_000_000, 123_000, 1);
     let found = diagnose(&[account]);
-    told(&found.radio, None);
-    told(&found.policy, None);
-    told(&found.company, None);
-    told(&diagnose(&[]).limit, None);
-    told(&sharing(&[], &[]), None);
+    reported(&found.radio, None);
+    reported(&found.policy, None);
+    reported(&found.company, None);
+    reported(&diagnose(&[]).limit, None);
+    reported(&sharing(&[], &[]), None);
     // Who only watches loses packets to others' trains, and does not blame the radio.
     let loading = ten(&Path { packets: 149, ..Path::default() }, 1_472, 3_000);
-    told(&diagnose(&watching(&loading, 0, true)).radio, None);
+    reported(&diagnose(&watching(&loading, 0, true)).radio, None);
 }
 
 /// A session that watches while trains load: one packet every 10 ms, whose wait is `held` while
@@ -128,10 +128,10 @@ fn watching(loading: &[Account], held: u64, lost: bool) -> Vec<Account> {
 #[test]
 fn a_watcher_tells_whose_queue_it_is() {
     let loading = ten(&Path { packets: 149, ..Path::default() }, 1_472, 3_000);
-    told(&sharing(&loading, &watching(&loading, 50_000_000, false)), Some(Sharing::Shared));
-    told(&sharing(&loading, &watching(&loading, 0, true)), Some(Sharing::Shared));
-    told(&sharing(&loading, &watching(&loading, 800_000, false)), Some(Sharing::Separate));
-    told(&sharing(&loading, &watching(&loading, 18_000_000, false)), None);
+    reported(&sharing(&loading, &watching(&loading, 50_000_000, false)), Some(Sharing::Shared));
+    reported(&sharing(&loading, &watching(&loading, 0, true)), Some(Sharing::Shared));
+    reported(&sharing(&loading, &watching(&loading, 800_000, false)), Some(Sharing::Separate));
+    reported(&sharing(&loading, &watching(&loading, 18_000_000, false)), None);
     // A trial of which all was lost tells of its losses, and does not shift those behind it.
     let lost = watching(&loading, 0, true).remove(0);
     let (since, until, _) = full_since(&loading[0]).unwrap();
@@ -142,7 +142,7 @@ fn a_watcher_tells_whose_queue_it_is() {
         Account { sent: lost.sent[..5].to_vec(), arrived: lost.arrived[..5].to_vec(), ..lost };
     let finding = sharing(&loading[..1], &[gone, quiet]);
     assert!(finding.evidence.contains("0 of 5 at other times"), "{}", finding.evidence);
-    told(&finding, Some(Sharing::Shared));
+    reported(&finding, Some(Sharing::Shared));
 }
 
 /// A time between packets: of a train mostly, but it may be any.

@@ -2,7 +2,7 @@
 
 use crate::pace::Pace;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::probe::{LEAST_DATA_LEN, MOST_FETCHED_LEN, Order};
+use fairwave_wire::probe::{MAX_FETCHED_LEN, MIN_DATA_LEN, Order};
 
 /// For so long after an order was last repeated, its packets are sent. Whoever does not get them
 /// any more, or never wanted them, is left alone after that.
@@ -35,7 +35,7 @@ impl Outgoing {
 
     /// Packet `number` is sent: its length as UDP payload.
     pub(super) fn take(&mut self, number: u32, now: Instant, header_bytes: u64) -> usize {
-        let len = usize::from(self.order.payload_bytes).clamp(LEAST_DATA_LEN, MOST_FETCHED_LEN);
+        let len = usize::from(self.order.payload_bytes).clamp(MIN_DATA_LEN, MAX_FETCHED_LEN);
         self.next = if number < self.order.spaced {
             now + self.order.interval
         } else {

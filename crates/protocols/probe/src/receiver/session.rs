@@ -11,7 +11,7 @@ use fairwave_wire::seal::Key;
 pub(super) struct Session {
     pub(super) key: Key,
     pub(super) granted: Limits,
-    pub(super) heard: Instant,
+    pub(super) last_received: Instant,
     began: Instant,
     /// Packets that may still be noted or sent, over all trains.
     packets_left: u32,
@@ -34,7 +34,7 @@ impl Session {
         Self {
             key,
             granted,
-            heard: now,
+            last_received: now,
             began: now,
             packets_left: granted.packets,
             train: 0,
@@ -49,7 +49,7 @@ impl Session {
 
     /// Time at which it is over if nothing is received.
     pub(super) fn ends(&self, idle: Duration) -> Instant {
-        (self.heard + idle).min(self.began + self.granted.duration + idle)
+        (self.last_received + idle).min(self.began + self.granted.duration + idle)
     }
 
     /// Handles packet `number` of a train. One outside of the agreement, or a duplicate, is not

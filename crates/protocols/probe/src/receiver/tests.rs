@@ -5,7 +5,7 @@ mod orders;
 use super::*;
 use fairwave_machine::contract;
 use fairwave_units::BitRate;
-use fairwave_wire::probe::{CHALLENGE_LEN, MOST_REPORT_LEN};
+use fairwave_wire::probe::{CHALLENGE_LEN, MAX_REPORT_LEN};
 use proptest::prelude::*;
 
 fn key() -> Key {
@@ -42,10 +42,10 @@ fn sealed(session: u64, message: &Message, key: &Key, len: usize) -> Vec<u8> {
 
 /// What `receiver` answers.
 fn say(receiver: &mut Receiver, now: Instant, port: u16, bytes: Vec<u8>) -> Option<Vec<u8>> {
-    let asked = bytes.len();
+    let requested = bytes.len();
     receiver.handle(now, Received { from: from(port), bytes });
     let answer = receiver.poll(now)?;
-    assert!(answer.to == from(port) && answer.bytes.len() <= asked);
+    assert!(answer.to == from(port) && answer.bytes.len() <= requested);
     assert_eq!(receiver.poll(now), None);
     Some(answer.bytes)
 }
@@ -101,8 +101,8 @@ fn short_greetings_and_strangers_get_no_answer() {
     let hello = Message::Hello { nonce: 1 };
     let short = sealed(7, &hello, &key(), CHALLENGE_LEN - 1);
     assert_eq!(say(&mut host, at(1), 1, short), None);
-    let stranger = sealed(7, &hello, &Key::new(&[0; 16]).unwrap(), 200);
-    assert_eq!(say(&mut host, at(1), 1, stranger), None);
+    let unknown = sealed(7, &hello, &Key::new(&[0; 16]).unwrap(), 200);
+    assert_eq!(say(&mut host, at(1), 1, unknown), None);
     assert_eq!(say(&mut host, at(1), 1, b"GET / HTTP/1.1".to_vec()), None);
 }
 
@@ -153,10 +153,10 @@ fn an_account_has_each_packet_once_and_no_more_than_granted() {
     // A short question gets no long answer.
     assert_eq!(say(&mut host, at(5), 1, sealed(7, &end, &own, 0)), None);
     for second in [5, 6] {
-        let answer = say(&mut host, at(second), 1, sealed(7, &end, &own, MOST_REPORT_LEN)).unwrap();
+        let answer = say(&mut host, at(second), 1, sealed(7, &end, &own, MAX_REPORT_LEN)).unwrap();
         let Ok((7, Message::Report(chunk))) = probe::open(&answer, &own) else { panic!() };
-        let heard: Vec<_> = chunk.records.iter().map(|r| (r.number, r.arrived)).collect();
-        assert_eq!(heard, [(0, at(1)), (2, at(3)), (1, at(4))]);
+        let last_received: Vec<_> = chunk.records.iter().map(|r| (r.number, r.arrived)).collect();
+        assert_eq!(last_received, [(0, at(1)), (2, at(3)), (1, at(4))]);
         assert_eq!((chunk.chunk, chunk.chunks), (0, 1));
     }
     assert_eq!(host.surplus(), 2);
@@ -165,9 +165,9 @@ fn an_account_has_each_packet_once_and_no_more_than_granted() {
         let data = Message::Data { train: 1, number, sent: at(0) };
         say(&mut host, at(7), 1, sealed(7, &data, &own, 0));
     }
-    assert_eq!(say(&mut host, at(7), 1, sealed(7, &end, &own, MOST_REPORT_LEN)), None);
+    assert_eq!(say(&mut host, at(7), 1, sealed(7, &end, &own, MAX_REPORT_LEN)), None);
     let end = Message::End { train: 1, sent: 2, chunk: 0 };
-    let answer = say(&mut host, at(8), 1, sealed(7, &end, &own, MOST_REPORT_LEN)).unwrap();
+    let answer = say(&mut host, at(8), 1, sealed(7, &end, &own, MAX_REPORT_LEN)).unwrap();
     let Ok((7, Message::Report(chunk))) = probe::open(&answer, &own) else { panic!() };
     assert_eq!(chunk.records.len(), 1);
     say(&mut host, at(9), 1, sealed(7, &Message::Done, &own, 0));
@@ -194,7 +194,7 @@ fn a_session_that_is_over_does_not_come_back() {
         assert!(matches!(accepted, Some(Message::Accept { .. })), "{session}: {accepted:?}");
         let own = probe::session_key(&key(), session, 1, &cookie);
         say(&mut host, at(2), 1, sealed(session, &Message::Done, &own, 0));
-        assert!(host.ended.len() <= MOST_ENDED);
+        assert!(host.ended.len() <= MAX_ENDED);
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Collector {
     own: Own,
     seen: Vec<bool>,
     /// The receiver's report: its arrivals, or its departures.
-    told: Vec<Record>,
+    reported: Vec<Record>,
     chunk: u16,
     chunks: Option<u16>,
 }
@@ -42,7 +42,7 @@ impl Collector {
     /// Nothing of a train of at most this number of packets.
     pub(super) fn new(own: Own, packets: u32) -> Self {
         let seen = vec![false; packets as usize];
-        Self { own, seen, told: Vec::new(), chunk: 0, chunks: None }
+        Self { own, seen, reported: Vec::new(), chunk: 0, chunks: None }
     }
 
     /// Packets sent or arrived, and the chunk that is wanted.
@@ -75,12 +75,12 @@ impl Collector {
 
     fn note(&mut self, record: Record) -> Result<(), Absurd> {
         let seen = self.seen.get_mut(record.number as usize).ok_or(Absurd)?;
-        let goes_back = self.told.last().is_some_and(|last| record.arrived < last.arrived);
+        let goes_back = self.reported.last().is_some_and(|last| record.arrived < last.arrived);
         if std::mem::replace(seen, true) || goes_back {
             return Err(Absurd);
         }
-        self.told.push(record);
-        debug_assert!(self.told.len() <= self.seen.len(), "more arrived than were sent");
+        self.reported.push(record);
+        debug_assert!(self.reported.len() <= self.seen.len(), "more arrived than were sent");
         Ok(())
     }
 
@@ -90,15 +90,15 @@ impl Collector {
     /// If the receiver reports other departures than the arrivals here.
     pub(super) fn into_parts(self) -> Result<(Vec<Instant>, Vec<Record>), Absurd> {
         let arrived = match self.own {
-            Own::Sent(sent) => return Ok((sent, self.told)),
+            Own::Sent(sent) => return Ok((sent, self.reported)),
             Own::Arrived(arrived) => arrived,
         };
         let in_turn = |(turn, record): (usize, &Record)| record.number as usize == turn;
-        let has_sent = |record: &Record| (record.number as usize) < self.told.len();
-        if !self.told.iter().enumerate().all(in_turn) || !arrived.iter().all(has_sent) {
+        let has_sent = |record: &Record| (record.number as usize) < self.reported.len();
+        if !self.reported.iter().enumerate().all(in_turn) || !arrived.iter().all(has_sent) {
             return Err(Absurd);
         }
-        Ok((self.told.into_iter().map(|record| record.arrived).collect(), arrived))
+        Ok((self.reported.into_iter().map(|record| record.arrived).collect(), arrived))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     /// Three packets were sent.
-    fn told(chunk: u16, chunks: u16, records: &[(u32, u64)]) -> Result<Progress, Absurd> {
+    fn reported(chunk: u16, chunks: u16, records: &[(u32, u64)]) -> Result<Progress, Absurd> {
         let record = |&(number, at)| Record { number, arrived: Instant::from_nanos(at) };
         let records = records.iter().map(record).collect();
         let own = Own::Sent(vec![Instant::ZERO; 3]);
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_so_is_refused() {
-        assert!(matches!(told(0, 1, &[(2, 5), (0, 5)]), Ok(Progress::Complete)));
-        assert!(matches!(told(0, 1, &[]), Ok(Progress::Complete)));
-        assert!(matches!(told(0, 2, &[(0, 5)]), Ok(Progress::More)));
-        assert!(matches!(told(1, 2, &[(0, 5)]), Ok(Progress::Other)));
+        assert!(matches!(reported(0, 1, &[(2, 5), (0, 5)]), Ok(Progress::Complete)));
+        assert!(matches!(reported(0, 1, &[]), Ok(Progress::Complete)));
+        assert!(matches!(reported(0, 2, &[(0, 5)]), Ok(Progress::More)));
+        assert!(matches!(reported(1, 2, &[(0, 5)]), Ok(Progress::Other)));
         // A packet twice, one that was not sent, times that go back, chunks that say nothing.
-        assert!(told(0, 1, &[(1, 5), (1, 6)]).is_err());
-        assert!(told(0, 1, &[(3, 5)]).is_err());
-        assert!(told(0, 1, &[(0, 5), (1, 4)]).is_err());
-        assert!(told(0, 2, &[]).is_err());
-        assert!(told(0, 0, &[(0, 5)]).is_err());
+        assert!(reported(0, 1, &[(1, 5), (1, 6)]).is_err());
+        assert!(reported(0, 1, &[(3, 5)]).is_err());
+        assert!(reported(0, 1, &[(0, 5), (1, 4)]).is_err());
+        assert!(reported(0, 2, &[]).is_err());
+        assert!(reported(0, 0, &[(0, 5)]).is_err());
     }
 }

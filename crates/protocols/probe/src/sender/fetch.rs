@@ -20,7 +20,7 @@ pub(super) struct Incoming {
     /// The receiver reported that all were sent.
     closed: bool,
     next: Instant,
-    heard: Instant,
+    last_received: Instant,
 }
 
 impl Incoming {
@@ -30,7 +30,7 @@ impl Incoming {
         let payload_bytes = u16::try_from(payload_bytes).unwrap_or(u16::MAX);
         let order = Order { train, payload_bytes, packets, spaced, interval, rate };
         let seen = vec![false; packets as usize];
-        Self { order, arrived: Vec::new(), seen, closed: false, next: now, heard: now }
+        Self { order, arrived: Vec::new(), seen, closed: false, next: now, last_received: now }
     }
 
     /// The order, if it is due.
@@ -46,7 +46,7 @@ impl Incoming {
     pub(super) fn note(&mut self, train: u16, number: u32, now: Instant) {
         let place = self.seen.get_mut(number as usize).filter(|_| train == self.order.train);
         if place.is_some_and(|seen| !std::mem::replace(seen, true)) {
-            self.heard = now;
+            self.last_received = now;
             self.arrived.push(Record { number, arrived: now });
         }
     }
@@ -62,7 +62,7 @@ impl Incoming {
     }
 
     fn quiet(&self) -> Instant {
-        self.heard + self.order.interval + QUIET
+        self.last_received + self.order.interval + QUIET
     }
 
     /// Time at which an order is due, or the silence too long.

@@ -430,7 +430,7 @@ proptest! {
         // Hello is kind 1, Start 3; eight tries each.
         prop_assert!(before.len() <= 16 && before.iter().all(|k| [1, 3].contains(k)), "{before:?}");
         let Some((_, began, agreed)) = play.agreed else { return Ok(()) };
-        prop_assert_eq!(agreed.least(own), agreed);
+        prop_assert_eq!(agreed.stricter(own), agreed);
         let after = &play.sent[agreed_from..];
         let data = kinds(after).iter().filter(|kind| **kind == 5).count();
         prop_assert!(data <= agreed.packets as usize, "{data} packets of data");
@@ -440,8 +440,8 @@ proptest! {
         prop_assert!(after.len() <= 10 * asked + 40, "{} messages", after.len());
         prop_assert!(!back || data == 0, "{data} packets although it asked for some");
         for pair in after.windows(2) {
-            let least = agreed.rate.time_for(pair[0].1.bytes.len() as u64 + 28);
-            prop_assert!(pair[1].0.since(pair[0].0) >= least, "faster than {}", agreed.rate);
+            let stricter = agreed.rate.time_for(pair[0].1.bytes.len() as u64 + 28);
+            prop_assert!(pair[1].0.since(pair[0].0) >= stricter, "faster than {}", agreed.rate);
         }
         if let Some((last, _)) = after.last() {
             prop_assert!(last.since(began) < agreed.duration);

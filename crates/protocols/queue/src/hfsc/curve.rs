@@ -221,8 +221,8 @@ mod tests {
                 let copy = Shifted::new(&curve, x * MS, y * BYTE);
                 for t in x..80 {
                     let at = t * MS;
-                    let least = old.service_at(&curve, at).min(copy.service_at(&curve, at));
-                    near(low.service_at(&curve, at), least, 8);
+                    let minimum = old.service_at(&curve, at).min(copy.service_at(&curve, at));
+                    near(low.service_at(&curve, at), minimum, 8);
                 }
             }
         }

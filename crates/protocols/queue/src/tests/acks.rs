@@ -119,14 +119,14 @@ fn an_ack_that_passed_an_empty_queue_makes_its_repetition_a_duplicate() {
 fn a_flow_whose_acks_come_faster_than_the_queue_moves_is_still_heard() {
     let mut queue = filter((0..50).map(|id| full(id, 7)));
     queue.push(NOW, ack(1000, 1, 100));
-    let mut heard = 0;
+    let mut received = 0;
     for round in 0..200 {
         queue.push(NOW, ack(2000 + round, 1, 200 + round as u32));
         queue.push(NOW, full(3000 + round, 7));
-        heard += u32::from(queue.pop(NOW).is_some_and(|thing| thing.flow == 1));
+        received += u32::from(queue.pop(NOW).is_some_and(|thing| thing.flow == 1));
     }
     // Once in 51 packets at the latest: 50 others wait before each ACK that joins.
-    assert!(heard >= 3, "{heard} ACKs in 200 packets");
+    assert!(received >= 3, "{received} ACKs in 200 packets");
 }
 
 #[test]

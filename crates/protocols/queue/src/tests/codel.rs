@@ -1,4 +1,4 @@
-//! CoDel's law by hand: RFC 8289 with a target of 5 ms and an interval of 100 ms.
+//! CoDel's algorithm by hand: RFC 8289 with a target of 5 ms and an interval of 100 ms.
 
 use crate::testing::{Thing, drain, dropped, full, ms};
 use crate::{CodelConfig, Discipline, FairConfig, FqCodel, Limit};

@@ -208,10 +208,10 @@ fn is_fair(history: &[Vec<u64>], weights: &[u32], bound: Fairness) -> Result<(),
     for i in 0..weights.len() {
         for j in 0..i {
             let lead = |got: &Vec<u64>| got[i] as i64 - got[j] as i64;
-            let most = history.iter().map(lead).max().unwrap_or(0);
-            let least = history.iter().map(lead).min().unwrap_or(0);
-            if most - least > bound(weights[i], weights[j]) as i64 + 2 {
-                return Err(format!("hosts {i}, {j} of {weights:?}: {}", most - least));
+            let maximum = history.iter().map(lead).max().unwrap_or(0);
+            let minimum = history.iter().map(lead).min().unwrap_or(0);
+            if maximum - minimum > bound(weights[i], weights[j]) as i64 + 2 {
+                return Err(format!("hosts {i}, {j} of {weights:?}: {}", maximum - minimum));
             }
         }
     }

@@ -20,8 +20,8 @@ fn iwfq(lag: u32, lead: u32) -> Spec {
     Spec::Iwfq(IwfqConfig { hosts: roomy(), lag, lead })
 }
 
-fn cif_q(kept_percent: u32) -> Spec {
-    Spec::CifQ(CifQConfig { hosts: roomy(), kept_percent })
+fn cif_q(alpha_percent: u32) -> Spec {
+    Spec::CifQ(CifQConfig { hosts: roomy(), alpha_percent })
 }
 
 /// Two hosts with packets of 100 bytes and weight one; the link to host 1 is bad while host 2 is
@@ -90,9 +90,9 @@ proptest! {
     #[test]
     fn cif_q_is_fair_in_the_long_run(
         fades in prop::collection::vec((0..3u32, 1..40u32), 1..10),
-        kept_percent in 0..=50u32,
+        alpha_percent in 0..=50u32,
     ) {
-        let mut queue = cif_q(kept_percent).build();
+        let mut queue = cif_q(alpha_percent).build();
         let mut got = [0; 3];
         (0..3).for_each(|host| (0..2).for_each(|id| queue.push(NOW, to(id, host))));
         let mut serve = |queue: &mut dyn Discipline<Thing>, turns: u32| {
@@ -108,7 +108,7 @@ proptest! {
             queue.set_link(NOW, host, true);
         }
         serve(&mut *queue, 2000);
-        let (least, most) = (got.iter().min(), got.iter().max());
-        prop_assert!(most <= least.map(|least: &i32| least + 2).as_ref(), "{got:?}");
+        let (minimum, maximum) = (got.iter().min(), got.iter().max());
+        prop_assert!(maximum <= minimum.map(|minimum: &i32| minimum + 2).as_ref(), "{got:?}");
     }
 }

@@ -282,7 +282,7 @@ proptest! {
                 (0..2).for_each(|id| queue.push(NOW, to(id, host, 1500)));
             }
             // The fluid needs bytes / light of each other's; and a quantum for each in DRR.
-            let most = u64::from(bytes) * 1024 / u64::from(light) + 2 * 1514 + 1500;
+            let max = u64::from(bytes) * 1024 / u64::from(light) + 2 * 1514 + 1500;
             let mut sent = 0;
             loop {
                 let thing = queue.pop(NOW).expect("all are backlogged");
@@ -291,7 +291,7 @@ proptest! {
                 }
                 sent += u64::from(thing.bytes);
                 queue.push(NOW, thing);
-                prop_assert!(sent <= most * u64::from(others), "{name}: {sent} sent to others");
+                prop_assert!(sent <= max * u64::from(others), "{name}: {sent} sent to others");
             }
         }
     }

@@ -8,8 +8,8 @@ const BETA: f64 = 0.85;
 /// Factor of a multiplicative increase in a second.
 const ETA: f64 = 1.08;
 /// The rate stays below this multiple of the incoming rate, and this much more, in bit/s.
-const MOST_OVER: f64 = 1.5;
-const MOST_OVER_BPS: f64 = 10_000.0;
+const MAX_OVER: f64 = 1.5;
+const MAX_OVER_BPS: f64 = 10_000.0;
 /// Bits of a full packet, and frames per second, from which the draft computes a usual packet.
 const PACKET_BITS: f64 = 1_200.0 * 8.0;
 const FRAMES: f64 = 30.0;
@@ -118,8 +118,8 @@ impl Aimd {
                 self.rate + (share * usual_packet_bits(self.rate)).max(1_000.0 * seconds)
             }
         };
-        let most = incoming.map_or(raised, |bps| MOST_OVER * bps + MOST_OVER_BPS);
-        self.rate = raised.min(most.max(self.rate));
+        let maximum = incoming.map_or(raised, |bps| MAX_OVER * bps + MAX_OVER_BPS);
+        self.rate = raised.min(maximum.max(self.rate));
     }
 
     fn decrease(&mut self, now: Instant, incoming: Option<f64>) {

@@ -9,7 +9,7 @@ const BURST: Duration = Duration::from_millis(5);
 /// queue on the way (a radio, say) lets packets out in bursts.
 const BURST_NS: i64 = 5_000_000;
 /// Longest group in arrival time (libwebrtc `InterArrival`).
-const MOST_BURST_NS: i64 = 100_000_000;
+const MAX_BURST_NS: i64 = 100_000_000;
 
 /// One group after another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl Group {
         let went = sent.since(self.last_sent).as_nanos().cast_signed();
         // A packet that arrived long before the group's first shows that the receiver's clock was
         // set back; it does not belong to the group.
-        let is_near = (arrived - self.first_arrived).abs() < MOST_BURST_NS;
+        let is_near = (arrived - self.first_arrived).abs() < MAX_BURST_NS;
         came < went && came <= BURST_NS && is_near
     }
 }

@@ -17,7 +17,7 @@ const RAISE: f64 = 1.05;
 const RAISE_EVERY: Duration = Duration::from_secs(1);
 const LOWER_EVERY: Duration = Duration::from_millis(300);
 /// Minimum number of packets for a share (libwebrtc).
-const LEAST_PACKETS: u64 = 20;
+const MIN_PACKETS: u64 = 20;
 
 /// Rate that losses permit.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Losses {
     ) {
         self.lost += lost;
         self.packets += packets;
-        if self.packets < LEAST_PACKETS {
+        if self.packets < MIN_PACKETS {
             return;
         }
         let share = self.lost as f64 / self.packets as f64;

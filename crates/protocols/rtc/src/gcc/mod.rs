@@ -161,7 +161,7 @@ mod tests {
     }
 
     /// Feedback on a packet of 1000 B.
-    fn hear(gcc: &mut Gcc, sent_ms: u64, arrived_ms: u64) {
+    fn receive(gcc: &mut Gcc, sent_ms: u64, arrived_ms: u64) {
         let arrived = Some(1_000_000 * arrived_ms.cast_signed());
         let fate = Fate { sent: at(sent_ms), arrived, bytes: 1_000 };
         gcc.on_feedback(at(arrived_ms + 20), &[fate], Duration::from_millis(40));
@@ -174,13 +174,13 @@ mod tests {
         let (min, max) = (BitRate(50_000), BitRate(10_000_000));
         let bounds = Bounds { min, start: BitRate(1_000_000), max };
         let mut gcc = Gcc::new(bounds, Threshold::Draft);
-        (0..100).for_each(|n| hear(&mut gcc, 20 * n, 22 * n));
+        (0..100).for_each(|n| receive(&mut gcc, 20 * n, 22 * n));
         assert_eq!(gcc.usage(), Usage::Over);
         gcc.forget_delays();
         assert_eq!(gcc.usage(), Usage::Normal);
         let mut target = gcc.target();
         for n in 100..200 {
-            hear(&mut gcc, 20 * n, 20 * n + 500);
+            receive(&mut gcc, 20 * n, 20 * n + 500);
             assert_eq!(gcc.usage(), Usage::Normal, "packet {n}");
             assert!(gcc.target() >= target, "packet {n}");
             target = gcc.target();

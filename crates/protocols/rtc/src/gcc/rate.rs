@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Arrivals of this span count, in nanoseconds.
 const WINDOW_NS: i64 = 500_000_000;
 /// Packets that are remembered.
-const MOST: usize = 4_096;
+const MAX: usize = 4_096;
 
 /// Arrivals of the newest half second.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl Incoming {
         self.arrivals.push_back((arrived, bytes));
         self.bytes += u64::from(bytes);
         while let Some((at, len)) = self.arrivals.front()
-            && (newest - at > WINDOW_NS || self.arrivals.len() > MOST)
+            && (newest - at > WINDOW_NS || self.arrivals.len() > MAX)
         {
             self.bytes -= u64::from(*len);
             self.arrivals.pop_front();

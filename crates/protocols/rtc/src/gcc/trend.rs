@@ -12,13 +12,13 @@ const SMOOTHING: f64 = 0.9;
 /// Factor from a slope to the value compared with the threshold, in ms.
 const GAIN: f64 = 4.0;
 /// The slope counts more with each group, up to this number.
-const MOST_DELTAS: u32 = 60;
+const MAX_DELTAS: u32 = 60;
 /// Over-use is reported when the threshold was exceeded for longer than this.
 const OVERUSE_MS: f64 = 10.0;
 /// A value further above the threshold than this does not move it: it is a spike.
-const MOST_OFFSET_MS: f64 = 15.0;
+const MAX_OFFSET_MS: f64 = 15.0;
 /// Longest time that one step of the threshold stands for, in ms.
-const MOST_STEP_MS: f64 = 100.0;
+const MAX_STEP_MS: f64 = 100.0;
 
 /// Speed with which the threshold follows the value compared with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Trendline {
 
     /// Takes two groups, and returns the meaning of delays by now.
     pub fn take(&mut self, delta: &Delta) -> Usage {
-        self.deltas = (self.deltas + 1).min(MOST_DELTAS);
+        self.deltas = (self.deltas + 1).min(MAX_DELTAS);
         let first = *self.first_ms.get_or_insert(delta.at_ms);
         self.sum += delta.arrival_ms - delta.departure_ms;
         self.smoothed = SMOOTHING * self.smoothed + (1.0 - SMOOTHING) * self.sum;
@@ -141,12 +141,12 @@ impl Trendline {
     /// only reacts to delays is not starved by one that fills the queue.
     fn adapt(&mut self, value: f64, at_ms: f64) {
         let last = self.last_ms.replace(at_ms).unwrap_or(at_ms);
-        if value > self.threshold + MOST_OFFSET_MS {
+        if value > self.threshold + MAX_OFFSET_MS {
             return;
         }
         let (up, down) = self.speeds;
         let speed = if value < self.threshold { down } else { up };
-        let step = (at_ms - last).clamp(0.0, MOST_STEP_MS);
+        let step = (at_ms - last).clamp(0.0, MAX_STEP_MS);
         self.threshold += speed * (value - self.threshold) * step;
         self.threshold = self.threshold.clamp(6.0, 600.0);
     }

@@ -51,7 +51,7 @@ impl<P: Payload> Connection<P> {
             self.persist_backoff = 0;
             self.persist_at = None;
         }
-        let shrinks = self.paths[path].told.take(number, edge);
+        let shrinks = self.paths[path].reported.take(number, edge);
         self.stats.refused.window_shrunk += u64::from(shrinks);
     }
 
@@ -89,7 +89,7 @@ impl<P: Payload> Connection<P> {
         if path.life.is_dead() {
             path.revive();
             let id = path.id();
-            self.tell(Event::PathUp { path: id });
+            self.report(Event::PathUp { path: id });
         }
     }
 
@@ -125,7 +125,7 @@ impl<P: Payload> Connection<P> {
                 Echoed::Late => false,
             };
             if credits && (!segment.repeated || (is_open && segment.in_flight == 1)) {
-                paths[segment.path].settle(now, segment.number, !segment.repeated);
+                paths[segment.path].acknowledge(now, segment.number, !segment.repeated);
             }
         };
         self.board.acknowledge(ack.cumulative, &mut arrived);
@@ -152,18 +152,18 @@ impl<P: Payload> Connection<P> {
 
     /// Grows the windows of the paths with new acknowledgements.
     fn grow(&mut self) {
-        if !self.paths.iter().any(Path::has_news) {
+        if !self.paths.iter().any(Path::take_changed) {
             return;
         }
         self.look_at_windows();
         let mut index = 0;
-        let law = self.rules.growth.as_ref();
+        let algorithm = self.rules.growth.as_ref();
         for path in &mut self.paths {
             if path.life.is_up() {
-                path.grow(law, index, &self.windows, self.config.validate_window);
+                path.grow(algorithm, index, &self.windows, self.config.validate_window);
                 index += 1;
             }
-            path.forget_news();
+            path.discard_acked();
         }
     }
 
@@ -255,13 +255,13 @@ impl<P: Payload> Connection<P> {
         );
         if freed > 0 && self.writable_wanted && self.send_space() > 0 {
             self.writable_wanted = false;
-            self.tell(Event::Writable);
+            self.report(Event::Writable);
         }
     }
 
     /// Returns whether data is in flight whose fate will be known: on a path in doubt that counts
     /// only if all are, as it may be the same copy for ever.
-    pub(super) fn flies(&self) -> bool {
+    pub(super) fn in_flight(&self) -> bool {
         let doubts = self.config.suspects_get_copies;
         let any_sound = self.paths.iter().any(|path| path.is_sound(doubts));
         let counts = |path: &Path| !any_sound || path.is_sound(doubts);
@@ -270,7 +270,7 @@ impl<P: Payload> Connection<P> {
 
     /// If nothing is in flight and nothing is known as lost, the missing data was refused.
     pub(super) fn unstick(&mut self) {
-        if !self.flies() && !self.board.is_empty() && self.board.lost() == 0 {
+        if !self.in_flight() && !self.board.is_empty() && self.board.lost() == 0 {
             self.board.lose_all();
         }
     }

@@ -60,8 +60,8 @@ impl<P: Payload> Connection<P> {
             self.stats.refused.foreign += 1;
             return None;
         }
-        if let Phase::Reset { reason, told } = self.phase {
-            self.repeat_reset(header, reason, told);
+        if let Phase::Reset { reason, reported } = self.phase {
+            self.repeat_reset(header, reason, reported);
             return None;
         }
         let path = self.index_of(header.path).or_else(|| self.accept_path(header));
@@ -77,14 +77,14 @@ impl<P: Payload> Connection<P> {
     }
 
     /// The peer may have missed that the connection is over.
-    fn repeat_reset(&mut self, header: &Header, reason: Reason, told: bool) {
-        if told || matches!(header.body, Body::Reset { .. }) {
+    fn repeat_reset(&mut self, header: &Header, reason: Reason, reported: bool) {
+        if reported || matches!(header.body, Body::Reset { .. }) {
             return;
         }
         let known = self.index_of(header.path);
         let path = known.unwrap_or(self.paths.len());
         if known.is_none() {
-            if path >= self.config.most_paths {
+            if path >= self.config.max_paths {
                 return;
             }
             self.paths.push(Path::new(header.path, State::Left, None, &self.config));
@@ -98,7 +98,7 @@ impl<P: Payload> Connection<P> {
     fn accept_path(&mut self, header: &Header) -> Option<usize> {
         let Body::Join(join) = &header.body else { return None };
         let may_join = join.open || self.phase == Phase::Open;
-        if self.side == Side::Opener || self.paths.len() >= self.config.most_paths || !may_join {
+        if self.side == Side::Opener || self.paths.len() >= self.config.max_paths || !may_join {
             return None;
         }
         // Until the join is handled it has been challenged with a nonce that nobody was told.
@@ -122,7 +122,7 @@ impl<P: Payload> Connection<P> {
         self.stats.received += 1;
         self.last_arrival = path;
         match self.receiver.take(data.seq, payload, data.fin) {
-            Arrival::Fine { news } => self.tell_readable(news),
+            Arrival::Fine { changes } => self.report_readable(changes),
             Arrival::Beyond => self.stats.refused.beyond_window += 1,
             Arrival::Contradiction => {
                 self.stats.refused.contradiction += 1;
@@ -146,14 +146,14 @@ impl<P: Payload> Connection<P> {
         self.close_if_done();
     }
 
-    fn tell_readable(&mut self, news: bool) {
-        if news && !self.readable_told && self.receiver.readable() > 0 {
-            self.readable_told = true;
-            self.tell(Event::Readable);
+    fn report_readable(&mut self, changes: bool) {
+        if changes && !self.readable_reported && self.receiver.readable() > 0 {
+            self.readable_reported = true;
+            self.report(Event::Readable);
         }
-        if self.receiver.is_finished() && !self.finished_told {
-            self.finished_told = true;
-            self.tell(Event::Finished);
+        if self.receiver.is_finished() && !self.finished_reported {
+            self.finished_reported = true;
+            self.report(Event::Finished);
         }
     }
 }

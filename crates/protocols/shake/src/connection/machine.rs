@@ -35,7 +35,7 @@ impl<P: Payload> Machine for Connection<P> {
 
     fn poll(&mut self, now: Instant) -> Option<Self::Output> {
         while let Some(control) = self.control.pop_front() {
-            if let Some(segment) = self.say(now, control) {
+            if let Some(segment) = self.control_segment(now, control) {
                 return Some(segment);
             }
         }

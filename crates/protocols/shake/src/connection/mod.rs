@@ -184,7 +184,7 @@ enum Phase {
     /// Over, for this reason; `told` by the peer.
     Reset {
         reason: Reason,
-        told: bool,
+        reported: bool,
     },
 }
 
@@ -257,9 +257,9 @@ pub struct Connection<P: Payload> {
     events: VecDeque<Event>,
     /// An opened window waits to be reported: many small reads make one message.
     update_due: bool,
-    readable_told: bool,
+    readable_reported: bool,
     writable_wanted: bool,
-    finished_told: bool,
+    finished_reported: bool,
     lost: Vec<Flight>,
     stats: Stats,
 }
@@ -296,9 +296,9 @@ impl<P: Payload> Connection<P> {
             control: VecDeque::new(),
             events: VecDeque::new(),
             update_due: false,
-            readable_told: false,
+            readable_reported: false,
             writable_wanted: false,
-            finished_told: false,
+            finished_reported: false,
             lost: Vec::new(),
             stats: Stats::default(),
         }
@@ -314,9 +314,9 @@ impl<P: Payload> Connection<P> {
 
     /// Takes up to `most` bytes that arrived; `None` if there are none. Afterwards the machine may
     /// have something to transmit.
-    pub fn read(&mut self, most: u32) -> Option<P> {
-        let data = self.receiver.read(most)?;
-        self.readable_told = self.receiver.readable() > 0;
+    pub fn read(&mut self, max: u32) -> Option<P> {
+        let data = self.receiver.read(max)?;
+        self.readable_reported = self.receiver.readable() > 0;
         if self.receiver.window_has_opened() && !self.is_over() && !self.update_due {
             self.update_due = true;
             self.control.push_back(Control::WindowUpdate);
@@ -367,7 +367,7 @@ impl<P: Payload> Connection<P> {
     /// Reports to the host, unless the connection is over: a peer that missed the last
     /// acknowledgement may still move paths to ask for it, and the host need know only when they
     /// are left.
-    fn tell(&mut self, event: Event) {
+    fn report(&mut self, event: Event) {
         if !self.is_over() {
             self.events.push_back(event);
         }
@@ -396,7 +396,7 @@ impl<P: Payload> Connection<P> {
         if self.is_over() {
             return;
         }
-        self.phase = Phase::Reset { reason, told: by_peer };
+        self.phase = Phase::Reset { reason, reported: by_peer };
         self.control.clear();
         if let Some(path) = self.best_path(None).filter(|_| !by_peer) {
             self.control.push_back(Control::Reset { path, reason });

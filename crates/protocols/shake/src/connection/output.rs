@@ -9,12 +9,12 @@ use fairwave_units::Instant;
 use fairwave_wire::shake::{Body, Data, Header, Join, Leave, Side};
 
 /// Lost segments that are looked at for one that may go: each may have a path of its own.
-const MOST_LOST_TRIED: usize = 64;
+const MAX_LOST_TRIED: usize = 64;
 /// Segments from the first missing one on that may be sent a second time on another path.
-const MOST_REINJECTED: usize = 64;
+const MAX_REINJECTED: usize = 64;
 /// Lost messages among them not seen before, which are examined: messages sent later are later,
 /// too.
-const MOST_HELD_BACK: usize = 16;
+const MAX_HELD_BACK: usize = 16;
 
 impl<P: Payload> Connection<P> {
     fn header(&mut self, now: Instant, path: usize, body: Body) -> Header {
@@ -34,7 +34,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns the next message about the connection, unless it has become pointless.
-    pub(super) fn say(&mut self, now: Instant, control: Control) -> Option<Segment<P>> {
+    pub(super) fn control_segment(&mut self, now: Instant, control: Control) -> Option<Segment<P>> {
         match control {
             Control::Join(path) => {
                 let State::Joining { nonce, .. } = self.paths[path].life.state() else {
@@ -80,7 +80,7 @@ impl<P: Payload> Connection<P> {
     fn choose_paths_for_window(&mut self) {
         let works = |path: &usize| self.paths.get(*path).is_some_and(|path| path.life.is_joined());
         let last = Some(self.last_arrival).filter(works).or_else(|| self.best_path(None));
-        let was_shut = self.receiver.told_window() < u64::from(self.config.mss);
+        let was_shut = self.receiver.reported_window() < u64::from(self.config.mss);
         for (index, path) in self.paths.iter().enumerate() {
             if Some(index) == last || (was_shut && path.life.is_up()) {
                 self.control.push_back(Control::Ack { path: index, echo: None });
@@ -106,7 +106,7 @@ impl<P: Payload> Connection<P> {
         }
         if let Some((segment, path)) = self.pick_lost() {
             self.stats.retransmissions += 1;
-            return Some(self.send_again(now, segment, path));
+            return Some(self.resend(now, segment, path));
         }
         if is_redundant {
             return self.send_everywhere(now, len);
@@ -125,7 +125,7 @@ impl<P: Payload> Connection<P> {
         let (segment, path) = self.pick_held_back(now)?;
         self.stats.reinjections += 1;
         self.board.get_mut(segment).reinjected = true;
-        Some(self.send_again(now, segment, path))
+        Some(self.resend(now, segment, path))
     }
 
     /// Returns the next segment of the path that the scheduler picks among those that have one:
@@ -133,25 +133,25 @@ impl<P: Payload> Connection<P> {
     /// gives its length.
     fn send_everywhere(&mut self, now: Instant, new: Option<(u32, bool)>) -> Option<Segment<P>> {
         let new_len = new.map(|(payload, fin)| payload + u32::from(fin));
-        let (mut kept, mut least) = (0, u32::MAX);
+        let (mut kept, mut minimum) = (0, u32::MAX);
         for place in 0..self.views.len() {
             let (view, path) = (self.views[place], self.view_paths[place]);
             let next = self.board.next_missing(&mut self.paths[path].carried);
             let Some(len) = next.map(|next| self.board.get(next).len).or(new_len) else { continue };
             if view.takes(len) {
                 (self.views[kept], self.view_paths[kept]) = (view, path);
-                (kept, least) = (kept + 1, least.min(len));
+                (kept, minimum) = (kept + 1, minimum.min(len));
             }
         }
         self.views.truncate(kept);
-        let picked = self.rules.scheduler.pick(&self.job(least), &self.views)?;
+        let picked = self.rules.scheduler.pick(&self.job(minimum), &self.views)?;
         let path = self.view_paths[picked];
-        debug_assert!(self.views[picked].takes(least), "{:?}", self.rules.scheduler);
+        debug_assert!(self.views[picked].takes(minimum), "{:?}", self.rules.scheduler);
         self.rouse_suspects();
         if let Some(next) = self.board.next_missing(&mut self.paths[path].carried) {
             self.stats.copies += 1;
             self.paths[path].carried = self.board.get(next).end();
-            return Some(self.send_again(now, next, path));
+            return Some(self.resend(now, next, path));
         }
         let segment = new.map(|(payload, fin)| self.send_new(now, payload, fin, path));
         self.paths[path].carried = self.board.next();
@@ -210,7 +210,7 @@ impl<P: Payload> Connection<P> {
     fn pick_lost(&mut self) -> Option<(usize, usize)> {
         let (policy, spills) = (self.config.retransmission, self.config.retransmission_spills);
         let (edge, views, paths) = (self.edge, &self.views, &self.paths);
-        let mut tried = self.board.lost_segments().take(MOST_LOST_TRIED);
+        let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);
         tried.find_map(|(index, lost)| {
             if lost.seq + u64::from(lost.payload()) > edge {
                 return None;
@@ -228,9 +228,9 @@ impl<P: Payload> Connection<P> {
         let best = with_room().min_by_key(|(view, _)| view.srtt)?;
         let second = with_room().filter(|(_, path)| *path != best.1);
         let second = second.min_by_key(|(view, _)| view.srtt);
-        let held = self.board.segments().take(MOST_REINJECTED);
+        let held = self.board.segments().take(MAX_REINJECTED);
         let held = held.filter(|(_, segment)| !segment.delivered && !segment.reinjected);
-        for (index, segment) in held.take(MOST_HELD_BACK) {
+        for (index, segment) in held.take(MAX_HELD_BACK) {
             let other = if segment.path == *best.1 { second } else { Some(best) };
             let Some((view, path)) = other.filter(|(view, _)| view.takes(segment.len)) else {
                 continue;
@@ -280,13 +280,13 @@ impl<P: Payload> Connection<P> {
         };
         self.fin_sent |= fin;
         let index = self.board.push(segment);
-        self.send_again(now, index, path)
+        self.resend(now, index, path)
     }
 
     /// A copy of a segment leaves, the latest one from now on.
-    fn send_again(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
+    fn resend(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
         let copy = self.copy(now, index, path);
-        self.board.sent_again(index, path, copy.header.number.get(), now);
+        self.board.note_resent(index, path, copy.header.number.get(), now);
         copy
     }
 
@@ -343,7 +343,7 @@ impl<P: Payload> Connection<P> {
         self.stats.probes += 1;
         let lost = self.board.lost_segments().next().map(|(index, _)| index);
         if let Some(lost) = lost {
-            return Some(self.send_again(now, lost, path));
+            return Some(self.resend(now, lost, path));
         }
         let waits = self.written > self.board.next();
         waits.then(|| {

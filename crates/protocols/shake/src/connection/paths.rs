@@ -8,7 +8,7 @@ use fairwave_wire::shake::{Challenge, Echo, Header, Join, Leave, Side};
 
 /// Number of times that a leave is sent before the host gets its end, and that a challenge, a join
 /// and a leave are sent at all unless the connection is open.
-pub(super) const MOST_REPEATED: u32 = 6;
+pub(super) const MAX_REPEATED: u32 = 6;
 
 impl<P: Payload> Connection<P> {
     /// The host has a path.
@@ -39,7 +39,7 @@ impl<P: Payload> Connection<P> {
                 self.restart(path, state);
                 path
             }
-            None if self.paths.len() < self.config.most_paths => {
+            None if self.paths.len() < self.config.max_paths => {
                 self.paths.push(Path::new(id, state, nominal, &self.config));
                 self.paths.len() - 1
             }
@@ -107,7 +107,7 @@ impl<P: Payload> Connection<P> {
     fn open_window(&mut self, path: usize, window: u32) {
         let window = u64::from(window);
         self.edge = self.edge.max(window);
-        self.paths[path].told.open(window);
+        self.paths[path].reported.open(window);
     }
 
     /// Returns whether a path is to be asked for a sign of life: it is dead and has no data in
@@ -175,10 +175,10 @@ impl<P: Payload> Connection<P> {
         self.paths[index].life.enter(State::Up);
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
-            self.tell(Event::Opened);
+            self.report(Event::Opened);
         }
         self.pathless_since = None;
-        self.tell(Event::PathUp { path: self.paths[index].id() });
+        self.report(Event::PathUp { path: self.paths[index].id() });
     }
 
     /// The host has a path no more.
@@ -203,13 +203,13 @@ impl<P: Payload> Connection<P> {
             path.life.note_left_at(path.last_number());
         }
         let left = Event::PathLeft { path: path.id() };
-        let is_told =
-            matches!(path.life.state(), State::Leaving { tries, .. } if tries >= MOST_REPEATED);
+        let is_reported =
+            matches!(path.life.state(), State::Leaving { tries, .. } if tries >= MAX_REPEATED);
         path.life.enter(State::Left);
         self.abandon(index);
         // When this end is done too: a peer that missed the last acknowledgement may need the path,
         // and the opener's host alone can join it again.
-        if !is_told && !matches!(self.phase, Phase::Reset { .. }) {
+        if !is_reported && !matches!(self.phase, Phase::Reset { .. }) {
             self.events.push_back(left);
         }
     }

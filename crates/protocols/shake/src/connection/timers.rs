@@ -1,6 +1,6 @@
 //! Timers: retransmission, joins and leaves repeated, a shut window, no path at all.
 
-use super::paths::MOST_REPEATED;
+use super::paths::MAX_REPEATED;
 use super::{Connection, Control, Event, Phase};
 use crate::path::{Path, State};
 use fairwave_tcp::Payload;
@@ -8,7 +8,7 @@ use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::Reason;
 
 /// Doublings of the time between probes of a shut window.
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;
 
 impl<P: Payload> Connection<P> {
     /// Handles the timers that are due.
@@ -45,7 +45,7 @@ impl<P: Payload> Connection<P> {
         let later = |tries: u32| now + (self.config.initial_rto * (2 << tries.min(5)));
         match self.paths[index].life.state() {
             State::Joining { tries, retry_at, .. }
-                if retry_at <= now && self.is_over() && tries >= MOST_REPEATED =>
+                if retry_at <= now && self.is_over() && tries >= MAX_REPEATED =>
             {
                 self.paths[index].life.enter(State::Left);
             }
@@ -56,7 +56,7 @@ impl<P: Payload> Connection<P> {
                 self.control.push_back(Control::Join(index));
             }
             State::Challenged { nonce, tries, retry_at: Some(at) } if at <= now => {
-                let goes_on = tries < MOST_REPEATED || self.phase == Phase::Open;
+                let goes_on = tries < MAX_REPEATED || self.phase == Phase::Open;
                 let retry_at = goes_on.then(|| later(tries));
                 let tries = tries + 1;
                 self.paths[index].life.enter(State::Challenged { nonce, tries, retry_at });
@@ -64,15 +64,15 @@ impl<P: Payload> Connection<P> {
             }
             State::Leaving { tries, retry_at } if retry_at <= now => {
                 let tries = tries + 1;
-                if tries >= MOST_REPEATED && self.phase != Phase::Open {
+                if tries >= MAX_REPEATED && self.phase != Phase::Open {
                     self.go(index);
                     return;
                 }
                 // A peer that has nothing to send would never hear of it otherwise.
                 let retry_at = later(tries - 1);
                 self.paths[index].life.enter(State::Leaving { tries, retry_at });
-                if tries == MOST_REPEATED {
-                    self.tell(Event::PathLeft { path: self.paths[index].id() });
+                if tries == MAX_REPEATED {
+                    self.report(Event::PathLeft { path: self.paths[index].id() });
                 }
                 self.control.push_back(Control::Leave(index));
             }
@@ -97,7 +97,7 @@ impl<P: Payload> Connection<P> {
         if path.life.is_up() && path.rtt.backoff() >= self.config.dead_after {
             path.life.enter(State::Dead);
             let id = path.id();
-            self.tell(Event::PathDead { path: id });
+            self.report(Event::PathDead { path: id });
         }
         let is_alone = self
             .paths
@@ -126,12 +126,12 @@ impl<P: Payload> Connection<P> {
         }
         let waits = self.board.lost() > 0 || self.written > self.board.next();
         let is_paced = self.pace_at.is_some();
-        if self.phase != Phase::Open || self.flies() || !waits || !has_path || is_paced {
+        if self.phase != Phase::Open || self.in_flight() || !waits || !has_path || is_paced {
             self.persist_at = None;
         } else if self.persist_at.is_none() {
-            let least = Duration::from_millis(200).max(self.config.min_rto);
-            let doublings = self.persist_backoff.min(MOST_DOUBLINGS);
-            self.persist_at = Some(now + least * (1 << doublings));
+            let minimum = Duration::from_millis(200).max(self.config.min_rto);
+            let doublings = self.persist_backoff.min(MAX_DOUBLINGS);
+            self.persist_at = Some(now + minimum * (1 << doublings));
         }
     }
 
@@ -143,7 +143,7 @@ impl<P: Payload> Connection<P> {
             let is_wanted = self.is_to_be_checked(path);
             let wait = match path.life.state() {
                 State::Dead => self.config.probe_interval,
-                _ => self.config.initial_rto * (1 << path.life.checks().min(MOST_DOUBLINGS)),
+                _ => self.config.initial_rto * (1 << path.life.checks().min(MAX_DOUBLINGS)),
             };
             let path = &mut self.paths[index];
             let at = is_wanted.then(|| path.life.check_at().unwrap_or(now + wait));

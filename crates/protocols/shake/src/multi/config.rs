@@ -6,14 +6,14 @@ use fairwave_wire::multi::HEADER_LEN;
 use thiserror::Error;
 
 /// Maximum number of connections of a set.
-pub const MOST_CONNECTIONS: usize = 32;
+pub const MAX_CONNECTIONS: usize = 32;
 /// Minimum block in bytes. Smaller ones would cost more to remember than they carry.
-pub const LEAST_BLOCK: u16 = 64;
+pub const MIN_BLOCK: u16 = 64;
 /// Minimum that is read of a block whose turn has not come, unless it ends before.
 pub(super) const PIECE: u32 = 1024;
 /// Minimum receive buffer of a connection. TCP opens its window in steps of up to half of it, so no
 /// more than half is sure to fill while nothing is read.
-const LEAST_RECEIVE_BUFFER: u32 = 2 * PIECE;
+const MIN_RECEIVE_BUFFER: u32 = 2 * PIECE;
 
 /// Choice of the connection for the next block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,14 +71,14 @@ pub struct Dial {
     /// Its initial sequence number.
     pub iss: Seq32,
     /// Makes its congestion control.
-    pub law: BuildController,
+    pub algorithm: BuildController,
 }
 
 /// Reason for which there can be no such set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// Too few or too many connections.
-    #[error("a set has 1 to {MOST_CONNECTIONS} connections, not {0}")]
+    #[error("a set has 1 to {MAX_CONNECTIONS} connections, not {0}")]
     Connections(usize),
     /// Weights that do not match the connections.
     #[error("give each of the {connections} connections a weight of 1 to 1000000")]
@@ -88,7 +88,7 @@ pub enum ConfigError {
     },
     /// A block that is too small, or does not fit a buffer.
     #[error(
-        "a block of {block} bytes: at least {LEAST_BLOCK}, and at most {most}, what buffers hold"
+        "a block of {block} bytes: at least {MIN_BLOCK}, and at most {most}, what buffers hold"
     )]
     Block {
         /// Bytes of a block.
@@ -97,7 +97,7 @@ pub enum ConfigError {
         most: u32,
     },
     /// A connection whose receive buffer is too small.
-    #[error("a connection's receive buffer of {0} bytes: give it {LEAST_RECEIVE_BUFFER} at least")]
+    #[error("a connection's receive buffer of {0} bytes: give it {MIN_RECEIVE_BUFFER} at least")]
     ReceiveBuffer(u32),
 }
 
@@ -108,7 +108,7 @@ impl Config {
     /// [`ConfigError`] names the impossible value.
     pub fn check(&self, connections: &[tcp::Config]) -> Result<(), ConfigError> {
         let count = connections.len();
-        if count == 0 || count > MOST_CONNECTIONS {
+        if count == 0 || count > MAX_CONNECTIONS {
             return Err(ConfigError::Connections(count));
         }
         let fit = self.weights.len() == count
@@ -120,12 +120,12 @@ impl Config {
         let sends = connections.iter().map(|c| c.send_buffer.saturating_sub(header));
         let own = [self.send_buffer, self.receive_buffer];
         let most = sends.chain(own).min().unwrap_or(0);
-        if self.block < LEAST_BLOCK || u32::from(self.block) > most {
+        if self.block < MIN_BLOCK || u32::from(self.block) > most {
             return Err(ConfigError::Block { block: self.block, most });
         }
         let receives = connections.iter().map(|c| c.receive_buffer);
-        match receives.min().filter(|least| *least < LEAST_RECEIVE_BUFFER) {
-            Some(least) => Err(ConfigError::ReceiveBuffer(least)),
+        match receives.min().filter(|minimum| *minimum < MIN_RECEIVE_BUFFER) {
+            Some(minimum) => Err(ConfigError::ReceiveBuffer(minimum)),
             None => Ok(()),
         }
     }

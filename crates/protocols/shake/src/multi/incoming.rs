@@ -25,7 +25,7 @@ pub(super) struct Incoming<P: Marked> {
     length: Option<u64>,
     /// Bytes that came again.
     pub(super) repeated: u64,
-    pub(super) is_readable_told: bool,
+    pub(super) is_readable_reported: bool,
 }
 
 impl<P: Marked> Incoming<P> {
@@ -38,7 +38,7 @@ impl<P: Marked> Incoming<P> {
             next: 0,
             length: None,
             repeated: 0,
-            is_readable_told: false,
+            is_readable_reported: false,
         }
     }
 
@@ -61,7 +61,7 @@ impl<P: Marked> Incoming<P> {
         let data = self.ready.copy(0, len);
         self.ready.discard(u64::from(len));
         self.read += u64::from(len);
-        self.is_readable_told = false;
+        self.is_readable_reported = false;
         Some(data)
     }
 
@@ -125,8 +125,8 @@ impl<P: Marked> Incoming<P> {
         }
         self.held.forget(self.next);
         debug_assert_eq!(self.read + self.ready.len(), self.next, "bytes read and ready");
-        let most = self.read + u64::from(self.capacity);
-        debug_assert!(self.next <= most, "{} kept beyond {most}", self.next);
+        let maximum = self.read + u64::from(self.capacity);
+        debug_assert!(self.next <= maximum, "{} kept beyond {maximum}", self.next);
         debug_assert!(self.held.overlap(0, self.next).is_none(), "held below {}", self.next);
     }
 }

@@ -65,8 +65,8 @@ pub(super) struct Leg<P: Marked> {
     /// End of the furthest block put on it.
     pub(super) furthest: u64,
     /// Of payload with lengths only: marks written, for the host to carry, and marks carried.
-    pub(super) to_tell: VecDeque<Mark>,
-    pub(super) told: VecDeque<Mark>,
+    pub(super) to_report: VecDeque<Mark>,
+    pub(super) reported: VecDeque<Mark>,
     written: u64,
     acked: u64,
     placed: VecDeque<Placed>,
@@ -75,7 +75,7 @@ pub(super) struct Leg<P: Marked> {
 impl<P: Marked> Leg<P> {
     pub(super) fn new(dial: Dial) -> Self {
         Self {
-            connection: Connection::new(dial.config, dial.iss, dial.law),
+            connection: Connection::new(dial.config, dial.iss, dial.algorithm),
             is_up: false,
             is_dead: false,
             is_stalled: false,
@@ -87,8 +87,8 @@ impl<P: Marked> Leg<P> {
             repeated: 0,
             arrived: 0,
             furthest: 0,
-            to_tell: VecDeque::new(),
-            told: VecDeque::new(),
+            to_report: VecDeque::new(),
+            reported: VecDeque::new(),
             written: 0,
             acked: 0,
             placed: VecDeque::new(),
@@ -163,8 +163,8 @@ impl<P: Marked> Leg<P> {
             self.acked = acked;
             self.is_stalled = false;
         }
-        let (acked, most) = (self.acked, self.written);
-        debug_assert!(acked <= most, "{acked} of {most} bytes acknowledged");
+        let (acked, maximum) = (self.acked, self.written);
+        debug_assert!(acked <= maximum, "{acked} of {maximum} bytes acknowledged");
         let first = *self.placed.front().filter(|placed| placed.until <= self.acked)?;
         self.placed.pop_front();
         self.arrived += u64::from(first.len);
@@ -177,7 +177,7 @@ impl<P: Marked> Leg<P> {
     }
 
     fn write_mark(&mut self, now: Instant, mark: &Mark) {
-        let payload = P::of(mark, &mut self.to_tell);
+        let payload = P::of(mark, &mut self.to_report);
         self.write(now, payload);
     }
 
@@ -223,13 +223,13 @@ impl<P: Marked> Leg<P> {
             return Ok(None);
         };
         self.reading = Reading::Header;
-        Ok(Some(bytes.preface(&mut self.told)?))
+        Ok(Some(bytes.preface(&mut self.reported)?))
     }
 
     /// The next header, once it is there.
     pub(super) fn read_header(&mut self) -> Result<Option<Header>, Fault> {
         let Some(bytes) = self.take(HEADER_LEN as u32) else { return Ok(None) };
-        let header = bytes.header(&mut self.told)?;
+        let header = bytes.header(&mut self.reported)?;
         self.reading = match header {
             Header::Block { offset, len } => {
                 Reading::Block { at: offset, left: u32::from(len.get()) }

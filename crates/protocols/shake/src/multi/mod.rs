@@ -14,7 +14,7 @@ mod leg;
 mod mark;
 mod outgoing;
 
-pub use config::{Config, ConfigError, Dial, LEAST_BLOCK, MOST_CONNECTIONS, Split};
+pub use config::{Config, ConfigError, Dial, MAX_CONNECTIONS, MIN_BLOCK, Split};
 pub use fault::Fault;
 pub use mark::{Mark, MarkError, Marked};
 
@@ -48,7 +48,7 @@ pub enum Input<P> {
     /// Reset all connections.
     Abort,
     /// For payload with lengths only: a mark that the other end put on this connection's stream
-    /// ([`Multi::told`]). It must come before the segment that carries it.
+    /// ([`Multi::reported`]). It must come before the segment that carries it.
     Told(u8, Mark),
 }
 
@@ -133,8 +133,8 @@ pub struct Multi<P: Marked> {
     set: Option<u64>,
     now: Instant,
     is_broken: bool,
-    is_remote_closed_told: bool,
-    is_closed_told: bool,
+    is_remote_closed_reported: bool,
+    is_closed_reported: bool,
     events: VecDeque<Event>,
 }
 
@@ -170,8 +170,8 @@ impl<P: Marked> Multi<P> {
             set,
             now: Instant::ZERO,
             is_broken: false,
-            is_remote_closed_told: false,
-            is_closed_told: false,
+            is_remote_closed_reported: false,
+            is_closed_reported: false,
             events: VecDeque::new(),
         })
     }
@@ -180,7 +180,7 @@ impl<P: Marked> Multi<P> {
     /// may have opened.
     pub fn read(&mut self, max: u32) -> Option<P> {
         let data = self.rx.take(max)?;
-        self.settle();
+        self.advance();
         Some(data)
     }
 
@@ -222,8 +222,8 @@ impl<P: Marked> Multi<P> {
 
     /// For payload with lengths only: the next mark that this end has put on the stream of a
     /// connection, for [`Input::Told`] at the other end. Take them before segments.
-    pub fn told(&mut self, connection: u8) -> Option<Mark> {
-        self.legs.get_mut(usize::from(connection))?.to_tell.pop_front()
+    pub fn reported(&mut self, connection: u8) -> Option<Mark> {
+        self.legs.get_mut(usize::from(connection))?.to_report.pop_front()
     }
 
     fn start(&mut self, now: Instant) {
@@ -261,7 +261,7 @@ impl<P: Marked> Multi<P> {
     }
 
     /// Handles the events of a connection.
-    fn hear(&mut self, index: usize) {
+    fn receive(&mut self, index: usize) {
         while let Some(event) = self.legs[index].connection.event() {
             match event {
                 tcp::Event::Established if self.opens => self.begin(index),
@@ -403,8 +403,8 @@ impl<P: Marked> Multi<P> {
     }
 
     /// Does all that can be done now.
-    fn settle(&mut self) {
-        (0..self.legs.len()).for_each(|index| self.hear(index));
+    fn advance(&mut self) {
+        (0..self.legs.len()).for_each(|index| self.receive(index));
         self.pull();
         if !self.is_broken {
             self.tx.fill(self.now, &mut self.legs);
@@ -413,28 +413,28 @@ impl<P: Marked> Multi<P> {
                 self.break_off();
             }
         }
-        (0..self.legs.len()).for_each(|index| self.hear(index));
-        self.tell();
+        (0..self.legs.len()).for_each(|index| self.receive(index));
+        self.report();
     }
 
-    fn tell(&mut self) {
-        if self.rx.bytes_ready() > 0 && !self.rx.is_readable_told {
-            self.rx.is_readable_told = true;
+    fn report(&mut self) {
+        if self.rx.bytes_ready() > 0 && !self.rx.is_readable_reported {
+            self.rx.is_readable_reported = true;
             self.events.push_back(Event::Readable);
         }
         if self.tx.wants_space && self.send_space() > 0 {
             self.tx.wants_space = false;
             self.events.push_back(Event::SendSpace);
         }
-        if self.rx.is_complete() && !self.is_remote_closed_told {
-            self.is_remote_closed_told = true;
+        if self.rx.is_complete() && !self.is_remote_closed_reported {
+            self.is_remote_closed_reported = true;
             self.events.push_back(Event::RemoteClosed);
         }
-        if !self.is_over() || self.is_broken || self.is_closed_told || !self.is_started {
+        if !self.is_over() || self.is_broken || self.is_closed_reported || !self.is_started {
             return;
         }
         if self.is_done() {
-            self.is_closed_told = true;
+            self.is_closed_reported = true;
             self.events.push_back(Event::Closed);
         } else if self.rx.bytes_ready() == 0 {
             self.break_off();
@@ -465,19 +465,19 @@ impl<P: Marked> Machine for Multi<P> {
             }
             Input::Told(connection, mark) => {
                 if let Some(leg) = self.legs.get_mut(usize::from(connection)) {
-                    leg.told.push_back(mark);
+                    leg.reported.push_back(mark);
                 }
                 return;
             }
         }
-        self.settle();
+        self.advance();
     }
 
     fn wake(&mut self, now: Instant) {
         if self.deadline().is_some_and(|at| at <= now) {
             self.now = now;
             self.legs.iter_mut().for_each(|leg| leg.connection.wake(now));
-            self.settle();
+            self.advance();
         }
     }
 

@@ -205,7 +205,7 @@ impl<P: Marked> Outgoing<P> {
 
     fn next_job(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         if self.split.resends() {
-            let again = || self.next_again(legs);
+            let again = || self.next_repeated(legs);
             return again().or_else(|| self.next_new(legs)).or_else(|| self.next_rescue(legs));
         }
         let len = self.next_len()?;
@@ -243,8 +243,8 @@ impl<P: Marked> Outgoing<P> {
     fn next_new(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         let len = self.next_len()?;
         let ahead = self.cut + u64::from(len.get()) - self.arrived_to();
-        let most = self.peer_buffer.unwrap_or(self.assumed_buffer);
-        if ahead > u64::from(most) && !self.blocks.is_empty() {
+        let max = self.peer_buffer.unwrap_or(self.assumed_buffer);
+        if ahead > u64::from(max) && !self.blocks.is_empty() {
             return None;
         }
         let (leg, _) = Self::soonest(legs, len, |_, _| true)?;
@@ -254,7 +254,7 @@ impl<P: Marked> Outgoing<P> {
     /// Whether the peer can keep all that stands before `offset` on a connection while it waits
     /// for it: else it would not read on, and never get there.
     fn is_reachable(&self, leg: &Leg<P>, offset: u64) -> bool {
-        self.peer_buffer.is_some_and(|most| leg.furthest <= offset + u64::from(most))
+        self.peer_buffer.is_some_and(|max| leg.furthest <= offset + u64::from(max))
     }
 
     /// Whether a block has to go again and no connection can ever carry it: each that is left has
@@ -271,7 +271,7 @@ impl<P: Marked> Outgoing<P> {
             })
     }
 
-    fn next_again(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
+    fn next_repeated(&self, legs: &[Leg<P>]) -> Option<(usize, Job)> {
         let offset = *self.again.first()?;
         let block = &self.blocks[self.find(offset)?];
         let may = |_: usize, leg: &Leg<P>| self.is_reachable(leg, offset) && !leg.holds(offset);

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 
 /// Messages whose fate is known that may stand behind one whose fate is not, beside as many as are
 /// in flight.
-const MOST_KNOWN: usize = 64;
+const MAX_KNOWN: usize = 64;
 
 /// A message of data on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Flights {
     }
 
     /// The message of this number has arrived; `None` if its fate was known.
-    pub(crate) fn settle(&mut self, now: Instant, number: u64) -> Option<Flight> {
+    pub(crate) fn acknowledge(&mut self, now: Instant, number: u64) -> Option<Flight> {
         let index = self.index_of(number)?;
         let flight = self.messages.get_mut(index).filter(|flight| !flight.done)?;
         flight.done = true;
@@ -182,7 +182,7 @@ impl Flights {
         }
         // A message that is never echoed must not keep all behind it. This is done seldom enough
         // that it costs a constant for each message.
-        if self.messages.len() > 2 * self.count + MOST_KNOWN {
+        if self.messages.len() > 2 * self.count + MAX_KNOWN {
             self.messages.retain(|flight| !flight.done);
             debug_assert_eq!(self.count, self.messages.len(), "messages in flight");
             let sum = || self.messages.iter().map(|flight| flight.len).sum::<u32>();
@@ -206,5 +206,5 @@ impl Flights {
         self.messages.len()
     }
 
-    pub(super) const MOST_KNOWN: usize = MOST_KNOWN;
+    pub(super) const MAX_KNOWN: usize = MAX_KNOWN;
 }

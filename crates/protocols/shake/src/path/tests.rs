@@ -117,8 +117,8 @@ fn windows_grow_while_they_limit() {
         let mut path = path_with(ssthresh);
         let last = u64::from((10_000 - flight) / 1000);
         for number in 1..=last {
-            path.forget_news();
-            assert!(path.settle(ms(100), number, true).is_some());
+            path.discard_acked();
+            assert!(path.acknowledge(ms(100), number, true).is_some());
         }
         let windows = [path.window()];
         assert_eq!((path.flight(), path.cwnd()), (flight, 10_000));
@@ -160,7 +160,7 @@ fn pacing_follows_the_turn_of_the_window() {
     let mut path = path_with(5_000);
     path.rtt.sample(Duration::from_millis(60));
     for n in 0..10 {
-        assert!(path.settle(ms(n + 40), n + 1, true).is_some());
+        assert!(path.acknowledge(ms(n + 40), n + 1, true).is_some());
     }
     path.pace(ms(1000), 1000);
     assert_eq!(path.ready_at(), ms(1000) - Duration::from_micros(9 * 3_200));
@@ -181,7 +181,7 @@ fn behind_a_queue() -> Path {
 fn a_deep_queue_is_not_filled() {
     let mut path = behind_a_queue();
     assert_eq!((path.view(ms(50)).cwnd, path.cwnd()), (4_000, 10_000));
-    path.settle(ms(50), 1, true);
+    path.acknowledge(ms(50), 1, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
     assert_eq!(
         (path.cwnd(), path.ssthresh()),
@@ -189,7 +189,7 @@ fn a_deep_queue_is_not_filled() {
         "a round trip ago it was half as wide"
     );
     assert_eq!(path.window.credit(), 0);
-    path.settle(ms(51), 2, true);
+    path.acknowledge(ms(51), 2, true);
     path.grow(&Uncoupled, 0, &[path.window()], true);
     assert_eq!(
         (path.cwnd(), path.window.credit()),
@@ -202,7 +202,7 @@ fn a_deep_queue_is_not_filled() {
 fn a_path_that_rested_has_no_queue() {
     let mut path = behind_a_queue();
     for n in 0..10 {
-        path.settle(ms(200), n + 1, true);
+        path.acknowledge(ms(200), n + 1, true);
     }
     let srtt = |path: &Path, at: u64| path.view(ms(at)).srtt.as_millis();
     assert_eq!((srtt(&path, 299), srtt(&path, 300)), (100, 20));
@@ -219,13 +219,13 @@ fn a_path_that_rested_has_no_queue() {
 #[test]
 fn what_is_behind_a_message_without_echo_is_forgotten() {
     let mut path = path();
-    (2..=10).for_each(|number| assert!(path.settle(ms(40), number, true).is_some()));
+    (2..=10).for_each(|number| assert!(path.acknowledge(ms(40), number, true).is_some()));
     for n in 0..1000 {
         let number = path.take_number().get();
         path.launch(ms(50 + n), 1000 * number, 1000);
-        assert!(path.settle(ms(50 + n), number, true).is_some());
+        assert!(path.acknowledge(ms(50 + n), number, true).is_some());
         let kept = path.flights.kept();
-        assert!(kept <= 2 + Flights::MOST_KNOWN + 1, "{kept} after {n}");
+        assert!(kept <= 2 + Flights::MAX_KNOWN + 1, "{kept} after {n}");
     }
     assert!(path.echo(ms(2_000), 1).is_some(), "it is still waited for");
     assert_eq!((path.flight(), path.flights.kept()), (0, 0));

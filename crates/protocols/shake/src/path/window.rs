@@ -157,8 +157,8 @@ impl CongestionWindow {
     }
 
     fn check(&self) {
-        let least = self.mss.min(self.initial);
-        debug_assert!(self.cwnd >= least, "a window of {} bytes", self.cwnd);
+        let minimum = self.mss.min(self.initial);
+        debug_assert!(self.cwnd >= minimum, "a window of {} bytes", self.cwnd);
     }
 }
 

@@ -10,7 +10,7 @@ fn path(id: u8, cwnd: u32, flight: u32, ms: u64) -> PathView {
         is_ready: true,
         in_slow_start: false,
         srtt: Duration::from_millis(ms),
-        least_rtt: Duration::from_millis(ms),
+        min_rtt: Duration::from_millis(ms),
         rttvar: Duration::ZERO,
         nominal: None,
         sent: 0,
@@ -45,8 +45,8 @@ fn ties_go_to_bandwidth_then_rtt_then_the_first() {
 
 #[test]
 fn an_idle_path_takes_a_segment_larger_than_its_window() {
-    assert_eq!(LeastRtt.pick(&job(1 << 20), &[path(1, 500, 0, 10)]), Some(0));
-    assert_eq!(LeastRtt.pick(&job(1 << 20), &[path(1, 1500, 1000, 10)]), None);
+    assert_eq!(MinRtt.pick(&job(1 << 20), &[path(1, 500, 0, 10)]), Some(0));
+    assert_eq!(MinRtt.pick(&job(1 << 20), &[path(1, 1500, 1000, 10)]), None);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn blest_keeps_the_window_for_the_fast_path() {
 #[test]
 fn blest_gives_a_slow_path_what_does_not_queue() {
     let mut paths = [path(1, 10_000, 10_000, 10), path(2, 15_000, 0, 45)];
-    paths[1].least_rtt = Duration::from_millis(30);
+    paths[1].min_rtt = Duration::from_millis(30);
     let mut picked = |flight, window| {
         paths[1].flight = flight;
         Blest.pick(&job(window), &paths)
@@ -93,7 +93,7 @@ fn extreme_times_do_not_overflow() {
     let mut paths =
         [path(1, 3_000_000, 3_000_000, 0), path(2, 3_000_000, 3_000_000, 0), path(3, 14_000, 0, 0)];
     let longest = Duration::from_nanos(u64::MAX);
-    (paths[2].srtt, paths[2].least_rtt) = (longest, longest);
+    (paths[2].srtt, paths[2].min_rtt) = (longest, longest);
     assert_eq!(Blest.pick(&job(100_000), &paths), None);
     (paths[0].loss_events, paths[2].loss_events) = (1, u32::MAX);
     assert_eq!(Blest.pick(&job(100_000), &paths), None);
@@ -162,8 +162,8 @@ fn each_policy_of_retransmission_has_its_path() {
     assert_eq!(pick(RetransmissionPath::Widest), Some(0));
     assert_eq!(pick(RetransmissionPath::Same), Some(2));
     assert_eq!(pick(RetransmissionPath::LargestWindow), Some(1));
-    assert_eq!(pick(RetransmissionPath::LeastRtt), Some(3));
-    assert_eq!(pick(RetransmissionPath::LeastRttOverDelivery), Some(2));
+    assert_eq!(pick(RetransmissionPath::MinRtt), Some(3));
+    assert_eq!(pick(RetransmissionPath::MinRttOverDelivery), Some(2));
     paths[1].flight = 9000;
     assert_eq!(RetransmissionPath::LargestWindow.pick(1000, 3, false, &paths), None);
     assert_eq!(RetransmissionPath::LargestWindow.pick(1000, 3, true, &paths), Some(0));

@@ -29,9 +29,9 @@ fn board() -> Scoreboard {
 }
 
 fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Vec<u64> {
-    let mut news = Vec::new();
-    board.sack_blocks(blocks.iter().copied(), |segment| news.push(segment.seq));
-    news
+    let mut changes = Vec::new();
+    board.sack_blocks(blocks.iter().copied(), |segment| changes.push(segment.seq));
+    changes
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn blocks_tell_each_arrival_once() {
     assert_eq!(sack(&mut board, &[(30, 60)]), [50]);
     assert_eq!(sack(&mut board, &[(80, 95), (20, 60)]), [80, 20], "half a segment is none");
     assert_eq!(sack(&mut board, &[(75, 200), (20, 60)]), [90]);
-    let mut news = Vec::new();
-    board.acknowledge(75, |segment| news.push(segment.seq));
-    assert_eq!((news, board.una()), (vec![0, 10, 60], 70));
+    let mut changes = Vec::new();
+    board.acknowledge(75, |segment| changes.push(segment.seq));
+    assert_eq!((changes, board.una()), (vec![0, 10, 60], 70));
 }
 
 /// Half of 10 000 segments by turns with the other half: none is looked at twice.
@@ -71,7 +71,7 @@ fn what_is_lost_is_found_in_order_until_it_arrives() {
         board.lost_segments().map(|(_, segment)| segment.seq).collect::<Vec<_>>()
     };
     assert_eq!(found(&mut board), [20, 40, 60]);
-    board.sent_again(2, 1, 7, Instant::ZERO);
+    board.note_resent(2, 1, 7, Instant::ZERO);
     assert_eq!((found(&mut board), board.get(2).in_flight), (vec![40, 60], 2));
     sack(&mut board, &[(40, 50)]);
     assert_eq!((found(&mut board), board.lost()), (vec![60], 1));

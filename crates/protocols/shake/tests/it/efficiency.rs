@@ -97,7 +97,7 @@ fn goodput(ways: &[Way], config: Config, seed: Seed, stagger: Duration) -> u64 {
     net.apps[1].finishes = false;
     for path in 0..ways.len() as u8 {
         net.run_until(Instant::ZERO + stagger * u64::from(path));
-        net.tell(0, Input::Join { path, nominal: None });
+        net.report(0, Input::Join { path, nominal: None });
     }
     let begin = Instant::ZERO + WARM_UP;
     run_until(&mut net, &mut cross, begin);
@@ -334,7 +334,7 @@ fn completion_ms(ways: &[Way], config: Config, seeds: u64) -> u64 {
         let mut net = Net::new(Seed(seed), config, common::rules, &wires, Plain);
         net.apps[0].to_write.push(Virtual(2_000_000));
         for (path, (wire, _)) in (0u8..).zip(&wires) {
-            net.tell(0, Input::Join { path, nominal: wire.rate });
+            net.report(0, Input::Join { path, nominal: wire.rate });
         }
         net.run_to_the_end(Instant::ZERO + Duration::from_secs(120), Seed(seed));
         net.now.since(Instant::ZERO).as_millis()

@@ -30,7 +30,7 @@ struct Victim {
 impl Victim {
     fn new(side: Side) -> Self {
         let config = Config { send_buffer: 50_000, ..Profile::Modern.config() };
-        Self::with(side, Config { receive_buffer: 50_000, most_paths: 8, ..config })
+        Self::with(side, Config { receive_buffer: 50_000, max_paths: 8, ..config })
     }
 
     fn with(side: Side, config: Config) -> Self {
@@ -43,7 +43,7 @@ impl Victim {
     fn opener() -> Self {
         let mut victim = Self::new(Side::Opener);
         victim.open(WINDOW);
-        victim.tell(Input::Write(Virtual(50_000)));
+        victim.report(Input::Write(Virtual(50_000)));
         victim
     }
 
@@ -60,10 +60,10 @@ impl Victim {
 
     fn open(&mut self, window: u32) {
         for path in 0..2 {
-            self.tell(Input::Join { path, nominal: None });
+            self.report(Input::Join { path, nominal: None });
             let Body::Join(join) = self.said.pop().unwrap().body else { panic!("no join") };
             let challenge = Challenge { nonce: 1, answers: join.nonce, window };
-            self.hear(path, Body::Challenge(challenge), 0);
+            self.receive(path, Body::Challenge(challenge), 0);
         }
         self.said.clear();
     }
@@ -71,30 +71,30 @@ impl Victim {
     /// An acceptor whose path 0 was answered for.
     fn acceptor() -> Self {
         let mut victim = Self::new(Side::Acceptor);
-        victim.hear(0, Body::Join(Join { open: true, nonce: 1, window: WINDOW }), 0);
+        victim.receive(0, Body::Join(Join { open: true, nonce: 1, window: WINDOW }), 0);
         let Body::Challenge(challenge) = victim.said.pop().unwrap().body else {
             panic!("no challenge")
         };
-        victim.hear(0, Body::Response { answers: challenge.nonce }, 0);
+        victim.receive(0, Body::Response { answers: challenge.nonce }, 0);
         victim
     }
 
-    fn tell(&mut self, input: Input<Virtual>) {
+    fn report(&mut self, input: Input<Virtual>) {
         self.end.handle(self.now, input);
         self.drain();
     }
 
-    fn hear(&mut self, path: u8, body: Body, payload: u32) {
+    fn receive(&mut self, path: u8, body: Body, payload: u32) {
         let number = NonZeroU64::new(self.number).unwrap();
         self.number += 1;
-        self.hear_as(
+        self.receive_as(
             Header { connection: ID, from: self.from, path, number, sent_us: 0, body },
             payload,
         );
     }
 
-    fn hear_as(&mut self, header: Header, payload: u32) {
-        self.tell(Input::Segment(Segment { header, payload: Virtual(payload) }));
+    fn receive_as(&mut self, header: Header, payload: u32) {
+        self.report(Input::Segment(Segment { header, payload: Virtual(payload) }));
     }
 
     fn drain(&mut self) {
@@ -128,11 +128,11 @@ impl Victim {
         let block = |(offset, len): &(u32, u32)| Block { offset: part(*offset), len: part(*len) };
         let blocks: Blocks = blocks.iter().map(block).collect();
         let echo = NonZeroU64::new(echo).map(|number| Echo { number, sent_us: 0 });
-        self.hear(path, Body::Ack(Ack { cumulative, window, echo, blocks }), 0);
+        self.receive(path, Body::Ack(Ack { cumulative, window, echo, blocks }), 0);
     }
 
     fn data(&mut self, seq: u64, len: u32, fin: bool) {
-        self.hear(0, Body::Data(Data { seq, fin }), len);
+        self.receive(0, Body::Data(Data { seq, fin }), len);
     }
 }
 
@@ -140,15 +140,15 @@ impl Victim {
 fn forged_paths_cost_nothing() {
     let mut victim = Victim::opener();
     for path in 2..=255 {
-        victim.hear(path, Body::Data(Data { seq: 0, fin: false }), 1_000);
-        victim.hear(path, Body::Join(Join { open: true, nonce: 7, window: 1 }), 0);
+        victim.receive(path, Body::Data(Data { seq: 0, fin: false }), 1_000);
+        victim.receive(path, Body::Join(Join { open: true, nonce: 7, window: 1 }), 0);
     }
     assert_eq!(victim.end.stats().refused.unknown_path, 2 * 254);
     assert_eq!(victim.end.paths().count(), 2);
 
     let mut victim = Victim::acceptor();
     for path in 1..=255 {
-        victim.hear(path, Body::Join(Join { open: true, nonce: 7, window: 1 }), 0);
+        victim.receive(path, Body::Join(Join { open: true, nonce: 7, window: 1 }), 0);
     }
     assert_eq!(victim.end.paths().count(), 8);
     assert_eq!(victim.end.paths().filter(|path| path.is_up).count(), 1);
@@ -158,9 +158,9 @@ fn forged_paths_cost_nothing() {
 #[test]
 fn data_on_a_path_not_answered_for_is_not_taken() {
     let mut victim = Victim::acceptor();
-    victim.hear(1, Body::Join(Join { open: false, nonce: 7, window: 1 }), 0);
-    victim.hear(1, Body::Data(Data { seq: 0, fin: false }), 1_000);
-    victim.hear(1, Body::Response { answers: 12_345 }, 0);
+    victim.receive(1, Body::Join(Join { open: false, nonce: 7, window: 1 }), 0);
+    victim.receive(1, Body::Data(Data { seq: 0, fin: false }), 1_000);
+    victim.receive(1, Body::Response { answers: 12_345 }, 0);
     assert_eq!(victim.end.received(), 0);
     assert_eq!((victim.end.stats().refused.unanswered, victim.end.stats().refused.stray), (1, 1));
     let challenges = victim.said.iter().filter(|said| matches!(said.body, Body::Challenge(_)));
@@ -200,7 +200,7 @@ fn repeated(both: bool, loss_detection: LossDetection) -> (Victim, [Header; 2]) 
     let mut victim = Victim::with(Side::Opener, config);
     victim.open(WINDOW);
     (0..2).for_each(|path| victim.ack_on(path, 0, WINDOW, 0, &[]));
-    victim.tell(Input::Write(Virtual(1_000)));
+    victim.report(Input::Write(Virtual(1_000)));
     victim.pass(Duration::from_millis(1_100));
     let said = victim.said.clone();
     let last = |path| *said.iter().rfind(|said| said.path == path).expect("it has carried one");
@@ -243,8 +243,8 @@ fn the_one_copy_that_flies_is_credited_without_an_echo() {
 fn a_copy_that_is_not_echoed_does_not_fly_for_ever() {
     let (mut victim, [first, second]) = repeated(true, LossDetection::Duplicates(10));
     victim.ack_on(second.path, 1_000, WINDOW, second.number.get(), &[]);
-    victim.tell(Input::Leave { path: second.path });
-    victim.tell(Input::Write(Virtual(400)));
+    victim.report(Input::Leave { path: second.path });
+    victim.report(Input::Write(Virtual(400)));
     assert_eq!(credit(&victim, &first), (0, 1_400));
     let next = victim.said.iter().rfind(|said| matches!(said.body, Body::Data(_))).unwrap().number;
     victim.ack_on(first.path, 1_400, WINDOW, next.get(), &[]);
@@ -258,11 +258,11 @@ fn messages_of_others_and_of_before_are_refused() {
     let number = NonZeroU64::new(victim.number - 1).unwrap();
     let body = Body::Data(Data { seq: 1_000, fin: false });
     let header = Header { connection: ID, from: victim.from, path: 0, number, sent_us: 0, body };
-    victim.hear_as(header, 1_000);
+    victim.receive_as(header, 1_000);
     assert_eq!(victim.end.stats().refused.replayed, 1);
     let fresh = NonZeroU64::new(1 << 30).unwrap();
-    victim.hear_as(Header { connection: 1, number: fresh, ..header }, 1_000);
-    victim.hear_as(Header { from: Side::Acceptor, number: fresh, ..header }, 1_000);
+    victim.receive_as(Header { connection: 1, number: fresh, ..header }, 1_000);
+    victim.receive_as(Header { from: Side::Acceptor, number: fresh, ..header }, 1_000);
     assert_eq!(victim.end.stats().refused.foreign, 2);
     assert_eq!(victim.end.received(), 1_000);
 }
@@ -359,13 +359,13 @@ proptest! {
         for (path, (body, payload), ms, own) in said {
             // A reset ends all; most runs are to go on.
             if !matches!(body, Body::Reset { .. }) || own == 0 {
-                victim.hear(path, body, payload);
+                victim.receive(path, body, payload);
             }
             match own {
-                1 => victim.tell(Input::Write(Virtual(20_000))),
-                2 => victim.tell(Input::Finish),
-                3 => victim.tell(Input::Leave { path }),
-                4 => victim.tell(Input::Join { path, nominal: None }),
+                1 => victim.report(Input::Write(Virtual(20_000))),
+                2 => victim.report(Input::Finish),
+                3 => victim.report(Input::Leave { path }),
+                4 => victim.report(Input::Join { path, nominal: None }),
                 5 => {
                     victim.end.read(u32::MAX);
                     victim.drain();

@@ -123,8 +123,8 @@ fn a_path_that_dies_holds_nothing_up_for_long_with_the_adaptive_split() {
     let done = net.completed(1).unwrap();
     assert!(done < at(26_000), "done at {done}");
     assert!(net.ends[0].stats().blocks_resent > 0);
-    assert!(net.ends[0].is_over() && net.heard(0, Event::Closed), "{:?}", net.events[0]);
-    assert!(!net.heard(0, Event::Broken) && !net.heard(1, Event::Broken));
+    assert!(net.ends[0].is_over() && net.received(0, Event::Closed), "{:?}", net.events[0]);
+    assert!(!net.received(0, Event::Broken) && !net.received(1, Event::Broken));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_path_that_comes_back_is_used_again() {
     let net = dying(Split::Adaptive, true);
     assert_eq!(joined(&net.got[1]), text(200_000));
     assert!(net.completed(1).unwrap() < at(24_000), "done at {:?}", net.completed(1));
-    assert!(net.heard(0, Event::Closed) && net.heard(1, Event::Closed));
+    assert!(net.received(0, Event::Closed) && net.received(1, Event::Closed));
     let downs = net.events[0].iter().filter(|(_, e)| matches!(e, Event::Down(..)));
     assert_eq!(downs.count(), 0);
 }
@@ -141,8 +141,8 @@ fn a_path_that_comes_back_is_used_again() {
 #[test]
 fn a_path_that_dies_breaks_a_fixed_split() {
     let net = dying(Split::Weighted, false);
-    assert!(net.heard(0, Event::Down(1, Cause::TimedOut)) && net.heard(0, Event::Broken));
-    assert!(net.heard(1, Event::Broken), "{:?}", net.events[1]);
+    assert!(net.received(0, Event::Down(1, Cause::TimedOut)) && net.received(0, Event::Broken));
+    assert!(net.received(1, Event::Broken), "{:?}", net.events[1]);
     assert!(net.completed(1).is_none() && net.ends[0].is_over());
     let got = joined(&net.got[1]);
     assert_eq!(got, text(200_000).slice(..got.len()), "what came in order is right");
@@ -232,9 +232,9 @@ fn set() -> impl Strategy<Value = (Config, tcp::Config, Vec<(Wire, Wire)>)> {
             weights.truncate(wires.len());
             let (send, receive, send_buffer, receive_buffer) = buffers;
             let set = Config { split, weights, block, send_buffer, receive_buffer };
-            let least = Duration::from_millis(200);
+            let minimum = Duration::from_millis(200);
             let own = tcp::Config { send_buffer: send, receive_buffer: receive, ..paper_tcp() };
-            (set, tcp::Config { min_rto: least, timestamps: true, ..own }, wires)
+            (set, tcp::Config { min_rto: minimum, timestamps: true, ..own }, wires)
         },
     )
 }
@@ -279,7 +279,7 @@ fn dying_at_once(own: u32, peer: u32) -> Net<Bytes> {
 #[test]
 fn what_goes_before_the_peer_states_its_buffer_bars_no_path() {
     let net = dying_at_once(4_096, 4_096);
-    assert!(joined(&net.got[1]) == text(4_099), "{:?}", net.told());
+    assert!(joined(&net.got[1]) == text(4_099), "{:?}", net.reported());
 }
 
 /// A peer that keeps less than this end does cannot be known before it says so: the set says that
@@ -287,7 +287,7 @@ fn what_goes_before_the_peer_states_its_buffer_bars_no_path() {
 #[test]
 fn a_set_whose_connections_are_all_barred_is_broken() {
     let net = dying_at_once(11_760, 4_096);
-    assert!(net.heard(0, Event::Broken), "{:?}", net.told());
+    assert!(net.received(0, Event::Broken), "{:?}", net.reported());
 }
 
 const CASES: u32 = if cfg!(debug_assertions) { 500 } else { 10_000 };
@@ -308,10 +308,10 @@ proptest! {
         net.to_write[1].push(back.clone());
         net.start();
         net.run(at(7_200_000));
-        prop_assert!(joined(&net.got[1]) == to, "{:?}", net.told());
-        prop_assert!(joined(&net.got[0]) == back, "{:?}", net.told());
-        let closed = [0, 1].map(|end| net.heard(end, Event::Closed));
-        prop_assert_eq!(closed, [true; 2], "{:?}", net.told());
+        prop_assert!(joined(&net.got[1]) == to, "{:?}", net.reported());
+        prop_assert!(joined(&net.got[0]) == back, "{:?}", net.reported());
+        let closed = [0, 1].map(|end| net.received(end, Event::Closed));
+        prop_assert_eq!(closed, [true; 2], "{:?}", net.reported());
     }
 
     /// Paths die for a while, or for ever, while one stays: the adaptive split gets all through.
@@ -343,7 +343,7 @@ proptest! {
             }
         }
         net.run(at(7_200_000));
-        prop_assert!(joined(&net.got[1]) == text(len), "{:?}", net.told());
+        prop_assert!(joined(&net.got[1]) == text(len), "{:?}", net.reported());
     }
 
     /// In the simulator there are only lengths: they take the same way at the same time.

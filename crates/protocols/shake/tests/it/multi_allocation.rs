@@ -33,7 +33,7 @@ impl Bulk {
     fn carry(&mut self, from: usize) {
         loop {
             for connection in 0..CONNECTIONS as u8 {
-                while let Some(mark) = self.ends[from].told(connection) {
+                while let Some(mark) = self.ends[from].reported(connection) {
                     self.ends[1 - from].handle(self.now, Input::Told(connection, mark));
                 }
             }

@@ -27,7 +27,7 @@ impl Victim {
     fn new(config: &Config) -> Self {
         let tcp = tcp::Config::default();
         let peer = |dial: fairwave_shake::multi::Dial| {
-            let mut peer = Connection::new(dial.config, dial.iss, dial.law);
+            let mut peer = Connection::new(dial.config, dial.iss, dial.algorithm);
             peer.handle(Instant::ZERO, tcp::Input::Open);
             peer
         };

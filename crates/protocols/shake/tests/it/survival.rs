@@ -52,7 +52,7 @@ fn is_up(net: &Net2, end: usize) -> Vec<bool> {
 }
 
 fn join(net: &mut Net2, path: u8) {
-    net.tell(0, Input::Join { path, nominal: None });
+    net.report(0, Input::Join { path, nominal: None });
 }
 
 /// Nobody reads, and the path on which data came last dies: the window is asked for on the other.
@@ -114,7 +114,7 @@ fn an_idle_connection_finds_that_a_path_works_again() {
         set(&mut net, 0, wires[0]);
         net.run_until(at(7_500));
         assert_eq!(is_up(&net, end), [true, true], "end {end}");
-        net.tell(0, Input::Leave { path: 1 });
+        net.report(0, Input::Leave { path: 1 });
         net.run_until(at(8_000));
         write(&mut net, end, 10_000);
         net.run_until(at(9_000));
@@ -200,11 +200,11 @@ fn an_idle_connection_is_silent() {
     assert_eq!(net.ends.each_ref().map(Machine::deadline), [None, None]);
 }
 
-/// kbit/s in order over 20 Mbps, 100 ms and a loss of 1/1000, by a law, in 40 s; beside a faster
-/// path that has been dead for five.
-fn rate_beside_a_dead_path(law: &str, is_there: bool) -> u64 {
+/// kbit/s in order over 20 Mbps, 100 ms and a loss of 1/1000, by an algorithm, in 40 s; beside a
+/// faster path that has been dead for five.
+fn rate_beside_a_dead_path(algorithm: &str, is_there: bool) -> u64 {
     let rules = || {
-        let growth = fairwave_shake::growth(law).expect("it is listed");
+        let growth = fairwave_shake::growth(algorithm).expect("it is listed");
         Rules { growth, ..Profile::Modern.rules() }
     };
     let wires = [wire(5, 50), wire(50, 20)];
@@ -223,12 +223,12 @@ fn rate_beside_a_dead_path(law: &str, is_there: bool) -> u64 {
     (net.ends[1].received() - before) * 8 / 40_000
 }
 
-/// A dead path has no part in what coupled laws take.
+/// A dead path has no part in what coupled algorithms take.
 #[test]
 fn coupled_windows_do_not_wait_for_the_dead() {
-    for law in ["lia", "olia", "balia"] {
-        let [alone, beside] = [false, true].map(|there| rate_beside_a_dead_path(law, there));
-        assert!(beside * 10 > alone * 7, "{law}: {alone} kbit/s alone, {beside} beside it");
+    for algorithm in ["lia", "olia", "balia"] {
+        let [alone, beside] = [false, true].map(|there| rate_beside_a_dead_path(algorithm, there));
+        assert!(beside * 10 > alone * 7, "{algorithm}: {alone} kbit/s alone, {beside} beside it");
     }
 }
 
@@ -331,10 +331,10 @@ fn crumbs_behind_a_gap_stop_nobody() {
 }
 
 /// When an end was told that path 0 has been left.
-fn told_left(net: &Net2, end: usize) -> Vec<u64> {
+fn reported_left(net: &Net2, end: usize) -> Vec<u64> {
     let left = Event::PathLeft { path: 0 };
-    let told = net.apps[end].events.iter().filter(|(_, event)| *event == left);
-    told.map(|(at, _)| at.since(Instant::ZERO).as_millis() / 1_000).collect()
+    let reported = net.apps[end].events.iter().filter(|(_, event)| *event == left);
+    reported.map(|(at, _)| at.since(Instant::ZERO).as_millis() / 1_000).collect()
 }
 
 /// For more than a minute all that an end says of its leaving is lost, and the other has nothing to
@@ -348,11 +348,11 @@ fn an_idle_end_hears_that_a_path_was_left() {
         write(&mut net, 0, 10_000);
         net.run_until(at(1_000));
         (0..2).for_each(|path| set(&mut net, path, cut(wires[path])));
-        net.tell(leaver, Input::Leave { path: 0 });
+        net.report(leaver, Input::Leave { path: 0 });
         net.run_until(at(70_000));
         (0..2).for_each(|path| set(&mut net, path, wires[path]));
         net.run_until(at(200_000));
-        assert_eq!([leaver, 1 - leaver].map(|end| told_left(&net, end)), [[64], [128]]);
+        assert_eq!([leaver, 1 - leaver].map(|end| reported_left(&net, end)), [[64], [128]]);
         assert_eq!(net.ends.each_ref().map(Machine::deadline), [None, None]);
     }
 }
@@ -371,11 +371,11 @@ fn who_is_done_hears_that_a_path_was_left() {
     write(&mut net, 1, 10_000);
     net.run_until(at(600));
     assert!(net.ends[0].is_over() && !net.ends[1].is_over());
-    net.tell(1, Input::Leave { path: 0 });
+    net.report(1, Input::Leave { path: 0 });
     net.run_until(at(700));
     set(&mut net, 0, wires[0]);
     net.run_until(at(5_000));
-    assert_eq!(told_left(&net, 0).len(), 1);
+    assert_eq!(reported_left(&net, 0).len(), 1);
     join(&mut net, 0);
     net.run_until(at(10_000));
     let last = net.apps[1].events.last().map(|(_, event)| *event);
@@ -392,9 +392,9 @@ fn who_left_before_it_opened_says_so() {
     write(&mut net, 0, 1_000);
     net.run_until(at(15));
     set(&mut net, 0, cut(wires[0]));
-    net.tell(1, Input::Leave { path: 0 });
+    net.report(1, Input::Leave { path: 0 });
     net.run_until(at(40_000));
     set(&mut net, 0, wires[0]);
     net.run_until(at(100_000));
-    assert_eq!(told_left(&net, 0).len(), 1);
+    assert_eq!(reported_left(&net, 0).len(), 1);
 }

@@ -119,7 +119,7 @@ fn a_path_dies_and_comes_back() {
 /// and whatever is sent twice, all arrives once.
 #[test]
 fn a_timeout_rewinds_what_other_paths_carry() {
-    let sent_again = |timeout_rewinds| {
+    let note_resent = |timeout_rewinds| {
         let config = Config { timeout_rewinds, ..Profile::Paper.config() };
         let lossy = |(there, back)| (Wire { loss: 0.05, ..there }, back);
         let wires = [lossy(wire(150, 2)), lossy(wire(400, 2))];
@@ -132,7 +132,7 @@ fn a_timeout_rewinds_what_other_paths_carry() {
         assert!(stats.timeouts > 0, "{stats:?}");
         stats.retransmissions
     };
-    let (rewound, own) = (sent_again(true), sent_again(false));
+    let (rewound, own) = (note_resent(true), note_resent(false));
     assert!(rewound > own, "{rewound} sent again, without rewinding {own}");
 }
 
@@ -159,7 +159,7 @@ fn a_path_leaves_and_joins_again() {
     let mut net = net(&[wire(10, 10), wire(20, 10)], [6_000_000, 0]);
     net.join_all();
     net.run_until(at(1_000));
-    net.tell(0, Input::Leave { path: 0 });
+    net.report(0, Input::Leave { path: 0 });
     net.run_until(at(1_100));
     for end in 0..2 {
         let left = Event::PathLeft { path: 0 };
@@ -168,7 +168,7 @@ fn a_path_leaves_and_joins_again() {
     let sent = net.lines[0].tally(End::A).sent;
     net.run_until(at(2_000));
     assert_eq!(net.lines[0].tally(End::A).sent, sent, "nothing is sent on a path left");
-    net.tell(0, Input::Join { path: 0, nominal: None });
+    net.report(0, Input::Join { path: 0, nominal: None });
     net.run_until(at(2_500));
     assert!(net.lines[0].tally(End::A).sent > sent + 100);
     net.run_to_the_end(at(20_000), Seed(1));
@@ -204,8 +204,8 @@ fn many_small_reads_tell_the_window_once() {
     net.run_until(at(1_000));
     while net.ends[1].read(1).is_some() {}
     let now = net.now;
-    let said = core::iter::from_fn(|| net.ends[1].poll(now)).count();
-    assert_eq!(said, 1);
+    let printed = core::iter::from_fn(|| net.ends[1].poll(now)).count();
+    assert_eq!(printed, 1);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn who_closes_hears_no_more() {
     net.apps[0].finishes = false;
     net.join_all();
     net.run_until(at(200));
-    net.tell(0, Input::Close);
+    net.report(0, Input::Close);
     net.run_until(at(400));
     let last = |net: &Net2, end: usize| net.apps[end].events.last().unwrap().1;
     let reason = fairwave_wire::shake::Reason::NotReading;
@@ -239,7 +239,7 @@ fn the_profile_of_the_paper_transfers() {
     let mut net = Net::new(Seed(1), Profile::Paper.config(), rules, &wires, Sealed::new());
     net.apps[0].to_write.push(bytes(100_000, 0));
     for (path, (wire, _)) in wires.iter().enumerate() {
-        net.tell(0, Input::Join { path: path as u8, nominal: wire.rate });
+        net.report(0, Input::Join { path: path as u8, nominal: wire.rate });
     }
     net.run_to_the_end(at(12_500), Seed(1));
     assert_whole(&net, [100_000, 0], Seed(1));
@@ -335,7 +335,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
     )
 }
 
-/// Every scheduler with every law of growth.
+/// Every scheduler with every algorithm of growth.
 fn rules_of(number: usize) -> Rules {
     let scheduler = SCHEDULERS[number % SCHEDULERS.len()].part;
     let growth = GROWTHS[number / SCHEDULERS.len()].part;
@@ -354,9 +354,9 @@ fn befall(net: &mut Net2, schedule: &Schedule, written: &mut [usize; 2], deed: &
     match *deed {
         Deed::Die(path) => set(net, path % count, dead(schedule.wires[path % count])),
         Deed::Revive(path) => set(net, path % count, schedule.wires[path % count]),
-        Deed::Leave(end, path) => net.tell(end, Input::Leave { path: (path % count) as u8 }),
+        Deed::Leave(end, path) => net.report(end, Input::Leave { path: (path % count) as u8 }),
         Deed::Join(path) => {
-            net.tell(0, Input::Join { path: (path % count) as u8, nominal: None });
+            net.report(0, Input::Join { path: (path % count) as u8, nominal: None });
         }
         Deed::Read(end, reads) => {
             net.apps[end].reads = reads;
@@ -418,26 +418,26 @@ fn mend(net: &mut Net2, schedule: &Schedule) {
     }
     for (_, deed) in &schedule.deeds {
         if let Deed::Leave(0, path) = deed {
-            net.tell(0, Input::Join { path: (path % count) as u8, nominal: None });
+            net.report(0, Input::Join { path: (path % count) as u8, nominal: None });
         }
     }
-    let mut heard = 0;
+    let mut received = 0;
     for second in 20..2_000 {
         if net.ends.iter().all(Connection::is_over) {
             return;
         }
-        let told = net.apps[0].events[heard..].to_vec();
-        heard += told.len();
-        for (_, event) in told {
+        let reported = net.apps[0].events[received..].to_vec();
+        received += reported.len();
+        for (_, event) in reported {
             if let Event::PathLeft { path } = event {
-                net.tell(0, Input::Join { path, nominal: None });
+                net.report(0, Input::Join { path, nominal: None });
             }
         }
         let up = net.ends[0].paths().filter(|path| path.is_up).map(|path| path.id);
         let up: Vec<_> = up.collect();
         for path in (0..count as u8).filter(|path| !up.contains(path)) {
             if !has_opened(net) {
-                net.tell(0, Input::Join { path, nominal: None });
+                net.report(0, Input::Join { path, nominal: None });
             }
         }
         if second == CLEAN_AFTER {

@@ -7,7 +7,7 @@
 
 use super::AccessPoint;
 use super::facts::{Action, Decision, Reach, Routed};
-use crate::table::{Heard, Refusal};
+use crate::table::{ReceivedFrame, Refusal};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
@@ -55,7 +55,7 @@ impl AccessPoint {
         if owner.is_some() {
             return Err(refused(Refusal::WrongAddress));
         }
-        self.report(now, &Heard::new(station, &report), Some(datagram.from));
+        self.report(now, &ReceivedFrame::new(station, &report), Some(datagram.from));
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl AccessPoint {
         to: SocketAddr,
         claim: &Claim<'_>,
     ) -> Result<(), Refusal> {
-        self.count_stranger(now)?;
+        self.admit_stranger(now)?;
         let station = claim.station();
         let key = self.config.session.key(&self.key_of(station)?);
         let report = claim.open(&key).map_err(|_| Refusal::Forged)?;

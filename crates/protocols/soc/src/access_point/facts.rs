@@ -1,7 +1,7 @@
 //! Inputs and outputs of an access point, and their reasons.
 
 use crate::policy::Weight;
-use crate::table::{Heard, Refusal};
+use crate::table::{ReceivedFrame, Refusal};
 use core::fmt;
 use fairwave_units::{BitRate, Db, Dbm, Duration};
 use fairwave_wire::ethernet::Mac;
@@ -85,7 +85,7 @@ pub enum Reach {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApInput {
     /// A report arrived.
-    Report(Heard),
+    Report(ReceivedFrame),
     /// A report arrived as a datagram.
     Datagram(Routed),
     /// The radio reports that a station associated.

@@ -5,22 +5,22 @@
 
 use super::AccessPoint;
 use super::facts::Decision;
-use crate::table::{Heard, Refusal};
+use crate::table::{ReceivedFrame, Refusal};
 use fairwave_units::Instant;
 use fairwave_wire::soc::{Greeting, GreetingError};
 
 impl AccessPoint {
     /// Answers a greeting that came in a frame.
-    pub(super) fn take_greeting(&mut self, now: Instant, heard: &Heard) {
-        if let Err(why) = self.greet(now, heard) {
+    pub(super) fn take_greeting(&mut self, now: Instant, reported_at: &ReceivedFrame) {
+        if let Err(why) = self.greet(now, reported_at) {
             self.counters.strangers_refused[why as usize] += 1;
-            self.events.push_back(Decision::Refused { from: heard.from(), why });
+            self.events.push_back(Decision::Refused { from: reported_at.from(), why });
         }
     }
 
-    fn greet(&mut self, now: Instant, heard: &Heard) -> Result<(), Refusal> {
-        let greeting = self.understand(now, heard.payload())?;
-        if greeting.station != heard.from() {
+    fn greet(&mut self, now: Instant, reported_at: &ReceivedFrame) -> Result<(), Refusal> {
+        let greeting = self.understand(now, reported_at.payload())?;
+        if greeting.station != reported_at.from() {
             return Err(Refusal::WrongSender);
         }
         self.counters.challenges += 1;
@@ -32,7 +32,7 @@ impl AccessPoint {
     /// stations holds for all greetings, as each costs the derivation of a key.
     pub(super) fn understand(&mut self, now: Instant, bytes: &[u8]) -> Result<Greeting, Refusal> {
         let claimed = Greeting::unchecked(bytes).map_err(refusal)?;
-        self.count_stranger(now)?;
+        self.admit_stranger(now)?;
         Greeting::open(bytes, &self.key_of(claimed.station)?).map_err(refusal)
     }
 }

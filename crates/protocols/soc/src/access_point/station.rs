@@ -20,7 +20,7 @@ pub(super) struct Known {
     /// Way of the last accepted report.
     pub(super) reach: Reach,
     /// Time at which a report of it was last believed.
-    pub(super) heard: Option<Instant>,
+    pub(super) reported_at: Option<Instant>,
     /// Apart, so that the fields that each report reads lie together.
     pub(super) view: Option<Box<Seen>>,
     /// Time at which it is looked at again.
@@ -62,8 +62,8 @@ pub(super) struct Change {
 impl Known {
     /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
-        let (heard, answered) = (self.heard.is_some(), self.answered.is_some());
-        [self.is_registered, heard, answered, self.reason.is_some()]
+        let (reported_at, answered) = (self.reported_at.is_some(), self.answered.is_some());
+        [self.is_registered, reported_at, answered, self.reason.is_some()]
     }
 
     pub(super) const fn is_served(&self) -> bool {
@@ -148,7 +148,7 @@ impl Known {
     /// Returns the time since its last report or view.
     pub(super) fn age(&self, now: Instant, source: Source) -> Option<Duration> {
         let at = match source {
-            Source::Report => self.heard,
+            Source::Report => self.reported_at,
             Source::View => self.view.as_ref().map(|seen| seen.at),
             Source::Nothing => None,
         };

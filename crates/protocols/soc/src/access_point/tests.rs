@@ -36,7 +36,7 @@ fn key_of(link: Mac) -> Key {
 }
 
 /// The `number`th report of a station, made at this millisecond, sealed for the session.
-fn heard(link: Mac, number: u64, made: u64, db: f64) -> Heard {
+fn reported_at(link: Mac, number: u64, made: u64, db: f64) -> ReceivedFrame {
     let report = Report {
         next: None,
         station: link,
@@ -47,11 +47,11 @@ fn heard(link: Mac, number: u64, made: u64, db: f64) -> Heard {
         interval_ms: NonZeroU16::new(200).unwrap(),
         soc: CentiDb::from_db(db),
     };
-    Heard::new(link, &report.seal(&SESSION.key(&key_of(link))))
+    ReceivedFrame::new(link, &report.seal(&SESSION.key(&key_of(link))))
 }
 
 fn report(link: Mac, number: u64, made: u64, db: f64) -> ApInput {
-    ApInput::Report(heard(link, number, made, db))
+    ApInput::Report(reported_at(link, number, made, db))
 }
 
 /// Noise is -95 dBm unless told.
@@ -75,7 +75,7 @@ impl Bench {
         Self { ap, actions, decisions, answers, replies: Vec::new() }
     }
 
-    fn tell(&mut self, at: u64, input: ApInput) {
+    fn notify(&mut self, at: u64, input: ApInput) {
         self.run_to(at);
         self.ap.handle(ms(at), input);
         self.drain(at);
@@ -110,7 +110,7 @@ impl Bench {
     }
 
     /// The actions are these, with weights to three digits.
-    fn has_asked(&self, expected: &[(u64, Mac, Option<f64>)]) {
+    fn has_requested(&self, expected: &[(u64, Mac, Option<f64>)]) {
         let rounded = |weight: f64| (weight * 1e3).round() / 1e3;
         let actions = self.actions.iter().map(|(at, who, what)| (*at, *who, what.map(rounded)));
         assert_eq!(actions.collect::<Vec<_>>(), expected);
@@ -138,8 +138,8 @@ impl Bench {
 #[test]
 fn a_station_with_a_key_of_the_network_introduces_itself() {
     let mut bench = Bench::new(pw());
-    bench.tell(10, report(A, 1, 0, 10.0));
-    bench.has_asked(&[(10, A, Some(0.8))]);
+    bench.notify(10, report(A, 1, 0, 10.0));
+    bench.has_requested(&[(10, A, Some(0.8))]);
     let status = &bench.ap.stations(ms(110))[0];
     assert_eq!((status.link, status.source, status.soc), (A, Source::Report, Some(Db(10.0))));
     assert_eq!(status.age, Some(Duration::from_millis(100)));
@@ -152,49 +152,49 @@ fn a_report_goes_before_the_view_until_it_ages_out() {
     config.table.beta = 1.0;
     config.table.forget_after = Duration::from_millis(1_000);
     let mut bench = Bench::new(config);
-    bench.tell(0, seen(A, -91.0));
-    bench.tell(200, report(A, 1, 0, 10.0));
-    bench.tell(900, seen(A, -91.0));
-    bench.tell(1_100, seen(A, -91.0));
+    bench.notify(0, seen(A, -91.0));
+    bench.notify(200, report(A, 1, 0, 10.0));
+    bench.notify(900, seen(A, -91.0));
+    bench.notify(1_100, seen(A, -91.0));
     bench.run_to(1_300);
-    bench.has_asked(&[(0, A, Some(0.2)), (200, A, Some(0.8)), (1_200, A, Some(0.2))]);
+    bench.has_requested(&[(0, A, Some(0.2)), (200, A, Some(0.8)), (1_200, A, Some(0.2))]);
     assert_eq!(bench.ap.stations(ms(1_300))[0].source, Source::View);
 }
 
 #[test]
 fn a_view_fades_and_an_associated_station_keeps_the_first_weight() {
     let mut bench = Bench::new(pw());
-    bench.tell(0, seen(A, -91.0));
-    bench.tell(0, ApInput::Joined(B));
-    bench.tell(200, seen(B, -91.0));
+    bench.notify(0, seen(A, -91.0));
+    bench.notify(0, ApInput::Joined(B));
+    bench.notify(200, seen(B, -91.0));
     bench.run_to(9_000);
     let first = [(0, A, Some(0.2)), (0, B, Some(1.0)), (200, B, Some(0.2))];
-    bench.has_asked(&[&first[..], &[(5_000, A, None), (5_200, B, Some(1.0))]].concat());
+    bench.has_requested(&[&first[..], &[(5_000, A, None), (5_200, B, Some(1.0))]].concat());
     let last = bench.decisions.last().unwrap();
     assert!(matches!(last, Decision::Changed { reason: WeightReason::Silent, .. }), "{last:?}");
-    bench.tell(9_000, ApInput::Left(B));
+    bench.notify(9_000, ApInput::Left(B));
     assert_eq!(bench.actions.last(), Some(&(9_000, B, None)));
 }
 
 #[test]
 fn views_are_averaged() {
     let mut bench = Bench::new(pw());
-    bench.tell(0, seen(A, -85.0));
+    bench.notify(0, seen(A, -85.0));
     // Half of 10 dB and half of 6 dB is 8 dB.
-    bench.tell(500, seen(A, -89.0));
-    bench.has_asked(&[(0, A, Some(0.8)), (500, A, Some(0.6))]);
+    bench.notify(500, seen(A, -89.0));
+    bench.has_requested(&[(0, A, Some(0.8)), (500, A, Some(0.6))]);
 }
 
 #[test]
 fn small_changes_do_not_matter_and_soon_ones_wait() {
     let mut bench = Bench::new(ApConfig { step: 0.05, ..pw() });
-    bench.tell(0, report(A, 1, 0, 10.0));
+    bench.notify(0, report(A, 1, 0, 10.0));
     // 0.4 dB are 0.04.
-    bench.tell(50, report(A, 2, 50, 9.6));
-    bench.tell(60, report(A, 3, 60, 8.0));
-    bench.tell(80, report(A, 4, 80, 6.0));
+    bench.notify(50, report(A, 2, 50, 9.6));
+    bench.notify(60, report(A, 3, 60, 8.0));
+    bench.notify(80, report(A, 4, 80, 6.0));
     bench.run_to(120);
-    bench.has_asked(&[(0, A, Some(0.8)), (100, A, Some(0.4))]);
+    bench.has_requested(&[(0, A, Some(0.8)), (100, A, Some(0.4))]);
     let last = bench.decisions.last().unwrap();
     let soc = Db(6.0);
     assert!(matches!(last, Decision::Changed { reason, .. }
@@ -204,23 +204,23 @@ fn small_changes_do_not_matter_and_soon_ones_wait() {
 #[test]
 fn a_change_to_zero_always_matters() {
     let mut bench = Bench::new(ApConfig { step: 0.5, ..pw() });
-    bench.tell(0, report(A, 1, 0, 1.0));
-    bench.tell(200, report(A, 2, 200, 0.0));
-    bench.has_asked(&[(0, A, Some(0.05)), (200, A, Some(0.0))]);
+    bench.notify(0, report(A, 1, 0, 1.0));
+    bench.notify(200, report(A, 2, 200, 0.0));
+    bench.has_requested(&[(0, A, Some(0.05)), (200, A, Some(0.0))]);
 }
 
 #[test]
 fn who_left_does_not_come_back_by_an_old_report() {
     let mut bench = Bench::new(pw());
-    let first = heard(A, 1, 0, 10.0);
-    bench.tell(0, ApInput::Report(first));
-    bench.tell(200, ApInput::Left(A));
-    bench.tell(400, ApInput::Report(first));
+    let first = reported_at(A, 1, 0, 10.0);
+    bench.notify(0, ApInput::Report(first));
+    bench.notify(200, ApInput::Left(A));
+    bench.notify(400, ApInput::Report(first));
     bench.run_to(120_000);
-    bench.tell(120_000, ApInput::Report(first));
-    bench.has_asked(&[(0, A, Some(0.8)), (200, A, None)]);
+    bench.notify(120_000, ApInput::Report(first));
+    bench.has_requested(&[(0, A, Some(0.8)), (200, A, None)]);
     assert_eq!(bench.refusals(), [(A, Refusal::Replayed), (A, Refusal::Replayed)]);
-    bench.tell(120_200, report(A, 2, 120_200, 14.0));
+    bench.notify(120_200, report(A, 2, 120_200, 14.0));
     assert_eq!(bench.actions.last(), Some(&(120_200, A, Some(1.0))));
 }
 
@@ -228,15 +228,15 @@ fn who_left_does_not_come_back_by_an_old_report() {
 fn strangers_are_refused_and_counted() {
     let mut bench = Bench::new(pw());
     let ApInput::Report(of_a) = report(A, 1, 0, 10.0) else { unreachable!() };
-    bench.tell(0, ApInput::Report(Heard::new(B, of_a.payload())));
-    bench.tell(0, ApInput::Report(Heard::new(B, b"SC")));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(B, of_a.payload())));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(B, b"SC")));
     let mut forged = of_a.payload().to_vec();
     forged[47] ^= 1;
-    bench.tell(0, ApInput::Report(Heard::new(A, &forged)));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(A, &forged)));
     let expected = [(B, Refusal::WrongSender), (B, Refusal::Malformed), (A, Refusal::Forged)];
     assert_eq!(bench.refusals(), expected);
     for _ in 0..200 {
-        bench.tell(0, ApInput::Report(Heard::new(A, &forged)));
+        bench.notify(0, ApInput::Report(ReceivedFrame::new(A, &forged)));
     }
     let counted = |why: Refusal| bench.ap.counters().strangers_refused[why as usize];
     assert_eq!(counted(Refusal::Forged) + counted(Refusal::Flooding), 201);
@@ -247,15 +247,15 @@ fn strangers_are_refused_and_counted() {
 #[test]
 fn a_full_access_point_forgets_who_is_gone() {
     let mut config = pw();
-    config.table.stations_most = 2;
+    config.table.max_stations = 2;
     let mut bench = Bench::new(config);
-    bench.tell(0, report(A, 1, 0, 10.0));
-    bench.tell(0, report(B, 1, 0, 10.0));
-    bench.tell(100, report(Mac::local(3), 1, 100, 10.0));
+    bench.notify(0, report(A, 1, 0, 10.0));
+    bench.notify(0, report(B, 1, 0, 10.0));
+    bench.notify(100, report(Mac::local(3), 1, 100, 10.0));
     assert_eq!(bench.refusals(), [(Mac::local(3), Refusal::Full)]);
-    bench.tell(100, ApInput::Left(A));
-    bench.tell(200, report(Mac::local(3), 1, 200, 10.0));
-    bench.has_asked(&[
+    bench.notify(100, ApInput::Left(A));
+    bench.notify(200, report(Mac::local(3), 1, 200, 10.0));
+    bench.has_requested(&[
         (0, A, Some(0.8)),
         (0, B, Some(0.8)),
         (100, A, None),
@@ -268,9 +268,9 @@ fn a_full_access_point_forgets_who_is_gone() {
 fn a_station_is_answered_each_second_with_its_key() {
     let mut bench = Bench::new(pw());
     for number in 1..=11 {
-        bench.tell(200 * number, report(A, number, 200 * number, 10.0));
+        bench.notify(200 * number, report(A, number, 200 * number, 10.0));
         // A second copy is refused, and not answered.
-        bench.tell(200 * number, report(A, number, 200 * number, 10.0));
+        bench.notify(200 * number, report(A, number, 200 * number, 10.0));
     }
     assert_eq!(bench.answered(), [(200, A, 1), (1_200, A, 6), (2_200, A, 11)]);
 }
@@ -278,11 +278,11 @@ fn a_station_is_answered_each_second_with_its_key() {
 #[test]
 fn a_crowd_is_answered_less_often_and_each_of_it_within_two_seconds() {
     let mut config = ApConfig { strangers_pace: Duration::ZERO, ..pw() };
-    config.table.stations_most = 400;
+    config.table.max_stations = 400;
     let mut bench = Bench::new(config);
     for number in 1..=21 {
         for station in 100..400 {
-            bench.tell(200 * number, report(Mac::local(station), number, 200 * number, 10.0));
+            bench.notify(200 * number, report(Mac::local(station), number, 200 * number, 10.0));
         }
     }
     let answered = bench.answered();
@@ -296,9 +296,9 @@ fn a_crowd_is_answered_less_often_and_each_of_it_within_two_seconds() {
 #[test]
 fn who_looks_ahead_changes_nothing() {
     let mut bench = Bench::new(pw());
-    bench.tell(0, report(A, 1, 0, 10.0));
+    bench.notify(0, report(A, 1, 0, 10.0));
     let before = format!("{:?}", bench.ap);
-    bench.ap.foresee(&[A, B].map(|from| Heard::new(from, &[])));
+    bench.ap.foresee(&[A, B].map(|from| ReceivedFrame::new(from, &[])));
     assert_eq!(format!("{:?}", bench.ap), before);
 }
 
@@ -326,8 +326,8 @@ fn attacks() -> impl Strategy<Value = Attack> {
 }
 
 /// The access point is told the attack; `own` numbers the attacker's own reports.
-fn attack(bench: &mut Bench, at: u64, attack: &Attack, sent: &[Heard], own: &mut u64) {
-    let last = sent.last().map(|heard| heard.payload().to_vec()).unwrap_or_default();
+fn attack(bench: &mut Bench, at: u64, attack: &Attack, sent: &[ReceivedFrame], own: &mut u64) {
+    let last = sent.last().map(|reported_at| reported_at.payload().to_vec()).unwrap_or_default();
     let bytes = match attack {
         Attack::Forge { bit } => {
             let mut bytes = last;
@@ -337,38 +337,38 @@ fn attack(bench: &mut Bench, at: u64, attack: &Attack, sent: &[Heard], own: &mut
         }
         Attack::Replay { which } => {
             let which = sent.get(which % sent.len().max(1));
-            which.map(|heard| heard.payload().to_vec()).unwrap_or_default()
+            which.map(|reported_at| reported_at.payload().to_vec()).unwrap_or_default()
         }
         Attack::Cut { len } => last[..(*len).min(last.len())].to_vec(),
         Attack::Noise { bytes, as_victim } => {
             let from = if *as_victim { A } else { B };
-            return bench.tell(at, ApInput::Report(Heard::new(from, bytes)));
+            return bench.notify(at, ApInput::Report(ReceivedFrame::new(from, bytes)));
         }
         Attack::Flood { count, db } => {
             for _ in 0..*count {
                 *own += 1;
-                bench.tell(at, report(B, *own, at, *db));
+                bench.notify(at, report(B, *own, at, *db));
             }
             return;
         }
         Attack::Stranger { index } => {
             // It has associated, and has no key.
-            return bench.tell(at, ApInput::Joined(Mac::local(*index)));
+            return bench.notify(at, ApInput::Joined(Mac::local(*index)));
         }
     };
-    bench.tell(at, ApInput::Report(Heard::new(A, &bytes)));
+    bench.notify(at, ApInput::Report(ReceivedFrame::new(A, &bytes)));
 }
 
 /// The victim's weights, with and without the attacks.
 fn victims(levels: &[f64], attacked: &[Vec<Attack>]) -> (Vec<(u64, Mac, Option<f64>)>, Bench) {
     let mut config = pw();
-    config.table.stations_most = 8;
+    config.table.max_stations = 8;
     let mut bench = Bench::new(config);
     let (mut sent, mut own) = (Vec::new(), 0);
     for (number, (db, attacks)) in levels.iter().zip(attacked).enumerate() {
         let at = 200 * (number as u64 + 1);
-        let good = heard(A, number as u64 + 1, at, *db);
-        bench.tell(at, ApInput::Report(good));
+        let good = reported_at(A, number as u64 + 1, at, *db);
+        bench.notify(at, ApInput::Report(good));
         sent.push(good);
         for (step, one) in attacks.iter().enumerate() {
             attack(&mut bench, at + 1 + step as u64, one, &sent, &mut own);

@@ -73,8 +73,8 @@ proptest! {
         samples in prop::collection::vec(-20.0f64..60.0, 1..400), which in 0..ALL.len(),
     ) {
         let soc = over(ALL[which].spec, &samples).unwrap();
-        let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        prop_assert!(least - 1e-9 <= soc && soc <= most + 1e-9, "{}: {soc}", ALL[which].name);
+        let minimum = samples.iter().copied().fold(f64::INFINITY, f64::min);
+        let maximum = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        prop_assert!(minimum - 1e-9 <= soc && soc <= maximum + 1e-9, "{}: {soc}", ALL[which].name);
     }
 }

@@ -332,7 +332,7 @@ impl Registrar {
         self.events.push_back(RegistrarEvent::Ended(why));
     }
 
-    fn hear(&mut self, now: Instant, message: Message) {
+    fn receive(&mut self, now: Instant, message: Message) {
         let station = message.station;
         match (&self.state, message.body) {
             (Registering::Waiting | Registering::Offered { .. }, Body::Hello { commitment }) => {
@@ -424,7 +424,7 @@ impl Machine for Registrar {
         }
         match input {
             RegistrarInput::Message(from, message) if message.station == from => {
-                self.hear(now, message);
+                self.receive(now, message);
             }
             RegistrarInput::Message(..) => {}
             RegistrarInput::Compared(is_same) => self.compared(now, is_same),

@@ -30,12 +30,12 @@ fn registrar() -> Registrar {
 
 /// What both ends said.
 #[derive(Default)]
-struct Heard {
+struct Delivered {
     joiner: Vec<JoinerEvent>,
     registrar: Vec<RegistrarEvent>,
 }
 
-impl Heard {
+impl Delivered {
     fn codes(&self) -> (Option<Code>, Option<Code>) {
         let joiner = self.joiner.iter().find_map(|event| match event {
             JoinerEvent::Code { code, .. } => Some(*code),
@@ -63,8 +63,8 @@ fn run(
     mut access_point: Registrar,
     mut pass: impl FnMut(bool, Message) -> Vec<Message>,
     mut compare: impl FnMut(Code) -> bool,
-) -> Heard {
-    let mut heard = Heard::default();
+) -> Delivered {
+    let mut reported_at = Delivered::default();
     for at in (0..=20_000).step_by(10) {
         let now = ms(at);
         station.wake(now);
@@ -84,7 +84,7 @@ fn run(
                 }
             }
             while let Some(event) = access_point.event() {
-                heard.registrar.push(event);
+                reported_at.registrar.push(event);
                 if let RegistrarEvent::Code { code, .. } = event {
                     access_point.handle(now, RegistrarInput::Compared(compare(code)));
                     is_quiet = false;
@@ -94,35 +94,35 @@ fn run(
                 break;
             }
         }
-        heard.joiner.extend(std::iter::from_fn(|| station.event()));
+        reported_at.joiner.extend(std::iter::from_fn(|| station.event()));
     }
     assert!(station.is_over() && access_point.is_over());
-    heard
+    reported_at
 }
 
 #[test]
 fn a_station_gets_the_key_that_is_its_own_and_both_show_the_same_code() {
-    let heard = run(joiner(), registrar(), |_, message| vec![message], |_| true);
-    assert_eq!(heard.secret(), Some(station_secret(&network(), STATION)));
-    let (ours, theirs) = heard.codes();
+    let reported_at = run(joiner(), registrar(), |_, message| vec![message], |_| true);
+    assert_eq!(reported_at.secret(), Some(station_secret(&network(), STATION)));
+    let (ours, theirs) = reported_at.codes();
     assert!(ours.is_some() && ours == theirs, "{ours:?} {theirs:?}");
-    assert_eq!(heard.registrar.last(), Some(&RegistrarEvent::Granted(STATION)));
+    assert_eq!(reported_at.registrar.last(), Some(&RegistrarEvent::Granted(STATION)));
     assert_eq!(Code(42_007).to_string(), "042 007");
 }
 
 #[test]
 fn no_means_no_key_and_the_station_is_told() {
-    let heard = run(joiner(), registrar(), |_, message| vec![message], |_| false);
-    assert_eq!(heard.secret(), None);
-    assert_eq!(heard.joiner.last(), Some(&JoinerEvent::Ended(Ended::Refused)));
-    assert_eq!(heard.registrar.last(), Some(&RegistrarEvent::Ended(Ended::Refused)));
+    let reported_at = run(joiner(), registrar(), |_, message| vec![message], |_| false);
+    assert_eq!(reported_at.secret(), None);
+    assert_eq!(reported_at.joiner.last(), Some(&JoinerEvent::Ended(Ended::Refused)));
+    assert_eq!(reported_at.registrar.last(), Some(&RegistrarEvent::Ended(Ended::Refused)));
 }
 
 #[test]
 fn nobody_there_ends_with_the_time() {
-    let heard = run(joiner(), registrar(), |_, _| Vec::new(), |_| true);
-    assert_eq!(heard.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
-    assert_eq!(heard.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
+    let reported_at = run(joiner(), registrar(), |_, _| Vec::new(), |_| true);
+    assert_eq!(reported_at.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
+    assert_eq!(reported_at.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
 }
 
 /// Somebody in between who has a key of his own with each end: people see different codes.
@@ -132,7 +132,7 @@ fn in_between_the_codes_differ() {
         Registrar::new(Key::new(&[8; KEY_LEN]).unwrap(), [66; 32], [67; 32], ms(20_000));
     let mut to_access_point = Joiner::new(STATION, [77; 32], [78; 32], ms(0), ms(20_000));
     to_access_point.wake(ms(0));
-    let heard = run(
+    let reported_at = run(
         joiner(),
         registrar(),
         |is_from_station, message| {
@@ -152,9 +152,9 @@ fn in_between_the_codes_differ() {
         },
         |_| false,
     );
-    let (ours, theirs) = heard.codes();
+    let (ours, theirs) = reported_at.codes();
     assert!(ours.is_some() && theirs.is_some() && ours != theirs, "{ours:?} {theirs:?}");
-    assert_eq!(heard.secret(), None);
+    assert_eq!(reported_at.secret(), None);
 }
 
 #[test]
@@ -175,28 +175,31 @@ fn nobody_can_choose_a_key_by_the_code_that_it_will_give() {
         .into_iter()
         .map(|nonce| {
             let mut access_point = Registrar::new(network(), [5; 32], nonce, ms(20_000));
-            let mut tell = |station, body| {
+            let mut notify = |station, body| {
                 let message = Message { station, body };
                 access_point.handle(ms(1), RegistrarInput::Message(station, message));
                 std::iter::from_fn(|| access_point.poll(ms(1))).collect::<Vec<_>>()
             };
             // A thief tries station after station, and does not show what he has committed to.
             for number in 20..30 {
-                let said = tell(Mac::local(number), Body::Hello { commitment: [9; 32] });
-                let [Message { body: Body::Offer { commitment, .. }, .. }] = said[..] else {
-                    panic!("{said:?}");
+                let printed = notify(Mac::local(number), Body::Hello { commitment: [9; 32] });
+                let [Message { body: Body::Offer { commitment, .. }, .. }] = printed[..] else {
+                    panic!("{printed:?}");
                 };
                 assert!(commitment != nonce);
             }
             let mut station = joiner();
             station.wake(ms(1));
             let hello = station.poll(ms(1)).unwrap();
-            let offer = tell(STATION, hello.body)[0];
+            let offer = notify(STATION, hello.body)[0];
             station.handle(ms(1), (ACCESS_POINT, offer));
-            let said = tell(STATION, station.poll(ms(1)).unwrap().body);
-            assert!(matches!(said[..], [Message { body: Body::Opened { .. }, .. }]), "{said:?}");
+            let printed = notify(STATION, station.poll(ms(1)).unwrap().body);
+            assert!(
+                matches!(printed[..], [Message { body: Body::Opened { .. }, .. }]),
+                "{printed:?}"
+            );
             // From now on there is no other station.
-            assert_eq!(tell(Mac::local(20), Body::Hello { commitment: [9; 32] }), []);
+            assert_eq!(notify(Mac::local(20), Body::Hello { commitment: [9; 32] }), []);
             match access_point.event() {
                 Some(RegistrarEvent::Code { station: STATION, code }) => code,
                 other => panic!("{other:?}"),
@@ -215,8 +218,8 @@ fn a_nonce_that_was_not_committed_to_gives_no_code() {
         }
         _ => vec![message],
     };
-    let heard = run(joiner(), registrar(), change, |_| true);
-    assert_eq!(heard.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
+    let reported_at = run(joiner(), registrar(), change, |_| true);
+    assert_eq!(reported_at.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
 }
 
 #[test]
@@ -228,8 +231,8 @@ fn what_is_not_what_was_committed_to_is_not_compared() {
         }
         _ => vec![message],
     };
-    let heard = run(joiner(), registrar(), change, |_| true);
-    assert_eq!(heard.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
+    let reported_at = run(joiner(), registrar(), change, |_| true);
+    assert_eq!(reported_at.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
 }
 
 proptest! {
@@ -238,21 +241,23 @@ proptest! {
     fn losses_and_repetitions_change_no_key(fates in prop::collection::vec(0..3usize, 40)) {
         let mut fates = fates.into_iter();
         let pass = |_, message| vec![message; fates.next().unwrap_or(1)];
-        let heard = run(joiner(), registrar(), pass, |_| true);
-        prop_assert!(heard.secret().is_none_or(|key| key == station_secret(&network(), STATION)));
-        prop_assert!(heard.secret().is_some(), "later messages all arrive: {:?}", heard.joiner);
+        let reported_at = run(joiner(), registrar(), pass, |_| true);
+        let expected = station_secret(&network(), STATION);
+        let joiner = &reported_at.joiner;
+        prop_assert!(reported_at.secret().is_none_or(|key| key == expected));
+        prop_assert!(reported_at.secret().is_some(), "later messages all arrive: {joiner:?}");
     }
 
     /// Strangers who say anything in any name get nothing, and stop nothing.
     #[test]
     fn strangers_get_no_key(
-        said in prop::collection::vec((0..4u32, 0..7u8, any::<[u8; 32]>()), 0..30),
+        printed in prop::collection::vec((0..4u32, 0..7u8, any::<[u8; 32]>()), 0..30),
     ) {
-        let mut said = said.into_iter();
+        let mut printed = printed.into_iter();
         let mut station = joiner();
         let mut access_point = registrar();
         let mut now = 0;
-        for (number, kind, bytes) in said.by_ref() {
+        for (number, kind, bytes) in printed.by_ref() {
             now += 100;
             let mut proof = [0; 16];
             proof.copy_from_slice(&bytes[..16]);

@@ -44,8 +44,8 @@ fn the_curves_of_the_experiments() {
     close(&pw, &[0.0, 0.0, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.0]);
     for (name, threshold) in [("gb1", 12.0), ("gb2", 6.0), ("gb3", 1.0)] {
         // "If SoC exceeds D": at D it does not.
-        let around = [threshold - 0.01, threshold, threshold + 0.01];
-        assert_eq!(weights(&named(name), &around), [0.0, 0.0, 1.0], "{name}");
+        let context = [threshold - 0.01, threshold, threshold + 0.01];
+        assert_eq!(weights(&named(name), &context), [0.0, 0.0, 1.0], "{name}");
     }
     assert_eq!(weights(&named("equal"), &[-40.0, 40.0]), [1.0, 1.0]);
 }
@@ -61,16 +61,17 @@ fn a_step_agrees_with_the_lines_at_the_knots() {
 
 #[test]
 fn a_table_of_ones_own_and_what_is_none() {
-    let at = |soc, weight| Knot { soc: Db(soc), weight };
+    let at = |soc, weight| CurvePoint { soc: Db(soc), weight };
     let curve = Curve::through(&[at(5.0, 0.5), at(15.0, 0.75)], Rule::Linear).unwrap();
     close(&weights(&curve, &[-9.0, 5.0, 9.0, 15.0, 99.0]), &[0.5, 0.5, 0.6, 0.75, 0.75]);
-    let told = |knots: &[Knot]| Curve::through(knots, Rule::Linear).unwrap_err().to_string();
-    assert_eq!(told(&[]), "a curve needs at least one knot");
+    let last_reported =
+        |knots: &[CurvePoint]| Curve::through(knots, Rule::Linear).unwrap_err().to_string();
+    assert_eq!(last_reported(&[]), "a curve needs at least one knot");
     assert_eq!(
-        told(&[at(5.0, 0.0), at(5.0, 1.0)]),
+        last_reported(&[at(5.0, 0.0), at(5.0, 1.0)]),
         "knot 1 is at 5 dB, not above the one before it: SoC must rise"
     );
-    assert_eq!(told(&[at(5.0, 1.5)]), "knot 0 has the weight 1.5, not one from 0 to 1");
+    assert_eq!(last_reported(&[at(5.0, 1.5)]), "knot 0 has the weight 1.5, not one from 0 to 1");
     assert!(Curve::through(&[at(f64::NAN, 0.0)], Rule::Linear).is_err());
 }
 
@@ -86,8 +87,8 @@ fn weights_of_zero_share_nothing_or_evenly() {
 fn hysteresis_moves_the_way_up_only() {
     let policies = Policies { hysteresis: Db(1.0), ..Policies::per_host(named("gb2")) };
     let mut counted = None;
-    let told = [7.0, 6.1, 6.0, 6.9, 7.0, 7.1, 6.5, 6.0];
-    let weights = told.map(|soc| {
+    let last_reported = [7.0, 6.1, 6.0, 6.9, 7.0, 7.1, 6.5, 6.0];
+    let weights = last_reported.map(|soc| {
         let now = policies.play(counted, Db(soc));
         counted = Some(now);
         policies.weight(Class(0), now)

@@ -38,13 +38,13 @@ pub struct TableConfig {
     /// From one report to the next in that format, which does not say.
     pub compat_interval: Duration,
     /// Stations that there is room for.
-    pub stations_most: usize,
+    pub max_stations: usize,
     /// Mean time between a station's reports below which they are a flood.
     pub pace: Duration,
     /// Number of reports that may arrive together nevertheless.
     pub burst: u32,
     /// By how much a report may be later than the fastest one of its station.
-    pub late_most: Duration,
+    pub max_lateness: Duration,
 }
 
 impl TableConfig {
@@ -60,10 +60,10 @@ impl TableConfig {
             first_weight: Weight::ONE,
             compat: false,
             compat_interval: Duration::from_millis(200),
-            stations_most: 1024,
+            max_stations: 1024,
             pace: Duration::from_millis(15),
             burst: 8,
-            late_most: Duration::from_secs(2),
+            max_lateness: Duration::from_secs(2),
         }
     }
 }

@@ -15,10 +15,10 @@ pub(super) struct Entry {
     /// Unknown until the first report, and after long silence.
     pub(super) level: Option<Level>,
     /// Time of its registration or last report.
-    pub(super) heard: Instant,
+    pub(super) reported_at: Instant,
     /// Last weights reported to the scheduler, by class. Few are the classes: each report compares
     /// them, and they lie beside the rest.
-    pub(super) told: SmallVec<[Weight; 4]>,
+    pub(super) last_reported: SmallVec<[Weight; 4]>,
 }
 
 /// Estimate of its SoC.
@@ -40,8 +40,8 @@ pub(super) struct Level {
 impl Entry {
     /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
-        let (key, told) = (self.station.key.is_some(), self.told.is_empty());
-        [key, told, self.level.is_some(), self.guard.is_new()]
+        let (key, last_reported) = (self.station.key.is_some(), self.last_reported.is_empty());
+        [key, last_reported, self.level.is_some(), self.guard.is_new()]
     }
 
     /// Reads a report and checks everything about it.
@@ -80,7 +80,7 @@ impl Entry {
     }
 
     /// Takes a believed SoC; the next one is expected after `interval`.
-    pub(super) fn hear(
+    pub(super) fn receive(
         &mut self,
         now: Instant,
         reported: CentiDb,
@@ -98,13 +98,13 @@ impl Entry {
             interval,
             due: now + interval + interval / 2,
         });
-        self.heard = now;
+        self.reported_at = now;
         soc
     }
 
     /// Returns the time of its next event: a report is missed, or it ages out.
     pub(super) fn alarm(&self, forget_after: Duration) -> Option<Instant> {
-        self.level.map(|level| level.due.min(self.heard + forget_after))
+        self.level.map(|level| level.due.min(self.reported_at + forget_after))
     }
 }
 

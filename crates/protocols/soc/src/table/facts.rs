@@ -23,13 +23,13 @@ pub struct Station {
 
 /// A frame of type [`soc::ETHER_TYPE`] as it was received: its first bytes, and its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedFrame {
     from: Mac,
     len: u8,
     bytes: [u8; soc::LEN],
 }
 
-impl Heard {
+impl ReceivedFrame {
     /// Makes a frame from this link address with this payload. It keeps no more than the length of
     /// a report: the rest is not for the table.
     pub fn new(from: Mac, payload: &[u8]) -> Self {
@@ -59,7 +59,7 @@ pub enum TableInput {
     /// if it came back with the same key.
     Forget(Mac),
     /// A report arrived.
-    Report(Heard),
+    Report(ReceivedFrame),
 }
 
 /// A weight that changed; a scheduler's to follow.
@@ -77,7 +77,7 @@ pub struct WeightChange {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Observation {
     /// A report was believed.
-    Heard {
+    ReceivedFrame {
         /// The station.
         station: Mac,
         /// Reported value.

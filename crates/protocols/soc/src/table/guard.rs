@@ -47,7 +47,7 @@ impl Guard {
         config: &TableConfig,
     ) -> Result<(), Refusal> {
         let restarted = self.advance(report.sequence)?;
-        self.in_time(now, report.made_ms, restarted, config.late_most)?;
+        self.in_time(now, report.made_ms, restarted, config.max_lateness)?;
         self.at_pace(now, config)
     }
 
@@ -80,7 +80,7 @@ impl Guard {
         now: Instant,
         made_ms: u32,
         restarted: bool,
-        late_most: Duration,
+        max_lateness: Duration,
     ) -> Result<(), Refusal> {
         let delay = (now.as_nanos() / 1_000_000) as u32;
         let delay = delay.wrapping_sub(made_ms);
@@ -94,7 +94,7 @@ impl Guard {
         // As a signed number, for either clock may have wrapped in between.
         let more = delay.wrapping_sub(least) as i32;
         self.least = Some(if more < 0 { (delay, now) } else { (least, since) });
-        let late = i64::from(more) > late_most.as_millis() as i64;
+        let late = i64::from(more) > max_lateness.as_millis() as i64;
         if late { Err(Refusal::Stale) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 mod hostile;
 
 use super::*;
-use crate::policy::{Curve, Knot, Policies, Rule};
+use crate::policy::{Curve, CurvePoint, Policies, Rule};
 use fairwave_machine::contract;
 use fairwave_wire::ethernet::EtherType;
 use fairwave_wire::seal::Key;
@@ -42,7 +42,7 @@ fn report(link: Mac, number: u64, made: u64, db: f64) -> Report {
 
 fn sealed(report: &Report) -> TableInput {
     let bytes = report.seal(&key_of(report.station));
-    TableInput::Report(Heard::new(report.station, &bytes))
+    TableInput::Report(ReceivedFrame::new(report.station, &bytes))
 }
 
 /// A table of the paper's PW under test, with the facts at their milliseconds.
@@ -60,12 +60,12 @@ impl Bench {
     fn with(config: TableConfig, links: &[Mac]) -> Self {
         let mut bench = Self::new(config);
         for &link in links {
-            bench.tell(0, TableInput::Register(station(link)));
+            bench.notify(0, TableInput::Register(station(link)));
         }
         bench
     }
 
-    fn tell(&mut self, at: u64, input: TableInput) {
+    fn notify(&mut self, at: u64, input: TableInput) {
         self.run_to(at);
         self.table.handle(ms(at), input);
         self.drain(at);
@@ -92,7 +92,7 @@ impl Bench {
         self.run_to(at);
         let before = *self.table.counters();
         let changes = self.changes.len();
-        self.tell(at, input);
+        self.notify(at, input);
         let last = self.events.last().map(|(_, event)| *event);
         assert!(
             matches!(last, Some(Observation::Refused { why: found, .. }) if found == why),
@@ -125,14 +125,14 @@ fn near(found: f64, expected: f64) {
 #[test]
 fn missing_reports_damp_the_soc_until_the_next_comes() {
     let mut bench = Bench::with(pw(), &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, 20.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, 20.0)));
     // The second is due at 400 ms and missed at 500 ms, the third at 700 ms, ...
     for (before, soc) in [(499, 20.0), (699, 14.0), (899, 9.8), (1099, 6.86), (1100, 4.802)] {
         bench.run_to(before);
         near(bench.soc(A), soc);
     }
     assert_eq!(bench.table.counters().missed, 4);
-    bench.tell(1200, sealed(&report(A, 6, 1200, 20.0)));
+    bench.notify(1200, sealed(&report(A, 6, 1200, 20.0)));
     near(bench.soc(A), 20.0);
     bench.run_to(1499);
     near(bench.soc(A), 20.0);
@@ -151,7 +151,7 @@ fn missing_reports_damp_the_soc_until_the_next_comes() {
 fn thresholds_are_reached_after_as_many_misses_as_logarithms_say() {
     for (name, misses) in [("gb1", 1), ("gb2", 3), ("gb3", 8)] {
         let mut bench = Bench::with(TableConfig::new(named(name)), &[A]);
-        bench.tell(200, sealed(&report(A, 1, 200, 15.0)));
+        bench.notify(200, sealed(&report(A, 1, 200, 15.0)));
         bench.run_to(5000);
         let (at, _, weight) = bench.changes[1];
         assert_eq!((at, weight), (300 + 200 * misses, 0.0), "{name}");
@@ -161,7 +161,7 @@ fn thresholds_are_reached_after_as_many_misses_as_logarithms_say() {
 #[test]
 fn weights_may_decay_instead() {
     let mut bench = Bench::with(TableConfig { decay: Decay::Weight, ..pw() }, &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, 12.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, 12.0)));
     bench.run_to(700);
     near(bench.soc(A), 12.0);
     let weights: Vec<f64> = bench.changes.iter().map(|change| change.2).collect();
@@ -173,20 +173,20 @@ fn weights_may_decay_instead() {
 #[test]
 fn nothing_is_below_the_floor() {
     let mut bench = Bench::with(pw(), &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, -12.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, -12.0)));
     assert_eq!(bench.soc(A), 0.0);
     bench.run_to(900);
     assert_eq!(bench.soc(A), 0.0);
     let reported = CentiDb(-1200);
-    let heard = Observation::Heard { station: A, reported, soc: Db(0.0) };
-    assert!(bench.events.contains(&(200, heard)));
+    let reported_at = Observation::ReceivedFrame { station: A, reported, soc: Db(0.0) };
+    assert!(bench.events.contains(&(200, reported_at)));
 }
 
 #[test]
 fn the_unknown_weigh_one_and_after_a_minute_of_silence_are_unknown_again() {
     let mut bench = Bench::with(TableConfig::new(named("gb1")), &[A, B]);
     assert_eq!(bench.changes, [(0, A, 1.0), (0, B, 1.0)]);
-    bench.tell(200, sealed(&report(A, 1, 200, 3.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, 3.0)));
     assert_eq!(bench.changes[2..], [(200, A, 0.0)]);
     bench.run_to(60_199);
     assert_eq!(bench.table.weight(A, Class(0)), Weight::ZERO);
@@ -201,19 +201,20 @@ fn the_unknown_weigh_one_and_after_a_minute_of_silence_are_unknown_again() {
 #[test]
 fn old_and_new_are_smoothed_as_in_fig_7() {
     let mut bench = Bench::with(TableConfig { smoothing: 0.25, ..pw() }, &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, 10.0)));
-    bench.tell(400, sealed(&report(A, 2, 400, 2.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, 10.0)));
+    bench.notify(400, sealed(&report(A, 2, 400, 2.0)));
     // 0.25 * 2 + 0.75 * 10 = 8 dB, a weight of 0.6.
     near(bench.changes.last().unwrap().2, 0.6);
 }
 
 #[test]
 fn each_class_is_told_its_weight() {
-    let knots = [Knot { soc: Db(0.0), weight: 0.5 }, Knot { soc: Db(10.0), weight: 1.0 }];
+    let knots =
+        [CurvePoint { soc: Db(0.0), weight: 0.5 }, CurvePoint { soc: Db(10.0), weight: 1.0 }];
     let floor = Curve::through(&knots, Rule::Linear).unwrap();
     let policies = Policies::per_class(vec![floor, Curve::GoodOrBad(Db(6.0))]);
     let mut bench = Bench::with(TableConfig::new(policies), &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, 4.0)));
+    bench.notify(200, sealed(&report(A, 1, 200, 4.0)));
     assert_eq!(bench.table.weight(A, Class(1)), Weight::ZERO);
     near(bench.table.weight(A, Class(0)).fraction(), 0.7);
     // A scheduler with more classes than curves reads the first.
@@ -224,7 +225,7 @@ fn each_class_is_told_its_weight() {
 fn a_station_that_waits_longer_says_so_and_is_missed_later() {
     let mut bench = Bench::with(pw(), &[A]);
     let interval_ms = NonZeroU16::new(1000).unwrap();
-    bench.tell(1000, sealed(&Report { interval_ms, ..report(A, 1, 1000, 20.0) }));
+    bench.notify(1000, sealed(&Report { interval_ms, ..report(A, 1, 1000, 20.0) }));
     bench.run_to(2499);
     near(bench.soc(A), 20.0);
     bench.run_to(2500);
@@ -232,7 +233,7 @@ fn a_station_that_waits_longer_says_so_and_is_missed_later() {
     // Longer than the design range counts as its end: nobody keeps a good SoC by promising
     // nothing.
     let interval_ms = NonZeroU16::MAX;
-    bench.tell(3000, sealed(&Report { interval_ms, ..report(A, 2, 3000, 20.0) }));
+    bench.notify(3000, sealed(&Report { interval_ms, ..report(A, 2, 3000, 20.0) }));
     bench.run_to(4500);
     near(bench.soc(A), 14.0);
 }
@@ -243,7 +244,7 @@ fn a_report_in_front_of_data_counts_as_well() {
     let report = Report { next: Some(EtherType::IPV4), ..report(A, 1, 200, 7.0) };
     let mut frame = report.seal(&key_of(A)).to_vec();
     frame.extend([0x45; 1500]);
-    bench.tell(200, TableInput::Report(Heard::new(A, &frame)));
+    bench.notify(200, TableInput::Report(ReceivedFrame::new(A, &frame)));
     near(bench.table.weight(A, Class(0)).fraction(), 0.5);
 }
 
@@ -251,53 +252,53 @@ fn a_report_in_front_of_data_counts_as_well() {
 fn each_refusal_by_hand() {
     let known = Station { ipv4: Some(Ipv4Addr::new(10, 0, 0, 1)), ..station(A) };
     let mut bench = Bench::with(pw(), &[B]);
-    bench.tell(0, TableInput::Register(known));
-    bench.tell(200, sealed(&report(A, 5, 200, 9.0)));
+    bench.notify(0, TableInput::Register(known));
+    bench.notify(200, sealed(&report(A, 5, 200, 9.0)));
     let good = report(A, 6, 400, 9.0);
     let bytes = good.seal(&key_of(A));
-    let heard = |from, bytes: &[u8]| TableInput::Report(Heard::new(from, bytes));
+    let reported_at = |from, bytes: &[u8]| TableInput::Report(ReceivedFrame::new(from, bytes));
     let with = |at: usize, new: u8| {
         let mut bytes = bytes;
         bytes[at] = new;
-        heard(A, &bytes)
+        reported_at(A, &bytes)
     };
-    bench.refuses(400, heard(A, &bytes[..63]), Refusal::Truncated);
-    bench.refuses(400, heard(A, &[]), Refusal::Truncated);
+    bench.refuses(400, reported_at(A, &bytes[..63]), Refusal::Truncated);
+    bench.refuses(400, reported_at(A, &[]), Refusal::Truncated);
     bench.refuses(400, with(2, 2), Refusal::UnknownVersion);
     bench.refuses(400, with(0, 0), Refusal::Malformed);
     bench.refuses(400, with(6, 1), Refusal::Malformed);
-    bench.refuses(400, heard(A, &[10, 0, 0, 1, 0, 0, 0, 30]), Refusal::Unsealed);
-    bench.refuses(400, heard(Mac::local(9), &bytes), Refusal::Unknown);
-    bench.refuses(400, heard(B, &bytes), Refusal::WrongSender);
+    bench.refuses(400, reported_at(A, &[10, 0, 0, 1, 0, 0, 0, 30]), Refusal::Unsealed);
+    bench.refuses(400, reported_at(Mac::local(9), &bytes), Refusal::Unknown);
+    bench.refuses(400, reported_at(B, &bytes), Refusal::WrongSender);
     bench.refuses(400, with(46, 0x7f), Refusal::Forged);
-    bench.refuses(400, heard(A, &good.seal(&key_of(B))), Refusal::Forged);
+    bench.refuses(400, reported_at(A, &good.seal(&key_of(B))), Refusal::Forged);
     let elsewhere = Report { ipv4: Ipv4Addr::new(10, 0, 0, 2), ..good };
     bench.refuses(400, sealed(&elsewhere), Refusal::WrongAddress);
     bench.refuses(400, sealed(&report(A, 5, 200, 9.0)), Refusal::Replayed);
     bench.refuses(400, sealed(&report(A, 4, 180, 9.0)), Refusal::Stale);
     bench.refuses(400, sealed(&report(A, 4, 180, 9.0)), Refusal::Replayed);
-    bench.tell(400, sealed(&good));
+    bench.notify(400, sealed(&good));
     assert_eq!(bench.table.counters().accepted, 2);
 }
 
 #[test]
 fn a_report_that_was_held_back_is_stale() {
     let mut bench = Bench::with(pw(), &[A]);
-    bench.tell(10_200, sealed(&report(A, 1, 200, 20.0)));
-    bench.tell(10_400, sealed(&report(A, 2, 400, 20.0)));
+    bench.notify(10_200, sealed(&report(A, 1, 200, 20.0)));
+    bench.notify(10_400, sealed(&report(A, 2, 400, 20.0)));
     // Made at 600 ms by the station's clock, which is 10 s behind; 2 s later it may still come.
-    bench.tell(12_600, sealed(&report(A, 3, 600, 20.0)));
+    bench.notify(12_600, sealed(&report(A, 3, 600, 20.0)));
     bench.refuses(12_802, sealed(&report(A, 4, 800, 20.0)), Refusal::Stale);
     // A clock that runs 200 ppm slow for an hour is not taken for it; 24 hours held back are.
-    bench.tell(3_612_000, sealed(&report(A, 5, 3_601_280, 20.0)));
+    bench.notify(3_612_000, sealed(&report(A, 5, 3_601_280, 20.0)));
     bench.refuses(90_000_000, sealed(&report(A, 6, 3_601_480, 20.0)), Refusal::Stale);
 }
 
 #[test]
 fn a_restart_has_a_clock_of_its_own_but_no_old_numbers() {
     let mut bench = Bench::with(pw(), &[A]);
-    bench.tell(500_000, sealed(&report(A, 1 << 32 | 7, 499_000, 20.0)));
-    bench.tell(501_000, sealed(&report(A, 2 << 32 | 1, 200, 20.0)));
+    bench.notify(500_000, sealed(&report(A, 1 << 32 | 7, 499_000, 20.0)));
+    bench.notify(501_000, sealed(&report(A, 2 << 32 | 1, 200, 20.0)));
     bench.refuses(501_200, sealed(&report(A, 1 << 32 | 8, 499_200, 20.0)), Refusal::Replayed);
 }
 
@@ -305,15 +306,15 @@ fn a_restart_has_a_clock_of_its_own_but_no_old_numbers() {
 fn silence_and_registering_again_open_no_door_for_old_reports() {
     let mut bench = Bench::with(pw(), &[A]);
     let old = report(A, 1, 200, 20.0);
-    bench.tell(200, sealed(&old));
+    bench.notify(200, sealed(&old));
     bench.run_to(70_000);
     assert_eq!(bench.table.soc(A), None);
     bench.refuses(70_000, sealed(&old), Refusal::Replayed);
-    bench.tell(70_001, TableInput::Register(station(A)));
+    bench.notify(70_001, TableInput::Register(station(A)));
     bench.refuses(70_002, sealed(&old), Refusal::Replayed);
     // With another key the old ones are forged.
     let key = Some(key_of(B));
-    bench.tell(70_003, TableInput::Register(Station { key, ..station(A) }));
+    bench.notify(70_003, TableInput::Register(Station { key, ..station(A) }));
     bench.refuses(70_004, sealed(&old), Refusal::Forged);
 }
 
@@ -321,16 +322,16 @@ fn silence_and_registering_again_open_no_door_for_old_reports() {
 fn a_flood_is_held_to_its_pace() {
     let mut bench = Bench::with(pw(), &[A]);
     for number in 1..=8 {
-        bench.tell(200, sealed(&report(A, number, 200, 20.0)));
+        bench.notify(200, sealed(&report(A, number, 200, 20.0)));
     }
     bench.refuses(200, sealed(&report(A, 9, 200, 1.0)), Refusal::Flooding);
     near(bench.soc(A), 20.0);
     // One more each 15 ms; a station that reports each 20 ms never comes near.
-    bench.tell(215, sealed(&report(A, 10, 215, 2.0)));
+    bench.notify(215, sealed(&report(A, 10, 215, 2.0)));
     bench.refuses(229, sealed(&report(A, 11, 229, 1.0)), Refusal::Flooding);
     let mut steady = Bench::with(pw(), &[A]);
     for number in 1..=1000 {
-        steady.tell(20 * number, sealed(&report(A, number, 20 * number, 20.0)));
+        steady.notify(20 * number, sealed(&report(A, number, 20 * number, 20.0)));
     }
     assert_eq!(steady.table.counters().accepted, 1000);
 }
@@ -339,19 +340,19 @@ fn a_flood_is_held_to_its_pace() {
 fn the_format_of_the_paper_is_believed_where_asked_for_and_without_a_key() {
     let plain = |from, last: u8, db| {
         let plain = Plain { ipv4: Ipv4Addr::new(10, 0, 0, last), soc_db: db };
-        TableInput::Report(Heard::new(from, &plain.bytes()))
+        TableInput::Report(ReceivedFrame::new(from, &plain.bytes()))
     };
     let mut bench = Bench::with(TableConfig { compat: true, ..pw() }, &[B]);
     let ipv4 = Some(Ipv4Addr::new(10, 0, 0, 1));
-    bench.tell(0, TableInput::Register(Station { key: None, ipv4, ..station(A) }));
-    bench.tell(200, plain(A, 1, 7));
+    bench.notify(0, TableInput::Register(Station { key: None, ipv4, ..station(A) }));
+    bench.notify(200, plain(A, 1, 7));
     near(bench.table.weight(A, Class(0)).fraction(), 0.5);
     assert_eq!(bench.table.counters().compat, 1);
     bench.refuses(400, plain(A, 2, 30), Refusal::WrongAddress);
     bench.refuses(400, plain(B, 2, 30), Refusal::Unsealed);
     bench.refuses(400, plain(Mac::local(9), 2, 30), Refusal::Unknown);
     bench.refuses(400, sealed(&report(A, 1, 400, 30.0)), Refusal::Unknown);
-    bench.refuses(400, TableInput::Report(Heard::new(A, &[1, 2, 3])), Refusal::Truncated);
+    bench.refuses(400, TableInput::Report(ReceivedFrame::new(A, &[1, 2, 3])), Refusal::Truncated);
     // It names no interval: the table's own, 200 ms, is missed at 500 ms.
     bench.run_to(500);
     near(bench.soc(A), 4.9);
@@ -359,32 +360,32 @@ fn the_format_of_the_paper_is_believed_where_asked_for_and_without_a_key() {
 
 #[test]
 fn strangers_make_room_for_keys_and_never_the_other_way_round() {
-    let mut bench = Bench::new(TableConfig { stations_most: 3, compat: true, ..pw() });
-    let stranger = |index| Station { key: None, ..station(Mac::local(index)) };
+    let mut bench = Bench::new(TableConfig { max_stations: 3, compat: true, ..pw() });
+    let unknown = |index| Station { key: None, ..station(Mac::local(index)) };
     let register = |station| TableInput::Register(station);
-    bench.tell(0, register(station(A)));
-    bench.tell(1, register(stranger(10)));
-    bench.tell(2, register(stranger(11)));
-    bench.refuses(3, register(stranger(12)), Refusal::Full);
-    bench.tell(4, register(station(B)));
+    bench.notify(0, register(station(A)));
+    bench.notify(1, register(unknown(10)));
+    bench.notify(2, register(unknown(11)));
+    bench.refuses(3, register(unknown(12)), Refusal::Full);
+    bench.notify(4, register(station(B)));
     let evicted = Observation::Evicted { station: Mac::local(10) };
     assert!(bench.events.contains(&(4, evicted)), "{:?}", bench.events);
     // After a minute's silence a stranger makes room for a stranger.
-    bench.tell(60_002, register(stranger(12)));
-    bench.tell(60_003, register(station(Mac::local(3))));
-    bench.refuses(60_004, register(stranger(13)), Refusal::Full);
+    bench.notify(60_002, register(unknown(12)));
+    bench.notify(60_003, register(station(Mac::local(3))));
+    bench.refuses(60_004, register(unknown(13)), Refusal::Full);
     bench.refuses(999_000, register(station(Mac::local(4))), Refusal::Full);
     assert_eq!((bench.table.len(), bench.table.counters().evicted), (3, 3));
-    bench.tell(999_001, TableInput::Forget(A));
-    bench.tell(999_002, register(station(Mac::local(4))));
+    bench.notify(999_001, TableInput::Forget(A));
+    bench.notify(999_002, register(station(Mac::local(4))));
     assert_eq!(bench.table.len(), 3);
 }
 
 #[test]
 fn a_station_that_leaves_weighs_what_unknown_ones_do() {
     let mut bench = Bench::with(TableConfig::new(named("gb1")), &[A]);
-    bench.tell(200, sealed(&report(A, 1, 200, 3.0)));
-    bench.tell(300, TableInput::Forget(A));
+    bench.notify(200, sealed(&report(A, 1, 200, 3.0)));
+    bench.notify(300, TableInput::Forget(A));
     assert_eq!(bench.changes, [(0, A, 1.0), (200, A, 0.0), (300, A, 1.0)]);
     assert!(bench.table.is_empty() && bench.table.deadline().is_none());
 }

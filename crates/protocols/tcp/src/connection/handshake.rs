@@ -13,7 +13,7 @@ const DEFAULT_MSS: u16 = 536;
 /// Minimum segment size that is accepted from the peer: every IPv4 path carries 68 bytes (RFC 791
 /// section 3.2), 40 of which are headers. With a smaller size, a peer could force a segment, and a
 /// record of it, for every byte.
-const LEAST_MSS: u16 = 28;
+const MIN_MSS: u16 = 28;
 /// Minimum RTO for data after a SYN was lost (RFC 6298 (5.7)).
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 /// Bytes that the timestamps option takes off every segment (RFC 7323 appendix A).
@@ -48,7 +48,7 @@ impl<P: Payload> Connection<P> {
 
     /// Returns to LISTEN after a passive open was refused (RFC 9293 section 3.10.7.4, SYN-RECEIVED
     /// and RST).
-    pub(super) fn listen_again(&mut self) {
+    pub(super) fn return_to_listen(&mut self) {
         self.state = State::Listen;
         self.tx.start_over(&self.config);
         self.rx = Receiver::new(&self.config);
@@ -123,7 +123,7 @@ impl<P: Payload> Connection<P> {
         if let Some(timestamps) = options.timestamps.filter(|_| self.agreed.timestamps) {
             self.rx.note_timestamp(now, timestamps.value, 0);
         }
-        let wanted = options.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
+        let wanted = options.mss.unwrap_or(DEFAULT_MSS).max(MIN_MSS);
         let mss = u32::from(self.config.mss.min(wanted));
         let taken = if self.agreed.timestamps { TIMESTAMPS_LEN } else { 0 };
         self.agreed.smss = mss.saturating_sub(taken).max(1);
@@ -153,7 +153,7 @@ impl<P: Payload> Connection<P> {
         self.events.push_back(Event::Established);
         let shift = if header.flags.syn { 0 } else { self.agreed.peer_shift };
         self.set_window(header, u32::from(header.window) << shift);
-        if self.close_asked {
+        if self.close_requested {
             self.send_fin(State::FinWait1);
         }
     }

@@ -112,7 +112,7 @@ impl<P: Payload> Connection<P> {
         if start != self.rx.next() as i64 {
             self.challenge(now);
         } else if self.state == State::SynReceived && self.passive {
-            self.listen_again();
+            self.return_to_listen();
         } else {
             let good = matches!(self.state, State::TimeWait | State::LastAck | State::Closing);
             self.end(if good { Event::Closed } else { Event::Reset });
@@ -168,13 +168,13 @@ impl<P: Payload> Connection<P> {
             ece: header.flags.ece && self.agreed.ecn,
         };
         let observed = self.tx.on_ack(now, &ack);
-        self.tell(observed);
+        self.report(observed);
         if self.tx.fin_is_acked() {
             self.on_fin_acked(now);
         }
     }
 
-    fn tell(&mut self, observed: Observed) {
+    fn report(&mut self, observed: Observed) {
         if observed.recovery_ended {
             self.events.push_back(Event::RecoveryEnded);
         }
@@ -258,7 +258,7 @@ impl<P: Payload> Connection<P> {
             return;
         }
         self.note_marks(&segment);
-        if self.config.receive_buffer_most.is_some()
+        if self.config.receive_buffer_max.is_some()
             && let Some((_, age)) = self.echo(now, &segment.header)
         {
             self.rx.note_round_trip(age);

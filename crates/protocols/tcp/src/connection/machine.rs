@@ -8,7 +8,7 @@ use fairwave_units::Instant;
 impl<P: Payload> Connection<P> {
     fn write(&mut self, data: P) {
         let len = data.len();
-        let taken = if self.close_asked { 0 } else { self.tx.write(data) };
+        let taken = if self.close_requested { 0 } else { self.tx.write(data) };
         if taken < len {
             self.events.push_back(Event::Refused(len - taken));
         }
@@ -16,7 +16,7 @@ impl<P: Payload> Connection<P> {
 
     /// RFC 9293 section 3.10.4.
     fn close(&mut self) {
-        self.close_asked = true;
+        self.close_requested = true;
         match self.state {
             State::Closed | State::Listen | State::SynSent => self.end(Event::Closed),
             State::Established => self.send_fin(State::FinWait1),

@@ -204,7 +204,7 @@ pub struct Connection<P: Payload> {
     window_ack: Seq32,
     /// A segment that answers one outside the connection: a reset.
     reply: Option<Header>,
-    close_asked: bool,
+    close_requested: bool,
     used: bool,
     /// Since when challenge ACKs are counted, and how many there were.
     challenges: Option<(Instant, u32)>,
@@ -233,7 +233,7 @@ impl<P: Payload> Connection<P> {
             window_seq: Seq32(0),
             window_ack: Seq32(0),
             reply: None,
-            close_asked: false,
+            close_requested: false,
             used: false,
             challenges: None,
             time_wait: None,
@@ -251,7 +251,7 @@ impl<P: Payload> Connection<P> {
 
     /// Bytes that a write would take now.
     pub fn send_space(&self) -> u32 {
-        if self.close_asked { 0 } else { self.tx.space() }
+        if self.close_requested { 0 } else { self.tx.space() }
     }
 
     /// As in [`Stats::bytes_ready`], for callers at each packet.

@@ -52,7 +52,7 @@ pub(crate) struct Receiver<P: Payload> {
     ack_now: bool,
     ack_deadline: Option<Instant>,
     fin_at: Option<u64>,
-    readable_told: bool,
+    readable_reported: bool,
     ts_recent: u32,
     ts_recent_at: Option<Instant>,
     read: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Arrived {
 
 impl<P: Payload> Receiver<P> {
     pub(crate) fn new(config: &Config) -> Self {
-        let most = config.receive_buffer_most.unwrap_or(0).max(config.receive_buffer);
+        let most = config.receive_buffer_max.unwrap_or(0).max(config.receive_buffer);
         Self {
             ready: P::Store::default(),
             held: Reassembly::new((most / BYTES_PER_CHUNK).max(64) as usize),
@@ -83,14 +83,14 @@ impl<P: Payload> Receiver<P> {
             delayed: config.delayed_ack,
             quick: QuickAcks::new(config.quick_acks),
             pushed: Pushed::new(config.ack_on_read, config.delayed_ack.timeout),
-            opening: Opening::new(config.gradual_window, config.receive_buffer, config.mss.into()),
-            tuning: config.receive_buffer_most.map(|most| Tuning::new(most, config.mss)),
+            opening: Opening::new(config.rcv_ssthresh, config.receive_buffer, config.mss.into()),
+            tuning: config.receive_buffer_max.map(|most| Tuning::new(most, config.mss)),
             dsack: false,
             duplicate: None,
             ack_now: false,
             ack_deadline: None,
             fin_at: None,
-            readable_told: false,
+            readable_reported: false,
             ts_recent: 0,
             ts_recent_at: None,
             read: 0,
@@ -225,7 +225,7 @@ impl<P: Payload> Receiver<P> {
             self.ack_now = true;
             self.take_fin(end);
         }
-        let arrived = Arrived { readable: self.tell_readable(), fin: self.end_stream() };
+        let arrived = Arrived { readable: self.report_readable(), fin: self.end_stream() };
         self.check();
         arrived
     }
@@ -320,10 +320,10 @@ impl<P: Payload> Receiver<P> {
         }
     }
 
-    fn tell_readable(&mut self) -> bool {
-        let tell = !self.readable_told && !self.ready.is_empty();
-        self.readable_told |= tell;
-        tell
+    fn report_readable(&mut self) -> bool {
+        let report = !self.readable_reported && !self.ready.is_empty();
+        self.readable_reported |= report;
+        report
     }
 
     /// Takes up to `max` bytes of in-order data.
@@ -335,7 +335,7 @@ impl<P: Payload> Receiver<P> {
         let data = self.ready.copy(0, len);
         self.ready.discard(u64::from(len));
         self.read += u64::from(len);
-        self.readable_told = !self.ready.is_empty() && self.readable_told;
+        self.readable_reported = !self.ready.is_empty() && self.readable_reported;
         self.ack_now |= self.update_due() || self.is_pushed();
         self.check();
         Some(data)
@@ -351,9 +351,9 @@ impl<P: Payload> Receiver<P> {
     /// an ACK being due: silly window avoidance of RFC 9293 section 3.8.6.2.2, and at least double
     /// the peer's view, lest every read send an update.
     fn update_due(&self) -> bool {
-        let told = self.window();
+        let reported = self.window();
         let free = self.free();
-        free >= told + u64::from(self.step()) && free >= 2 * told && !self.fin_is_received()
+        free >= reported + u64::from(self.step()) && free >= 2 * reported && !self.fin_is_received()
     }
 
     /// Minimum step by which the window's edge moves.
@@ -402,14 +402,14 @@ impl<P: Payload> Receiver<P> {
     pub(crate) fn acknowledge(&mut self) -> u16 {
         // A duplicate ACK must repeat the window, or the sender will not count it
         // (RFC 5681 section 2): the edge moves only with progress or when it matters.
-        let told = self.window();
+        let reported = self.window();
         let free = self.free();
         let may_move = self.next > self.acked || self.acked == 0 || self.update_due();
-        let moves = may_move && free >= told + u64::from(self.step());
+        let moves = may_move && free >= reported + u64::from(self.step());
         let unit = 1u64 << self.shift.unwrap_or(0);
         // RFC 7323 section 2.4: rounded up, lest the window retract, but not beyond the buffer.
-        let up = told.div_ceil(unit);
-        let kept = if up * unit <= free.max(told) { up } else { told / unit };
+        let up = reported.div_ceil(unit);
+        let kept = if up * unit <= free.max(reported) { up } else { reported / unit };
         let field = if moves { kept.max(free / unit) } else { kept }.min(0xffff);
         self.edge = self.edge.max(self.next + field * unit);
         self.acked = self.next;

@@ -5,7 +5,7 @@
 //! and its ACK is quick.
 
 /// Segments with less payload do not open the window.
-const LEAST: u32 = 128;
+const MIN: u32 = 128;
 
 /// The window that may be advertised, whatever the buffer has free.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Opening {
     /// A segment of `len` bytes arrived while `free` bytes of the buffer were free. Whether the
     /// window opens for it.
     pub(super) fn arrived(&mut self, len: u32, free: u64) -> bool {
-        let Some(limit) = self.limit.as_mut().filter(|limit| len >= LEAST && **limit < free) else {
+        let Some(limit) = self.limit.as_mut().filter(|limit| len >= MIN && **limit < free) else {
             return false;
         };
         *limit = free.min(*limit + self.step.max(2 * u64::from(len)));

@@ -14,7 +14,7 @@ impl<P: Payload> Sender<P> {
         // Answers to probes of a closed window advance nothing, and yet keep the connection open
         // for as long as they come (RFC 9293 section 3.8.6.1).
         if ack.advances || self.peer.is_closed() {
-            self.timing.note_heard();
+            self.timing.note_segment_received();
         }
         self.check_app_limited();
         let flight = self.flight_size();
@@ -28,7 +28,7 @@ impl<P: Payload> Sender<P> {
         }
         event.rate = self.rate.arrive(now, &arrivals, self.timing.rtt().least());
         if event.acked > 0 || event.sacked > 0 {
-            self.tell_law(event);
+            self.report_ack(event);
         }
         let mut observed = self.judge_progress(now, ack, &event);
         let duplicate = self.is_duplicate(ack, &event) && was_outstanding;
@@ -70,7 +70,7 @@ impl<P: Payload> Sender<P> {
                 true => self.undo(now),
                 false => self.on_progress(now, event.acked),
             };
-            self.buffer.grow(self.law.cwnd().unwrap_or(0));
+            self.buffer.grow(self.congestion_control.cwnd().unwrap_or(0));
             observed.space = self.buffer.take_opened(self.smss);
         }
         observed
@@ -84,7 +84,7 @@ impl<P: Payload> Sender<P> {
             self.episode.force_head();
         }
         let partial = self.episode.is_partial(self.buffer.una());
-        self.spurious.hears(advanced, partial, duplicate)
+        self.spurious.observe_ack(advanced, partial, duplicate)
     }
 
     /// RFC 4015 section 3.2: sending continues where it was, and the congestion control algorithm
@@ -94,9 +94,9 @@ impl<P: Payload> Sender<P> {
         self.spurious.undo();
         self.board.undo();
         if ended {
-            self.law.on_recovery_end(now);
+            self.congestion_control.on_recovery_end(now);
         }
-        self.law.on_spurious(now);
+        self.congestion_control.on_spurious(now);
         ended
     }
 
@@ -123,9 +123,9 @@ impl<P: Payload> Sender<P> {
     /// that loss (RFC 8985 section 7.4). `flight` was outstanding before the ACK, in bytes.
     fn take_probe_ack(&mut self, now: Instant, ack: &Ack<'_>, flight: u32) {
         if self.tail.take_ack(ack) {
-            let flight = self.law.reduced(flight);
-            self.law.on_loss(&LossEvent { now, flight, next: self.buffer.next() });
-            self.law.on_recovery_end(now);
+            let flight = self.congestion_control.reduced(flight);
+            self.congestion_control.on_loss(&LossEvent { now, flight, next: self.buffer.next() });
+            self.congestion_control.on_recovery_end(now);
             self.note_reduction();
         }
     }
@@ -133,8 +133,8 @@ impl<P: Payload> Sender<P> {
     /// An ACK with ECN-Echo arrived; `flight` was outstanding before it, in bytes.
     fn on_echo(&mut self, now: Instant, flight: u32) {
         if self.marks.respond(self.buffer.una()) {
-            let flight = self.law.reduced(flight);
-            self.law.on_ecn(&LossEvent { now, flight, next: self.buffer.next() });
+            let flight = self.congestion_control.reduced(flight);
+            self.congestion_control.on_ecn(&LossEvent { now, flight, next: self.buffer.next() });
             self.note_reduction();
         }
     }
@@ -147,11 +147,11 @@ impl<P: Payload> Sender<P> {
     }
 
     /// Completes the ACK's event, and passes it to the congestion control algorithm.
-    fn tell_law(&mut self, mut event: AckEvent) {
-        event.lost = self.law.take_lost(self.board.bytes_lost());
+    fn report_ack(&mut self, mut event: AckEvent) {
+        event.lost = self.congestion_control.take_lost(self.board.bytes_lost());
         event.flight_after = self.board.pipe();
         event.delivered = self.rate.delivered();
-        self.law.on_ack(&event);
+        self.congestion_control.on_ack(&event);
     }
 
     fn ack_event(&self, now: Instant) -> AckEvent {
@@ -164,7 +164,7 @@ impl<P: Payload> Sender<P> {
             flight: self.board.pipe(),
             rtt: None,
             in_recovery: self.episode.is_fast(),
-            cwnd_limited: self.law.was_limited(self.buffer.una()),
+            cwnd_limited: self.congestion_control.was_limited(self.buffer.una()),
             covers_retransmission: false,
             echo_gap: None,
             ..AckEvent::default()
@@ -224,11 +224,11 @@ impl<P: Payload> Sender<P> {
         }
         // RFC 5681 section 3.2 step 6: any ACK of new data ends the recovery of Reno, also one that
         // leaves data of before it unacknowledged. RFC 6582 corrects that for NewReno.
-        let reno = !self.sack && self.law.recovery() == Recovery::Reno;
+        let reno = !self.sack && self.congestion_control.recovery() == Recovery::Reno;
         if self.episode.reaches_point(una) || reno {
             self.episode.end_fast();
             self.note_recovery_end();
-            self.law.on_recovery_end(now);
+            self.congestion_control.on_recovery_end(now);
             return true;
         }
         if !self.sack {

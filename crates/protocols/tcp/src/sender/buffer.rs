@@ -12,7 +12,7 @@ pub(super) struct SendBuffer<P: Payload> {
     store: P::Store,
     /// Maximum number of bytes to keep, and how far that limit may grow.
     capacity: u32,
-    capacity_most: u32,
+    max_capacity: u32,
     /// SND.UNA, SND.NXT and the application's write position.
     una: u64,
     next: u64,
@@ -28,7 +28,7 @@ impl<P: Payload> SendBuffer<P> {
         Self {
             store: P::Store::default(),
             capacity: config.send_buffer,
-            capacity_most: config.send_buffer_most.unwrap_or(0),
+            max_capacity: config.send_buffer_max.unwrap_or(0),
             una: 0,
             next: 0,
             end: 0,
@@ -79,8 +79,8 @@ impl<P: Payload> SendBuffer<P> {
     /// Lets the buffer follow the congestion window of `cwnd` bytes: one window in flight and
     /// one to replace it.
     pub(super) fn grow(&mut self, cwnd: u32) {
-        if self.capacity < self.capacity_most {
-            self.capacity = self.capacity.max(cwnd.saturating_mul(2).min(self.capacity_most));
+        if self.capacity < self.max_capacity {
+            self.capacity = self.capacity.max(cwnd.saturating_mul(2).min(self.max_capacity));
         }
     }
 

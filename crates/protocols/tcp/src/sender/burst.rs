@@ -6,9 +6,9 @@ use fairwave_units::{BitRate, Duration, Instant};
 
 /// Segments that a packet holds if the window allows, however slow the connection is
 /// (`tcp_min_tso_segs`).
-const LEAST_SEGMENTS: u64 = 2;
+const MIN_SEGMENTS: u64 = 2;
 /// Payload of a packet at most: 64 KiB less room for headers (`sk_gso_max_size`).
-const MOST_BYTES: u64 = 65_536 - 1 - 320;
+const MAX_BYTES: u64 = 65_536 - 1 - 320;
 
 /// The packet that leaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,12 +20,12 @@ pub(super) struct Burst {
 impl Burst {
     /// A segment of new data leaves. Whether it ends a packet of several segments: none follows
     /// at the same time, or the packet has `most`.
-    pub(super) fn ends(&mut self, now: Instant, most: u64, follows: bool) -> bool {
+    pub(super) fn ends(&mut self, now: Instant, maximum: u64, follows: bool) -> bool {
         if self.at != now {
             *self = Self { at: now, segments: 0 };
         }
         self.segments += 1;
-        if follows && self.segments < most {
+        if follows && self.segments < maximum {
             return false;
         }
         core::mem::take(&mut self.segments) > 1
@@ -34,12 +34,12 @@ impl Burst {
 
 /// Segments of `smss` bytes that a packet holds (`tcp_tso_autosize`): the rate's data in 2^-10
 /// seconds, and for minimum round trips of a few milliseconds a part of the maximum.
-pub(super) fn most_segments(rate: Option<BitRate>, least_rtt: Option<Duration>, smss: u32) -> u64 {
-    let paced = rate.map_or(MOST_BYTES, |rate| (rate.0 / 8) >> 10);
-    let halvings = least_rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000) >> 9);
+pub(super) fn max_segments(rate: Option<BitRate>, min_rtt: Option<Duration>, smss: u32) -> u64 {
+    let paced = rate.map_or(MAX_BYTES, |rate| (rate.0 / 8) >> 10);
+    let halvings = min_rtt.map_or(0, |rtt| (rtt.as_nanos() / 1000) >> 9);
     let near = if halvings < 32 { 65_536 >> halvings } else { 0 };
-    let bytes = paced.saturating_add(near).min(MOST_BYTES);
-    (bytes / u64::from(smss.max(1))).max(LEAST_SEGMENTS)
+    let bytes = paced.saturating_add(near).min(MAX_BYTES);
+    (bytes / u64::from(smss.max(1))).max(MIN_SEGMENTS)
 }
 
 /// The rate at which a window is sent (`tcp_update_pacing_rate`): twice the window in a round trip
@@ -61,11 +61,11 @@ mod tests {
     /// bytes in a 1024th of a second, 11 segments. In slow start twice that: 28,281 bytes, 19.
     #[test]
     fn a_packet_holds_what_the_rate_sends_in_a_millisecond() {
-        let most = |ssthresh| {
+        let maximum = |ssthresh| {
             let rate = usual_rate(144_800, ssthresh, Some(MS(10)));
-            most_segments(rate, Some(MS(20)), 1448)
+            max_segments(rate, Some(MS(20)), 1448)
         };
-        assert_eq!((most(144_800), most(u32::MAX)), (11, 19));
+        assert_eq!((maximum(144_800), maximum(u32::MAX)), (11, 19));
     }
 
     /// 1.6 Mbps over 200 ms: 195 bytes. A packet has two segments, or 45 where the round trip is
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn slow_connections_send_two_segments_and_near_ones_many() {
         let slow = BitRate(1_600_000);
-        assert_eq!(most_segments(Some(slow), Some(MS(200)), 1448), 2);
-        assert_eq!(most_segments(Some(slow), Some(MS(20)), 1448), 2);
-        assert_eq!(most_segments(Some(slow), Some(Duration::from_micros(400)), 1448), 45);
-        assert_eq!(most_segments(None, None, 1448), 45);
+        assert_eq!(max_segments(Some(slow), Some(MS(200)), 1448), 2);
+        assert_eq!(max_segments(Some(slow), Some(MS(20)), 1448), 2);
+        assert_eq!(max_segments(Some(slow), Some(Duration::from_micros(400)), 1448), 45);
+        assert_eq!(max_segments(None, None, 1448), 45);
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl<P: Payload> Sender<P> {
         if !self.episode.is_in_proportion() {
             return;
         }
-        let Some(target) = self.law.cwnd() else { return };
+        let Some(target) = self.congestion_control.cwnd() else { return };
         let (pipe, smss) = (self.board.pipe(), self.smss);
         self.episode.reduce(&Progress { delivered, pipe, target, smss, safe });
     }
@@ -102,16 +102,20 @@ impl<P: Payload> Sender<P> {
         let next = self.buffer.next();
         // RecoverFS of RFC 6937 is all that is outstanding. FlightSize of RFC 5681 equation 4 is
         // without the segments of limited transmit (section 3.2 step 2).
-        let whole = self.law.reduced(self.buffer.flight());
-        self.law.on_loss(&LossEvent { now, flight: self.law.reduced(self.flight_size()), next });
+        let whole = self.congestion_control.reduced(self.buffer.flight());
+        self.congestion_control.on_loss(&LossEvent {
+            now,
+            flight: self.congestion_control.reduced(self.flight_size()),
+            next,
+        });
         self.note_reduction();
         // RACK has marked what is lost already, and the head need not be among it.
         let marked = self.rack.is_some();
         self.episode.begin_fast(next, marked);
         self.spurious.suspect();
-        // Two hands on one window would reduce it twice: a law that governs its recoveries has
-        // none of PRR.
-        if self.sack && !self.law.governs_recovery() {
+        // Two hands on one window would reduce it twice: an algorithm that governs its recoveries
+        // has none of PRR.
+        if self.sack && !self.congestion_control.governs_recovery() {
             self.episode.begin_prr(whole);
         }
         self.tail.forget();
@@ -124,7 +128,7 @@ impl<P: Payload> Sender<P> {
         }
         // Classic Reno may halve again for a second loss of the same window (RFC 6582
         // section 1 describes it); only a timeout silences it.
-        if self.sack || self.law.recovery() == Recovery::NewReno {
+        if self.sack || self.congestion_control.recovery() == Recovery::NewReno {
             self.episode.set_guard(next);
         }
         self.timing.start_timer(now);

@@ -7,10 +7,10 @@
 mod acks;
 mod buffer;
 mod burst;
+mod congestion_control;
 mod duplicates;
 mod episode;
 mod facts;
-mod law;
 mod losses;
 mod marks;
 mod pacing;
@@ -30,11 +30,11 @@ use crate::agreed::Agreed;
 use crate::{Config, Payload};
 use buffer::SendBuffer;
 use burst::Burst;
+use congestion_control::CongestionControl;
 use duplicates::Duplicates;
 use episode::Episode;
 use fairwave_cc::Controller;
 use fairwave_units::{Duration, Instant};
-use law::Law;
 use marks::Marks;
 use pacing::Pacer;
 use peer::PeerWindow;
@@ -53,7 +53,7 @@ pub(crate) struct Sender<P: Payload> {
     buffer: SendBuffer<P>,
     peer: PeerWindow,
     board: Scoreboard,
-    law: Law,
+    congestion_control: CongestionControl,
     /// The recovery under way.
     episode: Episode,
     duplicates: Duplicates,
@@ -81,7 +81,7 @@ impl<P: Payload> Sender<P> {
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             board: Scoreboard::new(config.keep_sacks),
-            law: Law::new(config),
+            congestion_control: CongestionControl::new(config),
             episode: Episode::new(config.prr.then_some(config.prr_bound)),
             duplicates: Duplicates::new(config.duplicate_ack_threshold),
             wants_rack: config.rack,
@@ -92,7 +92,7 @@ impl<P: Payload> Sender<P> {
             timing: Timing::new(config),
             rate: RateSampler::default(),
             pacer: Pacer::new(config.pacing_quantum),
-            burst: config.push_bursts.then(Burst::default),
+            burst: config.psh_each_burst.then(Burst::default),
             smss: u32::from(config.mss),
             sack: false,
             nagle: config.nagle,
@@ -102,7 +102,7 @@ impl<P: Payload> Sender<P> {
 
     /// The handshake is over: data may flow.
     pub(crate) fn establish(&mut self, controller: Box<dyn Controller>, agreed: &Agreed) {
-        self.law.install(controller, agreed.smss);
+        self.congestion_control.install(controller, agreed.smss);
         self.smss = agreed.smss;
         self.sack = agreed.sack;
         self.marks.enable(agreed.ecn);
@@ -110,9 +110,9 @@ impl<P: Payload> Sender<P> {
         if self.rack.is_some() {
             self.board.keep_resent();
         }
-        self.timing.note_heard();
+        self.timing.note_segment_received();
         self.timing.stop_timer();
-        self.buffer.grow(self.law.cwnd().unwrap_or(0));
+        self.buffer.grow(self.congestion_control.cwnd().unwrap_or(0));
     }
 
     /// Restarts after a failed handshake: only the application's data stays (RFC 9293 section
@@ -236,7 +236,7 @@ impl<P: Payload> Sender<P> {
         self.tail.forget();
         self.rack = None;
         self.buffer.close();
-        self.law.remove();
+        self.congestion_control.remove();
     }
 
     /// Time at which the retransmission timer expires.
@@ -252,13 +252,13 @@ impl<P: Payload> Sender<P> {
 
     /// Returns the time at which pacing lets the next segment leave, if pacing holds it back.
     pub(crate) fn pace_deadline(&self, now: Instant) -> Option<Instant> {
-        self.law.pacing_rate()?;
+        self.congestion_control.pacing_rate()?;
         self.pacer.holds(now).filter(|_| self.has_work())
     }
 
     /// Returns whether pacing holds back segments that are not forced.
     fn is_paced(&self, now: Instant) -> bool {
-        self.law.pacing_rate().is_some() && self.pacer.holds(now).is_some()
+        self.congestion_control.pacing_rate().is_some() && self.pacer.holds(now).is_some()
     }
 
     /// Whether there is anything that could leave if every window allowed it.
@@ -277,7 +277,7 @@ impl<P: Payload> Sender<P> {
 
     /// The congestion window with inflation: the maximum data in flight, in bytes.
     fn effective_window(&self) -> u32 {
-        let Some(cwnd) = self.law.cwnd() else { return 0 };
+        let Some(cwnd) = self.congestion_control.cwnd() else { return 0 };
         // With SACK the pipe is without the reported data, which makes the room for limited
         // transmit (RFC 6675 section 5 step 3).
         let limited = if self.sack || self.episode.is_under_way() {
@@ -302,7 +302,7 @@ impl<P: Payload> Sender<P> {
     fn check_app_limited(&mut self) {
         if self.buffer.waiting() < u64::from(self.smss)
             && !self.board.has_lost()
-            && self.law.cwnd().is_some_and(|cwnd| self.board.pipe() < cwnd)
+            && self.congestion_control.cwnd().is_some_and(|cwnd| self.board.pipe() < cwnd)
         {
             self.rate.note_app_limited(self.board.pipe());
         }
@@ -326,16 +326,16 @@ impl<P: Payload> Sender<P> {
 
     pub(crate) fn stats(&self) -> SenderStats {
         SenderStats {
-            cwnd: self.law.cwnd().unwrap_or(0),
+            cwnd: self.congestion_control.cwnd().unwrap_or(0),
             effective_window: self.effective_window(),
-            ssthresh: self.law.ssthresh().unwrap_or(u32::MAX),
+            ssthresh: self.congestion_control.ssthresh().unwrap_or(u32::MAX),
             flight: self.buffer.flight(),
             srtt: self.timing.rtt().srtt(),
             rto: self.timing.rtt().rto(),
             retransmissions: self.retransmissions,
             timeouts: self.episode.timeouts(),
             fast_recoveries: self.episode.fast_recoveries(),
-            acks_lost: self.law.acks_lost(),
+            acks_lost: self.congestion_control.acks_lost(),
             ecn_responses: self.marks.responses(),
             tail_probes: self.tail.sent(),
             spurious: self.spurious.undone(),

@@ -1,4 +1,4 @@
-//! Time at which the law's rate lets segments leave.
+//! Time at which the algorithm's rate lets segments leave.
 
 use fairwave_units::{BitRate, Duration, Instant};
 

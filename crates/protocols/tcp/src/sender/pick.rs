@@ -2,7 +2,7 @@
 
 use super::burst;
 use super::probe::Probe;
-use super::scoreboard::Left;
+use super::scoreboard::RemovedSegment;
 use super::{Pick, Sender};
 use crate::Payload;
 use fairwave_units::Instant;
@@ -98,7 +98,7 @@ impl<P: Payload> Sender<P> {
         let record = *self.board.get(index)?;
         let end = record.start + u64::from(record.len);
         let departure = self.rate.depart(now, false);
-        self.board.resend(index, now, Left { timestamp, departure }, in_pipe);
+        self.board.resend(index, now, RemovedSegment { timestamp, departure }, in_pipe);
         self.note_limit(end);
         self.spurious.note_retransmission(timestamp);
         self.retransmissions += 1;
@@ -134,7 +134,7 @@ impl<P: Payload> Sender<P> {
         let payload = u64::from(len).min(self.buffer.waiting()) as u32;
         let start = self.buffer.next();
         let departure = self.rate.depart(now, idle);
-        self.board.push(start, len, now, Left { timestamp, departure });
+        self.board.push(start, len, now, RemovedSegment { timestamp, departure });
         self.buffer.send(len);
         if !self.episode.is_fast() {
             self.duplicates.note_new_data(len);
@@ -158,10 +158,13 @@ impl<P: Payload> Sender<P> {
         let Some(mut burst) = self.burst else { return false };
         let follows = !self.is_paced(now) && self.new_len(false).is_some_and(|l| self.admits(l));
         let rtt = self.timing.rtt();
-        let law = (self.law.cwnd().unwrap_or(0), self.law.ssthresh().unwrap_or(u32::MAX));
-        let usual = || burst::usual_rate(law.0, law.1, rtt.srtt());
-        let rate = self.law.pacing_rate().or_else(usual);
-        let ends = burst.ends(now, burst::most_segments(rate, rtt.least(), self.smss), follows);
+        let congestion_control = (
+            self.congestion_control.cwnd().unwrap_or(0),
+            self.congestion_control.ssthresh().unwrap_or(u32::MAX),
+        );
+        let usual = || burst::usual_rate(congestion_control.0, congestion_control.1, rtt.srtt());
+        let rate = self.congestion_control.pacing_rate().or_else(usual);
+        let ends = burst.ends(now, burst::max_segments(rate, rtt.least(), self.smss), follows);
         self.burst = Some(burst);
         ends
     }
@@ -169,9 +172,9 @@ impl<P: Payload> Sender<P> {
     /// Notes how much of the congestion window the data that ends at `end` has filled.
     fn note_limit(&mut self, end: u64) {
         let (una, next) = (self.buffer.una(), self.buffer.next());
-        self.law.note_flight(una, next, self.buffer.flight());
+        self.congestion_control.note_flight(una, next, self.buffer.flight());
         if !self.admits(self.smss) {
-            self.law.note_limit(end);
+            self.congestion_control.note_limit(end);
         }
     }
 
@@ -203,7 +206,7 @@ impl<P: Payload> Sender<P> {
     /// RFC 5681 section 4.1.
     fn restart_after_idle(&mut self, now: Instant) {
         if let Some(idle) = self.timing.idle(now) {
-            self.law.on_idle_restart(idle);
+            self.congestion_control.on_idle_restart(idle);
         }
     }
 
@@ -211,7 +214,7 @@ impl<P: Payload> Sender<P> {
     fn note_sent(&mut self, now: Instant, len: u32) {
         self.timing.note_sent(now);
         self.episode.note_sent(len);
-        if let Some(rate) = self.law.pacing_rate() {
+        if let Some(rate) = self.congestion_control.pacing_rate() {
             self.pacer.sent(now, len, rate);
         }
         self.check();

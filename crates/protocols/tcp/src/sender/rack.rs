@@ -15,7 +15,7 @@ pub(crate) struct Order {
     /// The timestamp that the ACK echoes.
     echo: Option<u32>,
     /// Minimum round-trip time so far.
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     /// RACK.fack before this ACK.
     fack: u64,
     highest: u64,
@@ -43,7 +43,7 @@ impl Order {
     fn is_of_the_original(&self, sent: Instant, timestamp: u32) -> bool {
         let echoes_earlier = self.echo.is_some_and(|echo| Seq32(echo).before(Seq32(timestamp)));
         // No path got faster than it ever was just for this segment.
-        let too_soon = self.least_rtt.is_some_and(|least| self.now.since(sent) < least);
+        let too_soon = self.min_rtt.is_some_and(|minimum| self.now.since(sent) < minimum);
         echoes_earlier || too_soon
     }
 }
@@ -83,10 +83,15 @@ impl Rack {
     }
 
     /// Returns the questions to the segments that an ACK reports.
-    pub(super) fn order(&self, now: Instant, echo: Option<u32>, least: Option<Duration>) -> Order {
+    pub(super) fn order(
+        &self,
+        now: Instant,
+        echo: Option<u32>,
+        minimum: Option<Duration>,
+    ) -> Order {
         let (fack, newest) = (self.fack, self.newest);
         let highest = fack;
-        Order { now, echo, least_rtt: least, fack, highest, reordered: false, newest }
+        Order { now, echo, min_rtt: minimum, fack, highest, reordered: false, newest }
     }
 
     /// Section 6.2 steps 2 and 3.
@@ -137,7 +142,7 @@ impl Rack {
     pub(super) fn allowance(
         &self,
         likely: bool,
-        least: Option<Duration>,
+        minimum: Option<Duration>,
         srtt: Option<Duration>,
     ) -> Duration {
         if likely && !self.reordering_seen {
@@ -145,7 +150,7 @@ impl Rack {
         }
         // A quarter of the least round trip: paths that reorder by more are rare, and a D-SACK,
         // which shows one, widens it.
-        let window = least.unwrap_or(Duration::ZERO) * u64::from(self.multiple) / 4;
+        let window = minimum.unwrap_or(Duration::ZERO) * u64::from(self.multiple) / 4;
         // At most SRTT: D-SACKs would otherwise widen it without end, and delay every repair.
         self.rtt + window.min(srtt.unwrap_or(window))
     }
@@ -169,7 +174,7 @@ pub(crate) struct Due {
 }
 
 /// State of a segment.
-pub(super) enum Standing {
+pub(super) enum SegmentState {
     /// It left after the newest arrived segment: nothing is known.
     Later,
     /// It will be overdue at this time.
@@ -180,15 +185,15 @@ pub(super) enum Standing {
 
 impl Due {
     /// Returns the state of a segment that was last `sent` then.
-    pub(super) fn judge(&self, sent: Sent) -> Standing {
+    pub(super) fn judge(&self, sent: Sent) -> SegmentState {
         let at = sent.at + self.allowance;
         // By order of departure, not by time: several leave in one nanosecond here.
         if sent >= self.newest {
-            Standing::Later
+            SegmentState::Later
         } else if at > self.now {
-            Standing::Waits(at)
+            SegmentState::Waits(at)
         } else {
-            Standing::Overdue
+            SegmentState::Overdue
         }
     }
 }

@@ -104,7 +104,7 @@ impl RateSampler {
         let send_elapsed = sent.at.since(departure.first_sent);
         let ack_elapsed = now.since(departure.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        let reliable = min_rtt.is_none_or(|least| interval >= least);
+        let reliable = min_rtt.is_none_or(|min| interval >= min);
         Some(RateSample {
             delivered: u32::try_from(self.delivered - departure.delivered).unwrap_or(u32::MAX),
             interval: if reliable { interval } else { Duration::ZERO },

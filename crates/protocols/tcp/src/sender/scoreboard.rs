@@ -59,7 +59,7 @@ impl Record {
 
 /// State that a segment leaves with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct RemovedSegment {
     /// Timestamp value, where timestamps are on.
     pub(crate) timestamp: u32,
     /// State of the rate sampler.
@@ -156,8 +156,8 @@ impl Scoreboard {
         debug_assert_eq!(span, (una, next), "what the records cover");
         // A segment that was not marked lost and was retransmitted all the same, because it was
         // speculated on or the loss was undone, is in flight twice.
-        let most = 2 * (next - una);
-        debug_assert!(u64::from(self.pipe) <= most, "pipe {} > {most}", self.pipe);
+        let maximum = 2 * (next - una);
+        debug_assert!(u64::from(self.pipe) <= maximum, "pipe {} > {maximum}", self.pipe);
         let named = self.sacked as usize + self.lost_pending as usize;
         debug_assert!(named <= self.records.len(), "{named} segments SACKed or pending");
         debug_assert!(self.high_sacked <= next.max(self.high_rxt), "SACKed beyond SND.NXT");
@@ -191,7 +191,7 @@ impl Scoreboard {
     }
 
     /// A new segment leaves.
-    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, left: Left) {
+    pub(crate) fn push(&mut self, start: u64, len: u32, now: Instant, left: RemovedSegment) {
         debug_assert!(len > 0, "a segment without sequence space");
         let sent = self.number(now);
         self.records.push_back(Record {
@@ -211,7 +211,13 @@ impl Scoreboard {
 
     /// The segment at `index` leaves again. `in_pipe`: as part of SACK or timeout recovery, so
     /// that the copy counts as in flight.
-    pub(crate) fn resend(&mut self, index: usize, now: Instant, left: Left, in_pipe: bool) {
+    pub(crate) fn resend(
+        &mut self,
+        index: usize,
+        now: Instant,
+        left: RemovedSegment,
+        in_pipe: bool,
+    ) {
         let sent = self.number(now);
         let Some(record) = self.records.get_mut(index) else { return };
         record.sent = sent;
@@ -376,13 +382,13 @@ impl Scoreboard {
         if self.lost_pending == 0 {
             return None;
         }
-        let first = self.skip_settled();
+        let first = self.skip_handled();
         (first..self.records.len()).find(|&i| self.records[i].awaits_retransmission())
     }
 
     /// Moves `high_rxt` past SACKed and retransmitted segments, which stay so until it is reset:
     /// each record is examined once in a recovery. Returns its index then.
-    fn skip_settled(&mut self) -> usize {
+    fn skip_handled(&mut self) -> usize {
         let first = self.index_of(self.high_rxt);
         let settled = self.records.range(first..).take_while(|r| r.sacked || r.resent).count();
         if let Some(last) = (first + settled).checked_sub(1).filter(|_| settled > 0) {
@@ -393,7 +399,7 @@ impl Scoreboard {
 
     /// NextSeg rule 3: the first segment below the highest SACKed one, SACKed or lost not.
     pub(crate) fn next_speculative(&mut self) -> Option<usize> {
-        let first = self.skip_settled();
+        let first = self.skip_handled();
         self.records.get(first).filter(|r| r.start < self.high_sacked).map(|_| first)
     }
 

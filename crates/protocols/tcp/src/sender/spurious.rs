@@ -89,7 +89,7 @@ impl Spurious {
     /// Steps 2 and 3 for an ACK, which is `partial` if it leaves timed-out data unacknowledged:
     /// whether the timeout was spurious. In step 3 only the arrival of an original, which was
     /// not retransmitted, can advance SND.UNA.
-    pub(super) fn hears(&mut self, advanced: bool, partial: bool, duplicate: bool) -> bool {
+    pub(super) fn observe_ack(&mut self, advanced: bool, partial: bool, duplicate: bool) -> bool {
         let waits = self.awaits_verdict();
         self.frto = match self.frto {
             // All of the data acknowledged at once says nothing of what was lost: there is nothing

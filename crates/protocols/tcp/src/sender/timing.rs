@@ -5,7 +5,7 @@ use crate::Config;
 use fairwave_units::{Duration, Instant};
 
 /// Time for which a sender waits at least before it believes that the peer has reneged.
-const LEAST_RENEGE_WAIT: Duration = Duration::from_millis(10);
+const MIN_RENEGE_WAIT: Duration = Duration::from_millis(10);
 
 /// The round-trip time and the timers that depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl Timing {
     /// `tcp_check_sack_reneging`).
     pub(super) fn start_renege_timer(&mut self, now: Instant) {
         let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt / 2);
-        self.timer = Some(now + half.max(LEAST_RENEGE_WAIT));
+        self.timer = Some(now + half.max(MIN_RENEGE_WAIT));
     }
 
     pub(super) fn stop_timer(&mut self) {
@@ -83,7 +83,7 @@ impl Timing {
     }
 
     /// Records a segment of the peer.
-    pub(super) fn note_heard(&mut self) {
+    pub(super) fn note_segment_received(&mut self) {
         self.silent_expiries = 0;
     }
 

@@ -17,10 +17,11 @@ struct Bulk {
 
 impl Bulk {
     fn new(config: Config, drop_every: u64) -> Self {
-        let law = |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed law");
+        let congestion_control =
+            |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm");
         let mut bulk = Self {
-            a: Connection::new(config, Seq32(1), Box::new(law)),
-            b: Connection::new(config, Seq32(2), Box::new(law)),
+            a: Connection::new(config, Seq32(1), Box::new(congestion_control)),
+            b: Connection::new(config, Seq32(2), Box::new(congestion_control)),
             now: Instant::ZERO,
             segments: 0,
             drop_every,

@@ -13,7 +13,7 @@ const SEG: u32 = 988;
 /// echoes the third of three new segments tells that two before it were lost.
 #[test]
 fn an_ack_event_is_exact() {
-    let (mut sender, told) = connected(true);
+    let (mut sender, reported) = connected(true);
     sender.handle(at(100), Input::Write(Virtual(20 * SEG)));
     // Four segments leave, a tick apart: the window opens with time in this test only.
     let mut sent = Vec::new();
@@ -23,7 +23,7 @@ fn an_ack_event_is_exact() {
     assert_eq!(sent.len(), 4);
     let first = sent[0].header.options.timestamps.unwrap().value;
     sender.handle(at(150), ack(1, first, 50));
-    let event = told.lock().unwrap().acks.pop().unwrap();
+    let event = reported.lock().unwrap().acks.pop().unwrap();
     assert_eq!(
         event,
         AckEvent {
@@ -53,7 +53,7 @@ fn an_ack_event_is_exact() {
     // One more leaves at 150; the next ACK covers all four and echoes that last one.
     let last = sender.poll(at(150)).unwrap().header.options.timestamps.unwrap().value;
     sender.handle(at(230), ack(5, last, 51));
-    let event = told.lock().unwrap().acks.pop().unwrap();
+    let event = reported.lock().unwrap().acks.pop().unwrap();
     assert_eq!((event.acked, event.echo_gap), (4 * SEG, Some(3 * SEG)));
     assert_eq!(event.rtt, Some(Duration::from_millis(80)));
 }
@@ -61,18 +61,18 @@ fn an_ack_event_is_exact() {
 /// FlightSize leaves limited transmit out (RFC 5681 section 3.1); a timeout is told apart.
 #[test]
 fn losses_and_timeouts_are_told_apart() {
-    let (mut sender, told) = connected(false);
+    let (mut sender, reported) = connected(false);
     sender.handle(at(100), Input::Write(Virtual(20 * SEG)));
     drain(&mut sender, at(100));
     for k in 0..3 {
         sender.handle(at(150 + k), ack(0, 0, 0));
         drain(&mut sender, at(150 + k));
     }
-    let loss = told.lock().unwrap().losses[0];
+    let loss = reported.lock().unwrap().losses[0];
     assert_eq!((loss.flight, loss.next), (4 * 1000, 6 * 1000));
     let deadline = sender.deadline().unwrap();
     sender.wake(deadline);
-    let rto = told.lock().unwrap().timeouts[0];
+    let rto = reported.lock().unwrap().timeouts[0];
     // Seven are out, two of them by limited transmit.
     assert_eq!((rto.now, rto.flight, rto.backoff), (deadline, 5 * 1000, 1));
 }
@@ -80,12 +80,12 @@ fn losses_and_timeouts_are_told_apart() {
 /// An application that writes little is not limited by the window (RFC 7661).
 #[test]
 fn an_idle_application_is_not_limited_by_the_window() {
-    let (mut sender, told) = connected(true);
+    let (mut sender, reported) = connected(true);
     sender.handle(at(100), Input::Write(Virtual(SEG)));
     let sent = drain(&mut sender, at(100));
     let stamp = sent[0].header.options.timestamps.unwrap().value;
     sender.handle(at(150), ack(1, stamp, 50));
-    assert!(!told.lock().unwrap().acks[0].cwnd_limited);
+    assert!(!reported.lock().unwrap().acks[0].cwnd_limited);
 }
 
 #[test]
@@ -116,7 +116,7 @@ struct Told {
 /// A fixed window of four segments that remembers what it hears.
 #[derive(Debug)]
 struct Recorder {
-    told: Arc<Mutex<Told>>,
+    reported: Arc<Mutex<Told>>,
     mss: u32,
 }
 
@@ -125,13 +125,13 @@ impl Controller for Recorder {
         "recorder".to_owned()
     }
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.told.lock().unwrap().acks.push(*ack);
+        self.reported.lock().unwrap().acks.push(*ack);
     }
     fn on_loss(&mut self, loss: &LossEvent) {
-        self.told.lock().unwrap().losses.push(*loss);
+        self.reported.lock().unwrap().losses.push(*loss);
     }
     fn on_rto(&mut self, rto: &RtoEvent) {
-        self.told.lock().unwrap().timeouts.push(*rto);
+        self.reported.lock().unwrap().timeouts.push(*rto);
     }
     fn cwnd(&self) -> u32 {
         4 * self.mss
@@ -150,12 +150,12 @@ fn drain(end: &mut Connection<Virtual>, now: Instant) -> Vec<Segment<Virtual>> {
 }
 
 fn connected(timestamps: bool) -> (Connection<Virtual>, Arc<Mutex<Told>>) {
-    let told = Arc::new(Mutex::new(Told::default()));
-    let shared = told.clone();
+    let reported = Arc::new(Mutex::new(Told::default()));
+    let shared = reported.clone();
     let config =
         Config { mss: 1000, timestamps, sack: false, window_scaling: false, ..Config::default() };
     let build = Box::new(move |initial: fairwave_cc::Initial| {
-        Box::new(Recorder { told: shared, mss: initial.mss }) as Box<dyn Controller>
+        Box::new(Recorder { reported: shared, mss: initial.mss }) as Box<dyn Controller>
     });
     let mut end = Connection::new(config, Seq32(0), build);
     end.handle(at(0), Input::Open);
@@ -169,7 +169,7 @@ fn connected(timestamps: bool) -> (Connection<Virtual>, Arc<Mutex<Told>>) {
         Input::Segment(Segment { header, payload: Virtual(0), ..Segment::default() }),
     );
     drain(&mut end, at(50));
-    (end, told)
+    (end, reported)
 }
 
 /// Acknowledges `n` segments.

@@ -1,4 +1,5 @@
-//! Segments leave at the rate that a law sets, and the law hears the rate at which they arrive.
+//! Segments leave at the rate that an algorithm sets, and the algorithm hears the rate at which
+//! they arrive.
 
 use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent};
 use fairwave_machine::Machine;
@@ -79,11 +80,11 @@ fn the_law_hears_the_rate_of_what_it_paced() {
     assert!(!sender.rates().last().expect("two more").is_app_limited);
 }
 
-/// A sender with a law of a fixed rate, and what that law heard.
+/// A sender with an algorithm of a fixed rate, and what that algorithm heard.
 struct Paced {
     end: Connection<Virtual>,
     now: Instant,
-    told: Arc<Mutex<Vec<AckEvent>>>,
+    reported: Arc<Mutex<Vec<AckEvent>>>,
 }
 
 #[derive(Debug)]
@@ -116,12 +117,13 @@ fn at(millis: u64) -> Instant {
 impl Paced {
     /// Established at 100 ms.
     fn new(pacing_quantum: Duration) -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let shared = told.clone();
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let shared = reported.clone();
         let config =
             Config { mss: SEG as u16, window_scaling: true, pacing_quantum, ..Config::default() };
         let build = Box::new(move |_: Initial| Box::new(FixedRate(shared)) as Box<dyn Controller>);
-        let mut paced = Self { end: Connection::new(config, Seq32(0), build), now: at(0), told };
+        let mut paced =
+            Self { end: Connection::new(config, Seq32(0), build), now: at(0), reported };
         paced.end.handle(at(0), Input::Open);
         let mut answer =
             Header { seq: Seq32(0), ack: Seq32(1), window: 60_000, ..Header::default() };
@@ -168,6 +170,6 @@ impl Paced {
     }
 
     fn rates(&self) -> Vec<RateSample> {
-        self.told.lock().expect("one thread").iter().filter_map(|ack| ack.rate).collect()
+        self.reported.lock().expect("one thread").iter().filter_map(|ack| ack.rate).collect()
     }
 }

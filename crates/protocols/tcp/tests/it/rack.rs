@@ -18,7 +18,7 @@ struct Ledger {
     outstanding: BTreeMap<u32, (u32, u64)>,
     transmissions: u64,
     /// Of the segments that were reported, the latest transmission.
-    heard: u64,
+    received: u64,
     /// Retransmissions: the transmission before it of the same segment, and `heard`.
     retransmitted: Vec<(u64, u64)>,
 }
@@ -28,15 +28,15 @@ impl Ledger {
         self.transmissions += 1;
         let sent = (start + len, self.transmissions);
         if let Some((_, before)) = self.outstanding.insert(start, sent) {
-            self.retransmitted.push((before, self.heard));
+            self.retransmitted.push((before, self.received));
         }
     }
 
     /// The peer has everything from `left` up to `right`.
-    fn hear(&mut self, left: u32, right: u32) {
+    fn with_controller(&mut self, left: u32, right: u32) {
         let covered = self.outstanding.range(left..right).filter(|(_, (end, _))| *end <= right);
         let latest = covered.map(|(_, (_, number))| *number).max();
-        self.heard = self.heard.max(latest.unwrap_or(0));
+        self.received = self.received.max(latest.unwrap_or(0));
     }
 }
 
@@ -56,9 +56,9 @@ impl Codec<Virtual> for Watched {
         if item.payload.0 == 0 {
             let mut ledger = self.0.borrow_mut();
             let una = item.header.ack.0;
-            ledger.hear(0, una);
+            ledger.with_controller(0, una);
             for (left, right) in item.header.options.sack.as_slice() {
-                ledger.hear(left.0, right.0);
+                ledger.with_controller(left.0, right.0);
             }
             ledger.outstanding.retain(|_, (end, _)| *end > una);
         }
@@ -83,10 +83,10 @@ fn transfer(seed: Seed, wires: (Wire, Wire), config: Config) -> Pair<Virtual, Wa
         if core::mem::replace(&mut before, now) != now {
             fired = sent;
         }
-        for (last, heard) in pair.codec.0.borrow_mut().retransmitted.drain(..) {
+        for (last, received) in pair.codec.0.borrow_mut().retransmitted.drain(..) {
             assert!(
-                heard > last || fired >= last,
-                "seed {seed}: transmission {last} repeated; {heard} was heard: {pair:?}"
+                received > last || fired >= last,
+                "seed {seed}: transmission {last} repeated; {received} was heard: {pair:?}"
             );
         }
         while pair.end(End::B).read(u32::MAX).is_some() {}

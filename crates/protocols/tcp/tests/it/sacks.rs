@@ -200,7 +200,8 @@ impl Reneging {
 
 fn to_a_reneging_receiver(seed: Seed, wires: (Wire, Wire), drops: f64, config: Config) {
     let mut line: Line<Segment<Virtual>> = Line::new(seed, wires.0, wires.1);
-    let build = |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed law");
+    let build =
+        |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm");
     let config = Config { local_port: 1, remote_port: 2, ..config };
     let mut end: Connection<Virtual> = Connection::new(config, Seq32(0), Box::new(build));
     let mut peer = Reneging {

@@ -16,8 +16,8 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 const CLIENT: u16 = 1;
 const SERVER: u16 = 2;
 
-fn law() -> BuildController {
-    Box::new(|initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed law"))
+fn congestion_control() -> BuildController {
+    Box::new(|initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm"))
 }
 
 fn ports(config: Config, local_port: u16, remote_port: u16) -> Config {
@@ -51,11 +51,15 @@ impl Chain {
     fn new(ends: (Config, Config), config: ProxyConfig, seed: Seed, wires: [Wire; 4]) -> Self {
         let [up, down, far_up, far_down] = wires;
         let end = |config, local, remote, iss| {
-            Connection::new(ports(config, local, remote), Seq32(iss), law())
+            Connection::new(ports(config, local, remote), Seq32(iss), congestion_control())
         };
         Self {
             client: end(ends.0, CLIENT, SERVER, u32::MAX - 9_000),
-            proxy: Proxy::new(config, (Seq32(7), Seq32(u32::MAX - 5_000)), (law(), law())),
+            proxy: Proxy::new(
+                config,
+                (Seq32(7), Seq32(u32::MAX - 5_000)),
+                (congestion_control(), congestion_control()),
+            ),
             server: end(ends.1, SERVER, CLIENT, 99),
             near: Line::new(seed, up, down),
             far: Line::new(Seed(seed.0 ^ 0x5eed), far_up, far_down),
@@ -283,7 +287,7 @@ fn small(opening: Opening, wires: [Wire; 4]) -> Chain {
 fn a_reader_that_stops_stops_the_sender() {
     let mut chain = small(Opening::AfterFar, clean(5));
     let server = Config { receive_buffer: 30_000, ..Config::default() };
-    chain.server = Connection::new(ports(server, SERVER, CLIENT), Seq32(9), law());
+    chain.server = Connection::new(ports(server, SERVER, CLIENT), Seq32(9), congestion_control());
     chain.open();
     chain.input(Side::Near, Input::Write(pattern(0, 200_000)));
     chain.run_until(Instant::ZERO + Duration::from_secs(30));
@@ -374,8 +378,11 @@ fn rst() -> Flags {
 fn a_client_that_gives_up_leaves_nothing_open() {
     for opening in [Opening::AtOnce, Opening::AfterFar] {
         let side = Config::default();
-        let mut proxy: Proxy<Virtual> =
-            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        let mut proxy: Proxy<Virtual> = Proxy::new(
+            config(side, side, opening),
+            (Seq32(1), Seq32(2)),
+            (congestion_control(), congestion_control()),
+        );
         for segment in [control(100, syn()), control(101, rst())] {
             proxy.handle(Instant::ZERO, (Side::Near, segment));
             while proxy.poll(Instant::ZERO).is_some() {}
@@ -391,8 +398,11 @@ fn a_client_that_gives_up_leaves_nothing_open() {
 fn a_stray_reset_ends_nothing() {
     for opening in [Opening::AtOnce, Opening::AfterFar] {
         let side = Config::default();
-        let mut proxy: Proxy<Virtual> =
-            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        let mut proxy: Proxy<Virtual> = Proxy::new(
+            config(side, side, opening),
+            (Seq32(1), Seq32(2)),
+            (congestion_control(), congestion_control()),
+        );
         for segment in [control(7, rst()), control(100, syn()), control(5_000_000, rst())] {
             proxy.handle(Instant::ZERO, (Side::Near, segment));
         }
@@ -409,8 +419,11 @@ fn a_stray_reset_ends_nothing() {
 fn a_refusal_that_was_lost_is_repeated() {
     for opening in [Opening::AtOnce, Opening::AfterFar] {
         let side = Config::default();
-        let mut proxy: Proxy<Virtual> =
-            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        let mut proxy: Proxy<Virtual> = Proxy::new(
+            config(side, side, opening),
+            (Seq32(1), Seq32(2)),
+            (congestion_control(), congestion_control()),
+        );
         let now = Instant::ZERO;
         proxy.handle(now, (Side::Near, control(100, syn())));
         while proxy.poll(now).is_some() {}
@@ -454,13 +467,16 @@ fn half_a_connection_stays_open() {
 #[test]
 fn a_proxy_is_a_machine() {
     let mut client: Connection<Virtual> =
-        Connection::new(ports(Config::default(), CLIENT, SERVER), Seq32(5), law());
+        Connection::new(ports(Config::default(), CLIENT, SERVER), Seq32(5), congestion_control());
     client.handle(Instant::ZERO, Input::Open);
     let syn = client.poll(Instant::ZERO).expect("it opens");
     for opening in [Opening::AtOnce, Opening::AfterFar] {
         let side = Config::default();
-        let mut proxy =
-            Proxy::new(config(side, side, opening), (Seq32(1), Seq32(2)), (law(), law()));
+        let mut proxy = Proxy::new(
+            config(side, side, opening),
+            (Seq32(1), Seq32(2)),
+            (congestion_control(), congestion_control()),
+        );
         let again = Instant::ZERO + Duration::from_secs(1);
         let inputs =
             [(Instant::ZERO, (Side::Near, syn.clone())), (again, (Side::Near, syn.clone()))];

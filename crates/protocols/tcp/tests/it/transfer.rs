@@ -1,6 +1,6 @@
 //! Whatever the line does, every byte arrives once and in order, and both ends close.
 
-use crate::common::{Codec, MS, OnTheWire, Pair, Plain, is_over, law, pattern};
+use crate::common::{Codec, MS, OnTheWire, Pair, Plain, congestion_control, is_over, pattern};
 use bytes::Bytes;
 use fairwave_machine::line::{End, Line, Wire};
 use fairwave_tcp::{Config, DelayedAck, Input, ReductionBound, State, Virtual};
@@ -59,7 +59,7 @@ struct Case {
     write_chunk: usize,
     read_chunk: u32,
     configs: (Config, Config),
-    law: &'static str,
+    congestion_control: &'static str,
     wires: (Wire, Wire),
     iss: (u32, u32),
 }
@@ -86,21 +86,21 @@ fn config() -> impl Strategy<Value = Config> {
         |(
             (send_buffer, receive_buffer),
             (sack, timestamps, scaling, [ecn, prr, conservative, rack, eifel, frto, keep_sacks]),
-            (nagle, dsack, quick_acks, like_linux, (send_buffer_most, receive_buffer_most)),
+            (nagle, dsack, quick_acks, like_linux, (send_buffer_max, receive_buffer_max)),
             mss,
             every,
             initial,
         )| {
-            let [ack_on_read, gradual_window, push_bursts] = like_linux;
+            let [ack_on_read, rcv_ssthresh, psh_each_burst] = like_linux;
             Config {
                 nagle,
                 dsack,
                 quick_acks,
                 ack_on_read,
-                gradual_window,
-                push_bursts,
-                send_buffer_most,
-                receive_buffer_most,
+                rcv_ssthresh,
+                psh_each_burst,
+                send_buffer_max,
+                receive_buffer_max,
                 ecn,
                 prr,
                 prr_bound: match conservative {
@@ -130,19 +130,31 @@ fn config() -> impl Strategy<Value = Config> {
 
 fn case() -> impl Strategy<Value = Case> {
     let load = ((0usize..60_000, 0usize..20_000), 1usize..9_000, 200u32..20_000);
-    let law = prop::sample::select(fairwave_cc::ALL.iter().map(|l| l.name).collect::<Vec<_>>());
+    let congestion_control =
+        prop::sample::select(fairwave_cc::ALL.iter().map(|l| l.name).collect::<Vec<_>>());
     let near_wrap = (u32::MAX - 30_000)..u32::MAX;
-    (any::<u64>(), load, (config(), config()), law, (wire(), wire()), (near_wrap, any::<u32>()))
-        .prop_map(|(seed, (bytes, write_chunk, read_chunk), configs, law, wires, iss)| Case {
-            seed,
-            bytes,
-            write_chunk,
-            read_chunk,
-            configs,
-            law,
-            wires,
-            iss,
-        })
+    (
+        any::<u64>(),
+        load,
+        (config(), config()),
+        congestion_control,
+        (wire(), wire()),
+        (near_wrap, any::<u32>()),
+    )
+        .prop_map(
+            |(seed, (bytes, write_chunk, read_chunk), configs, congestion_control, wires, iss)| {
+                Case {
+                    seed,
+                    bytes,
+                    write_chunk,
+                    read_chunk,
+                    configs,
+                    congestion_control,
+                    wires,
+                    iss,
+                }
+            },
+        )
 }
 
 /// What corruption means: one bit of the segment as it travels.
@@ -155,8 +167,9 @@ fn transfer(case: &Case) {
     let seed = Seed(case.seed);
     let line = Line::new(seed, case.wires.0, case.wires.1)
         .with_corruption(|bytes: &mut Vec<u8>, stream| flip_a_bit(bytes, stream));
-    let laws = (law(case.law), law(case.law));
-    let mut pair = Pair::new(case.configs, laws, case.iss, line, OnTheWire);
+    let algorithms =
+        (congestion_control(case.congestion_control), congestion_control(case.congestion_control));
+    let mut pair = Pair::new(case.configs, algorithms, case.iss, line, OnTheWire);
     let mut ways = [
         Way::new(End::A, case.bytes.0, case.write_chunk, case.read_chunk),
         Way::new(End::B, case.bytes.1, case.write_chunk, case.read_chunk),
@@ -193,7 +206,7 @@ fn more_than_the_sequence_space_arrives() {
             Config { mss: 65_000, sack, rack, prr: rack, min_rto: MS(200), ..Config::default() };
         let mut pair = Pair::<Virtual, Plain>::new(
             (end, end),
-            (law("newreno"), law("newreno")),
+            (congestion_control("newreno"), congestion_control("newreno")),
             (u32::MAX - 100_000, u32::MAX),
             line,
             Plain,
@@ -241,8 +254,8 @@ fn repairs(wire: Wire, rack: bool) -> (u64, u64) {
 fn transfer_over(seed: Seed, wire: Wire, config: Config) -> Pair<Virtual, Plain> {
     const TOTAL: u32 = 4_000_000;
     let line = Line::new(seed, wire, Wire { delay: MS(20), ..Wire::default() });
-    let laws = (law("newreno"), law("newreno"));
-    let mut pair = Pair::<Virtual, Plain>::new((config, config), laws, (1, 2), line, Plain);
+    let algorithms = (congestion_control("newreno"), congestion_control("newreno"));
+    let mut pair = Pair::<Virtual, Plain>::new((config, config), algorithms, (1, 2), line, Plain);
     pair.input(End::B, Input::Listen);
     pair.input(End::A, Input::Open);
     pair.input(End::A, Input::Write(Virtual(TOTAL)));

@@ -10,8 +10,8 @@ fn pushes(sent: &[Segment<Virtual>]) -> Vec<bool> {
 /// What leaves of 20 segments at once, for an ACK of one and for an ACK of two: a window of ten in
 /// congestion avoidance, 100 ms of round trip. By hand: 1.2 times ten segments in 100 ms are 117
 /// bytes in a 1024th of a second, so that a packet has the least number of segments, two.
-fn pushed(push_bursts: bool) -> [Vec<bool>; 3] {
-    let config = Config { push_bursts, initial_ssthresh: Some(10 * SEG), ..config() };
+fn pushed(psh_each_burst: bool) -> [Vec<bool>; 3] {
+    let config = Config { psh_each_burst, initial_ssthresh: Some(10 * SEG), ..config() };
     let mut script = Script::established(config, "newreno");
     let first = pushes(&script.input(Input::Write(Virtual(20 * SEG))));
     script.after(100);
@@ -33,9 +33,9 @@ fn pairs_end_with_psh_and_lone_segments_have_none() {
 /// The data written ends with PSH in any case.
 #[test]
 fn what_was_written_ends_with_psh() {
-    for push_bursts in [false, true] {
-        let mut script = Script::established(Config { push_bursts, ..config() }, "newreno");
+    for psh_each_burst in [false, true] {
+        let mut script = Script::established(Config { psh_each_burst, ..config() }, "newreno");
         let sent = script.input(Input::Write(Virtual(3 * SEG)));
-        assert_eq!(pushes(&sent), [false, push_bursts, true]);
+        assert_eq!(pushes(&sent), [false, psh_each_burst, true]);
     }
 }

@@ -253,11 +253,11 @@ proptest! {
         sack: bool,
         nagle: bool,
         [ecn, prr, rack, timestamps, eifel, frto, keep_sacks] in any::<[bool; 7]>(),
-        law in prop::sample::select(vec!["reno", "newreno", "compound", "bbr"]),
+        congestion_control in prop::sample::select(vec!["reno", "newreno", "compound", "bbr"]),
     ) {
         let config = Config { sack, nagle, ecn, prr, rack, timestamps, eifel, frto, ..config() };
         let config = Config { keep_sacks, max_retries: 1_000, send_buffer: 50_000, ..config };
-        let mut script = Script::established(config, law);
+        let mut script = Script::established(config, congestion_control);
         let mut written = 0;
         for step in &steps {
             act(&mut script, &mut written, step);

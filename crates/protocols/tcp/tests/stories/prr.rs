@@ -39,7 +39,7 @@ fn the_bound_rules_after_heavy_loss() {
     }
 }
 
-/// Whatever was sent, recovery ends with the window that the law set.
+/// Whatever was sent, recovery ends with the window that the algorithm set.
 #[test]
 fn a_timeout_ends_the_reduction() {
     let (mut script, _) = recover(true);

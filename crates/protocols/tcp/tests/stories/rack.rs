@@ -128,7 +128,7 @@ fn a_single_segment_waits_for_a_delayed_ack() {
 }
 
 /// Section 7.4: the probe repaired the loss of the last segment. Only an ACK beyond tells, and
-/// the law is told of a loss: half the window, no recovery.
+/// the algorithm is told of a loss: half the window, no recovery.
 #[test]
 fn a_loss_that_the_probe_repaired_is_answered() {
     let (mut script, _) = sending(5);

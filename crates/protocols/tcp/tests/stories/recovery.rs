@@ -93,8 +93,8 @@ fn only_the_first_partial_ack_restarts_the_timer() {
 }
 
 /// Ten segments are out; segment 0 is lost, and three later ones have been reported.
-fn until_third_duplicate(law: &'static str) -> Script {
-    let (mut script, sent) = Script::sending(config(), law, 40);
+fn until_third_duplicate(congestion_control: &'static str) -> Script {
+    let (mut script, sent) = Script::sending(config(), congestion_control, 40);
     assert_eq!(sent, (0..10).collect::<Vec<_>>());
     assert_eq!(script.ack(0), [10]);
     assert_eq!(script.ack(0), [11]);

@@ -53,8 +53,10 @@ pub(crate) fn config() -> Config {
 }
 
 impl Script {
-    pub(crate) fn new(config: Config, law: &'static str) -> Self {
-        let build = move |initial: Initial| fairwave_cc::build(law, initial).expect("a listed law");
+    pub(crate) fn new(config: Config, congestion_control: &'static str) -> Self {
+        let build = move |initial: Initial| {
+            fairwave_cc::build(congestion_control, initial).expect("a listed algorithm")
+        };
         Self {
             end: Connection::new(config, ISS, Box::new(build)),
             now: Instant::ZERO,
@@ -65,8 +67,8 @@ impl Script {
     }
 
     /// An active open that the peer has answered 100 ms later with the same options.
-    pub(crate) fn established(config: Config, law: &'static str) -> Self {
-        let mut script = Self::new(config, law);
+    pub(crate) fn established(config: Config, congestion_control: &'static str) -> Self {
+        let mut script = Self::new(config, congestion_control);
         let syn = script.input(Input::Open).remove(0).header;
         script.after(100);
         let mut answer = script.header(SYN_ACK);
@@ -80,8 +82,12 @@ impl Script {
     }
 
     /// The same with `segments` written.
-    pub(crate) fn sending(config: Config, law: &'static str, segments: u32) -> (Self, Vec<u32>) {
-        let mut script = Self::established(config, law);
+    pub(crate) fn sending(
+        config: Config,
+        congestion_control: &'static str,
+        segments: u32,
+    ) -> (Self, Vec<u32>) {
+        let mut script = Self::established(config, congestion_control);
         let sent = script.write(segments);
         (script, sent)
     }

@@ -215,14 +215,14 @@ fn what_was_not_made_does_not_freeze_the_end() {
 #[test]
 fn memory_is_bounded() {
     let mut playout = viewer(Policy::Stall, 100);
-    for n in 0..(MOST as u64 + 5_000) {
+    for n in 0..(MAX as u64 + 5_000) {
         playout.made(Made { at: at(n), kind: Intra, units: n..n + 1 });
     }
-    assert!(playout.frames.len() <= MOST);
+    assert!(playout.frames.len() <= MAX);
     assert_eq!(playout.quality(at(0)).missed, 5_001);
     let mut playout = viewer(Policy::Skip, 100);
-    make(&mut playout, 0..2 * MOST as u64, 1);
-    assert!(playout.frames.len() + playout.late.len() <= 2 * MOST);
+    make(&mut playout, 0..2 * MAX as u64, 1);
+    assert!(playout.frames.len() + playout.late.len() <= 2 * MAX);
 }
 
 proptest! {

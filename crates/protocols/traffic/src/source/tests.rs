@@ -213,10 +213,10 @@ proptest! {
     #[test]
     fn time_never_goes_back_and_sizes_fit(source in any_source(), seed: u64) {
         prop_assert_eq!(source.unsound(), None);
-        let most = source.largest_payload_bytes();
+        let max = source.largest_payload_bytes();
         let sent: Vec<_> = source.emissions(Seed(seed).stream("traffic")).take(2_000).collect();
         prop_assert_eq!(sent.len(), 2_000);
         prop_assert!(sent.is_sorted_by_key(|e| e.at), "seed {}", seed);
-        prop_assert!(sent.iter().all(|e| (1..=most).contains(&e.bytes)), "seed {}", seed);
+        prop_assert!(sent.iter().all(|e| (1..=max).contains(&e.bytes)), "seed {}", seed);
     }
 }

@@ -19,10 +19,10 @@ Examples:
   sudo fairwave cc trace --file windows.parquet --port 5201 --for 30s
   sudo fairwave cc unload --all
 
-A program chooses a law by the socket option TCP_CONGESTION, an administrator by the option congctl
-of `ip route`. Only loading needs root. The laws need Linux 6.1 or later with BTF.
+A program chooses an algorithm by the socket option TCP_CONGESTION, an administrator by the option
+congctl of `ip route`. Only loading needs root. The algorithms need Linux 6.1 or later with BTF.
 
-Exit code 1: the kernel refused something. Exit code 2: no such law.";
+Exit code 1: the kernel refused something. Exit code 2: no such algorithm.";
 
 /// Options of `fairwave cc`.
 #[derive(Args, Debug)]

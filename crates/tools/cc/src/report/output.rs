@@ -1,14 +1,14 @@
 //! Types of the output of `fairwave cc` with `--json`.
 
 use fairwave_bpf::bench::Cost;
-use fairwave_bpf::{Connection, Happened, Listed, Told, Totals};
+use fairwave_bpf::{Connection, Happened, Listed, ReportedEvent, Totals};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A congestion control algorithm, and its state in this kernel.
 #[derive(Serialize, JsonSchema)]
-pub struct CcLaw {
+pub struct CcAlgorithm {
     /// Its name, as sockets request it.
     pub name: String,
     /// Whether sockets may request it.
@@ -25,16 +25,16 @@ pub struct CcLaw {
     pub summary: String,
 }
 
-impl CcLaw {
+impl CcAlgorithm {
     pub(crate) fn of(listed: &Listed) -> Self {
         Self {
-            name: listed.law.name.to_owned(),
+            name: listed.algorithm.name.to_owned(),
             loaded: listed.loaded,
             pinned: listed.pinned,
             connections: listed.connections,
             totals: listed.totals.map(CcTotals::of),
-            model: listed.law.model.to_owned(),
-            summary: listed.law.summary.to_owned(),
+            model: listed.algorithm.model.to_owned(),
+            summary: listed.algorithm.summary.to_owned(),
         }
     }
 }
@@ -65,7 +65,7 @@ impl CcTotals {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CcConnection {
     /// The algorithm's name.
-    pub law: String,
+    pub algorithm: String,
     /// Address and port of this end.
     pub local: String,
     /// Address and port of the other end.
@@ -97,9 +97,9 @@ pub struct CcConnection {
 }
 
 impl CcConnection {
-    pub(crate) fn of(law: &str, one: &Connection) -> Self {
+    pub(crate) fn of(algorithm: &str, one: &Connection) -> Self {
         Self {
-            law: law.to_owned(),
+            algorithm: algorithm.to_owned(),
             local: one.local.to_string(),
             remote: one.remote.to_string(),
             namespace: one.namespace,
@@ -120,21 +120,21 @@ impl CcConnection {
 
 /// An event of a connection; `status --watch` prints it before the current connections.
 #[derive(Serialize, JsonSchema)]
-pub struct CcTold {
+pub struct CcEvent {
     /// The event: began, answered (lowered its window because of lost ACKs) or ended.
     pub happened: &'static str,
     /// The connection at the time of the event.
     pub connection: CcConnection,
 }
 
-impl CcTold {
-    pub(crate) fn of(event: &Told) -> Self {
+impl CcEvent {
+    pub(crate) fn of(event: &ReportedEvent) -> Self {
         let happened = match event.happened {
             Happened::Began => "began",
             Happened::Answered => "answered",
             Happened::Ended => "ended",
         };
-        Self { happened, connection: CcConnection::of(event.law, &event.connection) }
+        Self { happened, connection: CcConnection::of(event.algorithm, &event.connection) }
     }
 }
 
@@ -142,7 +142,7 @@ impl CcTold {
 #[derive(Serialize, JsonSchema)]
 pub struct CcCost {
     /// The algorithm's name.
-    pub law: String,
+    pub algorithm: String,
     /// Description of the algorithm.
     pub summary: String,
     /// ACKs for which its BPF programs were called; zero for algorithms without BPF programs.
@@ -166,7 +166,7 @@ impl CcCost {
     pub(crate) fn of(cost: &Cost, floor: Option<f64>) -> Self {
         let per_ack_ns = cost.nanoseconds_per_ack();
         Self {
-            law: cost.name.clone(),
+            algorithm: cost.name.clone(),
             summary: cost.summary.clone(),
             acks: cost.acks,
             per_ack_ns,
@@ -219,11 +219,11 @@ pub struct CcTraced {
 #[serde(untagged)]
 pub enum CcOutput {
     /// Output of `list`.
-    Laws(Vec<CcLaw>),
+    Laws(Vec<CcAlgorithm>),
     /// Output of `status`.
     Connections(Vec<CcConnection>),
     /// Output of `status --watch`: one line for each event, between those of `status`.
-    Told(CcTold),
+    ReportedEvent(CcEvent),
     /// Output of `bench`.
     Costs(Vec<CcCost>),
     /// Output of `target`.

@@ -26,7 +26,7 @@ const GAUGES: [Gauge; 7] = [
 type Counter = (&'static str, &'static str, fn(&Totals) -> u64);
 
 const COUNTERS: [Counter; 5] = [
-    ("connections_opened", "Connections that began to use the law.", |all| all.opened),
+    ("connections_opened", "Connections that began to use the algorithm.", |all| all.opened),
     ("connections_closed", "Connections that ceased to.", |all| all.closed),
     ("acks_lost", "ACKs found lost by connections that ended.", |all| all.acks_lost),
     ("answers", "Reductions for lost ACKs by connections that ended.", |all| all.answers),
@@ -39,7 +39,8 @@ pub(crate) fn metrics(found: &[CcConnection], counted: &[(&str, Totals)]) -> Vec
         Metric::gauge(name, help).of(found, |one| of(one), |one| value(one))
     });
     let counters = COUNTERS.map(|(name, help, value)| {
-        let labels = |(law, _): &&(&str, Totals)| vec![("law", (*law).to_owned())];
+        let labels =
+            |(algorithm, _): &&(&str, Totals)| vec![("algorithm", (*algorithm).to_owned())];
         Metric::counter(name, help).of(counted, labels, |(_, totals)| Some(value(totals)))
     });
     gauges.into_iter().chain(counters).collect()
@@ -48,7 +49,7 @@ pub(crate) fn metrics(found: &[CcConnection], counted: &[(&str, Totals)]) -> Vec
 /// The labels of a connection.
 fn of(one: &CcConnection) -> Labels {
     vec![
-        ("law", one.law.clone()),
+        ("algorithm", one.algorithm.clone()),
         ("local", one.local.clone()),
         ("remote", one.remote.clone()),
         ("namespace", one.namespace.to_string()),

@@ -1,17 +1,18 @@
 //! Tables and messages: algorithms, connections, costs, targets.
 
-use super::output::{CcConnection, CcCost, CcLaw, CcTarget, CcTold};
+use super::output::{CcAlgorithm, CcConnection, CcCost, CcEvent, CcTarget};
 use fairwave_text::{Table, mbps};
 
 /// Every algorithm, loaded or not.
-pub(crate) fn laws(found: &[CcLaw]) -> String {
-    let mut table = Table::new("Laws", &["name", "loaded", "pinned", "connections", "is"]);
+pub(crate) fn algorithms(found: &[CcAlgorithm]) -> String {
+    let mut table = Table::new("Algorithms", &["name", "loaded", "pinned", "connections", "is"]);
     let word = |is: Option<bool>| is.map_or("unknown", |is| if is { "yes" } else { "no" });
-    for law in found {
-        let count = law.connections.map_or_else(String::new, |count| count.to_string());
-        let (loaded, pinned) = (word(Some(law.loaded)), word(law.pinned));
-        let summary = left(&law.summary, found.iter().map(|law| law.summary.len()));
-        let words = [&law.name, loaded, pinned, &count, &summary];
+    for algorithm in found {
+        let count = algorithm.connections.map_or_else(String::new, |count| count.to_string());
+        let (loaded, pinned) = (word(Some(algorithm.loaded)), word(algorithm.pinned));
+        let summary =
+            left(&algorithm.summary, found.iter().map(|algorithm| algorithm.summary.len()));
+        let words = [&algorithm.name, loaded, pinned, &count, &summary];
         table.row(words.map(str::to_owned).to_vec());
     }
     table.render()
@@ -26,10 +27,10 @@ fn left(words: &str, lengths: impl Iterator<Item = usize>) -> String {
 /// The connections of all loaded algorithms.
 pub(crate) fn connections(found: &[CcConnection]) -> String {
     if found.is_empty() {
-        return "no connection uses a law of Fairwave\n".to_owned();
+        return "no connection uses an algorithm of Fairwave\n".to_owned();
     }
     let heads = [
-        "law",
+        "algorithm",
         "from",
         "to",
         "cwnd",
@@ -44,7 +45,7 @@ pub(crate) fn connections(found: &[CcConnection]) -> String {
     let rate = |rate: Option<u64>| rate.map_or_else(String::new, mbps);
     for one in found {
         table.row(vec![
-            one.law.clone(),
+            one.algorithm.clone(),
             one.local.clone(),
             one.remote.clone(),
             one.cwnd_segments.to_string(),
@@ -60,18 +61,24 @@ pub(crate) fn connections(found: &[CcConnection]) -> String {
 }
 
 /// An event of a connection in one line.
-pub(crate) fn event(event: &CcTold) -> String {
+pub(crate) fn event(event: &CcEvent) -> String {
     let one = &event.connection;
     format!(
         "{} {}: {} to {}, {} bytes acknowledged, {} ACKs lost, {} answers\n",
-        one.law, event.happened, one.local, one.remote, one.acked_bytes, one.acks_lost, one.answers
+        one.algorithm,
+        event.happened,
+        one.local,
+        one.remote,
+        one.acked_bytes,
+        one.acks_lost,
+        one.answers
     )
 }
 
 /// The costs of algorithms, beside those of the kernel's own.
 pub(crate) fn costs(found: &[CcCost]) -> String {
     let heads = [
-        "law",
+        "algorithm",
         "ns per ACK",
         "calls per ACK",
         "work ns per ACK",
@@ -83,7 +90,7 @@ pub(crate) fn costs(found: &[CcCost]) -> String {
     let tenth = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
     for cost in found {
         table.row(vec![
-            cost.law.clone(),
+            cost.algorithm.clone(),
             tenth(cost.per_ack_ns),
             tenth((cost.acks > 0).then(|| cost.calls as f64 / cost.acks as f64)),
             tenth(cost.work_ns),

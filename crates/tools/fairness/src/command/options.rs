@@ -19,8 +19,8 @@ Examples:
 
 Stations start together and each prints the results of all. These letters mean what they mean to
 iperf3: -t, -i, -P, -R, -u, -b, -C, -w, -p. -n is the number of repetitions. An ordinary user may
-choose the laws of `sysctl net.ipv4.tcp_allowed_congestion_control`, root all. Figures are explained
-in docs/fairness.md.
+choose the algorithms of `sysctl net.ipv4.tcp_allowed_congestion_control`, root all. Figures are
+explained in docs/fairness.md.
 
 Exit code 1: something failed in mid-run; what was measured until then is printed nevertheless.
 Exit code 2: the options are wrong.";

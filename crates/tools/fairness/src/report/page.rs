@@ -46,7 +46,9 @@ fn rows(summary: &Summary) -> maud::Markup {
     html! {
         div.wide { table.results {
             thead { tr {
-                @for head in ["station", "address", "Mbps", "+-", "up", "down", "AVR", "law"] {
+                @for head in
+                    ["station", "address", "Mbps", "+-", "up", "down", "AVR", "algorithm"]
+                {
                     th scope="col" { (head) }
                 }
             } }
@@ -58,7 +60,7 @@ fn rows(summary: &Summary) -> maud::Markup {
                 td { (mean(&station.up_mbps)) }
                 td { (mean(&station.down_mbps)) }
                 td { (mean(&station.achievement)) }
-                td { (station.laws.join(", ")) }
+                td { (station.algorithms.join(", ")) }
             } } }
         } }
     }

@@ -65,7 +65,7 @@ fn span(values: &[f64], decimals: usize) -> String {
 
 fn stations(summary: &Summary) -> String {
     let max = summary.stations.iter().map(|station| station.mbps.mean).fold(0.0, f64::max);
-    let heads = ["station", "", "Mbps", "+-", "up", "down", "loss %", "AVR %", "law"];
+    let heads = ["station", "", "Mbps", "+-", "up", "down", "loss %", "AVR %", "algorithm"];
     let mut table = Table::new("Payload by station", &heads);
     for station in &summary.stations {
         let StationSummary { mbps, up_mbps, down_mbps, loss, achievement, .. } = station;
@@ -80,7 +80,11 @@ fn stations(summary: &Summary) -> String {
             middle(down_mbps),
             or_dash(loss.map(|loss| 100.0 * loss), 2),
             or_dash(achievement.map(|avr| 100.0 * avr.mean), 0),
-            if station.laws.is_empty() { "-".to_owned() } else { station.laws.join(", ") },
+            if station.algorithms.is_empty() {
+                "-".to_owned()
+            } else {
+                station.algorithms.join(", ")
+            },
         ]);
     }
     table.render()

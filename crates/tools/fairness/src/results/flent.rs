@@ -91,9 +91,9 @@ fn series(
                 for (sum, rate) in sum.iter_mut().zip(&rates) {
                     *sum += rate.unwrap_or(0.0);
                 }
-                let law = &flow.law;
+                let (station, algorithm) = (&station.name, &flow.algorithm);
                 let meta =
-                    json!({ "STATION": station.name, "CONG_CONTROL": law, "UNITS": "Mbits/s" });
+                    json!({ "STATION": station, "CONG_CONTROL": algorithm, "UNITS": "Mbits/s" });
                 about.insert(name.clone(), meta);
                 results.insert(name, json!(rates));
             }

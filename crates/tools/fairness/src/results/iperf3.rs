@@ -130,7 +130,7 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
     Flow {
         is_up: is_sender,
         carrier: if is_udp { Carrier::Udp } else { Carrier::Tcp },
-        law: output.end.sender_tcp_congestion.clone().filter(|_| !is_udp),
+        algorithm: output.end.sender_tcp_congestion.clone().filter(|_| !is_udp),
         counted: if is_at_receiver { Counted::AtReceiver } else { Counted::AtSender },
         bytes: theirs.filter(|bytes| !bytes.is_empty()).unwrap_or_else(ours),
         datagrams: udp.and_then(|udp| udp.packets),

@@ -47,7 +47,7 @@ fn flow(flow: &measured::Flow, carrier: Carrier) -> Flow {
     Flow {
         is_up: flow.is_up,
         carrier,
-        law: flow.law.clone(),
+        algorithm: flow.algorithm.clone(),
         counted: if flow.by_receiver { Counted::AtReceiver } else { Counted::AtSender },
         bytes: flow.bytes.clone(),
         datagrams: flow.datagrams,

@@ -118,7 +118,7 @@ pub struct Flow {
     /// Its transport.
     pub carrier: Carrier,
     /// Congestion control algorithm of its sender; null if it is not known, and for datagrams.
-    pub law: Option<String>,
+    pub algorithm: Option<String>,
     /// The end that counted.
     pub counted: Counted,
     /// Payload by interval.

@@ -41,7 +41,7 @@ pub struct StationSummary {
     /// Its address; null if it is not known.
     pub address: Option<String>,
     /// Congestion control algorithms of its flows, without duplicates.
-    pub laws: Vec<String>,
+    pub algorithms: Vec<String>,
     /// Payload of all its flows, in Mbps.
     #[schemars(extend("unit" = "megabits per second"))]
     pub mbps: MeanSummary,
@@ -152,13 +152,15 @@ fn station(record: &Record, name: &str) -> Option<StationSummary> {
     let over = |value: &dyn Fn(&Station) -> Option<f64>| {
         means(&record.of(name).filter_map(value).collect::<Vec<_>>())
     };
-    let mut laws: Vec<String> = Vec::new();
-    for law in record.of(name).flat_map(|station| &station.flows).filter_map(|f| f.law.clone()) {
-        if !laws.contains(&law) {
-            laws.push(law);
+    let mut algorithms: Vec<String> = Vec::new();
+    for algorithm in
+        record.of(name).flat_map(|station| &station.flows).filter_map(|f| f.algorithm.clone())
+    {
+        if !algorithms.contains(&algorithm) {
+            algorithms.push(algorithm);
         }
     }
-    let most = |value: &dyn Fn(&Station) -> Option<f64>| {
+    let max = |value: &dyn Fn(&Station) -> Option<f64>| {
         record.of(name).filter_map(value).max_by(f64::total_cmp)
     };
     let flows = record.of(name).flat_map(|station| &station.flows);
@@ -168,7 +170,7 @@ fn station(record: &Record, name: &str) -> Option<StationSummary> {
     Some(StationSummary {
         name: name.to_owned(),
         address: record.of(name).find_map(|station| station.address.clone()),
-        laws,
+        algorithms,
         mbps: over(&|station| station.mbps(seconds, None))?,
         up_mbps: over(&|station| station.mbps(seconds, Some(true))),
         down_mbps: over(&|station| station.mbps(seconds, Some(false))),
@@ -176,8 +178,8 @@ fn station(record: &Record, name: &str) -> Option<StationSummary> {
         achievement: record
             .target_bps
             .and_then(|target| over(&|station| avr(station, seconds, target))),
-        clock_error_ms: most(&|station| station.clock_error_ms),
-        late_ms: most(&|station| station.late_ms),
+        clock_error_ms: max(&|station| station.clock_error_ms),
+        late_ms: max(&|station| station.late_ms),
     })
 }
 

@@ -7,7 +7,7 @@ fn flow(is_up: bool, bytes: &[u64]) -> Flow {
     Flow {
         is_up,
         carrier: Carrier::Tcp,
-        law: Some("reno".to_owned()),
+        algorithm: Some("reno".to_owned()),
         counted: Counted::AtReceiver,
         bytes: bytes.to_vec(),
         datagrams: None,
@@ -121,14 +121,17 @@ fn files_of_iperf3_are_stations_or_repetitions() {
 #[test]
 fn what_is_no_record_is_named() {
     let place = tempfile::tempdir().unwrap();
-    let told = |path: &std::path::Path| read(path).unwrap_err().to_string();
-    assert!(told(place.path()).contains("neither fairness.json nor"));
-    assert!(told(&place.path().join("gone")).contains("gone"));
+    let reported = |path: &std::path::Path| read(path).unwrap_err().to_string();
+    assert!(reported(place.path()).contains("neither fairness.json nor"));
+    assert!(reported(&place.path().join("gone")).contains("gone"));
     let failed = place.path().join("failed.json");
     fs::write(&failed, r#"{"start": {}, "error": "unable to connect"}"#).unwrap();
-    assert!(told(&failed).contains("failed.json: no result") && told(&failed).contains("unable"));
+    assert!(
+        reported(&failed).contains("failed.json: no result")
+            && reported(&failed).contains("unable")
+    );
     fs::write(&failed, "[1").unwrap();
-    assert!(told(&failed).contains("line 1"), "{}", told(&failed));
+    assert!(reported(&failed).contains("line 1"), "{}", reported(&failed));
 }
 
 #[test]

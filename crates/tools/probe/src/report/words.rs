@@ -119,7 +119,7 @@ pub(crate) fn warnings(found: &Measured) -> Vec<String> {
 }
 
 fn held_back(held: &HeldBack) -> String {
-    let HeldBack { loaded, way, sent_mbps, asked_mbps } = held;
+    let HeldBack { loaded, way, sent_mbps, requested_mbps } = held;
     let beside = match loaded {
         Loaded::Up => "an upload",
         Loaded::Down => "a download",
@@ -130,9 +130,9 @@ fn held_back(held: &HeldBack) -> String {
         Way::Back => "the server",
     };
     format!(
-        "beside {beside} {who} sent {sent_mbps:.1} Mbps of the {asked_mbps:.1} that were to fill \
-         the buffer: it was busy, or its own link is the narrowest, and round trips behind a full \
-         buffer may take longer"
+        "beside {beside} {who} sent {sent_mbps:.1} Mbps of the {requested_mbps:.1} that were to \
+         fill the buffer: it was busy, or its own link is the narrowest, and round trips behind a \
+         full buffer may take longer"
     )
 }
 
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn a_load_that_was_held_back_is_named_with_who_sent_it() {
-        let held = |loaded, way| HeldBack { loaded, way, sent_mbps: 17.25, asked_mbps: 40.0 };
+        let held = |loaded, way| HeldBack { loaded, way, sent_mbps: 17.25, requested_mbps: 40.0 };
         let held_back = vec![held(Loaded::Up, Way::There), held(Loaded::Both, Way::Back)];
-        let told = warnings(&Measured { held_back, ..found(Kind::Packets, None) });
+        let reported = warnings(&Measured { held_back, ..found(Kind::Packets, None) });
         let says = |line: &str, who: &str| line.starts_with(who) && line.contains(" of the 40.0 ");
-        assert!(says(&told[0], "beside an upload this host sent 17.2 Mbps"), "{told:?}");
-        assert!(says(&told[1], "beside both the server sent 17.2 Mbps"), "{told:?}");
+        assert!(says(&reported[0], "beside an upload this host sent 17.2 Mbps"), "{reported:?}");
+        assert!(says(&reported[1], "beside both the server sent 17.2 Mbps"), "{reported:?}");
         assert!(warnings(&found(Kind::Packets, None)).is_empty());
     }
 
@@ -180,10 +180,10 @@ mod tests {
             (Kind::Aqm, Some(8.0), Some("waits 6 ms there")),
             (Kind::NoneFound, Some(2.0), None),
         ];
-        for (kind, beside_ms, said) in cases {
+        for (kind, beside_ms, printed) in cases {
             let words = words("ap", &found(kind, beside_ms));
-            assert_eq!(words.contains("A video call"), said.is_some(), "{words}");
-            assert!(said.is_none_or(|said| words.contains(said)), "{kind:?}: {words}");
+            assert_eq!(words.contains("A video call"), printed.is_some(), "{words}");
+            assert!(printed.is_none_or(|printed| words.contains(printed)), "{kind:?}: {words}");
         }
         let managed = words("ap", &found(Kind::Aqm, Some(8.0)));
         assert!(managed.contains("no size to find"), "{managed}");

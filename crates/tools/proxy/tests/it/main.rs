@@ -5,7 +5,7 @@ mod carrying;
 mod opening;
 mod targets;
 
-use fairwave_proxy::{Config, Limits, News, Relay, Report, Targets};
+use fairwave_proxy::{Config, Event, Limits, Relay, Report, Targets};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 /// A proxy on a thread of its own, which ends with the value.
 struct Proxy {
     at: [SocketAddr; 2],
-    told: Receiver<(Report, Vec<News>)>,
+    reported: Receiver<(Report, Vec<Event>)>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Report>>,
 }
@@ -40,20 +40,24 @@ impl Proxy {
     fn start(config: Config) -> Self {
         let relay = Relay::open(config, None).expect("it listens");
         let at = relay.addresses().try_into().expect("two addresses");
-        let (tell, told) = channel();
+        let (push_event, reported) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let thread = thread::spawn(move || {
             // A test that has heard enough does not listen any more.
-            let hear = |report: &Report, news| drop(tell.send((report.clone(), news)));
-            relay.run(&flag, hear).expect("it runs")
+            let receive =
+                |report: &Report, changes| drop(push_event.send((report.clone(), changes)));
+            relay.run(&flag, receive).expect("it runs")
         });
-        Self { at, told, stop, thread: Some(thread) }
+        Self { at, reported, stop, thread: Some(thread) }
     }
 
     /// The first report that is as wanted, with what was told until then.
-    fn until(&self, mut wanted: impl FnMut(&Report, &[News]) -> bool) -> (Report, Vec<News>) {
-        self.told.iter().find(|(report, news)| wanted(report, news)).expect("it still runs")
+    fn until(&self, mut wanted: impl FnMut(&Report, &[Event]) -> bool) -> (Report, Vec<Event>) {
+        self.reported
+            .iter()
+            .find(|(report, changes)| wanted(report, changes))
+            .expect("it still runs")
     }
 
     /// Ends it.

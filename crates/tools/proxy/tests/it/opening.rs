@@ -13,7 +13,7 @@ fn nowhere() -> SocketAddr {
 }
 
 /// What a client hears that says this.
-fn told(proxy: &Proxy, bytes: &[u8]) -> Vec<u8> {
+fn reported(proxy: &Proxy, bytes: &[u8]) -> Vec<u8> {
     let mut client = proxy.connect();
     client.write_all(bytes).expect("it reads");
     let mut answer = Vec::new();
@@ -44,14 +44,14 @@ fn each_protocol_says_why_a_server_is_not_reached() {
     let connect = format!("CONNECT {} HTTP/1.1\r\n\r\n", nowhere());
     let get = "GET http://example.org/ HTTP/1.1\r\n\r\n";
     for (request, status) in [(connect.as_str(), "502"), (get, "405"), ("\0\r\n\r\n", "400")] {
-        let answer = told(&proxy, request.as_bytes());
+        let answer = reported(&proxy, request.as_bytes());
         assert!(answer.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{request}");
     }
     let endless = [b"CONNECT x:1 HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 20_000]].concat();
-    assert!(!told(&proxy, &endless).starts_with(b"HTTP/1.1 200"));
+    assert!(!reported(&proxy, &endless).starts_with(b"HTTP/1.1 200"));
     // No way to authenticate in common, then an address of an unknown type.
-    assert_eq!(told(&proxy, &[5, 1, 2]), [5, 0xff]);
-    assert_eq!(told(&proxy, &[5, 1, 0, 5, 1, 0, 9, 0, 0])[..4], [5, 0, 5, 8]);
+    assert_eq!(reported(&proxy, &[5, 1, 2]), [5, 0xff]);
+    assert_eq!(reported(&proxy, &[5, 1, 0, 5, 1, 0, 9, 0, 0])[..4], [5, 0, 5, 8]);
     let report = proxy.end();
     assert_eq!(report.opened, 0);
     let expected = Refusals { malformed: 6, unreachable: 2, ..Refusals::default() };

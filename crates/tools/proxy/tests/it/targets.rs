@@ -1,7 +1,7 @@
 //! Rates, and what is said of them.
 
 use crate::{FOUR, Proxy, ask_socks, config, server};
-use fairwave_proxy::{Config, Limits, News, Targets};
+use fairwave_proxy::{Config, Event, Limits, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::fs;
 use std::io::{Read, Write};
@@ -43,10 +43,13 @@ fn targets_are_kept_and_told_and_follow_their_file() {
     assert!(flow.rate.expect("a rate") < BitRate::mbps(10), "{flow:?}");
 
     fs::write(&file, rule("fast")).expect("a file");
-    let (_, news) = proxy.until(|_, news| !news.is_empty());
-    assert!(matches!(&news[..], [News::NotReloaded(why)] if why.contains("line 2")), "{news:?}");
+    let (_, changes) = proxy.until(|_, changes| !changes.is_empty());
+    assert!(
+        matches!(&changes[..], [Event::NotReloaded(why)] if why.contains("line 2")),
+        "{changes:?}"
+    );
     fs::write(&file, rule("2M")).expect("a file");
-    let (report, _) = proxy.until(|_, news| news == [News::Reloaded]);
+    let (report, _) = proxy.until(|_, changes| changes == [Event::Reloaded]);
     assert_eq!(report.flows[0].target, BitRate::mbps(2));
     // What was judged by the old target stands.
     assert!(report.achieved.reached + report.achieved.missed >= 1);

@@ -6,7 +6,7 @@ mod agent {
     use fairwave_linux::keeper;
     use fairwave_soc_tool::Error;
     use fairwave_soc_tool::command::options::{Ap, Join, Pair, Station, StationKey};
-    use fairwave_soc_tool::command::tasks::{self, Console, Told, status_told};
+    use fairwave_soc_tool::command::tasks::{self, CommandResult, Console, status_result};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use std::ffi::OsString;
     use std::io::{self, Write};
@@ -110,18 +110,18 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
         Ok(stop)
     }
 
-    fn run(cli: Cli) -> Result<Vec<Told>, Error> {
+    fn run(cli: Cli) -> Result<Vec<CommandResult>, Error> {
         let console = Terminal { is_quiet: cli.common.quiet };
         let stop = stop().map_err(Error::at("signals"))?;
         match cli.task {
             Task::Station(station) => Ok(vec![tasks::report(&station, &stop, &console)?]),
             Task::Ap(ap) => Ok(vec![tasks::serve(&ap, &stop, &console)?]),
             Task::Status { interface } => {
-                Ok(tasks::found(interface.as_deref())?.iter().map(status_told).collect())
+                Ok(tasks::found(interface.as_deref())?.iter().map(status_result).collect())
             }
             Task::Key(key) => {
                 let words = tasks::key(&key)?;
-                Ok(vec![Told { value: words.trim_end().into(), words }])
+                Ok(vec![CommandResult { value: words.trim_end().into(), words }])
             }
             Task::Pair(pair) => Ok(vec![tasks::pair(&pair, &stop, &console)?]),
             Task::Join(join) => Ok(vec![tasks::join(&join, &stop, &console)?]),
@@ -130,12 +130,12 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
     }
 
     /// Prints results: a JSON value is a line.
-    fn show(all: &[Told], is_json: bool) -> io::Result<()> {
+    fn show(all: &[CommandResult], is_json: bool) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        for told in all {
+        for reported in all {
             match is_json {
-                true => writeln!(out, "{}", told.value)?,
-                false => out.write_all(told.words.as_bytes())?,
+                true => writeln!(out, "{}", reported.value)?,
+                false => out.write_all(reported.words.as_bytes())?,
             }
         }
         out.flush()

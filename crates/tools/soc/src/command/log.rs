@@ -1,7 +1,7 @@
 //! Log file of an access point's decisions and their reasons, as lines of JSON.
 
 use crate::Error;
-use crate::access_point::ApNews;
+use crate::access_point::AccessPointEvent;
 use fairwave_soc::{Action, Decision, Reach, WeightReason};
 use fairwave_units::Instant;
 use serde_json::{Value, json};
@@ -32,8 +32,8 @@ impl Log {
     ///
     /// # Errors
     /// If the file cannot be written, such as on a full disk.
-    pub(crate) fn add(&mut self, news: &ApNews) -> io::Result<()> {
-        match entry(&self.interface, self.started_s, news) {
+    pub(crate) fn add(&mut self, events: &AccessPointEvent) -> io::Result<()> {
+        match entry(&self.interface, self.started_s, events) {
             // One write per line, so that two writers do not mix their lines.
             Some(line) => self.file.write_all(format!("{line}\n").as_bytes()),
             None => Ok(()),
@@ -43,9 +43,9 @@ impl Log {
 
 /// The line of a decision, or of a change that the kernel refused. Refused reports are only
 /// counted, as a flood of them would fill the disk.
-fn entry(interface: &str, started_s: u64, news: &ApNews) -> Option<Value> {
-    match news {
-        ApNews::Decided(at, Decision::Changed { action, source, reason }) => {
+fn entry(interface: &str, started_s: u64, events: &AccessPointEvent) -> Option<Value> {
+    match events {
+        AccessPointEvent::Decided(at, Decision::Changed { action, source, reason }) => {
             let mut line = decided(*at, action)?;
             let fields = line.as_object_mut()?;
             fields.insert("interface".to_owned(), interface.into());
@@ -58,11 +58,13 @@ fn entry(interface: &str, started_s: u64, news: &ApNews) -> Option<Value> {
             fields.insert("because".to_owned(), reason.to_string().into());
             Some(line)
         }
-        ApNews::Failed(station, why) => Some(json!({
+        AccessPointEvent::Failed(station, why) => Some(json!({
             "interface": interface, "station": station.to_string(), "action": "failed",
             "because": why,
         })),
-        ApNews::Decided(_, Decision::Refused { .. }) | ApNews::Trouble(_) => None,
+        AccessPointEvent::Decided(_, Decision::Refused { .. }) | AccessPointEvent::Trouble(_) => {
+            None
+        }
     }
 }
 
@@ -124,17 +126,19 @@ mod tests {
             weights: vec![Weight::ONE],
         };
         let reason = WeightReason::Missed { soc: Db(9.8), misses: 2 };
-        let news =
-            ApNews::Decided(at, Decision::Changed { action, source: Source::Report, reason });
+        let events = AccessPointEvent::Decided(
+            at,
+            Decision::Changed { action, source: Source::Report, reason },
+        );
         let expected = json!({
             "interface": "wlan0", "t_s": 1.5, "unix_s": 101.5, "station": "02:00:00:00:00:07",
             "address": "10.0.0.7", "action": "serve", "weights": [1.0], "source": "report",
             "reason": "missed", "soc_db": 9.8,
             "because": "2 reports are missing, 9.8 dB are left",
         });
-        assert_eq!(entry("wlan0", 100, &news), Some(expected));
+        assert_eq!(entry("wlan0", 100, &events), Some(expected));
         let refused = Decision::Refused { from: station, why: Refusal::Forged };
-        assert_eq!(entry("wlan0", 100, &ApNews::Decided(at, refused)), None);
+        assert_eq!(entry("wlan0", 100, &AccessPointEvent::Decided(at, refused)), None);
     }
 
     #[test]
@@ -143,7 +147,7 @@ mod tests {
         let file = place.path().join("log");
         for _ in 0..2 {
             let mut log = Log::open(&file, "wlan0", 0).unwrap();
-            log.add(&ApNews::Failed(Mac::local(7), "no room".to_owned())).unwrap();
+            log.add(&AccessPointEvent::Failed(Mac::local(7), "no room".to_owned())).unwrap();
         }
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<Value> =

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use fairwave_linux::{Discipline, Traffic};
-use fairwave_soc::{Curve, FILTERS, FilterSpec, Knot, POLICIES, Rule};
+use fairwave_soc::{Curve, CurvePoint, FILTERS, FilterSpec, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::routed;
@@ -203,9 +203,9 @@ fn curve(text: &str) -> Result<Curve, String> {
     let names = || POLICIES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     let knot = |word: &str| {
         let (soc, weight) = word.split_once(':')?;
-        Some(Knot { soc: Db(soc.trim().parse().ok()?), weight: weight.trim().parse().ok()? })
+        Some(CurvePoint { soc: Db(soc.trim().parse().ok()?), weight: weight.trim().parse().ok()? })
     };
-    let knots: Option<Vec<Knot>> = text.split(',').map(knot).collect();
+    let knots: Option<Vec<CurvePoint>> = text.split(',').map(knot).collect();
     let knots =
         knots.ok_or_else(|| format!("neither one of {} nor knots dB:weight,...", names()))?;
     Curve::through(&knots, Rule::Linear).map_err(|error| error.to_string())

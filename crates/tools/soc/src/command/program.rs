@@ -1,7 +1,7 @@
 //! `fairwave soc`: stations that report their SoC, and an access point that schedules by it.
 
 use super::options::{Ap, Join, Pair, Station, StationKey};
-use super::tasks::{self, Console as TaskConsole, Told, status_told};
+use super::tasks::{self, CommandResult, Console as TaskConsole, status_result};
 use crate::Error;
 use crate::report::{serve, watch};
 use clap::{Args, Subcommand};
@@ -106,7 +106,7 @@ impl TaskConsole for Terminal<'_> {
 /// If a task fails, or its options are wrong.
 pub fn run(console: &dyn Console, soc: &Soc) -> Result<(), Failure> {
     let tasks = Terminal(console);
-    let told = match &soc.task {
+    let reported = match &soc.task {
         SocTask::Station(station) => tasks::report(station, &*console.stop()?, &tasks)?,
         SocTask::Ap(ap) => tasks::serve(ap, &*console.stop()?, &tasks)?,
         SocTask::Pair(pair) => tasks::pair(pair, &*console.stop()?, &tasks)?,
@@ -114,10 +114,13 @@ pub fn run(console: &dyn Console, soc: &Soc) -> Result<(), Failure> {
         SocTask::Status(watching) => return status(console, watching),
         SocTask::Key(key) => return console.print(&tasks::key(key)?),
     };
-    show(console, &told)
+    show(console, &reported)
 }
 
-fn show(console: &dyn Console, Told { words, value }: &Told) -> Result<(), Failure> {
+fn show(
+    console: &dyn Console,
+    CommandResult { words, value }: &CommandResult,
+) -> Result<(), Failure> {
     console.show(value, words)
 }
 
@@ -137,5 +140,5 @@ fn status(console: &dyn Console, watching: &Watching) -> Result<(), Failure> {
     if watching.watch {
         return watch(console, find);
     }
-    found.iter().try_for_each(|status| show(console, &status_told(status)))
+    found.iter().try_for_each(|status| show(console, &status_result(status)))
 }

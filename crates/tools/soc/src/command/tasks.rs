@@ -1,6 +1,6 @@
 //! Tasks of the commands: a station, an access point, pairing and status.
 
-use crate::access_point::{self, ApNews, ApPlan};
+use crate::access_point::{self, AccessPointEvent, ApPlan};
 use crate::command::choice::Facts;
 use crate::command::log::Log;
 use crate::command::options::{Actuator, Ap, Join, Pair, Station, StationKey};
@@ -10,10 +10,10 @@ use crate::pairing::{self, People, random};
 use crate::plane::PlanePlan;
 use crate::report::words;
 use crate::source::{Fixed, FromFile, NoRadio, SnrSource, StationSource};
-use crate::station::{self, StationNews, StationPlan};
+use crate::station::{self, StationEvent, StationPlan};
 use crate::status::{Status, ask, served};
 use crate::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
-use fairwave_linux::{Discipline, KeeperCommand, ShaperPlan, Traffic, clock, stations_most};
+use fairwave_linux::{Discipline, KeeperCommand, ShaperPlan, Traffic, clock, max_stations};
 use fairwave_soc::pairing::Code;
 use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
 use fairwave_wire::ethernet::Mac;
@@ -53,7 +53,7 @@ fn unix_s() -> u64 {
 
 /// A result in words, and the same as a value.
 #[derive(Debug)]
-pub struct Told {
+pub struct CommandResult {
     /// In words, with line ends.
     pub words: String,
     /// The same as a value, with more details.
@@ -88,23 +88,30 @@ pub fn key(options: &StationKey) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`pairing::offer`].
-pub fn pair(options: &Pair, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+pub fn pair(
+    options: &Pair,
+    stop: &AtomicBool,
+    console: &impl Console,
+) -> Result<CommandResult, Error> {
     let network = secret(&options.key)?.network(&options.key.display().to_string())?;
     let (interface, window) = (&options.interface, options.window);
     console.note(&format!("waiting {window} for a station that runs `soc join`"));
-    let people = Asked { console, trusts_first: options.trust_first };
+    let people = Prompt { console, trusts_first: options.trust_first };
     let station = pairing::offer(interface, network, window, stop, &people)?;
     let words = format!("{station} has its key.\n");
-    Ok(Told { words, value: json!({ "interface": interface, "station": station.to_string() }) })
+    Ok(CommandResult {
+        words,
+        value: json!({ "interface": interface, "station": station.to_string() }),
+    })
 }
 
 /// A person at a console.
-struct Asked<'a, C> {
+struct Prompt<'a, C> {
     console: &'a C,
     trusts_first: bool,
 }
 
-impl<C: Console> People for Asked<'_, C> {
+impl<C: Console> People for Prompt<'_, C> {
     fn ask(&self, station: Mac, code: Code) -> Option<bool> {
         if self.trusts_first {
             self.console.note(&format!("{station} comes first, with the code {code}"));
@@ -123,7 +130,11 @@ impl<C: Console> People for Asked<'_, C> {
 ///
 /// # Errors
 /// As [`pairing::join`], and if there is such a file already.
-pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+pub fn join(
+    options: &Join,
+    stop: &AtomicBool,
+    console: &impl Console,
+) -> Result<CommandResult, Error> {
     let (interface, file) = (&options.interface, &options.write);
     let place = file.display();
     if file.exists() {
@@ -140,14 +151,18 @@ pub fn join(options: &Join, stop: &AtomicBool, console: &impl Console) -> Result
     let written = opened.and_then(|mut file| file.write_all(line_of(&key).as_bytes()));
     written.map_err(Error::at(place.to_string()))?;
     let words = format!("{place} has this station's key.\n");
-    Ok(Told { words, value: json!({ "interface": interface, "file": place.to_string() }) })
+    Ok(CommandResult { words, value: json!({ "interface": interface, "file": place.to_string() }) })
 }
 
 /// Reports until `stop` is set.
 ///
 /// # Errors
 /// As [`station::run`], and if there is no key or no source of levels.
-pub fn report(station: &Station, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+pub fn report(
+    station: &Station,
+    stop: &AtomicBool,
+    console: &impl Console,
+) -> Result<CommandResult, Error> {
     let secret = secret(&station.key)?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
@@ -164,15 +179,15 @@ pub fn report(station: &Station, stop: &AtomicBool, console: &impl Console) -> R
         epoch: u32::try_from(unix_s()).unwrap_or(u32::MAX),
         source,
     };
-    let tell = |news: StationNews| match news {
-        StationNews::Associated(mac) => {
+    let notify = |events: StationEvent| match events {
+        StationEvent::Associated(mac) => {
             console.note(&format!("associated with {mac}, where reports go now"));
         }
-        StationNews::Heard(by) => console.note(&format!("{by} listens")),
-        StationNews::Alone => console.note("nobody listens any more"),
-        StationNews::Trouble(why) => console.warn(&why),
+        StationEvent::ReceivedFrame(by) => console.note(&format!("{by} listens")),
+        StationEvent::Alone => console.note("nobody listens any more"),
+        StationEvent::Trouble(why) => console.warn(&why),
     };
-    let counts = station::run(plan, stop, tell)?;
+    let counts = station::run(plan, stop, notify)?;
     let value = json!({
         "made": counts.made,
         "sent": counts.sent,
@@ -183,7 +198,7 @@ pub fn report(station: &Station, stop: &AtomicBool, console: &impl Console) -> R
         "{} reports were made, {} of them sent; {} answers came.\n",
         counts.made, counts.sent, counts.answers
     );
-    Ok(Told { words, value })
+    Ok(CommandResult { words, value })
 }
 
 /// The policies, and the kinds of traffic to which those after the first apply.
@@ -213,7 +228,7 @@ fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, 
     let file = ap.key.as_ref().ok_or_else(needed)?;
     let network = secret(file)?.network(&file.display().to_string())?;
     let mut table = TableConfig::new(policies);
-    table.stations_most = table.stations_most.min(stations_most(traffic));
+    table.max_stations = table.max_stations.min(max_stations(traffic));
     let tokens = ap.udp.map(|_| tokens()).transpose()?;
     let session = Session(random()?);
     Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network, session) })
@@ -292,7 +307,7 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
 ///
 /// # Errors
 /// As [`access_point::run`], and if options contradict each other.
-pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told, Error> {
+pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<CommandResult, Error> {
     if ap.plan {
         return plan(ap);
     }
@@ -309,22 +324,22 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Told,
     };
     let open = |file: &PathBuf| Log::open(file, &ap.interface, unix_s());
     let mut log = ap.log.as_ref().map(open).transpose()?;
-    let tell = |news: ApNews| {
-        if let Some(Err(error)) = log.as_mut().map(|log| log.add(&news)) {
+    let notify = |events: AccessPointEvent| {
+        if let Some(Err(error)) = log.as_mut().map(|log| log.add(&events)) {
             console.warn(&format!("the log ends here: {error}"));
             log = None;
         }
-        match news {
-            ApNews::Decided(at, decision) => {
+        match events {
+            AccessPointEvent::Decided(at, decision) => {
                 if let Some(line) = line(&decision) {
                     console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));
                 }
             }
-            ApNews::Failed(station, why) => console.warn(&format!("{station}: {why}")),
-            ApNews::Trouble(why) => console.warn(&why),
+            AccessPointEvent::Failed(station, why) => console.warn(&format!("{station}: {why}")),
+            AccessPointEvent::Trouble(why) => console.warn(&why),
         }
     };
-    Ok(status_told(&access_point::run(plan, stop, tell)?))
+    Ok(status_result(&access_point::run(plan, stop, notify)?))
 }
 
 /// A decision in words. Refused reports are only counted, as a flood of them would fill the log.
@@ -345,9 +360,9 @@ fn line(decision: &Decision) -> Option<String> {
     }
 }
 
-fn plan(ap: &Ap) -> Result<Told, Error> {
+fn plan(ap: &Ap) -> Result<CommandResult, Error> {
     let facts = Facts::ask(ap, true)?;
-    Ok(Told { words: facts.words(ap), value: facts.value(ap) })
+    Ok(CommandResult { words: facts.words(ap), value: facts.value(ap) })
 }
 
 /// The requested access points: that of an interface, or all that run in this network namespace.
@@ -370,6 +385,6 @@ pub fn found(interface: Option<&str>) -> Result<Vec<Status>, Error> {
 }
 
 /// The status of an access point and its stations.
-pub fn status_told(status: &Status) -> Told {
-    Told { words: words(status), value: json!(status) }
+pub fn status_result(status: &Status) -> CommandResult {
+    CommandResult { words: words(status), value: json!(status) }
 }

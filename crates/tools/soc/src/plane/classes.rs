@@ -19,7 +19,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const EAPOL: u16 = 0x888e;
 /// Maximum number of tags that are skipped.
-const TAGS_MOST: usize = 2;
+const MAX_TAGS: usize = 2;
 
 /// Stations and their queues.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn find<K: Ord + Copy>(sorted: &[(K, u32)], key: K) -> Option<u32> {
 fn content(frame: &[u8]) -> (u16, &[u8]) {
     let mut at = 12;
     let mut ether_type = word(frame, at);
-    for _ in 0..TAGS_MOST {
+    for _ in 0..MAX_TAGS {
         if TAGS.contains(&ether_type) {
             at += 4;
             ether_type = word(frame, at);

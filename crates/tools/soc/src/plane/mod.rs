@@ -65,13 +65,13 @@ pub struct Plane {
 
 /// State that the thread shares with its owner.
 struct Shared {
-    told: Mutex<Told>,
+    reported: Mutex<SharedState>,
     /// Event descriptor; readable when the thread has new commands.
     bell: OwnedFd,
 }
 
 #[derive(Default)]
-struct Told {
+struct SharedState {
     orders: Vec<Order>,
     ends: bool,
     counts: Frames,
@@ -83,12 +83,12 @@ enum Order {
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reported(&self) -> MutexGuard<'_, SharedState> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, what: impl FnOnce(&mut Told)) {
-        what(&mut self.told());
+    fn notify(&self, what: impl FnOnce(&mut SharedState)) {
+        what(&mut self.reported());
         // The write only fails if the counter is full, and then the descriptor is readable.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
@@ -113,7 +113,7 @@ impl Plane {
         let step = |what: &str| Error::at(format!("interface `{}`: {what}", plan.interface));
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = eventfd(0, flags).map_err(|errno| step("a bell")(errno.into()))?;
-        let shared = Arc::new(Shared { told: Mutex::default(), bell });
+        let shared = Arc::new(Shared { reported: Mutex::default(), bell });
         let pieces = if plan.rate_bps >= WHOLE_FROM { Pieces::Whole } else { Pieces::Cut };
         let egress = Egress::open(&plan.interface, pieces, plan.replace, &plan.keeper);
         let egress = Arc::new(egress?);
@@ -135,17 +135,18 @@ impl Plane {
     /// weight 0 nothing is sent.
     pub fn serve(&self, station: Mac, address: Option<IpAddr>, weights: &[Weight]) {
         let weights = weights.iter().map(|weight| weight.fraction()).collect();
-        self.shared.tell(|told| told.orders.push(Order::Serve(station, address, weights)));
+        self.shared
+            .notify(|reported| reported.orders.push(Order::Serve(station, address, weights)));
     }
 
     /// Removes a station: its frames are treated as those of unknown stations.
     pub fn stop(&self, station: Mac) {
-        self.shared.tell(|told| told.orders.push(Order::Stop(station)));
+        self.shared.notify(|reported| reported.orders.push(Order::Stop(station)));
     }
 
     /// Counters of frames so far.
     pub fn counts(&self) -> Frames {
-        self.shared.told().counts
+        self.shared.reported().counts
     }
 
     /// Checks that frames are still forwarded, and that the interface exists.
@@ -166,7 +167,7 @@ impl Plane {
 
 impl Drop for Plane {
     fn drop(&mut self) {
-        self.shared.tell(|told| told.ends = true);
+        self.shared.notify(|reported| reported.ends = true);
         // `check` has already reported the error.
         let _ = self.thread.take().map(JoinHandle::join);
     }
@@ -200,9 +201,9 @@ fn run(forwarder: &mut Forwarder, egress: &Egress, shared: &Shared) -> io::Resul
 
 /// Carries out the commands. Returns whether to end.
 fn obey(forwarder: &mut Forwarder, now: Instant, shared: &Shared) -> bool {
-    let mut told = shared.told();
-    told.counts = forwarder.counts;
-    for order in told.orders.drain(..) {
+    let mut reported = shared.reported();
+    reported.counts = forwarder.counts;
+    for order in reported.orders.drain(..) {
         match order {
             Order::Serve(station, address, weights) => {
                 forwarder.serve(now, station, address, &weights);
@@ -210,22 +211,22 @@ fn obey(forwarder: &mut Forwarder, now: Instant, shared: &Shared) -> bool {
             Order::Stop(station) => forwarder.stop(now, station),
         }
     }
-    told.ends
+    reported.ends
 }
 
 /// Waits for frames, commands, or the time at which the next frame may be sent.
 fn wait(egress: &Egress, shared: &Shared, next: Option<Instant>, now: Instant) -> io::Result<()> {
-    let most = next.map(|next| next.since(now).as_nanos());
-    if most == Some(0) {
+    let max = next.map(|next| next.since(now).as_nanos());
+    if max == Some(0) {
         return Ok(());
     }
-    let most = most.map(|nanos| Timespec {
+    let max = max.map(|nanos| Timespec {
         tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
         tv_nsec: (nanos % 1_000_000_000) as _,
     });
     let mut polled =
         [egress.as_fd(), shared.bell.as_fd()].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-    match poll(&mut polled, most.as_ref()) {
+    match poll(&mut polled, max.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(errno.into()),
     }

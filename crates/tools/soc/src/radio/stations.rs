@@ -61,7 +61,7 @@ impl AccessPointRadio {
     /// Departures at this interface. A station that the kernel reports as new has no keys yet, so
     /// that its arrival is taken from hostapd or from the list of stations. If the kernel had no
     /// room for some events, the next list replaces them.
-    fn heard(&self) -> io::Result<Vec<Change>> {
+    fn read_changes(&self) -> io::Result<Vec<Change>> {
         let change = |event: radio::Event| match event {
             radio::Event::Left { interface, station } => {
                 (interface == self.door.index).then_some(Change::Went(station))
@@ -80,9 +80,10 @@ impl StationSource for AccessPointRadio {
         let stations = self.door.radio.stations(self.door.index);
         let stations =
             stations.map_err(|why| format!("the radio does not tell of stations: {why}"))?;
-        let heard = self.heard().map_err(|why| format!("events of the radio: {why}"))?;
-        let told = self.hostapd.take()?;
-        Ok(self.present.facts(&stations, noise, heard.into_iter().chain(told)))
+        let read_changes =
+            self.read_changes().map_err(|why| format!("events of the radio: {why}"))?;
+        let reported = self.hostapd.take()?;
+        Ok(self.present.facts(&stations, noise, read_changes.into_iter().chain(reported)))
     }
 }
 
@@ -95,9 +96,9 @@ impl Hostapd {
             let attached = file.map(|_| Control::attach(&self.path)).transpose();
             self.control = attached.map_err(|why| format!("hostapd at {place}: {why}"))?;
         }
-        let told = self.control.as_ref().map_or(Ok(Vec::new()), Control::take);
-        let told = told.map_err(|why| format!("hostapd at {place}: {why}"))?;
-        Ok(told.into_iter().map(Change::from).collect())
+        let reported = self.control.as_ref().map_or(Ok(Vec::new()), Control::take);
+        let reported = reported.map_err(|why| format!("hostapd at {place}: {why}"))?;
+        Ok(reported.into_iter().map(Change::from).collect())
     }
 }
 
@@ -173,49 +174,49 @@ mod tests {
     }
 
     /// Arrivals and departures, in order.
-    fn news(present: &mut Present, listed: &[Station], changes: &[Change]) -> Vec<Change> {
+    fn pending(present: &mut Present, listed: &[Station], changes: &[Change]) -> Vec<Change> {
         let facts = present.facts(listed, None, changes.iter().copied());
-        let news = |fact: &ApInput| match fact {
+        let pending = |fact: &ApInput| match fact {
             ApInput::Joined(station) => Some(Change::Came(*station)),
             ApInput::Left(station) => Some(Change::Went(*station)),
             _ => None,
         };
-        facts.iter().filter_map(news).collect()
+        facts.iter().filter_map(pending).collect()
     }
 
     #[test]
     fn the_list_tells_who_came_and_went_without_any_event() {
         let mut present = Present::default();
         assert_eq!(
-            news(&mut present, &[seen(A), seen(B)], &[]),
+            pending(&mut present, &[seen(A), seen(B)], &[]),
             [Change::Came(A), Change::Came(B)]
         );
-        assert_eq!(news(&mut present, &[seen(A), seen(B)], &[]), []);
-        assert_eq!(news(&mut present, &[seen(B)], &[]), [Change::Went(A)]);
+        assert_eq!(pending(&mut present, &[seen(A), seen(B)], &[]), []);
+        assert_eq!(pending(&mut present, &[seen(B)], &[]), [Change::Went(A)]);
     }
 
     #[test]
     fn events_tell_of_what_is_between_two_lists_once() {
         let mut present = Present::default();
         // hostapd reports first that A has keys, and then the list does.
-        assert_eq!(news(&mut present, &[], &[Change::Came(A)]), [Change::Came(A)]);
-        assert_eq!(news(&mut present, &[seen(A)], &[]), []);
+        assert_eq!(pending(&mut present, &[], &[Change::Came(A)]), [Change::Came(A)]);
+        assert_eq!(pending(&mut present, &[seen(A)], &[]), []);
         // A leaves and returns between two samples: the list is the same, but kernel and hostapd
         // report it.
         let changes = [Change::Went(A), Change::Went(A), Change::Came(A)];
-        assert_eq!(news(&mut present, &[seen(A)], &changes), [Change::Went(A), Change::Came(A)]);
+        assert_eq!(pending(&mut present, &[seen(A)], &changes), [Change::Went(A), Change::Came(A)]);
         // A list that is older than the departure does not bring the station back.
-        assert_eq!(news(&mut present, &[seen(A)], &[Change::Went(A)]), [Change::Went(A)]);
-        assert_eq!(news(&mut present, &[], &[Change::Went(A)]), []);
+        assert_eq!(pending(&mut present, &[seen(A)], &[Change::Went(A)]), [Change::Went(A)]);
+        assert_eq!(pending(&mut present, &[], &[Change::Went(A)]), []);
     }
 
     #[test]
     fn a_station_without_keys_is_not_there() {
         let mut present = Present::default();
-        let stranger = Station { is_authorized: Some(false), ..seen(A) };
-        assert_eq!(present.facts(std::slice::from_ref(&stranger), None, std::iter::empty()), []);
+        let unknown = Station { is_authorized: Some(false), ..seen(A) };
+        assert_eq!(present.facts(std::slice::from_ref(&unknown), None, std::iter::empty()), []);
         let untold = Station { is_authorized: None, ..seen(B) };
-        assert_eq!(news(&mut present, &[stranger, untold], &[]), [Change::Came(B)]);
+        assert_eq!(pending(&mut present, &[unknown, untold], &[]), [Change::Came(B)]);
     }
 
     /// The numbers are those of a station dump and a survey of mac80211_hwsim.

@@ -181,9 +181,10 @@ mod tests {
         let panels = dashboard["panels"].as_array().expect("panels");
         let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
         let queries: Vec<&str> = targets.filter_map(|target| target["expr"].as_str()).collect();
-        let asked: BTreeSet<&str> = queries.iter().flat_map(|query| metrics_of(query)).collect();
-        assert!(asked.len() >= 8, "{asked:?}");
-        for name in asked {
+        let requested: BTreeSet<&str> =
+            queries.iter().flat_map(|query| metrics_of(query)).collect();
+        assert!(requested.len() >= 8, "{requested:?}");
+        for name in requested {
             assert!(page.contains(&format!("\n{name}{{")), "no {name} in\n{page}");
         }
     }

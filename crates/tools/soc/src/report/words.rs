@@ -55,8 +55,8 @@ fn seen(station: &StationLine) -> String {
         station.retries.map(|count| format!("retries {count}")),
         station.airtime_s.map(|time| format!("airtime {time:.1} s")),
     ];
-    let told: Vec<String> = parts.into_iter().flatten().collect();
-    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+    let reported: Vec<String> = parts.into_iter().flatten().collect();
+    if reported.is_empty() { String::new() } else { format!("; {}", reported.join(", ")) }
 }
 
 #[cfg(test)]

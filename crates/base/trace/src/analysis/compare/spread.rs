@@ -28,8 +28,8 @@ impl Spread {
         }
         self.count += 1;
         self.total += i128::from(sample);
-        let (least, greatest) = self.range.unwrap_or((sample, sample));
-        self.range = Some((least.min(sample), greatest.max(sample)));
+        let (minimum, greatest) = self.range.unwrap_or((sample, sample));
+        self.range = Some((minimum.min(sample), greatest.max(sample)));
         let bucket = loop {
             match self.bucket(sample) {
                 Some(bucket) => break bucket,
@@ -78,14 +78,14 @@ impl Spread {
 
     /// The value in nanoseconds that a share `q` (0..=1) of the samples does not exceed.
     pub fn quantile_ns(&self, q: f64) -> Option<i64> {
-        let (least, greatest) = self.range?;
+        let (minimum, greatest) = self.range?;
         let rank = (q.clamp(0.0, 1.0) * self.count as f64).max(1.0);
         let mut below = 0u64;
         for (index, &count) in self.buckets.iter().enumerate() {
             below += u64::from(count);
             if below as f64 >= rank {
                 let middle = self.start + ((index as i128) << self.bits) + (1 << (self.bits - 1));
-                return Some(middle.clamp(least.into(), greatest.into()) as i64);
+                return Some(middle.clamp(minimum.into(), greatest.into()) as i64);
             }
         }
         Some(greatest)
@@ -107,9 +107,9 @@ mod tests {
             samples.iter().for_each(|sample| spread.add(offset + sample));
             let mut sorted = samples.clone();
             sorted.sort_unstable();
-            let (least, greatest) = (sorted[0], sorted[sorted.len() - 1]);
-            let range = greatest - least;
-            prop_assert_eq!(spread.range_ns(), Some((offset + least, offset + greatest)));
+            let (minimum, greatest) = (sorted[0], sorted[sorted.len() - 1]);
+            let range = greatest - minimum;
+            prop_assert_eq!(spread.range_ns(), Some((offset + minimum, offset + greatest)));
             for q in [0.0, 0.1, 0.5, 0.9, 1.0] {
                 let exact = sorted[((q * sorted.len() as f64).ceil() as usize).max(1) - 1];
                 let found = spread.quantile_ns(q).unwrap() - offset;

@@ -33,7 +33,10 @@ pub(super) fn kind(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, thei
         // Nothing but its timer repeats a SYN.
         return if mine.seen && packet.start < mine.next { Kind::Timeout } else { Kind::Syn };
     }
-    if packet.len() == 1 && mine.seen && packet.start == mine.next && theirs.said.window == Some(0)
+    if packet.len() == 1
+        && mine.seen
+        && packet.start == mine.next
+        && theirs.last_report.window == Some(0)
     {
         return Kind::WindowProbe;
     }
@@ -47,10 +50,10 @@ pub(super) fn kind(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, thei
 }
 
 fn acknowledgement(packet: &Packet<'_>, mine: &Half, theirs: &Half) -> Kind {
-    let repeats = mine.seen && packet.start == mine.next && packet.ack == mine.said.ack;
+    let repeats = mine.seen && packet.start == mine.next && packet.ack == mine.last_report.ack;
     let window = packet.segment.header.window;
-    let same_window = mine.said.window == Some(window);
-    match (repeats, same_window, theirs.said.last) {
+    let same_window = mine.last_report.window == Some(window);
+    match (repeats, same_window, theirs.last_report.last) {
         (false, _, _) => Kind::Ack,
         (true, false, _) if window > 0 => Kind::WindowUpdate,
         (true, true, Some(Kind::KeepAlive)) if window > 0 => Kind::KeepAliveAck,
@@ -81,8 +84,11 @@ fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) 
     if fills && is_overtaken(packet, context, mine) {
         return Kind::OutOfOrder;
     }
-    let since_ack = packet.at.since(theirs.said.at);
-    if theirs.said.duplicates >= 2 && theirs.said.ack == Some(packet.start) && since_ack < AT_ONCE {
+    let since_ack = packet.at.since(theirs.last_report.at);
+    if theirs.last_report.duplicates >= 2
+        && theirs.last_report.ack == Some(packet.start)
+        && since_ack < AT_ONCE
+    {
         return Kind::FastRetransmission;
     }
     // SACK blocks say what is missing for as long as it is, but after a timeout a sender goes back.
@@ -90,7 +96,7 @@ fn data(packet: &Packet<'_>, context: &Context<'_>, mine: &Half, theirs: &Half) 
     if is_sack && !timed_out {
         return Kind::SackRetransmission;
     }
-    let complains = theirs.said.sacks || theirs.said.duplicates >= 2;
+    let complains = theirs.last_report.sacks || theirs.last_report.duplicates >= 2;
     if complains && since_ack < AT_ONCE {
         return Kind::Retransmission;
     }
@@ -118,7 +124,7 @@ fn is_overtaken(packet: &Packet<'_>, context: &Context<'_>, mine: &Half) -> bool
 /// retransmission timer may have waited for.
 fn has_timed_out(packet: &Packet<'_>, context: &Context<'_>, mine: &Half) -> bool {
     mine.una.is_none_or(|una| packet.start <= una)
-        && quiet(packet, context, mine) >= mine.timeout_least(context.config.rto_min)
+        && quiet(packet, context, mine) >= mine.min_timeout(context.config.rto_min)
 }
 
 /// Time since the packet's range was sent last, or something else was acknowledged.

@@ -38,7 +38,7 @@ pub(super) struct Half {
     /// Time since which data is outstanding.
     busy_since: Instant,
     /// Time of the last ACK for its data; `None` before the first.
-    heard_at: Option<Instant>,
+    received_at: Option<Instant>,
     pub(super) srtt: Option<Duration>,
     rttvar: Duration,
     outstanding: Outstanding,
@@ -66,12 +66,12 @@ pub(super) struct Half {
     /// Starvation of the handshake, which counts once there is data.
     held: Option<(Instant, Duration)>,
     /// Its most recent report on the other half's data.
-    pub(super) said: Said,
+    pub(super) last_report: LastReport,
 }
 
 /// The most recent report of an end.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct LastReport {
     /// Its acknowledgement, in the sequence numbers of the other half.
     pub(super) ack: Option<i64>,
     /// Time at which it last sent a packet with an ACK.
@@ -96,7 +96,7 @@ pub(super) struct Said {
     zero_to: Instant,
 }
 
-impl Said {
+impl LastReport {
     /// Whether it reports missing segments.
     pub(super) const fn is_complaining(&self) -> bool {
         self.duplicates > 0 || self.sacks
@@ -125,7 +125,7 @@ impl Said {
 impl Half {
     /// The connection begins: nothing that is counted lies before.
     pub(super) fn begin(&mut self, at: Instant) {
-        (self.gaps_to, self.starved_to, self.said.zero_to) = (at, at, at);
+        (self.gaps_to, self.starved_to, self.last_report.zero_to) = (at, at, at);
         self.waits.begin(at);
     }
 
@@ -136,7 +136,7 @@ impl Half {
 
     /// Whether the other half acknowledged its numbers up to `end`.
     pub(super) fn was_acknowledged(&self, end: i64) -> bool {
-        self.heard_at.is_some() && self.una.is_some_and(|una| end <= una)
+        self.received_at.is_some() && self.una.is_some_and(|una| end <= una)
     }
 
     /// Whether its FIN was acknowledged.
@@ -157,7 +157,7 @@ impl Half {
     /// The shortest silence after which a retransmission may come from the timer: SRTT plus two
     /// deviations. RFC 6298 uses four; two are used here because these times are measured at the
     /// capture, not at the sender.
-    pub(super) fn timeout_least(&self, rto_min: Duration) -> Duration {
+    pub(super) fn min_timeout(&self, rto_min: Duration) -> Duration {
         let srtt = self.srtt.unwrap_or_default().as_nanos();
         let estimate = srtt.saturating_add((self.rttvar * 2).as_nanos());
         Duration::from_nanos(estimate).max(rto_min)
@@ -298,7 +298,8 @@ impl Half {
         if kind.is_retransmission() {
             self.waits.repair(packet.at, unseen, tcp);
         } else if kind == Kind::Data && packet.len() > 0 {
-            let fills = theirs.said.holds_back(packet.data_end, packet.piece, packet.at, far);
+            let fills =
+                theirs.last_report.holds_back(packet.data_end, packet.piece, packet.at, far);
             let len = packet.segment.payload_len;
             self.waits.data(packet.at, len, packet.piece, fills, unseen, tcp);
         }
@@ -309,7 +310,7 @@ impl Half {
 
     /// Handles a packet of the other half that reports on this half's data. `complaining` tells
     /// whether the other half reported missing segments before.
-    pub(super) fn hear<P: Points>(
+    pub(super) fn take_report<P: Points>(
         &mut self,
         config: &Config,
         packet: &Packet<'_>,
@@ -319,14 +320,14 @@ impl Half {
     ) {
         let Some(ack) = packet.ack else { return };
         let mut una = *self.una.get_or_insert(ack);
-        if self.heard_at.is_none() {
+        if self.received_at.is_none() {
             // The capture began in the middle: data older than the first packet in it is
             // outstanding.
             una = una.min(ack);
             self.una = Some(una);
         }
         self.end_gap(config, packet.at, tcp, to);
-        self.heard_at = Some(packet.at);
+        self.received_at = Some(packet.at);
         if ack > una {
             self.end_starvation(config, packet.at, tcp, to);
             self.progress(packet, una, ack, complaining, tcp, to);
@@ -351,7 +352,7 @@ impl Half {
         if let Some(rtt) = acked.rtt {
             self.estimate(rtt);
             tcp.rtt.add(rtt);
-            to.tell(packet.at, Mark::Rtt(rtt));
+            to.report(packet.at, Mark::Rtt(rtt));
         }
         let filled_holes = acked.again || complaining || self.sacked > una;
         if packet.is_pure_ack() && !filled_holes {
@@ -359,7 +360,7 @@ impl Half {
         }
         tcp.acked_bytes += self.bytes_between(una, ack);
         // The byte that probed a zero window was accepted.
-        if self.said.last == Some(Kind::WindowProbe) && ack == self.next + 1 {
+        if self.last_report.last == Some(Kind::WindowProbe) && ack == self.next + 1 {
             self.next = ack;
             tcp.unique_bytes += 1;
         }
@@ -397,35 +398,41 @@ impl Half {
 
     /// Handles the report of its own packet on the other half's data. `far` is the round-trip time
     /// between the capture and the other half.
-    pub(super) fn say(&mut self, packet: &Packet<'_>, kind: Kind, tcp: &mut TcpWay, far: Duration) {
+    pub(super) fn take_own(
+        &mut self,
+        packet: &Packet<'_>,
+        kind: Kind,
+        tcp: &mut TcpWay,
+        far: Duration,
+    ) {
         let header = &packet.segment.header;
-        let said = &mut self.said;
+        let last_report = &mut self.last_report;
         if header.flags.syn {
-            said.scale = Some(header.options.window_scale.unwrap_or(0));
+            last_report.scale = Some(header.options.window_scale.unwrap_or(0));
         }
         if kind == Kind::Reset {
             return;
         }
-        said.offered = said.scaled(header);
-        said.window = Some(header.window);
-        said.last = Some(kind);
-        let (least, most) = tcp.window.unwrap_or((said.offered, said.offered));
-        tcp.window = Some((least.min(said.offered), most.max(said.offered)));
+        last_report.offered = last_report.scaled(header);
+        last_report.window = Some(header.window);
+        last_report.last = Some(kind);
+        let (minimum, maximum) = tcp.window.unwrap_or((last_report.offered, last_report.offered));
+        tcp.window = Some((minimum.min(last_report.offered), maximum.max(last_report.offered)));
         if let Some(ack) = packet.ack {
-            said.edges.offer(packet.at, ack + i64::from(said.offered), far);
-            said.duplicates = match kind {
-                Kind::DuplicateAck => said.duplicates + 1,
-                _ if packet.ack == said.ack => said.duplicates,
+            last_report.edges.offer(packet.at, ack + i64::from(last_report.offered), far);
+            last_report.duplicates = match kind {
+                Kind::DuplicateAck => last_report.duplicates + 1,
+                _ if packet.ack == last_report.ack => last_report.duplicates,
                 _ => 0,
             };
-            said.ack = packet.ack;
-            said.at = packet.at;
-            said.sacks = !header.options.sack.is_empty();
+            last_report.ack = packet.ack;
+            last_report.at = packet.at;
+            last_report.sacks = !header.options.sack.is_empty();
         }
     }
 
     /// Reports the contents of its own packet after it was handled.
-    pub(super) fn tell<P: Points>(
+    pub(super) fn report<P: Points>(
         &self,
         packet: &Packet<'_>,
         kind: Kind,
@@ -434,16 +441,16 @@ impl Half {
         to: &mut Teller<'_, P>,
     ) {
         let Some(ack) = packet.ack else { return };
-        let edge = ack + i64::from(self.said.offered);
+        let edge = ack + i64::from(self.last_report.offered);
         let duplicate = kind == Kind::DuplicateAck;
-        to.tell(packet.at, Mark::Ack { ack, edge, duplicate });
+        to.report(packet.at, Mark::Ack { ack, edge, duplicate });
         let blocks = packet.segment.header.options.sack.as_slice();
         for (index, &(left, right)) in blocks.iter().enumerate() {
             let (left, right) = (theirs.unwrap(left), theirs.unwrap(right));
             let is_duplicate = index == 0 && is_duplicate(ack, left, right, blocks, theirs);
             tcp.sack_blocks += 1;
             tcp.dsack_blocks += u64::from(is_duplicate);
-            to.tell(packet.at, Mark::Sack { left, right, is_duplicate });
+            to.report(packet.at, Mark::Sack { left, right, is_duplicate });
         }
     }
 

@@ -108,7 +108,7 @@ impl Outstanding {
         while from < end {
             match self.segments.get_mut(index) {
                 Some(segment) if segment.start <= from => {
-                    segment.send_again(at, stamp);
+                    segment.resend(at, stamp);
                     from = segment.end;
                 }
                 following => {
@@ -156,7 +156,7 @@ impl Outstanding {
 }
 
 impl Segment {
-    fn send_again(&mut self, at: Instant, stamp: Option<u32>) {
+    fn resend(&mut self, at: Instant, stamp: Option<u32>) {
         self.ambiguous |= stamp == self.stamp;
         *self = Self { sent: at, stamp, again: true, ..*self };
     }

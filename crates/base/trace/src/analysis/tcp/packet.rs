@@ -46,7 +46,7 @@ pub(in crate::analysis) struct Teller<'a, P> {
 }
 
 impl<P: Points> Teller<'_, P> {
-    pub(super) fn tell(&mut self, at: Instant, mark: Mark) {
+    pub(super) fn report(&mut self, at: Instant, mark: Mark) {
         self.to.point(&Point { at, stream: self.id, side: self.side, mark });
     }
 

@@ -24,12 +24,12 @@ pub(super) struct Stride {
     /// By advance in segments, from one.
     counts: [u16; LONGEST],
     seen: u32,
-    told: Told,
+    reported: Sums,
 }
 
 /// Sums over the blocks so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Told {
+struct Sums {
     stride: Option<u32>,
     lost: u64,
     /// Advances of blocks with a believed stride, and of those without.
@@ -48,7 +48,7 @@ pub(super) struct Judged {
 
 impl Default for Stride {
     fn default() -> Self {
-        Self { counts: [0; LONGEST], seen: 0, told: Told::default() }
+        Self { counts: [0; LONGEST], seen: 0, reported: Sums::default() }
     }
 }
 
@@ -68,34 +68,39 @@ impl Stride {
     /// Returns the result of all advances, if strides are believed.
     pub(super) fn finish(&mut self) -> Option<Judged> {
         self.judge();
-        let Told { stride, lost, believed, unsure } = self.told;
+        let Sums { stride, lost, believed, unsure } = self.reported;
         let sure = unsure * UNSURE <= believed;
         Some(Judged { stride: stride.filter(|_| sure)?, lost })
     }
 
     /// Judges the current block and begins a new one. A short one has the stride of those before.
     fn judge(&mut self) {
-        let (told, seen) = (self.told, u64::from(self.seen));
+        let (reported, seen) = (self.reported, u64::from(self.seen));
         let stride = match self.seen < ENOUGH {
-            true => told.stride,
+            true => reported.stride,
             false => self.mode().filter(|&stride| self.is_loss(stride)).map(|it| it as u32),
         };
-        self.told = match stride {
+        self.reported = match stride {
             Some(unit) => {
                 let missing = |(slot, &count): (usize, &u16)| {
                     (slot as u64 / u64::from(unit)) * u64::from(count)
                 };
                 let lost: u64 = self.counts.iter().enumerate().map(missing).sum();
-                Told { stride, lost: told.lost + lost, believed: told.believed + seen, ..told }
+                Sums {
+                    stride,
+                    lost: reported.lost + lost,
+                    believed: reported.believed + seen,
+                    ..reported
+                }
             }
-            None => Told { unsure: told.unsure + seen, ..told },
+            None => Sums { unsure: reported.unsure + seen, ..reported },
         };
         (self.counts, self.seen) = ([0; LONGEST], 0);
     }
 
     fn mode(&self) -> Option<usize> {
-        let most = u32::from(*self.counts.iter().max()?);
-        let mode = self.counts.iter().position(|&count| u32::from(count) * 4 >= most * 3)? + 1;
+        let maximum = u32::from(*self.counts.iter().max()?);
+        let mode = self.counts.iter().position(|&count| u32::from(count) * 4 >= maximum * 3)? + 1;
         let multiples: u32 = self.multiples(mode).map(|(_, count)| count).sum();
         (multiples * 4 >= self.seen * 3).then_some(mode)
     }

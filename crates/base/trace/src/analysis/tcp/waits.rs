@@ -49,7 +49,7 @@ impl Waits {
         far: Duration,
         tcp: &mut TcpWay,
     ) {
-        self.settle(at, far, tcp);
+        self.finish(at, far, tcp);
         // On a path with a smaller MTU no segment is as long as the MSS allows.
         self.full = self.full.max(len.min(piece));
         let reason = if fills {
@@ -65,7 +65,7 @@ impl Waits {
     /// A retransmission: from now on the sender is busy with that.
     pub(super) fn repair(&mut self, at: Instant, far: Duration, tcp: &mut TcpWay) {
         if self.now.is_some() {
-            self.settle(at, far, tcp);
+            self.finish(at, far, tcp);
             self.now = Some((at, Reason::Sender));
         }
     }
@@ -95,11 +95,11 @@ impl Waits {
 
     /// It sends its FIN, or nothing more is seen of it.
     pub(super) fn end(&mut self, at: Instant, far: Duration, tcp: &mut TcpWay) {
-        self.settle(at, far, tcp);
+        self.finish(at, far, tcp);
         self.now = None;
     }
 
-    fn settle(&mut self, at: Instant, far: Duration, tcp: &mut TcpWay) {
+    fn finish(&mut self, at: Instant, far: Duration, tcp: &mut TcpWay) {
         let drained = self.drained.take();
         let Some((from, reason)) = self.now else { return };
         let counted_to = self.counted_to;
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn a_short_segment_was_all_there_was() {
-        let told = times(0, |waits, tcp, far| {
+        let reported = times(0, |waits, tcp, far| {
             waits.data(ms(0), 45 * PIECE, PIECE, false, far, tcp);
             waits.data(ms(1), PIECE + 100, PIECE, false, far, tcp);
             waits.data(ms(500), PIECE, PIECE, false, far, tcp);
         });
-        assert_eq!(told, [499, 0]);
+        assert_eq!(reported, [499, 0]);
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_full_window_and_a_repair_are_not_the_application() {
-        let told = times(0, |waits, tcp, far| {
+        let reported = times(0, |waits, tcp, far| {
             waits.data(ms(0), PIECE, PIECE, false, far, tcp);
             waits.data(ms(1), 700, PIECE, true, far, tcp);
             waits.data(ms(21), 700, PIECE, false, far, tcp);
@@ -175,6 +175,6 @@ mod tests {
             waits.data(ms(231), PIECE, PIECE, false, far, tcp);
             waits.end(ms(300), far, tcp);
         });
-        assert_eq!(told, [10, 20]);
+        assert_eq!(reported, [10, 20]);
     }
 }

@@ -73,12 +73,13 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     pub(crate) fn new(seed: Seed, config: Config, wires: [Wire; 2], bytes: u32) -> Self {
-        let law = |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed law");
+        let algorithm =
+            |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm");
         let ports = [40_000, 5_001];
         let [a, b] = [(0, ports), (1, [ports[1], ports[0]])].map(|(end, [mine, other])| {
             let config = Config { local_port: mine, remote_port: other, ..config };
             let iss = seed.stream(if end == 0 { "iss/a" } else { "iss/b" }).below(1 << 32) as u32;
-            Connection::new(config, Seq32(iss), Box::new(law))
+            Connection::new(config, Seq32(iss), Box::new(algorithm))
         });
         let mut transfer = Self {
             ends: [a, b],

@@ -153,8 +153,8 @@ fn ping() -> Outcome {
 }
 
 fn await_program(program: &Program) -> Outcome {
-    let most = Timespec { tv_sec: 20, tv_nsec: 0 };
-    match poll(&mut [PollFd::new(program, PollFlags::IN)], Some(&most))? {
+    let max = Timespec { tv_sec: 20, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(program, PollFlags::IN)], Some(&max))? {
         0 => Err("the program does not end".into()),
         _ => Ok(()),
     }

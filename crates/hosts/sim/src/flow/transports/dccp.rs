@@ -91,7 +91,7 @@ struct Dccp {
     connections: Both<Connection<Made>>,
     schedule: Schedule,
     payload_bytes: u32,
-    most_waiting: usize,
+    max_waiting: usize,
     made: u64,
     started: bool,
     carried: Both<Carried<Packet<Made>>>,
@@ -111,7 +111,7 @@ impl Description for DccpFlow {
         self.source.as_ref()
     }
 
-    fn asks_for_handovers(&self) -> bool {
+    fn needs_handovers(&self) -> bool {
         self.remedies.any()
     }
 }
@@ -138,7 +138,7 @@ impl Dccp {
             },
             schedule,
             payload_bytes,
-            most_waiting: flow.send_queue as usize,
+            max_waiting: flow.send_queue as usize,
             made: 0,
             started: false,
             carried: Both::default(),
@@ -158,7 +158,7 @@ impl Dccp {
 
     fn due(&mut self, now: Instant, screen: Option<&mut Screen>) -> Option<u32> {
         let queued = self.connections.source.queued();
-        let has_room = self.started && queued < self.most_waiting;
+        let has_room = self.started && queued < self.max_waiting;
         match &mut self.schedule {
             Schedule::Saturate { bytes } => Some(*bytes).filter(|_| has_room),
             Schedule::Timed(feed) => feed.next_payload(now, screen),

@@ -80,7 +80,7 @@ impl Traffic {
     }
 
     /// Whether it needs handovers of the stations at its ends.
-    pub(crate) fn asks_for_handovers(&self) -> bool {
-        self.description().asks_for_handovers()
+    pub(crate) fn needs_handovers(&self) -> bool {
+        self.description().needs_handovers()
     }
 }

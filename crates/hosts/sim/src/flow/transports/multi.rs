@@ -3,7 +3,7 @@
 //! The connections differ by the client's port. Their packets carry lengths, so the marks in the
 //! streams beside the data go from one end to the other here, when they are written.
 
-use super::tcp::{TcpFlow, check_law, law};
+use super::tcp::{TcpFlow, algorithm, check_congestion_control};
 use crate::flow::backlog::Backlog;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End, segment};
@@ -73,7 +73,7 @@ impl Description for MultiTcpFlow {
         let checked = config.check(&of(self.tcp.sender));
         let both = checked.and_then(|()| config.check(&of(self.tcp.receiver)));
         both.map_err(|why| why.to_string())?;
-        check_law(&self.tcp.congestion_control)
+        check_congestion_control(&self.tcp.congestion_control)
     }
 
     fn payload_bytes(&self) -> u32 {
@@ -115,7 +115,7 @@ impl MultiTcp {
                 Dial {
                     config: tcp::Config { local_port, remote_port, ..config },
                     iss: Seq32(isn.next_u64() as u32),
-                    law: law(&flow.tcp.congestion_control),
+                    algorithm: algorithm(&flow.tcp.congestion_control),
                 }
             };
             (0..flow.paths.len() as u32).map(dial).collect()
@@ -184,7 +184,7 @@ impl MultiTcp {
     /// Passes the marks of `end` beside the data to the other end, before its segments arrive.
     fn carry_marks(&mut self, end: End, now: Instant) {
         for connection in 0..self.vias.len() as u8 {
-            while let Some(mark) = self.sets[end].told(connection) {
+            while let Some(mark) = self.sets[end].reported(connection) {
                 if let Some(streams) = &mut self.shown {
                     streams[end][usize::from(connection)].write(mark);
                 }

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 /// Datagrams of one end that may be under way; older ones count as lost.
-const MOST_CARRIED: usize = 16_384;
+const MAX_CARRIED: usize = 16_384;
 
 /// A flow of the buffer probe.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Transport for Probe {
         self.sent += u64::from(end == End::Source);
         let packet = host.udp(end, self.ports, bytes.len() as u32);
         let carried = &mut self.carried[end];
-        if carried.len() == MOST_CARRIED {
+        if carried.len() == MAX_CARRIED {
             carried.pop_front();
         }
         carried.push_back((packet.number, bytes));

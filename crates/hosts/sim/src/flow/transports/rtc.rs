@@ -41,7 +41,7 @@ pub struct RtcFlow {
     /// Time from the first unreported packet to the feedback that reports it.
     pub feedback_interval: Duration,
     /// Whether the sender gets handovers of its station, and leaves out earlier observations.
-    pub hears_of_handovers: bool,
+    pub uses_handovers: bool,
 }
 
 /// Media under way.
@@ -63,7 +63,7 @@ struct Rtc {
     feed: Option<Box<Feed>>,
     /// Whether the encoder follows the congestion control.
     adapts: bool,
-    hears_of_handovers: bool,
+    uses_handovers: bool,
     media: Carried<Media>,
     feedback: Carried<Vec<u8>>,
     reception: Reception,
@@ -86,8 +86,8 @@ impl Description for RtcFlow {
         Some(&self.source)
     }
 
-    fn asks_for_handovers(&self) -> bool {
-        self.hears_of_handovers
+    fn needs_handovers(&self) -> bool {
+        self.uses_handovers
     }
 }
 
@@ -114,7 +114,7 @@ impl Rtc {
             receiver,
             feed: Some(Box::new(feed)),
             adapts: flow.adapts,
-            hears_of_handovers: flow.hears_of_handovers,
+            uses_handovers: flow.uses_handovers,
             media: Carried::default(),
             feedback: Carried::default(),
             reception: Reception::default(),
@@ -215,7 +215,7 @@ impl Transport for Rtc {
     }
 
     fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
-        if end == End::Source && self.hears_of_handovers {
+        if end == End::Source && self.uses_handovers {
             let input = match notice {
                 Notice::Leaves { .. } => SenderInput::LinkLost,
                 Notice::Arrives { .. } => SenderInput::LinkFound,

@@ -99,10 +99,10 @@ impl Description for ShakeFlow {
         let rules = [
             (self.config.mss > 0, "its segments are empty"),
             (!self.paths.is_empty(), "it has no path"),
-            (self.paths.len() <= self.config.most_paths.min(256), "it has too many paths"),
+            (self.paths.len() <= self.config.max_paths.min(256), "it has too many paths"),
             (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
             (scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
-            (growth(&self.growth).is_some(), "no law of growth is called so"),
+            (growth(&self.growth).is_some(), "no algorithm of growth is called so"),
         ];
         let broken = rules.iter().find(|(holds, _)| !holds);
         broken.map_or(Ok(()), |(_, why)| Err((*why).to_owned()))

@@ -21,7 +21,7 @@ pub struct TcpFlow {
     pub sender: Config,
     /// The receiver's end. Ports are overwritten.
     pub receiver: Config,
-    /// The law, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
+    /// The algorithm, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
     pub congestion_control: String,
     /// Amount of data to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
@@ -44,7 +44,7 @@ struct Tcp {
 }
 
 /// Refuses a congestion control that is not registered in [`fairwave_cc::ALL`].
-pub(crate) fn check_law(law: &str) -> Result<(), String> {
+pub(crate) fn check_congestion_control(algorithm: &str) -> Result<(), String> {
     let initial = cc::Initial {
         mss: 1,
         cwnd: 1,
@@ -53,24 +53,24 @@ pub(crate) fn check_law(law: &str) -> Result<(), String> {
         slow_start_segments: 1,
         av: cc::TcpAvConfig::DEFAULT,
     };
-    cc::build(law, initial).map(drop).map_err(|unknown| unknown.to_string())
+    cc::build(algorithm, initial).map(drop).map_err(|unknown| unknown.to_string())
 }
 
-/// A closed connection between two ports. `law` has been checked.
+/// A closed connection between two ports. `algorithm` has been checked.
 pub(super) fn connection(
     mut config: Config,
     local_port: u16,
     remote_port: u16,
-    law: &str,
+    algorithm: &str,
     isn: &mut Stream,
 ) -> Connection<Virtual> {
     (config.local_port, config.remote_port) = (local_port, remote_port);
-    let law = self::law(law);
-    Connection::new(config, Seq32(isn.next_u64() as u32), law)
+    let algorithm = self::algorithm(algorithm);
+    Connection::new(config, Seq32(isn.next_u64() as u32), algorithm)
 }
 
-/// Makes the law called `name`, which has been checked.
-pub(crate) fn law(name: &str) -> BuildController {
+/// Makes the algorithm called `name`, which has been checked.
+pub(crate) fn algorithm(name: &str) -> BuildController {
     let name = name.to_owned();
     Box::new(move |initial| cc::build(&name, initial).expect("checked before"))
 }
@@ -81,7 +81,7 @@ impl Description for TcpFlow {
     }
 
     fn check(&self) -> Result<(), String> {
-        check_law(&self.congestion_control)
+        check_congestion_control(&self.congestion_control)
     }
 
     fn payload_bytes(&self) -> u32 {
@@ -100,12 +100,12 @@ impl Description for TcpFlow {
 impl Tcp {
     fn new(flow: &TcpFlow, setup: &Setup<'_>) -> Self {
         let Both { source: client, sink: server } = setup.ports();
-        let (law, mut isn) = (&flow.congestion_control, setup.stream("isn"));
+        let (algorithm, mut isn) = (&flow.congestion_control, setup.stream("isn"));
         let feed = flow.source.as_ref().map(|source| setup.feed(source));
         Self {
             connections: Both {
-                source: connection(flow.sender, client, server, law, &mut isn),
-                sink: connection(flow.receiver, server, client, law, &mut isn),
+                source: connection(flow.sender, client, server, algorithm, &mut isn),
+                sink: connection(flow.receiver, server, client, algorithm, &mut isn),
             },
             backlog: feed.as_ref().map_or(Backlog::new(flow.size), |_| Backlog::EMPTY),
             departures: Departures::default(),

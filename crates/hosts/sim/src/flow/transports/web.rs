@@ -4,7 +4,7 @@
 //! browser's: when a page begins, its connections take the places of the last page's, whose
 //! counters are kept.
 
-use super::tcp::{TcpFlow, check_law, connection};
+use super::tcp::{TcpFlow, check_congestion_control, connection};
 use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End, segment};
@@ -69,7 +69,7 @@ impl Description for WebFlow {
         if !self.page.is_sound() {
             return Err("its objects have no size".to_owned());
         }
-        check_law(&self.tcp.congestion_control)
+        check_congestion_control(&self.tcp.congestion_control)
     }
 
     fn payload_bytes(&self) -> u32 {
@@ -237,9 +237,10 @@ impl Web {
         let client_port = FIRST_CLIENT_PORT + (offset % PORTS) as u16;
         self.opened = (self.opened + 1) % PORTS;
         let (tcp, server_port) = (&self.flow.tcp, self.ports.sink);
-        let law = &tcp.congestion_control;
-        let mut client = connection(tcp.receiver, client_port, server_port, law, &mut self.isn);
-        let mut server = connection(tcp.sender, server_port, client_port, law, &mut self.isn);
+        let algorithm = &tcp.congestion_control;
+        let mut client =
+            connection(tcp.receiver, client_port, server_port, algorithm, &mut self.isn);
+        let mut server = connection(tcp.sender, server_port, client_port, algorithm, &mut self.isn);
         server.handle(now, Input::Listen);
         client.handle(now, Input::Open);
         let departures = Departures::default();

@@ -91,13 +91,13 @@ pub(crate) fn flow(name: &str, source: NodeId, sink: NodeId, traffic: Traffic) -
 }
 
 /// Greedy TCP with an ACK for every `ack_every` segments.
-pub(crate) fn tcp(law: &str, ack_every: u32) -> TcpFlow {
+pub(crate) fn tcp(algorithm: &str, ack_every: u32) -> TcpFlow {
     let delayed_ack = DelayedAck { every: ack_every, ..Config::default().delayed_ack };
     let receiver = Config { delayed_ack, ..Config::default() };
     TcpFlow {
         sender: Config::default(),
         receiver,
-        congestion_control: law.into(),
+        congestion_control: algorithm.into(),
         size: None,
         source: None,
     }

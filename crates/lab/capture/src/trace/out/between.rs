@@ -63,10 +63,10 @@ pub const BETWEEN: Table<BinRow> = Table {
             row.bin.mean_shift_ns().map_or(Cell::Null, Cell::Integer)
         }),
         integer("shift_least_ns", "The least of them", true, |row| {
-            row.bin.shift_ns.map_or(Cell::Null, |(least, _)| Cell::Integer(least))
+            row.bin.shift_ns.map_or(Cell::Null, |(min, _)| Cell::Integer(min))
         }),
         integer("shift_most_ns", "The greatest of them", true, |row| {
-            row.bin.shift_ns.map_or(Cell::Null, |(_, most)| Cell::Integer(most))
+            row.bin.shift_ns.map_or(Cell::Null, |(_, maximum)| Cell::Integer(maximum))
         }),
     ],
 };
@@ -147,8 +147,8 @@ fn packets(way: &WayBetween, bins: &Bins) -> Figure {
 
 /// The shifts above the minimum of all, so that the offset of the clocks has no influence.
 fn shifts(way: &WayBetween, bins: &Bins) -> Figure {
-    let least = way.shift.map_or(0, |shift| shift.least_ns);
-    let millis = |shift: i64| shift.saturating_sub(least) as f64 / 1e6;
+    let min = way.shift.map_or(0, |shift| shift.least_ns);
+    let millis = |shift: i64| shift.saturating_sub(min) as f64 / 1e6;
     let range = |bin: &Bin| bin.shift_ns.map(|(low, high)| (millis(low), millis(high)));
     let mean = |bin: &Bin| bin.mean_shift_ns().map(|mean| (millis(mean), millis(mean)));
     let series = |label: &str, spans, form| SpanSeries { label: label.to_owned(), spans, form };

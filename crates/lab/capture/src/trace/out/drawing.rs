@@ -9,7 +9,7 @@ use fairwave_units::{Duration, Instant};
 const EDGE: &str = "window's edge";
 
 /// Maximum number of spells of starvation that are drawn; each lasts a second or more.
-const STARVED_MOST: usize = 1_000;
+const MAX_STARVED: usize = 1_000;
 
 /// Collected points of a connection.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ struct Way {
     packets: Thinned,
     resent: Thinned,
     pure_acks: Thinned,
-    /// Spells of starvation, the first [`STARVED_MOST`].
+    /// Spells of starvation, the first [`MAX_STARVED`].
     starved: Vec<Span>,
     /// End of the highest sequence number sent.
     end: i64,
@@ -138,7 +138,7 @@ impl Way {
     }
 
     fn starvation(&mut self, at: Instant, length: Duration) {
-        if self.starved.len() < STARVED_MOST {
+        if self.starved.len() < MAX_STARVED {
             self.starved.push(Span { from: at, to: at + length, low: 0, high: 0 });
         }
     }

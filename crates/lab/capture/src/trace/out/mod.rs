@@ -34,12 +34,12 @@ use tables::Streams;
 pub const DRAWN: usize = 3;
 
 /// Minimum number of intervals in a figure of a short capture.
-const INTERVALS_LEAST: u64 = 20;
+const MIN_INTERVALS: u64 = 20;
 
 /// Default length of intervals for a capture of some length: a second, or for a shorter capture 1,
 /// 2 or 5 times a power of ten.
 pub fn interval_for(length: Duration) -> Duration {
-    let longest = (length.as_nanos() / INTERVALS_LEAST).clamp(1_000, 1_000_000_000);
+    let longest = (length.as_nanos() / MIN_INTERVALS).clamp(1_000, 1_000_000_000);
     let decade = 10u64.pow(longest.ilog10());
     let step = [5, 2, 1].into_iter().map(|n| n * decade).find(|step| *step <= longest);
     Duration::from_nanos(step.unwrap_or(decade))

@@ -1,7 +1,7 @@
 //! The congestion control algorithms that a matrix runs.
 
 use super::company::Company;
-use crate::emulation::fit::{absent, available_laws};
+use crate::emulation::fit::{absent, available_congestion_controls};
 use std::io;
 
 /// Reason why algorithms cannot be run.
@@ -20,19 +20,22 @@ pub enum AlgorithmError {
 /// # Errors
 ///
 /// Names the algorithms that the kernel lacks, those of `companies` included.
-pub fn algorithms(asked: &[String], companies: &[Company]) -> Result<Vec<String>, AlgorithmError> {
-    let known = available_laws()?;
+pub fn algorithms(
+    requested: &[String],
+    companies: &[Company],
+) -> Result<Vec<String>, AlgorithmError> {
+    let known = available_congestion_controls()?;
     let beside = companies.iter().filter_map(|company| match company {
         Company::Beside(name) => Some(name),
         Company::Alone | Company::Many(_) => None,
     });
-    let wanted: Vec<String> = asked.iter().chain(beside).cloned().collect();
+    let wanted: Vec<String> = requested.iter().chain(beside).cloned().collect();
     let lacks = absent(&wanted)?;
     if !lacks.is_empty() {
         let (known, lacks) = (known.join(", "), lacks.join("; "));
         return Err(AlgorithmError::Absent(format!("{lacks}; what it has is {known}")));
     }
-    Ok(if asked.is_empty() { known } else { asked.to_vec() })
+    Ok(if requested.is_empty() { known } else { requested.to_vec() })
 }
 
 #[cfg(test)]

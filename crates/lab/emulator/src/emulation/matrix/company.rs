@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 /// Maximum number of flows of one algorithm, each of which has its own sockets.
-const MOST: u32 = 256;
+const MAX: u32 = 256;
 
 /// Flows that share the link with the flow under test, besides those of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +24,12 @@ impl FromStr for Company {
         let text = text.trim();
         match (text, text.parse::<u32>()) {
             ("alone", _) | (_, Ok(1)) => Ok(Self::Alone),
-            (_, Ok(flows)) if (2..=MOST).contains(&flows) => Ok(Self::Many(flows)),
-            (_, Ok(_)) => Err(format!("{text:?}: a number of flows is from 1 to {MOST}")),
-            ("", _) => Err("write alone, the name of a law, or a number of flows".to_owned()),
-            (law, Err(_)) => Ok(Self::Beside(law.to_owned())),
+            (_, Ok(flows)) if (2..=MAX).contains(&flows) => Ok(Self::Many(flows)),
+            (_, Ok(_)) => Err(format!("{text:?}: a number of flows is from 1 to {MAX}")),
+            ("", _) => {
+                Err("write alone, the name of an algorithm, or a number of flows".to_owned())
+            }
+            (algorithm, Err(_)) => Ok(Self::Beside(algorithm.to_owned())),
         }
     }
 }
@@ -36,7 +38,7 @@ impl fmt::Display for Company {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("alone"),
-            Self::Beside(law) => write!(f, "beside {law}"),
+            Self::Beside(algorithm) => write!(f, "beside {algorithm}"),
             Self::Many(flows) => write!(f, "{flows} flows"),
         }
     }

@@ -74,22 +74,27 @@ fn cells(
     company: &str,
     figure: &str,
 ) -> (Vec<String>, Vec<Vec<Option<f64>>>) {
-    let laws = distinct(entries.iter().map(|entry| entry.law.clone()));
+    let algorithms = distinct(entries.iter().map(|entry| entry.algorithm.clone()));
     let columns = distinct(entries.iter().map(|entry| entry.axes.clone()));
     let is_in = |point: &&Point, host: &str| of(point, HOST) == Some(host);
     let hosts = [KERNEL, SIMULATOR];
     let hosts = hosts.iter().filter(|host| findings.points.iter().any(|p| is_in(&p, host)));
     let hosts: Vec<&str> = hosts.copied().collect();
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
-    for law in &laws {
+    for algorithm in &algorithms {
         for host in &hosts {
-            let row =
-                columns.iter().map(|axes| value(findings, [host, law, company], axes, figure));
+            let row = columns
+                .iter()
+                .map(|axes| value(findings, [host, algorithm, company], axes, figure));
             let row: Vec<Option<f64>> = row.collect();
             if *host == SIMULATOR && row.iter().all(Option::is_none) {
                 continue;
             }
-            rows.push(if *host == KERNEL { law.clone() } else { format!("{law}, simulated") });
+            rows.push(if *host == KERNEL {
+                algorithm.clone()
+            } else {
+                format!("{algorithm}, simulated")
+            });
             cells.push(row);
         }
     }
@@ -116,22 +121,26 @@ mod tests {
     use fairwave_scenario::plan::Plan;
 
     fn grid() -> Grid {
-        let entry = |law: &str, delay: &str| Entry {
-            law: law.to_owned(),
+        let entry = |algorithm: &str, delay: &str| Entry {
+            algorithm: algorithm.to_owned(),
             company: Company::Beside("cubic".to_owned()),
             axes: vec![("link.a-b.delay".to_owned(), format!("\"{delay}\""))],
             flows: Flows::default(),
         };
         let places = [("reno", "5 ms"), ("reno", "40 ms"), ("bbr", "5 ms"), ("bbr", "40 ms")];
         let half = |entries| Half { plan: Plan { points: Vec::new(), seeds: 1 }, entries };
-        let entries = places.map(|(law, delay)| entry(law, delay)).to_vec();
+        let entries = places.map(|(algorithm, delay)| entry(algorithm, delay)).to_vec();
         Grid { kernel: half(entries), simulator: half(Vec::new()) }
     }
 
     fn findings(runs: &[(&str, &str, &str, f64)]) -> Findings {
-        let digest = |&(host, law, delay, share): &(&str, &str, &str, f64)| {
-            let axes =
-                [(HOST, host), (LAW, law), (COMPANY, "beside cubic"), ("link.a-b.delay", delay)];
+        let digest = |&(host, algorithm, delay, share): &(&str, &str, &str, f64)| {
+            let axes = [
+                (HOST, host),
+                (LAW, algorithm),
+                (COMPANY, "beside cubic"),
+                ("link.a-b.delay", delay),
+            ];
             let axes = axes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
             Digest { axes, seed: 1, metrics: vec![("share_percent".to_owned(), share)] }
         };

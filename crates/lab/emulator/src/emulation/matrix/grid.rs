@@ -2,18 +2,18 @@
 
 use super::company::Company;
 use super::{COMPANY, LAW, distinct};
-use crate::traffic::simulated_law;
+use crate::traffic::simulated_congestion_control;
 use fairwave_scenario::plan::{Plan, Point};
 use fairwave_scenario::{Diagnostics, Flow, Scenario, Transport};
 use fairwave_units::Duration;
 
 /// Options of a matrix.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct MatrixRequest {
     /// Name of the flow under test in its table; `None` is the first TCP flow.
     pub flow: Option<String>,
     /// Congestion control algorithms, by their names in the kernel.
-    pub laws: Vec<String>,
+    pub algorithms: Vec<String>,
     /// Companies.
     pub companies: Vec<Company>,
 }
@@ -33,10 +33,10 @@ pub enum Error {
         known: String,
     },
     /// With the flows of the matrix the scenario is not valid.
-    #[error("{law}, {company}: {diagnostics}")]
+    #[error("{algorithm}, {company}: {diagnostics}")]
     Scenario {
         /// The algorithm.
-        law: String,
+        algorithm: String,
         /// The company.
         company: Company,
         /// The fault.
@@ -57,7 +57,7 @@ pub struct Flows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The algorithm, by its name in the kernel.
-    pub law: String,
+    pub algorithm: String,
     /// Its company.
     pub company: Company,
     /// Its position on the axes of the scenario's sweep.
@@ -89,23 +89,23 @@ impl Grid {
     ///
     /// # Errors
     /// Any [`Error`].
-    pub fn new(file: &str, base: &Plan, asked: &Asked) -> Result<Self, Error> {
+    pub fn new(file: &str, base: &Plan, asked: &MatrixRequest) -> Result<Self, Error> {
         let mut kernel = Half { plan: Plan { points: Vec::new(), ..*base }, entries: Vec::new() };
         let mut simulator = kernel.clone();
         // Duplicates are removed, as their runs would have the same directories and seeds.
-        let (laws, companies) = (distinct(&asked.laws), distinct(&asked.companies));
-        for &law in &laws {
+        let (algorithms, companies) = (distinct(&asked.algorithms), distinct(&asked.companies));
+        for &algorithm in &algorithms {
             for &company in &companies {
                 for point in &base.points {
-                    let one = one(&point.scenario, asked.flow.as_deref(), law, company)?;
+                    let one = one(&point.scenario, asked.flow.as_deref(), algorithm, company)?;
                     check(file, &one.scenario).map_err(|diagnostics| {
-                        let (law, company) = (law.clone(), company.clone());
-                        Error::Scenario { law, company, diagnostics }
+                        let (algorithm, company) = (algorithm.clone(), company.clone());
+                        Error::Scenario { algorithm, company, diagnostics }
                     })?;
                     if one.is_simulated {
-                        simulator.add(&one, law, company, point);
+                        simulator.add(&one, algorithm, company, point);
                     }
-                    kernel.add(&one, law, company, point);
+                    kernel.add(&one, algorithm, company, point);
                 }
             }
         }
@@ -114,14 +114,15 @@ impl Grid {
 }
 
 impl Half {
-    fn add(&mut self, one: &One, law: &str, company: &Company, point: &Point) {
-        let own = [(LAW, law.to_owned()), (COMPANY, company.to_string())];
+    fn add(&mut self, one: &One, algorithm: &str, company: &Company, point: &Point) {
+        let own = [(LAW, algorithm.to_owned()), (COMPANY, company.to_string())];
         let own = own.map(|(key, value)| (key.to_owned(), value));
         let axes = own.into_iter().chain(point.axes.iter().cloned()).collect();
         let (index, scenario) = (self.plan.points.len(), one.scenario.clone());
         self.plan.points.push(Point { index, axes, picks: Vec::new(), scenario });
-        let (law, company, axes) = (law.to_owned(), company.clone(), point.axes.clone());
-        self.entries.push(Entry { law, company, axes, flows: one.flows.clone() });
+        let (algorithm, company, axes) =
+            (algorithm.to_owned(), company.clone(), point.axes.clone());
+        self.entries.push(Entry { algorithm, company, axes, flows: one.flows.clone() });
     }
 
     /// Total duration of its runs.
@@ -140,10 +141,15 @@ struct One {
     is_simulated: bool,
 }
 
-fn one(base: &Scenario, flow: Option<&str>, law: &str, company: &Company) -> Result<One, Error> {
+fn one(
+    base: &Scenario,
+    flow: Option<&str>,
+    algorithm: &str,
+    company: &Company,
+) -> Result<One, Error> {
     let mut scenario = base.clone();
     let table = tested(base, flow)?;
-    let mut is_simulated = simulate(&mut scenario.flow[table], law);
+    let mut is_simulated = simulate(&mut scenario.flow[table], algorithm);
     let first = scenario.flow[table].clone();
     let copy = |suffix: &str| Flow { name: format!("{}-{suffix}", first.name), ..first.clone() };
     let (own_copies, others) = match company {
@@ -155,8 +161,8 @@ fn one(base: &Scenario, flow: Option<&str>, law: &str, company: &Company) -> Res
     scenario.flow.extend(own_copies);
     let end = scenario.flow.len();
     scenario.flow.extend(others);
-    if let Company::Beside(law) = company {
-        is_simulated &= simulate(&mut scenario.flow[end], law);
+    if let Company::Beside(algorithm) = company {
+        is_simulated &= simulate(&mut scenario.flow[end], algorithm);
     }
     let names = |tables: &mut dyn Iterator<Item = usize>| -> Vec<String> {
         tables.flat_map(|table| scenario.flows_of(table)).collect()
@@ -164,10 +170,12 @@ fn one(base: &Scenario, flow: Option<&str>, law: &str, company: &Company) -> Res
     let own = names(&mut [table].into_iter().chain(begin..end));
     let flows = Flows { own, others: names(&mut (end..scenario.flow.len())) };
     let mut emulate = scenario.emulation();
-    let other_law = if let Company::Beside(law) = company { law } else { law };
-    for (names, law) in [(&flows.own, law), (&flows.others, other_law)] {
+    let other_law = if let Company::Beside(algorithm) = company { algorithm } else { algorithm };
+    for (names, algorithm) in [(&flows.own, algorithm), (&flows.others, other_law)] {
         emulate.kernel_flows.extend(names.iter().cloned());
-        emulate.kernel_laws.extend(names.iter().map(|name| format!("{name}={law}")));
+        emulate
+            .kernel_congestion_control
+            .extend(names.iter().map(|name| format!("{name}={algorithm}")));
     }
     scenario.emulate = Some(emulate);
     Ok(One { scenario, flows, is_simulated })
@@ -186,10 +194,10 @@ fn tested(scenario: &Scenario, name: Option<&str>) -> Result<usize, Error> {
     })
 }
 
-/// Sets the simulator's counterpart of the kernel's `law` in a flow. Returns whether there is one.
-/// An algorithm that needs a target has none here.
-fn simulate(flow: &mut Flow, law: &str) -> bool {
-    let ours = simulated_law(law);
+/// Sets the simulator's counterpart of the kernel's `algorithm` in a flow. Returns whether there is
+/// one. An algorithm that needs a target has none here.
+fn simulate(flow: &mut Flow, algorithm: &str) -> bool {
+    let ours = simulated_congestion_control(algorithm);
     let is_known = fairwave_cc::names().iter().any(|name| name == ours) && ours != "tcp-av";
     if let (true, Transport::Tcp(tcp)) = (is_known, &mut flow.transport) {
         ours.clone_into(&mut tcp.congestion_control);
@@ -225,10 +233,10 @@ seeds = 3
         Plan::parse("grid.toml", SCENARIO, &[]).expect("a scenario")
     }
 
-    fn asked(laws: &[&str], companies: &[&str]) -> Asked {
-        let laws = laws.iter().map(|law| (*law).to_owned()).collect();
+    fn asked(algorithms: &[&str], companies: &[&str]) -> MatrixRequest {
+        let algorithms = algorithms.iter().map(|algorithm| (*algorithm).to_owned()).collect();
         let companies = companies.iter().map(|text| text.parse().expect("a company")).collect();
-        Asked { flow: None, laws, companies }
+        MatrixRequest { flow: None, algorithms, companies }
     }
 
     #[test]
@@ -238,7 +246,8 @@ seeds = 3
         assert_eq!(grid.kernel.plan.jobs().len(), 24, "three seeds");
         assert_eq!(grid.kernel.lasts(), Duration::from_secs(48));
         let axes = &grid.kernel.plan.points[2].axes;
-        let expected = [("law", "reno"), ("company", "beside cubic"), ("link.a-b.delay", "5 ms")];
+        let expected =
+            [("algorithm", "reno"), ("company", "beside cubic"), ("link.a-b.delay", "5 ms")];
         assert_eq!(*axes, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
     }
 
@@ -251,12 +260,15 @@ seeds = 3
             ("bulk".into(), "bulk-beside".into())
         );
         let scenario = &grid.kernel.plan.points[0].scenario;
-        assert_eq!(scenario.emulation().kernel_laws, ["bulk=reno", "bulk-beside=bbr"]);
-        let laws = scenario.flow.iter().filter_map(|flow| match &flow.transport {
+        assert_eq!(
+            scenario.emulation().kernel_congestion_control,
+            ["bulk=reno", "bulk-beside=bbr"]
+        );
+        let algorithms = scenario.flow.iter().filter_map(|flow| match &flow.transport {
             Transport::Tcp(tcp) => Some(tcp.congestion_control.as_str()),
             _ => None,
         });
-        assert_eq!(laws.collect::<Vec<_>>(), ["newreno", "bbr"]);
+        assert_eq!(algorithms.collect::<Vec<_>>(), ["newreno", "bbr"]);
         let Entry { flows, .. } = &grid.kernel.entries[2];
         assert_eq!(flows.own, ["bulk", "bulk-2", "bulk-3"]);
     }
@@ -267,7 +279,7 @@ seeds = 3
         let grid = Grid::new("g", &plan(), &asked).unwrap();
         assert_eq!(grid.kernel.entries.len(), 12);
         let simulated: Vec<&str> =
-            grid.simulator.entries.iter().map(|entry| entry.law.as_str()).collect();
+            grid.simulator.entries.iter().map(|entry| entry.algorithm.as_str()).collect();
         assert_eq!(simulated, ["fw_ackloss_comp"; 2], "alone, at two points");
         assert_eq!(grid.simulator.plan.points[1].index, 1);
     }
@@ -282,7 +294,7 @@ seeds = 3
 
     #[test]
     fn a_flow_that_is_not_there_is_refused_with_those_that_are() {
-        let asked = Asked { flow: Some("call".to_owned()), ..asked(&["reno"], &["alone"]) };
+        let asked = MatrixRequest { flow: Some("call".to_owned()), ..asked(&["reno"], &["alone"]) };
         let error = Grid::new("g", &plan(), &asked).unwrap_err();
         assert!(error.to_string().ends_with("called \"call\"; it has bulk"), "{error}");
     }

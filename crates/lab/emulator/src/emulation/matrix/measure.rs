@@ -32,7 +32,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Throughput (Mbps)",
         head: "Mbps",
         digits: 3,
-        help: "What the flows of the law delivered together after the warm-up.",
+        help: "What the flows of the algorithm delivered together after the warm-up.",
         range: None,
     },
     Figure {
@@ -46,11 +46,11 @@ pub const FIGURES: [Figure; 6] = [
     },
     Figure {
         name: "share_percent",
-        title: "Share beside another law (%)",
+        title: "Share beside another algorithm (%)",
         head: "share %",
         digits: 1,
-        help: "What a flow of the law had of what it and the flow beside it delivered together. \
-               50 is fair; more is taken from the other.",
+        help: "Share of a flow of the algorithm in what it and the flow beside it delivered. 50 is \
+               fair; more is taken from the other.",
         range: Some((0.0, 100.0)),
     },
     Figure {
@@ -58,7 +58,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Throughput of the flow beside it (Mbps)",
         head: "other's Mbps",
         digits: 3,
-        help: "What the flow of the other law delivered.",
+        help: "What the flow of the other algorithm delivered.",
         range: None,
     },
     Figure {
@@ -66,8 +66,8 @@ pub const FIGURES: [Figure; 6] = [
         title: "Fairness among all (Jain's index)",
         head: "Jain",
         digits: 3,
-        help: "Over the flows of the law and those beside it: 1 where all deliver the same, 1 / n \
-               where one of n has everything.",
+        help: "Over the flows of the algorithm and those beside it: 1 where all deliver the same, \
+               1 / n where one of n has everything.",
         range: Some((0.0, 1.0)),
     },
     Figure {
@@ -75,7 +75,7 @@ pub const FIGURES: [Figure; 6] = [
         title: "Retransmitted (%)",
         head: "retransmitted %",
         digits: 2,
-        help: "Segments of the law's flows that were retransmissions.",
+        help: "Segments of the algorithm's flows that were retransmissions.",
         range: None,
     },
 ];
@@ -85,7 +85,7 @@ pub const FIGURES: [Figure; 6] = [
 /// # Errors
 /// If its series cannot be read.
 pub(super) fn digest(host: &str, entry: &Entry, run: &Run) -> Result<Digest, Error> {
-    let own = [(HOST, host), (LAW, &entry.law), (COMPANY, &entry.company.to_string())]
+    let own = [(HOST, host), (LAW, &entry.algorithm), (COMPANY, &entry.company.to_string())]
         .map(|(key, value)| (key.to_owned(), value.to_owned()));
     let plain = |(key, value): &(String, String)| (key.clone(), value.trim_matches('"').to_owned());
     let axes = own.into_iter().chain(entry.axes.iter().map(plain)).collect();

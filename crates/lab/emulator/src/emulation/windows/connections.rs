@@ -41,7 +41,7 @@ impl Connections {
         let mut ports: Vec<u16> = all.iter().map(|connection| connection.to.port()).collect();
         ports.sort_unstable();
         ports.dedup();
-        if ports.len() > fairwave_bpf::Wanted::MOST_PORTS {
+        if ports.len() > fairwave_bpf::Wanted::MAX_PORTS {
             ports.clear();
         }
         fairwave_bpf::Wanted { namespace: first.filter(|_| is_only), ports }

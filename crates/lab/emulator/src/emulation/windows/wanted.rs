@@ -24,7 +24,7 @@ pub enum NoWindows {
     /// The program was built without the loader.
     #[error(
         "this fairwave cannot read windows at each ACK: build it with `cargo build --release \
-         --features kernel-laws`; flows.cwnd_bytes has them every record.sample_every"
+         --features kernel-cc`; flows.cwnd_bytes has them every record.sample_every"
     )]
     NotBuilt,
     /// The process lacks the privilege to trace.
@@ -40,7 +40,7 @@ pub enum NoWindows {
     )]
     NoConnection,
     /// The kernel refused the program.
-    #[cfg(feature = "kernel-laws")]
+    #[cfg(feature = "kernel-cc")]
     #[error(transparent)]
     Refused(#[from] fairwave_bpf::Error),
     /// The table could not be written.
@@ -64,15 +64,15 @@ pub fn check_windows(
     world: &World,
     standing: Standing,
 ) -> Result<(), NoWindows> {
-    if !cfg!(feature = "kernel-laws") {
+    if !cfg!(feature = "kernel-cc") {
         return Err(NoWindows::NotBuilt);
     }
     if standing == Standing::Inside {
         return Err(NoWindows::NotRoot);
     }
-    let laws = scenario.kernel_laws();
+    let algorithms = scenario.kernel_congestion_control();
     let is_connection = |id: &FlowId| {
-        spec_of(world, *id, &laws).is_ok_and(|spec| matches!(spec.load, Load::Connection(_)))
+        spec_of(world, *id, &algorithms).is_ok_and(|spec| matches!(spec.load, Load::Connection(_)))
     };
     match scenario.kernel_flows().iter().any(is_connection) {
         true => Ok(()),
@@ -91,7 +91,7 @@ pub(crate) trait Tracing {
 
 /// Request for the windows of those flows among `ids` that are connections.
 #[cfg_attr(
-    not(feature = "kernel-laws"),
+    not(feature = "kernel-cc"),
     expect(dead_code, reason = "without its loader nothing looks at flows")
 )]
 pub(crate) struct Wanted<'a> {

@@ -20,12 +20,12 @@ pub(super) fn radiotap_header(
         flags = flags.with(radiotap::Flags::SHORT_PREAMBLE);
     }
     let level = frame.signal.0.round();
-    let heard = level >= f64::from(i8::MIN);
+    let accepted = level >= f64::from(i8::MIN);
     let mut header = radiotap::Header {
         tsft_us: Some(start.as_nanos() / 1000),
         flags: Some(flags),
         channel: Some(channel(cell, is_dsss)),
-        signal_dbm: heard.then_some(level as i8),
+        signal_dbm: accepted.then_some(level as i8),
         ampdu: frame.place.filter(|place| place.is_ampdu).map(ampdu),
         ..radiotap::Header::default()
     };

@@ -128,7 +128,7 @@ fn few_frames_wait_however_long_the_run() {
     for ms in 0..10_000 {
         let start = at_us(1_000 * ms);
         waiting.push(start, frame(STATION, Some(AP), FrameBody::Ack, 100));
-        while waiting.pop_settled(start).is_some() {}
+        while waiting.pop_complete(start).is_some() {}
     }
     assert!(waiting.frames.len() <= 601, "{} wait", waiting.frames.len());
 }

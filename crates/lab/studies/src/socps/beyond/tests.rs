@@ -94,10 +94,10 @@ fn a_better_filter_has_a_lesser_error_and_carries_as_much() {
     );
     assert_eq!(filters::claim(&followed(2.4, 1.4)).verdict.holds(), Some(false), "it carries less");
     assert_eq!(filters::claim(&[]).verdict.holds(), None);
-    let said = filters::answer(&followed(2.4, 1.5)).expect("there are runs");
+    let printed = filters::answer(&followed(2.4, 1.5)).expect("there are runs");
     assert!(
-        said.contains("median has the least error") && said.contains("0.80 at 3 m/s"),
-        "{said}"
+        printed.contains("median has the least error") && printed.contains("0.80 at 3 m/s"),
+        "{printed}"
     );
     assert_eq!(filters::answer(&[]), None);
 }

@@ -8,9 +8,9 @@ const BASE_US: u64 = 10_000;
 const BYTES_PER_STEP: u64 = 3_125;
 const QUEUE: u64 = 100 * MSS as u64;
 
-/// A sender: its law, and what of it is on the way, by the step at which it left.
+/// A sender: its algorithm, and what of it is on the way, by the step at which it left.
 struct Sender {
-    law: Box<dyn Controller>,
+    algorithm: Box<dyn Controller>,
     /// Bytes sent that were not served yet, and those served whose ACKs are on the way back.
     waiting: u64,
     returning: Vec<(u64, u64)>,
@@ -22,14 +22,23 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(law: Box<dyn Controller>) -> Self {
+    fn new(algorithm: Box<dyn Controller>) -> Self {
         let returning = Vec::new();
         let (waiting, in_flight, delivered, sent) = (0, 0, 0, 0);
-        Self { law, waiting, returning, in_flight, delivered, sent, lost: 0, recovers_until: 0 }
+        Self {
+            algorithm,
+            waiting,
+            returning,
+            in_flight,
+            delivered,
+            sent,
+            lost: 0,
+            recovers_until: 0,
+        }
     }
 
     /// Takes the ACKs that are due, at a round trip of `rtt_us`.
-    fn hear(&mut self, step: u64, rtt_us: u64) {
+    fn receive(&mut self, step: u64, rtt_us: u64) {
         let due: u64 = self.returning.iter().filter(|(at, _)| *at <= step).map(|(_, b)| b).sum();
         self.returning.retain(|(at, _)| *at > step);
         if due == 0 {
@@ -48,11 +57,11 @@ impl Sender {
             lost: core::mem::take(&mut self.lost),
             ..AckEvent::default()
         };
-        self.law.on_ack(&ack);
+        self.algorithm.on_ack(&ack);
     }
 
     fn send(&mut self) {
-        let room = u64::from(self.law.cwnd()).saturating_sub(self.in_flight);
+        let room = u64::from(self.algorithm.cwnd()).saturating_sub(self.in_flight);
         let bytes = room / u64::from(MSS) * u64::from(MSS);
         self.in_flight += bytes;
         self.waiting += bytes;
@@ -68,7 +77,7 @@ impl Sender {
         if self.delivered >= self.recovers_until {
             self.recovers_until = self.sent;
             let loss = LossEvent { now, flight: self.in_flight as u32, next: self.sent };
-            self.law.on_loss(&loss);
+            self.algorithm.on_loss(&loss);
         }
         self.in_flight -= bytes;
         self.sent -= bytes;
@@ -85,7 +94,7 @@ fn run(mut senders: Vec<Sender>, from_s: u64, to_s: u64) -> Vec<u64> {
         }
         let queued: u64 = senders.iter().map(|sender| sender.waiting).sum();
         let rtt_us = BASE_US + queued * STEP_US / BYTES_PER_STEP;
-        senders.iter_mut().for_each(|sender| sender.hear(step, rtt_us));
+        senders.iter_mut().for_each(|sender| sender.receive(step, rtt_us));
         senders.iter_mut().for_each(Sender::send);
         serve(&mut senders, step);
         overflow(&mut senders, step);

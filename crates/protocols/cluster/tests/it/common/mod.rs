@@ -140,7 +140,7 @@ impl Net {
         self.members[index].as_ref().expect("it is there")
     }
 
-    pub(crate) fn tell(&mut self, index: usize, input: Input) {
+    pub(crate) fn notify(&mut self, index: usize, input: Input) {
         if let Some(member) = &mut self.members[index] {
             member.handle(self.now, input);
         }
@@ -149,7 +149,7 @@ impl Net {
 
     /// A datagram comes out of nowhere.
     pub(crate) fn inject(&mut self, to: usize, from: SocketAddr, bytes: &[u8]) {
-        self.tell(to, Input::Datagram { from, bytes: bytes.to_vec() });
+        self.notify(to, Input::Datagram { from, bytes: bytes.to_vec() });
     }
 
     /// It stops without a word, and begins again as another start.
@@ -212,7 +212,7 @@ impl Net {
         self.now = next;
         while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= next) {
             let (to, from, bytes) = entry.remove();
-            self.tell(to, Input::Datagram { from, bytes });
+            self.notify(to, Input::Datagram { from, bytes });
         }
         for index in 0..self.members.len() {
             if let Some(member) = &mut self.members[index]

@@ -79,8 +79,8 @@ fn feedback_has_all_it_must_have() {
     // 4000 bytes in the 103 ms since the first feedback.
     assert_eq!(values[1], Value::ReceiveRate(38_835));
     let Value::LossIntervals { skip: 0, intervals } = values[2] else { panic!("{values:?}") };
-    let told: Vec<dccp::LossInterval> = intervals.iter().collect();
-    assert_eq!(told, [dccp::LossInterval::new(5, 0, 0, false)]);
+    let loss_report: Vec<dccp::LossInterval> = intervals.iter().collect();
+    assert_eq!(loss_report, [dccp::LossInterval::new(5, 0, 0, false)]);
     assert_eq!(values.len(), 3);
 }
 
@@ -171,7 +171,7 @@ fn without_data_nothing_is_ever_due() {
 /// one each 10 ms, of which 30 came in the last round trip reported.
 #[test]
 fn the_first_interval_is_what_is_asked_for() {
-    let told = |first_interval, profile| {
+    let loss_report = |first_interval, profile| {
         let config = ReceiverConfig { profile, first_interval, ..ReceiverConfig::default() };
         let mut receiver = Receiver::new(config);
         for seq in 0..50u64 {
@@ -187,11 +187,11 @@ fn the_first_interval_is_what_is_asked_for() {
         let count = receiver.history.intervals(&mut intervals);
         intervals[..count].last().expect("the first interval").data
     };
-    let counted = told(Some(FirstInterval::Counted), Profile::Rfc5348);
+    let counted = loss_report(Some(FirstInterval::Counted), Profile::Rfc5348);
     assert_eq!(counted, 50);
-    let measured = told(Some(FirstInterval::Measured), Profile::Rfc5348);
-    assert_eq!(measured, told(None, Profile::Rfc3448));
-    let reported = told(Some(FirstInterval::Reported), Profile::Rfc3448);
-    assert_eq!(reported, told(None, Profile::Rfc5348));
+    let measured = loss_report(Some(FirstInterval::Measured), Profile::Rfc5348);
+    assert_eq!(measured, loss_report(None, Profile::Rfc3448));
+    let reported = loss_report(Some(FirstInterval::Reported), Profile::Rfc3448);
+    assert_eq!(reported, loss_report(None, Profile::Rfc5348));
     assert!(measured != counted && reported != counted, "{measured}, {reported}");
 }

@@ -16,13 +16,13 @@ fn bytes(intervals: &[(u32, u32, u32)]) -> Vec<u8> {
     intervals.iter().flat_map(|interval| wire(*interval)).collect()
 }
 
-fn told(ack: u64, skip: u8, bytes: &[u8]) -> Told<'_> {
+fn loss_report(ack: u64, skip: u8, bytes: &[u8]) -> ReportedIntervals<'_> {
     let intervals = LossIntervals::from_bytes(bytes).unwrap();
-    Told { ack, intervals: Some((skip, intervals)), dropped: &[] }
+    ReportedIntervals { ack, intervals: Some((skip, intervals)), dropped: &[] }
 }
 
 fn take(reported: &mut Reported, ack: u64, intervals: &[(u32, u32, u32)], rules: &Rules) -> bool {
-    reported.take(&told(ack, 0, &bytes(intervals)), &Log::new(), rules)
+    reported.take(&loss_report(ack, 0, &bytes(intervals)), &Log::new(), rules)
 }
 
 fn mean(reported: &Reported, rules: &Rules) -> f64 {
@@ -36,7 +36,7 @@ fn starts(reported: &Reported) -> Vec<u64> {
 #[test]
 fn the_example_is_read() {
     let mut reported = Reported::new();
-    assert!(reported.take(&told(44, 2, &EXAMPLE), &Log::new(), &Rules::default()));
+    assert!(reported.take(&loss_report(44, 2, &EXAMPLE), &Log::new(), &Rules::default()));
     assert_eq!(starts(&reported), [0, 10, 19, 32]);
     // Closed: (10 + 8 + 15)/3 = 11; with the open one (10 + 10 + 8)/3.
     assert!((mean(&reported, &Rules::default()) - 11.0).abs() < 1e-12);
@@ -136,7 +136,7 @@ fn a_gap_may_be_split_by_sending_times() {
     let log = sent_every_10_ms(700);
     let rules = Rules { split: Some(Duration::from_millis(100)), ..Rules::default() };
     let report = bytes(&[(100, 400, 500), (200, 0, 150)]);
-    assert!(reported.take(&told(699, 0, &report), &log, &rules));
+    assert!(reported.take(&loss_report(699, 0, &report), &log, &rules));
     assert_eq!(reported.events(), 37);
     let last = reported.known.back().unwrap();
     assert_eq!((last.start, last.data), (200 + 36 * 11, 104));
@@ -144,7 +144,7 @@ fn a_gap_may_be_split_by_sending_times() {
     assert!((mean(&reported, &rules) - (104.0 + 11.0 * 5.0) / 6.0).abs() < 1e-9);
     // The same again, grown by 10: no new event.
     let report = bytes(&[(110, 400, 510), (200, 0, 150)]);
-    assert!(!reported.take(&told(709, 0, &report), &log, &rules));
+    assert!(!reported.take(&loss_report(709, 0, &report), &log, &rules));
     assert_eq!(reported.known.back().unwrap().data, 114);
 }
 
@@ -157,8 +157,8 @@ fn short_intervals_count_their_losses() {
     let rules = Rules { short: Some(Duration::from_millis(100)), ..Rules::default() };
     let report = bytes(&[(5, 1, 6), (10, 9, 19), (97, 3, 100), (100, 0, 40)]);
     let dropped = [0, 0, 1, 0, 0, 5, 0, 0, 2, 0, 0, 0];
-    let told = Told { dropped: &dropped, ..told(224, 0, &report) };
-    reported.take(&told, &log, &rules);
+    let loss_report = ReportedIntervals { dropped: &dropped, ..loss_report(224, 0, &report) };
+    reported.take(&loss_report, &log, &rules);
     // 19/5, 100 (longer than 200 ms) and 40.
     assert!((mean(&reported, &rules) - (19.0 / 5.0 + 140.0) / 3.0).abs() < 1e-9);
 }

@@ -86,21 +86,21 @@ fn p_comes_from_the_loss_intervals() {
 #[test]
 fn a_receiver_may_tell_the_loss_event_rate_instead_of_intervals() {
     let mut sender = steady(SenderConfig::default());
-    let told = |p| [Value::ReceiveRate(100_000), Value::LossEventRate(p)];
-    feedback(&mut sender, at(1090), 99, &told(u32::MAX));
+    let loss_report = |p| [Value::ReceiveRate(100_000), Value::LossEventRate(p)];
+    feedback(&mut sender, at(1090), 99, &loss_report(u32::MAX));
     let (p, events) = (sender.rate_control().p(), sender.stats().congestion_events);
     assert_eq!((p, events), (0.0, 0), "all ones are no loss");
     assert_eq!(sender.stats().receive_rate, Some(100_000.0));
-    feedback(&mut sender, at(1091), 99, &told(50));
+    feedback(&mut sender, at(1091), 99, &loss_report(50));
     assert!(close(sender.rate_control().p(), 0.02));
     assert_eq!(sender.stats().congestion_events, 1);
     let rtt = sender.stats().rtt.unwrap().as_secs_f64();
     assert!(close(sender.rate_control().rate(), throughput(1000.0, rtt, 0.02)));
     // Between events the rate of events falls.
-    feedback(&mut sender, at(1092), 99, &told(60));
+    feedback(&mut sender, at(1092), 99, &loss_report(60));
     assert_eq!(sender.stats().congestion_events, 1);
     // Nobody divides by it, and without a receive rate nothing is known.
-    feedback(&mut sender, at(1093), 99, &told(0));
+    feedback(&mut sender, at(1093), 99, &loss_report(0));
     assert!(close(sender.rate_control().p(), 1.0));
     feedback(&mut sender, at(1094), 99, &[Value::LossEventRate(50)]);
     assert!(close(sender.rate_control().p(), 1.0));
@@ -148,8 +148,8 @@ fn feedback_on_packets_never_sent_is_ignored() {
 fn a_slow_receiver_limits_the_rate() {
     let limited = |more: &[Value<'_>]| {
         let mut sender = steady(SenderConfig::default());
-        let heard = sender.hear(&options(more), Seq48::new(99), 99);
-        sender.believed_rate(&heard, 100_000.0)
+        let received = sender.read_options(&options(more), Seq48::new(99), 99);
+        sender.believed_rate(&received, 100_000.0)
     };
     assert_eq!(limited(&[]), 100_000.0);
     assert_eq!(limited(&[Value::SlowReceiver]), 50_000.0);
@@ -168,7 +168,7 @@ fn drops_are_counted_once() {
     for (ack, newly) in [(50, 3), (51, 1), (51, 0)] {
         let ack = Seq48::new(ack);
         let newest = sender.numbers.of(ack).unwrap();
-        assert_eq!(sender.hear(&three, ack, newest).dropped, newly, "{ack:?}");
+        assert_eq!(sender.read_options(&three, ack, newest).dropped, newly, "{ack:?}");
     }
 }
 
@@ -248,10 +248,10 @@ fn after_gap(remedies: Remedies) -> Pair {
     let mut pair = Pair::between(sender, receiver, line, Source::Every(millis(10)), 629);
     pair.run(at(20_000));
     pair.set_wires(dead, dead);
-    pair.tell(Handover::Started);
+    pair.report(Handover::Started);
     pair.run(at(23_000));
     pair.set_wires(wire, lossless(wire));
-    pair.tell(Handover::Ended { free: Some(BitRate(400_000)) });
+    pair.report(Handover::Ended { free: Some(BitRate(400_000)) });
     pair.run(at(23_300));
     pair
 }
@@ -356,8 +356,8 @@ proptest! {
         for second in 1..=30u64 {
             pair.run(at(1000 * second));
             match second % 10 {
-                4 => pair.tell(Handover::Started),
-                6 => pair.tell(Handover::Ended { free: Some(BitRate(300_000)) }),
+                4 => pair.report(Handover::Started),
+                6 => pair.report(Handover::Ended { free: Some(BitRate(300_000)) }),
                 _ => {}
             }
             let rate = pair.sender.rate_control();
@@ -389,8 +389,9 @@ fn nothing_is_allocated_per_packet() {
                 let mut options = Options::new();
                 receiver.acknowledge(now, Seq48::new(seq), &mut options);
                 let (ack, kind) = (Seq48::new(seq), Kind::Ack { ack: Seq48::new(seq) });
-                let told = Feedback { seq: ack, kind, ack, ecn: Ecn::NotEct, options: &options };
-                sender.on_feedback(now + millis(50), &told);
+                let loss_report =
+                    Feedback { seq: ack, kind, ack, ecn: Ecn::NotEct, options: &options };
+                sender.on_feedback(now + millis(50), &loss_report);
             }
         }
     };

@@ -74,8 +74,8 @@ proptest! {
     ) {
         let mut all = vec![Weighed { packets: open, discount: 1.0 }];
         all.extend(closed.iter().map(|&(packets, discount)| Weighed { packets, discount }));
-        let least = [Weighed { packets: 1.0, discount: 1.0 }];
-        let shut: Vec<Weighed> = least.iter().chain(&all[1..]).copied().collect();
+        let minimum = [Weighed { packets: 1.0, discount: 1.0 }];
+        let shut: Vec<Weighed> = minimum.iter().chain(&all[1..]).copied().collect();
         let off = average(&all, Method::default()).unwrap().interval;
         let on = average(&all, Method { n: N, threshold: Some(0.25) }).unwrap().interval;
         let short = average(&shut, Method::default()).unwrap().interval;
@@ -88,9 +88,9 @@ proptest! {
         packets in proptest::collection::vec(1.0..1e5f64, 2..=N + 1), n in 1..=N,
     ) {
         let found = average(&plain(&packets), Method { n, threshold: Some(0.25) }).unwrap();
-        let most = packets.iter().copied().fold(0.0, f64::max);
-        let least = packets[1..].iter().copied().fold(f64::MAX, f64::min);
-        prop_assert!(found.interval <= most * (1.0 + 1e-12));
-        prop_assert!(found.interval >= least * (1.0 - 1e-12));
+        let maximum = packets.iter().copied().fold(0.0, f64::max);
+        let minimum = packets[1..].iter().copied().fold(f64::MAX, f64::min);
+        prop_assert!(found.interval <= maximum * (1.0 + 1e-12));
+        prop_assert!(found.interval >= minimum * (1.0 - 1e-12));
     }
 }

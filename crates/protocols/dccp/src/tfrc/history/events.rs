@@ -51,7 +51,7 @@ pub(super) struct Events {
     all: VecDeque<Event>,
     /// The interval before the oldest event, while that is the first of all.
     seed: Option<f64>,
-    told: u64,
+    reported: u64,
     recent: [Recent; RECENT],
     recent_next: usize,
     /// Packets that undone events had set apart, oldest first, and the number of those given back.
@@ -67,7 +67,7 @@ impl Events {
             threshold,
             all: VecDeque::with_capacity(REMEMBERED + 1),
             seed: None,
-            told: 0,
+            reported: 0,
             recent: [Recent::default(); RECENT],
             recent_next: 0,
             undone: [0; REMEMBERED],
@@ -85,13 +85,13 @@ impl Events {
         self.all.front().map(|event| event.start)
     }
 
-    pub(super) fn told(&self) -> u64 {
-        self.told
+    pub(super) fn reported(&self) -> u64 {
+        self.reported
     }
 
     pub(super) fn seed(&mut self, packets: f64) {
         debug_assert!(packets >= 1.0, "an interval of {packets} packets");
-        if self.told == self.all.len() as u64 {
+        if self.reported == self.all.len() as u64 {
             self.seed = Some(packets);
         }
     }
@@ -99,7 +99,7 @@ impl Events {
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.seed = None;
-        self.told = 0;
+        self.reported = 0;
     }
 
     /// Remembers an arrival: its counter may end the newest event.
@@ -116,14 +116,14 @@ impl Events {
     }
 
     /// Takes a lost hole, newer than all before.
-    pub(super) fn tell(&mut self, hole: &Hole, rtt: Duration) {
+    pub(super) fn add(&mut self, hole: &Hole, rtt: Duration) {
         match self.rule {
-            Rule::Counter => self.tell_by_counter(hole),
-            Rule::Time => self.tell_by_time(hole, rtt),
+            Rule::Counter => self.add_by_counter(hole),
+            Rule::Time => self.add_by_time(hole, rtt),
         }
     }
 
-    fn tell_by_counter(&mut self, hole: &Hole) {
+    fn add_by_counter(&mut self, hole: &Hole) {
         match self.all.back_mut() {
             Some(event) if event.ended_by >= hole.first => {
                 debug_assert!(event.last < hole.first, "{hole:?} is counted twice in {event:?}");
@@ -134,7 +134,7 @@ impl Events {
     }
 
     /// A hole in time is as many events as round trips fit into it.
-    fn tell_by_time(&mut self, hole: &Hole, rtt: Duration) {
+    fn add_by_time(&mut self, hole: &Hole, rtt: Duration) {
         let rtt = rtt.max(Duration::from_micros(1));
         let mut from = hole.first;
         while from <= hole.last {
@@ -146,7 +146,7 @@ impl Events {
             if next > from {
                 self.extend(from, next - 1);
             }
-            let start = skip_what_will_be_forgotten(hole, next, rtt);
+            let start = first_kept(hole, next, rtt);
             self.begin(hole, start, start);
             from = start + 1;
         }
@@ -179,7 +179,7 @@ impl Events {
         };
         debug_assert!(self.all.back().is_none_or(|last| last.start < start), "{event:?}");
         self.all.push_back(event);
-        self.told += 1;
+        self.reported += 1;
         if self.all.len() > REMEMBERED {
             self.all.pop_front();
             // It is the interval before the first event of all, which is forgotten now.
@@ -236,7 +236,7 @@ impl Events {
             self.undone[self.undone_len] = event.apart;
             self.undone_len += 1;
         }
-        self.told -= self.undone_len as u64;
+        self.reported -= self.undone_len as u64;
     }
 
     /// Packets that the undone event in the place of a new one had set apart.
@@ -248,7 +248,7 @@ impl Events {
 
     /// Ends the computation: packets set apart by undone events that no event took go to the
     /// newest.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn finish(&mut self) {
         let rest = self.undone[self.given..self.undone_len].iter().sum();
         self.undone_len = 0;
         self.given = 0;
@@ -330,7 +330,7 @@ impl Event {
 }
 
 /// Of the events of a very long hole, the oldest would be forgotten at once: where to begin.
-fn skip_what_will_be_forgotten(hole: &Hole, next: u64, rtt: Duration) -> u64 {
+fn first_kept(hole: &Hole, next: u64, rtt: Duration) -> u64 {
     let Some(second) = hole.first_later_than(hole.nominal(next) + rtt, next + 1) else {
         return next;
     };

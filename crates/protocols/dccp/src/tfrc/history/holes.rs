@@ -177,7 +177,7 @@ impl Holes {
     }
 
     /// The lost holes that reach to `seq` or beyond.
-    pub(super) fn told_since(&self, seq: u64) -> impl Iterator<Item = &Hole> {
+    pub(super) fn lost_since(&self, seq: u64) -> impl Iterator<Item = &Hole> {
         let at = self.all.partition_point(move |hole| hole.last < seq);
         self.all.iter().skip(at).filter(|hole| hole.state == State::Lost)
     }

@@ -32,7 +32,7 @@ pub struct SenderConfig {
     /// The granularity of the host's timers, t_gran.
     pub granularity: Duration,
     /// The smallest time between two packets; zero but for TFRC-SP.
-    pub least_spacing: Duration,
+    pub min_spacing: Duration,
     /// Bytes of headers that the rate has to pay for besides the segment, for TFRC-SP (RFC 4828,
     /// section 4.2): of an allowed rate X the part s/(s + H) remains. `None` scales nothing.
     pub headers: Option<Headers>,
@@ -59,7 +59,7 @@ impl SenderConfig {
             q: 0.9,
             oscillation_q2: None,
             granularity: Duration::ZERO,
-            least_spacing: Duration::ZERO,
+            min_spacing: Duration::ZERO,
             headers: None,
             remedies: Remedies {
                 set_ahead: false,

@@ -238,7 +238,7 @@ fn a_growing_queue_slows_the_packets() {
 #[test]
 fn small_packets_pay_for_their_headers() {
     let config = SenderConfig {
-        least_spacing: millis(10),
+        min_spacing: millis(10),
         headers: Some(Headers { payload_bytes: 164.0, header_bytes: 36.0 }),
         ..SenderConfig::new(1460.0)
     };
@@ -259,18 +259,18 @@ fn with(remedies: Remedies) -> SenderConfig {
 /// Without remedies a sender goes on as if it had not been told.
 #[test]
 fn without_remedies_a_handover_changes_nothing() {
-    let (mut told, start) = received_half(with(Remedies::default()), millis(50));
-    let mut untold = told.clone();
-    told.handover_started(start, Some(10_000.0));
-    told.handover_ended(start + millis(2000), None);
+    let (mut reported, start) = received_half(with(Remedies::default()), millis(50));
+    let mut untold = reported.clone();
+    reported.handover_started(start, Some(10_000.0));
+    reported.handover_ended(start + millis(2000), None);
     untold.sent(start);
-    told.sent(start);
-    for sender in [&mut told, &mut untold] {
+    reported.sent(start);
+    for sender in [&mut reported, &mut untold] {
         sender.wake(start + millis(200));
         sender.feedback(start + millis(900), report(start + millis(900), millis(600), 9e3, 1e-9));
     }
-    assert_eq!(told.rate(), untold.rate());
-    assert_eq!((told.rtt(), told.deadline()), (untold.rtt(), untold.deadline()));
+    assert_eq!(reported.rate(), untold.rate());
+    assert_eq!((reported.rtt(), reported.deadline()), (untold.rtt(), untold.deadline()));
 }
 
 #[test]

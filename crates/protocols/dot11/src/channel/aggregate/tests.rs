@@ -43,12 +43,12 @@ fn delivered(rig: &Rig) -> usize {
 
 #[test]
 fn a_radio_takes_as_many_frames_as_a_ppdu_holds() {
-    for (streams, width, guard, most) in CASES {
+    for (streams, width, guard, max) in CASES {
         let mode = Mode::new(Format::Ht, 7, streams, width, guard).unwrap();
         let mut rig = cell(width);
-        assert_eq!(fill(&mut rig, mode), most);
+        assert_eq!(fill(&mut rig, mode), max);
         rig.run_until(at(6_500));
-        assert_eq!(delivered(&rig), most as usize, "in one PPDU");
+        assert_eq!(delivered(&rig), max as usize, "in one PPDU");
         assert_eq!(rig.channel.stats(RadioId(0)).attempts, 1);
     }
 }
@@ -56,23 +56,23 @@ fn a_radio_takes_as_many_frames_as_a_ppdu_holds() {
 /// Otherwise a receiver that always has frames waiting would keep the radio for itself.
 #[test]
 fn what_found_no_place_is_not_filled_up_at_an_access_point() {
-    let (streams, width, guard, most) = CASES[0];
+    let (streams, width, guard, max) = CASES[0];
     let mode = Mode::new(Format::Ht, 7, streams, width, guard).unwrap();
     let mut rig = cell(width);
-    for payload in 1..most {
+    for payload in 1..max {
         rig.send(at(0), 0, frame(mode, payload));
     }
-    rig.send(at(0), 0, Mpdu { bytes: 100, ..frame(mode, most) });
+    rig.send(at(0), 0, Mpdu { bytes: 100, ..frame(mode, max) });
     let has_room = |rig: &Rig, retrying| {
         rig.channel.has_room(RadioId(0), AccessCategory::BestEffort, RadioId(1), retrying)
     };
     assert!(has_room(&rig, false), "for one more of 100 bytes");
-    rig.send(at(0), 0, Mpdu { bytes: 2200, ..frame(mode, most + 1) });
+    rig.send(at(0), 0, Mpdu { bytes: 2200, ..frame(mode, max + 1) });
     let end = (0..).map(at).find(|now| {
         rig.run_until(*now);
         delivered(&rig) > 0
     });
-    assert_eq!(delivered(&rig), most as usize, "the long one did not fit");
+    assert_eq!(delivered(&rig), max as usize, "the long one did not fit");
     // SIFS and BlockAck take 48 us, the next access begins 43 us later at the earliest.
     rig.run_until(end.unwrap() + Duration::from_micros(50));
     assert!(!has_room(&rig, false) && has_room(&rig, true));

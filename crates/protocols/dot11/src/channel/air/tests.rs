@@ -23,12 +23,12 @@ fn held_at_the_end(air: &Air, history: &[Transmission], tx: &Transmission, radio
         let new = on.iter().filter(|other| other.start == start);
         let Some(new) = new.max_by(|a, b| level(a).total_cmp(&level(b))) else { continue };
         let others: f64 = on.iter().filter(|o| o.id != new.id).map(|o| level(o)).sum();
-        let heard =
+        let sensed =
             level(new) >= air.sense_mw && level(new) >= air.detection * (air.noise_mw + others);
         let takes_over = held.is_none_or(|held| {
             air.capture.is_some_and(|capture| level(new) >= capture * level(&held))
         });
-        if heard && takes_over {
+        if sensed && takes_over {
             held = Some(**new);
         }
     }
@@ -46,7 +46,7 @@ fn compare(seed: u64, capture: bool) -> usize {
     let mut air = Air::new(config, &radios, Seed(seed), "0");
     let mut history: Vec<Transmission> = Vec::new();
     let mut under_way: Vec<Transmission> = Vec::new();
-    let (mut now, mut most) = (at(0), 0);
+    let (mut now, mut maximum) = (at(0), 0);
     while history.len() < 150 {
         now += Duration::from_micros(random.below(40));
         while let Some(i) = (0..under_way.len()).min_by_key(|i| under_way[*i].end)
@@ -68,9 +68,9 @@ fn compare(seed: u64, capture: bool) -> usize {
             under_way.push(tx);
             air.begin(tx);
         }
-        most = most.max(air.list.len());
+        maximum = maximum.max(air.list.len());
     }
-    most
+    maximum
 }
 
 fn transmission(id: u64, from: u32, start: Instant, end: Instant) -> Transmission {
@@ -95,8 +95,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn forgetting_old_transmissions_changes_no_reception(seed: u64, capture: bool) {
-        let most = compare(seed, capture);
-        prop_assert!(most <= 100, "seed {seed}: {most} records kept");
+        let maximum = compare(seed, capture);
+        prop_assert!(maximum <= 100, "seed {seed}: {maximum} records kept");
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Together {
 impl Together {
     /// Computes the radios that hold each of `list`, all of which began together, unless that is
     /// known.
-    pub(super) fn settle(&mut self, list: &[Transmission], levels: &Levels, by: Detection) {
+    pub(super) fn find_holders(&mut self, list: &[Transmission], levels: &Levels, by: Detection) {
         let of = (list.len(), list.last().map_or(0, |tx| tx.id));
         if self.of != of {
             self.of = of;
@@ -78,8 +78,8 @@ impl Together {
             self.holders.resize_with(list.len(), Vec::new);
         }
         self.holders.iter_mut().for_each(Vec::clear);
-        let heard = self.loudest.iter().zip(&self.others).zip(&self.whose);
-        for (radio, ((level, others), whose)) in heard.enumerate() {
+        let sensed = self.loudest.iter().zip(&self.others).zip(&self.whose);
+        for (radio, ((level, others), whose)) in sensed.enumerate() {
             if *level >= by.sense_mw && *level >= by.sinr * (by.noise_mw + others) {
                 self.holders[*whose as usize].push(radio as u32);
             }

@@ -1,7 +1,7 @@
 //! A frame on the air.
 
 use super::super::FrameKind;
-use super::super::contention::Heard;
+use super::super::contention::Sensed;
 use crate::Mode;
 use fairwave_units::Instant;
 
@@ -35,8 +35,8 @@ impl Transmission {
     }
 
     /// Its meaning for a radio that decodes it and is not its receiver.
-    pub(crate) fn decoded(&self) -> Heard {
+    pub(crate) fn decoded(&self) -> Sensed {
         let rts = if self.kind == FrameKind::Rts { self.id } else { 0 };
-        Heard::Decoded { until: self.reserved_until.as_nanos(), rts }
+        Sensed::Decoded { until: self.reserved_until.as_nanos(), rts }
     }
 }

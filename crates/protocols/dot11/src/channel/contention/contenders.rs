@@ -8,7 +8,7 @@ pub(super) const FIRST_READING: u64 = 1 << 60;
 
 /// A transmission as received by a radio that sensed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum Sensed {
     /// It made the medium busy, no more.
     Energy,
     /// Its preamble was detected but not its frame decoded: EIFS follows.

@@ -6,7 +6,7 @@
 //! clock where it is. An away radio's backoffs are shifted on that clock while the medium is
 //! idle, by as much as its idle period began later.
 
-use super::contenders::{BUSY, Contenders, Counting, FIRST_READING, Heard};
+use super::contenders::{BUSY, Contenders, Counting, FIRST_READING, Sensed};
 use super::tournament::{OUT, Tournament};
 
 /// Carrier sense of a radio.
@@ -28,12 +28,12 @@ impl State {
     const FIRST: Self = Self { nav: 0, nav_by_rts: 0, extended: false, idle_from: 0, away: 0 };
 
     /// After a transmission that was `heard` so.
-    fn after(mut self, heard: Heard) -> Self {
-        match heard {
-            Heard::Energy => {}
-            Heard::Errored => self.extended = true,
-            Heard::Addressed => self.extended = false,
-            Heard::Decoded { until, rts } => {
+    fn after(mut self, sensed: Sensed) -> Self {
+        match sensed {
+            Sensed::Energy => {}
+            Sensed::Errored => self.extended = true,
+            Sensed::Addressed => self.extended = false,
+            Sensed::Decoded { until, rts } => {
                 self.extended = false;
                 if self.nav < until {
                     (self.nav, self.nav_by_rts) = (until, rts);
@@ -61,7 +61,7 @@ pub(super) struct Queue {
 #[derive(Debug)]
 pub(super) struct Group {
     /// Transmissions heard.
-    pub(super) heard: u32,
+    pub(super) sensed: u32,
     /// Radios, by index.
     pub(super) members: Box<[u32]>,
     pub(super) queues: Box<[Queue]>,
@@ -81,7 +81,7 @@ impl Group {
         let ends = || Tournament::new(members.len());
         let queues = aifs.map(|aifs| Queue { aifs, reading: FIRST_READING, ends: ends() });
         Self {
-            heard: 0,
+            sensed: 0,
             queues: queues.collect(),
             members: members.into(),
             states: vec![State::FIRST],
@@ -121,7 +121,7 @@ impl Group {
 
     /// Time at which the first backoff of the group ends, if all stays idle; [`BUSY`] if none does.
     pub(super) fn next_access(&self) -> u64 {
-        if self.heard > 0 {
+        if self.sensed > 0 {
             return BUSY;
         }
         let first = |(category, queue): (usize, &Queue)| match queue.ends.least() {
@@ -144,12 +144,12 @@ impl Group {
 
     /// Adds one more sensed transmission.
     pub(super) fn begin(&mut self, all: &mut Contenders, now: u64) {
-        self.heard += 1;
+        self.sensed += 1;
         // Only a radio that has heard nothing since the RTS may reset its NAV (clause 10.3.2.4).
         for state in &mut self.states {
             state.nav_by_rts = 0;
         }
-        if self.heard == 1 {
+        if self.sensed == 1 {
             self.freeze(all, now);
             for state in &mut self.states {
                 // States that differ in nothing but an expired NAV are to become one.
@@ -188,11 +188,11 @@ impl Group {
             });
             self.queues[category].reading += first;
         }
-        self.settle_fresh(all, now);
+        self.place_fresh(all, now);
     }
 
     /// Gives the backoffs that had a start of their own their place among the others.
-    fn settle_fresh(&mut self, all: &mut Contenders, now: u64) {
+    fn place_fresh(&mut self, all: &mut Contenders, now: u64) {
         let mut contenders = core::mem::take(&mut self.fresh);
         contenders.retain(|&c| {
             let (radio, category) = all.split(c);
@@ -251,10 +251,10 @@ impl Group {
     }
 
     /// Gives this radio another reception of the transmission than the group's.
-    pub(super) fn except(&mut self, all: &mut Contenders, radio: u32, heard: Heard) {
+    pub(super) fn except(&mut self, all: &mut Contenders, radio: u32, sensed: Sensed) {
         let r = radio as usize;
         let old = all.state[r] as usize;
-        let state = self.states[old].after(heard);
+        let state = self.states[old].after(sensed);
         if self.members.len() == 1 {
             self.states[0] = state;
             self.settled = 0;
@@ -275,12 +275,12 @@ impl Group {
     }
 
     /// Ends the transmission; `heard` is the reception of the radios that are not excepted.
-    pub(super) fn end(&mut self, all: &mut Contenders, heard: Heard, now: u64) {
+    pub(super) fn end(&mut self, all: &mut Contenders, sensed: Sensed, now: u64) {
         for state in &mut self.states[..self.settled] {
-            *state = state.after(heard);
+            *state = state.after(sensed);
         }
-        self.heard -= 1;
-        if self.heard == 0 {
+        self.sensed -= 1;
+        if self.sensed == 0 {
             for state in &mut self.states {
                 let idle_from = if state.extended { now + all.extension } else { now };
                 // EIFS runs from the idle medium, without regard to the NAV (clause 10.3.2.3.7).
@@ -298,7 +298,7 @@ impl Group {
             "{:?}",
             self.states
         );
-        if self.heard == 0 {
+        if self.sensed == 0 {
             for category in 0..self.queues.len() {
                 self.move_away(all, category, Self::shift);
             }
@@ -348,7 +348,7 @@ impl Group {
     /// Nothing followed an RTS: radios that it reserved the medium for and that have received
     /// nothing since free it.
     pub(super) fn reset_nav(&mut self, all: &mut Contenders, rts: u64, now: u64) {
-        if self.heard > 0 || self.states.iter().all(|state| state.nav_by_rts != rts) {
+        if self.sensed > 0 || self.states.iter().all(|state| state.nav_by_rts != rts) {
             return;
         }
         let mut corrections: Vec<u64> = Vec::with_capacity(self.states.len());

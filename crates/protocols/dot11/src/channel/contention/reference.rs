@@ -5,7 +5,7 @@
 //! medium will have been idle for its AIFS (or EIFS), or [`BUSY`]. Slots are taken off when the
 //! medium becomes busy.
 
-use super::{Access, Counting, Heard};
+use super::{Access, Counting, Sensed};
 use fairwave_units::{Duration, Instant};
 
 /// `access_start` of a contender whose medium is busy.
@@ -18,7 +18,7 @@ pub(super) struct Plain {
     /// Per category.
     access: Box<[Access]>,
     /// Transmissions heard, the radio's own included.
-    heard: Vec<u32>,
+    sensed: Vec<u32>,
     /// End of the network allocation vector.
     nav: Vec<u64>,
     /// The RTS that set it, while nothing was heard since; otherwise zero.
@@ -49,7 +49,7 @@ impl Plain {
             slot: slot.as_nanos(),
             counting,
             access: access.into(),
-            heard: vec![0; radios],
+            sensed: vec![0; radios],
             nav: vec![0; radios],
             nav_by_rts: vec![0; radios],
             extended: vec![false; radios],
@@ -66,7 +66,7 @@ impl Plain {
 
     /// Whether the radio hears nothing at all, NAV aside.
     pub(super) fn is_quiet(&self, radio: u32) -> bool {
-        self.heard[radio as usize] == 0
+        self.sensed[radio as usize] == 0
     }
 
     /// Whether a CTS may be sent: clause 10.3.2.9 asks for an idle NAV.
@@ -79,9 +79,9 @@ impl Plain {
         let now = now.as_nanos();
         for &radio in radios {
             let r = radio as usize;
-            self.heard[r] += 1;
+            self.sensed[r] += 1;
             self.nav_by_rts[r] = 0;
-            if self.heard[r] > 1 {
+            if self.sensed[r] > 1 {
                 continue;
             }
             self.extended[r] = false;
@@ -114,8 +114,8 @@ impl Plain {
     /// `radio` hears one transmission less. `hear` for it comes before.
     pub(super) fn end_busy(&mut self, radio: u32, now: Instant) {
         let r = radio as usize;
-        self.heard[r] -= 1;
-        if self.heard[r] > 0 {
+        self.sensed[r] -= 1;
+        if self.sensed[r] > 0 {
             return;
         }
         for (c, access) in self.contenders(r).zip(&self.access) {
@@ -127,12 +127,12 @@ impl Plain {
     }
 
     /// What the transmission that ends now was to a radio that senses it.
-    pub(super) fn hear(&mut self, radio: u32, heard: Heard) {
-        match heard {
-            Heard::Energy => {}
-            Heard::Errored => self.extended[radio as usize] = true,
-            Heard::Addressed => self.extended[radio as usize] = false,
-            Heard::Decoded { until, rts } => {
+    pub(super) fn on_reception(&mut self, radio: u32, sensed: Sensed) {
+        match sensed {
+            Sensed::Energy => {}
+            Sensed::Errored => self.extended[radio as usize] = true,
+            Sensed::Addressed => self.extended[radio as usize] = false,
+            Sensed::Decoded { until, rts } => {
                 self.extended[radio as usize] = false;
                 self.set_nav(radio, Instant::from_nanos(until), rts);
             }
@@ -153,7 +153,7 @@ impl Plain {
     /// reserved (clause 10.3.2.4).
     pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
         for r in 0..self.nav.len() {
-            if self.nav_by_rts[r] == rts && self.heard[r] == 0 {
+            if self.nav_by_rts[r] == rts && self.sensed[r] == 0 {
                 self.nav_by_rts[r] = 0;
                 self.nav[r] = now.as_nanos();
                 for (c, access) in self.contenders(r).zip(&self.access) {

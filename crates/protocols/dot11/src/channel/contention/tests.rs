@@ -19,8 +19,8 @@ fn two_with(access: &[Access]) -> Contention {
 }
 
 fn two_counting(counting: Counting, access: &[Access]) -> Contention {
-    let heard_by: [&[u32]; 5] = [&[], &[], &[0], &[1], &[0, 1]];
-    Contention::new(SLOT, counting, access, &heard_by.map(Into::into), false)
+    let sensed_by: [&[u32]; 5] = [&[], &[], &[0], &[1], &[0, 1]];
+    Contention::new(SLOT, counting, access, &sensed_by.map(Into::into), false)
 }
 
 fn two() -> Contention {
@@ -28,12 +28,12 @@ fn two() -> Contention {
 }
 
 /// `from` ends a transmission that was `heard` so.
-fn end(c: &mut Contention, from: u32, heard: Heard, now: Instant) {
-    c.end(from, heard, core::iter::empty(), now);
+fn end(c: &mut Contention, from: u32, sensed: Sensed, now: Instant) {
+    c.end(from, sensed, core::iter::empty(), now);
 }
 
-fn reserve(micros: u64) -> Heard {
-    Heard::Decoded { until: at(micros).as_nanos(), rts: 0 }
+fn reserve(micros: u64) -> Sensed {
+    Sensed::Decoded { until: at(micros).as_nanos(), rts: 0 }
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn an_idle_medium_is_taken_at_once() {
 fn a_frame_within_difs_waits_for_its_end() {
     let mut c = two();
     c.begin(TO_0, at(50));
-    end(&mut c, TO_0, Heard::Energy, at(60));
+    end(&mut c, TO_0, Sensed::Energy, at(60));
     c.request(0, false, at(70), || unreachable!());
     assert_eq!(c.next_access(), Some(at(94)));
 }
@@ -58,7 +58,7 @@ fn a_busy_medium_makes_the_radio_draw() {
     c.begin(TO_0, at(50));
     c.request(0, false, at(60), || 4);
     assert_eq!(c.next_access(), None);
-    end(&mut c, TO_0, Heard::Energy, at(100));
+    end(&mut c, TO_0, Sensed::Energy, at(100));
     assert_eq!(c.next_access(), Some(at(100 + 34 + 4 * 9)));
 }
 
@@ -67,10 +67,10 @@ fn backoff_freezes_and_keeps_whole_slots() {
     let mut c = two();
     c.begin(TO_0, at(0));
     c.request(0, false, at(0), || 5);
-    end(&mut c, TO_0, Heard::Energy, at(100));
+    end(&mut c, TO_0, Sensed::Energy, at(100));
     // 2 slots and a half pass: 3 are left.
     c.begin(TO_0, at(134 + 22));
-    end(&mut c, TO_0, Heard::Energy, at(200));
+    end(&mut c, TO_0, Sensed::Energy, at(200));
     assert_eq!(c.next_access(), Some(at(200 + 34 + 3 * 9)));
 }
 
@@ -79,10 +79,10 @@ fn eifs_follows_an_undecoded_frame_and_only_that() {
     let mut c = two();
     c.begin(TO_0, at(0));
     c.request(0, false, at(0), || 1);
-    end(&mut c, TO_0, Heard::Errored, at(100));
+    end(&mut c, TO_0, Sensed::Errored, at(100));
     assert_eq!(c.next_access(), Some(at(100 + 94 + 9)));
     c.begin(TO_0, at(110));
-    end(&mut c, TO_0, Heard::Energy, at(120));
+    end(&mut c, TO_0, Sensed::Energy, at(120));
     assert_eq!(c.next_access(), Some(at(120 + 34 + 9)));
 }
 
@@ -92,13 +92,13 @@ fn eifs_runs_beside_the_nav() {
     c.begin(TO_0, at(0));
     end(&mut c, TO_0, reserve(300), at(100));
     c.begin(TO_0, at(110));
-    end(&mut c, TO_0, Heard::Errored, at(250));
+    end(&mut c, TO_0, Sensed::Errored, at(250));
     c.request(0, false, at(260), || 0);
     assert_eq!(c.next_access(), Some(at(250 + 94)), "later than 300 + 34");
     c.begin(TO_0, at(344));
     c.begin(TO_BOTH, at(350));
     end(&mut c, TO_BOTH, reserve(900), at(400));
-    end(&mut c, TO_0, Heard::Errored, at(500));
+    end(&mut c, TO_0, Sensed::Errored, at(500));
     assert_eq!(c.next_access(), Some(at(900 + 34)));
 }
 
@@ -116,7 +116,7 @@ fn nav_defers_access_and_forbids_cts() {
 fn a_backoff_begun_in_an_idle_period_keeps_to_its_slots() {
     let mut c = two();
     c.begin(TO_0, at(0));
-    end(&mut c, TO_0, Heard::Energy, at(100));
+    end(&mut c, TO_0, Sensed::Energy, at(100));
     c.back_off(0, 3, at(145));
     c.request(0, false, at(145), || unreachable!());
     // Slots of this idle period begin at 134, 143, 152.
@@ -137,8 +137,8 @@ fn each_category_waits_for_its_own_aifs() {
     let mut c = two_with_categories();
     c.begin(TO_0, at(50));
     c.begin(TO_1, at(50));
-    end(&mut c, TO_0, Heard::Energy, at(100));
-    end(&mut c, TO_1, Heard::Errored, at(100));
+    end(&mut c, TO_0, Sensed::Energy, at(100));
+    end(&mut c, TO_1, Sensed::Errored, at(100));
     for contender in 0..4 {
         c.request(contender, false, at(100), || unreachable!());
     }
@@ -153,13 +153,13 @@ fn categories_of_a_radio_freeze_together_and_may_win_together() {
     c.begin(TO_0, at(0));
     c.request(0, false, at(0), || 4);
     c.request(1, false, at(0), || 3);
-    end(&mut c, TO_0, Heard::Energy, at(100));
+    end(&mut c, TO_0, Sensed::Energy, at(100));
     // One slot of voice passes to its end, and none of best effort.
     c.begin(TO_0, at(151));
-    end(&mut c, TO_0, Heard::Energy, at(200));
+    end(&mut c, TO_0, Sensed::Energy, at(200));
     assert_eq!((c.access_of(0), c.access_of(1)), (Some(at(261)), Some(at(270))));
     c.begin(TO_0, at(252));
-    end(&mut c, TO_0, Heard::Energy, at(300));
+    end(&mut c, TO_0, Sensed::Energy, at(300));
     // Best effort has 3 - 1 slots left from 343; voice draws anew from 334.
     c.back_off(0, 3, at(300));
     assert_eq!((c.access_of(0), c.access_of(1)), (Some(at(361)), Some(at(361))));
@@ -195,12 +195,12 @@ fn the_loser_of_a_contention_has_one_slot_less_under_edca() {
         c.begin(2, at(0));
         c.request(0, false, at(0), || 2);
         c.request(1, false, at(0), || 3);
-        end(&mut c, 2, Heard::Energy, at(100));
+        end(&mut c, 2, Sensed::Energy, at(100));
         assert_eq!(c.next_access(), Some(at(161)));
         assert_eq!(winners(&c, 161), [0]);
         c.withdraw(0);
         c.begin(0, at(161));
-        end(&mut c, 0, Heard::Energy, at(300));
+        end(&mut c, 0, Sensed::Energy, at(300));
         // Radio 0 was served and has drawn 0 for its next frame.
         c.back_off(0, 0, at(300));
         c.request(0, false, at(300), || unreachable!());
@@ -218,9 +218,9 @@ fn an_edca_backoff_loses_a_slot_at_each_boundary_before_a_transmission() {
         let mut c = edca();
         c.begin(TO_0, at(0));
         c.request(0, false, at(0), || 5);
-        end(&mut c, TO_0, Heard::Energy, at(100));
+        end(&mut c, TO_0, Sensed::Energy, at(100));
         c.begin(TO_0, at(begins));
-        end(&mut c, TO_0, Heard::Energy, at(200));
+        end(&mut c, TO_0, Sensed::Energy, at(200));
         assert_eq!(c.next_access(), Some(at(200 + 43 + left * 9)), "{begins}");
     }
 }
@@ -237,7 +237,7 @@ fn an_edca_frame_on_an_idle_medium_goes_at_the_next_boundary() {
     let mut c = edca();
     c.request(0, false, at(116), || unreachable!());
     c.begin(TO_0, at(120));
-    end(&mut c, TO_0, Heard::Energy, at(200));
+    end(&mut c, TO_0, Sensed::Energy, at(200));
     assert_eq!(c.next_access(), Some(at(243)));
 }
 
@@ -245,7 +245,7 @@ fn an_edca_frame_on_an_idle_medium_goes_at_the_next_boundary() {
 fn a_frame_within_aifs_draws_no_backoff_unless_the_medium_was_busy_when_it_came() {
     let mut c = edca();
     c.begin(TO_BOTH, at(50));
-    end(&mut c, TO_BOTH, Heard::Addressed, at(60));
+    end(&mut c, TO_BOTH, Sensed::Addressed, at(60));
     c.request(0, false, at(60), || unreachable!());
     c.request(1, true, at(60), || 3);
     assert_eq!((c.access_of(0), c.access_of(1)), (Some(at(103)), Some(at(103 + 27))));
@@ -255,10 +255,10 @@ fn a_frame_within_aifs_draws_no_backoff_unless_the_medium_was_busy_when_it_came(
 fn a_frame_that_came_amid_a_transmission_keeps_a_backoff_that_is_left() {
     let mut c = edca();
     c.begin(TO_0, at(0));
-    end(&mut c, TO_0, Heard::Energy, at(10));
+    end(&mut c, TO_0, Sensed::Energy, at(10));
     c.back_off(0, 4, at(10));
     c.begin(TO_0, at(20));
-    end(&mut c, TO_0, Heard::Energy, at(30));
+    end(&mut c, TO_0, Sensed::Energy, at(30));
     c.request(0, true, at(30), || unreachable!());
     assert_eq!(c.next_access(), Some(at(30 + 43 + 4 * 9)));
 }

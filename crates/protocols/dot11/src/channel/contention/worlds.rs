@@ -81,39 +81,39 @@ impl World {
         self.plain.begin_busy(&[from], self.now);
     }
 
-    fn heard(&mut self) -> Heard {
+    fn sensed(&mut self) -> Sensed {
         match self.pick(8) {
-            0 => Heard::Energy,
-            1 | 2 => Heard::Errored,
-            3 => Heard::Addressed,
+            0 => Sensed::Energy,
+            1 | 2 => Sensed::Errored,
+            3 => Sensed::Addressed,
             kind => {
                 let longest = if kind == 7 { 2000 } else { 60 };
                 let until = (self.now + Duration::from_micros(self.pick(longest))).as_nanos();
                 let rts = if kind == 7 { self.sent } else { 0 };
-                Heard::Decoded { until, rts }
+                Sensed::Decoded { until, rts }
             }
         }
     }
 
     fn end(&mut self, from: u32) {
-        let most = self.heard();
+        let maximum = self.sensed();
         let hearers = self.hearers[from as usize].clone();
         let oddness = [0, 1, 5][self.pick(3) as usize];
         let mut except = Vec::new();
         for &radio in &hearers {
-            let heard = if self.pick(10) < oddness { self.heard() } else { most };
-            if heard != most {
-                except.push((radio, heard));
+            let sensed = if self.pick(10) < oddness { self.sensed() } else { maximum };
+            if sensed != maximum {
+                except.push((radio, sensed));
             }
-            if let Heard::Decoded { rts: 1.., .. } = heard {
+            if let Sensed::Decoded { rts: 1.., .. } = sensed {
                 let reset = self.later(100);
                 self.resets.push((self.sent, reset));
             }
-            self.plain.hear(radio, heard);
+            self.plain.on_reception(radio, sensed);
             self.plain.end_busy(radio, self.now);
         }
         self.plain.end_busy(from, self.now);
-        self.groups.end(from, most, except.into_iter(), self.now);
+        self.groups.end(from, maximum, except.into_iter(), self.now);
     }
 
     /// A contender of a radio that is not on the air draws, asks or tries again.

@@ -76,8 +76,8 @@ fn block_acks_and_retry_bits_agree_with_what_was_lost() {
             answers += 1;
             let start = usize::from(board.start);
             assert!(arrived[..start].iter().all(|arrived| *arrived), "{board:?}");
-            let told = (start..40).map(|s| board.arrived[0] >> (s - start) & 1 == 1);
-            assert_eq!(told.collect::<Vec<_>>(), arrived[start..], "{board:?}");
+            let reported = (start..40).map(|s| board.arrived[0] >> (s - start) & 1 == 1);
+            assert_eq!(reported.collect::<Vec<_>>(), arrived[start..], "{board:?}");
         } else if frame.kind == FrameKind::Data {
             assert_eq!(frame.retry, seen[sequence], "{frame:?}");
             seen[sequence] = true;

@@ -45,9 +45,9 @@ fn readings_fade_and_the_mean_does_not() {
         assert!((rig.channel.mean_snr(AP, STATION, now).0 - 30.0).abs() < 1e-9);
         read.extend(rig.channel.reading(AP, STATION, now).map(|snr| snr.0));
     }
-    let least = read.iter().copied().fold(f64::MAX, f64::min);
-    let most = read.iter().copied().fold(f64::MIN, f64::max);
-    assert!(least < 20.0 && most > 32.0, "{least} to {most}");
+    let minimum = read.iter().copied().fold(f64::MAX, f64::min);
+    let maximum = read.iter().copied().fold(f64::MIN, f64::max);
+    assert!(minimum < 20.0 && maximum > 32.0, "{minimum} to {maximum}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn count(rig: &Rig, kind: FrameKind) -> usize {
 /// be repeated, nothing else goes twice.
 #[test]
 fn a_missing_block_ack_is_asked_for_instead_of_sending_all_again() {
-    let mut asked = 0;
+    let mut requested = 0;
     for seed in 0..20 {
         let config = asking(BlockAckRequest::AfterMissing, Some(1000), lossy(0.0, 0.5));
         let mut rig = batch(config, ht(7), 1538, 5, seed);
@@ -34,9 +34,9 @@ fn a_missing_block_ack_is_asked_for_instead_of_sending_all_again() {
             assert_eq!(first.reserved, Duration::from_micros(16 + 32));
             assert_eq!(first.scoreboard.map(|board| board.start), Some(0));
         }
-        asked += requests;
+        requested += requests;
     }
-    assert!(asked > 10, "{asked}");
+    assert!(requested > 10, "{requested}");
 }
 
 /// What a BlockAckReq finds missing is retransmitted with new frames, and CW is the least again.
@@ -70,7 +70,7 @@ fn a_request_is_given_up_and_the_data_go_again() {
 /// not before; without BlockAckReqs at the drop itself.
 #[test]
 fn a_drop_is_told_by_a_request() {
-    let mut told = 0;
+    let mut reported = 0;
     for seed in 0..20 {
         let kinds = [BlockAckRequest::OnDrop, BlockAckRequest::Never].map(|request| {
             let config = asking(request, Some(2), lossy(0.5, 0.0));
@@ -91,13 +91,13 @@ fn a_drop_is_told_by_a_request() {
         let lost = fates(asks).iter().filter(|(.., fate)| *fate == Fate::RetryLimit).count();
         let late = fates(asks).iter().filter(|(now, ..)| *now >= end).count();
         assert!(late >= lost, "seed {seed}: the host hears of drops after the request");
-        told += asks
+        reported += asks
             .outputs
             .iter()
             .filter(|(now, output)| matches!(output, Output::Deliver { .. }) && *now == end)
             .count();
     }
-    assert!(told > 10, "{told}");
+    assert!(reported > 10, "{reported}");
 }
 
 /// A retry limit of their own for MPDUs under block ack, whatever that of other frames.

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// From one sample to the next.
 const EVERY: Duration = Duration::from_millis(20);
 /// Maximum number of rates of a kind that wait for their turn.
-const MOST: usize = 5;
+const MAX: usize = 5;
 /// A slow rate that succeeds more often needs no sample.
 const PROVEN: f64 = 0.95;
 
@@ -58,7 +58,7 @@ impl Samples {
             })
             .collect();
         let (turn, next_at) = (0, Instant::ZERO);
-        let waiting = [(); 3].map(|()| VecDeque::with_capacity(MOST));
+        let waiting = [(); 3].map(|()| VecDeque::with_capacity(MAX));
         let (increment, jump) = (groups.len() - 1, groups.len() - 1);
         Self { waiting, turn, next_at, groups, increment, jump, stream }
     }
@@ -104,11 +104,11 @@ impl Samples {
         increments.retain(|i| time(*i) < fast);
         jumps.retain(|i| time(*i) < fast);
         slows.retain(|i| fast < time(*i) && time(*i) < slow);
-        while self.waiting[Kind::Increment as usize].len() < MOST {
+        while self.waiting[Kind::Increment as usize].len() < MAX {
             let Some(rate) = self.next_increment(time, times[0]) else { break };
             self.waiting[Kind::Increment as usize].push_back(rate);
         }
-        while self.waiting[Kind::Jump as usize].len() < MOST {
+        while self.waiting[Kind::Jump as usize].len() < MAX {
             let Some(rate) = self.next_jump(time, fast, slow, &success) else { break };
             self.waiting[Kind::Jump as usize].push_back(rate);
         }
@@ -145,14 +145,14 @@ impl Samples {
             self.jump = (self.jump + 1) % self.groups.len();
             let group = self.groups[self.jump].clone();
             let [_, jumps, slows] = &mut self.waiting;
-            let limit = if slows.len() < MOST { slow } else { fast };
+            let limit = if slows.len() < MAX { slow } else { fast };
             let Some(first) = group.clone().find(|i| time(*i) < limit) else { continue };
             let rate = first + self.stream.below((group.end - first) as u64) as usize;
             if time(rate) < fast {
                 if !jumps.contains(&rate) {
                     return Some(rate);
                 }
-            } else if slows.len() < MOST && !slows.contains(&rate) && success(rate) <= PROVEN {
+            } else if slows.len() < MAX && !slows.contains(&rate) && success(rate) <= PROVEN {
                 slows.push_back(rate);
             }
         }

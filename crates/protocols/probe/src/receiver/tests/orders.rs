@@ -64,7 +64,7 @@ fn an_account_ends_a_train_and_what_was_granted_all_of_them() {
     let answer = say(&mut host, at(2), 1, again).expect("word that these were all");
     let all = Message::Sent { train: 0, packets: 6 };
     assert_eq!(probe::open(&answer, &own), Ok((7, all)));
-    let end = sealed(7, &Message::End { train: 0, sent: 6, chunk: 0 }, &own, MOST_REPORT_LEN);
+    let end = sealed(7, &Message::End { train: 0, sent: 6, chunk: 0 }, &own, MAX_REPORT_LEN);
     let answer = say(&mut host, at(2), 1, end).expect("an account");
     let Ok((7, Message::Report(chunk))) = probe::open(&answer, &own) else { panic!() };
     assert_eq!(chunk.records.len(), 6);
@@ -87,7 +87,7 @@ struct Forger {
     host: Receiver,
     now: Instant,
     /// Messages that the forger has sent or got, to repeat under any address.
-    heard: Vec<Vec<u8>>,
+    last_received: Vec<Vec<u8>>,
     /// The forger's cookie of each session, if it has one.
     cookies: [Option<Cookie>; 3],
     victim: Tally,
@@ -105,7 +105,7 @@ impl Forger {
                 if let Ok((id, Message::Challenge { cookie })) = probe::open(&out.bytes, &key()) {
                     self.cookies[id as usize] = Some(cookie);
                 }
-                self.heard.push(out.bytes);
+                self.last_received.push(out.bytes);
             }
         }
     }
@@ -114,7 +114,7 @@ impl Forger {
         if port == VICTIM {
             self.victim.came += bytes.len() as u64;
         }
-        self.heard.push(bytes.clone());
+        self.last_received.push(bytes.clone());
         self.host.handle(self.now, Received { from: from(port), bytes });
         self.drain();
     }
@@ -164,15 +164,15 @@ proptest! {
         let mut forger = Forger {
             host: receiver(2_000),
             now: at(0),
-            heard: Vec::new(),
+            last_received: Vec::new(),
             cookies: [None; 3],
             victim: Tally::default(),
         };
         for (millis, kind, session, numbers, len, forged) in deeds {
             forger.pass(Duration::from_millis(millis));
             let port = if forged { VICTIM } else { FORGER };
-            let bytes = if kind >= 8 && !forger.heard.is_empty() {
-                forger.heard[numbers.1 as usize % forger.heard.len()].clone()
+            let bytes = if kind >= 8 && !forger.last_received.is_empty() {
+                forger.last_received[numbers.1 as usize % forger.last_received.len()].clone()
             } else {
                 let (message, own) = forger.message(kind, session, numbers);
                 sealed(session as u64, &message, &own, len)

@@ -65,9 +65,9 @@ fn what_is_granted_bounds_what_is_sent_back() {
 #[test]
 fn an_account_of_other_packets_is_absurd() {
     let record = |number| Record { number, arrived: Instant::ZERO };
-    let ends = |told: &[u32], arrived: &[u32]| {
+    let ends = |reported: &[u32], arrived: &[u32]| {
         let own = Own::Arrived(arrived.iter().map(|n| record(*n)).collect());
-        let records = told.iter().map(|n| record(*n)).collect();
+        let records = reported.iter().map(|n| record(*n)).collect();
         let chunk = Chunk { train: 0, chunk: 0, chunks: 1, records };
         let mut collector = Collector::new(own, 4);
         collector.take(chunk).is_ok() && collector.into_parts().is_ok()

@@ -124,14 +124,14 @@ impl<P: Payload, C: Carrier<P>> Net<P, C> {
         }
     }
 
-    pub(crate) fn tell(&mut self, end: usize, input: Input<P>) {
+    pub(crate) fn report(&mut self, end: usize, input: Input<P>) {
         self.ends[end].handle(self.now, input);
         self.drain(end);
     }
 
     pub(crate) fn join_all(&mut self) {
         for path in 0..self.lines.len() {
-            self.tell(0, Input::Join { path: path as u8, nominal: None });
+            self.report(0, Input::Join { path: path as u8, nominal: None });
         }
     }
 

@@ -18,7 +18,8 @@ pub(crate) fn config(split: Split, connections: usize) -> Config {
 }
 
 pub(crate) fn dials(tcp: tcp::Config, connections: usize, side: u16) -> Vec<Dial> {
-    let law = |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed law");
+    let algorithm =
+        |initial: Initial| fairwave_cc::build("newreno", initial).expect("a listed algorithm");
     let dial = |index: u16| Dial {
         config: tcp::Config {
             local_port: 100 * (side + 1) + index,
@@ -26,7 +27,7 @@ pub(crate) fn dials(tcp: tcp::Config, connections: usize, side: u16) -> Vec<Dial
             ..tcp
         },
         iss: Seq32(u32::from(side) * 77_000 + u32::from(index)),
-        law: Box::new(law),
+        algorithm: Box::new(algorithm),
     };
     (0..connections as u16).map(dial).collect()
 }
@@ -109,7 +110,7 @@ impl<P: Marked> Net<P> {
         loop {
             let mut acts = self.run_application(end);
             for connection in 0..self.lines.len() {
-                while let Some(mark) = self.ends[end].told(connection as u8) {
+                while let Some(mark) = self.ends[end].reported(connection as u8) {
                     self.ends[1 - end].handle(self.now, Input::Told(connection as u8, mark));
                 }
             }
@@ -163,12 +164,12 @@ impl<P: Marked> Net<P> {
         }
     }
 
-    pub(crate) fn heard(&self, end: usize, event: Event) -> bool {
-        self.events[end].iter().any(|(_, heard)| *heard == event)
+    pub(crate) fn received(&self, end: usize, event: Event) -> bool {
+        self.events[end].iter().any(|(_, received)| *received == event)
     }
 
     /// What happened to connections, for messages.
-    pub(crate) fn told(&self) -> [Vec<&(Instant, Event)>; 2] {
+    pub(crate) fn reported(&self) -> [Vec<&(Instant, Event)>; 2] {
         let is_rare =
             |(_, event): &&(Instant, Event)| !matches!(event, Event::Readable | Event::SendSpace);
         self.events.each_ref().map(|events| events.iter().filter(is_rare).collect())

@@ -5,20 +5,20 @@ use fairwave_wire::soc::Greeting;
 
 const LATER: Session = Session([6; SESSION_LEN]);
 
-fn greeting(link: Mac, sequence: u64) -> Heard {
-    Heard::new(link, &Greeting { station: link, sequence }.seal(&key_of(link)))
+fn greeting(link: Mac, sequence: u64) -> ReceivedFrame {
+    ReceivedFrame::new(link, &Greeting { station: link, sequence }.seal(&key_of(link)))
 }
 
 #[test]
 fn reports_of_an_earlier_start_or_of_another_access_point_are_forged() {
     let mut bench = Bench::new(ApConfig { session: LATER, ..pw() });
-    bench.tell(0, report(A, 1, 0, 10.0));
+    bench.notify(0, report(A, 1, 0, 10.0));
     // A report that is sealed with the station's own key is of no session at all.
     let ApInput::Report(bare) = report(A, 2, 0, 10.0) else { unreachable!() };
     let (claim, _) = soc::parse(bare.payload()).unwrap();
     let bare = claim.unchecked().seal(&key_of(A));
-    bench.tell(200, ApInput::Report(Heard::new(A, &bare)));
-    bench.has_asked(&[]);
+    bench.notify(200, ApInput::Report(ReceivedFrame::new(A, &bare)));
+    bench.has_requested(&[]);
     assert_eq!(bench.refusals(), [(A, Refusal::Forged); 2]);
     assert!(bench.answers.is_empty() && bench.ap.stations.len() == 0);
 }
@@ -26,14 +26,14 @@ fn reports_of_an_earlier_start_or_of_another_access_point_are_forged() {
 #[test]
 fn a_greeting_is_answered_with_the_session_and_moves_nothing() {
     let mut bench = Bench::new(pw());
-    bench.tell(10, ApInput::Report(greeting(A, 7)));
-    bench.has_asked(&[]);
+    bench.notify(10, ApInput::Report(greeting(A, 7)));
+    bench.has_requested(&[]);
     assert_eq!(bench.answered(), [(10, A, 7)]);
     assert!(bench.ap.stations.len() == 0 && bench.ap.table.is_empty());
     // A station that has started anew does not know the session, and its SoC stays what it was.
-    bench.tell(200, report(A, 8, 200, 10.0));
-    bench.tell(300, ApInput::Report(greeting(A, 9)));
-    bench.has_asked(&[(200, A, Some(0.8))]);
+    bench.notify(200, report(A, 8, 200, 10.0));
+    bench.notify(300, ApInput::Report(greeting(A, 9)));
+    bench.has_requested(&[(200, A, Some(0.8))]);
     assert_eq!(bench.answered(), [(10, A, 7), (200, A, 8), (300, A, 9)]);
     assert_eq!(bench.ap.counters().challenges, 2);
 }
@@ -42,13 +42,13 @@ fn a_greeting_is_answered_with_the_session_and_moves_nothing() {
 fn greetings_of_others_are_refused_and_have_a_pace() {
     let mut bench = Bench::new(pw());
     let of_a = greeting(A, 1);
-    bench.tell(0, ApInput::Report(Heard::new(B, of_a.payload())));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(B, of_a.payload())));
     let mut forged = of_a.payload().to_vec();
     forged[40] ^= 1;
-    bench.tell(0, ApInput::Report(Heard::new(A, &forged)));
-    bench.tell(0, ApInput::Report(Heard::new(A, &forged[..63])));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(A, &forged)));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(A, &forged[..63])));
     forged[2] = 9;
-    bench.tell(0, ApInput::Report(Heard::new(A, &forged)));
+    bench.notify(0, ApInput::Report(ReceivedFrame::new(A, &forged)));
     let expected = [
         (B, Refusal::WrongSender),
         (A, Refusal::Forged),
@@ -57,7 +57,7 @@ fn greetings_of_others_are_refused_and_have_a_pace() {
     ];
     assert_eq!(bench.refusals(), expected);
     for _ in 0..200 {
-        bench.tell(0, ApInput::Report(of_a));
+        bench.notify(0, ApInput::Report(of_a));
     }
     // 64 together, of which two were spent above.
     let flooding = bench.ap.counters().strangers_refused[Refusal::Flooding as usize];
@@ -70,20 +70,20 @@ fn a_greeting_in_a_datagram_brings_token_and_session() {
     let tokens = Some(Key::new(&[9; KEY_LEN]).unwrap());
     let mut bench = Bench::new(ApConfig { tokens, ..pw() });
     let from: SocketAddr = "10.0.0.7:4000".parse().unwrap();
-    let sent = |heard: &Heard, token: Token| {
-        let bytes = heard.payload().try_into().unwrap();
+    let sent = |reported_at: &ReceivedFrame, token: Token| {
+        let bytes = reported_at.payload().try_into().unwrap();
         ApInput::Datagram(Routed::new(from, &routed::datagram(&bytes, token)))
     };
-    bench.tell(0, sent(&greeting(A, 1), Token::default()));
+    bench.notify(0, sent(&greeting(A, 1), Token::default()));
     let (to, reply) = bench.replies[0];
     assert_eq!((to, reply.is_believed, reply.session), (from, false, SESSION));
-    bench.tell(200, sent(&heard(A, 2, 200, 10.0), reply.token));
-    bench.has_asked(&[(200, A, Some(0.8))]);
+    bench.notify(200, sent(&reported_at(A, 2, 200, 10.0), reply.token));
+    bench.has_requested(&[(200, A, Some(0.8))]);
     // Whoever recorded that has nothing of it at the next start, though a token is easily had.
     let mut next = Bench::new(ApConfig { session: LATER, ..bench.ap.config.clone() });
-    next.tell(0, sent(&greeting(A, 1), Token::default()));
+    next.notify(0, sent(&greeting(A, 1), Token::default()));
     let token = next.replies[0].1.token;
-    next.tell(10, sent(&heard(A, 2, 200, 10.0), token));
-    next.has_asked(&[]);
+    next.notify(10, sent(&reported_at(A, 2, 200, 10.0), token));
+    next.has_requested(&[]);
     assert_eq!(next.refusals(), [(A, Refusal::Forged)]);
 }

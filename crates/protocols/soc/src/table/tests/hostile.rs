@@ -46,7 +46,7 @@ fn attacks() -> impl Strategy<Value = Attack> {
 /// Whether each report of the victim arrives, what it says, and what is done before the next.
 type Script = Vec<(bool, f64, Vec<Attack>)>;
 
-const STATIONS_MOST: usize = 16;
+const MAX_STATIONS: usize = 16;
 
 struct Fight {
     bench: Bench,
@@ -55,18 +55,18 @@ struct Fight {
     /// Reports of the attacker's own station so far.
     own: u64,
     /// What was told to the table under "report" and under "register".
-    told: u64,
+    last_reported: u64,
 }
 
 impl Fight {
     fn new() -> Self {
-        let config = TableConfig { stations_most: STATIONS_MOST, compat: true, ..pw() };
-        Self { bench: Bench::with(config, &[A, B]), reports: Vec::new(), own: 0, told: 0 }
+        let config = TableConfig { max_stations: MAX_STATIONS, compat: true, ..pw() };
+        Self { bench: Bench::with(config, &[A, B]), reports: Vec::new(), own: 0, last_reported: 0 }
     }
 
     fn send(&mut self, at: u64, from: Mac, bytes: &[u8]) {
-        self.told += 1;
-        self.bench.tell(at, TableInput::Report(Heard::new(from, bytes)));
+        self.last_reported += 1;
+        self.bench.notify(at, TableInput::Report(ReceivedFrame::new(from, bytes)));
     }
 
     fn honest(&mut self, at: u64, number: u64, db: f64, arrives: bool) {
@@ -84,10 +84,10 @@ impl Fight {
     }
 
     fn attack(&mut self, at: u64, attack: Attack) {
-        let heard = |which: usize| self.reports[which % self.reports.len()];
+        let reported_at = |which: usize| self.reports[which % self.reports.len()];
         match attack {
             Attack::Forge { which, bit } => {
-                let mut bytes = heard(which).1.seal(&key_of(A));
+                let mut bytes = reported_at(which).1.seal(&key_of(A));
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 self.send(at, A, &bytes);
             }
@@ -96,13 +96,13 @@ impl Fight {
                 self.send(at, if own_link { B } else { A }, &bytes);
             }
             Attack::Replay { which } | Attack::LetLoose { which } => {
-                let (arrived, report) = heard(which);
+                let (arrived, report) = reported_at(which);
                 if arrived || report.sequence < self.latest() {
                     self.send(at, A, &report.seal(&key_of(A)));
                 }
             }
             Attack::Cut { which, len } => {
-                let bytes = heard(which).1.seal(&key_of(A));
+                let bytes = reported_at(which).1.seal(&key_of(A));
                 self.send(at, A, &bytes[..len]);
             }
             Attack::Noise { seed } => {
@@ -122,8 +122,8 @@ impl Fight {
                 }
             }
             Attack::Associate { index } => {
-                let stranger = Station { key: None, ..station(Mac::local(index)) };
-                self.bench.tell(at, TableInput::Register(stranger));
+                let unknown = Station { key: None, ..station(Mac::local(index)) };
+                self.bench.notify(at, TableInput::Register(unknown));
             }
         }
     }
@@ -160,10 +160,10 @@ proptest! {
     ) {
         let (peace, war) = (fight(&script, false), fight(&script, true));
         prop_assert_eq!(peace.weights(), war.weights());
-        prop_assert!(war.bench.table.len() <= STATIONS_MOST);
+        prop_assert!(war.bench.table.len() <= MAX_STATIONS);
         let counters = war.bench.table.counters();
         let refused: u64 = counters.refused.iter().sum();
         let full = counters.refused_for(Refusal::Full);
-        prop_assert_eq!(counters.accepted + refused - full, war.told, "{:?}", counters);
+        prop_assert_eq!(counters.accepted + refused - full, war.last_reported, "{:?}", counters);
     }
 }

@@ -1,7 +1,7 @@
 //! Segments overdue by RACK (RFC 8985 section 6.2 step 5).
 
 use super::super::facts::Sent;
-use super::super::rack::{Due, Standing};
+use super::super::rack::{Due, SegmentState};
 use super::{Record, Scoreboard};
 use fairwave_units::Instant;
 
@@ -31,9 +31,9 @@ impl Scoreboard {
         for record in self.records.range_mut(first..) {
             if !(record.sacked || record.lost || record.retransmitted) {
                 match due.judge(record.sent) {
-                    Standing::Later => break,
-                    Standing::Waits(at) => waits = Some(at),
-                    Standing::Overdue => {
+                    SegmentState::Later => break,
+                    SegmentState::Waits(at) => waits = Some(at),
+                    SegmentState::Overdue => {
                         lost += u64::from(record.len);
                         gone += record.lose();
                         pending += 1;
@@ -57,12 +57,12 @@ impl Scoreboard {
         while let Some(&(sent, end)) = self.resent.front() {
             if let Some(index) = self.find_resent(sent, end) {
                 match due.judge(sent) {
-                    Standing::Later => break,
-                    Standing::Waits(at) => {
+                    SegmentState::Later => break,
+                    SegmentState::Waits(at) => {
                         waits = Some(at);
                         break;
                     }
-                    Standing::Overdue => self.lose_again(index),
+                    SegmentState::Overdue => self.mark_lost_again(index),
                 }
             }
             self.resent.pop_front();
@@ -79,7 +79,7 @@ impl Scoreboard {
         (same && !record.sacked && !record.awaits_retransmission()).then_some(index)
     }
 
-    fn lose_again(&mut self, index: usize) {
+    fn mark_lost_again(&mut self, index: usize) {
         let record = &mut self.records[index];
         self.lost += u64::from(record.len);
         self.pipe -= record.lose();

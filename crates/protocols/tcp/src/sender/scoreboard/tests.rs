@@ -52,7 +52,7 @@ impl Model {
         let (now, board) = (self.now, &mut self.board);
         match *step {
             Step::Push(len) => {
-                board.push(self.next, len, now, Left::default());
+                board.push(self.next, len, now, RemovedSegment::default());
                 self.next += u64::from(len);
             }
             Step::Acknowledge(by) => {
@@ -68,12 +68,12 @@ impl Model {
             }
             Step::ResendLost => {
                 if let Some(index) = board.next_lost() {
-                    board.resend(index, now, Left::default(), true);
+                    board.resend(index, now, RemovedSegment::default(), true);
                 }
             }
             Step::ResendSpeculatively => {
                 if let Some(index) = board.next_speculative() {
-                    board.resend(index, now, Left::default(), true);
+                    board.resend(index, now, RemovedSegment::default(), true);
                 }
             }
             Step::Recover if !self.rack => {

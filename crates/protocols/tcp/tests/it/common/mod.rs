@@ -12,9 +12,9 @@ use fairwave_wire::pseudo::Pseudo;
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
-/// A controller by its name in the list of laws.
-pub(crate) fn law(name: &'static str) -> BuildController {
-    Box::new(move |initial: Initial| fairwave_cc::build(name, initial).expect("a listed law"))
+/// A controller by its name in the list of algorithms.
+pub(crate) fn congestion_control(name: &'static str) -> BuildController {
+    Box::new(move |initial: Initial| fairwave_cc::build(name, initial).expect("a listed algorithm"))
 }
 
 /// Turns segments into what travels on the line, and back; `None` if damage was detected.
@@ -76,7 +76,7 @@ pub(crate) struct Pair<P: Payload, C: Codec<P>> {
 impl<P: Payload, C: Codec<P>> Pair<P, C> {
     pub(crate) fn new(
         configs: (Config, Config),
-        laws: (BuildController, BuildController),
+        algorithms: (BuildController, BuildController),
         iss: (u32, u32),
         line: Line<C::Item>,
         codec: C,
@@ -85,12 +85,12 @@ impl<P: Payload, C: Codec<P>> Pair<P, C> {
             a: Connection::new(
                 Config { local_port: 1, remote_port: 2, ..configs.0 },
                 Seq32(iss.0),
-                laws.0,
+                algorithms.0,
             ),
             b: Connection::new(
                 Config { local_port: 2, remote_port: 1, ..configs.1 },
                 Seq32(iss.1),
-                laws.1,
+                algorithms.1,
             ),
             line,
             codec,
@@ -156,8 +156,8 @@ pub(crate) fn sending<C: Codec<Virtual>>(
     bytes: u32,
 ) -> Pair<Virtual, C> {
     let line = Line::new(seed, wires.0, wires.1);
-    let laws = (law("newreno"), law("newreno"));
-    let mut pair = Pair::new((config, config), laws, (1, 1), line, codec);
+    let algorithms = (congestion_control("newreno"), congestion_control("newreno"));
+    let mut pair = Pair::new((config, config), algorithms, (1, 1), line, codec);
     pair.input(End::B, Input::Listen);
     pair.input(End::A, Input::Open);
     pair.input(End::A, Input::Write(Virtual(bytes)));

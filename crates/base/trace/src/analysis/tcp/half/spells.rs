@@ -16,7 +16,8 @@ impl Half {
         tcp: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        let from = self.heard_at.map_or(self.busy_since, |heard| heard.max(self.busy_since));
+        let from =
+            self.received_at.map_or(self.busy_since, |accepted| accepted.max(self.busy_since));
         let from = from.max(self.gaps_to);
         let length = now.since(from);
         if self.is_busy() && length >= config.ack_gap {
@@ -118,8 +119,8 @@ impl Half {
         to: &mut Teller<'_, P>,
     ) {
         let zero = packet.segment.header.window == 0;
-        match (zero, self.said.zero_since) {
-            (true, None) if !packet.is_control() => self.said.zero_since = Some(packet.at),
+        match (zero, self.last_report.zero_since) {
+            (true, None) if !packet.is_control() => self.last_report.zero_since = Some(packet.at),
             (false, Some(_)) => self.end_zero_window(packet.at, theirs, to),
             _ => {}
         }
@@ -131,9 +132,9 @@ impl Half {
         theirs: &mut TcpWay,
         to: &mut Teller<'_, P>,
     ) {
-        if let Some(from) = self.said.zero_since.take() {
-            let from = from.max(self.said.zero_to);
-            self.said.zero_to = now.max(from);
+        if let Some(from) = self.last_report.zero_since.take() {
+            let from = from.max(self.last_report.zero_to);
+            self.last_report.zero_to = now.max(from);
             theirs.zero_window_spells.add(from, now.since(from));
             to.spell(SpellKind::ZeroWindow, from, now.since(from));
         }
@@ -160,6 +161,6 @@ impl Half {
 
 impl<P: Points> Teller<'_, P> {
     fn spell(&mut self, kind: SpellKind, from: Instant, length: Duration) {
-        self.tell(from, Mark::Spell { kind, length });
+        self.report(from, Mark::Spell { kind, length });
     }
 }

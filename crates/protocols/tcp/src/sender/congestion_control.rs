@@ -4,14 +4,14 @@ use crate::Config;
 use fairwave_cc::{AckEvent, Controller, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
-/// The law of a connection: none before the handshake is over, and none after the end.
+/// The algorithm of a connection: none before the handshake is over, and none after the end.
 #[derive(Debug, Default)]
-pub(super) struct Law {
+pub(super) struct CongestionControl {
     controller: Option<Box<dyn Controller>>,
-    /// Bytes of a full segment: no law makes the window smaller.
+    /// Bytes of a full segment: no algorithm makes the window smaller.
     smss: u32,
     /// Bytes marked lost so far that the algorithm has reacted to.
-    lost_told: u64,
+    lost_reported: u64,
     /// The congestion window was full when this was SND.NXT.
     limited_until: u64,
     /// A loss lowers the congestion window, not FlightSize.
@@ -29,7 +29,7 @@ struct Usage {
     until: u64,
 }
 
-impl Law {
+impl CongestionControl {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             reduces_window: config.reduce_window,
@@ -38,7 +38,7 @@ impl Law {
         }
     }
 
-    /// The handshake settled on segments of `smss` bytes, and the law was made for them.
+    /// The handshake settled on segments of `smss` bytes, and the algorithm was made for them.
     pub(super) fn install(&mut self, controller: Box<dyn Controller>, smss: u32) {
         self.controller = Some(controller);
         self.smss = smss;
@@ -97,8 +97,10 @@ impl Law {
     }
 
     fn has_headroom(&self) -> bool {
-        let (Some(usage), Some(law)) = (self.usage, &self.controller) else { return false };
-        law.cwnd() < law.ssthresh().min(usage.most.saturating_mul(2))
+        let (Some(usage), Some(congestion_control)) = (self.usage, &self.controller) else {
+            return false;
+        };
+        congestion_control.cwnd() < congestion_control.ssthresh().min(usage.most.saturating_mul(2))
     }
 
     /// Returns the value that a loss with `flight` bytes outstanding (FlightSize) reduces.
@@ -109,22 +111,22 @@ impl Law {
     /// Returns the bytes of the `lost` marked so far to which the algorithm has not reacted. It is
     /// about to.
     pub(super) fn take_lost(&mut self, lost: u64) -> u32 {
-        debug_assert!(self.lost_told <= lost, "{} of {lost} bytes lost", self.lost_told);
-        let news = lost - self.lost_told;
-        self.lost_told = lost;
-        news as u32
+        debug_assert!(self.lost_reported <= lost, "{} of {lost} bytes lost", self.lost_reported);
+        let changes = lost - self.lost_reported;
+        self.lost_reported = lost;
+        changes as u32
     }
 
     pub(super) fn on_ack(&mut self, event: &AckEvent) {
-        self.hear(|law| law.on_ack(event));
+        self.with_controller(|congestion_control| congestion_control.on_ack(event));
     }
 
     pub(super) fn on_loss(&mut self, loss: &LossEvent) {
-        self.hear(|law| law.on_loss(loss));
+        self.with_controller(|congestion_control| congestion_control.on_loss(loss));
     }
 
     pub(super) fn on_ecn(&mut self, mark: &LossEvent) {
-        self.hear(|law| law.on_ecn(mark));
+        self.with_controller(|congestion_control| congestion_control.on_ecn(mark));
     }
 
     /// Whether a timeout that replaces a recovery (`recovers`) leaves ssthresh as the recovery
@@ -139,27 +141,31 @@ impl Law {
         let again = u32::from(self.keeps_reduction(recovers));
         let flight = self.reduced(timeout.flight);
         let timeout = RtoEvent { flight, backoff: timeout.backoff + again, ..*timeout };
-        self.hear(|law| law.on_rto(&timeout));
-        self.lost_told = lost;
+        self.with_controller(|congestion_control| congestion_control.on_rto(&timeout));
+        self.lost_reported = lost;
     }
 
     pub(super) fn on_recovery_end(&mut self, now: Instant) {
-        self.hear(|law| law.on_recovery_end(now));
+        self.with_controller(|congestion_control| congestion_control.on_recovery_end(now));
     }
 
     pub(super) fn on_spurious(&mut self, now: Instant) {
-        self.hear(|law| law.on_spurious(now));
+        self.with_controller(|congestion_control| congestion_control.on_spurious(now));
     }
 
     pub(super) fn on_idle_restart(&mut self, idle: Duration) {
-        self.hear(|law| law.on_idle_restart(idle));
+        self.with_controller(|congestion_control| congestion_control.on_idle_restart(idle));
     }
 
-    fn hear(&mut self, tell: impl FnOnce(&mut dyn Controller)) {
-        if let Some(law) = &mut self.controller {
-            tell(law.as_mut());
-            let (cwnd, least) = (law.cwnd(), self.smss);
-            debug_assert!(cwnd >= least, "{}: a window of {cwnd} < {least} bytes", law.name());
+    fn with_controller(&mut self, report: impl FnOnce(&mut dyn Controller)) {
+        if let Some(congestion_control) = &mut self.controller {
+            report(congestion_control.as_mut());
+            let (cwnd, minimum) = (congestion_control.cwnd(), self.smss);
+            debug_assert!(
+                cwnd >= minimum,
+                "{}: a window of {cwnd} < {minimum} bytes",
+                congestion_control.name()
+            );
         }
     }
 }

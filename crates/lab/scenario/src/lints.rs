@@ -7,9 +7,9 @@ use fairwave_sim::world::{Cell, Radio, Role, World};
 use fairwave_units::Metres;
 
 /// A run that measures less of its duration than this share is doubted.
-const LEAST_MEASURED: f64 = 0.1;
+const MIN_MEASURED: f64 = 0.1;
 /// Stations that are named one by one.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 impl Scenario {
     /// Valid settings that are likely to give meaningless results: a warm-up that leaves little to
@@ -17,10 +17,10 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let (measured, whole) = (self.duration.saturating_sub(self.warm_up), self.duration);
-        if measured.as_secs_f64() < LEAST_MEASURED * whole.as_secs_f64() {
+        if measured.as_secs_f64() < MIN_MEASURED * whole.as_secs_f64() {
             warnings.push(format!("the warm-up leaves {measured} of {whole} to be measured"));
         }
-        warnings.extend(self.flow.iter().filter_map(|flow| self.doubt(flow)));
+        warnings.extend(self.flow.iter().filter_map(|flow| self.lint(flow)));
         warnings.extend(out_of_reach(&self.to_world(self.seed)));
         warnings
     }
@@ -32,7 +32,7 @@ impl Scenario {
         is_idle.then(|| text.to_owned()).into_iter().collect()
     }
 
-    fn doubt(&self, flow: &Flow) -> Option<String> {
+    fn lint(&self, flow: &Flow) -> Option<String> {
         let stop = flow.stop.filter(|stop| *stop <= self.warm_up)?;
         let (name, warm_up) = (&flow.name, self.warm_up);
         Some(format!("flow {name}: it stops at {stop}, within the warm-up of {warm_up}"))
@@ -42,7 +42,7 @@ impl Scenario {
 /// Stations and access points that do not receive each other at their places. Nodes that move or
 /// have levels of their own are passed over, as are fading and shadowing.
 fn out_of_reach(world: &World) -> Vec<String> {
-    let mut doubts = Vec::new();
+    let mut lints = Vec::new();
     for node in &world.nodes {
         let Some(station) = &node.radio else { continue };
         let Role::Station { ap } = station.role else { continue };
@@ -54,18 +54,18 @@ fn out_of_reach(world: &World) -> Vec<String> {
         let cell = &world.cells[ap.cell];
         let deaf =
             [(ap, station, &node.name, &ap_node.name), (station, ap, &ap_node.name, &node.name)];
-        let doubt = deaf.iter().find_map(|(from, to, listener, speaker)| {
+        let lint = deaf.iter().find_map(|(from, to, listener, speaker)| {
             let level = level_below(cell, from, to)?;
             Some(format!("{listener} does not hear {speaker}: {level}"))
         });
-        doubts.extend(doubt);
+        lints.extend(lint);
     }
-    let more = doubts.len().saturating_sub(MOST_NAMED);
-    doubts.truncate(MOST_NAMED);
+    let more = lints.len().saturating_sub(MAX_NAMED);
+    lints.truncate(MAX_NAMED);
     if more > 0 {
-        doubts.push(format!("{more} more stations and access points do not hear each other"));
+        lints.push(format!("{more} more stations and access points do not hear each other"));
     }
-    doubts
+    lints
 }
 
 /// The level of `from` at `to` and the minimum for reception, if the level is below it.
@@ -76,11 +76,9 @@ fn level_below(cell: &Cell, from: &Radio, to: &Radio) -> Option<String> {
     let level = from.power.0 - loss.0;
     let noise = noise(cell.phy.bandwidth(), cell.noise_figure).0;
     let detected = cell.preamble_detection.map_or(f64::MIN, |ratio| noise + ratio.0);
-    let least = cell.carrier_sense.0.max(detected);
+    let min = cell.carrier_sense.0.max(detected);
     let metres = distance.0;
-    (level < least).then(|| {
-        format!(
-            "{level:.1} dBm arrive over {metres:.1} m, and {least:.1} dBm are received at least"
-        )
+    (level < min).then(|| {
+        format!("{level:.1} dBm arrive over {metres:.1} m, and {min:.1} dBm are received at least")
     })
 }

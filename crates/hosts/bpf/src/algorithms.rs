@@ -4,7 +4,7 @@ use crate::Error;
 
 /// An algorithm that can be loaded.
 #[derive(Debug)]
-pub struct Law {
+pub struct Algorithm {
     /// Its name in the kernel: at most 15 characters. A socket that requests a longer name gets the
     /// algorithm with its first 15 characters.
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct Law {
     pub(crate) object: &'static [u8],
 }
 
-impl Law {
+impl Algorithm {
     /// Whether it counts ACKs that it finds lost.
     pub fn watches_acks(&self) -> bool {
         self.model.starts_with("ack-loss")
@@ -26,36 +26,36 @@ impl Law {
 }
 
 /// All algorithms.
-pub static LAWS: [Law; 5] = [
-    Law {
+pub static ALGORITHMS: [Algorithm; 5] = [
+    Algorithm {
         name: "fw_ackloss_reno",
         model: "ack-loss-timestamps+reno",
         summary: "Reno that answers lost ACKs as lost segments",
         aliases: &["ackloss-reno", "ack-loss+reno"],
         object: include_bytes!("../objects/fw_ackloss_reno.o"),
     },
-    Law {
+    Algorithm {
         name: "fw_ackloss_cubi",
         model: "ack-loss-timestamps+cubic",
         summary: "CUBIC that answers lost ACKs as lost segments",
         aliases: &["fw_ackloss_cubic", "ackloss-cubic", "ack-loss+cubic"],
         object: include_bytes!("../objects/fw_ackloss_cubic.o"),
     },
-    Law {
+    Algorithm {
         name: "fw_compound",
         model: "compound",
         summary: "Compound TCP: Reno's window plus a delay-based one",
         aliases: &[],
         object: include_bytes!("../objects/fw_compound.o"),
     },
-    Law {
+    Algorithm {
         name: "fw_ackloss_comp",
         model: "ack-loss-timestamps+compound",
         summary: "Compound TCP that answers lost ACKs as lost segments",
         aliases: &["fw_ackloss_compound", "ackloss-compound", "ack-loss+compound"],
         object: include_bytes!("../objects/fw_ackloss_comp.o"),
     },
-    Law {
+    Algorithm {
         name: "fw_tcp_av",
         model: "tcp-av",
         summary: "a window that aims at a target rate; without a target, Reno",
@@ -68,10 +68,13 @@ pub static LAWS: [Law; 5] = [
 ///
 /// # Errors
 /// [`Error::Unknown`] if there is none.
-pub fn find(name: &str) -> Result<&'static Law, Error> {
-    let called = |law: &&Law| [law.name, law.model].contains(&name) || law.aliases.contains(&name);
-    LAWS.iter().find(called).ok_or_else(|| {
-        let known = LAWS.iter().map(|law| law.name).collect::<Vec<_>>().join(", ");
+pub fn find(name: &str) -> Result<&'static Algorithm, Error> {
+    let called = |algorithm: &&Algorithm| {
+        [algorithm.name, algorithm.model].contains(&name) || algorithm.aliases.contains(&name)
+    };
+    ALGORITHMS.iter().find(called).ok_or_else(|| {
+        let known =
+            ALGORITHMS.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>().join(", ");
         Error::Unknown { name: name.to_owned(), known }
     })
 }
@@ -82,14 +85,14 @@ mod tests {
 
     #[test]
     fn names_fit_into_the_kernels_fifteen_characters_and_are_found_by_longer_ones() {
-        for law in &LAWS {
-            assert!(law.name.len() <= 15, "{}", law.name);
-            for name in law.aliases.iter().chain([&law.name, &law.model]) {
-                assert_eq!(find(name).expect("it is known").name, law.name);
+        for algorithm in &ALGORITHMS {
+            assert!(algorithm.name.len() <= 15, "{}", algorithm.name);
+            for name in algorithm.aliases.iter().chain([&algorithm.name, &algorithm.model]) {
+                assert_eq!(find(name).expect("it is known").name, algorithm.name);
             }
             // The kernel truncates the name that a socket requests.
-            let longer = law.aliases.iter().filter(|alias| alias.starts_with("fw_"));
-            longer.for_each(|alias| assert_eq!(&alias[..15], law.name));
+            let longer = algorithm.aliases.iter().filter(|alias| alias.starts_with("fw_"));
+            longer.for_each(|alias| assert_eq!(&alias[..15], algorithm.name));
         }
         assert!(find("cubic").unwrap_err().to_string().contains("fw_ackloss_reno"));
     }

@@ -1,6 +1,6 @@
 //! The congestion control algorithm with target rates, TCP-AV in the kernel.
 
-use crate::Aim;
+use crate::TargetControl;
 use fairwave_bpf::{Aims, Store, Target};
 use fairwave_console::Failure;
 use fairwave_units::BitRate;
@@ -8,20 +8,20 @@ use std::io;
 use std::path::Path;
 
 /// The algorithm if it is loaded; `None` if it is not, or if this user may not set targets.
-pub(crate) fn loaded(pin: Option<&Path>) -> Result<Option<Box<dyn Aim>>, Failure> {
+pub(crate) fn loaded(pin: Option<&Path>) -> Result<Option<Box<dyn TargetControl>>, Failure> {
     let store = Store::at(pin);
     if !rustix::process::geteuid().is_root() || !Aims::are_loaded(&store) {
         return Ok(None);
     }
     let aims = Aims::open(&store).map_err(Failure::run)?;
-    Ok(Some(Box::new(Law(aims))))
+    Ok(Some(Box::new(KernelTarget(aims))))
 }
 
-struct Law(Aims);
+struct KernelTarget(Aims);
 
-impl Aim for Law {
-    fn law(&self) -> &str {
-        Aims::LAW
+impl TargetControl for KernelTarget {
+    fn kernel_target(&self) -> &str {
+        Aims::ALGORITHM
     }
 
     /// Sets the target. A loss never leaves a smaller window than Reno's: a connection ahead of its

@@ -2,14 +2,14 @@
 
 /// The newest message that reported a window on a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ReportedWindow {
     /// Its number.
     number: u64,
     /// The highest reported end of the window, as a stream offset.
     edge: u64,
 }
 
-impl Told {
+impl ReportedWindow {
     /// The window before anything was sent ends at `edge`.
     pub(crate) fn open(&mut self, edge: u64) {
         self.edge = self.edge.max(edge);

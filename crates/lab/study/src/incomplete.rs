@@ -9,7 +9,7 @@ const NAMED: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{}: not the runs of this study in this form{}{}", .root.display(),
     listed("missing", .missing), listed("of another scenario", .other))]
-pub struct Unfit {
+pub struct Incomplete {
     /// The directory.
     pub root: PathBuf,
     /// Runs that are missing or not complete.
@@ -18,7 +18,7 @@ pub struct Unfit {
     pub other: Vec<PathBuf>,
 }
 
-impl Unfit {
+impl Incomplete {
     /// Whether all runs are as planned.
     pub fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.other.is_empty()

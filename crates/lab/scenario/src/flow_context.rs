@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Surroundings of a flow.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Around {
+pub(crate) struct FlowContext {
     /// Directory in which files named by the flow are sought.
     pub(crate) base: PathBuf,
     /// The table `[tcp]` of defaults.

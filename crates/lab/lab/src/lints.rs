@@ -4,27 +4,27 @@ use crate::results::{FlowSummary, StationSummary, Summary};
 
 /// A caution for readers of a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
+pub struct Lint {
     /// The caution without figures: the same in every run that it applies to.
     pub what: String,
     /// The caution with the figures of this run.
     pub text: String,
 }
 
-impl Doubt {
+impl Lint {
     fn of(subject: &str, what: &str, text: &str) -> Self {
         Self { what: format!("{subject}: {what}"), text: format!("{subject}: {text}") }
     }
 }
 
 /// Cautions about the results of a run.
-pub fn doubts(summary: &Summary) -> Vec<Doubt> {
+pub fn lints(summary: &Summary) -> Vec<Lint> {
     let warm_up_ns = summary.simulated_ns.saturating_sub(summary.measured_ns);
     let flows = summary.flows.iter().filter_map(|flow| of_flow(flow, warm_up_ns));
     flows.chain(summary.stations.iter().filter_map(of_station)).collect()
 }
 
-fn of_flow(flow: &FlowSummary, warm_up_ns: u64) -> Option<Doubt> {
+fn of_flow(flow: &FlowSummary, warm_up_ns: u64) -> Option<Lint> {
     let FlowSummary { name, goodput_bps, sent_packets, completed_ns, .. } = flow;
     if *goodput_bps > 0 {
         return None;
@@ -47,13 +47,13 @@ fn of_flow(flow: &FlowSummary, warm_up_ns: u64) -> Option<Doubt> {
             ("nothing arrived of the packets sent", text)
         }
     };
-    Some(Doubt::of(&format!("flow {name}"), what, &text))
+    Some(Lint::of(&format!("flow {name}"), what, &text))
 }
 
-fn of_station(station: &StationSummary) -> Option<Doubt> {
+fn of_station(station: &StationSummary) -> Option<Lint> {
     let StationSummary { name, attempts, successes, .. } = station;
     let is_deaf = *attempts > 0 && *successes == 0;
     let what = "none of its transmissions was acknowledged";
     let text = format!("none of its {attempts} transmissions was acknowledged");
-    is_deaf.then(|| Doubt::of(&format!("radio {name}"), what, &text))
+    is_deaf.then(|| Lint::of(&format!("radio {name}"), what, &text))
 }

@@ -5,7 +5,7 @@
 //! ACK.
 
 use crate::object::refused;
-use crate::{Error, Law, Store, find, kernel};
+use crate::{Algorithm, Error, Store, find, kernel};
 use fairwave_units::BitRate;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::fmt;
@@ -21,7 +21,7 @@ const CGROUP2_MAGIC: u64 = 0x6367_7270;
 
 /// Owner of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Owner {
     /// The socket with this `SO_COOKIE`; `ss -e` shows it as `sk:`.
     Socket(u64),
     /// Connections to addresses with these first bits.
@@ -43,7 +43,7 @@ pub struct Target {
     pub floor: bool,
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(cookie) => write!(f, "socket {cookie}"),
@@ -54,7 +54,7 @@ impl fmt::Display for Who {
     }
 }
 
-impl Who {
+impl Owner {
     /// The map with targets of this kind, and the key in it.
     fn entry(&self) -> Result<(&'static str, Vec<u8>), Error> {
         Ok(match self {
@@ -63,7 +63,7 @@ impl Who {
             Self::CgroupId(id) => ("fw_by_cgroup", id.to_ne_bytes().to_vec()),
             Self::Cgroup(path) => {
                 let id = std::fs::metadata(path).map_err(Error::file(path))?.ino();
-                if !kernel::lies_in(path, CGROUP2_MAGIC) {
+                if !kernel::is_on(path, CGROUP2_MAGIC) {
                     return Err(Error::NotCgroup { path: path.clone() });
                 }
                 ("fw_by_cgroup", id.to_ne_bytes().to_vec())
@@ -88,10 +88,10 @@ fn destination(address: IpAddr, bits: u8) -> Vec<u8> {
 ///
 /// # Errors
 /// Without privileges, or if TCP-AV is not loaded.
-pub fn set_target(store: &Store, who: &Who, target: Target) -> Result<(), Error> {
+pub fn set_target(store: &Store, who: &Owner, target: Target) -> Result<(), Error> {
     let (map, key) = open(store, who)?;
     map.update(&key, &value(target), MapFlags::ANY).map_err(refused(who))?;
-    tell(store)
+    report(store)
 }
 
 /// Layout of `struct fw_target`.
@@ -106,12 +106,12 @@ fn value(target: Target) -> Vec<u8> {
 ///
 /// # Errors
 /// Without privileges, or if TCP-AV is not loaded.
-pub fn clear_target(store: &Store, who: &Who) -> Result<bool, Error> {
+pub fn clear_target(store: &Store, who: &Owner) -> Result<bool, Error> {
     let (map, key) = open(store, who)?;
     // A look-up in a trie returns the longest prefix that matches, so that only a deletion shows
     // whether this prefix exists.
     let removed = map.delete(&key).is_ok();
-    tell(store)?;
+    report(store)?;
     Ok(removed)
 }
 
@@ -125,11 +125,11 @@ pub struct Aims {
 
 impl Aims {
     /// Name of the algorithm.
-    pub const LAW: &str = AIMING;
+    pub const ALGORITHM: &str = AIMING;
 
     /// Whether the algorithm is loaded.
     pub fn are_loaded(store: &Store) -> bool {
-        aiming().is_ok_and(|law| store.map(law, GENERATION).is_ok())
+        aiming().is_ok_and(|algorithm| store.map(algorithm, GENERATION).is_ok())
     }
 
     /// Opens the maps of the algorithm.
@@ -147,7 +147,7 @@ impl Aims {
     /// # Errors
     /// If the kernel refuses the change.
     pub fn set(&self, cookie: u64, target: Option<Target>) -> Result<(), Error> {
-        let who = Who::Socket(cookie);
+        let who = Owner::Socket(cookie);
         let (_, key) = who.entry()?;
         match target {
             Some(target) => {
@@ -166,12 +166,12 @@ impl Aims {
 ///
 /// # Errors
 /// Without privileges, or if TCP-AV is not loaded.
-pub fn targets(store: &Store) -> Result<Vec<(Who, Target)>, Error> {
+pub fn targets(store: &Store) -> Result<Vec<(Owner, Target)>, Error> {
     kernel::demand_root("looking at targets")?;
-    let law = aiming()?;
+    let algorithm = aiming()?;
     let mut found = Vec::new();
     for name in ["fw_by_socket", "fw_by_dest", "fw_by_cgroup"] {
-        let map = store.map(law, name)?;
+        let map = store.map(algorithm, name)?;
         for key in map.keys() {
             let Ok(Some(value)) = map.lookup(&key, MapFlags::ANY) else { continue };
             found.extend(who(name, &key).zip(target(&value)));
@@ -180,18 +180,18 @@ pub fn targets(store: &Store) -> Result<Vec<(Who, Target)>, Error> {
     Ok(found)
 }
 
-fn aiming() -> Result<&'static Law, Error> {
+fn aiming() -> Result<&'static Algorithm, Error> {
     find(AIMING)
 }
 
-fn open(store: &Store, who: &Who) -> Result<(MapHandle, Vec<u8>), Error> {
+fn open(store: &Store, who: &Owner) -> Result<(MapHandle, Vec<u8>), Error> {
     kernel::demand_root("setting a target")?;
     let (name, key) = who.entry()?;
     Ok((store.map(aiming()?, name)?, key))
 }
 
 /// Makes all connections look up their targets again.
-fn tell(store: &Store) -> Result<(), Error> {
+fn report(store: &Store) -> Result<(), Error> {
     advance(&store.map(aiming()?, GENERATION)?)
 }
 
@@ -203,18 +203,18 @@ fn advance(map: &MapHandle) -> Result<(), Error> {
     map.update(&key, &next, MapFlags::ANY).map_err(refused(GENERATION))
 }
 
-fn who(map: &str, key: &[u8]) -> Option<Who> {
+fn who(map: &str, key: &[u8]) -> Option<Owner> {
     if map == "fw_by_dest" {
         let bits = u32::from_ne_bytes(key.get(..4)?.try_into().ok()?);
         let address: [u8; 16] = key.get(4..20)?.try_into().ok()?;
         let address = Ipv6Addr::from(address);
         return Some(match address.to_ipv4_mapped() {
-            Some(mapped) if bits >= 96 => Who::Destination(mapped.into(), (bits - 96) as u8),
-            _ => Who::Destination(address.into(), bits as u8),
+            Some(mapped) if bits >= 96 => Owner::Destination(mapped.into(), (bits - 96) as u8),
+            _ => Owner::Destination(address.into(), bits as u8),
         });
     }
     let number = u64::from_ne_bytes(key.try_into().ok()?);
-    Some(if map == "fw_by_socket" { Who::Socket(number) } else { Who::CgroupId(number) })
+    Some(if map == "fw_by_socket" { Owner::Socket(number) } else { Owner::CgroupId(number) })
 }
 
 fn target(value: &[u8]) -> Option<Target> {
@@ -234,7 +234,7 @@ mod tests {
     fn destinations_are_read_back_as_they_were_written() {
         for (address, bits) in [("10.1.0.0", 16), ("192.0.2.7", 32), ("2001:db8::", 32), ("::", 0)]
         {
-            let given = Who::Destination(address.parse().unwrap(), bits);
+            let given = Owner::Destination(address.parse().unwrap(), bits);
             let (map, key) = given.entry().unwrap();
             assert_eq!(who(map, &key), Some(given));
         }
@@ -245,13 +245,13 @@ mod tests {
         for (address, prefix, bits) in [("192.0.2.7", "192.0.2.0", 24), ("2001:db8::7", "::", 0)] {
             let [given, kept] = [address, prefix].map(|text| text.parse().unwrap());
             let key = destination(given, bits);
-            assert_eq!(who("fw_by_dest", &key), Some(Who::Destination(kept, bits)));
+            assert_eq!(who("fw_by_dest", &key), Some(Owner::Destination(kept, bits)));
         }
     }
 
     #[test]
     fn what_is_no_cgroup_has_no_target() {
-        let error = Who::Cgroup("/".into()).entry().unwrap_err();
+        let error = Owner::Cgroup("/".into()).entry().unwrap_err();
         assert!(error.to_string().starts_with("/: not a cgroup"), "{error}");
     }
 }

@@ -18,13 +18,13 @@ const SFQ_FLOWS: usize = 16;
 const SFQ_DEFAULT: u32 = 127;
 
 /// Returns the options for a qdisc of this kind that reports these.
-pub(crate) fn asked(kind: &str, told: &[u8]) -> Vec<u8> {
-    let mut options = told.to_vec();
+pub(crate) fn requested(kind: &str, reported: &[u8]) -> Vec<u8> {
+    let mut options = reported.to_vec();
     match kind {
         "codel" => set_times(&mut options, CODEL),
         "fq_codel" => set_times(&mut options, FQ_CODEL),
         "sfq" => {
-            let (limit, flows) = (word(told, SFQ_LIMIT), word(told, SFQ_FLOWS));
+            let (limit, flows) = (word(reported, SFQ_LIMIT), word(reported, SFQ_FLOWS));
             if limit == Some(SFQ_DEFAULT) && flows > limit {
                 set_word(&mut options, SFQ_LIMIT, 0);
             }
@@ -43,20 +43,20 @@ fn set_times(options: &mut [u8], times: [u16; 3]) {
         if times.contains(&nla.kind())
             && let Ok(value) = <&mut [u8; 4]>::try_from(nla.value_mut())
         {
-            *value = asked_us(u32::from_ne_bytes(*value)).to_ne_bytes();
+            *value = requested_us(u32::from_ne_bytes(*value)).to_ne_bytes();
         }
         at += usize::from(nla.length()).next_multiple_of(4);
     }
 }
 
 /// Returns the microseconds to ask CoDel for so that it reports these.
-fn asked_us(told: u32) -> u32 {
-    if told_us(told) == told { told } else { told.saturating_add(1) }
+fn requested_us(reported: u32) -> u32 {
+    if reported_us(reported) == reported { reported } else { reported.saturating_add(1) }
 }
 
 /// Returns CoDel's report of a time that it was asked for.
-fn told_us(asked: u32) -> u32 {
-    let kept = (u64::from(asked) * 1000) >> 10;
+fn reported_us(requested: u32) -> u32 {
+    let kept = (u64::from(requested) * 1000) >> 10;
     ((kept << 10) / 1000) as u32
 }
 
@@ -84,39 +84,39 @@ mod tests {
     #[test]
     fn codel_is_asked_for_the_times_that_it_was_given() {
         // 5 ms and 100 ms, as Linux tells them; the limit and the quantum are no times.
-        let told = attributes(&[(1, 4999), (2, 10240), (3, 99_999), (6, 1514), (7, 999)]);
+        let reported = attributes(&[(1, 4999), (2, 10240), (3, 99_999), (6, 1514), (7, 999)]);
         let wanted = attributes(&[(1, 5000), (2, 10240), (3, 100_000), (6, 1514), (7, 1000)]);
-        assert_eq!(asked("fq_codel", &told), wanted);
-        assert_eq!(asked("fq_pie", &told), told);
+        assert_eq!(requested("fq_codel", &reported), wanted);
+        assert_eq!(requested("fq_pie", &reported), reported);
     }
 
     #[test]
     fn sfq_is_not_asked_for_its_own_limit() {
         let words = |all: [u32; 6]| all.map(u32::to_ne_bytes).concat();
-        let told = words([1514, 0, 127, 1024, 128, 127]);
-        assert_eq!(asked("sfq", &told), words([1514, 0, 0, 1024, 128, 127]));
+        let reported = words([1514, 0, 127, 1024, 128, 127]);
+        assert_eq!(requested("sfq", &reported), words([1514, 0, 0, 1024, 128, 127]));
         let other = words([1514, 10, 100, 1024, 100, 127]);
-        assert_eq!(asked("sfq", &other), other);
+        assert_eq!(requested("sfq", &other), other);
     }
 
     #[test]
     fn what_was_told_is_told_again() {
         let many = (0..3_000_000).chain((u32::MAX / 2..u32::MAX / 2 + 5000).rev());
         for given in many {
-            let told = told_us(given);
-            assert_eq!(told_us(asked_us(told)), told, "{given} us");
+            let reported = reported_us(given);
+            assert_eq!(reported_us(requested_us(reported)), reported, "{given} us");
         }
     }
 
     #[test]
     fn what_is_cut_short_stays_as_it_is() {
-        let told = attributes(&[(1, 4999), (3, 99_999)]);
-        for length in 0..told.len() {
-            let cut = &told[..length];
+        let reported = attributes(&[(1, 4999), (3, 99_999)]);
+        for length in 0..reported.len() {
+            let cut = &reported[..length];
             let whole = length / 8 * 8;
-            assert_eq!(asked("codel", cut)[whole..], cut[whole..], "{length} bytes");
-            assert_eq!(asked("sfq", cut).len(), length);
+            assert_eq!(requested("codel", cut)[whole..], cut[whole..], "{length} bytes");
+            assert_eq!(requested("sfq", cut).len(), length);
         }
-        assert_eq!(asked("codel", &[3, 0, 1, 0]), [3, 0, 1, 0]);
+        assert_eq!(requested("codel", &[3, 0, 1, 0]), [3, 0, 1, 0]);
     }
 }
