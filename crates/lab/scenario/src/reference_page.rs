@@ -5,7 +5,7 @@ use crate::reference::{KeyHelp, TableHelp, tables};
 use std::fmt::Write;
 
 /// Minimum number of shared keys that a link to an earlier table replaces.
-const MIN_SHARED: usize = 3;
+const MIN_SHARED: usize = 2;
 
 /// The reference page of scenario files, in Markdown.
 pub fn reference() -> String {
