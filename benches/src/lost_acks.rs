@@ -26,7 +26,7 @@ const SCENARIO: &str = "studies/emulator/lost-acks/wire.toml";
 const LOSSES: [f64; 4] = [0.0, 0.02, 0.1, 0.25];
 const SEEDS: u32 = 3;
 
-/// Makes both tables of docs/cc-linux.md, as root.
+/// Prints the tables with the figures of docs/cc-linux.md, as root.
 pub(crate) fn lost_acks(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
     let text = format!("{}\n{}", veth()?, dropped(options.repeat)?);

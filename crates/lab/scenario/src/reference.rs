@@ -1,5 +1,5 @@
-//! Descriptions of all keys, for people: the reference page and `fairwave explain`. Both come
-//! from the schema, which comes from the keys.
+//! Descriptions of all keys, for the reference page and `fairwave explain`. They come from the
+//! schema, which comes from the keys.
 
 use crate::keys::inline;
 use crate::nearest::nearest;
@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// A table of scenario files, or the part of one that has a certain word under a key.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -240,35 +239,4 @@ fn references(schema: &Json) -> Vec<&str> {
     let own = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/$defs/"));
     let inner = sorts(schema).chain(schema.get("items")).flat_map(references);
     own.into_iter().chain(inner).collect()
-}
-
-/// The reference page of scenario files, in Markdown.
-pub fn reference() -> String {
-    let mut page = "# Keys of scenario files\n\n\
-        Every key with its meaning, range and default. This page is made from the code by \
-        `cargo xtask gen`; `fairwave explain KEY` prints the same for one key.\n"
-        .to_owned();
-    for table in tables() {
-        let name = match table.key.as_str() {
-            "" => "Top level".to_owned(),
-            key @ ("cell" | "node" | "link" | "flow") => format!("`[[{key}]]`"),
-            key => format!("`{key}`"),
-        };
-        let place = match table.conditions.as_slice() {
-            [] => name,
-            conditions => format!("{name} with `{}`", conditions.join("`, `")),
-        };
-        // Writing to a string cannot fail.
-        let _ = write!(page, "\n## {place}\n\n{}\n", table.about);
-        for key in &table.keys {
-            let name = key.key.rsplit('.').next().unwrap_or_default();
-            let words = match key.words.as_slice() {
-                [] => String::new(),
-                words => format!(" One of `{}`.", words.join("`, `")),
-            };
-            let break_before = if key == &table.keys[0] { "\n" } else { "" };
-            let _ = writeln!(page, "{break_before}- `{name}`: {}{words}", key.about);
-        }
-    }
-    page
 }
