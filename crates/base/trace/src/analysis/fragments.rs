@@ -5,7 +5,7 @@
 //! a segment is held until the last one has come, and then counts as the whole segment. Bytes of
 //! later fragments are not kept.
 
-use super::Packets;
+use super::packets::Packets;
 use core::net::IpAddr;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ip::{self, Transport};
