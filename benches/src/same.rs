@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use xtask::compare::{Compared, compare};
 use xtask::pages::studies;
-use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, command, root, run};
+use xtask::shell::{Outcome, cargo, command, root, run};
 use xtask::workspace;
 
 /// Options of `same`.
@@ -31,6 +31,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = 1200)]
     limit: u64,
 }
+
+// Without features: their names may differ between the commits, and the simulator needs none.
+const BUILD: [&str; 4] = ["build", "--release", "-p", "fairwave-cli"];
 
 /// One of both versions.
 struct Side {
@@ -104,14 +107,14 @@ fn base(commit: &str) -> Result<Side, String> {
         run(command("git", &["worktree", "add", "--force", "--detach", &path, commit]))?;
     }
     let build = place.join("build");
-    let mut building = cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]);
+    let mut building = cargo(&BUILD);
     building.current_dir(&tree).env("CARGO_TARGET_DIR", &build);
     run(building)?;
     Ok(Side { tree, program: build.join("release/fairwave"), out: place.join("base") })
 }
 
 fn this_tree() -> Result<Side, String> {
-    run(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
+    run(cargo(&BUILD))?;
     let target = workspace::target();
     let program = target.join("release/fairwave");
     Ok(Side { tree: root(), program, out: target.join("same/this") })
