@@ -254,7 +254,7 @@ fn note(console: &dyn Console, event: &Event) {
         Event::Reloaded => console.note("targets: read again"),
         Event::NotReloaded(why) => console.warn(&format!("targets stay as they were: {why}")),
         Event::NoCongestionControl(why) => {
-            console.warn(&format!("paced instead of steered by the algorithm: {why}"))
+            console.warn(&format!("paced instead of steered by the algorithm: {why}"));
         }
     }
 }
