@@ -52,7 +52,8 @@ impl SnrSource for Fixed {
     }
 }
 
-/// A level in decibels, which is read from a file for each sample. An empty file stands for no link.
+/// A level in decibels, which is read from a file for each sample. An empty file stands for no
+/// link.
 #[derive(Clone, Debug)]
 pub struct FromFile(pub PathBuf);
 

@@ -242,8 +242,8 @@ impl<P: Marked> Leg<P> {
         Ok(Some(header))
     }
 
-    /// Reads the next `len` bytes of a block, which have arrived. `left` bytes of the block are left
-    /// before, at position `at`.
+    /// Reads the next `len` bytes of a block, which have arrived. Before that, `left` bytes of the
+    /// block remain, from position `at` on.
     pub(super) fn read_block(&mut self, at: u64, left: u32, len: u32) -> Option<P> {
         let data = self.connection.read(len)?;
         self.delivered += u64::from(len);

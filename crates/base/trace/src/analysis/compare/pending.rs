@@ -45,8 +45,8 @@ impl Pending {
         &self.entries[number.wrapping_sub(self.gone) as usize]
     }
 
-    /// Marks an unmatched packet of this mark as matched, and returns it. Of several it takes the
-    /// latest, since earlier ones were more likely lost.
+    /// Finds an unmatched packet with this mark, records it as matched and returns it. Of several,
+    /// that is the latest, since earlier ones were more likely lost.
     pub(super) fn know(&mut self, mark: u64) -> Option<Entry> {
         let latest = Cell::new(None);
         self.index.find(mark, |number| {
