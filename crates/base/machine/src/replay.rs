@@ -1,8 +1,9 @@
-//! A window of message numbers already received (RFC 4303 section 3.4.3).
+//! The anti-replay window: message numbers already received (RFC 4303 section 3.4.3).
 
 use std::num::NonZeroU64;
 
-/// Size of the window below the highest number. The RFC requires 64; wireless paths reorder more.
+/// Size of the window, in numbers up to the highest. The RFC requires 64; wireless paths reorder
+/// more.
 const MEMORY: u64 = 1024;
 const WORDS: usize = (MEMORY / 64) as usize;
 
@@ -10,12 +11,12 @@ const WORDS: usize = (MEMORY / 64) as usize;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replay {
     highest: u64,
-    /// A bit for each number in `highest - MEMORY + 1 ..= highest`, by its residue.
+    /// A bit for each number in `highest - MEMORY + 1 ..= highest`, at the number modulo `MEMORY`.
     seen: [u64; WORDS],
 }
 
 impl Replay {
-    /// Records `number`. Returns whether it is new; a number below the window counts as old.
+    /// Records `number`. Returns whether it is new; a number below the window counts as received.
     pub fn admit(&mut self, number: NonZeroU64) -> bool {
         let number = number.get();
         if number > self.highest {
@@ -71,7 +72,7 @@ mod tests {
     }
 
     proptest! {
-        /// As a set of all numbers would say, as far as the memory reaches.
+        /// The window agrees with a set of all received numbers, except below the window.
         #[test]
         fn as_a_set(steps in prop::collection::vec(0..2_000i64, 1..200)) {
             let (mut replay, mut set) = (Replay::default(), BTreeSet::new());

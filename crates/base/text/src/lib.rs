@@ -1,5 +1,5 @@
-//! Text for a terminal, as the reports of all crates use it: styles, tables, and names that come
-//! from elsewhere. Nothing here prints.
+//! Text for a terminal, for the reports of all crates: styles, tables, and names from untrusted
+//! input. Nothing here prints.
 
 mod table;
 
@@ -16,27 +16,27 @@ pub const WORTH_A_LOOK: Style = AnsiColor::Yellow.on_default().bold();
 /// Style of headings.
 pub const HEADING: Style = Style::new().bold();
 
-/// Maximum width of text in sentences, in columns.
+/// Maximum width of wrapped text, in columns.
 const COLUMNS: usize = 100;
 
-/// The text in a style.
+/// Returns the text in a style.
 pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A text in lines of at most 100 columns, each behind `indent`.
+/// Wraps a text into lines of at most 100 columns, each of which begins with `indent`.
 pub fn wrapped(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(COLUMNS).initial_indent(indent).subsequent_indent(indent);
     textwrap::fill(text, options) + "\n"
 }
 
-/// Replaces control characters by blanks, so that a terminal only shows the text. Names and lines
-/// of files come from others and may contain escape sequences.
+/// Replaces control characters except newlines by blanks. Names and lines of files are untrusted:
+/// they may contain escape sequences for the terminal.
 pub fn printable(text: &str) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', " ")
 }
 
-/// An argument, quoted for a shell if necessary.
+/// Returns an argument, quoted for a shell if necessary.
 pub fn quoted(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
     match argument.chars().all(is_plain) {

@@ -1,8 +1,8 @@
-//! Things that are counted, in words.
+//! Counts with their nouns.
 
 use core::fmt::Display;
 
-/// A number with its noun: `1 run`, `2 runs`. For nouns whose plural ends in `s`.
+/// Returns a number with its noun, `1 run` or `2 runs`, for nouns whose plural ends in `s`.
 pub fn several<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     let s = if count == N::from(1) { "" } else { "s" };
     format!("{count} {noun}{s}")

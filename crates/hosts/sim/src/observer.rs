@@ -1,4 +1,4 @@
-//! Destination of observations, and the kinds that it asks for.
+//! The sink of a run's samples, and the kinds of samples that it wants.
 
 use crate::packet::Packet;
 use core::fmt;
@@ -6,18 +6,18 @@ use fairwave_trace::{DropCause, DropSample, Kind, NodeId, PacketSample, QueueId,
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram};
 
-/// A sink, with the kinds that it wants.
+/// A sink, and which samples it wants.
 pub(crate) struct Observer<'s> {
     sink: &'s mut dyn Sink,
     records_drops: bool,
     /// For each node, whether it is tapped; empty where none is.
     tapped: Vec<bool>,
-    /// Whether whole packets are observed, on the air or at a tap.
+    /// Whether the sink wants whole packets, from the air or from a tap.
     pub(crate) shows_packets: bool,
 }
 
 impl<'s> Observer<'s> {
-    /// Observer of a world with this number of nodes.
+    /// Creates the observer of a world with this number of nodes.
     pub(crate) fn new(sink: &'s mut dyn Sink, nodes: usize) -> Self {
         let tapped: Vec<bool> = (0..nodes).map(|node| sink.taps(NodeId(node as u32))).collect();
         let tapped = if tapped.contains(&true) { tapped } else { Vec::new() };
@@ -41,7 +41,7 @@ impl<'s> Observer<'s> {
         self.sink.note_contents(datagram, contents);
     }
 
-    /// Shows a packet that leaves or reaches `node` to its tap.
+    /// Records a packet that leaves or reaches `node`, if the node is tapped.
     pub(crate) fn tap(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         if self.tapped.get(node.0 as usize) == Some(&true) {
             let (ends, datagram) = ((packet.source, packet.via), packet.datagram);
@@ -49,7 +49,7 @@ impl<'s> Observer<'s> {
         }
     }
 
-    /// A packet ended before its destination.
+    /// Records the drop of a packet, if the sink wants drops.
     pub(crate) fn dropped(
         &mut self,
         now: Instant,

@@ -16,12 +16,12 @@ use std::io::ErrorKind;
 const LATE: Duration = Duration::from_millis(1);
 /// Time for which a timer is observed.
 const OBSERVED: Duration = Duration::from_millis(500);
-/// Types of the running kernel, which BPF programs are fitted to.
+/// Type information of the running kernel, to which the loader adapts BPF programs.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
-/// The type that a kernel has if BPF programs can be its congestion control algorithms.
+/// A type that exists in kernels whose congestion control algorithms can be BPF programs.
 const STRUCT_OPS: &[u8] = b"bpf_struct_ops_tcp_congestion_ops";
 
-/// Programs that work together with Fairwave, and their purpose.
+/// Programs that Fairwave can use, and the purpose of each.
 const PROGRAMS: [(&str, &str); 5] = [
     ("iperf3", "traffic of programs in `emulate`; records that `fairness show` reads"),
     ("tcpdump", "captures for `trace`"),
@@ -51,8 +51,8 @@ pub struct DoctorOutput {
 }
 
 impl DoctorOutput {
-    /// Examines this machine. That takes half a second, since a timer is observed, and changes
-    /// nothing.
+    /// Examines this machine without changing it. This takes half a second, since a timer is
+    /// observed.
     pub fn examine() -> Self {
         let abilities = [
             ability("simulation", "`run`, `sweep`, `reproduce`, `plot`, `trace`", None),
@@ -72,7 +72,7 @@ impl DoctorOutput {
         Self { abilities: abilities.into_iter().chain(programs).collect() }
     }
 
-    /// A line for each ability, and one more for the remedy of a missing one.
+    /// Returns a line for each ability, and another with the remedy if it is missing.
     pub fn text(&self) -> String {
         let widths = self.abilities.iter().map(|ability| ability.name.len());
         let width = widths.max().unwrap_or(0);
@@ -107,7 +107,7 @@ fn priority() -> Option<String> {
     Some(format!("{refused}: run as root, or raise the limit `ulimit -r`"))
 }
 
-/// Compares a bare timer with the wall clock.
+/// Measures the lateness of a timer while nothing is emulated.
 fn timers() -> Option<String> {
     let Some(reference) = Reference::start() else { return Some("no thread to measure".into()) };
     let clock = Clock::start();

@@ -1,21 +1,21 @@
 //! Cells that share a channel.
 //!
-//! Cells on the same frequency are one medium: their stations sense each other as far as positions
-//! and levels let them, as overlapping cells (OBSS) do. Cells on different frequencies do not sense
-//! each other at all.
+//! Cells on the same frequency are one medium. Like overlapping cells (OBSS), their stations sense
+//! each other as far as positions and signal levels permit. Stations on different frequencies never
+//! sense each other.
 
 use crate::cell::Cell;
 use crate::model::Scenario;
 use fairwave_sim::world::World;
 
-/// For each cell, the first on its frequency.
+/// Returns for each cell the index of the first cell on its frequency.
 fn first_on_frequency(cells: &[Cell]) -> impl Iterator<Item = usize> + '_ {
     let first = |cell: &Cell| cells.iter().position(|other| other.frequency == cell.frequency);
     cells.iter().enumerate().map(move |(i, cell)| first(cell).unwrap_or(i))
 }
 
-/// Cells that share a medium with an earlier one from which they differ in more than their name:
-/// the index of each, and the name of the earlier.
+/// Finds the cells that differ in more than their name from the first cell on their frequency.
+/// Returns the index of each, and the name of that first cell.
 pub(super) fn at_odds(scenario: &Scenario) -> Vec<(usize, String)> {
     let cells = &scenario.cell;
     let differ = |a: &Cell, b: &Cell| Cell { name: b.name.clone(), ..a.clone() } != *b;
@@ -26,7 +26,8 @@ pub(super) fn at_odds(scenario: &Scenario) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Puts cells on the same frequency onto one medium of `world`, which has one for each cell.
+/// Merges the cells on the same frequency into one medium of `world`, which so far has a medium for
+/// each cell.
 pub(super) fn share(scenario: &Scenario, world: &mut World) {
     let first: Vec<usize> = first_on_frequency(&scenario.cell).collect();
     let kept: Vec<usize> = (0..first.len()).filter(|&i| first[i] == i).collect();

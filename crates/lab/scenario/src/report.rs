@@ -1,4 +1,4 @@
-//! Reports about scenario files: checks as JSON and as text, and the explanation of keys.
+//! Reports about scenario files: results of checks as JSON and as text, and explanations of keys.
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::{LoadError, Plan};
@@ -40,7 +40,7 @@ pub struct FileCheck {
 }
 
 impl FileCheck {
-    /// The result of loading `file`.
+    /// Builds the report from the result of loading `file`.
     pub fn new(file: &Path, loaded: &Result<Plan, LoadError>) -> Self {
         let found = Self { file: file.display().to_string(), ..Self::default() };
         match loaded {
@@ -58,7 +58,8 @@ impl FileCheck {
         }
     }
 
-    /// The size of a valid file, in one line, and the warnings about it.
+    /// Returns a line with the numbers of points and runs of a valid file, and a line for each
+    /// warning.
     pub fn text(&self) -> (String, Vec<String>) {
         let (points, runs) = (self.points.unwrap_or(0), self.runs.unwrap_or(0));
         let (file, ok) = (printable(&self.file), styled(GOOD, "ok"));
@@ -69,7 +70,7 @@ impl FileCheck {
 }
 
 impl TableHelp {
-    /// The place of the table, and the names of its keys.
+    /// Returns the table's path and conditions, and the names of its keys.
     pub fn text(&self) -> String {
         let place = if self.key.is_empty() { "(top level)" } else { self.key.as_str() };
         let names: Vec<&str> =
@@ -79,7 +80,7 @@ impl TableHelp {
 }
 
 impl KeyHelp {
-    /// Documentation of the key in several lines.
+    /// Returns the documentation of the key, in several lines.
     pub fn text(&self) -> String {
         let required = self.required.then(|| "yes".to_owned());
         let words = (!self.words.is_empty()).then(|| self.words.join(", "));

@@ -1,4 +1,4 @@
-//! Keys of scenarios for the options of TCP, which `fairwave-tcp` declares.
+//! Scenario keys for the TCP options that `fairwave-tcp` declares.
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, Part, keys, reference, written};
@@ -13,9 +13,9 @@ use fairwave_tcp::{
 use fairwave_units::Duration;
 use serde_json::{Value as Json, json};
 
-/// The keys of all options in place of a field.
+/// A part of a table that stands for the keys of all TCP options.
 pub(crate) struct Options {
-    /// Values of keys that are not written.
+    /// Defaults: values of keys that the scenario does not set.
     pub(crate) given: Config,
     /// Stack of the connection.
     pub(crate) stack: &'static Profile,
@@ -28,8 +28,8 @@ impl Part<Config> for Options {
             go(option, r, this, &mut config);
         }
         if config.delayed_ack.every <= 1 {
-            // Without delay the timeout still bounds the ACK on reading. "off" does not write it,
-            // so that it has to follow from the keys that are written.
+            // Without delayed ACKs the timeout still bounds the ACK that follows a read. The
+            // scenario cannot set it beside "off", so the stack decides it.
             config.delayed_ack.timeout = (self.stack.config)().delayed_ack.timeout;
         }
         config
@@ -59,7 +59,7 @@ fn go(option: &ConfigOption, r: &Reader<'_>, this: Option<&Config>, config: &mut
     }
 }
 
-/// One option on a pass over the keys.
+/// An option, with the state of a pass over the keys.
 struct Pass<'a> {
     option: &'a ConfigOption,
     r: &'a Reader<'a>,

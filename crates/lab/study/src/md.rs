@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// A table; its cells are Markdown.
+/// Returns a table. Its cells are already Markdown.
 pub(crate) fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut table = line(header);
@@ -11,7 +11,8 @@ pub(crate) fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) 
     table
 }
 
-/// Plain text as Markdown. Characters that would begin an emphasis, a tag or a cell are escaped.
+/// Converts plain text to Markdown: escapes characters that begin emphasis, a tag, a link, code or
+/// a cell.
 pub(crate) fn text(plain: &str) -> String {
     let mut escaped = String::with_capacity(plain.len());
     for character in plain.chars() {

@@ -1,4 +1,4 @@
-//! Items in the order of their arrival, and at the same time in that of each receiver.
+//! A queue with two orders: that of arrival over all items, and that of arrival for each receiver.
 
 use crate::Item;
 use crate::slab::{Ends, NONE, Slab};
@@ -9,22 +9,22 @@ struct Node<T> {
     item: T,
     bytes: u32,
     serial: u64,
-    /// The neighbours in the order of arrival.
+    /// Neighbours in the order of arrival over all items.
     before: u32,
     after: u32,
-    /// The next for the same receiver.
+    /// The next item for the same receiver.
     after_to: u32,
 }
 
-/// Place of a waiting item: identified by its serial number once its place is taken by another.
+/// Place of a waiting item. The serial number distinguishes it from a later item in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     number: u32,
     serial: u64,
 }
 
-/// An unbounded first-in first-out queue from which the oldest of all, or the oldest for one
-/// receiver, can be taken in constant time.
+/// An unbounded first-in first-out queue, from which the oldest item of all or of one receiver can
+/// be removed in constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct Fifo<T> {
     nodes: Slab<Node<T>>,
@@ -73,13 +73,13 @@ impl<T: Item> Fifo<T> {
         Place { number: place, serial }
     }
 
-    /// The item that was pushed to `place`, if it still waits.
+    /// Returns the item that was pushed to `place`, if it still waits.
     pub(crate) fn at(&self, place: Place) -> Option<&T> {
         let node = self.nodes.used(place.number)?;
         (node.serial == place.serial).then_some(&node.item)
     }
 
-    /// Puts `item` where another for the same receiver waits, and gives that one.
+    /// Replaces a waiting item by another for the same receiver, and returns the old one.
     pub(crate) fn replace(&mut self, place: Place, item: T) -> T {
         let node = self.nodes.get_mut(place.number);
         debug_assert_eq!(node.item.receiver(), item.receiver(), "places belong to receivers");
@@ -114,7 +114,8 @@ impl<T: Item> Fifo<T> {
         self.receivers.get(receiver as usize).map_or(NONE, |ends| ends.first)
     }
 
-    /// Unlinks the first item for its receiver. The first of all is one, too.
+    /// Removes the item in slot `place`, which must be the first one for its receiver. The first of
+    /// all items always is.
     fn take(&mut self, place: u32) -> T {
         let Node { item, bytes, before, after, after_to, .. } = self.nodes.remove(place);
         match before {

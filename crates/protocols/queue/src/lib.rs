@@ -1,8 +1,8 @@
-//! Packet queues: their limits, drops, and order of service.
+//! Packet queues: limits, drops, and order of service.
 //!
-//! A [`Discipline`] holds items that describe themselves ([`Item`]). It knows neither a clock nor a
-//! link: the host passes the time, and takes an item whenever it can send one. A queue may drop any
-//! item it holds, at any call; dropped items come out of [`Discipline::dropped`]. [`Spec`] is a
+//! A [`Discipline`] holds items, which report their properties ([`Item`]). It has neither a clock
+//! nor a link: the host passes the time, and takes an item whenever it can send one. Any call may
+//! drop any item in the queue; [`Discipline::dropped`] returns the dropped items. [`Spec`] is a
 //! discipline with its parameters, and [`ALL`] the list of disciplines.
 
 mod ack_filter;

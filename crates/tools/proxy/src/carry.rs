@@ -1,4 +1,4 @@
-//! Carrying bytes between the legs of a flow.
+//! Copies bytes between the two connections (legs) of a flow.
 
 use crate::flow::{Flow, Way};
 use crate::options;
@@ -9,12 +9,12 @@ use std::rc::Rc;
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
 
-/// Maximum number of bytes per read, and maximum that a flow buffers for one direction.
+/// Maximum number of bytes per read, which is also the maximum that a flow buffers per direction.
 pub const PIECE_BYTES: usize = 128 << 10;
-/// Number of pieces that a direction carries before other flows get their turn.
+/// Maximum number of reads of a direction before other flows are served.
 const PIECES_A_TURN: usize = 8;
 
-/// Read buffer that all flows of the thread share.
+/// The read buffer, which all flows of the thread share.
 pub(crate) type Scratch = Rc<RefCell<Vec<u8>>>;
 
 /// Returns a new read buffer.
@@ -22,8 +22,8 @@ pub(crate) fn scratch() -> Scratch {
     Rc::new(RefCell::new(vec![0; PIECE_BYTES]))
 }
 
-/// Carries both directions until both have ended. `early` is the data that the client sent after
-/// its request. If one leg breaks, both are reset.
+/// Copies both directions until both have ended. `early` is the data that the client sent behind
+/// its request. If one leg fails, both are reset.
 pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
     let up = direction(flow, Way::Up, scratch, early);
     let down = direction(flow, Way::Down, scratch, Vec::new());
@@ -35,8 +35,7 @@ pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io:
     carried.map(drop)
 }
 
-/// Carries one direction until its sender ends the stream, then ends the stream towards the
-/// receiver.
+/// Copies one direction until its sender ends the stream, then ends the stream to the receiver.
 async fn direction(flow: &Flow, way: Way, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
     let (from, to) = match way {
         Way::Up => (&flow.near, &flow.far),
@@ -51,14 +50,14 @@ async fn direction(flow: &Flow, way: Way, scratch: &Scratch, early: Vec<u8>) -> 
         match turn(flow, way, from, to, scratch)? {
             Turn::Empty => {}
             Turn::Full(rest) => held = rest,
-            // One direction's end closes only the sending half of the other leg: the other
-            // direction may still carry data (half-close, RFC 9293 section 3.6).
             Turn::Over => yield_now().await,
+            // Only the sending half of the other leg is closed, below: the other direction may
+            // still carry data (half-close, RFC 9293 section 3.6).
             Turn::Ended => break,
         }
     }
-    // An error here means that the receiver is gone; the read from it in the other direction
-    // reports that.
+    // An error here means that the receiver is gone, which the other direction's read from it
+    // reports.
     let _ = socket2::SockRef::from(to).shutdown(Shutdown::Write);
     Ok(())
 }
@@ -69,13 +68,13 @@ enum Turn {
     Empty,
     /// The other leg has no room for these bytes.
     Full(Vec<u8>),
-    /// The turn's share is used up; other flows are next.
+    /// The maximum number of reads is used up; other flows are next.
     Over,
-    /// The sender has ended.
+    /// The sender has ended the stream.
     Ended,
 }
 
-/// Reads and writes without blocking.
+/// Reads and writes without blocking, up to [`PIECES_A_TURN`] times.
 fn turn(
     flow: &Flow,
     way: Way,

@@ -1,5 +1,5 @@
-//! Sources of observations: a station's level over noise, and an access point's view of its
-//! stations.
+//! Sources of measurements: a station's signal-to-noise ratio (SNR), and an access point's view of
+//! its stations.
 
 use fairwave_soc::ApInput;
 use fairwave_units::Db;
@@ -7,10 +7,10 @@ use fairwave_wire::ethernet::Mac;
 use std::fs;
 use std::path::PathBuf;
 
-/// A station's observation of its link.
+/// A station's measurement of its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Signal over noise.
+    /// Signal-to-noise ratio.
     pub snr: Db,
     /// The access point that the station is associated with; `None` where that is not known.
     pub access_point: Option<Mac>,
@@ -23,19 +23,19 @@ impl Level {
     }
 }
 
-/// A source of a station's level over noise.
+/// A source of a station's SNR.
 pub trait SnrSource {
-    /// The level now; `None` if there is no link.
+    /// Returns the present level; `None` if there is no link.
     ///
     /// # Errors
     /// A description of the failure; the next call may succeed.
     fn sample(&mut self) -> Result<Option<Level>, String>;
 }
 
-/// A source of observations of an access point's radio.
+/// A source of an access point's view of its stations.
 pub trait StationSource {
-    /// Changes since the last call, and the present view of each station: [`ApInput::Joined`],
-    /// [`ApInput::Left`] and [`ApInput::Seen`].
+    /// Returns the changes since the last call ([`ApInput::Joined`], [`ApInput::Left`]), and the
+    /// present view of each station ([`ApInput::Seen`]).
     ///
     /// # Errors
     /// A description of the failure; the next call may succeed.
@@ -52,8 +52,8 @@ impl SnrSource for Fixed {
     }
 }
 
-/// A level in decibels that is read from a file for each sample. An empty file means that there is
-/// no link.
+/// A level in decibels, which is read from a file for each sample. An empty file stands for no
+/// link.
 #[derive(Clone, Debug)]
 pub struct FromFile(pub PathBuf);
 
@@ -71,7 +71,7 @@ impl SnrSource for FromFile {
     }
 }
 
-/// Source for an interface without a radio.
+/// The source of an interface without a radio: it never reports a station.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRadio;
 

@@ -1,16 +1,16 @@
-//! The number of segments of the wire that a packet stands for, where a card cuts or joins them.
+//! Number of segments on the wire that a captured packet stands for.
 //!
-//! With segmentation offloads a capture has packets that never were on the wire: the sender's
-//! card cuts them later (TSO, GSO), the receiver's has joined them before (LRO, GRO). All pieces
-//! but the last have the length that MSS and TCP options leave (RFC 6691).
+//! With segmentation offloads a capture has packets that were never on the wire: those that the
+//! sender's card cuts later (TSO, GSO), or that the receiver's has joined before (LRO, GRO). All
+//! pieces except the last are as long as MSS and TCP options permit (RFC 6691).
 
 use fairwave_wire::tcp::Header;
 
-/// MSS that an MTU of 1500 bytes leaves, with the headers of IPv4 and of IPv6. It is assumed of
-/// connections whose SYNs were not captured.
+/// MSS for an MTU of 1500 bytes, over IPv4 and over IPv6. It is assumed if no captured SYN
+/// announces one.
 const ASSUMED: [u32; 2] = [1_460, 1_440];
 
-/// Segment size of a connection, as far as it is known.
+/// Maximum segment size (MSS) of a connection, if known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mss {
     /// The smallest MSS that its SYNs announce, in bytes.
@@ -18,21 +18,22 @@ pub(super) struct Mss {
 }
 
 impl Mss {
-    /// Learns from the header of a packet of either end.
+    /// Reads the MSS from the header of a packet of either end, if it is a SYN.
     pub(super) fn learn(&mut self, header: &Header) {
         if header.flags.syn {
-            // An MSS of a few bytes is a mistake or an attack: no path needs it (RFC 9293, 3.7.1).
+            // An MSS of a few bytes is a mistake or an attack: no path needs it (RFC 9293 section
+            // 3.7.1).
             let stated = header.options.mss.map(|mss| mss.max(64));
             self.announced = self.announced.into_iter().chain(stated).min();
         }
     }
 
-    /// Whether a SYN stated it.
+    /// Whether a SYN announced it.
     pub(super) const fn is_known(self) -> bool {
         self.announced.is_some()
     }
 
-    /// The longest payload that one segment with this header has, in bytes.
+    /// Returns the maximum payload of a segment with this header, in bytes.
     pub(super) fn piece(self, header: &Header, is_v6: bool) -> u32 {
         let mss = self.announced.map_or(ASSUMED[usize::from(is_v6)], u32::from);
         let options = (header.wire_len() - 20) as u32;
@@ -40,7 +41,7 @@ impl Mss {
     }
 }
 
-/// Segments of at most `piece` bytes that a payload fills; one without payload.
+/// Returns the number of segments of at most `piece` bytes for a payload; one for an empty payload.
 pub(super) fn segments(payload: u32, piece: u32) -> u32 {
     payload.div_ceil(piece.max(1)).max(1)
 }

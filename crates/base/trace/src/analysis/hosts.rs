@@ -1,18 +1,19 @@
-//! Hosts whose IP identifications count the packets of all their streams.
+//! Detection of hosts whose IP identifications count the packets of all their streams together.
 //!
-//! RFC 6864 leaves the numbers to the host. Linux counts the packets of each TCP connection,
-//! Windows those of the whole host. Where a capture has two streams of a host, their numbers show
-//! which: a common counter takes the next step whichever stream sends.
+//! RFC 6864 leaves the choice of identifications to the host. Linux counts the packets of each TCP
+//! connection, Windows those of the whole host. Two streams of a host in a capture show which it
+//! is: with a common counter, a packet of one stream continues the numbers of the other.
 
 use super::table::mix;
 use core::net::IpAddr;
 
-/// Number of hosts that are remembered; others take their places.
+/// Number of hosts in the table. A host with the same hash replaces the one before.
 const HOSTS: usize = 4_096;
-/// Largest step of a common counter between packets of two streams: other streams may be missing
-/// in the capture, and a packet that is cut takes a number for each piece.
+/// Maximum step of a common counter between packets of two streams. Steps are greater than one
+/// where other streams are not captured, and after a packet that is cut, which takes a number for
+/// each piece.
 const NEAR: u16 = 256;
-/// Minimum number of such steps.
+/// Minimum number of such steps before a counter is taken for common.
 const STEPS: u32 = 2;
 
 /// Counters of hosts by address.
@@ -38,8 +39,8 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// Takes a packet of `source` with this identification in the stream of this hash. Returns
-    /// whether the counter of the host is known to be common.
+    /// Handles a packet from `source` with the identification `id`, in the stream with the hash
+    /// `stream`. Returns whether the counter of the host is known to be common.
     pub(super) fn packet(&mut self, source: IpAddr, id: u32, stream: u64) -> bool {
         let (IpAddr::V4(address), Some(id)) = (source, u16::try_from(id).ok()) else {
             return false;
@@ -49,7 +50,7 @@ impl Hosts {
         if host.address != address {
             *host = Host { address, stream, id, near: 0, far: 0 };
         }
-        // Zero is no number.
+        // Zero is not a count: many hosts send it in all packets that may not be fragmented.
         if id != 0 {
             host.step(id, stream);
         }
@@ -68,7 +69,7 @@ impl Host {
     fn step(&mut self, id: u16, stream: u64) {
         if self.stream != stream && self.id != 0 {
             match id.wrapping_sub(self.id) {
-                // A constant, or a copy.
+                // A constant identification, or a copy of the packet.
                 0 => {}
                 1..=NEAR => self.near = self.near.saturating_add(1),
                 _ => self.far = self.far.saturating_add(1),

@@ -19,7 +19,7 @@ pub trait Within {
     /// Runs `job` in the namespace of `node`, and returns its result.
     ///
     /// # Errors
-    /// If it cannot be run there.
+    /// If the namespace cannot be entered.
     fn within<T: Send + 'static>(
         &self,
         node: NodeId,
@@ -27,7 +27,7 @@ pub trait Within {
     ) -> io::Result<T>;
 }
 
-/// All nodes share the namespace of the caller, and its addresses.
+/// Runs everything in the caller's network namespace, whose addresses all nodes share.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallerNamespace;
 
@@ -46,7 +46,7 @@ impl Within for CallerNamespace {
 pub(super) struct Sockets {
     /// Socket of the source, bound.
     pub(super) source: OwnedFd,
-    /// Socket of the sink: it listens, or receives datagrams of the source.
+    /// Socket of the sink: it listens, or receives the source's datagrams.
     pub(super) sink: OwnedFd,
     /// The address of the source; the kernel may have chosen its port.
     pub(super) source_address: SocketAddr,
@@ -54,7 +54,7 @@ pub(super) struct Sockets {
     pub(super) sink_address: SocketAddr,
 }
 
-/// The failed step in a namespace, and its error.
+/// A failed step, and its error.
 type Refused = (&'static str, io::Error);
 /// A socket with its own address.
 type Bound = Result<(OwnedFd, SocketAddr), Refused>;
@@ -109,17 +109,17 @@ impl Sockets {
     }
 }
 
-/// Size of each buffer of a probe's sockets in bytes: a train must find its bottleneck in the
-/// world, and not here.
+/// Size of each buffer of a probe's sockets in bytes: large enough that a train's bottleneck is in
+/// the emulated network, not in the socket.
 const PROBE_BUFFER: usize = 4 << 20;
-/// Description of the step that sets the congestion control algorithm.
+/// The step that sets the congestion control algorithm, as error messages name it.
 const CONGESTION: &str = "set its congestion control";
 
 fn attempt<T, E: Into<io::Error>>(what: &'static str, result: Result<T, E>) -> Result<T, Refused> {
     result.map_err(|error| (what, error.into()))
 }
 
-/// Opens a TCP socket, which listens if it is the sink's.
+/// Opens a TCP socket. That of the sink listens.
 fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool) -> Bound {
     let protocol = if connection.is_multipath { ipproto::MPTCP } else { ipproto::TCP };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -145,7 +145,8 @@ fn stream(address: SocketAddr, connection: &Connection, class: u8, is_sink: bool
     with_address(socket)
 }
 
-/// Opens a UDP socket with receive timestamps; `buffer` is the size of each of its buffers.
+/// Opens a UDP socket with receive timestamps; `buffer` is the size of its send and receive buffers
+/// in bytes.
 fn datagrams(address: SocketAddr, class: u8, buffer: Option<usize>) -> Bound {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family(address), SocketType::DGRAM, flags, Some(ipproto::UDP));
@@ -178,8 +179,8 @@ fn set_class(socket: &OwnedFd, address: SocketAddr, class: u8) -> Result<(), Err
     }
 }
 
-/// Sets the congestion control algorithm. The kernel would truncate a name that is too long, and
-/// might find another algorithm by the rest.
+/// Sets the congestion control algorithm. Long names are rejected here: the kernel would truncate
+/// one, and might find another algorithm by the rest.
 fn set_congestion_control(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
     const MAX: usize = 15;
     if name.is_empty() || name.len() > MAX {
@@ -188,7 +189,7 @@ fn set_congestion_control(socket: &OwnedFd, name: &str) -> Result<(), Errno> {
     option::set_tcp_congestion(socket, name)
 }
 
-/// Sets a buffer beyond the system's limit, if permitted.
+/// Sets the size of the send buffer, beyond the system's limit if permitted.
 fn set_send_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
     option::set_socket_send_buffer_size_force(socket, bytes)
         .or_else(|_| option::set_socket_send_buffer_size(socket, bytes))
@@ -199,16 +200,16 @@ fn set_receive_buffer(socket: &OwnedFd, bytes: usize) -> Result<(), Errno> {
         .or_else(|_| option::set_socket_recv_buffer_size(socket, bytes))
 }
 
-/// The congestion control algorithms that sockets in this process's network namespace can use.
+/// Returns the congestion control algorithms available in this process's network namespace.
 ///
 /// # Errors
-/// If `/proc/sys` does not exist.
+/// If the list in `/proc/sys` cannot be read.
 pub fn available_congestion_controls() -> io::Result<Vec<String>> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Builds the error of a refused algorithm, with those that are available.
+/// Builds the error for a refused algorithm, with a list of those that can be used.
 fn congestion_control_error(
     spec: &Spec,
     connection: &Connection,
@@ -237,7 +238,7 @@ fn congestion_control_error(
     }
 }
 
-/// The address of a peer, if it is an IP address.
+/// Returns the address of a peer, if it is an IP address.
 pub(super) fn peer(address: &Option<SocketAddrAny>) -> Option<SocketAddr> {
     SocketAddr::try_from(address.clone()?).ok()
 }

@@ -1,4 +1,5 @@
-//! One connection of a set: the content of its stream, and this end's place in the other's.
+//! One connection of a set: the blocks on the stream that it sends, and the position in the stream
+//! that it receives.
 
 use super::block::Block;
 use super::config::Dial;
@@ -10,27 +11,27 @@ use fairwave_units::Instant;
 use fairwave_wire::multi::{HEADER_LEN, Header, Preface};
 use std::collections::VecDeque;
 
-/// Place of this end in the stream that it reads.
+/// Position in the received stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// The preface comes next.
     Preface,
     /// A header comes next.
     Header,
-    /// This number of bytes of a block comes next.
+    /// The rest of a block comes next.
     Block {
-        /// Their position.
+        /// Position of its next byte in the data of the set.
         at: u64,
-        /// How many.
+        /// Bytes left.
         left: u32,
     },
     /// The peer has reported that nothing follows.
     Ended,
-    /// Its message was impossible.
+    /// The peer violated the protocol.
     Broken,
 }
 
-/// A block on the stream.
+/// A block on the sent stream.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     offset: u64,
@@ -43,28 +44,29 @@ struct Placed {
 #[derive(Debug)]
 pub(super) struct Leg<P: Marked> {
     pub(super) connection: Connection<P>,
-    /// Blocks may go on it: it is established, and this end's preface is written.
+    /// Whether blocks may be sent: it is established, and this end's preface is written.
     pub(super) is_up: bool,
-    /// It failed. Data in order over it can still be read.
+    /// Whether it failed. Data that arrived in order can still be read.
     pub(super) is_dead: bool,
-    /// Timeouts follow each other: no new data goes on it until something is acknowledged.
+    /// Whether timeouts follow each other. No new data is sent until something is acknowledged.
     pub(super) is_stalled: bool,
-    /// Its end is written.
+    /// Whether the end of this direction is written.
     pub(super) is_ended: bool,
-    /// The peer has closed it.
+    /// Whether the peer has closed its direction.
     pub(super) is_finished: bool,
     pub(super) reading: Reading,
     /// Bytes of blocks read from it, duplicates included.
     pub(super) delivered: u64,
-    /// Blocks put on it.
+    /// Blocks sent.
     pub(super) blocks: u64,
-    /// Bytes among them that had been put on a connection before.
+    /// Bytes of these blocks that had been sent on a connection before.
     pub(super) repeated: u64,
-    /// Bytes of blocks that the peer's TCP has got.
+    /// Bytes of blocks that the peer's TCP has acknowledged.
     pub(super) arrived: u64,
-    /// End of the furthest block put on it.
+    /// Highest end of a sent block, in the data of the set.
     pub(super) furthest: u64,
-    /// Of payload with lengths only: marks written, for the host to carry, and marks carried.
+    /// Marks written and marks received, where payload consists of lengths only: the host carries
+    /// them.
     pub(super) to_report: VecDeque<Mark>,
     pub(super) reported: VecDeque<Mark>,
     written: u64,
@@ -95,12 +97,12 @@ impl<P: Marked> Leg<P> {
         }
     }
 
-    /// Whether no segment will come or go any more, but for one that answers an old one.
+    /// Whether no more segments are sent or expected, except answers to old ones.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.connection.state(), State::Closed | State::TimeWait)
     }
 
-    /// Whether the peer's TCP has got everything up to the end of this direction.
+    /// Whether the peer's TCP has acknowledged everything, and the end of this direction.
     pub(super) fn is_end_delivered(&self) -> bool {
         matches!(self.connection.state(), State::FinWait2 | State::TimeWait | State::Closed)
     }
@@ -115,21 +117,21 @@ impl<P: Marked> Leg<P> {
         self.is_up && !self.is_ended && self.connection.send_space() >= HEADER_LEN as u32 + len
     }
 
-    /// As [`Self::has_room`], and the congestion window lets it go about now: one block waits
-    /// for the next acknowledgement, and no more.
+    /// As [`Self::has_room`], and the congestion window admits the block about now. At most one
+    /// block waits for the next acknowledgement.
     pub(super) fn has_room_now(&self, len: u32) -> bool {
         let waits = self.written - self.acked;
         let takes = || waits <= u64::from(self.connection.stats().cwnd);
         self.has_room(len) && !self.is_stalled && takes()
     }
 
-    /// Returns the time at which `bytes` behind the waiting data would have arrived, in nanoseconds
-    /// from now: at a window in each round-trip time. `None` while it has not been measured.
+    /// Returns the time until `bytes` behind the waiting data would arrive, in nanoseconds, at a
+    /// rate of one window per round-trip time. `None` while the round-trip time is unknown.
     pub(super) fn time_for(&self, bytes: u32) -> Option<u64> {
         self.time_until(self.written + u64::from(bytes))
     }
 
-    /// Returns the time at which its stream will have arrived up to `position`, likewise.
+    /// Returns the time until the stream has arrived up to `position`, likewise.
     pub(super) fn time_until(&self, position: u64) -> Option<u64> {
         let Stats { srtt, cwnd, .. } = self.connection.stats();
         let srtt = u128::from(srtt?.as_nanos());
@@ -138,25 +140,26 @@ impl<P: Marked> Leg<P> {
         Some(u64::try_from(time).unwrap_or(u64::MAX))
     }
 
-    /// Whether it holds this block and has not delivered it.
+    /// Whether this block is on the connection and not yet delivered.
     pub(super) fn holds(&self, offset: u64) -> bool {
         self.placed.iter().any(|placed| placed.offset == offset)
     }
 
-    /// The blocks that it has not delivered.
+    /// Returns the offsets of the blocks that are not yet delivered.
     pub(super) fn undelivered(&self) -> impl Iterator<Item = u64> {
         self.placed.iter().map(|placed| placed.offset)
     }
 
-    /// The connection has ended in good order, both ways: TCP takes that for delivery, although the
-    /// last acknowledgement can be missing (RFC 9293 section 3.10.7.4, a reset in LAST-ACK).
+    /// Counts everything as delivered, if both directions have ended in good order: TCP closes the
+    /// connection then even if the last acknowledgement is missing (RFC 9293 section 3.10.7.4, a
+    /// reset in LAST-ACK).
     pub(super) fn end_well(&mut self) {
         if self.is_ended && self.reading == Reading::Ended {
             self.acked = self.written;
         }
     }
 
-    /// The first block that the peer's TCP has got since the last call, by its offset.
+    /// Takes the next block that the peer's TCP has acknowledged, and returns its offset.
     pub(super) fn next_delivered(&mut self) -> Option<u64> {
         let acked = self.connection.bytes_acked();
         if acked > self.acked {
@@ -181,13 +184,13 @@ impl<P: Marked> Leg<P> {
         self.write(now, payload);
     }
 
-    /// The connection is established: blocks may follow the preface.
+    /// Handles the end of the handshake: writes the preface, which blocks may follow.
     pub(super) fn begin(&mut self, now: Instant, preface: Preface) {
         self.write_mark(now, &Mark::Preface(preface));
         self.is_up = true;
     }
 
-    /// Puts a block on it, for which there is room; where it ends on the stream.
+    /// Writes a block, for which there must be room. Returns its end on the stream.
     pub(super) fn put(&mut self, now: Instant, block: &Block, data: P) -> u64 {
         let Block { offset, len, .. } = *block;
         self.write_mark(now, &Mark::Header(Header::Block { offset, len }));
@@ -199,14 +202,14 @@ impl<P: Marked> Leg<P> {
         self.written
     }
 
-    /// Says where the stream ends and closes this direction.
+    /// Writes the offset at which the data ends, and closes this direction.
     pub(super) fn end(&mut self, now: Instant, offset: u64) {
         self.write_mark(now, &Mark::Header(Header::End { offset }));
         self.is_ended = true;
         self.connection.handle(now, Input::Close);
     }
 
-    /// Resets it.
+    /// Resets the connection.
     pub(super) fn abort(&mut self, now: Instant) {
         self.is_up = false;
         self.connection.handle(now, Input::Abort);
@@ -217,7 +220,7 @@ impl<P: Marked> Leg<P> {
         is_there.then(|| self.connection.read(len)).flatten()
     }
 
-    /// The preface, once it is there.
+    /// Reads the preface, once it has arrived.
     pub(super) fn read_preface(&mut self) -> Result<Option<Preface>, Fault> {
         let Some(bytes) = self.take(fairwave_wire::multi::PREFACE_LEN as u32) else {
             return Ok(None);
@@ -226,7 +229,7 @@ impl<P: Marked> Leg<P> {
         Ok(Some(bytes.preface(&mut self.reported)?))
     }
 
-    /// The next header, once it is there.
+    /// Reads the next header, once it has arrived.
     pub(super) fn read_header(&mut self) -> Result<Option<Header>, Fault> {
         let Some(bytes) = self.take(HEADER_LEN as u32) else { return Ok(None) };
         let header = bytes.header(&mut self.reported)?;
@@ -239,7 +242,8 @@ impl<P: Marked> Leg<P> {
         Ok(Some(header))
     }
 
-    /// The next `len` bytes of a block, which are there, of `left` at `at`.
+    /// Reads the next `len` bytes of a block, which have arrived. Before that, `left` bytes of the
+    /// block remain, from position `at` on.
     pub(super) fn read_block(&mut self, at: u64, left: u32, len: u32) -> Option<P> {
         let data = self.connection.read(len)?;
         self.delivered += u64::from(len);

@@ -1,4 +1,4 @@
-//! Messages and results of the proxy in words.
+//! Messages and results of the proxy as text.
 
 use super::output::{AchievedOutput, ProxyOutput, TargetOutput};
 use fairwave_text::{Table, mbps};
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 /// Maximum number of active targets that are shown; `--json` has all.
 const ROWS: usize = 40;
 
-/// The addresses for clients, and the means by which rates are controlled.
+/// Returns the message at the start: addresses for clients, and how rates are controlled.
 pub(crate) fn greeting(
     addresses: &[SocketAddr],
     interfaces: &[String],
@@ -29,7 +29,7 @@ pub(crate) fn greeting(
     text + steered
 }
 
-/// Results of the run.
+/// Returns the results of the run.
 pub(crate) fn summary(found: &ProxyOutput) -> String {
     let mut text = format!(
         "Ran for {:.0} s: {}, {} of them still open; {} broke, {} were ended as idle.\n\
@@ -58,7 +58,7 @@ pub(crate) fn summary(found: &ProxyOutput) -> String {
     text + &targets(&found.targets)
 }
 
-/// Text such as "reached in 97 % of 5 s bins", with the numbers behind it.
+/// Returns text such as "reached in 97 % of 5 s bins", with the numbers of bins.
 fn achieved(found: &AchievedOutput, bin_s: f64) -> String {
     let Some(share) = found.share else {
         return format!("No {bin_s} s bin had a target and enough on offer.");

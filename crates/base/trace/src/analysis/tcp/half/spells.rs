@@ -1,14 +1,15 @@
-//! Times in which nothing happened that should have.
+//! Detection of spells: gaps between ACKs, starvation, outages and zero windows.
 
 use super::{Config, Half, Packet, Points, TcpWay, Teller};
 use crate::analysis::{AcksLost, Evidence, Mark, SpellKind};
 use fairwave_units::{Duration, Instant};
 
-/// Timeouts without progress between them that are starvation, however short.
+/// Number of timeouts in a row that count as starvation, however short it is.
 const TIMEOUTS: u32 = 2;
 
 impl Half {
-    /// An ACK comes: it was awaited since the last one, or since something is outstanding.
+    /// Handles an ACK: ends a gap, which began at the last ACK or when data became outstanding,
+    /// whichever was later.
     pub(super) fn end_gap<P: Points>(
         &mut self,
         config: &Config,
@@ -27,7 +28,8 @@ impl Half {
         }
     }
 
-    /// Something is acknowledged anew.
+    /// Handles an ACK that advances: ends starvation, which began at the last progress or when data
+    /// became outstanding.
     pub(super) fn end_starvation<P: Points>(
         &mut self,
         config: &Config,
@@ -47,7 +49,8 @@ impl Half {
         }
     }
 
-    /// Reports starvation of the handshake once there is data: a connection without is not starved.
+    /// Reports starvation of the handshake once there is data: without data a connection does not
+    /// starve.
     pub(in crate::analysis::tcp) fn end_held<P: Points>(
         &mut self,
         tcp: &mut TcpWay,
@@ -72,16 +75,16 @@ impl Half {
         to.spell(SpellKind::Starvation, from, length);
     }
 
-    /// Whether data, not a FIN alone, is outstanding.
+    /// Whether data, not only a FIN, is outstanding.
     fn awaits_data(&self) -> bool {
         let data_end = self.fin_end.map_or(self.next, |end| self.next.min(end - 1));
         self.una.is_some_and(|una| una < data_end)
     }
 
-    /// Handles a packet before which others are missing. If nothing that was seen is outstanding,
-    /// the missing data was sent and lost since the last packet: a pause was no lack of data.
-    /// Nothing is inferred where the last segment was short, where the packet itself has no data,
-    /// or where the numbers have not been seen to count this connection alone.
+    /// Handles a packet before which others are missing, by its IP identification. If all captured
+    /// data is acknowledged, the missing packets were sent and lost in the pause before this one:
+    /// the sender did have data. Nothing is inferred if the last segment was short, if the packet
+    /// has no data, or unless the identifications count this connection alone.
     pub(in crate::analysis::tcp) fn end_outage<P: Points>(
         &mut self,
         config: &Config,
@@ -110,8 +113,8 @@ impl Half {
         length > config.starvation.max(rtt * u64::from(config.starvation_rtts))
     }
 
-    /// Notes whether its own window, as a packet says it, is zero; a spell is one of the other
-    /// end, whose data must wait, and goes to `theirs`.
+    /// Records whether this end's packet announces a window of zero. The spell counts for the other
+    /// end (`theirs`), whose data must wait.
     pub(in crate::analysis::tcp) fn note_window<P: Points>(
         &mut self,
         packet: &Packet<'_>,
@@ -140,7 +143,7 @@ impl Half {
         }
     }
 
-    /// Closes open spells when nothing more will come.
+    /// Ends open spells at the end of the stream.
     pub(in crate::analysis::tcp) fn finish<P: Points>(
         &mut self,
         config: &Config,
