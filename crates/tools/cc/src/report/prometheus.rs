@@ -73,7 +73,7 @@ mod tests {
             ("events_missed", 1),
         ];
         for (name, value) in counts {
-            let line = format!("\nfairwave_cc_{name}_total{{law=\"fw_compound\"}} {value}\n");
+            let line = format!("\nfairwave_cc_{name}_total{{algorithm=\"fw_compound\"}} {value}\n");
             assert!(text.contains(&line), "{name}: {text}");
         }
         assert!(text.contains("# TYPE fairwave_cc_srtt_seconds gauge\n"), "{text}");
