@@ -236,7 +236,7 @@ static void show_watch(void)
 {
 	int i;
 
-	printf(", config: *, mss: %u, learner: Learner { weights: [", watch.mss);
+	printf(", config: *, mss: %u, learner: StrideEstimator { weights: [", watch.mss);
 	for (i = 0; i < FW_LONGEST; i++)
 		printf("%s%llu", i ? ", " : "", watch.learner.weights[i]);
 	printf("], seen: %u }, whole: Mean { sum: %u }, sacked: %u, after_rto: %s, round: Round { end: ",
