@@ -208,7 +208,7 @@ name = "the algorithm"
 base = "reno"
 value = [
     { label = "reno", why = "old" },
-    { label = "cubic", set = ["tcp.congestion_control={law}"], why = "new" },
+    { label = "cubic", set = ["tcp.congestion_control={algorithm}"], why = "new" },
 ]
 
 [[claim]]
