@@ -61,15 +61,10 @@ fn v4(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
         return Err(Error::Length { offset: 2, bytes: total });
     }
     let len = if total == 0 { wire_len } else { total as u32 };
-    let part = match (word & 0x1fff, word & 0x2000) {
-        (0, 0) => Part::Whole,
-        (0, _) => Part::First,
-        _ => Part::Later,
-    };
     let body_len = len - header_len as u32;
     let fragment = Fragment::new(word & 0x1fff, word & 0x2000 != 0, body_len);
     let body = up_to(reader.rest(), body_len);
-    let transport = transport(protocol, part, body, body_len);
+    let transport = transport(protocol, Part::of(fragment), body, body_len);
     Ok(Packet {
         source,
         destination,
@@ -77,7 +72,6 @@ fn v4(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
         traffic_class,
         hops,
         len,
-        part,
         fragment,
         transport,
         body,
@@ -106,7 +100,7 @@ impl Packet<'_> {
             _ => false,
         };
         let absent = protocol == PROTOCOL_UDP && body.get(at..at + 2) == Some(&[0, 0]);
-        if self.part != Part::Whole || !whole || absent {
+        if self.part() != Part::Whole || !whole || absent {
             return Checksum::Unknown;
         }
         let pseudo = Pseudo::between(self.source, self.destination);

@@ -27,7 +27,7 @@ pub use transmission::{Transmission, TransmissionKind};
 pub(crate) use typed::{PPPOE_SESSION, behind};
 
 /// Link types by number (the registry at tcpdump.org/linktypes.html).
-mod number {
+pub(crate) mod number {
     pub(super) const NULL: u16 = 0;
     pub(super) const ETHERNET: u16 = 1;
     pub(super) const PPP: u16 = 9;
@@ -38,7 +38,7 @@ mod number {
     pub(super) const PPP_ETHER: u16 = 51;
     pub(super) const RAW: u16 = 101;
     pub(super) const C_HDLC: u16 = 104;
-    pub(super) const IEEE802_11: u16 = 105;
+    pub(crate) const IEEE802_11: u16 = 105;
     pub(super) const LOOP: u16 = 108;
     pub(super) const LINUX_SLL: u16 = 113;
     pub(super) const PRISM: u16 = 119;

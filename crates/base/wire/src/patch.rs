@@ -45,7 +45,7 @@ pub fn clamp_window(packet: &mut [u8], max: u16) -> bool {
 fn tcp_offset(packet: &[u8]) -> Option<usize> {
     let read = ip::parse(packet, 0).ok()?;
     match read.transport {
-        Transport::Tcp(_) if read.part == Part::Whole => {
+        Transport::Tcp(_) if read.part() == Part::Whole => {
             Some(read.body.as_ptr().addr() - packet.as_ptr().addr())
         }
         _ => None,

@@ -54,12 +54,10 @@ const GENEVE: u16 = 6081;
 const GTP: u16 = 2152;
 const CAPWAP: u16 = 5247;
 
-const IEEE802_11: LinkType = LinkType::Other(105);
-
 /// Returns the tunnel of a packet and the frame within it, which has an IP packet; `None` if the
 /// packet belongs to no tunnel, or to one with other content.
 pub fn inner<'a>(packet: &ip::Packet<'a>) -> Option<(Tunnel, Frame<'a>)> {
-    if packet.part == Part::Later {
+    if packet.part() == Part::Later {
         return None;
     }
     let (tunnel, frame) = match packet.transport {
@@ -189,7 +187,9 @@ fn capwap(body: Captured<'_>) -> Result<Frame<'_>, Closed> {
     let frame = body.skip(len.max(8))?;
     match (word & NATIVE != 0, word >> 9 & 0x1f) {
         (false, _) => ethernet(frame),
-        (true, OF_802_11) => link::open(IEEE802_11, frame.bytes, frame.wire_len),
+        (true, OF_802_11) => {
+            link::open(LinkType::Other(link::number::IEEE802_11), frame.bytes, frame.wire_len)
+        }
         _ => Err(Closed::Broken),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn unreachable(from: NodeId, packet: &[u8], out: &mut Vec<u8>) -> boo
         _ => false,
     };
     let nobody = read.source.is_unspecified() || address::is_for_many(read.source);
-    if is_error || nobody || read.part == Part::Later {
+    if is_error || nobody || read.part() == Part::Later {
         return false;
     }
     out.clear();

@@ -136,7 +136,7 @@ pub const fn category(traffic_class: u8) -> AccessCategory {
 /// The representation of the transport header of a packet of `len` bytes.
 fn transport(packet: &Packet<'_>, len: u32) -> Transport {
     match packet.transport {
-        ip::Transport::Tcp(segment) if packet.part == Part::Whole => {
+        ip::Transport::Tcp(segment) if packet.part() == Part::Whole => {
             let headers = IPV4_HEADER_LEN + segment.header.wire_len() as u32;
             // Options may be packed more tightly than ours would be. There may then be no space for
             // our header, or none for payload after it, and data would look like a pure ACK.
@@ -145,7 +145,7 @@ fn transport(packet: &Packet<'_>, len: u32) -> Transport {
                 (segment.header.source_port, segment.header.destination_port);
             if len >= minimum { Transport::Tcp(segment.header) } else { udp(source, destination) }
         }
-        ip::Transport::Udp(datagram) if packet.part == Part::Whole => {
+        ip::Transport::Udp(datagram) if packet.part() == Part::Whole => {
             udp(datagram.source_port, datagram.destination_port)
         }
         _ => {
@@ -175,7 +175,7 @@ fn identity(packet: &Packet<'_>) -> (u16, u16) {
     let echo = match (protocol, packet.body) {
         (PROTOCOL_ICMP, [0 | 8, _, _, _, high, low, ..])
         | (PROTOCOL_ICMPV6, [128 | 129, _, _, _, high, low, ..])
-            if packet.part == Part::Whole =>
+            if packet.part() == Part::Whole =>
         {
             u16::from_be_bytes([*high, *low])
         }

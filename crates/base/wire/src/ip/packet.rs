@@ -34,8 +34,6 @@ pub struct Packet<'a> {
     pub hops: u8,
     /// Bytes on the wire from the IP header on, without link padding.
     pub len: u32,
-    /// The part of a datagram that it holds.
-    pub part: Part,
     /// Its place in the datagram, if it holds a part of one.
     pub fragment: Option<Fragment>,
     /// Its payload.
@@ -58,14 +56,30 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Of the field that has the offset in units of eight bytes; `None` for a whole datagram.
-    pub(super) fn new(units: u16, goes_on: bool, len: u32) -> Option<Self> {
-        let fragment = Self { offset: u32::from(units) * 8, len, is_last: !goes_on };
-        (units > 0 || goes_on).then_some(fragment)
+    /// Makes a fragment of its offset in units of eight bytes; `None` if it is a whole datagram.
+    pub(super) fn new(units: u16, has_more: bool, len: u32) -> Option<Self> {
+        let fragment = Self { offset: u32::from(units) * 8, len, is_last: !has_more };
+        (units > 0 || has_more).then_some(fragment)
+    }
+}
+
+impl Part {
+    /// Returns the part that a fragment is; without a fragment, all of the datagram.
+    pub(super) const fn of(fragment: Option<Fragment>) -> Self {
+        match fragment {
+            None => Self::Whole,
+            Some(Fragment { offset: 0, .. }) => Self::First,
+            Some(_) => Self::Later,
+        }
     }
 }
 
 impl Packet<'_> {
+    /// The part of a datagram that it holds.
+    pub const fn part(&self) -> Part {
+        Part::of(self.fragment)
+    }
+
     /// A first fragment as the whole datagram, of which `len` bytes of payload were on the wire and
     /// only those of the fragment are shown.
     #[must_use]

@@ -48,7 +48,7 @@ fn a_whole_segment() {
     bytes.extend([0; 6]);
     let packet = parse(&bytes, bytes.len() as u32).unwrap();
     assert_eq!((packet.id, packet.hops, packet.traffic_class), (0x1234, 64, 3));
-    assert_eq!((packet.len, packet.part), (1_500, Part::Whole));
+    assert_eq!((packet.len, packet.part()), (1_500, Part::Whole));
     assert_eq!(packet.checksum(), Checksum::Right);
     let segment = segment(packet);
     assert_eq!((segment.header, segment.payload_len), (header(), 1_448));
@@ -101,13 +101,13 @@ fn of_fragments_the_first_has_ports() {
     // The datagram goes on in other fragments: its own length says how far.
     bytes[24..26].copy_from_slice(&3_008u16.to_be_bytes());
     let first = parse(&bytes, 1_028).unwrap();
-    assert_eq!((first.part, first.checksum()), (Part::First, Checksum::Unknown));
+    assert_eq!((first.part(), first.checksum()), (Part::First, Checksum::Unknown));
     let Transport::Udp(datagram) = first.transport else { panic!("{first:?}") };
     assert_eq!((datagram.payload_len, datagram.payload.len()), (3_000, 1_000));
     assert_eq!(first.fragment, Some(Fragment { offset: 0, len: 1_008, is_last: false }));
     bytes[6..8].copy_from_slice(&0x0080u16.to_be_bytes());
     let later = parse(&bytes, 1_028).unwrap();
-    assert_eq!((later.part, later.transport), (Part::Later, Transport::Other(PROTOCOL_UDP)));
+    assert_eq!((later.part(), later.transport), (Part::Later, Transport::Other(PROTOCOL_UDP)));
     assert_eq!(later.fragment, Some(Fragment { offset: 1_024, len: 1_008, is_last: true }));
 }
 
@@ -142,7 +142,7 @@ fn extension_headers_are_stepped_over() {
     let rest = [&hop_by_hop[..], &destination, &authentication, &UDP].concat();
     let bytes = v6(0, &rest);
     let packet = parse(&bytes, bytes.len() as u32).unwrap();
-    assert_eq!((packet.traffic_class, packet.hops, packet.part), (3, 61, Part::Whole));
+    assert_eq!((packet.traffic_class, packet.hops, packet.part()), (3, 61, Part::Whole));
     let Transport::Udp(datagram) = packet.transport else { panic!("{packet:?}") };
     assert_eq!((datagram.source_port, datagram.payload), (53, &UDP[8..]));
 }
@@ -156,7 +156,7 @@ fn fragments_of_version_6_have_their_own_header() {
         rest.extend(UDP);
         let bytes = v6(44, &rest);
         let packet = parse(&bytes, bytes.len() as u32).unwrap();
-        assert_eq!((packet.part, packet.id), (part, 0xabcd_0001));
+        assert_eq!((packet.part(), packet.id), (part, 0xabcd_0001));
         let place = Fragment { offset: u32::from(word & 8), len: 12, is_last: word != 1 };
         assert_eq!(packet.fragment, Some(place).filter(|_| part != Part::Whole));
         let has_ports = matches!(packet.transport, Transport::Udp(_));

@@ -23,7 +23,7 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
     let destination = IpAddr::V6(Ipv6Addr::from(reader.array::<16>("destination address")?));
     // Zero: a jumbogram (RFC 2675), or a packet that the card would have cut.
     let len = if stated == 0 { wire_len } else { HEADER_LEN + stated };
-    let mut walk = Walk { part: Part::Whole, id: 0, place: None };
+    let mut walk = Walk { id: 0, place: None };
     let mut rest = Reader::new(up_to(reader.rest(), len - HEADER_LEN));
     let headers = loop {
         match walk.step(next, &mut rest) {
@@ -34,15 +34,15 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
     };
     let body = rest.rest();
     let body_len = len - HEADER_LEN - rest.offset() as u32;
+    let Walk { id, place } = walk;
+    // The fragment begins behind its header, with further extension headers perhaps.
+    let fragment = place.and_then(|Place { units, has_more, start }| {
+        Fragment::new(units, has_more, len - HEADER_LEN - start as u32)
+    });
     let transport = match headers {
-        Ok(()) => transport(next, walk.part, body, body_len),
+        Ok(()) => transport(next, Part::of(fragment), body, body_len),
         Err(_) => Transport::Unreadable(next),
     };
-    let Walk { part, id, place } = walk;
-    // The fragment begins behind its header, with further extension headers perhaps.
-    let fragment = place.and_then(|(units, goes_on, start)| {
-        Fragment::new(units, goes_on, len - HEADER_LEN - start as u32)
-    });
     let traffic_class = (word >> 20) as u8;
     Ok(Packet {
         source,
@@ -51,7 +51,6 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
         traffic_class,
         hops,
         len,
-        part,
         fragment,
         transport,
         body,
@@ -61,16 +60,24 @@ pub(super) fn parse(bytes: &[u8], wire_len: u32) -> Result<Packet<'_>, Error> {
 
 /// Content of the extension headers.
 struct Walk {
-    part: Part,
     id: u32,
-    /// Offset in units of eight bytes, whether more follows, and the end of the fragment header.
-    place: Option<(u16, bool, usize)>,
+    place: Option<Place>,
+}
+
+/// Content of a fragment header.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Offset in units of eight bytes.
+    units: u16,
+    has_more: bool,
+    /// Offset of the byte behind the header.
+    start: usize,
 }
 
 impl Walk {
     /// Steps over an extension header and names the one behind it; `None` if `kind` is none.
     fn step(&mut self, kind: u8, rest: &mut Reader<'_>) -> Result<Option<u8>, Truncated> {
-        if self.part == Part::Later {
+        if self.place.is_some_and(|place| place.units > 0) {
             return Ok(None);
         }
         let unit = match kind {
@@ -85,13 +92,9 @@ impl Walk {
             FRAGMENT => {
                 let word = header.u16_be("fragment offset")?;
                 self.id = header.u32_be("fragment identification")?;
-                self.part = match (word >> 3, word & 1) {
-                    (0, 0) => Part::Whole,
-                    (0, _) => Part::First,
-                    _ => Part::Later,
-                };
                 rest.take(8, "fragment header")?;
-                self.place = Some((word >> 3, word & 1 != 0, rest.offset()));
+                let (units, has_more) = (word >> 3, word & 1 != 0);
+                self.place = Some(Place { units, has_more, start: rest.offset() });
             }
             // RFC 4302 section 2.2: in units of four bytes, less two.
             AUTHENTICATION => rest.take((len + 2) * unit, "authentication header").map(|_| ())?,

@@ -253,7 +253,7 @@ fn layout(frame: &[u8], how: CutKind, is_v6: bool) -> Option<(usize, usize)> {
         return None;
     }
     let packet = ip::parse(frame, 0).ok()?;
-    if packet.part != Part::Whole || packet.len as usize != frame.len() {
+    if packet.part() != Part::Whole || packet.len as usize != frame.len() {
         return None;
     }
     let transport = packet.body.as_ptr().addr() - frame.as_ptr().addr();

@@ -179,7 +179,7 @@ fn shape(packet: &[u8]) -> Option<Shape> {
     let transport = if is_v6 { 40 } else { 20 };
     let body = read.body.as_ptr().addr() - packet.as_ptr().addr();
     let is_plain =
-        read.part == Part::Whole && body == transport && read.len as usize == packet.len();
+        read.part() == Part::Whole && body == transport && read.len as usize == packet.len();
     let (is_udp, payload) = match read.transport {
         ip::Transport::Tcp(segment) => {
             let is_data = packet.get(transport + FLAGS)? & !PSH == ACK && segment.payload_len > 0;
