@@ -115,24 +115,24 @@ impl Connection {
     }
 
     /// Writes a packet from one of the two hosts.
-    fn say(&mut self, host: usize, printed: Said, out: &mut Pcap) -> std::io::Result<()> {
+    fn say(&mut self, host: usize, segment: Said, out: &mut Pcap) -> std::io::Result<()> {
         let addresses = [Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 2, 2)];
         let ports = [40_000 + self.number as u16, 5_001];
         let mut options = Options::default();
-        if printed.flags.syn {
+        if segment.flags.syn {
             options.mss = Some(1460);
             options.window_scale = Some(7);
             options.sack_permitted = true;
         }
-        if let Some((left, right)) = printed.sack {
+        if let Some((left, right)) = segment.sack {
             options.sack.push(Seq32(self.seq(left)), Seq32(self.seq(right)));
         }
         let header = Header {
             source_port: ports[host],
             destination_port: ports[1 - host],
-            seq: Seq32(printed.seq),
-            ack: Seq32(printed.ack),
-            flags: printed.flags,
+            seq: Seq32(segment.seq),
+            ack: Seq32(segment.ack),
+            flags: segment.flags,
             window: u16::MAX,
             urgent: 0,
             options,
@@ -145,7 +145,7 @@ impl Connection {
             ttl: 64,
             tos: 0,
             transport: Transport::Tcp(header),
-            payload_len: printed.payload_len,
+            payload_len: segment.payload_len,
         };
         out.packet(&datagram)
     }

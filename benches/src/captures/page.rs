@@ -76,16 +76,16 @@ fn counts(cases: &[Case]) -> String {
     let (mut without, mut wrong, mut untold) = (0, 0, 0);
     for (case, _) in judged(cases) {
         let (way, dropped) = (case.way(0), case.acks_dropped());
-        let printed = way["acks_lost_inferred"].as_u64();
+        let inferred = way["acks_lost_inferred"].as_u64();
         if dropped > 3 {
             let by = way["acks_lost_by"].as_str().unwrap_or("-");
-            let printed = printed.map_or("-".to_owned(), |printed| printed.to_string());
-            text.push_str(&format!("| {} | {dropped} | {printed} | {by} |\n", case.name));
+            let inferred = inferred.map_or("-".to_owned(), |inferred| inferred.to_string());
+            text.push_str(&format!("| {} | {dropped} | {inferred} | {by} |\n", case.name));
             continue;
         }
         without += 1;
-        wrong += usize::from(printed.is_some_and(|printed| printed > dropped));
-        untold += usize::from(printed.is_none());
+        wrong += usize::from(inferred.is_some_and(|inferred| inferred > dropped));
+        untold += usize::from(inferred.is_none());
     }
     text.push_str(&format!(
         "\nOf the {without} others, stretch ACKs of receivers with GRO among them, {wrong} are \

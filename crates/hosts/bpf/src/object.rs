@@ -7,15 +7,15 @@ use std::sync::{Mutex, PoisonError};
 /// The last output of libbpf, for the message of an error.
 static LIBBPF_LOG: Mutex<String> = Mutex::new(String::new());
 /// Maximum length of that output in bytes.
-const MAX_SAID: usize = 4096;
+const MAX_LOG: usize = 4096;
 
 #[expect(clippy::needless_pass_by_value, reason = "the type is libbpf-rs's")]
 fn listen(_level: PrintLevel, line: String) {
-    let mut printed = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    printed.push_str(&line);
-    let excess = printed.len().saturating_sub(MAX_SAID);
-    let start = (excess..printed.len()).find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
-    printed.drain(..start);
+    let mut log = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    log.push_str(&line);
+    let excess = log.len().saturating_sub(MAX_LOG);
+    let start = (excess..log.len()).find(|at| log.is_char_boundary(*at)).unwrap_or(0);
+    log.drain(..start);
 }
 
 /// Builds an error for `map_err`: libbpf's error, and its output so far.
@@ -23,8 +23,8 @@ fn listen(_level: PrintLevel, line: String) {
 pub(crate) fn refused<T: ToString>(what: T) -> impl FnOnce(libbpf_rs::Error) -> Error + use<T> {
     let what = what.to_string();
     move |source| {
-        let mut printed = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
-        let log = std::mem::take(&mut *printed).trim_end().to_owned();
+        let mut log = LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = std::mem::take(&mut *log).trim_end().to_owned();
         Error::Refused { what, source, log }
     }
 }

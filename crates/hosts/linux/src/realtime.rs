@@ -124,9 +124,9 @@ mod tests {
         };
         let (last, others) = before.split_last().expect("there is one");
         assert_eq!(allowed(), others);
-        let mut printed = CpuSet::new();
-        others.iter().for_each(|other| printed.set(*other));
-        assert_eq!(own.others().mask(), Processors(printed).mask());
+        let mut set = CpuSet::new();
+        others.iter().for_each(|other| set.set(*other));
+        assert_eq!(own.others().mask(), Processors(set).mask());
         let theirs = std::thread::spawn(allowed).join().expect("it does not panic");
         assert_eq!(theirs, others, "a thread starts where its parent may run");
         own.take();

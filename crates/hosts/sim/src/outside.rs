@@ -190,7 +190,7 @@ impl Outside {
 
     /// All that happens at the time of now has happened: ends packets in doubt, but for those of
     /// which a receiver `holds` the frame, by their number and when they entered.
-    pub(crate) fn arm(&mut self, holds: impl Fn(u32, Instant) -> bool) {
+    pub(crate) fn end_unheld(&mut self, holds: impl Fn(u32, Instant) -> bool) {
         for _ in 0..self.doubts.len() {
             let Some(doubt) = self.doubts.pop_front() else { return };
             let (since, number, entered) = doubt;

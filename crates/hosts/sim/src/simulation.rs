@@ -168,7 +168,7 @@ impl<'w> Simulation<'w> {
         while self.step(now) {}
         self.cx.now = self.cx.now.max(now);
         let radios = &self.network.access.radios;
-        self.cx.owners.outside.arm(|number, sent| radios.holds(number, sent));
+        self.cx.owners.outside.end_unheld(|number, sent| radios.holds(number, sent));
     }
 
     /// A host's packet enters at its source at `now`; everything due until then happens before. Its

@@ -290,7 +290,7 @@ impl Soc {
     /// Counts a table's observation of a station.
     fn note(&mut self, event: Observation) {
         let (from, add): (Mac, fn(&mut SocSample)) = match event {
-            Observation::ReceivedFrame { station, .. } => (station, |seen| seen.accepted += 1),
+            Observation::Reported { station, .. } => (station, |seen| seen.accepted += 1),
             Observation::Missed { station, .. } => (station, |seen| seen.missed += 1),
             Observation::Refused { from, .. } => (from, |seen| seen.refused += 1),
             Observation::AgedOut { .. } | Observation::Evicted { .. } => return,

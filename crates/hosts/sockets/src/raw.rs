@@ -119,8 +119,8 @@ impl Transport for Raw {
         let Self { four, six, unreadable } = self;
         let mut left = Left::Nothing;
         if let Some(four) = four {
-            let more = four.receive(|reported, waited, packet| {
-                match (reported.from, behind_header(packet)) {
+            let more = four.receive(|arrival, waited, packet| {
+                match (arrival.from, behind_header(packet)) {
                     (Some(from), Some((bytes, to, class))) => {
                         let (to, ecn, bytes) = (Some(to.into()), Ecn::of(class), bytes.to_vec());
                         let datagram = Incoming { from: without_port(from), to, ecn, bytes };
@@ -133,13 +133,13 @@ impl Transport for Raw {
         }
         let of_four = into.len();
         if let Some(six) = six {
-            let more = six.receive(|reported, waited, bytes| {
-                let Some(from) = reported.from.map(without_port) else {
+            let more = six.receive(|arrival, waited, bytes| {
+                let Some(from) = arrival.from.map(without_port) else {
                     *unreadable += 1;
                     return;
                 };
-                let ecn = Ecn::of(reported.class.unwrap_or(0));
-                let datagram = Incoming { from, to: reported.to, ecn, bytes: bytes.to_vec() };
+                let ecn = Ecn::of(arrival.class.unwrap_or(0));
+                let datagram = Incoming { from, to: arrival.to, ecn, bytes: bytes.to_vec() };
                 into.push(Taken { datagram, waited });
             })?;
             left = if more == Left::Perhaps { more } else { left };

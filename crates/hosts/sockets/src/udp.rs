@@ -91,13 +91,13 @@ impl Udp {
 impl Transport for Udp {
     fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left> {
         let unreadable = &mut self.unreadable;
-        self.port.receive(|reported, waited, bytes| {
-            let Some(from) = reported.from else {
+        self.port.receive(|arrival, waited, bytes| {
+            let Some(from) = arrival.from else {
                 *unreadable += 1;
                 return;
             };
-            let ecn = Ecn::of(reported.class.unwrap_or(0));
-            let datagram = Incoming { from, to: reported.to, ecn, bytes: bytes.to_vec() };
+            let ecn = Ecn::of(arrival.class.unwrap_or(0));
+            let datagram = Incoming { from, to: arrival.to, ecn, bytes: bytes.to_vec() };
             into.push(Taken { datagram, waited });
         })
     }

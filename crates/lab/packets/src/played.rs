@@ -134,8 +134,8 @@ pub struct SideVerdict {
 fn cells(row: &Row<'_>) -> Vec<String> {
     let (script, verdicts) = row;
     let grave = verdicts.iter().find(|verdict| !verdict.is_expected());
-    let reported = grave.or_else(|| verdicts.iter().find(|verdict| verdict.detail().is_some()));
-    let detail = reported.and_then(Verdict::detail).unwrap_or_default();
+    let shown = grave.or_else(|| verdicts.iter().find(|verdict| verdict.detail().is_some()));
+    let detail = shown.and_then(Verdict::detail).unwrap_or_default();
     let prefix = format!("{}:", script.name());
     let detail = detail.strip_prefix(&prefix).map_or(detail.clone(), |rest| format!("line {rest}"));
     let name = script.name().trim_end_matches(".pkt").to_owned();

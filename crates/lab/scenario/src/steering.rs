@@ -282,7 +282,7 @@ impl Steering {
         let scheduled = self.scheduled[link].iter().rev().find(due);
         let scheduled = *scheduled.unwrap_or(&self.scheduled[link][0]);
         match self.links.get(&link) {
-            Some((at, printed)) if *at >= Instant::ZERO + scheduled.at => *printed,
+            Some((at, change)) if *at >= Instant::ZERO + scheduled.at => *change,
             _ => scheduled,
         }
     }

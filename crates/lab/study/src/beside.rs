@@ -142,7 +142,7 @@ impl Beside {
     /// Returns the runs of both hosts, and those that were left out, in sentences.
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
-        let mut printed = vec![format!(
+        let mut sentences = vec![format!(
             "{} of {} s in all with the sockets of Linux {}, one after the other, and {} of the \
              same scenarios in the simulator with its stack linux-6; seeds {}.",
             several(kernel.runs, "run"),
@@ -153,20 +153,20 @@ impl Beside {
         )];
         match self.repeated {
             0 => {}
-            1 => printed.push("1 run was late, and was run once more.".to_owned()),
-            late => printed.push(format!("{late} runs were late, and were run once more.")),
+            1 => sentences.push("1 run was late, and was run once more.".to_owned()),
+            late => sentences.push(format!("{late} runs were late, and were run once more.")),
         }
-        printed.extend(self.left_out.iter().map(|left| {
+        sentences.extend(self.left_out.iter().map(|left| {
             let LeftOut { experiment, why, .. } = left;
             format!("Left out: {} of {experiment}: {why}.", several(left.runs, "run"))
         }));
         let blank: Vec<&str> =
             self.pairs().filter(is_blank).map(|(simulator, _)| simulator.id).collect();
         if !blank.is_empty() {
-            printed.push(format!("Not judged, as nothing of it was run: {}.", blank.join(", ")));
+            sentences.push(format!("Not judged, as nothing of it was run: {}.", blank.join(", ")));
         }
-        printed.extend(study.not_emulated().iter().map(|&why| why.to_owned()));
-        printed
+        sentences.extend(study.not_emulated().iter().map(|&why| why.to_owned()));
+        sentences
     }
 
     /// Returns the page in Markdown. `command` is the command line that gives such results. Times

@@ -60,16 +60,16 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// A time with which a machine would never be idle, or which other members refuse.
-    #[error("{name} is {found}, must be within {stricter} and {most}")]
+    #[error("{name} is {found}, must be within {min} and {max}")]
     Time {
         /// Name of the option.
         name: &'static str,
         /// Its value.
         found: Duration,
         /// Minimum.
-        stricter: Duration,
+        min: Duration,
         /// Maximum.
-        most: Duration,
+        max: Duration,
     },
 }
 
@@ -115,11 +115,9 @@ impl Config {
             ("notice", self.notice, Duration::ZERO, self.longest_lease),
             ("review", self.review, tenth, day),
         ];
-        let outside = |(_, found, stricter, most): &(_, _, _, _)| found < stricter || found > most;
+        let outside = |(_, found, min, max): &(_, _, _, _)| found < min || found > max;
         match times.into_iter().find(outside) {
-            Some((name, found, stricter, most)) => {
-                Err(ConfigError::Time { name, found, stricter, most })
-            }
+            Some((name, found, min, max)) => Err(ConfigError::Time { name, found, min, max }),
             None => Ok(()),
         }
     }

@@ -45,7 +45,7 @@ pub(crate) struct Lender {
     power: Option<Power>,
     review_at: Option<Instant>,
     /// Whether the free capacity has changed since the last question.
-    changes: bool,
+    is_changed: bool,
 }
 
 impl Lender {
@@ -59,13 +59,13 @@ impl Lender {
             strangers: Bucket::new(BitRate(rate), now),
             power: None,
             review_at: None,
-            changes: false,
+            is_changed: false,
         }
     }
 
     /// Returns whether the free capacity has changed since the last question.
     pub(crate) fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.changes)
+        std::mem::take(&mut self.is_changed)
     }
 
     /// Returns the offers, for an announcement.
@@ -160,7 +160,7 @@ impl Lender {
         }
         self.drop_links();
         self.share_all(now, post);
-        self.changes = true;
+        self.is_changed = true;
     }
 
     fn may_lend(&self, link: &Link, config: &Config) -> bool {
@@ -305,7 +305,7 @@ impl Lender {
     fn freed(&mut self, now: Instant, post: &mut Post) {
         self.drop_links();
         self.share_all(now, post);
-        self.changes = true;
+        self.is_changed = true;
     }
 
     /// A message of a session, whose seal has not been checked.
@@ -347,7 +347,7 @@ impl Lender {
             client.session.leave(now, config.retry, Role::Lender, post);
         }
         self.links.clear();
-        self.changes = true;
+        self.is_changed = true;
     }
 
     pub(crate) fn age(&mut self, now: Instant, config: &Config, post: &mut Post) {

@@ -266,10 +266,10 @@ fn drops_at_the_brim(lines: &[Timeline]) -> bool {
         });
         let Some(maximum) = accepted.max() else { continue };
         // A few packets are the error of the count.
-        let stricter = ((BRIM * maximum as f64) as usize).min(maximum.saturating_sub(FEW));
+        let threshold = ((BRIM * maximum as f64) as usize).min(maximum.saturating_sub(FEW));
         for line in own() {
             let losses = line.losses().into_iter();
-            losses.for_each(|number| brim.note(line.held[number] >= stricter));
+            losses.for_each(|number| brim.note(line.held[number] >= threshold));
         }
     }
     brim.lost >= FEWEST && brim.rate() >= 1.0 - STRAY

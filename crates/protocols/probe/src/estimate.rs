@@ -119,8 +119,8 @@ fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate
     let drain_rate = Estimate::of(&drained);
     let by_rates = naive.zip(sent_rate).zip(drain_rate);
     let extremes = |values: &[f64]| {
-        let stricter = values.iter().copied().reduce(f64::min)?;
-        Some((stricter, values.iter().copied().reduce(f64::max)?))
+        let min = values.iter().copied().reduce(f64::min)?;
+        Some((min, values.iter().copied().reduce(f64::max)?))
     };
     SizeEstimate {
         payload_bytes,

@@ -69,13 +69,13 @@ pub struct Pinger {
     config: PingerConfig,
     pings: Vec<Ping>,
     next: Option<Instant>,
-    changes: Option<Answered>,
+    event: Option<Answered>,
 }
 
 impl Pinger {
     /// A pinger that waits for [`PingerInput::Start`].
     pub const fn new(config: PingerConfig) -> Self {
-        Self { config, pings: Vec::new(), next: None, changes: None }
+        Self { config, pings: Vec::new(), next: None, event: None }
     }
 
     /// The greetings that were sent.
@@ -98,7 +98,7 @@ impl Pinger {
         // The host's stamp of an arrival may lie before what it told as the time of sending.
         let answered = now.max(ping.sent);
         ping.answered = Some(answered);
-        self.changes = Some(Answered { round_trip: answered.since(ping.sent) });
+        self.event = Some(Answered { round_trip: answered.since(ping.sent) });
     }
 }
 
@@ -136,6 +136,6 @@ impl Machine for Pinger {
     }
 
     fn event(&mut self) -> Option<Answered> {
-        self.changes.take()
+        self.event.take()
     }
 }

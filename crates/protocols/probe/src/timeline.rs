@@ -56,9 +56,9 @@ pub(crate) fn drift(accounts: &[Account]) -> f64 {
         if accounts[..at].iter().any(|before| same(&before)) {
             return None;
         }
-        let mut stricter = accounts[at..].iter().filter(same).filter_map(min_delay);
-        let (first, since) = stricter.next()?;
-        let (last, until) = stricter.next_back()?;
+        let mut delays = accounts[at..].iter().filter(same).filter_map(min_delay);
+        let (first, since) = delays.next()?;
+        let (last, until) = delays.next_back()?;
         Some((until.wrapping_sub(since), last.wrapping_sub(first)))
     });
     let Some((time, delay)) = pairs.max() else { return 0.0 };
@@ -69,11 +69,11 @@ pub(crate) fn drift(accounts: &[Account]) -> f64 {
 impl Timeline {
     /// The time axis of an account of which at least one packet arrived.
     pub(crate) fn new(account: &Account, drift: f64) -> Option<Self> {
-        let (stricter, measured) = min_delay(account)?;
+        let (delay, measured) = min_delay(account)?;
         let here = |sent: &fairwave_units::Instant| {
             let sent = sent.as_nanos() as i64;
             let drifted = drift * sent.wrapping_sub(measured) as f64;
-            sent.wrapping_add(stricter).wrapping_add(drifted as i64)
+            sent.wrapping_add(delay).wrapping_add(drifted as i64)
         };
         let sent: Vec<i64> = account.sent.iter().map(here).collect();
         let mut arrived = vec![None; sent.len()];
@@ -191,14 +191,14 @@ impl Timeline {
         if self.max_held == 0 || excess <= 0.0 {
             return Vec::new();
         }
-        let stricter = radio + 0.5 * excess;
+        let threshold = radio + 0.5 * excess;
         // So many packets that four of them are too many for the radio; more than there are where
         // it carries nearly all.
         let window = (4.0 / excess).min(self.sent.len() as f64) as usize + 1;
         let end = self.sent.len();
         let lost = |from: usize, to: usize| {
             let lost = self.arrived[from..to].iter().filter(|arrived| arrived.is_none()).count();
-            lost as f64 >= stricter * (to - from) as f64
+            lost as f64 >= threshold * (to - from) as f64
         };
         let is_first = |number: &usize| {
             let next = number + 1;

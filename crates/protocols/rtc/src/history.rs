@@ -75,7 +75,7 @@ impl History {
         let mut arrival = self.reference_ns(feedback.reference);
         let tick = TICK.as_nanos().cast_signed();
         let base = self.extend(feedback.base);
-        let mut changes = Reports::default();
+        let mut reports = Reports::default();
         for (number, delta) in (base..).zip(&feedback.arrivals) {
             let arrived = delta.map(|delta| {
                 arrival += i64::from(delta) * tick;
@@ -91,11 +91,11 @@ impl History {
             sent.reported = reported;
             if arrived.is_some() {
                 let took = now.since(sent.at);
-                changes.rtt = Some(changes.rtt.map_or(took, |minimum: Duration| minimum.min(took)));
+                reports.rtt = Some(reports.rtt.map_or(took, |minimum: Duration| minimum.min(took)));
             }
-            changes.fates.push(Fate { sent: sent.at, arrived, bytes: sent.bytes });
+            reports.fates.push(Fate { sent: sent.at, arrived, bytes: sent.bytes });
         }
-        changes
+        reports
     }
 
     /// Returns the number nearest to the next that ends in these 16 bits. Numbers before the first
@@ -144,35 +144,35 @@ mod tests {
     #[test]
     fn arrivals_are_sums_of_ticks() {
         let mut history = history(3);
-        let changes = history.take(at(100), &feedback(0, 2, &[Some(4), None, Some(10)]));
-        let arrived: Vec<_> = changes.fates.iter().map(|fate| fate.arrived).collect();
+        let reports = history.take(at(100), &feedback(0, 2, &[Some(4), None, Some(10)]));
+        let arrived: Vec<_> = reports.fates.iter().map(|fate| fate.arrived).collect();
         assert_eq!(arrived, [Some(129_000_000), None, Some(131_500_000)]);
-        assert_eq!(changes.rtt, Some(Duration::from_millis(80)));
+        assert_eq!(reports.rtt, Some(Duration::from_millis(80)));
         assert_eq!(history.unanswered(), 0);
         // What is told again is no news, but that packet 1 has come after all.
-        let changes = history.take(at(110), &feedback(0, 2, &[Some(4), Some(200), None]));
-        assert_eq!(changes.fates.len(), 1);
-        assert_eq!(changes.fates[0].sent, at(10));
+        let reports = history.take(at(110), &feedback(0, 2, &[Some(4), Some(200), None]));
+        assert_eq!(reports.fates.len(), 1);
+        assert_eq!(reports.fates[0].sent, at(10));
     }
 
     #[test]
     fn what_was_never_sent_is_not_heard() {
         let mut history = history(3);
-        let changes = history.take(at(100), &feedback(3, 0, &[Some(0); 50]));
-        assert!(changes.fates.is_empty());
-        let changes = history.take(at(100), &feedback(65_535, 0, &[Some(0), Some(0)]));
-        assert_eq!(changes.fates.len(), 1, "before the first packet there was none");
+        let reports = history.take(at(100), &feedback(3, 0, &[Some(0); 50]));
+        assert!(reports.fates.is_empty());
+        let reports = history.take(at(100), &feedback(65_535, 0, &[Some(0), Some(0)]));
+        assert_eq!(reports.fates.len(), 1, "before the first packet there was none");
     }
 
     #[test]
     fn numbers_and_references_go_around() {
         let mut history = history(70_000);
-        let changes = history.take(at(700_000), &feedback(69_999u32 as u16, 8_388_607, &[Some(0)]));
-        assert_eq!(changes.fates[0].sent, at(699_990));
-        let first = changes.fates[0].arrived;
-        let changes =
+        let reports = history.take(at(700_000), &feedback(69_999u32 as u16, 8_388_607, &[Some(0)]));
+        assert_eq!(reports.fates[0].sent, at(699_990));
+        let first = reports.fates[0].arrived;
+        let reports =
             history.take(at(700_000), &feedback(69_998u32 as u16, -8_388_608, &[Some(0)]));
-        let ahead = changes.fates[0].arrived.zip(first).map(|(b, a)| b - a);
+        let ahead = reports.fates[0].arrived.zip(first).map(|(b, a)| b - a);
         assert_eq!(ahead, Some(REFERENCE_NS));
         assert!(history.sent.len() <= MAX && history.unanswered() == 0);
     }

@@ -10,7 +10,7 @@ const MAX_KEPT: usize = 1_024;
 /// Maximum number of packets per feedback; more are reported in several. Each takes at most two
 /// bytes and two bits of a chunk, so that feedback has at most 1200 B: 20 + 2 * 74 + 2 * 512 and
 /// padding.
-const MAX_TOLD: usize = 512;
+const MAX_STATUSES: usize = 512;
 /// Maximum jump of the packet numbers; after a larger one the receiver starts again.
 const MAX_JUMP: u16 = 2_048;
 /// Ticks of the reference time.
@@ -120,8 +120,8 @@ impl Receiver {
         let start = *untold.clone().flatten().next()?;
         let reference = start / REFERENCE_TICKS;
         let mut last = reference * REFERENCE_TICKS;
-        let mut arrivals = Vec::with_capacity(untold.len().min(MAX_TOLD));
-        for arrival in untold.by_ref().take(MAX_TOLD) {
+        let mut arrivals = Vec::with_capacity(untold.len().min(MAX_STATUSES));
+        for arrival in untold.by_ref().take(MAX_STATUSES) {
             let delta = arrival.map(|at| {
                 let delta = at.cast_signed() - last.cast_signed();
                 last = at;
@@ -166,7 +166,7 @@ impl Machine for Receiver {
         }
         self.media_ssrc = header.ssrc;
         let due = *self.due.get_or_insert(now + self.config.interval);
-        if self.arrivals.len() - self.seen >= MAX_TOLD {
+        if self.arrivals.len() - self.seen >= MAX_STATUSES {
             // One feedback is full, and sent at once. Late packets do not count, as their places
             // were already reported.
             self.due = Some(due.min(now));
@@ -226,7 +226,7 @@ mod tests {
                 let (feedback, _) = Feedback::parse(&bytes).expect("it is legal");
                 reported += feedback.arrivals.iter().flatten().count();
             }
-            assert!(receiver.arrivals.len() <= MAX_KEPT + MAX_TOLD + usize::from(MAX_JUMP));
+            assert!(receiver.arrivals.len() <= MAX_KEPT + MAX_STATUSES + usize::from(MAX_JUMP));
             assert!(receiver.deadline().is_none_or(|due| due > now));
         };
         for (ahead, pause) in steps {

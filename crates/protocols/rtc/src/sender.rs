@@ -182,26 +182,26 @@ impl Sender {
         if feedback.media_ssrc != self.config.ssrc {
             return;
         }
-        let mut changes = self.history.take(now, &feedback);
+        let mut reports = self.history.take(now, &feedback);
         self.silent_since = (self.history.unanswered() > 0).then_some(now);
         match self.link {
             Link::Up => {}
             Link::Lost => return,
             Link::Found(at) => {
                 // Earlier packets met the handover, or the link before it.
-                changes.fates.retain(|fate| fate.sent >= at);
-                if changes.fates.is_empty() {
+                reports.fates.retain(|fate| fate.sent >= at);
+                if reports.fates.is_empty() {
                     return;
                 }
             }
         }
-        if let Some(sample) = changes.rtt {
+        if let Some(sample) = reports.rtt {
             let rtt = self.stats.rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8);
             self.stats.rtt = Some(rtt);
         }
-        let missing = changes.fates.iter().filter(|fate| fate.arrived.is_none()).count();
+        let missing = reports.fates.iter().filter(|fate| fate.arrived.is_none()).count();
         self.stats.missing += missing as u64;
-        self.gcc.on_feedback(now, &changes.fates, self.stats.rtt.unwrap_or_default());
+        self.gcc.on_feedback(now, &reports.fates, self.stats.rtt.unwrap_or_default());
         self.note_target();
     }
 

@@ -33,7 +33,7 @@ pub(crate) enum Arrival {
     /// Taken, or had already.
     Fine {
         /// Bytes can be read that could not before, or the end has been reached.
-        changes: bool,
+        is_readable: bool,
     },
     /// All of it lay beyond the window.
     Beyond,
@@ -116,7 +116,7 @@ impl<P: Payload> Receiver<P> {
             self.held.insert_end(end);
         }
         self.check();
-        Arrival::Fine { changes: self.cumulative() > was }
+        Arrival::Fine { is_readable: self.cumulative() > was }
     }
 
     /// Whether there was room for it.
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn gaps_are_told_and_filled() {
         let mut receiver = Receiver::new(100);
-        assert_eq!(taken(&mut receiver, 3, b"def", false), Arrival::Fine { changes: false });
-        assert_eq!(taken(&mut receiver, 8, b"i", true), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 3, b"def", false), Arrival::Fine { is_readable: false });
+        assert_eq!(taken(&mut receiver, 8, b"i", true), Arrival::Fine { is_readable: false });
         assert_eq!(blocks(&mut receiver), [(8, 2), (3, 3)], "the end is one");
-        assert_eq!(taken(&mut receiver, 0, b"abcd", false), Arrival::Fine { changes: true });
+        assert_eq!(taken(&mut receiver, 0, b"abcd", false), Arrival::Fine { is_readable: true });
         assert_eq!(blocks(&mut receiver), [(2, 2)]);
         assert_eq!(receiver.read(4), Some(Bytes::from_static(b"abcd")));
-        assert_eq!(taken(&mut receiver, 6, b"gh", false), Arrival::Fine { changes: true });
+        assert_eq!(taken(&mut receiver, 6, b"gh", false), Arrival::Fine { is_readable: true });
         assert_eq!((receiver.cumulative(), receiver.is_finished()), (10, true), "the end is one");
         assert_eq!(receiver.read(99), Some(Bytes::from_static(b"efghi")));
     }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn an_end_beyond_a_gap_has_a_block() {
         let mut receiver = Receiver::new(100);
-        assert_eq!(taken(&mut receiver, 9, b"", true), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 9, b"", true), Arrival::Fine { is_readable: false });
         assert_eq!(blocks(&mut receiver), [(9, 1)]);
         taken(&mut receiver, 3, b"d", false);
         assert_eq!(blocks(&mut receiver), [(3, 1), (9, 1)]);
@@ -240,9 +240,9 @@ mod tests {
     fn nothing_beyond_the_window_is_kept() {
         let mut receiver = Receiver::new(4);
         assert_eq!(taken(&mut receiver, 4, b"x", false), Arrival::Beyond);
-        assert_eq!(taken(&mut receiver, 2, b"cdef", true), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 2, b"cdef", true), Arrival::Fine { is_readable: false });
         assert_eq!(blocks(&mut receiver), [(2, 2)], "what fits, and no end");
-        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { changes: true });
+        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { is_readable: true });
         assert_eq!(receiver.acknowledge(None, 8).window, 0);
         receiver.read(3);
         assert!(receiver.window_has_opened());
@@ -256,7 +256,7 @@ mod tests {
         taken(&mut receiver, 5, b"f", true);
         assert_eq!(taken(&mut receiver, 6, b"g", false), Arrival::Contradiction);
         assert_eq!(taken(&mut receiver, 3, b"d", true), Arrival::Contradiction);
-        assert_eq!(taken(&mut receiver, 5, b"f", true), Arrival::Fine { changes: false });
+        assert_eq!(taken(&mut receiver, 5, b"f", true), Arrival::Fine { is_readable: false });
         let mut receiver = Receiver::new(100);
         taken(&mut receiver, 5, b"f", false);
         assert_eq!(taken(&mut receiver, 3, b"d", true), Arrival::Contradiction);
@@ -267,8 +267,8 @@ mod tests {
         let mut receiver = Receiver::new(100);
         taken(&mut receiver, 0, b"ab", false);
         receiver.close();
-        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { changes: false });
-        assert_eq!(taken(&mut receiver, 2, b"", true), Arrival::Fine { changes: true });
+        assert_eq!(taken(&mut receiver, 0, b"ab", false), Arrival::Fine { is_readable: false });
+        assert_eq!(taken(&mut receiver, 2, b"", true), Arrival::Fine { is_readable: true });
         assert_eq!(receiver.readable(), 0);
     }
 }

@@ -114,12 +114,12 @@ impl AccessPoint {
     /// its caches fetches it for several stations at once here, and for one after the other in
     /// [`Machine::handle`]. Nothing changes.
     pub fn foresee(&self, reports: &[ReceivedFrame]) {
-        let looked_at = |reported_at: &ReceivedFrame| {
-            let known = self.stations.get(reported_at.from()).map(Known::glance);
-            (known, self.table.glance(reported_at.from()))
+        let looked_at = |frame: &ReceivedFrame| {
+            let known = self.stations.get(frame.from()).map(Known::glance);
+            (known, self.table.glance(frame.from()))
         };
-        for reported_at in reports {
-            let _ = black_box(looked_at(reported_at));
+        for frame in reports {
+            let _ = black_box(looked_at(frame));
         }
     }
 
@@ -138,25 +138,25 @@ impl AccessPoint {
     }
 
     /// Takes a report that came in a frame, or in a datagram from this address.
-    fn report(&mut self, now: Instant, reported_at: &ReceivedFrame, routed: Option<SocketAddr>) {
-        let link = reported_at.from();
-        if Greeting::is_meant(reported_at.payload()) {
-            return self.take_greeting(now, reported_at);
+    fn report(&mut self, now: Instant, frame: &ReceivedFrame, routed: Option<SocketAddr>) {
+        let link = frame.from();
+        if Greeting::is_meant(frame.payload()) {
+            return self.take_greeting(now, frame);
         }
         let is_registered = self.stations.get(link).is_some_and(|known| known.is_registered);
-        if !is_registered && let Err(why) = self.introduce(now, reported_at) {
+        if !is_registered && let Err(why) = self.introduce(now, frame) {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
         }
         self.hearing = routed.map_or(Reach::Link, |from| Reach::Address(from.ip()));
-        self.table.handle(now, TableInput::Report(*reported_at));
+        self.table.handle(now, TableInput::Report(*frame));
         self.follow(now);
-        self.answer(now, reported_at, routed);
+        self.answer(now, frame, routed);
     }
 
     /// Answers a report that was just accepted, if the station has not been answered for a while.
-    fn answer(&mut self, now: Instant, reported_at: &ReceivedFrame, routed: Option<SocketAddr>) {
-        let station = reported_at.from();
+    fn answer(&mut self, now: Instant, frame: &ReceivedFrame, routed: Option<SocketAddr>) {
+        let station = frame.from();
         let crowd = (ANSWER_PACE * self.stations.len() as u64).min(MAX_ANSWER);
         let every = self.config.answer_every.max(crowd);
         let Some(known) = self.stations.get_mut(station) else { return };
@@ -164,7 +164,7 @@ impl AccessPoint {
         if known.reported_at != Some(now) || is_soon {
             return;
         }
-        let Ok((claim, _)) = soc::parse(reported_at.payload()) else { return };
+        let Ok((claim, _)) = soc::parse(frame.payload()) else { return };
         let sequence = claim.unchecked().sequence;
         known.answered = Some(now);
         if let Some(from) = routed {
@@ -188,9 +188,9 @@ impl AccessPoint {
 
     /// Registers a station that proves with its first report that it has a key of this network, and
     /// knows this session.
-    fn introduce(&mut self, now: Instant, reported_at: &ReceivedFrame) -> Result<(), Refusal> {
-        let link = reported_at.from();
-        let (claim, _) = soc::parse(reported_at.payload()).map_err(|_| Refusal::Malformed)?;
+    fn introduce(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
+        let link = frame.from();
+        let (claim, _) = soc::parse(frame.payload()).map_err(|_| Refusal::Malformed)?;
         if claim.station() != link {
             return Err(Refusal::WrongSender);
         }
@@ -284,7 +284,7 @@ impl AccessPoint {
     /// `is_changed`: the table has reported a new weight.
     fn receive(&mut self, now: Instant, seen: &Observation, is_changed: bool) {
         match *seen {
-            Observation::ReceivedFrame { station, soc, .. } => {
+            Observation::Reported { station, soc, .. } => {
                 let reason = WeightReason::Report { soc };
                 let Some(known) = self.stations.get_mut(station) else { return };
                 (known.reported_at, known.reason, known.is_present) =
@@ -386,7 +386,7 @@ impl Machine for AccessPoint {
 
     fn handle(&mut self, now: Instant, input: ApInput) {
         match input {
-            ApInput::Report(reported_at) => self.report(now, &reported_at, None),
+            ApInput::Report(frame) => self.report(now, &frame, None),
             ApInput::Datagram(datagram) => self.take_datagram(now, &datagram),
             ApInput::Joined(link) => self.join(now, link),
             ApInput::Left(link) => self.leave(now, link),

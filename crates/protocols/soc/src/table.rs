@@ -70,8 +70,8 @@ impl Table {
 
     /// The weight in force, that of the first class if there is no such class.
     pub fn weight(&self, station: Mac, class: Class) -> Weight {
-        let (_, last_reported) = self.last_reported(station);
-        let own = last_reported.get(usize::from(class.0)).or(last_reported.first());
+        let (_, weights) = self.last_reported(station);
+        let own = weights.get(usize::from(class.0)).or(weights.first());
         own.copied().unwrap_or(self.config.first_weight)
     }
 
@@ -140,36 +140,31 @@ impl Table {
         }
     }
 
-    fn report(&mut self, now: Instant, reported_at: &ReceivedFrame) {
-        let link = reported_at.from();
-        let AcceptedReport { place, reported, interval, compat } =
-            match self.believe(now, reported_at) {
-                Ok(believed) => believed,
-                Err(why) => return self.refuse(link, why),
-            };
+    fn report(&mut self, now: Instant, frame: &ReceivedFrame) {
+        let link = frame.from();
+        let AcceptedReport { place, reported, interval, compat } = match self.believe(now, frame) {
+            Ok(believed) => believed,
+            Err(why) => return self.refuse(link, why),
+        };
         let soc = self.entries.at(place).receive(now, reported, interval, self.config.floor);
         self.counters.accepted += 1;
         self.counters.compat += u64::from(compat);
-        self.events.push_back(Observation::ReceivedFrame { station: link, reported, soc });
+        self.events.push_back(Observation::Reported { station: link, reported, soc });
         self.update(place);
     }
 
-    fn believe(
-        &mut self,
-        now: Instant,
-        reported_at: &ReceivedFrame,
-    ) -> Result<AcceptedReport, Refusal> {
-        let payload = reported_at.payload();
+    fn believe(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<AcceptedReport, Refusal> {
+        let payload = frame.payload();
         if self.config.compat && Plain::is_meant(payload) {
             let plain = Plain::parse(payload).map_err(|_| Refusal::Truncated)?;
-            let place = self.entries.find(reported_at.from()).ok_or(Refusal::Unknown)?;
+            let place = self.entries.find(frame.from()).ok_or(Refusal::Unknown)?;
             let reported = self.entries.at(place).admit_plain(now, plain, &self.config)?;
             let interval = self.config.compat_interval;
             return Ok(AcceptedReport { place, reported, interval, compat: true });
         }
         let (claim, _) = soc::parse(payload).map_err(|error| refusal(error, payload))?;
-        let place = self.entries.find(reported_at.from()).ok_or(Refusal::Unknown)?;
-        if claim.station() != reported_at.from() {
+        let place = self.entries.find(frame.from()).ok_or(Refusal::Unknown)?;
+        if claim.station() != frame.from() {
             return Err(Refusal::WrongSender);
         }
         let report = self.entries.at(place).admit(now, &claim, &self.config)?;

@@ -32,12 +32,10 @@ fn table() -> String {
         let points = walk(speed);
         for interval in [20, 100, 200, 500, 1000] {
             for kind in FILTERS {
-                let last_reported = evaluate(kind.spec, Duration::from_millis(interval), &points)
+                let found = evaluate(kind.spec, Duration::from_millis(interval), &points)
                     .expect("two minutes are enough");
-                let lag =
-                    last_reported.lag.map_or(String::new(), |lag| lag.as_millis().to_string());
-                let (bias, error, noise) =
-                    (last_reported.bias.0, last_reported.error.0, last_reported.noise.0);
+                let lag = found.lag.map_or(String::new(), |lag| lag.as_millis().to_string());
+                let (bias, error, noise) = (found.bias.0, found.error.0, found.noise.0);
                 let name = kind.name;
                 writeln!(
                     text,

@@ -284,7 +284,7 @@ impl<'a> Session<'a> {
 
     fn report(&mut self, reported: HostEvent) {
         let text = match reported {
-            HostEvent::EndpointEvent(now, EndpointEvent::Established(peer)) => {
+            HostEvent::Endpoint(now, EndpointEvent::Established(peer)) => {
                 self.watched.insert(peer, Watched::new(peer, now, self.size));
                 format!("{}: established\n", shown(peer))
             }
@@ -294,7 +294,7 @@ impl<'a> Session<'a> {
                 self.keep(peer, &sample);
                 line(peer, &sample)
             }
-            HostEvent::EndpointEvent(now, EndpointEvent::Ended(peer, end, account)) => {
+            HostEvent::Endpoint(now, EndpointEvent::Ended(peer, end, account)) => {
                 let Some(watched) = self.watched.remove(&peer) else {
                     self.refused = Some(format!("{}, no connection: {end}", shown(peer)));
                     return;

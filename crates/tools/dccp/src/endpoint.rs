@@ -107,7 +107,7 @@ pub struct Endpoint {
     lines: BTreeMap<Peer, Line>,
     /// Answers to packets that belong to no connection.
     strays: VecDeque<Outgoing>,
-    changes: VecDeque<EndpointEvent>,
+    events: VecDeque<EndpointEvent>,
     opened: u64,
     is_stopping: bool,
     ignored: Ignored,
@@ -131,7 +131,7 @@ impl Endpoint {
             settings,
             lines: BTreeMap::new(),
             strays: VecDeque::new(),
-            changes: VecDeque::new(),
+            events: VecDeque::new(),
             opened: 0,
             is_stopping: false,
             ignored: Ignored::default(),
@@ -262,7 +262,7 @@ impl Endpoint {
                         line.before = Some(line.progress());
                         let traffic = self.settings.traffic.filter(|_| is_client);
                         line.source = traffic.map(|traffic| Source::new(traffic, now));
-                        self.changes.push_back(EndpointEvent::Established(*peer));
+                        self.events.push_back(EndpointEvent::Established(*peer));
                         continue;
                     }
                     Event::Data { .. } => {
@@ -277,7 +277,7 @@ impl Endpoint {
                     Event::TimedOut => End::TimedOut,
                 };
                 (line.source, line.ended) = (None, Some(now));
-                self.changes.push_back(EndpointEvent::Ended(*peer, end, Box::new(line.account())));
+                self.events.push_back(EndpointEvent::Ended(*peer, end, Box::new(line.account())));
             }
         }
     }
@@ -324,7 +324,7 @@ impl Machine for Endpoint {
     }
 
     fn event(&mut self) -> Option<EndpointEvent> {
-        self.changes.pop_front()
+        self.events.pop_front()
     }
 }
 

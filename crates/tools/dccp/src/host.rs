@@ -113,7 +113,7 @@ impl Request {
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostEvent {
     /// A connection was established or has ended.
-    EndpointEvent(Instant, EndpointEvent),
+    Endpoint(Instant, EndpointEvent),
     /// Measurements of a connection so far; once per interval.
     Sample(Instant, Peer, Box<Account>),
 }
@@ -213,15 +213,15 @@ impl Host {
             let until = until.into_iter().flatten().fold(now + LOOK, Instant::min);
             self.driver.turn(&mut self.endpoint, until, &mut events)?;
             let now = self.driver.now();
-            for changes in events.drain(..) {
-                match &changes {
+            for event in events.drain(..) {
+                match &event {
                     EndpointEvent::Established(_) => {
                         sample_at.get_or_insert(now + interval);
                         close_at = is_client.then(|| now + time);
                     }
                     EndpointEvent::Ended(..) => is_over = is_client,
                 }
-                report(HostEvent::EndpointEvent(now, changes));
+                report(HostEvent::Endpoint(now, event));
             }
             self.look_at_trouble(close_at.is_none())?;
             is_over |= self

@@ -53,7 +53,7 @@ struct Pair {
     addresses: [SocketAddr; 2],
     under_way: VecDeque<(Instant, usize, Incoming)>,
     now: Instant,
-    changes: [Vec<EndpointEvent>; 2],
+    events: [Vec<EndpointEvent>; 2],
     /// Datagrams of the client, by number, that are lost.
     lost: Vec<u64>,
     sent: u64,
@@ -63,9 +63,9 @@ impl Pair {
     fn new(over: Over, is_six: bool, ccid: u8) -> Self {
         let addresses = addresses(is_six);
         let end = |is_client| Endpoint::new(settings(over, addresses, ccid, is_client));
-        let (ends, changes) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
+        let (ends, events) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
         let (now, under_way) = (Instant::ZERO, VecDeque::new());
-        Self { ends, addresses, under_way, now, changes, lost: Vec::new(), sent: 0 }
+        Self { ends, addresses, under_way, now, events, lost: Vec::new(), sent: 0 }
     }
 
     fn report(&mut self, end: usize, fact: Fact) {
@@ -84,8 +84,8 @@ impl Pair {
             let datagram = Incoming { from, to, ecn, bytes };
             self.under_way.push_back((self.now + ONE_WAY, 1 - end, datagram));
         }
-        while let Some(changes) = self.ends[end].event() {
-            self.changes[end].push(changes);
+        while let Some(event) = self.ends[end].event() {
+            self.events[end].push(event);
         }
     }
 
@@ -110,7 +110,7 @@ impl Pair {
 
     /// How the connection ended at an end, and what it came to.
     fn ended(&self, end: usize) -> (End, Account) {
-        let found = self.changes[end].iter().find_map(|changes| match changes {
+        let found = self.events[end].iter().find_map(|event| match event {
             EndpointEvent::Ended(_, how, account) => Some((*how, **account)),
             EndpointEvent::Established(_) => None,
         });
@@ -132,9 +132,9 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
             pair.report(0, Fact::Start);
             pair.run_until(at(20));
             assert!(
-                matches!(pair.changes[0][..], [EndpointEvent::Established(_)]),
+                matches!(pair.events[0][..], [EndpointEvent::Established(_)]),
                 "{:?}",
-                pair.changes
+                pair.events
             );
             pair.run_until(at(2_020));
             pair.report(0, Fact::Stop);
@@ -274,7 +274,7 @@ fn over_loopback(any: &str, ccid: u8) -> [(End, Account); 2] {
     let mut client = Host::open(&request(Addressee::Server(server_at, traffic))).expect("a socket");
     let (time, interval) = (Duration::from_millis(300), Duration::from_millis(50));
     let ended = |reported: HostEvent| match reported {
-        HostEvent::EndpointEvent(_, EndpointEvent::Ended(_, how, account)) => Some((how, *account)),
+        HostEvent::Endpoint(_, EndpointEvent::Ended(_, how, account)) => Some((how, *account)),
         _ => None,
     };
     let over = AtomicBool::new(false);

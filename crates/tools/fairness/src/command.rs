@@ -58,17 +58,17 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
         "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run HOST\
          {port} --hosts N {secret}\n"
     ))?;
-    let note = |changes| {
+    let note = |event| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(&changes));
+        let _ = console.print(&line(&event));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let rejected = several(server.rejected() as usize, "connection");
     console.print(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
 }
 
-fn line(changes: &ServerEvent) -> String {
-    match changes {
+fn line(event: &ServerEvent) -> String {
+    match event {
         ServerEvent::Joined(name, address, here, hosts) => {
             format!("{name} ({address}) is there: {here} of {hosts}\n")
         }

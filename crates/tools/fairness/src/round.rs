@@ -96,7 +96,7 @@ pub(super) struct Round {
     members: Vec<Member>,
     phase: Phase,
     repetition: u16,
-    changes: Vec<ServerEvent>,
+    events: Vec<ServerEvent>,
     ended: Vec<u64>,
 }
 
@@ -109,7 +109,7 @@ impl Round {
             members: Vec::new(),
             phase: Phase::Gathering,
             repetition: 0,
-            changes: Vec::new(),
+            events: Vec::new(),
             ended: Vec::new(),
         }
     }
@@ -119,7 +119,7 @@ impl Round {
     }
 
     pub(super) fn take_events(&mut self) -> Vec<ServerEvent> {
-        mem::take(&mut self.changes)
+        mem::take(&mut self.events)
     }
 
     /// Ended sessions, whose keys can be deleted.
@@ -152,7 +152,7 @@ impl Round {
         let Join { name, traffic, terms } = join;
         self.terms = Some(terms);
         let here = self.members.len() as u16 + 1;
-        self.changes.push(ServerEvent::Joined(name.clone(), ip, here, terms.hosts));
+        self.events.push(ServerEvent::Joined(name.clone(), ip, here, terms.hosts));
         self.members.push(Member {
             session,
             name,
@@ -254,7 +254,7 @@ impl Round {
         hub.forget(session);
         if !self.ended.contains(&session) {
             self.ended.push(session);
-            self.changes.push(ServerEvent::Left(name));
+            self.events.push(ServerEvent::Left(name));
         }
         if !is_running {
             self.members.retain(|member| member.session != session);
@@ -340,7 +340,7 @@ impl Round {
                 .collect();
         }
         self.phase = Phase::Running { until: window.end() };
-        self.changes.push(ServerEvent::Started(repetition + 1));
+        self.events.push(ServerEvent::Started(repetition + 1));
     }
 
     /// Results of this repetition so far.
@@ -381,7 +381,7 @@ impl Round {
             }
         }
         if is_over || self.members.is_empty() {
-            self.changes.push(ServerEvent::Over);
+            self.events.push(ServerEvent::Over);
             self.reset();
         }
     }

@@ -41,14 +41,14 @@ fn beside<T>(
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         let served = scope.spawn(|| {
-            let mut changes = Vec::new();
-            server.run(|| stop.load(Ordering::Relaxed), |reported| changes.push(reported)).unwrap();
-            (changes, server.rejected())
+            let mut events = Vec::new();
+            server.run(|| stop.load(Ordering::Relaxed), |event| events.push(event)).unwrap();
+            (events, server.rejected())
         });
         let done = job(address, &stop);
         stop.store(true, Ordering::Relaxed);
-        let (changes, rejected) = served.join().unwrap();
-        (done, changes, rejected)
+        let (events, rejected) = served.join().unwrap();
+        (done, events, rejected)
     })
 }
 
@@ -65,9 +65,9 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
     for (listen, protocol) in [("127.0.0.1:0", TCP), ("[::1]:0", TCP), ("[::1]:0", UDP)] {
         let traffic = both(protocol);
         let job = |server, _: &_| run(&request(server, "one", traffic.clone(), terms(1, 2)));
-        let ((found, error), changes, rejected) = beside(listen, LIMITS, job);
+        let ((found, error), events, rejected) = beside(listen, LIMITS, job);
         assert!(error.is_none(), "{listen}: {error:?}");
-        assert_eq!((found.repetitions.len(), rejected), (2, 0), "{changes:?}");
+        assert_eq!((found.repetitions.len(), rejected), (2, 0), "{events:?}");
         for (repetition, number) in found.repetitions.iter().zip(0..) {
             let [station] = &repetition.stations[..] else { panic!("{repetition:?}") };
             assert_eq!((repetition.number, station.ending), (number, Ending::Complete));
@@ -81,13 +81,13 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
                 );
             }
         }
-        assert!(matches!(changes.last(), Some(ServerEvent::Over)), "{changes:?}");
+        assert!(matches!(events.last(), Some(ServerEvent::Over)), "{events:?}");
     }
 }
 
 #[test]
 fn hosts_start_together_and_each_gets_the_results_of_all() {
-    let ((one, other), changes, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((one, other), events, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let start = |name: &'static str| {
             let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
             move || run(&request(server, name, traffic, terms(2, 1)))
@@ -103,9 +103,8 @@ fn hosts_start_together_and_each_gets_the_results_of_all() {
     let mut names: Vec<_> = one.0.repetitions[0].stations.iter().map(|s| &s.name).collect();
     names.sort();
     assert_eq!(names, ["one", "other"]);
-    let starts =
-        changes.iter().filter(|changes| matches!(changes, ServerEvent::Started(1))).count();
-    assert_eq!(starts, 1, "{changes:?}");
+    let starts = events.iter().filter(|event| matches!(event, ServerEvent::Started(1))).count();
+    assert_eq!(starts, 1, "{events:?}");
 }
 
 #[test]
@@ -148,13 +147,13 @@ fn the_caps_of_the_server_hold() {
 
 #[test]
 fn another_key_gets_no_byte_and_is_told_what_to_do() {
-    let (reported, changes, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let (reported, events, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let stranger = Key::new(b"another secret of them").unwrap();
         let request = Request { key: stranger, ..request(server, "one", both(TCP), terms(1, 1)) };
         run(&request).1.unwrap().to_string()
     });
     assert!(reported.contains("same --key or --pairing"), "{reported}");
-    assert_eq!((changes, rejected), (vec![], 1));
+    assert_eq!((events, rejected), (vec![], 1));
 }
 
 #[test]
@@ -174,8 +173,8 @@ fn a_server_that_ends_in_mid_run_leaves_what_was_counted() {
     let (found, error) = thread::scope(|scope| {
         scope.spawn(move || {
             let has_begun = std::cell::Cell::new(false);
-            let changes = |reported| has_begun.set(matches!(reported, ServerEvent::Started(..)));
-            server.run(|| has_begun.get(), changes).unwrap();
+            let events = |reported| has_begun.set(matches!(reported, ServerEvent::Started(..)));
+            server.run(|| has_begun.get(), events).unwrap();
         });
         run(&request(address, "one", both(TCP), endless))
     });
@@ -254,7 +253,7 @@ fn misuse(server: SocketAddr) -> Vec<(TcpStream, link::Link)> {
 
 #[test]
 fn hostile_clients_leave_the_run_of_another_whole() {
-    let ((found, error), changes, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((found, error), events, rejected) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let held = flood(server);
         // Each of them is shut out, and hears nothing more.
         for (mut raw, _link) in misuse(server) {
@@ -270,6 +269,6 @@ fn hostile_clients_leave_the_run_of_another_whole() {
     });
     assert!(error.is_none(), "{error:?}");
     assert_eq!(found.repetitions[0].stations[0].ending, Ending::Complete);
-    assert!(matches!(changes[0], ServerEvent::Joined(..)), "{changes:?}");
+    assert!(matches!(events[0], ServerEvent::Joined(..)), "{events:?}");
     assert!(rejected > 0, "the noise is counted");
 }

@@ -124,9 +124,9 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     console.print(&format!(
         "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
     ))?;
-    let note = |changes| {
+    let note = |event| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(changes));
+        let _ = console.print(&line(event));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
@@ -140,8 +140,8 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     ))
 }
 
-fn line(changes: ServerEvent) -> String {
-    match changes {
+fn line(event: ServerEvent) -> String {
+    match event {
         ServerEvent::Agreed(who, Limits { rate, packets, duration }) => {
             format!("{who}: a session of at most {rate}, {packets} packets, {duration}\n")
         }

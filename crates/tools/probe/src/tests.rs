@@ -32,15 +32,15 @@ fn beside<T>(listen: &str, job: impl FnOnce(SocketAddr) -> T) -> (T, Vec<ServerE
     let (address, stop) = (server.address().unwrap(), AtomicBool::new(false));
     thread::scope(|scope| {
         let served = scope.spawn(|| {
-            let mut changes = Vec::new();
-            server.run(|| stop.load(Ordering::Relaxed), |reported| changes.push(reported)).unwrap();
-            (changes, server.rejected(), server.counts())
+            let mut events = Vec::new();
+            server.run(|| stop.load(Ordering::Relaxed), |event| events.push(event)).unwrap();
+            (events, server.rejected(), server.counts())
         });
         let done = job(address);
         stop.store(true, Ordering::Relaxed);
-        let (changes, rejected, counts) = served.join().unwrap();
+        let (events, rejected, counts) = served.join().unwrap();
         assert!(counts.sent_bytes <= counts.received_bytes, "{counts:?}");
-        (done, changes, rejected)
+        (done, events, rejected)
     })
 }
 
@@ -57,7 +57,7 @@ fn session(server: SocketAddr, key: &Key, train: u32) -> (Vec<Account>, Option<E
 #[test]
 fn a_session_over_ipv4_and_ipv6_accounts_for_every_packet() {
     for listen in ["127.0.0.1:0", "[::1]:0"] {
-        let ((accounts, error), changes, rejected) =
+        let ((accounts, error), events, rejected) =
             beside(listen, |server| session(server, &key(), 50));
         assert!(error.is_none(), "{listen}: {error:?}");
         let account = &accounts[0];
@@ -65,8 +65,8 @@ fn a_session_over_ipv4_and_ipv6_accounts_for_every_packet() {
         assert_eq!((numbers, rejected), ((0..53).collect(), 0), "{listen}");
         assert!(account.sent.windows(2).all(|pair| pair[0] <= pair[1]));
         assert!(
-            matches!(changes[..], [ServerEvent::Agreed(..), ServerEvent::Ended(..)]),
-            "{changes:?}"
+            matches!(events[..], [ServerEvent::Agreed(..), ServerEvent::Ended(..)]),
+            "{events:?}"
         );
     }
 }
@@ -82,7 +82,7 @@ fn a_session_ends_where_the_grant_ends() {
 #[test]
 fn another_key_gets_no_byte() {
     let unknown = key_of(b"another secret of them").unwrap();
-    let (answered, changes, rejected) = beside("127.0.0.1:0", |server| {
+    let (answered, events, rejected) = beside("127.0.0.1:0", |server| {
         let udp = Udp::connect(server).unwrap();
         let mut driver = fairwave_sockets::Driver::new(udp, Clock::start());
         let config = fairwave_probe::PingerConfig {
@@ -104,7 +104,7 @@ fn another_key_gets_no_byte() {
         assert!(error.is_none(), "{error:?}");
         events.len()
     });
-    assert_eq!((answered, changes.len(), rejected), (0, 2, 20));
+    assert_eq!((answered, events.len(), rejected), (0, 2, 20));
 }
 
 /// A train of 1000 bytes of IP packets, one each `apart`, all of which arrive.
@@ -163,7 +163,7 @@ fn flood(server: SocketAddr) {
 
 #[test]
 fn hostile_clients_leave_the_session_of_another_whole() {
-    let ((accounts, error), changes, rejected) = beside("127.0.0.1:0", |server| {
+    let ((accounts, error), events, rejected) = beside("127.0.0.1:0", |server| {
         thread::scope(|scope| {
             scope.spawn(|| flood(server));
             session(server, &key(), 20)
@@ -178,14 +178,14 @@ fn hostile_clients_leave_the_session_of_another_whole() {
     assert_eq!(numbers.len(), arrived, "{numbers:?}");
     assert!(rejected > 0, "the noise is counted");
     // The farewell has no answer, and may be lost in the flood.
-    assert!(matches!(changes[..], [ServerEvent::Agreed(..), ..]), "{changes:?}");
+    assert!(matches!(events[..], [ServerEvent::Agreed(..), ..]), "{events:?}");
 }
 
 /// Clients that take all sessions but one and say nothing more cost who has the last nothing. A
 /// ninth is told that there is no room, and what the slow ones repeat brings them nothing.
 #[test]
 fn slow_and_repeating_clients_leave_a_session_whole() {
-    let ((whole, refused), changes, _) = beside("127.0.0.1:0", |server| {
+    let ((whole, refused), events, _) = beside("127.0.0.1:0", |server| {
         let mut slow: Vec<Slow> = (0..7).map(|number| Slow::begin(server, number)).collect();
         let (accounts, error) = session(server, &key(), 50);
         assert!(error.is_none(), "{error:?}");
@@ -196,9 +196,8 @@ fn slow_and_repeating_clients_leave_a_session_whole() {
     });
     assert_eq!(whole, 53);
     assert!(refused.contains("as many sessions as it may"), "{refused}");
-    let agreed =
-        changes.iter().filter(|changes| matches!(changes, ServerEvent::Agreed(..))).count();
-    assert_eq!(agreed, 7 + 1 + 1, "{changes:?}");
+    let agreed = events.iter().filter(|events| matches!(events, ServerEvent::Agreed(..))).count();
+    assert_eq!(agreed, 7 + 1 + 1, "{events:?}");
 }
 
 /// A client that has begun a session and then says nothing more.
@@ -256,9 +255,9 @@ fn a_server_that_goes_in_mid_run_is_named() {
     let session = thread::scope(|scope| {
         scope.spawn(move || {
             let has_begun = std::cell::Cell::new(false);
-            let changes = |reported| has_begun.set(matches!(reported, ServerEvent::Agreed(..)));
+            let events = |reported| has_begun.set(matches!(reported, ServerEvent::Agreed(..)));
             // Agreed: after one more turn the socket is closed with the value.
-            server.run(|| has_begun.get(), changes).unwrap();
+            server.run(|| has_begun.get(), events).unwrap();
         });
         line.session(Way::There, wanted, plan)
     });

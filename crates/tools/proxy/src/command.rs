@@ -237,9 +237,9 @@ fn serve(
     stop: &Arc<AtomicBool>,
 ) -> Result<Report, Failure> {
     let page = report::start(console, proxy.prometheus)?;
-    let follow = |report: &Report, changes: Vec<Event>| {
+    let follow = |report: &Report, events: Vec<Event>| {
         if !console.is_quiet() {
-            changes.iter().for_each(|event| note(&console, event));
+            events.iter().for_each(|event| note(&console, event));
         }
         page.show(report);
         if proxy.lasts.is_some_and(|lasts| report.lasted_s >= lasts.as_secs_f64()) {

@@ -51,7 +51,7 @@ pub(crate) struct Flows {
     target_control: Option<Box<dyn TargetControl>>,
     limits: Limits,
     since_bin: Duration,
-    changes: Vec<Event>,
+    events: Vec<Event>,
     pub(crate) report: Report,
 }
 
@@ -70,7 +70,7 @@ impl Flows {
             target_control,
             limits,
             since_bin: Duration::default(),
-            changes: Vec::new(),
+            events: Vec::new(),
             report: Report::default(),
         }
     }
@@ -81,13 +81,13 @@ impl Flows {
     }
 
     /// Returns the events since the last call.
-    pub(crate) fn changes(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.changes)
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
     }
 
     /// Adds an event.
-    pub(crate) fn push_event(&mut self, changes: Event) {
-        self.changes.push(changes);
+    pub(crate) fn push_event(&mut self, event: Event) {
+        self.events.push(event);
     }
 
     /// Decides whether a flow between the two addresses is relayed. It reserves nothing.
@@ -258,7 +258,7 @@ impl Flows {
     fn set_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
         if flow.reported.replace(rate) != rate {
             let reported = steer(self.target_control.as_mut(), flow, rate);
-            self.changes.extend(reported.err().map(Event::NoCongestionControl));
+            self.events.extend(reported.err().map(Event::NoCongestionControl));
         }
     }
 

@@ -202,8 +202,8 @@ async fn watch(shared: &Shared, stop: &AtomicBool, mut receive: impl FnMut(&Repo
             reload(&mut flows, changed);
         }
         flows.tick(Duration::from_nanos(passed.as_nanos() as u64));
-        let changes = flows.changes();
-        receive(&flows.report(), changes);
+        let events = flows.take_events();
+        receive(&flows.report(), events);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Number of segments on the wire that a captured packet stands for.
 //!
-//! With segmentation offloads a capture has packets that were never on the wire: those that the
-//! sender's card cuts later (TSO, GSO), or that the receiver's has joined before (LRO, GRO). All
-//! pieces except the last are as long as MSS and TCP options permit (RFC 6691).
+//! With segmentation offloads, packets of a capture differ from those of the wire. The sender's
+//! card cuts them later (TSO, GSO); the receiver's has joined them before (LRO, GRO). All pieces
+//! except the last are as long as MSS and TCP options permit (RFC 6691).
 
 use fairwave_wire::tcp::Header;
 

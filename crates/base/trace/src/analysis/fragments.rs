@@ -12,7 +12,7 @@ use fairwave_wire::ip::{self, Transport};
 use fairwave_wire::link::Captured;
 
 /// Maximum number of unfinished datagrams; where there are more, the oldest is dropped.
-const DATAGRAMS_MAX: usize = 256;
+const MAX_DATAGRAMS: usize = 256;
 /// Number of bytes that are kept of a held fragment: headers, and what numbers and digests need.
 const KEPT: usize = 2_048;
 /// Time after which a datagram is not completed any more (that of Linux), and an identification may
@@ -99,7 +99,7 @@ impl Fragments {
             return None;
         }
         let key = key(packet);
-        let is_full = self.datagrams.len() >= DATAGRAMS_MAX;
+        let is_full = self.datagrams.len() >= MAX_DATAGRAMS;
         let has_later = self.has_later;
         let is_due = |(place, datagram): (usize, &Datagram)| {
             let other = Key { id: datagram.key.id, ..key };
@@ -121,7 +121,7 @@ impl Fragments {
 
     /// Counts the datagrams that will not be completed.
     pub(super) fn finish(&mut self, counts: &mut Packets) {
-        self.datagrams.drain(..).for_each(|datagram| datagram.drop(counts));
+        self.datagrams.drain(..).for_each(|datagram| datagram.count_incomplete(counts));
     }
 
     /// Takes in a packet. Nothing is held of the datagram that it may displace, after
@@ -183,10 +183,10 @@ impl Fragments {
             if is_same || known.held.is_some() {
                 return place;
             }
-            self.datagrams.remove(place).drop(counts);
-        } else if self.datagrams.len() >= DATAGRAMS_MAX {
+            self.datagrams.remove(place).count_incomplete(counts);
+        } else if self.datagrams.len() >= MAX_DATAGRAMS {
             self.held -= usize::from(self.datagrams[0].held.is_some());
-            self.datagrams.remove(0).drop(counts);
+            self.datagrams.remove(0).count_incomplete(counts);
         }
         self.datagrams.push(Datagram {
             key,
@@ -211,7 +211,7 @@ impl Fragments {
 
 impl Datagram {
     /// Counts it, if it was begun and not completed.
-    fn drop(self, counts: &mut Packets) {
+    fn count_incomplete(self, counts: &mut Packets) {
         counts.incomplete += u64::from(self.is_begun);
     }
 }

@@ -6,7 +6,7 @@ use fairwave_wire::ethernet::Mac;
 use fairwave_wire::link::{Transmission, TransmissionKind};
 
 /// Maximum number of pairs of transmitter and receiver that are counted apart.
-const PAIRS_MAX: usize = 4_096;
+const MAX_PAIRS: usize = 4_096;
 
 /// Frames of one transmitter to one receiver, retransmissions included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Radio {
             return Some(place as usize);
         }
         let place = self.pairs.len();
-        if place == PAIRS_MAX {
+        if place == MAX_PAIRS {
             return None;
         }
         self.index.insert(hash, place as u32);
@@ -170,10 +170,10 @@ mod tests {
     #[test]
     fn pairs_beyond_the_limit_are_counted_together() {
         let mut radio = Radio::default();
-        for host in 0..2 * (PAIRS_MAX as u32 + 7) {
-            radio.frame(&frame(host % (PAIRS_MAX as u32 + 7), 100, None));
+        for host in 0..2 * (MAX_PAIRS as u32 + 7) {
+            radio.frame(&frame(host % (MAX_PAIRS as u32 + 7), 100, None));
         }
-        assert_eq!((radio.pairs().len(), radio.left_out()), (PAIRS_MAX, 14));
+        assert_eq!((radio.pairs().len(), radio.left_out()), (MAX_PAIRS, 14));
         assert!(radio.pairs().iter().all(|pair| pair.frames == 2));
     }
 }

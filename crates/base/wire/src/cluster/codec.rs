@@ -54,11 +54,11 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let number = NonZeroU64::new(reader.u64_be("number")?);
     let number = number.ok_or(Error::Range { field: "number at offset 32" })?;
     let inside = reader.rest().len().saturating_sub(TAG_LEN);
-    let mut printed = Reader::new(reader.take(inside, "body")?);
+    let mut content = Reader::new(reader.take(inside, "body")?);
     let tag = Tag(reader.array("seal")?);
-    let body = read_body(kind, &mut printed)?;
-    if !printed.is_empty() {
-        return Err(Error::Trailing { len: printed.rest().len(), kind });
+    let body = read_body(kind, &mut content)?;
+    if !content.is_empty() {
+        return Err(Error::Trailing { len: content.rest().len(), kind });
     }
     if to.is_none() && !body.is_public() {
         return Err(Error::Range { field: "receiver at offset 24" });

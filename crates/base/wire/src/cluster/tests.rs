@@ -73,13 +73,13 @@ fn announce(offers: &[Offer]) -> Body {
 
 #[test]
 fn an_announcement_in_hex() {
-    let printed = body_of(announce(&[offer(2)]), "01");
+    let body = body_of(announce(&[offer(2)]), "01");
     let fields = "0032 0b 416e6e27732070686f6e65 01 02 01 01 03 0000c350 \
                   0000000001312d00 0000000005f5e100 00000000004c4b40 0000000000000000";
     let fields: String = fields.split_whitespace().collect();
-    assert_eq!(printed[..fields.len()], fields);
-    assert!(printed[fields.len()..].chars().all(|digit| digit == '0'));
-    assert_eq!(printed.len() / 2, 252 - 40 - 16);
+    assert_eq!(body[..fields.len()], fields);
+    assert!(body[fields.len()..].chars().all(|digit| digit == '0'));
+    assert_eq!(body.len() / 2, 252 - 40 - 16);
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn an_announcement_that_makes_no_sense_says_why() {
     assert_eq!(changed(announce(&[offer(2), offer(3)]), offer_at, 3), order, "twice");
     let padding = Error::NotZero { field: "padding of an announcement" };
     assert_eq!(changed(one, offer_at + 40, 1), padding);
-    let printed = Name::new("a\u{7}b").unwrap_err().to_string();
-    assert_eq!(printed, "the name has a byte at 1 that is no printable text: leave it out");
+    let message = Name::new("a\u{7}b").unwrap_err().to_string();
+    assert_eq!(message, "the name has a byte at 1 that is no printable text: leave it out");
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn truncation_names_the_field() {
     for len in 0..bytes.len() {
         assert!(matches!(parse(&bytes[..len]), Err(Error::Truncated(_))), "{len} bytes");
     }
-    let printed = parse(&bytes[..45]).unwrap_err().to_string();
-    assert_eq!(printed, "truncated seal at offset 40: needs 16 bytes, has 5");
-    let printed = parse(&unhex("4657636c01")).unwrap_err().to_string();
-    assert_eq!(printed, "truncated kind at offset 5: needs 1 bytes, has 0");
+    let message = parse(&bytes[..45]).unwrap_err().to_string();
+    assert_eq!(message, "truncated seal at offset 40: needs 16 bytes, has 5");
+    let message = parse(&unhex("4657636c01")).unwrap_err().to_string();
+    assert_eq!(message, "truncated kind at offset 5: needs 1 bytes, has 0");
 }
 
 #[test]

@@ -84,11 +84,17 @@ impl Header {
     }
 }
 
-/// The rate of an MCS with symbols of so many nanoseconds and a preamble of so many microseconds.
-fn rate(subcarriers: u64, mcs: usize, streams: u64, symbol: u64, preamble: u64) -> Option<Rate> {
+/// Rate of an MCS; `None` if there is no such one.
+fn rate(
+    subcarriers: u64,
+    mcs: usize,
+    streams: u64,
+    symbol_ns: u64,
+    preamble_us: u64,
+) -> Option<Rate> {
     let bits = subcarriers * BITS.get(mcs)? * streams / 12;
-    let bits = BitRate(bits * 1_000_000_000 / symbol);
-    (streams > 0).then(|| Rate { bits, preamble: Duration::from_micros(preamble) })
+    let bits = BitRate(bits * 1_000_000_000 / symbol_ns);
+    (streams > 0).then(|| Rate { bits, preamble: Duration::from_micros(preamble_us) })
 }
 
 #[cfg(test)]

@@ -48,10 +48,10 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let mut body = Reader::new(reader.take(inside, "body")?);
     let tag = Tag(reader.array("seal")?);
     let from = if flags & OPENER == 0 { Side::Acceptor } else { Side::Opener };
-    let printed = read_body(kind, flags & !OPENER, &mut body)?;
+    let parsed = read_body(kind, flags & !OPENER, &mut body)?;
     let payload = body.rest();
-    check_payload(&printed, payload.len())?;
-    let header = Header { connection, from, path, number, sent_us, body: printed };
+    check_payload(&parsed, payload.len())?;
+    let header = Header { connection, from, path, number, sent_us, body: parsed };
     Ok(Claim { header, payload, covered: &bytes[..HEAD_LEN + inside], tag })
 }
 

@@ -54,13 +54,13 @@ impl History {
     /// Acknowledgements that arrive, each ACK of the receiver being lost with a probability. They
     /// are at least `pause` nanoseconds apart.
     fn acks(&mut self, count: usize, lost: f64, pause: u64) -> Vec<Delivered> {
-        let (mut una, mut printed, mut received) = (0, 0, Vec::new());
+        let (mut una, mut acked, mut received) = (0, 0, Vec::new());
         while received.len() < count {
-            let first = self.segments.partition_point(|(begin, _)| *begin < printed);
+            let first = self.segments.partition_point(|(begin, _)| *begin < acked);
             let merged = self.random.below(12) as usize;
             let end = self.segments.get(first + merged + 1).map_or(self.next, |(begin, _)| *begin);
-            let (echoed, before) = (self.stamp(printed), printed);
-            printed = end;
+            let (echoed, before) = (self.stamp(acked), acked);
+            acked = end;
             let last = end == self.next;
             if !last && self.random.chance(lost) {
                 continue;

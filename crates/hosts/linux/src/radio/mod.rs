@@ -313,14 +313,15 @@ impl AsFd for Events {
     }
 }
 
-fn interface(reported: Attributes<'_>) -> Option<Interface> {
-    let index = reported.u32(attribute::INTERFACE)?;
-    Some(Interface { index, name: reported.text(attribute::INTERFACE_NAME)? })
+fn interface(attributes: Attributes<'_>) -> Option<Interface> {
+    let index = attributes.u32(attribute::INTERFACE)?;
+    Some(Interface { index, name: attributes.text(attribute::INTERFACE_NAME)? })
 }
 
 fn event(message: &Message) -> Option<Event> {
-    let reported = message.attributes();
-    let (interface, mac) = (reported.u32(attribute::INTERFACE)?, reported.array(attribute::MAC)?);
+    let attributes = message.attributes();
+    let (interface, mac) =
+        (attributes.u32(attribute::INTERFACE)?, attributes.array(attribute::MAC)?);
     match message.command {
         command::NEW_STATION => Some(Event::Joined { interface, station: Mac(mac) }),
         command::DEL_STATION => Some(Event::Left { interface, station: Mac(mac) }),
@@ -328,9 +329,9 @@ fn event(message: &Message) -> Option<Event> {
     }
 }
 
-fn station_of(reported: Attributes<'_>) -> Option<Station> {
-    let mac = Mac(reported.array(attribute::MAC)?);
-    let facts = reported.nested(attribute::STATION)?;
+fn station_of(attributes: Attributes<'_>) -> Option<Station> {
+    let mac = Mac(attributes.array(attribute::MAC)?);
+    let facts = attributes.nested(attribute::STATION)?;
     Some(Station {
         mac,
         signal_dbm: facts.i8(station::SIGNAL),
@@ -360,8 +361,8 @@ fn kbps(rate: Attributes<'_>) -> Option<u32> {
     rate.u32(station::RATE_U32).or_else(short).map(|units| units.saturating_mul(100))
 }
 
-fn survey_of(reported: Attributes<'_>) -> Option<Survey> {
-    let facts = reported.nested(attribute::SURVEY)?;
+fn survey_of(attributes: Attributes<'_>) -> Option<Survey> {
+    let facts = attributes.nested(attribute::SURVEY)?;
     Some(Survey {
         frequency_mhz: facts.u32(survey::FREQUENCY)?,
         noise_dbm: facts.i8(survey::NOISE),

@@ -52,7 +52,7 @@ fn a_place_that_is_used_again_is_another_packets() {
     assert_eq!(old.number, new.number);
     outside.sent(&old, HERE, at(2));
     outside.arrives(&old, at(2));
-    outside.arm(|_, _| false);
+    outside.end_unheld(|_, _| false);
     assert_eq!(events(&mut outside).len(), 1, "the old one, once");
     assert!(outside.passes(&new, BETWEEN));
 }
@@ -69,11 +69,11 @@ fn what_was_given_up_may_still_arrive() {
         outside.dropped(packet, DropCause::RetryLimit, at(1));
     }
     assert_eq!(events(&mut outside), [], "more may happen at this time");
-    outside.arm(|number, _| number == held.number);
+    outside.end_unheld(|number, _| number == held.number);
     let lost = OutsideFate::Lost(DropCause::RetryLimit);
     assert_eq!(events(&mut outside), [(3, lost)]);
     assert!(outside.passes(&held, BETWEEN), "it had been held back");
-    outside.arm(|_, _| false);
+    outside.end_unheld(|_, _| false);
     outside.arrives(&seen, at(5000));
     outside.arrives(&held, at(5000));
     outside.arrives(&gone, at(5000));
@@ -100,7 +100,7 @@ proptest! {
                 2 => outside.sent(&copy, BETWEEN, now),
                 3 => outside.dropped(&copy, DropCause::QueueFull, now),
                 4 => outside.arrives(&copy, now),
-                5 => outside.arm(|number, _| number % 3 == 0),
+                5 => outside.end_unheld(|number, _| number % 3 == 0),
                 _ => back.extend(outside.take().map(|event| event.handle)),
             }
         }

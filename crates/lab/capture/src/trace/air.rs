@@ -65,7 +65,7 @@ impl AirSummary {
     }
 }
 
-/// Pairs in a capture of length `over`, with the most airtime first, then with the most bytes.
+/// Pairs in a capture of length `over`, in descending order of airtime, then of bytes.
 pub(super) fn summaries(pairs: &[RadioPair], over: Duration) -> Vec<AirSummary> {
     let mut all: Vec<_> = pairs.iter().map(|pair| AirSummary::of(pair, over)).collect();
     all.sort_by_key(|pair| Reverse((pair.airtime_ns, pair.bytes)));

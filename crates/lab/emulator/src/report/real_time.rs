@@ -4,14 +4,14 @@ use fairwave_lab::results::{EmulationSummary, LatenessSummary, NodeSummary, Prog
 use fairwave_text::{Table, mbps};
 
 /// Real nodes, programs, lateness.
-pub(super) fn emulation(printed: &EmulationSummary) -> String {
-    let verdict = match &printed.invalid_reason {
+pub(super) fn emulation(summary: &EmulationSummary) -> String {
+    let verdict = match &summary.invalid_reason {
         None => "The run is valid.\n".to_owned(),
         Some(reason) => format!("The run is NOT valid: {reason}.\n"),
     };
     let load =
-        format!("The emulator's loop used {:.0} % of a processor.\n", 100.0 * printed.cpu_load);
-    [nodes(&printed.nodes), programs(&printed.programs), lateness(printed), load, verdict].concat()
+        format!("The emulator's loop used {:.0} % of a processor.\n", 100.0 * summary.cpu_load);
+    [nodes(&summary.nodes), programs(&summary.programs), lateness(summary), load, verdict].concat()
 }
 
 fn nodes(nodes: &[NodeSummary]) -> String {
@@ -47,7 +47,7 @@ fn programs(programs: &[ProgramSummary]) -> String {
     table.render()
 }
 
-fn lateness(printed: &EmulationSummary) -> String {
+fn lateness(summary: &EmulationSummary) -> String {
     let heads = ["lateness us", "count", "p50", "p99", "p99.9", "most"];
     let mut table = Table::new("Real time", &heads);
     let mut row = |name: &str, of: &LatenessSummary| {
@@ -61,9 +61,9 @@ fn lateness(printed: &EmulationSummary) -> String {
             us(of.most_ns),
         ]);
     };
-    row("events", &printed.lateness);
-    row("packets", &printed.packet_lateness);
-    if let Some(host) = &printed.host_lateness {
+    row("events", &summary.lateness);
+    row("packets", &summary.packet_lateness);
+    if let Some(host) = &summary.host_lateness {
         row("a bare timer", host);
     }
     table.render()

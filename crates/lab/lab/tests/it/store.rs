@@ -17,17 +17,17 @@ use tempfile::TempDir;
 const MINE: Version = Version([7; 32]);
 const OTHER: Version = Version([8; 32]);
 
-/// What a store said.
-type Said = Arc<Mutex<Vec<String>>>;
+/// Warnings of a store.
+type Warnings = Arc<Mutex<Vec<String>>>;
 
-fn open_for(path: &Path, version: Version) -> (Store, Said) {
-    let printed = Said::default();
-    let hears = Arc::clone(&printed);
-    let say = move |what: &str| hears.lock().unwrap().push(what.to_owned());
-    (Store::open(path, version, Box::new(say)).unwrap(), printed)
+fn open_for(path: &Path, version: Version) -> (Store, Warnings) {
+    let warnings = Warnings::default();
+    let sink = Arc::clone(&warnings);
+    let warn = move |what: &str| sink.lock().unwrap().push(what.to_owned());
+    (Store::open(path, version, Box::new(warn)).unwrap(), warnings)
 }
 
-fn open(path: &Path) -> (Store, Said) {
+fn open(path: &Path) -> (Store, Warnings) {
     open_for(path, MINE)
 }
 
@@ -61,7 +61,7 @@ fn noise(bytes: usize, seed: u64) -> Vec<u8> {
 #[test]
 fn what_was_put_is_there_for_who_comes_later_and_for_who_is_there() {
     let place = scratch();
-    let (first, printed) = open(place.path());
+    let (first, warnings) = open(place.path());
     let (second, _) = open(place.path());
     assert_eq!(first.get(&key("a")), None);
     first.put(&key("a"), b"result of a");
@@ -73,7 +73,7 @@ fn what_was_put_is_there_for_who_comes_later_and_for_who_is_there() {
     let (third, _) = open(place.path());
     assert_eq!(third.get(&key("a")).as_deref(), Some(&b"result of a"[..]));
     assert_eq!(segments(place.path()).len(), 1, "all of a version share a file");
-    assert_eq!(*printed.lock().unwrap(), [""; 0]);
+    assert_eq!(*warnings.lock().unwrap(), [""; 0]);
 }
 
 /// The format's page, byte by byte: other programs of this format read it so.
@@ -96,13 +96,13 @@ fn the_first_bytes_are_those_of_the_format() {
 fn another_version_has_nothing_of_this_one() {
     let place = scratch();
     open(place.path()).0.put(&key("a"), b"mine");
-    let (other, printed) = open_for(place.path(), OTHER);
+    let (other, warnings) = open_for(place.path(), OTHER);
     let others_key = Key::new(&OTHER, "summary", "a");
     assert_eq!(other.get(&others_key), None);
     other.put(&others_key, b"of the other");
     assert_eq!(other.get(&others_key).as_deref(), Some(&b"of the other"[..]));
     assert_eq!(open(place.path()).0.get(&key("a")).as_deref(), Some(&b"mine"[..]));
-    assert_eq!(*printed.lock().unwrap(), [""; 0], "another version is no trouble");
+    assert_eq!(*warnings.lock().unwrap(), [""; 0], "another version is no trouble");
     let content = store::stat(place.path(), &MINE).unwrap();
     let versions: Vec<_> = content.versions.iter().map(|of| (of.version, of.results)).collect();
     assert_eq!(versions, [(Some(MINE), 1), (Some(OTHER), 1)]);
@@ -121,13 +121,13 @@ fn another_format_is_said_once_and_left_alone() {
     let mut bytes = fs::read(&file).unwrap();
     bytes[8] = 2;
     fs::write(&file, &bytes).unwrap();
-    let (store, printed) = open(place.path());
+    let (store, warnings) = open(place.path());
     assert_eq!(store.get(&key("a")), None);
     store.put(&key("a"), b"again");
     assert_eq!(store.get(&key("a")).as_deref(), Some(&b"again"[..]));
-    let printed = printed.lock().unwrap();
-    assert_eq!(printed.len(), 1, "{printed:?}");
-    assert!(printed[0].contains("format 2, where this program reads 1"), "{printed:?}");
+    let warnings = warnings.lock().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("format 2, where this program reads 1"), "{warnings:?}");
     assert_eq!(fs::read(&file).unwrap(), bytes);
 }
 
@@ -140,7 +140,7 @@ fn the_bound_is_kept_and_other_versions_go_first() {
         other.put(&Key::new(&OTHER, "summary", &i.to_string()), &noise(10_000, i));
     }
     store::set_limit(place.path(), Bytes(200_000)).unwrap();
-    let (mine, printed) = open(place.path());
+    let (mine, warnings) = open(place.path());
     for i in 0..10 {
         mine.put(&key(&i.to_string()), &noise(10_000, i));
     }
@@ -157,9 +157,9 @@ fn the_bound_is_kept_and_other_versions_go_first() {
     assert!(!(0..15).any(has), "the oldest are not");
     mine.put(&key("large"), &noise(300_000, 1));
     mine.put(&key("larger"), &noise(400_000, 1));
-    let printed = printed.lock().unwrap();
-    assert_eq!(printed.len(), 1, "{printed:?}");
-    assert!(printed[0].contains("larger than the store may be"), "{printed:?}");
+    let warnings = warnings.lock().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("larger than the store may be"), "{warnings:?}");
 }
 
 #[test]
@@ -198,16 +198,16 @@ fn a_record_that_is_cut_short_is_removed_by_who_writes_next() {
     let file = segments(place.path()).remove(0);
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 3]).unwrap();
-    let (store, printed) = open(place.path());
+    let (store, warnings) = open(place.path());
     assert_eq!(store.get(&key("a")).as_deref(), Some(&b"result of a"[..]));
     assert_eq!(store.get(&key("b")), None);
-    assert_eq!(*printed.lock().unwrap(), [""; 0], "somebody may be writing it");
+    assert_eq!(*warnings.lock().unwrap(), [""; 0], "somebody may be writing it");
     store.put(&key("b"), b"result of b");
-    assert_eq!(printed.lock().unwrap().len(), 1);
+    assert_eq!(warnings.lock().unwrap().len(), 1);
     assert_eq!(fs::read(&file).unwrap(), whole);
-    let (later, printed) = open(place.path());
+    let (later, warnings) = open(place.path());
     assert_eq!(later.get(&key("b")).as_deref(), Some(&b"result of b"[..]));
-    assert_eq!(*printed.lock().unwrap(), [""; 0]);
+    assert_eq!(*warnings.lock().unwrap(), [""; 0]);
 }
 
 /// Harm done to a file.
@@ -277,7 +277,7 @@ proptest! {
         drop(store);
         fs::write(&file, &bytes).unwrap();
         store::verify(place.path()).unwrap();
-        let (store, printed) = open(place.path());
+        let (store, warnings) = open(place.path());
         for (key, result) in &results {
             let got = store.get(key);
             prop_assert!(got.is_none() || got.as_ref() == Some(result));
@@ -285,14 +285,15 @@ proptest! {
             let got = store.get(key);
             prop_assert_eq!(got.as_ref(), Some(result));
         }
-        prop_assert!(printed.lock().unwrap().len() <= 2, "{:?}", printed);
-        let (later, printed) = open(place.path());
+        prop_assert!(warnings.lock().unwrap().len() <= 2, "{:?}", warnings);
+        let (later, warnings) = open(place.path());
         for (key, result) in &results {
             let got = later.get(key);
             prop_assert_eq!(got.as_ref(), Some(result));
         }
-        let printed = printed.lock().unwrap();
-        prop_assert!(printed.iter().all(|printed| printed.contains("has format")), "{:?}", printed);
+        let warnings = warnings.lock().unwrap();
+        let is_format = |warning: &String| warning.contains("has format");
+        prop_assert!(warnings.iter().all(is_format), "{:?}", warnings);
     }
 
     /// A reader of the format takes any bytes for what they are.
@@ -353,7 +354,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_sweep_from_the_store_leaves_the_same_bytes() {
     let place = scratch();
     let at = |name: &str| place.path().join(name);
-    let (store, printed) = open(&at("store"));
+    let (store, warnings) = open(&at("store"));
     let plain = swept(Output::Full(&at("plain")), None, &[]);
     swept(Output::Full(&at("made")), Some(&store), &[]);
     assert_eq!(store.taken(), 0);
@@ -367,7 +368,7 @@ fn a_sweep_from_the_store_leaves_the_same_bytes() {
         assert_eq!(run.summary, expected.summary);
         assert_eq!(run.directory.as_ref().map(|path| path.starts_with(at("taken"))), Some(true));
     }
-    assert_eq!(*printed.lock().unwrap(), [""; 0]);
+    assert_eq!(*warnings.lock().unwrap(), [""; 0]);
 }
 
 /// Summaries are of the scenario alone, whatever else was recorded; what acts makes another run.
@@ -416,9 +417,9 @@ fn killed_after(steps: usize, place: &Path) -> Option<()> {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let printed = BufReader::new(child.stdout.take().unwrap());
+    let output = BufReader::new(child.stdout.take().unwrap());
     let accepted =
-        printed.lines().map_while(Result::ok).filter(|line| line == "further").take(steps);
+        output.lines().map_while(Result::ok).filter(|line| line == "further").take(steps);
     let is_whole = accepted.count() < steps;
     child.kill().unwrap();
     let status = child.wait().unwrap();
@@ -433,7 +434,7 @@ fn killed_again_and_again_it_comes_to_the_same() {
     // Each is killed somewhat later than the one before: at other moments of other runs.
     let kills = (1..).map_while(|steps| killed_after(steps, place.path())).count();
     assert!(kills > 4, "killed {kills} times");
-    let (store, printed) = open(&place.path().join("store"));
+    let (store, warnings) = open(&place.path().join("store"));
     let out = place.path().join("out");
     let runs = swept(Output::Full(&out), Some(&store), &[]);
     assert_eq!(
@@ -445,5 +446,5 @@ fn killed_again_and_again_it_comes_to_the_same() {
     for (run, expected) in runs.iter().zip(&expected) {
         assert_eq!(run.summary, expected.summary);
     }
-    assert_eq!(*printed.lock().unwrap(), [""; 0]);
+    assert_eq!(*warnings.lock().unwrap(), [""; 0]);
 }

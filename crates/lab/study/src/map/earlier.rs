@@ -47,23 +47,23 @@ impl Earlier {
         let decides = |reported: &serde_json::Value| {
             Some([text(&reported["key"])?, text(&reported["name"])?, text(&reported["threshold"])?])
         };
-        let printed = |c: &serde_json::Value| {
-            let printed =
+        let verdict = |c: &serde_json::Value| {
+            let verdict =
                 EarlierVerdict { verdict: text(&c["verdict"])?, decides: decides(&c["decides"]) };
-            Some((text(&c["id"])?, printed))
+            Some((text(&c["id"])?, verdict))
         };
-        Some(Self { ran: text(&reported["ran"])?, claims: claims.filter_map(printed).collect() })
+        Some(Self { ran: text(&reported["ran"])?, claims: claims.filter_map(verdict).collect() })
     }
 
     /// The word of that run, and the parameter that decided in it if another one decides in this
     /// one.
     pub(crate) fn of_claim(&self, claim: &ClaimMap) -> String {
-        let Some(printed) = self.claims.get(&claim.id) else {
+        let Some(earlier) = self.claims.get(&claim.id) else {
             return format!("not mapped in the exploring run of {}", self.ran);
         };
-        let text = format!("{} in the exploring run of {}", printed.verdict, self.ran);
+        let text = format!("{} in the exploring run of {}", earlier.verdict, self.ran);
         let now = claim.decides.as_ref().map(|decides| (&decides.key, &decides.threshold));
-        match &printed.decides {
+        match &earlier.decides {
             Some([key, name, threshold]) if now != Some((key, threshold)) => {
                 format!("{text}, where it was decided by {name} ({threshold})")
             }

@@ -115,8 +115,8 @@ impl Lender {
         let enough = |capacity: BitRate, cap: BitRate, rate: fn(&Rates) -> BitRate| {
             let all = others.iter().chain([&ask.rates]);
             let wanted: Vec<u64> = all.map(|rates| rate(rates).min(cap).0).collect();
-            let stricter = limits.min_share.min(rate(&ask.rates)).0;
-            max_min(capacity.0, &wanted).last().is_some_and(|share| *share >= stricter)
+            let floor = limits.min_share.min(rate(&ask.rates)).0;
+            max_min(capacity.0, &wanted).last().is_some_and(|share| *share >= floor)
         };
         enough(capacity.up, limits.borrower_rates.up, |rates| rates.up)
             && enough(capacity.down, limits.borrower_rates.down, |rates| rates.down)
@@ -174,7 +174,7 @@ impl Lender {
         let Some(client) = self.clients.get(&member) else { return };
         client.session.say(post, Body::Grant(grant));
         if before != rates {
-            self.changes = true;
+            self.is_changed = true;
             let address = client.session.peer.address;
             post.notify(Event::Lent { lease: id, address, uplink, rates });
         }

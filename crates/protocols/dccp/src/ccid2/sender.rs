@@ -51,7 +51,7 @@ struct AckSummary {
     clean: u32,
     growing: u32,
     /// Any data packet newly acknowledged.
-    changes: bool,
+    acknowledges: bool,
 }
 
 impl Ccid2Sender {
@@ -113,7 +113,7 @@ impl Ccid2Sender {
     fn on_arrived(&mut self, now: Instant, seq: Seq48, marked: bool, reported: &mut AckSummary) {
         let Some(arrival) = self.history.on_arrived(seq) else { return };
         if arrival.has_data {
-            reported.changes = true;
+            reported.acknowledges = true;
             if !arrival.was_lost {
                 debug_assert!(self.pipe > 0, "{seq:?} was not in flight");
                 self.pipe = self.pipe.saturating_sub(1);
@@ -302,7 +302,7 @@ impl Sender for Ccid2Sender {
             reported.growing = 0;
         }
         self.grow(now, reported);
-        if reported.changes || self.pipe == 0 {
+        if reported.acknowledges || self.pipe == 0 {
             self.arm(now);
         }
         self.check();

@@ -440,8 +440,8 @@ proptest! {
         prop_assert!(after.len() <= 10 * asked + 40, "{} messages", after.len());
         prop_assert!(!back || data == 0, "{data} packets although it asked for some");
         for pair in after.windows(2) {
-            let stricter = agreed.rate.time_for(pair[0].1.bytes.len() as u64 + 28);
-            prop_assert!(pair[1].0.since(pair[0].0) >= stricter, "faster than {}", agreed.rate);
+            let spacing = agreed.rate.time_for(pair[0].1.bytes.len() as u64 + 28);
+            prop_assert!(pair[1].0.since(pair[0].0) >= spacing, "faster than {}", agreed.rate);
         }
         if let Some((last, _)) = after.last() {
             prop_assert!(last.since(began) < agreed.duration);

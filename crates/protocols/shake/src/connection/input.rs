@@ -122,7 +122,7 @@ impl<P: Payload> Connection<P> {
         self.stats.received += 1;
         self.last_arrival = path;
         match self.receiver.take(data.seq, payload, data.fin) {
-            Arrival::Fine { changes } => self.report_readable(changes),
+            Arrival::Fine { is_readable } => self.report_readable(is_readable),
             Arrival::Beyond => self.stats.refused.beyond_window += 1,
             Arrival::Contradiction => {
                 self.stats.refused.contradiction += 1;
@@ -146,8 +146,8 @@ impl<P: Payload> Connection<P> {
         self.close_if_done();
     }
 
-    fn report_readable(&mut self, changes: bool) {
-        if changes && !self.readable_reported && self.receiver.readable() > 0 {
+    fn report_readable(&mut self, is_readable: bool) {
+        if is_readable && !self.readable_reported && self.receiver.readable() > 0 {
             self.readable_reported = true;
             self.report(Event::Readable);
         }

@@ -29,9 +29,9 @@ fn board() -> Scoreboard {
 }
 
 fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Vec<u64> {
-    let mut changes = Vec::new();
-    board.sack_blocks(blocks.iter().copied(), |segment| changes.push(segment.seq));
-    changes
+    let mut delivered = Vec::new();
+    board.sack_blocks(blocks.iter().copied(), |segment| delivered.push(segment.seq));
+    delivered
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn blocks_tell_each_arrival_once() {
     assert_eq!(sack(&mut board, &[(30, 60)]), [50]);
     assert_eq!(sack(&mut board, &[(80, 95), (20, 60)]), [80, 20], "half a segment is none");
     assert_eq!(sack(&mut board, &[(75, 200), (20, 60)]), [90]);
-    let mut changes = Vec::new();
-    board.acknowledge(75, |segment| changes.push(segment.seq));
-    assert_eq!((changes, board.una()), (vec![0, 10, 60], 70));
+    let mut delivered = Vec::new();
+    board.acknowledge(75, |segment| delivered.push(segment.seq));
+    assert_eq!((delivered, board.una()), (vec![0, 10, 60], 70));
 }
 
 /// Half of 10 000 segments by turns with the other half: none is looked at twice.

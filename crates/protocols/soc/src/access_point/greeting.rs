@@ -11,16 +11,16 @@ use fairwave_wire::soc::{Greeting, GreetingError};
 
 impl AccessPoint {
     /// Answers a greeting that came in a frame.
-    pub(super) fn take_greeting(&mut self, now: Instant, reported_at: &ReceivedFrame) {
-        if let Err(why) = self.greet(now, reported_at) {
+    pub(super) fn take_greeting(&mut self, now: Instant, frame: &ReceivedFrame) {
+        if let Err(why) = self.greet(now, frame) {
             self.counters.strangers_refused[why as usize] += 1;
-            self.events.push_back(Decision::Refused { from: reported_at.from(), why });
+            self.events.push_back(Decision::Refused { from: frame.from(), why });
         }
     }
 
-    fn greet(&mut self, now: Instant, reported_at: &ReceivedFrame) -> Result<(), Refusal> {
-        let greeting = self.understand(now, reported_at.payload())?;
-        if greeting.station != reported_at.from() {
+    fn greet(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
+        let greeting = self.understand(now, frame.payload())?;
+        if greeting.station != frame.from() {
             return Err(Refusal::WrongSender);
         }
         self.counters.challenges += 1;

@@ -62,8 +62,8 @@ pub(super) struct Change {
 impl Known {
     /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
-        let (reported_at, answered) = (self.reported_at.is_some(), self.answered.is_some());
-        [self.is_registered, reported_at, answered, self.reason.is_some()]
+        let (has_report, is_answered) = (self.reported_at.is_some(), self.answered.is_some());
+        [self.is_registered, has_report, is_answered, self.reason.is_some()]
     }
 
     pub(super) const fn is_served(&self) -> bool {

@@ -36,7 +36,7 @@ fn key_of(link: Mac) -> Key {
 }
 
 /// The `number`th report of a station, made at this millisecond, sealed for the session.
-fn reported_at(link: Mac, number: u64, made: u64, db: f64) -> ReceivedFrame {
+fn report_frame(link: Mac, number: u64, made: u64, db: f64) -> ReceivedFrame {
     let report = Report {
         next: None,
         station: link,
@@ -51,7 +51,7 @@ fn reported_at(link: Mac, number: u64, made: u64, db: f64) -> ReceivedFrame {
 }
 
 fn report(link: Mac, number: u64, made: u64, db: f64) -> ApInput {
-    ApInput::Report(reported_at(link, number, made, db))
+    ApInput::Report(report_frame(link, number, made, db))
 }
 
 /// Noise is -95 dBm unless told.
@@ -212,7 +212,7 @@ fn a_change_to_zero_always_matters() {
 #[test]
 fn who_left_does_not_come_back_by_an_old_report() {
     let mut bench = Bench::new(pw());
-    let first = reported_at(A, 1, 0, 10.0);
+    let first = report_frame(A, 1, 0, 10.0);
     bench.notify(0, ApInput::Report(first));
     bench.notify(200, ApInput::Left(A));
     bench.notify(400, ApInput::Report(first));
@@ -327,7 +327,7 @@ fn attacks() -> impl Strategy<Value = Attack> {
 
 /// The access point is told the attack; `own` numbers the attacker's own reports.
 fn attack(bench: &mut Bench, at: u64, attack: &Attack, sent: &[ReceivedFrame], own: &mut u64) {
-    let last = sent.last().map(|reported_at| reported_at.payload().to_vec()).unwrap_or_default();
+    let last = sent.last().map(|frame| frame.payload().to_vec()).unwrap_or_default();
     let bytes = match attack {
         Attack::Forge { bit } => {
             let mut bytes = last;
@@ -337,7 +337,7 @@ fn attack(bench: &mut Bench, at: u64, attack: &Attack, sent: &[ReceivedFrame], o
         }
         Attack::Replay { which } => {
             let which = sent.get(which % sent.len().max(1));
-            which.map(|reported_at| reported_at.payload().to_vec()).unwrap_or_default()
+            which.map(|frame| frame.payload().to_vec()).unwrap_or_default()
         }
         Attack::Cut { len } => last[..(*len).min(last.len())].to_vec(),
         Attack::Noise { bytes, as_victim } => {
@@ -367,7 +367,7 @@ fn victims(levels: &[f64], attacked: &[Vec<Attack>]) -> (Vec<(u64, Mac, Option<f
     let (mut sent, mut own) = (Vec::new(), 0);
     for (number, (db, attacks)) in levels.iter().zip(attacked).enumerate() {
         let at = 200 * (number as u64 + 1);
-        let good = reported_at(A, number as u64 + 1, at, *db);
+        let good = report_frame(A, number as u64 + 1, at, *db);
         bench.notify(at, ApInput::Report(good));
         sent.push(good);
         for (step, one) in attacks.iter().enumerate() {

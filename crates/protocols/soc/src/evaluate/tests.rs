@@ -22,20 +22,17 @@ fn interval(millis: u64) -> Duration {
 #[test]
 fn the_mean_lags_by_an_interval_and_says_the_truth_where_nothing_moves() {
     let still = channel(|_| 12.0, |_| 0.0);
-    let last_reported = evaluate(FilterSpec::Mean, interval(200), &still).unwrap();
-    assert_eq!((last_reported.reports, last_reported.lag), (299, None));
-    assert!(
-        last_reported.error.0.abs() < 1e-9 && last_reported.bias.0.abs() < 1e-9,
-        "{last_reported:?}"
-    );
+    let found = evaluate(FilterSpec::Mean, interval(200), &still).unwrap();
+    assert_eq!((found.reports, found.lag), (299, None));
+    assert!(found.error.0.abs() < 1e-9 && found.bias.0.abs() < 1e-9, "{found:?}");
     // Half an interval by averaging, half by holding: a ramp of 1 dB/s is 0.2 dB behind.
     let ramp = channel(|t| t, |_| 0.0);
-    let last_reported = evaluate(FilterSpec::Mean, interval(200), &ramp).unwrap();
-    assert!((last_reported.bias.0 + 0.2).abs() < 0.01, "{last_reported:?}");
+    let found = evaluate(FilterSpec::Mean, interval(200), &ramp).unwrap();
+    assert!((found.bias.0 + 0.2).abs() < 0.01, "{found:?}");
     let swing = channel(|t| 12.5 + 12.5 * math::sin(t / 2.0), |_| 0.0);
     for millis in [100, 200, 500, 1000] {
-        let last_reported = evaluate(FilterSpec::Mean, interval(millis), &swing).unwrap();
-        let lag = last_reported.lag.unwrap().as_millis();
+        let found = evaluate(FilterSpec::Mean, interval(millis), &swing).unwrap();
+        let lag = found.lag.unwrap().as_millis();
         assert!(lag.abs_diff(millis) <= 20, "{millis} ms: {lag} ms");
     }
 }
@@ -43,15 +40,15 @@ fn the_mean_lags_by_an_interval_and_says_the_truth_where_nothing_moves() {
 /// Rayleigh fading in decibels has the mean -2.51 dB and the standard deviation 5.57 dB.
 #[test]
 fn fading_makes_a_bias_and_longer_intervals_less_noise() {
-    let last_reported = |millis: u64| {
+    let found = |millis: u64| {
         let fading = Fading { rice_k: 0.0, doppler_hz: 12.0 };
         let mut link = FadingLink::new(fading, Seed(1).stream("fading"));
         let points = channel(|_| 15.0, |at| math::linear_to_db(link.gain(at)));
         evaluate(FilterSpec::Mean, interval(millis), &points).unwrap()
     };
-    let (short, long) = (last_reported(20), last_reported(1000));
-    for last_reported in [short, long] {
-        assert!((last_reported.bias.0 + 2.51).abs() < 0.5, "{last_reported:?}");
+    let (short, long) = (found(20), found(1000));
+    for found in [short, long] {
+        assert!((found.bias.0 + 2.51).abs() < 0.5, "{found:?}");
     }
     assert!(
         (short.noise.0 - 5.57).abs() < 1.0 && long.noise.0 < 0.4 * short.noise.0,
@@ -72,10 +69,10 @@ fn a_median_is_not_moved_by_a_deep_fade() {
 fn every_filter_follows_a_walk() {
     let swing = channel(|t| 12.5 + 12.5 * math::sin(t * core::f64::consts::TAU / 20.0), |_| 0.0);
     for kind in ALL {
-        let last_reported = evaluate(kind.spec, interval(200), &swing).unwrap();
-        let lag = last_reported.lag.unwrap();
+        let found = evaluate(kind.spec, interval(200), &swing).unwrap();
+        let lag = found.lag.unwrap();
         assert!(lag >= interval(100) && lag <= interval(500), "{}: {lag}", kind.name);
-        assert!(last_reported.noise.0 < 0.6, "{}: {last_reported:?}", kind.name);
+        assert!(found.noise.0 < 0.6, "{}: {found:?}", kind.name);
     }
 }
 

@@ -64,7 +64,7 @@ fn run(
     mut pass: impl FnMut(bool, Message) -> Vec<Message>,
     mut compare: impl FnMut(Code) -> bool,
 ) -> Delivered {
-    let mut reported_at = Delivered::default();
+    let mut delivered = Delivered::default();
     for at in (0..=20_000).step_by(10) {
         let now = ms(at);
         station.wake(now);
@@ -84,7 +84,7 @@ fn run(
                 }
             }
             while let Some(event) = access_point.event() {
-                reported_at.registrar.push(event);
+                delivered.registrar.push(event);
                 if let RegistrarEvent::Code { code, .. } = event {
                     access_point.handle(now, RegistrarInput::Compared(compare(code)));
                     is_quiet = false;
@@ -94,35 +94,35 @@ fn run(
                 break;
             }
         }
-        reported_at.joiner.extend(std::iter::from_fn(|| station.event()));
+        delivered.joiner.extend(std::iter::from_fn(|| station.event()));
     }
     assert!(station.is_over() && access_point.is_over());
-    reported_at
+    delivered
 }
 
 #[test]
 fn a_station_gets_the_key_that_is_its_own_and_both_show_the_same_code() {
-    let reported_at = run(joiner(), registrar(), |_, message| vec![message], |_| true);
-    assert_eq!(reported_at.secret(), Some(station_secret(&network(), STATION)));
-    let (ours, theirs) = reported_at.codes();
+    let delivered = run(joiner(), registrar(), |_, message| vec![message], |_| true);
+    assert_eq!(delivered.secret(), Some(station_secret(&network(), STATION)));
+    let (ours, theirs) = delivered.codes();
     assert!(ours.is_some() && ours == theirs, "{ours:?} {theirs:?}");
-    assert_eq!(reported_at.registrar.last(), Some(&RegistrarEvent::Granted(STATION)));
+    assert_eq!(delivered.registrar.last(), Some(&RegistrarEvent::Granted(STATION)));
     assert_eq!(Code(42_007).to_string(), "042 007");
 }
 
 #[test]
 fn no_means_no_key_and_the_station_is_told() {
-    let reported_at = run(joiner(), registrar(), |_, message| vec![message], |_| false);
-    assert_eq!(reported_at.secret(), None);
-    assert_eq!(reported_at.joiner.last(), Some(&JoinerEvent::Ended(Ended::Refused)));
-    assert_eq!(reported_at.registrar.last(), Some(&RegistrarEvent::Ended(Ended::Refused)));
+    let delivered = run(joiner(), registrar(), |_, message| vec![message], |_| false);
+    assert_eq!(delivered.secret(), None);
+    assert_eq!(delivered.joiner.last(), Some(&JoinerEvent::Ended(Ended::Refused)));
+    assert_eq!(delivered.registrar.last(), Some(&RegistrarEvent::Ended(Ended::Refused)));
 }
 
 #[test]
 fn nobody_there_ends_with_the_time() {
-    let reported_at = run(joiner(), registrar(), |_, _| Vec::new(), |_| true);
-    assert_eq!(reported_at.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
-    assert_eq!(reported_at.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
+    let delivered = run(joiner(), registrar(), |_, _| Vec::new(), |_| true);
+    assert_eq!(delivered.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
+    assert_eq!(delivered.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
 }
 
 /// Somebody in between who has a key of his own with each end: people see different codes.
@@ -132,7 +132,7 @@ fn in_between_the_codes_differ() {
         Registrar::new(Key::new(&[8; KEY_LEN]).unwrap(), [66; 32], [67; 32], ms(20_000));
     let mut to_access_point = Joiner::new(STATION, [77; 32], [78; 32], ms(0), ms(20_000));
     to_access_point.wake(ms(0));
-    let reported_at = run(
+    let delivered = run(
         joiner(),
         registrar(),
         |is_from_station, message| {
@@ -152,9 +152,9 @@ fn in_between_the_codes_differ() {
         },
         |_| false,
     );
-    let (ours, theirs) = reported_at.codes();
+    let (ours, theirs) = delivered.codes();
     assert!(ours.is_some() && theirs.is_some() && ours != theirs, "{ours:?} {theirs:?}");
-    assert_eq!(reported_at.secret(), None);
+    assert_eq!(delivered.secret(), None);
 }
 
 #[test]
@@ -218,8 +218,8 @@ fn a_nonce_that_was_not_committed_to_gives_no_code() {
         }
         _ => vec![message],
     };
-    let reported_at = run(joiner(), registrar(), change, |_| true);
-    assert_eq!(reported_at.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
+    let delivered = run(joiner(), registrar(), change, |_| true);
+    assert_eq!(delivered.joiner, [JoinerEvent::Ended(Ended::TooLate)]);
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn what_is_not_what_was_committed_to_is_not_compared() {
         }
         _ => vec![message],
     };
-    let reported_at = run(joiner(), registrar(), change, |_| true);
-    assert_eq!(reported_at.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
+    let delivered = run(joiner(), registrar(), change, |_| true);
+    assert_eq!(delivered.registrar, [RegistrarEvent::Ended(Ended::TooLate)]);
 }
 
 proptest! {
@@ -241,11 +241,11 @@ proptest! {
     fn losses_and_repetitions_change_no_key(fates in prop::collection::vec(0..3usize, 40)) {
         let mut fates = fates.into_iter();
         let pass = |_, message| vec![message; fates.next().unwrap_or(1)];
-        let reported_at = run(joiner(), registrar(), pass, |_| true);
+        let delivered = run(joiner(), registrar(), pass, |_| true);
         let expected = station_secret(&network(), STATION);
-        let joiner = &reported_at.joiner;
-        prop_assert!(reported_at.secret().is_none_or(|key| key == expected));
-        prop_assert!(reported_at.secret().is_some(), "later messages all arrive: {joiner:?}");
+        let joiner = &delivered.joiner;
+        prop_assert!(delivered.secret().is_none_or(|key| key == expected));
+        prop_assert!(delivered.secret().is_some(), "later messages all arrive: {joiner:?}");
     }
 
     /// Strangers who say anything in any name get nothing, and stop nothing.

@@ -64,14 +64,13 @@ fn a_table_of_ones_own_and_what_is_none() {
     let at = |soc, weight| CurvePoint { soc: Db(soc), weight };
     let curve = Curve::through(&[at(5.0, 0.5), at(15.0, 0.75)], Rule::Linear).unwrap();
     close(&weights(&curve, &[-9.0, 5.0, 9.0, 15.0, 99.0]), &[0.5, 0.5, 0.6, 0.75, 0.75]);
-    let last_reported =
-        |knots: &[CurvePoint]| Curve::through(knots, Rule::Linear).unwrap_err().to_string();
-    assert_eq!(last_reported(&[]), "a curve needs at least one knot");
+    let error = |knots: &[CurvePoint]| Curve::through(knots, Rule::Linear).unwrap_err().to_string();
+    assert_eq!(error(&[]), "a curve needs at least one knot");
     assert_eq!(
-        last_reported(&[at(5.0, 0.0), at(5.0, 1.0)]),
+        error(&[at(5.0, 0.0), at(5.0, 1.0)]),
         "knot 1 is at 5 dB, not above the one before it: SoC must rise"
     );
-    assert_eq!(last_reported(&[at(5.0, 1.5)]), "knot 0 has the weight 1.5, not one from 0 to 1");
+    assert_eq!(error(&[at(5.0, 1.5)]), "knot 0 has the weight 1.5, not one from 0 to 1");
     assert!(Curve::through(&[at(f64::NAN, 0.0)], Rule::Linear).is_err());
 }
 
@@ -87,8 +86,8 @@ fn weights_of_zero_share_nothing_or_evenly() {
 fn hysteresis_moves_the_way_up_only() {
     let policies = Policies { hysteresis: Db(1.0), ..Policies::per_host(named("gb2")) };
     let mut counted = None;
-    let last_reported = [7.0, 6.1, 6.0, 6.9, 7.0, 7.1, 6.5, 6.0];
-    let weights = last_reported.map(|soc| {
+    let levels = [7.0, 6.1, 6.0, 6.9, 7.0, 7.1, 6.5, 6.0];
+    let weights = levels.map(|soc| {
         let now = policies.play(counted, Db(soc));
         counted = Some(now);
         policies.weight(Class(0), now)

@@ -43,8 +43,8 @@ fn after_a_roam_earlier_samples_do_not_count() {
         let inputs = [(10, snr(40.0)), (250, snr(40.0)), (300, ReporterInput::Roamed)];
         let inputs = [&inputs[..], &[(310, snr(10.0)), (390, snr(10.0))]].concat();
         let sent = run(ReporterConfig { filter, hold: Duration::ZERO, ..config() }, &inputs, 450);
-        let last_reported: Vec<i16> = sent.iter().map(|(_, report)| report.soc.0).collect();
-        assert_eq!(last_reported, [4_000, 1_000], "{filter:?}");
+        let levels: Vec<i16> = sent.iter().map(|(_, report)| report.soc.0).collect();
+        assert_eq!(levels, [4_000, 1_000], "{filter:?}");
     }
 }
 

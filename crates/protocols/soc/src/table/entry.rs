@@ -40,8 +40,8 @@ pub(super) struct Level {
 impl Entry {
     /// Reads the fields that a report changes, wherever they lie.
     pub(super) fn glance(&self) -> [bool; 4] {
-        let (key, last_reported) = (self.station.key.is_some(), self.last_reported.is_empty());
-        [key, last_reported, self.level.is_some(), self.guard.is_new()]
+        let (has_key, is_new) = (self.station.key.is_some(), self.last_reported.is_empty());
+        [has_key, is_new, self.level.is_some(), self.guard.is_new()]
     }
 
     /// Reads a report and checks everything about it.

@@ -77,7 +77,7 @@ pub struct WeightChange {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Observation {
     /// A report was believed.
-    ReceivedFrame {
+    Reported {
         /// The station.
         station: Mac,
         /// Reported value.

@@ -178,8 +178,8 @@ fn nothing_is_below_the_floor() {
     bench.run_to(900);
     assert_eq!(bench.soc(A), 0.0);
     let reported = CentiDb(-1200);
-    let reported_at = Observation::ReceivedFrame { station: A, reported, soc: Db(0.0) };
-    assert!(bench.events.contains(&(200, reported_at)));
+    let expected = Observation::Reported { station: A, reported, soc: Db(0.0) };
+    assert!(bench.events.contains(&(200, expected)));
 }
 
 #[test]
@@ -256,22 +256,22 @@ fn each_refusal_by_hand() {
     bench.notify(200, sealed(&report(A, 5, 200, 9.0)));
     let good = report(A, 6, 400, 9.0);
     let bytes = good.seal(&key_of(A));
-    let reported_at = |from, bytes: &[u8]| TableInput::Report(ReceivedFrame::new(from, bytes));
+    let received = |from, bytes: &[u8]| TableInput::Report(ReceivedFrame::new(from, bytes));
     let with = |at: usize, new: u8| {
         let mut bytes = bytes;
         bytes[at] = new;
-        reported_at(A, &bytes)
+        received(A, &bytes)
     };
-    bench.refuses(400, reported_at(A, &bytes[..63]), Refusal::Truncated);
-    bench.refuses(400, reported_at(A, &[]), Refusal::Truncated);
+    bench.refuses(400, received(A, &bytes[..63]), Refusal::Truncated);
+    bench.refuses(400, received(A, &[]), Refusal::Truncated);
     bench.refuses(400, with(2, 2), Refusal::UnknownVersion);
     bench.refuses(400, with(0, 0), Refusal::Malformed);
     bench.refuses(400, with(6, 1), Refusal::Malformed);
-    bench.refuses(400, reported_at(A, &[10, 0, 0, 1, 0, 0, 0, 30]), Refusal::Unsealed);
-    bench.refuses(400, reported_at(Mac::local(9), &bytes), Refusal::Unknown);
-    bench.refuses(400, reported_at(B, &bytes), Refusal::WrongSender);
+    bench.refuses(400, received(A, &[10, 0, 0, 1, 0, 0, 0, 30]), Refusal::Unsealed);
+    bench.refuses(400, received(Mac::local(9), &bytes), Refusal::Unknown);
+    bench.refuses(400, received(B, &bytes), Refusal::WrongSender);
     bench.refuses(400, with(46, 0x7f), Refusal::Forged);
-    bench.refuses(400, reported_at(A, &good.seal(&key_of(B))), Refusal::Forged);
+    bench.refuses(400, received(A, &good.seal(&key_of(B))), Refusal::Forged);
     let elsewhere = Report { ipv4: Ipv4Addr::new(10, 0, 0, 2), ..good };
     bench.refuses(400, sealed(&elsewhere), Refusal::WrongAddress);
     bench.refuses(400, sealed(&report(A, 5, 200, 9.0)), Refusal::Replayed);

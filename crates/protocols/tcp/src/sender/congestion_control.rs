@@ -112,9 +112,9 @@ impl CongestionControl {
     /// about to.
     pub(super) fn take_lost(&mut self, lost: u64) -> u32 {
         debug_assert!(self.lost_reported <= lost, "{} of {lost} bytes lost", self.lost_reported);
-        let changes = lost - self.lost_reported;
+        let newly_lost = lost - self.lost_reported;
         self.lost_reported = lost;
-        changes as u32
+        newly_lost as u32
     }
 
     pub(super) fn on_ack(&mut self, event: &AckEvent) {

@@ -45,8 +45,7 @@ impl Proxy {
         let flag = Arc::clone(&stop);
         let thread = thread::spawn(move || {
             // A test that has heard enough does not listen any more.
-            let receive =
-                |report: &Report, changes| drop(push_event.send((report.clone(), changes)));
+            let receive = |report: &Report, events| drop(push_event.send((report.clone(), events)));
             relay.run(&flag, receive).expect("it runs")
         });
         Self { at, reported, stop, thread: Some(thread) }
@@ -54,10 +53,7 @@ impl Proxy {
 
     /// The first report that is as wanted, with what was told until then.
     fn until(&self, mut wanted: impl FnMut(&Report, &[Event]) -> bool) -> (Report, Vec<Event>) {
-        self.reported
-            .iter()
-            .find(|(report, changes)| wanted(report, changes))
-            .expect("it still runs")
+        self.reported.iter().find(|(report, events)| wanted(report, events)).expect("it still runs")
     }
 
     /// Ends it.

@@ -43,13 +43,13 @@ fn targets_are_kept_and_told_and_follow_their_file() {
     assert!(flow.rate.expect("a rate") < BitRate::mbps(10), "{flow:?}");
 
     fs::write(&file, rule("fast")).expect("a file");
-    let (_, changes) = proxy.until(|_, changes| !changes.is_empty());
+    let (_, events) = proxy.until(|_, events| !events.is_empty());
     assert!(
-        matches!(&changes[..], [Event::NotReloaded(why)] if why.contains("line 2")),
-        "{changes:?}"
+        matches!(&events[..], [Event::NotReloaded(why)] if why.contains("line 2")),
+        "{events:?}"
     );
     fs::write(&file, rule("2M")).expect("a file");
-    let (report, _) = proxy.until(|_, changes| changes == [Event::Reloaded]);
+    let (report, _) = proxy.until(|_, events| events == [Event::Reloaded]);
     assert_eq!(report.flows[0].target, BitRate::mbps(2));
     // What was judged by the old target stands.
     assert!(report.achieved.reached + report.achieved.missed >= 1);

@@ -8,7 +8,7 @@ const WINDOW: u64 = 1_024;
 /// Number of words of a bitmap of that range.
 const WORDS: usize = (WINDOW / 64) as usize;
 /// Largest step of a numbering whose datagrams are not lost in large numbers.
-pub(super) const STEP_MAX: u64 = 64;
+pub(super) const MAX_STEP: u64 = 64;
 
 /// Numbers that are believed, unwrapped.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +108,7 @@ impl Sequence {
     /// Whether a number follows a stray one.
     fn follows_stray(&self, number: u64, modulus: u64) -> bool {
         let step = |stray: u64| number.wrapping_sub(stray) % modulus;
-        self.stray.is_some_and(|stray| (1..=STEP_MAX).contains(&step(stray)))
+        self.stray.is_some_and(|stray| (1..=MAX_STEP).contains(&step(stray)))
     }
 
     fn advance(&mut self, at: Instant, ahead: u64) {

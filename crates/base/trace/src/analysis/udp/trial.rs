@@ -1,6 +1,6 @@
 //! Numbers at one place of datagrams, until they are believed.
 
-use super::sequence::{STEP_MAX, Sequence};
+use super::sequence::{MAX_STEP, Sequence};
 use fairwave_units::{Duration, Instant};
 
 /// Steps in which numbers must behave before they are believed.
@@ -12,7 +12,7 @@ const ONES: u32 = 2;
 const ONES_WITHOUT_TIME: u32 = 6;
 /// Bound of the first number where there is no time beside it. The first word of many protocols is
 /// a type with an identifier, such as that of NetBIOS datagrams, and far above it.
-const BEGIN_MAX: u64 = 1 << 20;
+const MAX_BEGIN: u64 = 1 << 20;
 /// Maximum difference between the time that passed at the sender and at the capture.
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
@@ -58,9 +58,9 @@ impl Trial {
         let Numbered { at, number, bits, proof } = datagram;
         let modulus = 1u64 << bits;
         let ahead = number.wrapping_sub(self.last) % modulus;
-        let is_late = ahead >= modulus - STEP_MAX;
+        let is_late = ahead >= modulus - MAX_STEP;
         let room = self.len > 0 && self.len < self.came.len();
-        match (1..=STEP_MAX).contains(&ahead) || is_late {
+        match (1..=MAX_STEP).contains(&ahead) || is_late {
             true if room => {}
             _ => *self = Self::default(),
         }
@@ -96,7 +96,7 @@ impl Trial {
             Proof::Format => self.ones >= ONES,
             Proof::Time(_) => is_timed && self.ones >= ONES,
             Proof::TimeOrOnes(_) if is_timed => self.ones >= ONES,
-            Proof::TimeOrOnes(_) => first < BEGIN_MAX && self.ones >= ONES_WITHOUT_TIME,
+            Proof::TimeOrOnes(_) => first < MAX_BEGIN && self.ones >= ONES_WITHOUT_TIME,
         }
     }
 

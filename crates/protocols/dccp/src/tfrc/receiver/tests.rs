@@ -15,33 +15,33 @@ fn data(seq: u64, sent: Instant) -> Data {
 /// A receiver that got packets 0 up to `count`, 10 ms apart, and the time of the next one.
 fn fed(config: ReceiverConfig, count: u64) -> (Receiver, Vec<(Instant, Feedback)>) {
     let mut receiver = Receiver::new(config);
-    let mut printed = Vec::new();
+    let mut feedback = Vec::new();
     for seq in 0..count {
-        arrive(&mut receiver, seq, &mut printed);
+        arrive(&mut receiver, seq, &mut feedback);
     }
-    (receiver, printed)
+    (receiver, feedback)
 }
 
-fn arrive(receiver: &mut Receiver, seq: u64, printed: &mut Vec<(Instant, Feedback)>) {
+fn arrive(receiver: &mut Receiver, seq: u64, feedback: &mut Vec<(Instant, Feedback)>) {
     let now = at(10 * seq);
     receiver.wake(now);
-    printed.extend(receiver.poll(now).map(|feedback| (now, feedback)));
+    feedback.extend(receiver.poll(now).map(|feedback| (now, feedback)));
     receiver.data(now, data(seq, now - Duration::from_millis(50)));
-    printed.extend(receiver.poll(now).map(|feedback| (now, feedback)));
+    feedback.extend(receiver.poll(now).map(|feedback| (now, feedback)));
 }
 
 /// Section 6.3: the first packet is answered with p = 0 and X_recv = 0, then once a round trip.
 #[test]
 fn feedback_goes_once_a_round_trip() {
-    let (_, printed) = fed(ReceiverConfig::new(1000.0), 35);
-    let times: Vec<Instant> = printed.iter().map(|(now, _)| *now).collect();
+    let (_, feedback) = fed(ReceiverConfig::new(1000.0), 35);
+    let times: Vec<Instant> = feedback.iter().map(|(now, _)| *now).collect();
     assert_eq!(times, [at(0), at(100), at(200), at(300)]);
-    assert_eq!((printed[0].1.x_recv, printed[0].1.p), (0.0, 0.0));
+    assert_eq!((feedback[0].1.x_recv, feedback[0].1.p), (0.0, 0.0));
     // Nine packets of the 100 ms since the first one had come when the timer expired.
-    assert!((printed[1].1.x_recv - 90_000.0).abs() < 1e-6);
-    assert!((printed[2].1.x_recv - 100_000.0).abs() < 1e-6);
-    assert_eq!(printed[2].1.sent, at(140), "packet 19 of 190 ms was sent 50 ms before");
-    assert_eq!(printed[2].1.delay, Duration::from_millis(10));
+    assert!((feedback[1].1.x_recv - 90_000.0).abs() < 1e-6);
+    assert!((feedback[2].1.x_recv - 100_000.0).abs() < 1e-6);
+    assert_eq!(feedback[2].1.sent, at(140), "packet 19 of 190 ms was sent 50 ms before");
+    assert_eq!(feedback[2].1.delay, Duration::from_millis(10));
 }
 
 /// Section 6.2: without data nothing is sent; the packet after that is answered at once.
@@ -50,24 +50,24 @@ fn silence_is_not_reported() {
     let (mut receiver, _) = fed(ReceiverConfig::new(1000.0), 11);
     while let Some(timer) = receiver.deadline().filter(|timer| *timer < at(5000)) {
         receiver.wake(timer);
-        let printed = receiver.poll(timer);
-        assert!(printed.is_none() || timer == at(200), "{timer}");
+        let feedback = receiver.poll(timer);
+        assert!(feedback.is_none() || timer == at(200), "{timer}");
     }
     receiver.data(at(5000), data(11, at(4950)));
-    let printed = receiver.poll(at(5000)).unwrap();
+    let feedback = receiver.poll(at(5000)).unwrap();
     // A packet of 1000 bytes over the 4.8 s since the last report.
-    assert!((printed.x_recv - 1000.0 / 4.8).abs() < 1e-6, "{}", printed.x_recv);
+    assert!((feedback.x_recv - 1000.0 / 4.8).abs() < 1e-6, "{}", feedback.x_recv);
 }
 
 /// Sections 6.1 and 6.3.1: a loss is told at once, and the first one stands for the rate received.
 #[test]
 fn the_first_loss_is_told_at_once() {
-    let (mut receiver, mut printed) = fed(ReceiverConfig::new(1000.0), 55);
-    printed.clear();
+    let (mut receiver, mut feedback) = fed(ReceiverConfig::new(1000.0), 55);
+    feedback.clear();
     for seq in [56, 57, 58] {
-        arrive(&mut receiver, seq, &mut printed);
+        arrive(&mut receiver, seq, &mut feedback);
     }
-    let (now, feedback) = printed[0];
+    let (now, feedback) = feedback[0];
     assert_eq!(now, at(580));
     // X(p) = 100 000 bytes a second at s = 1000 and R = 0.1 s means f(p) = 0.1.
     let x = crate::tfrc::equation::throughput(1000.0, 0.1, feedback.p);
@@ -117,11 +117,11 @@ fn without_a_round_trip_time_every_packet_is_answered() {
 
 #[test]
 fn a_late_packet_that_undoes_a_loss_is_told() {
-    let (mut receiver, mut printed) = fed(ReceiverConfig::new(1000.0), 55);
+    let (mut receiver, mut feedback) = fed(ReceiverConfig::new(1000.0), 55);
     for seq in [56, 57, 58] {
-        arrive(&mut receiver, seq, &mut printed);
+        arrive(&mut receiver, seq, &mut feedback);
     }
-    printed.clear();
+    feedback.clear();
     receiver.data(at(581), data(55, at(500)));
     let feedback = receiver.poll(at(581)).unwrap();
     assert_eq!(feedback.p, 0.0);
@@ -137,19 +137,19 @@ fn b_leaves_out_losses_and_the_silence() {
     };
     let mut reported = Vec::new();
     for config in [config, ReceiverConfig::new(1000.0)] {
-        let (mut receiver, mut printed) = fed(config, 100);
+        let (mut receiver, mut feedback) = fed(config, 100);
         receiver.wake(at(1000));
         receiver.poll(at(1000));
         receiver.handover_started(at(1000));
         receiver.handover_ended(at(4000), None);
-        printed.clear();
+        feedback.clear();
         for seq in 401..403 {
-            arrive(&mut receiver, seq, &mut printed);
+            arrive(&mut receiver, seq, &mut feedback);
         }
         for seq in 403..450 {
-            arrive(&mut receiver, seq, &mut printed);
+            arrive(&mut receiver, seq, &mut feedback);
         }
-        reported.push((printed[0].1.x_recv, printed.last().unwrap().1.p));
+        reported.push((feedback[0].1.x_recv, feedback.last().unwrap().1.p));
     }
     let ((x_with, p_with), (x_without, p_without)) = (reported[0], reported[1]);
     assert_eq!(p_with, 0.0);
@@ -163,9 +163,9 @@ fn b_leaves_out_losses_and_the_silence() {
 fn e_forgets_the_losses() {
     let remedies = Remedies { restart: true, ..Remedies::default() };
     let config = ReceiverConfig { remedies, ..ReceiverConfig::new(1000.0) };
-    let (mut receiver, mut printed) = fed(config, 55);
+    let (mut receiver, mut feedback) = fed(config, 55);
     for seq in [56, 57, 58] {
-        arrive(&mut receiver, seq, &mut printed);
+        arrive(&mut receiver, seq, &mut feedback);
     }
     assert!(receiver.loss_event_rate(at(590)) > 0.0);
     receiver.handover_started(at(590));

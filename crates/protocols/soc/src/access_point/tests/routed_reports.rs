@@ -9,8 +9,8 @@ fn open() -> Bench {
     Bench::new(ApConfig { tokens: Some(Key::new(&[9; KEY_LEN]).unwrap()), ..pw() })
 }
 
-fn sent(from: &str, token: Token, reported_at: &ReceivedFrame) -> ApInput {
-    let report = reported_at.payload().try_into().unwrap();
+fn sent(from: &str, token: Token, frame: &ReceivedFrame) -> ApInput {
+    let report = frame.payload().try_into().unwrap();
     ApInput::Datagram(Routed::new(from.parse().unwrap(), &routed::datagram(&report, token)))
 }
 
@@ -36,10 +36,10 @@ fn address(text: &str) -> Reach {
 #[test]
 fn a_report_counts_with_the_token_that_was_sent_to_its_address() {
     let mut bench = open();
-    bench.notify(0, sent(HERE, Token::default(), &reported_at(A, 1, 0, 10.0)));
+    bench.notify(0, sent(HERE, Token::default(), &report_frame(A, 1, 0, 10.0)));
     bench.has_requested(&[]);
     assert!(!bench.replies[0].1.is_believed && bench.ap.stations.len() == 0);
-    bench.notify(200, sent(HERE, bench.token(), &reported_at(A, 2, 200, 10.0)));
+    bench.notify(200, sent(HERE, bench.token(), &report_frame(A, 2, 200, 10.0)));
     bench.has_requested(&[(200, A, Some(0.8))]);
     assert_eq!(bench.reaches(), [address(HERE)]);
     let (to, reply) = bench.replies[1];
@@ -50,15 +50,15 @@ fn a_report_counts_with_the_token_that_was_sent_to_its_address() {
 #[test]
 fn a_token_is_of_one_station_one_address_and_two_minutes() {
     let mut bench = open();
-    bench.notify(0, sent(HERE, Token::default(), &reported_at(A, 1, 0, 10.0)));
+    bench.notify(0, sent(HERE, Token::default(), &report_frame(A, 1, 0, 10.0)));
     let token = bench.token();
-    bench.notify(10, sent(HERE, token, &reported_at(B, 1, 10, 10.0)));
-    bench.notify(20, sent(THERE, token, &reported_at(A, 2, 20, 10.0)));
-    bench.notify(120_000, sent(HERE, token, &reported_at(A, 3, 120_000, 10.0)));
+    bench.notify(10, sent(HERE, token, &report_frame(B, 1, 10, 10.0)));
+    bench.notify(20, sent(THERE, token, &report_frame(A, 2, 20, 10.0)));
+    bench.notify(120_000, sent(HERE, token, &report_frame(A, 3, 120_000, 10.0)));
     bench.has_requested(&[]);
     assert_eq!(bench.ap.counters().challenges, 4);
     let token = bench.token();
-    bench.notify(239_999, sent(HERE, token, &reported_at(A, 4, 239_999, 10.0)));
+    bench.notify(239_999, sent(HERE, token, &report_frame(A, 4, 239_999, 10.0)));
     bench.has_requested(&[(239_999, A, Some(0.8))]);
 }
 
@@ -66,8 +66,8 @@ fn a_token_is_of_one_station_one_address_and_two_minutes() {
 fn a_station_moves_to_another_address_and_to_the_air() {
     let mut bench = open();
     for (at, from) in [(0, HERE), (400, THERE)] {
-        bench.notify(at, sent(from, Token::default(), &reported_at(A, at + 1, at, 10.0)));
-        bench.notify(at + 200, sent(from, bench.token(), &reported_at(A, at + 2, at + 200, 10.0)));
+        bench.notify(at, sent(from, Token::default(), &report_frame(A, at + 1, at, 10.0)));
+        bench.notify(at + 200, sent(from, bench.token(), &report_frame(A, at + 2, at + 200, 10.0)));
     }
     bench.notify(800, report(A, 900, 800, 10.0));
     let mut reaches = bench.reaches();
@@ -80,21 +80,21 @@ fn a_station_moves_to_another_address_and_to_the_air() {
 fn an_address_has_one_station_until_that_is_not_served_any_more() {
     let mut bench = open();
     for (at, link) in [(0, A), (1, B)] {
-        bench.notify(at, sent(HERE, Token::default(), &reported_at(link, 1, at, 10.0)));
-        bench.notify(at + 10, sent(HERE, bench.token(), &reported_at(link, 2, at + 10, 10.0)));
+        bench.notify(at, sent(HERE, Token::default(), &report_frame(link, 1, at, 10.0)));
+        bench.notify(at + 10, sent(HERE, bench.token(), &report_frame(link, 2, at + 10, 10.0)));
     }
     bench.has_requested(&[(10, A, Some(0.8))]);
     assert_eq!(bench.refusals(), [(B, Refusal::WrongAddress)]);
     // A is silent for a minute, and its SoC is not known any more.
-    bench.notify(70_000, sent(HERE, Token::default(), &reported_at(B, 3, 70_000, 10.0)));
-    bench.notify(70_010, sent(HERE, bench.token(), &reported_at(B, 4, 70_010, 10.0)));
+    bench.notify(70_000, sent(HERE, Token::default(), &report_frame(B, 3, 70_000, 10.0)));
+    bench.notify(70_010, sent(HERE, bench.token(), &report_frame(B, 4, 70_010, 10.0)));
     assert_eq!(bench.actions.last(), Some(&(70_010, B, bench.actions[0].2)));
 }
 
 #[test]
 fn what_is_forged_is_not_answered() {
     let mut bench = open();
-    let mut forged: [u8; soc::LEN] = reported_at(A, 1, 0, 10.0).payload().try_into().unwrap();
+    let mut forged: [u8; soc::LEN] = report_frame(A, 1, 0, 10.0).payload().try_into().unwrap();
     forged[47] ^= 1;
     bench.notify(0, sent(HERE, Token::default(), &ReceivedFrame::new(A, &forged)));
     bench.notify(0, ApInput::Datagram(Routed::new(HERE.parse().unwrap(), &forged)));
@@ -107,7 +107,7 @@ fn what_is_forged_is_not_answered() {
         (1, 1)
     );
     let mut closed = Bench::new(pw());
-    closed.notify(0, sent(HERE, Token::default(), &reported_at(A, 1, 0, 10.0)));
+    closed.notify(0, sent(HERE, Token::default(), &report_frame(A, 1, 0, 10.0)));
     assert_eq!(closed.refusals(), [(A, Refusal::Unknown)]);
 }
 
@@ -126,7 +126,7 @@ proptest! {
             let from = format!("10.0.0.{place}:{}", 4000 + back);
             let known = proven.len().checked_sub(back + 1).and_then(|index| proven.get(index));
             let token = known.filter(|_| has_token).map_or(Token::default(), |(_, token)| *token);
-            bench.notify(at, sent(&from, token, &reported_at(A, number as u64 + 1, at, 10.0)));
+            bench.notify(at, sent(&from, token, &report_frame(A, number as u64 + 1, at, 10.0)));
             proven = bench.replies.iter().map(|(to, reply)| (to.ip(), reply.token)).collect();
             if let Some(known) = bench.ap.stations.get(A)
                 && let Reach::Address(address) = known.reach

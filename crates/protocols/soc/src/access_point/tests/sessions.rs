@@ -70,20 +70,20 @@ fn a_greeting_in_a_datagram_brings_token_and_session() {
     let tokens = Some(Key::new(&[9; KEY_LEN]).unwrap());
     let mut bench = Bench::new(ApConfig { tokens, ..pw() });
     let from: SocketAddr = "10.0.0.7:4000".parse().unwrap();
-    let sent = |reported_at: &ReceivedFrame, token: Token| {
-        let bytes = reported_at.payload().try_into().unwrap();
+    let sent = |frame: &ReceivedFrame, token: Token| {
+        let bytes = frame.payload().try_into().unwrap();
         ApInput::Datagram(Routed::new(from, &routed::datagram(&bytes, token)))
     };
     bench.notify(0, sent(&greeting(A, 1), Token::default()));
     let (to, reply) = bench.replies[0];
     assert_eq!((to, reply.is_believed, reply.session), (from, false, SESSION));
-    bench.notify(200, sent(&reported_at(A, 2, 200, 10.0), reply.token));
+    bench.notify(200, sent(&report_frame(A, 2, 200, 10.0), reply.token));
     bench.has_requested(&[(200, A, Some(0.8))]);
     // Whoever recorded that has nothing of it at the next start, though a token is easily had.
     let mut next = Bench::new(ApConfig { session: LATER, ..bench.ap.config.clone() });
     next.notify(0, sent(&greeting(A, 1), Token::default()));
     let token = next.replies[0].1.token;
-    next.notify(10, sent(&reported_at(A, 2, 200, 10.0), token));
+    next.notify(10, sent(&report_frame(A, 2, 200, 10.0), token));
     next.has_requested(&[]);
     assert_eq!(next.refusals(), [(A, Refusal::Forged)]);
 }

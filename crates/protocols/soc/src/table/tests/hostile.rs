@@ -55,17 +55,17 @@ struct Fight {
     /// Reports of the attacker's own station so far.
     own: u64,
     /// What was told to the table under "report" and under "register".
-    last_reported: u64,
+    handled: u64,
 }
 
 impl Fight {
     fn new() -> Self {
         let config = TableConfig { max_stations: MAX_STATIONS, compat: true, ..pw() };
-        Self { bench: Bench::with(config, &[A, B]), reports: Vec::new(), own: 0, last_reported: 0 }
+        Self { bench: Bench::with(config, &[A, B]), reports: Vec::new(), own: 0, handled: 0 }
     }
 
     fn send(&mut self, at: u64, from: Mac, bytes: &[u8]) {
-        self.last_reported += 1;
+        self.handled += 1;
         self.bench.notify(at, TableInput::Report(ReceivedFrame::new(from, bytes)));
     }
 
@@ -84,10 +84,10 @@ impl Fight {
     }
 
     fn attack(&mut self, at: u64, attack: Attack) {
-        let reported_at = |which: usize| self.reports[which % self.reports.len()];
+        let report_at = |which: usize| self.reports[which % self.reports.len()];
         match attack {
             Attack::Forge { which, bit } => {
-                let mut bytes = reported_at(which).1.seal(&key_of(A));
+                let mut bytes = report_at(which).1.seal(&key_of(A));
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 self.send(at, A, &bytes);
             }
@@ -96,13 +96,13 @@ impl Fight {
                 self.send(at, if own_link { B } else { A }, &bytes);
             }
             Attack::Replay { which } | Attack::LetLoose { which } => {
-                let (arrived, report) = reported_at(which);
+                let (arrived, report) = report_at(which);
                 if arrived || report.sequence < self.latest() {
                     self.send(at, A, &report.seal(&key_of(A)));
                 }
             }
             Attack::Cut { which, len } => {
-                let bytes = reported_at(which).1.seal(&key_of(A));
+                let bytes = report_at(which).1.seal(&key_of(A));
                 self.send(at, A, &bytes[..len]);
             }
             Attack::Noise { seed } => {
@@ -164,6 +164,6 @@ proptest! {
         let counters = war.bench.table.counters();
         let refused: u64 = counters.refused.iter().sum();
         let full = counters.refused_for(Refusal::Full);
-        prop_assert_eq!(counters.accepted + refused - full, war.last_reported, "{:?}", counters);
+        prop_assert_eq!(counters.accepted + refused - full, war.handled, "{:?}", counters);
     }
 }
