@@ -3,29 +3,6 @@
 use super::size::function_name;
 use super::{Finding, Source, demand, over_sources};
 
-/// Functions that may have a tuple pattern as a parameter: path, name, and reason.
-const ALLOWED: [(&str, &str, &str); 14] = [
-    ("crates/cli/src/commands/reproduce.rs", "reproduced", LATER),
-    ("crates/cli/src/commands/run.rs", "perform", LATER),
-    ("crates/lab/study/src/beside.rs", "is_blank", PASSED),
-    ("crates/lab/study/src/beside.rs", "reached", PASSED),
-    ("crates/lab/study/src/claim.rs", "judge_beside", LATER),
-    ("crates/lab/study/src/made.rs", "shaped", LATER),
-    ("crates/lab/study/src/map/figure.rs", "cell", LATER),
-    ("crates/lab/study/src/map/figure.rs", "drawn", LATER),
-    ("crates/lab/study/src/map/panels.rs", "rows", LATER),
-    ("crates/lab/study/src/map/run.rs", "planned", STORED),
-    ("crates/lab/study/src/simulate.rs", "simulate", LATER),
-    ("crates/lab/study/src/simulate.rs", "simulate_plans", LATER),
-    ("crates/protocols/tcp/src/receiver/reassembly.rs", "end_of", STORED),
-    ("crates/protocols/tcp/src/split.rs", "handle", "a machine has one input, here a pair"),
-];
-/// Reason of functions whose values are pairs wherever they are kept.
-const STORED: &str = "its values are stored as a pair";
-/// Reason of functions that an iterator of pairs calls.
-const PASSED: &str = "it is passed to an iterator of pairs";
-/// Reason of functions whose arguments are still to be separated.
-const LATER: &str = "to be separated by issue 34";
 /// Maximum number of lines of a signature.
 const SIGNATURE_LINES: usize = 40;
 
@@ -38,12 +15,11 @@ fn tuple_parameters(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, (at, line)) in lines.iter().enumerate() {
         let Some(name) = function_name(line) else { continue };
-        let is_allowed = ALLOWED.iter().any(|(path, f, _)| *path == source.path && *f == name);
         // From the name on, since a visibility has brackets, too. A line break separates words.
         let from_name = lines[index..].iter().take(SIGNATURE_LINES);
         let signature = from_name.flat_map(|(_, line)| line.chars().chain([' ']));
         let before = line.find("fn ").unwrap_or(0);
-        if !is_allowed && takes_tuple(signature.skip(before)) {
+        if takes_tuple(signature.skip(before)) {
             findings.push(source.finding(*at, format!("`{name}` takes a tuple apart")));
         }
     }
@@ -99,11 +75,4 @@ fn a_tuple_pattern_is_found() {
         fn d((): (), [x, y]: [u8; 2], Point(z): Point) -> (u8, (u8, u8)) {\n}\n\
         #[cfg(test)]\nmod tests {\n    fn f((x, y): (u8, u8)) {}\n}\n";
     assert_eq!(lines_of(text), [1, 2]);
-}
-
-#[test]
-fn every_exemption_has_a_reason() {
-    for (path, function, reason) in ALLOWED {
-        assert!(reason.len() > 10, "{path}: `{function}` is exempt without a reason");
-    }
 }

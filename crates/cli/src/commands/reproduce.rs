@@ -46,8 +46,7 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     // Before any output: a script that waits for the first output may send a signal right after it.
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(&args.store, args.no_store);
-    let place = (directory.path(), store.as_ref());
-    let reproduction = reproduced(common, args, study, place, &stop)?;
+    let reproduction = reproduced(common, args, study, directory.path(), store.as_ref(), &stop)?;
     let cost = args.from.is_none().then(|| stopwatch.cost());
     let command = command_line(study, args.is_quick());
     let mut summary = study::to_json(&reproduction, cost);
@@ -72,7 +71,8 @@ fn reproduced(
     common: &Common,
     args: &Reproduce,
     study: &'static dyn Study,
-    (directory, store): (&Path, Option<&Store>),
+    directory: &Path,
+    store: Option<&Store>,
     stop: &AtomicBool,
 ) -> Result<Reproduction<'static>, Failure> {
     let root = args.from.as_deref().unwrap_or(directory);
@@ -124,8 +124,7 @@ fn simulate(means: &Means<'_>, study: &dyn Study) -> Result<Results, Failure> {
     };
     let watch = Watch { progress: &report, stop: means.stop };
     let workers = means.common.jobs().get();
-    let place = (means.root, means.store);
-    let results = study::simulate(study, means.quick, workers, place, watch);
+    let results = study::simulate(study, means.quick, workers, means.root, means.store, watch);
     results.map_err(|error| match error {
         study::Error::Run(ended) if ended.is_interruption() => {
             let (done, total) = last.into_inner().unwrap_or_default();

@@ -58,7 +58,7 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
     let Performed { run, on_sockets, lints: of_replay } =
-        perform(common, args, (&plan, job), directory.path())?;
+        perform(common, args, &plan, job, directory.path())?;
     let speed = Speed {
         cost: stopwatch.cost(),
         simulated_s: simulated_s(&run),
@@ -129,7 +129,8 @@ struct Performed {
 fn perform(
     common: &Common,
     args: &Run,
-    (plan, job): (&Plan, Job),
+    plan: &Plan,
+    job: Job,
     directory: &Path,
 ) -> Result<Performed, Failure> {
     #[cfg(target_os = "linux")]

@@ -175,7 +175,7 @@ impl Agenda {
         progress(Progress { done: total, total, left: Duration::ZERO });
         let watch = Watch { progress: &|_| (), stop: &means.manner.stop };
         let mut simulated =
-            simulate_plans(&self.plans, means.workers, (&root.join(SIMULATOR), None), watch)?;
+            simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), None, watch)?;
         keep_counterparts(&mut simulated, &runs);
         let judged = |runs| -> Result<Judged, Error> {
             let results = Results { quick: self.quick, runs };

@@ -102,7 +102,7 @@ impl Beside {
     /// The claims of both hosts, side by side, that of the simulator first; without those of which
     /// neither host measured anything.
     pub fn claims(&self) -> impl Iterator<Item = (&Claim, &Claim)> {
-        self.pairs().filter(|pair| !is_blank(pair))
+        self.pairs().filter(|(simulator, kernel)| !is_blank(simulator, kernel))
     }
 
     /// The tables of both hosts in one, the kernel's row below the simulator's; without rows and
@@ -160,8 +160,11 @@ impl Beside {
             let LeftOut { experiment, why, .. } = left;
             format!("Left out: {} of {experiment}: {why}.", several(left.runs, "run"))
         }));
-        let blank: Vec<&str> =
-            self.pairs().filter(is_blank).map(|(simulator, _)| simulator.id).collect();
+        let blank: Vec<&str> = self
+            .pairs()
+            .filter(|(simulator, kernel)| is_blank(simulator, kernel))
+            .map(|(simulator, _)| simulator.id)
+            .collect();
         if !blank.is_empty() {
             sentences.push(format!("Not judged, as nothing of it was run: {}.", blank.join(", ")));
         }
@@ -187,7 +190,7 @@ impl Beside {
         page.extend(self.provenance(study).iter().map(|line| format!("- {}\n", text(line))));
         page.push_str(&format!("\n## Claims\n\n{}\n", table(&header, verdicts)));
         page.push_str("## How each verdict was reached\n\n");
-        page.extend(self.claims().map(reached));
+        page.extend(self.claims().map(|(simulator, kernel)| reached(simulator, kernel)));
         page.push_str("## Results\n\nMeans with half widths of 95 % confidence intervals.\n\n");
         page.extend(self.tables().map(|table| result_table(&table)));
         page.truncate(page.trim_end().len());
@@ -223,7 +226,7 @@ fn was_run(row: &[String]) -> bool {
 
 /// Whether neither host measured anything of a claim that decides it: it has no values, none that
 /// is known, or no run of its experiments.
-fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
+fn is_blank(simulator: &Claim, kernel: &Claim) -> bool {
     let lacks = |claim: &Claim| {
         let without_runs =
             matches!(&claim.verdict, Verdict::Undecided(why) if why.starts_with(NO_RUN));
@@ -233,7 +236,7 @@ fn is_blank((simulator, kernel): &(&Claim, &Claim)) -> bool {
 }
 
 /// Verdict, reason and measurements of a claim on each host.
-fn reached((simulator, kernel): (&Claim, &Claim)) -> String {
+fn reached(simulator: &Claim, kernel: &Claim) -> String {
     let line = |host: &str, claim: &Claim| {
         let reason = claim.verdict.reason().map(|why| format!(" ({})", text(why)));
         let values: Vec<String> = measurements(claim)

@@ -144,7 +144,8 @@ impl Claim {
     pub fn judge_beside(
         criterion: Criterion<'_>,
         mut tested: Tested,
-        (name, other): (&str, Tested),
+        name: &str,
+        other: Tested,
         circumstances: &str,
         note: String,
     ) -> Self {
@@ -218,8 +219,7 @@ mod tests {
             let x = evidence.number("x", value);
             evidence.tested([x.above(1.0)])
         };
-        let other = ("arq", case(0.0));
-        let claim = Claim::judge_beside(CRITERION, case(2.0), other, "c", String::new());
+        let claim = Claim::judge_beside(CRITERION, case(2.0), "arq", case(0.0), "c", String::new());
         assert_eq!(claim.verdict, Verdict::Holds);
         assert_eq!(
             (&claim.measured["arq_x"], &claim.measured["arq_holds"]),

@@ -68,7 +68,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
 }
 
 /// A run of `flows` flows, of which every other one is a download if `down` is set.
-pub fn shaped(axes: &[(&str, &str)], seed: u64, (flows, down): (usize, bool), shape: Shape) -> Run {
+pub fn shaped(axes: &[(&str, &str)], seed: u64, flows: usize, down: bool, shape: Shape) -> Run {
     // A little spread over seeds, so that intervals have a width.
     let wobble = 10_000 * seed;
     let flows: Vec<FlowSummary> = (0..flows as u64)
@@ -137,7 +137,7 @@ pub fn shaped(axes: &[(&str, &str)], seed: u64, (flows, down): (usize, bool), sh
 
 /// A run of uploads with these goodputs in Mbps, and this share of their ACKs dropped.
 pub fn run(axes: &[(&str, &str)], seed: u64, rates_mbps: &[f64], acks_dropped: f64) -> Run {
-    let mut run = shaped(axes, seed, (rates_mbps.len(), false), FAIR);
+    let mut run = shaped(axes, seed, rates_mbps.len(), false, FAIR);
     for (flow, rate) in run.summary.flows.iter_mut().zip(rates_mbps) {
         flow.goodput_bps = (rate * 1e6) as u64;
         flow.acks_dropped = (flow.acks_sent as f64 * acks_dropped) as u64;

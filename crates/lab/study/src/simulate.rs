@@ -61,12 +61,13 @@ pub fn simulate(
     study: &dyn Study,
     quick: bool,
     workers: usize,
-    (root, store): (&Path, Option<&Store>),
+    root: &Path,
+    store: Option<&Store>,
     watch: Watch<'_>,
 ) -> Result<Results, Error> {
     let mut plans = Planned::all(study.experiments(), quick, &[])?;
     plans.iter_mut().for_each(|planned| planned.tables = study.tables());
-    let runs = simulate_plans(&plans, workers, (root, store), watch)?;
+    let runs = simulate_plans(&plans, workers, root, store, watch)?;
     Ok(Results { quick, runs })
 }
 
@@ -77,7 +78,8 @@ pub fn simulate(
 pub fn simulate_plans(
     plans: &[Planned],
     workers: usize,
-    (root, store): (&Path, Option<&Store>),
+    root: &Path,
+    store: Option<&Store>,
     watch: Watch<'_>,
 ) -> Result<BTreeMap<String, Vec<Run>>, Error> {
     let directories: Vec<PathBuf> =

@@ -247,7 +247,8 @@ impl<P: Payload> Machine for Proxy<P> {
     /// Handles an event of the connection of a side.
     type Event = (Side, Event);
 
-    fn handle(&mut self, now: Instant, (side, segment): (Side, Segment<P>)) {
+    fn handle(&mut self, now: Instant, input: Self::Input) {
+        let (side, segment) = input;
         match side {
             Side::Near => self.on_near(now, segment),
             Side::Far => self.far.connection.handle(now, Input::Segment(segment)),

@@ -9,7 +9,7 @@ use fairwave_study::made::{self, FAIR, Shape};
 /// A run of 16 flows; those of the experiments with errors are half downloads.
 fn run(axes: &[(&str, &str)], seed: u64, shape: Shape) -> Run {
     let down = axes.iter().any(|(key, _)| *key == ERRORS);
-    made::shaped(axes, seed, (16, down), shape)
+    made::shaped(axes, seed, 16, down, shape)
 }
 
 /// Ten seeds of each point; `shape` says what each algorithm does at each packet error rate.

@@ -69,8 +69,8 @@ pub(super) fn judge(
 ) -> Claim {
     let circumstances = "Judged where a path loses packets both ways; acks_kept_* are the same \
                          where it loses data only";
-    let kept = ("acks_kept", measure(Acks::Kept));
-    Claim::judge_beside(criterion, measure(Acks::Lost), kept, circumstances, note)
+    let (lost, kept) = (measure(Acks::Lost), measure(Acks::Kept));
+    Claim::judge_beside(criterion, lost, "acks_kept", kept, circumstances, note)
 }
 
 /// A counter of the transfer, over runs.

@@ -104,8 +104,8 @@ pub(super) fn judge(
     note: String,
 ) -> Claim {
     let circumstances = "Judged without ARQ; arq_* are the same on 802.11b";
-    let arq = ("arq", measure(Profile::Arq));
-    Claim::judge_beside(criterion, measure(Profile::WaveLan), arq, circumstances, note)
+    let (without, arq) = (measure(Profile::WaveLan), measure(Profile::Arq));
+    Claim::judge_beside(criterion, without, "arq", arq, circumstances, note)
 }
 
 /// The verdicts on both profiles.

@@ -59,8 +59,8 @@ pub(super) fn svg(panels: &[Panel<'_>], claim: &ClaimMap, what: &str) -> String 
     let hatch = format!("out-{}", claim.id);
     let drawn = panels.iter().enumerate().map(|(index, panel)| {
         let (row, column) = (index / layout.columns, index % layout.columns);
-        let at = (MARGIN + column * layout.panel.0, MARGIN + row * layout.panel.1);
-        drawn(panel, claim, (&layout, at, &hatch))
+        let (x, y) = (MARGIN + column * layout.panel.0, MARGIN + row * layout.panel.1);
+        drawn(panel, claim, &layout, x, y, &hatch)
     });
     html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
@@ -84,7 +84,10 @@ pub(super) fn svg(panels: &[Panel<'_>], claim: &ClaimMap, what: &str) -> String 
 fn drawn(
     panel: &Panel<'_>,
     claim: &ClaimMap,
-    (layout, (x, y), hatch): (&Layout, (usize, usize), &str),
+    layout: &Layout,
+    x: usize,
+    y: usize,
+    hatch: &str,
 ) -> Markup {
     let wide = layout.column;
     let at = |index: usize| x + layout.labels + index * wide;
@@ -100,7 +103,7 @@ fn drawn(
             text x=(x) y=(top + row * CELL.1 + 16) { (label) }
             @for (index, point) in cells.iter().enumerate() {
                 @if let Some(point) = point {
-                    (cell(point, (at(index), top + row * CELL.1), wide, hatch))
+                    (cell(point, at(index), top + row * CELL.1, wide, hatch))
                 }
             }
         }
@@ -111,7 +114,7 @@ fn drawn(
     }
 }
 
-fn cell(point: &PointOfMap, (x, y): (usize, usize), wide: usize, hatch: &str) -> Markup {
+fn cell(point: &PointOfMap, x: usize, y: usize, wide: usize, hatch: &str) -> Markup {
     let (fill, ink) = match point.outcome {
         "holds" => ("#bfe6d8".to_owned(), "#00664a"),
         "does not hold" => ("#f6cdb9".to_owned(), "#9a3500"),

@@ -41,12 +41,7 @@ pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
     let rest = grid.of(&rest);
     let panel = |set_up: Vec<usize>| {
         let fixed: BTreeMap<&str, &str> = rest.labels(&set_up).collect();
-        Panel {
-            caption: rest.text(&set_up),
-            across,
-            down,
-            rows: rows((across, down), &fixed, claim),
-        }
+        Panel { caption: rest.text(&set_up), across, down, rows: rows(across, down, &fixed, claim) }
     };
     rest.set_ups().map(panel).collect()
 }
@@ -56,12 +51,13 @@ fn along<'a>(grid: &'a Grid, axis: &'a Axis, claim: &'a ClaimMap) -> Panel<'a> {
     let others = grid.axes.iter().filter(|other| other.key != axis.key);
     let label = |axis: &'a Axis| axis.labels[axis.base.unwrap_or_default()].as_str();
     let fixed = others.map(|other| (other.key.as_str(), label(other)));
-    let rows = rows((axis, None), &fixed.collect(), claim);
+    let rows = rows(axis, None, &fixed.collect(), claim);
     Panel { caption: String::new(), across: axis, down: None, rows }
 }
 
 fn rows<'a>(
-    (across, down): (&Axis, Option<&Axis>),
+    across: &Axis,
+    down: Option<&Axis>,
     fixed: &BTreeMap<&str, &str>,
     claim: &'a ClaimMap,
 ) -> Vec<Vec<Option<&'a PointOfMap>>> {

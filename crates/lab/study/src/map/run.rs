@@ -206,11 +206,8 @@ impl MapRequest<'_> {
     }
 
     /// The plan of a part with these seeds, and where its runs go.
-    fn planned(
-        &self,
-        (name, sets): &Part,
-        (first, count): Seeds,
-    ) -> Result<(Planned, PathBuf), Error> {
+    fn planned(&self, part: &Part, seeds: Seeds) -> Result<(Planned, PathBuf), Error> {
+        let ((name, sets), (first, count)) = (part, seeds);
         let all = self.study.experiments();
         let experiment = all.iter().find(|known| known.name == *name);
         let experiment = experiment.expect("parts are those of experiments of the study");

@@ -90,7 +90,7 @@ fn watch() -> Watch<'static> {
 #[test]
 fn runs_are_read_back_as_they_were_made() {
     let root = place("read-back");
-    let made = simulate(&Tiny, true, 1, (&root, None), watch()).unwrap();
+    let made = simulate(&Tiny, true, 1, &root, None, watch()).unwrap();
     let read = read_back(&Tiny, true, &root).unwrap();
     assert_eq!(made, read);
     let page = |results: &Results| {
@@ -114,7 +114,7 @@ fn runs_that_are_missing_or_of_another_scenario_are_named() {
     let root = place("unfit");
     let none = read_back(&Tiny, true, &root).unwrap_err().to_string();
     assert!(none.contains("missing: upload/") && none.contains("seed-1"), "{none}");
-    simulate(&Tiny, true, 1, (&root, None), watch()).unwrap();
+    simulate(&Tiny, true, 1, &root, None, watch()).unwrap();
     let full = read_back(&Tiny, false, &root).unwrap_err().to_string();
     assert!(full.contains("seed-2") && !full.contains("seed-1"), "{full}");
     let run = root.join("upload/congestion_control=reno/seed-1/scenario.toml");

@@ -29,8 +29,8 @@ struct Range {
     changed: u64,
 }
 
-fn end_of<P: Payload>((start, chunk): &(u64, P)) -> u64 {
-    start + u64::from(chunk.len())
+fn end_of<P: Payload>(chunk: &(u64, P)) -> u64 {
+    chunk.0 + u64::from(chunk.1.len())
 }
 
 impl<P: Payload> Reassembly<P> {
