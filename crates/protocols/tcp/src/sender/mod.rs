@@ -59,6 +59,8 @@ pub(crate) struct Sender<P: Payload> {
     duplicates: Duplicates,
     /// Time-based loss detection is wanted where SACK was agreed on, and its state.
     wants_rack: bool,
+    /// Tick of the clock behind timestamps.
+    tick: Duration,
     rack: Option<Rack>,
     tail: TailProbe,
     spurious: Spurious,
@@ -85,6 +87,7 @@ impl<P: Payload> Sender<P> {
             episode: Episode::new(config.prr.then_some(config.prr_bound)),
             duplicates: Duplicates::new(config.duplicate_ack_threshold),
             wants_rack: config.rack,
+            tick: config.timestamp_tick,
             rack: None,
             tail: TailProbe::default(),
             spurious: Spurious::new(config.eifel, config.frto),
@@ -106,7 +109,7 @@ impl<P: Payload> Sender<P> {
         self.smss = agreed.smss;
         self.sack = agreed.sack;
         self.marks.enable(agreed.ecn);
-        self.rack = (self.wants_rack && agreed.sack).then(Rack::new);
+        self.rack = (self.wants_rack && agreed.sack).then(|| Rack::new(self.tick));
         if self.rack.is_some() {
             self.board.keep_resent();
         }

@@ -14,6 +14,8 @@ pub(crate) struct Order {
     now: Instant,
     /// The timestamp that the ACK echoes.
     echo: Option<u32>,
+    /// Tick of the clock behind timestamps.
+    tick: Duration,
     /// Minimum round-trip time so far.
     min_rtt: Option<Duration>,
     /// RACK.fack before this ACK.
@@ -26,13 +28,23 @@ pub(crate) struct Order {
 impl Order {
     /// A segment arrived that ends at `end`, was last sent at `sent` with `timestamp`, and was or
     /// was not `retransmitted`.
-    pub(super) fn take(&mut self, sent: Sent, end: u64, timestamp: u32, retransmitted: bool) {
+    ///
+    /// `echoed`: the ACK acknowledges it cumulatively, so that the echo may be about it.
+    pub(super) fn take(
+        &mut self,
+        sent: Sent,
+        end: u64,
+        timestamp: u32,
+        retransmitted: bool,
+        echoed: bool,
+    ) {
         self.highest = self.highest.max(end);
         // A retransmission below RACK.fack repairs a gap. Only an original that arrives there was
         // overtaken.
         self.reordered |= end < self.fack && !retransmitted;
         // Its departure would be taken for that of the retransmission, and all that left between
         // the two would look overdue.
+        let timestamp = echoed.then_some(timestamp);
         if retransmitted && self.is_of_the_original(sent.at, timestamp) {
             return;
         }
@@ -40,17 +52,30 @@ impl Order {
     }
 
     /// Step 2: whether it was the first transmission, not the last, that arrived.
-    fn is_of_the_original(&self, sent: Instant, timestamp: u32) -> bool {
-        let echoes_earlier = self.echo.is_some_and(|echo| Seq32(echo).before(Seq32(timestamp)));
-        // No path got faster than it ever was just for this segment.
-        let too_soon = self.min_rtt.is_some_and(|minimum| self.now.since(sent) < minimum);
-        echoes_earlier || too_soon
+    ///
+    /// The echo decides where it is about the segment. Behind a gap it is that of the segment
+    /// before the gap (RFC 7323 section 4.3), and says nothing. The round-trip time of an echoed
+    /// retransmission is itself a sample of the minimum, which step 1 takes before step 2 compares:
+    /// a path that got faster does not make it the original.
+    fn is_of_the_original(&self, sent: Instant, timestamp: Option<u32>) -> bool {
+        if let Some((echo, timestamp)) = self.echo.zip(timestamp) {
+            if Seq32(echo).before(Seq32(timestamp)) {
+                return true;
+            }
+            // Within one tick of the clock both transmissions have the same timestamp.
+            if self.min_rtt.is_some_and(|minimum| minimum >= self.tick) {
+                return false;
+            }
+        }
+        self.min_rtt.is_some_and(|minimum| self.now.since(sent) < minimum)
     }
 }
 
 /// The state of RFC 8985 section 5.2.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
+    /// Tick of the clock behind timestamps.
+    tick: Duration,
     /// RACK.xmit_ts, in the order of transmissions: the segment sent last of those that have
     /// arrived.
     newest: Option<Sent>,
@@ -69,8 +94,9 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(tick: Duration) -> Self {
         Self {
+            tick,
             newest: None,
             rtt: Duration::ZERO,
             fack: 0,
@@ -89,9 +115,9 @@ impl Rack {
         echo: Option<u32>,
         minimum: Option<Duration>,
     ) -> Order {
-        let (fack, newest) = (self.fack, self.newest);
+        let Self { fack, newest, tick, .. } = *self;
         let highest = fack;
-        Order { now, echo, min_rtt: minimum, fack, highest, reordered: false, newest }
+        Order { now, echo, tick, min_rtt: minimum, fack, highest, reordered: false, newest }
     }
 
     /// Section 6.2 steps 2 and 3.

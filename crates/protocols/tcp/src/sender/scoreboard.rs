@@ -42,12 +42,12 @@ impl Record {
         if self.sacked { 0 } else { u32::from(!self.lost) + u32::from(self.resent) }
     }
 
-    /// Its delivery is reported, once.
-    fn arrive(&mut self, arrivals: &mut Arrivals) {
+    /// Its delivery is reported, once: by the ACK number, which is `echoed`, or by a SACK block.
+    fn arrive(&mut self, arrivals: &mut Arrivals, echoed: bool) {
         if !core::mem::replace(&mut self.counted, true) {
             arrivals.take(self.len, self.sent, &self.departure);
             if let Some(order) = &mut arrivals.order {
-                order.take(self.sent, self.end(), self.timestamp, self.retransmitted);
+                order.take(self.sent, self.end(), self.timestamp, self.retransmitted, echoed);
             }
         }
     }
@@ -264,7 +264,7 @@ impl Scoreboard {
                 break;
             }
             self.pipe -= weight * record.len;
-            record.arrive(arrivals);
+            record.arrive(arrivals, true);
             self.sacked -= u32::from(record.sacked);
             self.lost_pending -= u32::from(record.awaits_retransmission());
             covered.last_sent = Some(record.sent.at);
@@ -303,7 +303,7 @@ impl Scoreboard {
             self.lost_pending -= u32::from(record.awaits_retransmission());
             record.sacked = true;
             self.sacked += 1;
-            record.arrive(arrivals);
+            record.arrive(arrivals, false);
             newly += record.len;
             self.high_sacked = self.high_sacked.max(record.end());
         }

@@ -1,7 +1,11 @@
 //! Losses found by time, and probes for lost tails (RFC 8985).
 
-use crate::script::{ISS, SEG, Script, config};
+use crate::script::{ACK, ISS, SEG, Script, config, numbers};
+use fairwave_machine::Machine;
 use fairwave_tcp::{Config, Event};
+use fairwave_units::Duration;
+use fairwave_wire::tcp::Timestamps;
+use proptest::prelude::*;
 
 /// Sections 6.2 and 6.3: one segment SACKed and no reordering known; a quarter of the least RTT
 /// of 100 ms after the time that it took, what left before it is lost. RFC 6675 would wait for
@@ -179,4 +183,73 @@ fn sending(segments: u32) -> (Script, Vec<u32>) {
 
 fn with_rack() -> Config {
     Config { rack: true, sack: true, ..config() }
+}
+
+/// Bytes of a segment with timestamps.
+const STAMPED: u32 = SEG - 12;
+
+/// An ACK of everything below segment `n` with SACK blocks, which echoes the timestamp `echo`; the
+/// numbers of the segments that leave.
+fn ack_echo(script: &mut Script, n: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<u32> {
+    let mut header = script.header(ACK);
+    header.ack = ISS + 1 + n * STAMPED;
+    for (left, right) in blocks {
+        header.options.sack.push(ISS + 1 + left * STAMPED, ISS + 1 + right * STAMPED);
+    }
+    header.options.timestamps = Some(Timestamps { value: 0, echo });
+    let sent = script.arrive(header, 0);
+    let number = |s: &fairwave_tcp::Segment<_>| s.header.seq.distance(ISS + 1) / STAMPED;
+    assert_eq!(numbers(&sent).len(), sent.iter().filter(|s| s.payload.0 > 0).count());
+    sent.iter().filter(|s| s.payload.0 > 0).map(number).collect()
+}
+
+/// RFC 7323 section 4.3: behind a gap an ACK echoes the segment before it, whatever arrives.
+/// Retransmissions 0 and 1 are lost, and 2 that left after them has arrived.
+#[test]
+fn a_retransmission_behind_a_gap_shows_the_loss_of_those_before_it() {
+    let config = Config { timestamps: true, ..with_rack() };
+    let mut script = Script::established(config, "newreno");
+    script.write(40);
+    script.after(100);
+    let mut again = Vec::new();
+    for top in 6..=10 {
+        again.extend(ack_echo(&mut script, 0, &[(3, top)], 0));
+        script.after(5);
+    }
+    assert_eq!(again[..3], [0, 1, 2]);
+    script.after(100);
+    assert_eq!(ack_echo(&mut script, 0, &[(2, 10)], 0)[0], 0);
+    assert_eq!(script.end.stats().timeouts, 0);
+}
+
+proptest! {
+    /// RFC 8985 section 6.3: at a timeout, segments that left less than RACK.rtt ago stay in
+    /// flight. The ACK of the retransmission shows that they are lost, on a path that became
+    /// faster too: its own round-trip time is a sample of the minimum (section 6.2 step 1). What
+    /// waits is sent at once, not at the next timeout.
+    #[test]
+    fn after_a_timeout_an_ack_lets_what_waits_leave_at_once(
+        rtt in 20u64..400,
+        age in 1u64..150,
+        top in 5u32..=9,
+        frto: bool,
+    ) {
+        let config = Config { timestamps: true, frto, ..with_rack() };
+        let mut script = Script::established(config, "newreno");
+        script.write(60);
+        script.after(100);
+        prop_assert_eq!(ack_echo(&mut script, 0, &[(1, 4)], 0)[0], 0);
+        let timeout = script.end.deadline().unwrap();
+        // Late reports let new data go shortly before the timeout; all of it is lost.
+        script.until(timeout - Duration::from_millis(age));
+        ack_echo(&mut script, 0, &[(1, top)], 0);
+        let again = script.until(timeout);
+        prop_assert_eq!(script.end.stats().timeouts, 1);
+        prop_assert!(!again.is_empty());
+        script.after(rtt);
+        let echo = (timeout.as_nanos() / 1_000_000) as u32;
+        let sent = ack_echo(&mut script, 1, &[(1, top)], echo);
+        prop_assert!(!sent.is_empty(), "{:?}", script.end.stats());
+        prop_assert_eq!(script.end.stats().timeouts, 1);
+    }
 }
