@@ -339,8 +339,8 @@ impl<'w> Simulation<'w> {
         self.network.access.radios.wake(cell, self.cx.now);
         while let Some(output) = self.network.access.radios.poll(cell, self.cx.now) {
             match output {
-                Output::Deliver { to, from, payload } => {
-                    let node = self.network.access.received(cell, to, from, &payload);
+                Output::Deliver { to, payload, .. } => {
+                    let node = self.network.access.received(cell, to);
                     self.arrive_by_radio(node, payload);
                 }
                 Output::Done { radio, payload, fate } => {

@@ -1,7 +1,7 @@
 //! Access categories and their parameters (802.11-2020 clause 10.23.2), and limits of aggregation.
 
-use crate::phy::{BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, Format};
-use crate::{Mode, Phy};
+use crate::Phy;
+use crate::phy::{BLOCK_ACK_256_BYTES, BLOCK_ACK_BYTES, Format, subframe};
 use fairwave_units::Duration;
 
 /// Access category of a frame.
@@ -103,12 +103,6 @@ pub enum BlockAckRequest {
 }
 
 impl Aggregation {
-    /// Bytes of the longest PPDU in `mode`. A TXOP limit of zero is none.
-    pub(crate) fn room(self, phy: Phy, mode: Mode, txop: Duration) -> u32 {
-        let longest = if txop.is_zero() { self.time } else { self.time.min(txop) };
-        self.bytes.min(phy.psdu_within(mode, longest))
-    }
-
     /// Returns the maximum of the PHY's generation without A-MSDU (tables 9-184, 9-271 and, of
     /// 802.11ax-2021, 9-322e; aPPDUMaxTime); `None` before HT.
     pub fn most(phy: Phy) -> Option<Self> {
@@ -121,6 +115,11 @@ impl Aggregation {
         let time = Duration::from_micros(5_484);
         let request = BlockAckRequest::OnDrop;
         Some(Self { mpdus, bytes, time, msdu_bytes: 0, request, retry_limit: None })
+    }
+
+    /// Frames that an MPDU has room for, each an MPDU of `bytes` where it stands alone.
+    pub fn msdus_in_mpdu(self, bytes: u32) -> u32 {
+        (self.msdu_bytes / subframe(bytes)).max(1)
     }
 
     /// Whether a BlockAck needs a bitmap of 256 for the window (802.11ax-2021 clause 26.4.3).

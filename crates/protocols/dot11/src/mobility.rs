@@ -1,6 +1,6 @@
 //! Position of a radio: on straight lines between way-points, at constant speed on each.
 
-use fairwave_units::{Instant, Metres};
+use fairwave_units::{Instant, Metres, math};
 
 /// A place that is passed at a set time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +43,21 @@ impl Path {
     pub fn is_still(&self) -> bool {
         !self.is_steered
             && self.points.iter().all(|point| point.position == self.points[0].position)
+    }
+
+    /// The smallest distance from `place` that it ever has.
+    pub fn closest(&self, place: (Metres, Metres)) -> Metres {
+        let from =
+            |point: &WayPoint| (point.position.0.0 - place.0.0, point.position.1.0 - place.1.0);
+        let ends = self.points.iter().map(from).map(|(x, y)| math::hypot(x, y));
+        let legs = self.points.windows(2).map(|leg| {
+            let ((x, y), (u, v)) = (from(&leg[0]), from(&leg[1]));
+            let (dx, dy) = (u - x, v - y);
+            let whole = dx * dx + dy * dy;
+            let part = if whole > 0.0 { (-(x * dx + y * dy) / whole).clamp(0.0, 1.0) } else { 0.0 };
+            math::hypot(x + part * dx, y + part * dy)
+        });
+        Metres(ends.chain(legs).fold(f64::INFINITY, f64::min))
     }
 
     /// The place at `at`.

@@ -52,6 +52,13 @@ impl SnrTrace {
         self.points.iter().all(|(_, snr)| *snr == self.points[0].1)
     }
 
+    /// The highest SNR that it ever has.
+    pub fn highest(&self) -> Db {
+        self.points
+            .iter()
+            .fold(self.points[0].1, |best, (_, snr)| if snr.0 > best.0 { *snr } else { best })
+    }
+
     /// The SNR at `at`.
     pub fn at(&self, at: Instant) -> Db {
         let next = self.points.partition_point(|(time, _)| *time <= at);

@@ -2,7 +2,7 @@
 //! channel a station that roams is on.
 
 use super::build;
-use super::radio::Port;
+use super::radio::{Cell, Port};
 use super::radios::Radios;
 use super::roaming::{Move, Roamers, Seat};
 use super::service;
@@ -17,6 +17,7 @@ use fairwave_machine::Machine;
 use fairwave_queue::Spec;
 use fairwave_trace::{DropCause, NodeId, Sample, StationSample};
 use fairwave_units::{Duration, Instant, Metres};
+use fairwave_wire::datagram::{IPV4_HEADER_LEN, UDP_HEADER_LEN};
 use std::collections::VecDeque;
 
 /// Saturating flows of one node, for each of its queues, in turn.
@@ -190,14 +191,15 @@ impl<'w> Access<'w> {
         cx: &mut Context<'_>,
     ) {
         let nodes = self.world.nodes.len() as u32;
-        let on_air = self.radios.on_air(node).unwrap_or_default();
         let Some(port) = self.radios.port_mut(node) else { return };
-        for (packet, cause) in port.replace_queue(spec, nodes, on_air, cx.now) {
+        for (packet, cause) in port.replace_queue(spec, nodes, cx.now) {
             cx.dropped(&packet, port.queue_id, cause);
         }
         service::renew_agreements(self.world, node, port);
         let (cell, radio) = (port.cell, port.radio);
-        self.radios.cells[cell].channel.limit_airtime(radio, build::airtime_limits(spec));
+        let channel = &mut self.radios.cells[cell].channel;
+        channel.limit_airtime(radio, build::airtime_limits(spec));
+        channel.count_airtime(radio, spec.counts_airtime());
         self.report_dropped(node, cx);
         self.resume(node, routes, cx);
     }
@@ -282,7 +284,11 @@ impl<'w> Access<'w> {
         if flows == 0 {
             return;
         }
-        let depth = self.radios.port(node).map_or(0, |port| port.saturation(flows));
+        let world = self.world;
+        let bytes = |flow: &usize| world.flows[*flow].traffic.description().saturates();
+        let shortest = self.saturating[index][class].iter().filter_map(bytes).min().unwrap_or(0);
+        let shortest = shortest + IPV4_HEADER_LEN + UDP_HEADER_LEN;
+        let depth = self.radios.port(node).map_or(0, |port| port.saturation(flows, shortest));
         let mut tries = 2 * depth.max(flows);
         let is_low = |port: &Port| port.queue.len_of(class) < depth;
         while tries > 0 && self.radios.port(node).is_some_and(is_low) {
@@ -300,24 +306,26 @@ impl<'w> Access<'w> {
         }
     }
 
-    /// A radio decoded a frame. Its node, which a queue that shares out airtime charges for it: of
-    /// retries the receiver knows nothing.
-    pub(crate) fn received(
-        &mut self,
-        cell: usize,
-        to: RadioId,
-        from: RadioId,
-        packet: &Packet,
-    ) -> NodeId {
-        let nodes = &self.radios.cells[cell].nodes;
-        let (at, sender) = (nodes[to.0 as usize], nodes[from.0 as usize]);
-        if self.radios.port(at).is_some_and(Port::counts_airtime) {
-            let port = self.radios.port(sender).expect("only radios transmit");
-            let airtime = port.tx_time(self.world.cells[cell].phy, packet.wire_len());
-            let port = self.radios.port_mut(at).expect("a radio has a port");
-            port.queue.charge(sender.0, airtime);
+    /// A radio decoded a frame. Returns its node.
+    pub(crate) fn received(&mut self, cell: usize, to: RadioId) -> NodeId {
+        let node = self.radios.cells[cell].nodes[to.0 as usize];
+        self.charge(cell, to, node);
+        node
+    }
+
+    /// Charges the stations of a queue that shares out airtime for the PPDUs that its radio has
+    /// sent to them, retries included, and for those that it received from them: of retries it
+    /// knows nothing.
+    fn charge(&mut self, cell: usize, radio: RadioId, node: NodeId) {
+        let Radios { cells, ports, .. } = &mut self.radios;
+        let Some(port) = ports[node.0 as usize].as_mut().filter(|port| port.counts_airtime())
+        else {
+            return;
+        };
+        let Cell { channel, nodes } = &mut cells[cell];
+        while let Some((peer, airtime)) = channel.take_airtime(radio) {
+            port.queue.charge(nodes[peer.0 as usize].0, airtime);
         }
-        at
     }
 
     /// A radio is done with a frame: reports to the packet's owner. Returns the radio's node.
@@ -352,12 +360,7 @@ impl<'w> Access<'w> {
         routes: &Table,
         cx: &mut Context<'_>,
     ) {
-        let port = self.radios.ports[node.0 as usize].as_mut().expect("a radio has a port");
-        if port.counts_airtime()
-            && let Some(Hop::Radio(next)) = routes[node.0 as usize][packet.via.0 as usize]
-        {
-            port.charge_sent(next, self.radios.cells[cell].channel.stats(radio).airtime);
-        }
+        self.charge(cell, radio, node);
         self.refill(node, routes, cx);
         self.feed(node, cx.owners.category(packet), cx);
         self.report_dropped(node, cx);

@@ -39,6 +39,7 @@ fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<Packet>)
     for (node, radio) in nodes.iter().zip((0..).map(RadioId)) {
         if let Some(spec) = &world.nodes[node.0 as usize].radio {
             channel.limit_airtime(radio, airtime_limits(&spec.queue));
+            channel.count_airtime(radio, spec.queue.counts_airtime());
         }
     }
 }

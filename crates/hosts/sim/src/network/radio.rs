@@ -4,7 +4,7 @@ use super::metered::Metered;
 use crate::packet::Packet;
 use crate::world::{self, Role};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioId};
-use fairwave_dot11::{AccessCategory, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
+use fairwave_dot11::{AccessCategory, Aggregation, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
 use fairwave_queue::{Limit, Spec};
 use fairwave_trace::{DropCause, NodeId, QueueId};
 use fairwave_units::{Duration, Instant};
@@ -27,14 +27,13 @@ pub(crate) struct Port {
     /// The queue's number: radios come first, in node order.
     pub(crate) queue_id: QueueId,
     pub(crate) mode: Mode,
-    /// The radio's time on the air when a frame was last charged to its receiver; `None` where
-    /// the queue does not care.
-    charged: Option<Duration>,
+    /// Whether the queue shares out airtime.
+    counts_airtime: bool,
     /// Bytes that a frame adds to an IP packet.
     overhead: u32,
     pub(crate) is_station: bool,
-    /// MPDUs that it sends together, at most.
-    aggregated: u32,
+    /// Limits of aggregation.
+    aggregation: Option<Aggregation>,
     /// Packets that its queue holds, if it counts them.
     limit: Option<u32>,
     /// Node of the last packet's receiver, for each of the queues.
@@ -59,12 +58,16 @@ impl Port {
     }
 
     /// Returns the number of packets that this number of saturating flows keep in the queue: enough
-    /// for a whole A-MPDU of each, if there is room.
-    pub(crate) fn saturation(&self, flows: u32) -> u32 {
-        if self.aggregated <= 1 {
+    /// for a whole PPDU of each, if there is room. The shortest of their packets has `ip_bytes`.
+    pub(crate) fn saturation(&self, flows: u32, ip_bytes: u32) -> u32 {
+        let in_ppdu = |limits: Aggregation| {
+            limits.mpdus.saturating_mul(limits.msdus_in_mpdu(ip_bytes + self.overhead))
+        };
+        let aggregated = self.aggregation.map_or(1, in_ppdu);
+        if aggregated <= 1 {
             return SATURATION_DEPTH;
         }
-        self.aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MAX_SATURATION))
+        aggregated.saturating_mul(flows).min(self.limit.unwrap_or(MAX_SATURATION))
     }
 
     /// The port of a radio in `cell`.
@@ -76,7 +79,6 @@ impl Port {
     ) -> Self {
         let categories = if cell.edca.is_some() { AccessCategory::ALL.len() } else { 1 };
         let qos = if cell.edca.is_some() { QOS_BYTES } else { 0 };
-        let aggregated = cell.aggregation.map_or(1, |limits| limits.mpdus);
         Self {
             cell: spec.cell,
             radio,
@@ -85,11 +87,11 @@ impl Port {
             mode: spec.mode,
             overhead: DATA_OVERHEAD_BYTES + qos,
             is_station: spec.role != Role::AccessPoint,
-            aggregated,
+            aggregation: cell.aggregation,
             limit: limit(&spec.queue),
             serving: [0; 4],
             is_present: true,
-            charged: spec.queue.counts_airtime().then_some(Duration::ZERO),
+            counts_airtime: spec.queue.counts_airtime(),
         }
     }
 
@@ -98,27 +100,16 @@ impl Port {
         &mut self,
         spec: &Spec,
         receivers: u32,
-        on_air: Duration,
         now: Instant,
     ) -> Vec<(Packet, DropCause)> {
         self.limit = limit(spec);
-        self.charged = spec.counts_airtime().then_some(on_air);
+        self.counts_airtime = spec.counts_airtime();
         self.queue.replace(spec, receivers, now)
     }
 
     /// Whether the queue shares out airtime.
     pub(crate) const fn counts_airtime(&self) -> bool {
-        self.charged.is_some()
-    }
-
-    /// A frame to `receiver` is done, its retries included, and the radio has been on the air for
-    /// `airtime` in all. A beacon sent meanwhile is charged with it.
-    pub(crate) fn charge_sent(&mut self, receiver: NodeId, airtime: Duration) {
-        if let Some(charged) = &mut self.charged {
-            let span = airtime.saturating_sub(*charged);
-            *charged = airtime;
-            self.queue.charge(receiver.0, span);
-        }
+        self.counts_airtime
     }
 
     /// Returns the time of a frame with a packet of this number of bytes when this radio sends it

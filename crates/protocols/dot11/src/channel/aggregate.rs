@@ -6,33 +6,11 @@
 
 use super::air::Transmission;
 use super::mac::{Batch, Contender, DELIMITER_BYTES, in_ampdu};
+use super::room::{Filling, Room};
 use super::{Channel, Fate, Output, RadioId};
-use crate::phy::{DATA_OVERHEAD_BYTES, Format, QOS_BYTES};
-use crate::{Aggregation, Mode, Phy};
+use crate::phy::{Format, QOS_MAC_BYTES, subframe};
+use crate::{Aggregation, Phy};
 use fairwave_units::Duration;
-
-/// MAC header with QoS Control and FCS, the bytes of a QoS MPDU around its MSDU or A-MSDU.
-const QOS_MAC_BYTES: u32 = 30;
-/// Longest MPDU in an A-MPDU of HT: the limit of its delimiter, in 12 bits, and the delimiter.
-const MAX_HT_MPDU_BYTES: u32 = 4_095 + DELIMITER_BYTES;
-/// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
-const SUBFRAME_BYTES: u32 = 14;
-/// Difference in length between an MPDU with its own header and its MSDU.
-const _: () = assert!(DATA_OVERHEAD_BYTES + QOS_BYTES - 8 == QOS_MAC_BYTES);
-
-/// Limits of a PPDU.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    mpdus: u32,
-    bytes: u32,
-    msdu_bytes: u32,
-    format: Format,
-}
-
-/// The A-MSDU subframe of a frame that would be an MPDU of `bytes` by itself, without padding.
-fn subframe(bytes: u32) -> u32 {
-    bytes.saturating_sub(QOS_MAC_BYTES) + SUBFRAME_BYTES
-}
 
 impl<P> Contender<P> {
     /// Chooses the contents of the next PPDU, at least the first frame, within `longest` if that is
@@ -122,21 +100,33 @@ impl<P> Batch<P> {
     }
 }
 
-impl Room {
-    fn new(phy: Phy, mode: Mode, longest: Option<Duration>, limits: Option<Aggregation>) -> Self {
-        let format = mode.format();
-        let Some(limits) = limits.filter(|_| format >= Format::Ht) else {
-            return Self { mpdus: 1, bytes: u32::MAX, msdu_bytes: 0, format };
-        };
-        let longest = longest.map_or(limits.time, |longest| longest.min(limits.time));
-        let bytes = limits.bytes.min(phy.psdu_within(mode, longest));
-        let mpdu = match format {
-            Format::Ht if limits.mpdus > 1 => MAX_HT_MPDU_BYTES.min(bytes),
-            _ => bytes,
-        };
-        let context = QOS_MAC_BYTES + DELIMITER_BYTES;
-        let msdu_bytes = limits.msdu_bytes.min(mpdu.saturating_sub(context));
-        Self { mpdus: limits.mpdus, bytes, msdu_bytes, format }
+impl<P> Batch<P> {
+    /// The batch has one more frame of `bytes`.
+    pub(super) fn note_pushed(&mut self, bytes: u32) {
+        self.filling = self.filling.with(bytes, self.room);
+        self.filled += in_ampdu(bytes);
+    }
+
+    /// Counts the MPDUs anew, after frames have left the batch or were sent.
+    fn count_mpdus(&mut self) {
+        let mut filling = Filling::default();
+        for frame in &self.frames {
+            filling = match (frame.sequence, frame.joined) {
+                (Some(_), true) => filling,
+                (Some(_), false) => Filling { mpdus: filling.mpdus + 1, tail: 0, is_closed: true },
+                (None, _) => filling.with(frame.bytes, self.room),
+            };
+        }
+        self.filling = filling;
+    }
+
+    /// Whether the longest PPDU has room for one more frame, taken to be as long as the last: bytes
+    /// where `counts_bytes`, and an MPDU in the window.
+    pub(super) fn fits_one_more(&self, counts_bytes: bool) -> bool {
+        let last = self.frames.back().map_or(0, |frame| frame.bytes);
+        let has_bytes = self.filled + DELIMITER_BYTES + last <= self.room.bytes;
+        let has_place = self.filling.mpdus < self.room.mpdus || self.filling.joins(last, self.room);
+        has_place && (has_bytes || !counts_bytes)
     }
 }
 
@@ -207,7 +197,7 @@ impl<P: Copy> Channel<P> {
         let radio = self.radio_of(contender);
         let config = &self.config;
         let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
-        let limit = config.aggregation.and_then(|own| own.retry_limit).unwrap_or(limit);
+        let limit = self.agreement(contender).and_then(|own| own.retry_limit).unwrap_or(limit);
         let tells = self.reports_drops(contender);
         let mut given_up = 0;
         for frame in self.contenders[contender as usize].batch.on_air() {
@@ -245,6 +235,7 @@ impl<P: Copy> Channel<P> {
             batch.filled -= in_ampdu(frame.bytes);
             batch.frames.pop_front();
         }
+        batch.count_mpdus();
         debug_assert!(!batch.frames.is_empty() || batch.filled == 0, "{} B", batch.filled);
     }
 }

@@ -201,4 +201,33 @@ proptest! {
             prop_assert_eq!((airtime, control), own, "seed {}: {:?}", seed, radio);
         }
     }
+
+    #[test]
+    fn airtime_counts_each_ppdu_once_at_both_ends(seed: u64, span in 1.0..120.0) {
+        let mut world = World::new(seed, span);
+        (0..world.radios).for_each(|r| world.rig.channel.count_airtime(RadioId(r), true));
+        world.run(at(40_000));
+        let mut came: BTreeMap<(RadioId, RadioId, Instant), (Duration, bool)> = BTreeMap::new();
+        let asks = [FrameKind::Data, FrameKind::Rts, FrameKind::BlockAckReq];
+        for frame in world.rig.frames.iter().filter(|frame| asks.contains(&frame.kind)) {
+            let Some(to) = frame.to else { continue };
+            let ppdu = came.entry((frame.from, to, frame.start)).or_default();
+            *ppdu = (frame.airtime, ppdu.1 || frame.received);
+        }
+        for radio in (0..world.radios).map(RadioId) {
+            let mut expected: BTreeMap<RadioId, Duration> = BTreeMap::new();
+            for ((from, to, _), (airtime, received)) in &came {
+                if *from == radio {
+                    *expected.entry(*to).or_default() += *airtime;
+                } else if *to == radio && *received {
+                    *expected.entry(*from).or_default() += *airtime;
+                }
+            }
+            let mut found: BTreeMap<RadioId, Duration> = BTreeMap::new();
+            while let Some((peer, airtime)) = world.rig.channel.take_airtime(radio) {
+                *found.entry(peer).or_default() += airtime;
+            }
+            prop_assert_eq!(found, expected, "seed {}: {:?}", seed, radio);
+        }
+    }
 }

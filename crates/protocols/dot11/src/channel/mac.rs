@@ -2,11 +2,12 @@
 
 use super::pairs::Pairs;
 use super::rates::Rates;
+use super::room::{Filling, Room};
 use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
 pub(super) use crate::phy::{DELIMITER_BYTES, in_ampdu};
-use crate::{Capabilities, Edca, Mode};
+use crate::{Capabilities, Edca, Mode, Phy};
 use fairwave_trace::StationSample;
-use fairwave_units::{Instant, Seed, Stream};
+use fairwave_units::{Duration, Instant, Seed, Stream};
 use std::collections::VecDeque;
 
 /// State of a radio's present exchange.
@@ -20,6 +21,30 @@ pub(super) enum Phase {
     AwaitingCts,
     /// Waiting for the ACK or BlockAck.
     AwaitingAck,
+}
+
+/// Radios that the levels of a radio are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peers {
+    /// None yet.
+    None,
+    /// This one.
+    One(u32),
+    /// Several, whose levels must not be mixed.
+    Several,
+    /// The latest, of a station, which has one access point at a time.
+    Latest,
+}
+
+impl Peers {
+    /// A frame was exchanged with `peer`.
+    fn with(self, peer: u32) -> Self {
+        match self {
+            Self::None => Self::One(peer),
+            Self::One(other) if other != peer => Self::Several,
+            peers => peers,
+        }
+    }
 }
 
 /// The MAC state of one radio.
@@ -36,6 +61,9 @@ pub(super) struct Mac {
     /// sent, at its receiver; zero before the first.
     pub(super) snr: f64,
     pub(super) peer_snr: f64,
+    /// The other radio of those frames; once an access point has had several, their levels are
+    /// those of none.
+    pub(super) peer: Peers,
     pub(super) errors: Stream,
     /// Number of the current attempt, so that a stale timeout is recognised.
     pub(super) attempt: u64,
@@ -48,6 +76,8 @@ pub(super) struct Mac {
     pub(super) ampdu_end: Option<Instant>,
     /// Airtime that it takes over from its host; `None`: as many frames as fill a PPDU.
     pub(super) airtime_limits: Option<AirtimeLimits>,
+    /// Peers and airtime used with them that the host has not taken yet; `None`: it takes none.
+    pub(super) used: Option<VecDeque<(u32, Duration)>>,
     /// Chooses modes of data frames; `None` takes the modes that the host sets.
     pub(super) rates: Option<Rates>,
     pub(super) capabilities: Capabilities,
@@ -65,6 +95,7 @@ impl Mac {
             pairs: Pairs::default(),
             snr: 0.0,
             peer_snr: 0.0,
+            peer: if radio.is_access_point { Peers::None } else { Peers::Latest },
             errors: seed.stream(&format!("errors/{name}")),
             attempt: 0,
             collided: false,
@@ -72,6 +103,7 @@ impl Mac {
             exchange_end: Instant::ZERO,
             ampdu_end: None,
             airtime_limits: None,
+            used: None,
             capabilities,
             rates: rates.map(|choice| Rates::new(choice, capabilities, config, seed, name)),
         }
@@ -81,6 +113,11 @@ impl Mac {
     pub(super) fn has_txop(&self, contender: u32, now: Instant) -> bool {
         let is_over = self.phase == Phase::Waiting && self.exchange_end == now;
         is_over && self.turn == contender && now < self.txop_end
+    }
+
+    /// Notes the level over noise of a frame to or from `peer`.
+    pub(super) fn note_peer(&mut self, peer: u32) {
+        self.peer = self.peer.with(peer);
     }
 
     /// Whether no attempt has ended twice, and a collision is also a failure.
@@ -145,8 +182,10 @@ pub(super) struct Batch<P> {
     pub(super) psdu_bytes: u32,
     /// Bytes of all frames in an A-MPDU, each an MPDU with delimiter and padding.
     pub(super) filled: u32,
-    /// Bytes that the longest PPDU has room for.
-    pub(super) room: u32,
+    /// MPDUs that the frames make up.
+    pub(super) filling: Filling,
+    /// Limits of the longest PPDU.
+    pub(super) room: Room,
     /// Whether the last PPDU had no place for these.
     pub(super) is_rest: bool,
     /// Failed attempts since the last that was answered, or since frames were given up.
@@ -191,12 +230,6 @@ impl<P> Batch<P> {
     pub(super) fn is_fresh(&self) -> bool {
         !self.is_rest && self.frames.front().is_none_or(|frame| frame.sequence.is_none())
     }
-
-    /// Whether the longest PPDU has room for one more frame, taken to be as long as the last.
-    pub(super) fn fits_one_more(&self) -> bool {
-        let next = self.frames.back().map_or(0, |frame| DELIMITER_BYTES + frame.bytes);
-        self.filled + next <= self.room
-    }
 }
 
 /// One that contends for a radio's access: the whole radio under DCF, an access category under
@@ -213,7 +246,8 @@ pub(super) struct Contender<P> {
 
 impl<P> Contender<P> {
     /// `stream` names its backoff.
-    pub(super) fn new(seed: Seed, stream: &str, mode: Mode, edca: Edca) -> Self {
+    pub(super) fn new(seed: Seed, stream: &str, phy: Phy, edca: Edca) -> Self {
+        let mode = phy.lowest_mode();
         let batch = Batch {
             to: None,
             mode,
@@ -223,7 +257,8 @@ impl<P> Contender<P> {
             ends: Vec::new(),
             psdu_bytes: 0,
             filled: 0,
-            room: 0,
+            filling: Filling::default(),
+            room: Room::new(phy, mode, None, None),
             is_rest: false,
             failures: 0,
             asks: false,
@@ -264,17 +299,18 @@ impl<P> Contender<P> {
     }
 
     /// Takes a frame over; the first of a batch sets its receiver and mode. `room` gives the
-    /// maximum bytes of a PPDU in a mode.
-    pub(super) fn push(&mut self, mpdu: Mpdu<P>, room: impl FnOnce(Mode) -> u32) {
+    /// limits of a PPDU in a mode.
+    pub(super) fn push(&mut self, mpdu: Mpdu<P>, room: impl FnOnce(Mode) -> Room) {
         let batch = &mut self.batch;
         if batch.frames.is_empty() {
             batch.to = mpdu.to;
             batch.mode = mpdu.mode;
             batch.room = room(mpdu.mode);
             batch.filled = 0;
+            batch.filling = Filling::default();
             batch.is_rest = false;
         }
-        batch.filled += in_ampdu(mpdu.bytes);
+        batch.note_pushed(mpdu.bytes);
         batch.frames.push_back(Frame {
             payload: mpdu.payload,
             bytes: mpdu.bytes,

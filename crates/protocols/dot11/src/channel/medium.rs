@@ -19,6 +19,7 @@ impl<P: Copy> Channel<P> {
             "{tx:?} reserves too little"
         );
         self.note_sent(&tx, airtime);
+        self.note_airtime(&tx, tx.from, tx.to);
         if self.air.begin(tx) {
             self.contention.set_reach(tx.from, &self.air.hearers()[tx.from as usize]);
         }
@@ -38,6 +39,7 @@ impl<P: Copy> Channel<P> {
         let signal = if self.reports_frames { self.signal(&tx, &hearers) } else { Dbm(0.0) };
         if received && tx.to != BROADCAST && tx.to != tx.from {
             self.note_snr(&tx);
+            self.note_airtime(&tx, tx.to, tx.from);
         }
         self.air.return_hearers(tx.from, hearers);
         if self.reports_frames {
@@ -147,5 +149,7 @@ impl<P: Copy> Channel<P> {
         let snr = self.air.snr(tx.from, tx.to, tx.start) / data.width_ratio();
         self.macs[tx.to as usize].snr = snr;
         self.macs[tx.from as usize].peer_snr = snr;
+        self.macs[tx.to as usize].note_peer(tx.from);
+        self.macs[tx.from as usize].note_peer(tx.to);
     }
 }

@@ -27,6 +27,7 @@ mod presence;
 mod rates;
 mod report;
 mod request;
+mod room;
 mod sounding;
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,8 @@ pub use interface::{
     AirtimeLimits, Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output,
     RadioConfig, RadioId, RateChoice,
 };
-use mac::{Contender, Mac};
+use mac::{Contender, Mac, Peers};
+use room::Room;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Something due. Ordered by time, then by rank (ends free the medium before anything else
@@ -185,7 +187,9 @@ impl<P: Copy> Channel<P> {
         to: RadioId,
         retrying: bool,
     ) -> bool {
-        let Some(limits) = self.config.aggregation else { return false };
+        if self.config.aggregation.is_none() {
+            return false;
+        }
         let contender = self.contender(radio.0, category);
         let batch = &self.contenders[contender as usize].batch;
         // Frames that wait for a BlockAckReq to be answered do not change when others join.
@@ -193,8 +197,10 @@ impl<P: Copy> Channel<P> {
         batch.to == Some(to)
             && !is_under_way
             && (retrying || batch.is_fresh())
-            && self.airtime_admits(contender).unwrap_or_else(|| batch.fits_one_more())
-            && (batch.frames.len() as u32) < limits.mpdus
+            && match self.airtime_admits(contender) {
+                Some(admits) => admits && batch.fits_one_more(false),
+                None => batch.fits_one_more(true),
+            }
             && batch.mode.format() >= Format::Ht
     }
 
@@ -210,7 +216,8 @@ impl<P: Copy> Channel<P> {
         let contender = self.contender(radio.0, AccessCategory::BestEffort);
         let cw = self.contenders[contender as usize].cw;
         let mac = &self.macs[radio.0 as usize];
-        let snr = |ratio: f64| (ratio > 0.0).then(|| Db(math::linear_to_db(ratio)));
+        let is_known = mac.peer != Peers::Several;
+        let snr = |ratio: f64| (is_known && ratio > 0.0).then(|| Db(math::linear_to_db(ratio)));
         StationSample { cw, snr: snr(mac.snr), peer_snr: snr(mac.peer_snr), ..mac.stats }
     }
 
@@ -313,7 +320,8 @@ impl<P: Copy> Machine for Channel<P> {
         debug_assert!(self.config.phy.supports(mpdu.mode), "{:?}", mpdu.mode);
         let (phy, limits, txop) =
             (self.config.phy, self.config.aggregation, self.edca(contender).txop);
-        let room = |mode| limits.map_or(0, |limits| limits.room(phy, mode, txop));
+        let longest = (!txop.is_zero()).then_some(txop);
+        let room = |mode| Room::new(phy, mode, longest, limits);
         self.contenders[contender as usize].push(mpdu, room);
         self.load_next(contender, now);
         let access = self.contention.access_of(contender);
@@ -352,7 +360,7 @@ fn contenders<P>(
     seed: Seed,
     channel: &str,
 ) -> Vec<Contender<P>> {
-    let mode = config.phy.lowest_mode();
+    let phy = config.phy;
     let of = |radio: &RadioConfig| {
         let stream = format!("backoff/{channel}/{}", radio.name);
         edca.iter().enumerate().map(move |(category, edca)| {
@@ -360,7 +368,7 @@ fn contenders<P>(
                 Some(_) => format!("{stream}/{category}"),
                 None => stream.clone(),
             };
-            Contender::new(seed, &name, mode, *edca)
+            Contender::new(seed, &name, phy, *edca)
         })
     };
     radios.iter().flat_map(of).collect()

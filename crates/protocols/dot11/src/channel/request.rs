@@ -13,7 +13,7 @@ use fairwave_units::Instant;
 
 impl<P: Copy> Channel<P> {
     /// The block ack agreement of the contender's frames, if they are for one receiver.
-    fn agreement(&self, contender: u32) -> Option<Aggregation> {
+    pub(super) fn agreement(&self, contender: u32) -> Option<Aggregation> {
         let addressed = self.contenders[contender as usize].batch.to.is_some();
         self.config.aggregation.filter(|limits| addressed && limits.mpdus > 1)
     }

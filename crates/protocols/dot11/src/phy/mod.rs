@@ -78,6 +78,18 @@ pub const BEACON_BYTES: u32 = 80;
 /// Delimiter before each MPDU of an A-MPDU (clause 9.7.1).
 pub(crate) const DELIMITER_BYTES: u32 = 4;
 
+/// MAC header with QoS Control and FCS, the bytes of a QoS MPDU around its MSDU or A-MSDU.
+pub(crate) const QOS_MAC_BYTES: u32 = 30;
+/// Destination, source and length of an A-MSDU subframe (clause 9.3.2.2.2).
+const SUBFRAME_BYTES: u32 = 14;
+/// Difference in length between an MPDU with its own header and its MSDU.
+const _: () = assert!(DATA_OVERHEAD_BYTES + QOS_BYTES - 8 == QOS_MAC_BYTES);
+
+/// The A-MSDU subframe of a frame that would be an MPDU of `bytes` by itself, without padding.
+pub(crate) const fn subframe(bytes: u32) -> u32 {
+    bytes.saturating_sub(QOS_MAC_BYTES) + SUBFRAME_BYTES
+}
+
 /// Length of an MPDU in an A-MPDU, padding for the next one included.
 pub(crate) const fn in_ampdu(bytes: u32) -> u32 {
     (DELIMITER_BYTES + bytes).next_multiple_of(4)

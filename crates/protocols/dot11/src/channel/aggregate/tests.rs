@@ -2,7 +2,7 @@
 
 use crate::channel::tests::{Rig, at, config, mpdu, radio};
 use crate::channel::{Mpdu, Output, RadioId};
-use crate::{AccessCategory, Format, GuardInterval, Mode, Phy, Standard, Width};
+use crate::{AccessCategory, Aggregation, Format, GuardInterval, Mode, Phy, Standard, Width};
 use fairwave_units::Duration;
 
 /// The mode's streams, width and guard interval; how many MPDUs of 1538 bytes a PPDU holds.
@@ -78,4 +78,35 @@ fn what_found_no_place_is_not_filled_up_at_an_access_point() {
     assert!(!has_room(&rig, false) && has_room(&rig, true));
     rig.run_until(at(4_000));
     assert!(rig.channel.is_ready(RadioId(0), AccessCategory::BestEffort));
+}
+
+/// 7935 bytes hold five subframes of 1522 bytes, each padded to 1524 but the last. A-MSDUs and
+/// A-MPDUs are features of their own: a PPDU of one MPDU may carry an A-MSDU (ns-3's example
+/// wifi-aggregation, network C).
+#[test]
+fn an_a_msdu_needs_no_a_mpdu() {
+    let mode = Mode::new(Format::Ht, 7, 1, Width::Mhz20, GuardInterval::Ns800).unwrap();
+    let mut config = config(Standard::N);
+    let limits = |a| Aggregation { mpdus: 1, msdu_bytes: 7_935, ..a };
+    config.aggregation = config.aggregation.map(limits);
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)]);
+    assert_eq!(fill(&mut rig, mode), 5);
+    rig.run_until(at(6_500));
+    assert_eq!(delivered(&rig), 5);
+    let stats = rig.channel.stats(RadioId(0));
+    assert_eq!((stats.attempts, stats.successes), (1, 1), "in one MPDU, with an ACK");
+}
+
+/// The block ack window counts MPDUs, not the frames of the host in them.
+#[test]
+fn the_window_counts_mpdus_and_not_their_frames() {
+    let mode = Mode::new(Format::He, 11, 1, Width::Mhz20, GuardInterval::Ns800).unwrap();
+    let mut config = config(Standard::Ax);
+    config.phy = Phy { width: Width::Mhz20, ..config.phy };
+    let limits = |a| Aggregation { mpdus: 4, msdu_bytes: 3_839, ..a };
+    config.aggregation = config.aggregation.map(limits);
+    let mut rig = Rig::new(config, &[radio("ap", 0.0), radio("sta", 4.0)]);
+    assert_eq!(fill(&mut rig, mode), 8, "two in each of four MPDUs");
+    rig.run_until(at(6_500));
+    assert_eq!((delivered(&rig), rig.channel.stats(RadioId(0)).attempts), (8, 1));
 }
