@@ -44,7 +44,9 @@ pub(super) fn run(common: &Common, args: &Compare) -> Result<(), Failure> {
     }
     output::print(&found.text([first.len(), second.len()]))?;
     if !found.is_tested() {
-        output::warn("one run says nothing about chance: compare at least two seeds of each");
+        output::warn(
+            "one run says nothing about chance: compare at least two runs of each that differ",
+        );
     }
     Ok(())
 }

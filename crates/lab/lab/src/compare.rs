@@ -1,7 +1,7 @@
 //! Comparison of two sets of runs: differences, their size, and whether they may be chance.
 
 use crate::means::{self, MeanSummary};
-use crate::points::{Digest, Point};
+use crate::points::{Digest, Point, distinct};
 use crate::stats::{Estimate, student_t_p, student_t_quantile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +31,8 @@ pub struct Difference {
     /// Its mean.
     #[schemars(extend("unit" = "that of the figure"))]
     pub mean: f64,
-    /// Half the width of its 95 % confidence interval; null where one set has less than two runs.
+    /// Half the width of its 95 % confidence interval; null where one set has less than two runs
+    /// that differ, or the difference has no variation.
     #[schemars(extend("unit" = "that of the figure"))]
     pub half_width: Option<f64>,
     /// The probability of a difference at least as large if there were none in truth.
@@ -61,7 +62,8 @@ impl Difference {
         let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| b.1 - a.1).collect();
         let Estimate { n, mean, std_dev, half_width } = Estimate::of(&differences)?;
         let p = p_value(mean, std_dev / (n as f64).sqrt(), n - 1);
-        Some(Self { mean, half_width, p: Some(p), p_holm: None, is_paired: true })
+        let half_width = half_width.filter(|_| p.is_some());
+        Some(Self { mean, half_width, p, p_holm: None, is_paired: true })
     }
 
     fn welch(first: Estimate, second: Estimate) -> Self {
@@ -77,11 +79,8 @@ impl Difference {
         // Rounded down: the test then rather finds no difference.
         let freedom = if terms > 0.0 { (a + b) * (a + b) / terms } else { 1.0 };
         let freedom = (freedom as usize).max(1);
-        Self {
-            half_width: Some(student_t_quantile(freedom) * error),
-            p: Some(p_value(mean, error, freedom)),
-            ..none
-        }
+        let Some(p) = p_value(mean, error, freedom) else { return none };
+        Self { half_width: Some(student_t_quantile(freedom) * error), p: Some(p), ..none }
     }
 
     /// Whether the corrected p is below 5 %.
@@ -90,12 +89,13 @@ impl Difference {
     }
 }
 
-/// p of a mean with its standard error. Without variation any difference is significant.
-fn p_value(mean: f64, error: f64, freedom: usize) -> f64 {
+/// p of a mean with its standard error. `None` for a difference without variation, of which the t
+/// test knows nothing.
+fn p_value(mean: f64, error: f64, freedom: usize) -> Option<f64> {
     match (mean == 0.0, error > 0.0) {
-        (true, _) => 1.0,
-        (false, false) => 0.0,
-        (false, true) => student_t_p(mean / error, freedom),
+        (true, _) => Some(1.0),
+        (false, false) => None,
+        (false, true) => Some(student_t_p(mean / error, freedom)),
     }
 }
 
@@ -129,7 +129,8 @@ pub fn compare(
 }
 
 fn by_seed(runs: &[Digest], point: &Point, metric: &str) -> Vec<(u64, f64)> {
-    let runs = runs.iter().filter(|run| run.axes == point.axes);
+    let runs: Vec<&Digest> = runs.iter().filter(|run| run.axes == point.axes).collect();
+    let runs = distinct(&runs).iter();
     let mut values: Vec<_> = runs.filter_map(|run| Some((run.seed, run.metric(metric)?))).collect();
     values.sort_by_key(|(seed, _)| *seed);
     values
@@ -194,5 +195,27 @@ mod tests {
         let Difference { mean, p, half_width, .. } = found[0].difference;
         assert_eq!((mean, p, half_width), (1.0, None, None));
         assert!(!found[0].difference.is_significant());
+    }
+
+    /// Nothing in such a run depends on its seed: five of them are one sample.
+    #[test]
+    fn identical_runs_are_one_sample() {
+        let first = runs(&[(1, 5.0), (2, 5.0), (3, 5.0)]);
+        let second = runs(&[(1, 6.0), (2, 6.0), (3, 6.0)]);
+        let found = compare(&first, &second, &|name| name == "x");
+        let Difference { mean, p, half_width, .. } = found[0].difference;
+        assert_eq!((mean, p, half_width), (1.0, None, None));
+        assert_eq!((found[0].first.n, found[0].first.half_width), (1, None));
+        let one_differs = runs(&[(1, 5.0), (2, 5.5), (3, 5.0)]);
+        assert_eq!(compare(&one_differs, &second, &|name| name == "x")[0].first.n, 3);
+    }
+
+    /// The t test divides by the deviation of the differences.
+    #[test]
+    fn a_difference_without_variation_is_not_tested() {
+        let first = runs(&[(1, 5.0), (2, 7.0), (3, 9.0)]);
+        let second = runs(&[(1, 6.0), (2, 8.0), (3, 10.0)]);
+        let difference = compare(&first, &second, &|name| name == "x")[0].difference;
+        assert_eq!((difference.mean, difference.p, difference.half_width), (1.0, None, None));
     }
 }

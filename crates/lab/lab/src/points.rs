@@ -110,6 +110,8 @@ impl Point {
     }
 
     fn of(axes: &[(String, String)], runs: &[&Digest]) -> Self {
+        let seeds = runs.iter().map(|run| run.seed).collect();
+        let runs = distinct(runs);
         let mut names: Vec<&str> = Vec::new();
         let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (name, value) in runs.iter().flat_map(|run| &run.metrics) {
@@ -120,11 +122,7 @@ impl Point {
             values.push(*value);
         }
         let estimate = |name: &&str| Some(((*name).to_owned(), Estimate::of(&values[name])?));
-        Self {
-            axes: axes.to_vec(),
-            seeds: runs.iter().map(|run| run.seed).collect(),
-            metrics: names.iter().filter_map(estimate).collect(),
-        }
+        Self { axes: axes.to_vec(), seeds, metrics: names.iter().filter_map(estimate).collect() }
     }
 
     /// The estimate of a figure.
@@ -137,6 +135,13 @@ impl Point {
         let axes = self.axes.iter().map(|(key, value)| format!("{key} = {value}"));
         axes.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The runs of one point; the first alone where all are identical. Nothing in it depends on the
+/// seed then, and more of them are no further sample.
+pub(crate) fn distinct<'r>(runs: &'r [&'r Digest]) -> &'r [&'r Digest] {
+    let are_identical = runs.windows(2).all(|pair| pair[0].metrics == pair[1].metrics);
+    if are_identical { &runs[..runs.len().min(1)] } else { runs }
 }
 
 /// Points as CSV (RFC 4180): a line for each point and figure, the axes first.

@@ -372,7 +372,8 @@ pub const STATIONS: Table<StationRow> = Table {
         integer("cw_slots", "Contention window now.", |r| Cell::unsigned(r.sample.cw.into())),
         or_null(&integer(
             "snr_millidb",
-            "Level over noise of the last frame that it received, in thousandths of a dB.",
+            "Level over noise of the last frame that it received, in thousandths of a dB; null for \
+             an access point that has had several stations, whose rows have both directions.",
             |r| millis(r.sample.snr),
         )),
         or_null(&integer(

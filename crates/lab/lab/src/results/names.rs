@@ -3,6 +3,7 @@
 use super::sides::Sides;
 use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_trace::{FlowId, NodeId, QueueId};
+use fairwave_units::BitRate;
 use std::sync::Arc;
 
 /// Direction of a flow's data, seen from the radio.
@@ -37,6 +38,8 @@ struct Flow {
     start_ns: u64,
     /// Whether its source makes datagrams at a pace of its own.
     is_paced: bool,
+    /// The greatest rate that its media ask for.
+    asks: Option<BitRate>,
     /// The nodes that its paths pass, by their numbers.
     vias: Vec<NodeId>,
 }
@@ -62,7 +65,15 @@ impl Names {
             direction: direction(&sides, flow.source, flow.sink),
             mss: flow.traffic.payload_bytes(),
             start_ns: flow.start.as_nanos(),
-            is_paced: matches!(flow.traffic, Traffic::Datagrams(_) | Traffic::Ping(_)),
+            is_paced: match &flow.traffic {
+                Traffic::Datagrams(_) | Traffic::Ping(_) => true,
+                Traffic::Rtc(rtc) => !rtc.adapts,
+                _ => false,
+            },
+            asks: match &flow.traffic {
+                Traffic::Rtc(rtc) if rtc.adapts => Some(rtc.bounds.max),
+                _ => None,
+            },
             vias: flow.traffic.vias(),
         });
         Self { flows: flows.collect(), queues, ap_queues, nodes, radios }
@@ -109,6 +120,10 @@ impl Names {
 
     pub(super) fn is_paced(&self, flow: usize) -> bool {
         self.flows[flow].is_paced
+    }
+
+    pub(super) fn asks(&self, flow: usize) -> Option<BitRate> {
+        self.flows[flow].asks
     }
 
     pub(super) fn mss(&self, flow: usize) -> u32 {

@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 pub const STARVED_FRACTION: f64 = 0.1;
 /// Maximum loss, in per cent, at which a flow of datagrams counts as getting the rate it offers.
 const CONTENT_LOST_PERCENT: f64 = 10.0;
+/// Share of the rate that it asks for, from which on a flow that adapts counts as getting it.
+const CONTENT_SHARE: f64 = 0.9;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
 /// warm-up.
@@ -65,6 +67,9 @@ pub struct FlowSummary {
     pub start_ns: u64,
     /// Mean rate of delivery to the application.
     pub goodput_bps: u64,
+    /// The greatest rate that its application asks for, of real-time media, which adapt to less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_bps: Option<u64>,
     /// Segments or datagrams sent, retransmissions included.
     pub sent_packets: u64,
     /// Retransmitted segments.
@@ -147,7 +152,7 @@ pub struct ProxySummary {
 pub struct DatagramSummary {
     /// Datagrams received.
     pub received: u64,
-    /// Datagrams missing before the last one received.
+    /// Datagrams missing before the last one received; all that were sent, if none was received.
     pub lost: u64,
     /// The same as [`FlowSummary::delay`].
     pub delay: Option<TimesSummary>,
@@ -229,7 +234,8 @@ pub struct Totals {
     #[schemars(extend("unit" = "index"))]
     pub jain: Option<f64>,
     /// Flows below a tenth ([`STARVED_FRACTION`]) of the fair share that would send more: not
-    /// those of datagrams that arrive as they are offered, nor those of a size that are complete.
+    /// those of datagrams that arrive as they are offered, nor media that get nine tenths of the
+    /// rate that they ask for, nor those of a size that are complete.
     pub starved_flows: usize,
     /// Packets dropped, all queues: queue full.
     pub drops_queue_full: u64,
@@ -283,7 +289,8 @@ impl Summary {
     #[must_use]
     pub fn without_flows(mut self, names: &[String]) -> Self {
         self.flows.retain(|flow| !names.contains(&flow.name));
-        let is_paced = |i: usize| self.flows[i].datagrams.is_some();
+        let is_paced =
+            |i: usize| self.flows[i].datagrams.is_some() && self.flows[i].asked_bps.is_none();
         self.totals = totals(&is_paced, &self.flows, &self.queues);
         self
     }
@@ -329,7 +336,11 @@ fn flow_summary(
         completion_ns: flow.completed.map(|at| at.as_nanos().saturating_sub(names.start_ns(i))),
         delay: flow.delay.map(TimesSummary::of),
         round_trips: flow.round_trips.map(TimesSummary::of),
-        datagrams: flow.datagrams.as_ref().map(|seen| DatagramSummary::of(seen, flow.delay)),
+        datagrams: flow
+            .datagrams
+            .as_ref()
+            .map(|seen| DatagramSummary::of(seen, to.sent_packets - from.sent_packets, flow.delay)),
+        asked_bps: names.asks(i).map(|rate| rate.0),
         web: flow.web.as_ref().map(WebSummary::of),
         video: flow.video.as_ref().map(VideoSummary::of),
         bins_bps: bin.map_or_else(Vec::new, |bin| {
@@ -345,14 +356,10 @@ fn flow_summary(
 impl FlowSummary {
     /// Datagrams that were sent and did not arrive, in per cent; `None` for flows of another kind,
     /// and where none were sent.
-    ///
-    /// The receiver counts the missing ones before the last one that it received. If it received
-    /// nothing, all that were sent are lost.
     pub fn lost_percent(&self) -> Option<f64> {
         let seen = self.datagrams.as_ref()?;
-        let lost = if seen.received == 0 { self.sent_packets } else { seen.lost };
-        let expected = seen.received + lost;
-        (expected > 0).then(|| 100.0 * lost as f64 / expected as f64)
+        let expected = seen.received + seen.lost;
+        (expected > 0).then(|| 100.0 * seen.lost as f64 / expected as f64)
     }
 }
 
@@ -369,8 +376,10 @@ impl ProxySummary {
 }
 
 impl DatagramSummary {
-    fn of(seen: &DatagramOutcome, delay: Option<Times>) -> Self {
-        let (received, lost) = (seen.received, seen.lost);
+    /// The counts of a receiver of a flow that sent so many datagrams.
+    fn of(seen: &DatagramOutcome, sent: u64, delay: Option<Times>) -> Self {
+        let received = seen.received;
+        let lost = if received == 0 { sent } else { seen.lost };
         let delay = delay.map(TimesSummary::of);
         let jitter_ns = (received > 1).then_some(seen.jitter.as_nanos());
         Self { received, lost, delay, jitter_ns }
@@ -424,7 +433,11 @@ fn starved(is_paced: &dyn Fn(usize) -> bool, flows: &[FlowSummary], shares: &[f6
     let fair = stats::mean(shares).unwrap_or(0.0);
     let is_content = |i: usize, flow: &FlowSummary| {
         let gets_its_pace = flow.lost_percent().is_none_or(|lost| lost <= CONTENT_LOST_PERCENT);
-        flow.completed_ns.is_some() || (is_paced(i) && gets_its_pace)
+        let gets_what_it_asks =
+            |requested: u64| flow.goodput_bps as f64 >= CONTENT_SHARE * requested as f64;
+        flow.completed_ns.is_some()
+            || flow.asked_bps.is_some_and(gets_what_it_asks)
+            || (is_paced(i) && gets_its_pace)
     };
     let flows = shares.iter().zip(flows).enumerate();
     let starved = flows
