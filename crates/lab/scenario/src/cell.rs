@@ -1,5 +1,6 @@
 //! Radio cells.
 
+use crate::access::Categories;
 use crate::air::{Fading, Shadowing};
 use crate::diagnostic::Refusal;
 use crate::errors::{Errors, errors};
@@ -11,7 +12,7 @@ use crate::mac::{MACS, Mac};
 use crate::phy::Generation;
 use crate::reader::{self, Reader};
 use crate::soc::{LinkMonitor, Soc, link_monitor};
-use fairwave_dot11::{Band, Phy, Standard};
+use fairwave_dot11::{Band, Edca, Phy, Standard};
 use fairwave_sim::world;
 use fairwave_units::{Db, Dbm, Duration, Hertz};
 use serde_json::json;
@@ -32,6 +33,11 @@ keys! {
         mac: Mac = choice(MACS).or(Mac::Standard);
         /// Features of the standard in use.
         generation: Generation = Flat(known);
+        /// Parameters of access categories other than the standard's, where the cell has EDCA:
+        /// { best-effort = { txop_limit = "3.008 ms" } }.
+        edca_parameters: Option<Categories> = table("write { video = { aifsn = 3 } }")
+            .optional()
+            .only_if(generation.edca || known.is_none(), "the cell has no EDCA", None);
         /// Centre frequency. Cells on one frequency share its medium.
         frequency: Hertz = within(Hertz(100_000_000), Hertz(100_000_000_000))
             .or(Hertz(5_180_000_000))
@@ -95,7 +101,8 @@ fn channel_schema() -> serde_json::Value {
     json!({ "description": about, "type": "integer" })
 }
 
-fn first_channel(phy: Phy) -> Hertz {
+/// The frequency of the first channel in the band of `phy`.
+pub(crate) fn first_channel(phy: Phy) -> Hertz {
     Hertz(match phy.band {
         Band::Ghz5 => 5_180_000_000,
         Band::Ghz2_4 => 2_412_000_000,
@@ -114,6 +121,12 @@ impl Cell {
             let message = "access categories have no queues of their own in this cell";
             let help = "write edca = true, or remove soc.by_category";
             r.refuse("soc", Refusal::new(message).help(help));
+        }
+        let own = self.edca_parameters.as_ref();
+        let all = own.map(|own| own.over(Edca::defaults(self.phy())));
+        if let Some(wrong) = all.iter().flatten().find(|edca| edca.cw_min > edca.cw_max) {
+            let message = format!("cw_min {} is above cw_max {}", wrong.cw_min, wrong.cw_max);
+            r.refuse("edca_parameters", Refusal::new(message).help("set both"));
         }
     }
 
@@ -147,6 +160,9 @@ impl Cell {
             ..world::Cell::new(self.phy())
         };
         self.generation.apply(&mut cell);
+        if let Some(own) = &self.edca_parameters {
+            cell.edca = cell.edca.map(|usual| own.over(usual));
+        }
         cell
     }
 }

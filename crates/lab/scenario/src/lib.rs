@@ -38,6 +38,7 @@
 //! Beside the fields of [`Scenario`] a file may have a table `[tcp]` of defaults for every TCP
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
+mod access;
 mod air;
 mod av;
 mod carrier;
@@ -55,6 +56,7 @@ mod file;
 mod flow;
 mod flow_context;
 mod frequency;
+mod inert;
 mod keys;
 mod kinds;
 mod limits;
@@ -69,6 +71,7 @@ mod nearest;
 mod node;
 pub(crate) mod path;
 mod path_list;
+mod phases;
 mod phy;
 mod ping;
 pub mod plan;

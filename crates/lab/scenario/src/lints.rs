@@ -2,8 +2,9 @@
 
 use crate::flow::Flow;
 use crate::model::Scenario;
+use crate::{inert, phases};
 use fairwave_dot11::{noise, path_loss};
-use fairwave_sim::world::{Cell, Radio, Role, World};
+use fairwave_sim::world::{Cell, Node, Radio, Role, World};
 use fairwave_units::Metres;
 
 /// A run that measures less of its duration than this share is doubted.
@@ -13,7 +14,8 @@ const MAX_NAMED: usize = 5;
 
 impl Scenario {
     /// Valid settings that are likely to give meaningless results: a warm-up that leaves little to
-    /// measure, flows that end within it, stations out of reach of their access point.
+    /// measure, flows that end within it, stations out of reach of their access point, sources that
+    /// may lock in phase, keys that cannot act.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let (measured, whole) = (self.duration.saturating_sub(self.warm_up), self.duration);
@@ -21,7 +23,10 @@ impl Scenario {
             warnings.push(format!("the warm-up leaves {measured} of {whole} to be measured"));
         }
         warnings.extend(self.flow.iter().filter_map(|flow| self.lint(flow)));
-        warnings.extend(out_of_reach(&self.to_world(self.seed)));
+        let world = self.to_world(self.seed);
+        warnings.extend(out_of_reach(&world));
+        warnings.extend(phases::locked(&world));
+        warnings.extend(inert::settings(self));
         warnings
     }
 
@@ -39,27 +44,11 @@ impl Scenario {
     }
 }
 
-/// Stations and access points that do not receive each other at their places. Nodes that move or
-/// have levels of their own are passed over, as are fading and shadowing.
+/// Stations and access points that never receive each other, at the best of their places and the
+/// highest of their levels. Fading and shadowing are passed over.
 fn out_of_reach(world: &World) -> Vec<String> {
-    let mut lints = Vec::new();
-    for node in &world.nodes {
-        let Some(station) = &node.radio else { continue };
-        let Role::Station { ap } = station.role else { continue };
-        let ap_node = &world.nodes[ap.0 as usize];
-        let Some(ap) = &ap_node.radio else { continue };
-        if station.path.is_some() || station.snr_trace.is_some() || station.roaming.is_some() {
-            continue;
-        }
-        let cell = &world.cells[ap.cell];
-        let deaf =
-            [(ap, station, &node.name, &ap_node.name), (station, ap, &ap_node.name, &node.name)];
-        let lint = deaf.iter().find_map(|(from, to, listener, speaker)| {
-            let level = level_below(cell, from, to)?;
-            Some(format!("{listener} does not hear {speaker}: {level}"))
-        });
-        lints.extend(lint);
-    }
+    let mut lints: Vec<String> =
+        world.nodes.iter().filter_map(|node| out_of_reach_of_all(world, node)).collect();
     let more = lints.len().saturating_sub(MAX_NAMED);
     lints.truncate(MAX_NAMED);
     if more > 0 {
@@ -68,15 +57,62 @@ fn out_of_reach(world: &World) -> Vec<String> {
     lints
 }
 
-/// The level of `from` at `to` and the minimum for reception, if the level is below it.
-fn level_below(cell: &Cell, from: &Radio, to: &Radio) -> Option<String> {
-    let ((x, y), (u, v)) = (from.position, to.position);
-    let distance = Metres(fairwave_units::math::hypot(x.0 - u.0, y.0 - v.0));
-    let loss = path_loss(cell.frequency, cell.path_loss_exponent, distance);
-    let level = from.power.0 - loss.0;
+/// The doubt about a station that none of its access points can serve.
+fn out_of_reach_of_all(world: &World, node: &Node) -> Option<String> {
+    let station = node.radio.as_ref()?;
+    let Role::Station { ap } = station.role else { return None };
+    let others = station.roaming.iter().flat_map(|roaming| &roaming.candidates);
+    let mut lint = None;
+    for ap in [ap].iter().chain(others) {
+        let ap = &world.nodes[ap.0 as usize];
+        let deaf = deafness(world, node, ap)?;
+        lint.get_or_insert(deaf);
+    }
+    lint
+}
+
+/// Whether a station or its access point does not receive the other, and at which level.
+fn deafness(world: &World, node: &Node, ap_node: &Node) -> Option<String> {
+    let (station, ap) = (node.radio.as_ref()?, ap_node.radio.as_ref()?);
+    let cell = &world.cells[ap.cell];
+    if let Some(trace) = &station.snr_trace {
+        let snr = trace.highest().0;
+        let level = noise(cell.phy.bandwidth(), cell.noise_figure).0 + snr;
+        let min = least_level(cell);
+        let (name, ap) = (&node.name, &ap_node.name);
+        return (level < min).then(|| {
+            format!(
+                "{name} and {ap} do not hear each other: the snr_trace of {name} reaches {snr:.1} \
+                 dB, {level:.1} dBm, and {min:.1} dBm are received at least"
+            )
+        });
+    }
+    let ways = [(ap, &node.name, &ap_node.name), (station, &ap_node.name, &node.name)];
+    let distance = match &station.path {
+        Some(path) => path.closest(ap.position),
+        None => {
+            let ((x, y), (u, v)) = (station.position, ap.position);
+            Metres(fairwave_units::math::hypot(x.0 - u.0, y.0 - v.0))
+        }
+    };
+    ways.iter().find_map(|(from, listener, speaker)| {
+        let level = level_below(cell, from, distance)?;
+        Some(format!("{listener} does not hear {speaker}: {level}"))
+    })
+}
+
+/// The minimum level for reception.
+fn least_level(cell: &Cell) -> f64 {
     let noise = noise(cell.phy.bandwidth(), cell.noise_figure).0;
     let detected = cell.preamble_detection.map_or(f64::MIN, |ratio| noise + ratio.0);
-    let min = cell.carrier_sense.0.max(detected);
+    cell.carrier_sense.0.max(detected)
+}
+
+/// The level of `from` at `distance` and the minimum for reception, if the level is below it.
+fn level_below(cell: &Cell, from: &Radio, distance: Metres) -> Option<String> {
+    let loss = path_loss(cell.frequency, cell.path_loss_exponent, distance);
+    let level = from.power.0 - loss.0;
+    let min = least_level(cell);
     let metres = distance.0;
     (level < min).then(|| {
         format!("{level:.1} dBm arrive over {metres:.1} m, and {min:.1} dBm are received at least")

@@ -50,6 +50,15 @@ impl Kind {
         }
     }
 
+    /// The radio of each of its nodes.
+    pub(super) fn radio(&self) -> Option<&Radio> {
+        match self {
+            Self::AccessPoint(ap) => Some(&ap.radio),
+            Self::Station(station) | Self::Converter(station) => Some(&station.radio),
+            Self::Host(_) => None,
+        }
+    }
+
     /// Number of nodes that it stands for.
     pub(super) fn count(&self) -> u32 {
         match self {

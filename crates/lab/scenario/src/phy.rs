@@ -292,6 +292,15 @@ fn of_mcs<T: Clone + 'static>(
 }
 
 impl Rate {
+    /// Capabilities that its keys name, the usual ones elsewhere.
+    pub(super) fn usual_capabilities(&self) -> Capabilities {
+        Capabilities {
+            streams: self.streams.unwrap_or(1),
+            guard: self.guard_interval.unwrap_or(GuardInterval::Ns800),
+            ..Capabilities::default()
+        }
+    }
+
     /// Capabilities of the radio to send and receive.
     pub(super) fn capabilities(&self, phy: Phy) -> Capabilities {
         Capabilities {

@@ -40,6 +40,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         direction,
         start_ns: i * 1_000_000,
         goodput_bps: bps,
+        asked_bps: None,
         sent_packets: 1000,
         retransmissions: 3,
         timeouts: 2,

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod foreign;
+mod inert;
 mod python;
 mod resolved;
 mod scenario;

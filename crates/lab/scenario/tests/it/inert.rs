@@ -1,0 +1,323 @@
+//! A key acts, or is refused, or a warning names it: each key of cells, radios, links and flows is
+//! changed in scenarios of different kinds.
+
+use fairwave_scenario::keys;
+use fairwave_scenario::plan::{Override, Plan};
+use fairwave_trace::Discard;
+
+/// Stations of 802.11n that do not all sense each other, at the edge of their reach.
+const CROWD: &str = r#"
+duration = "600 ms"
+warm_up = "50 ms"
+[cell]
+standard = "802.11n"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+count = 2
+distance = "33 m"
+[[node]]
+name = "near"
+kind = "station"
+distance = "28 m"
+power = "26 dBm"
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+name = "line"
+ends = ["server", "ap"]
+rate = "20 Mbps"
+delay = "3 ms"
+[[flow]]
+name = "up"
+from = "sta*"
+to = "ap"
+transport = "udp"
+traffic = "poisson"
+rate = "3 Mbps"
+[[flow]]
+name = "beside"
+from = "near"
+to = "ap"
+transport = "udp"
+traffic = "poisson"
+rate = "3 Mbps"
+[[flow]]
+name = "down"
+from = "server"
+to = "near"
+"#;
+
+/// One station of 802.11g that only receives, at the edge of its rate.
+const SINK: &str = r#"
+duration = "300 ms"
+[cell]
+standard = "802.11g"
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+distance = "66 m"
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+name = "line"
+ends = ["server", "ap"]
+rate = "unlimited"
+[[flow]]
+name = "down"
+from = "server"
+to = "sta"
+transport = "udp"
+traffic = "poisson"
+rate = "30 Mbps"
+"#;
+
+/// One station of 802.11n without A-MPDU, whose levels are a trace.
+const TRACE: &str = r#"
+duration = "400 ms"
+[cell]
+standard = "802.11n"
+ampdu_frames = 1
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+snr_trace = { points = [["0 s", "14 dB"], ["1 s", "11 dB"]] }
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+name = "line"
+ends = ["server", "ap"]
+rate = "50 Mbps"
+[[flow]]
+name = "down"
+from = "server"
+to = "sta"
+"#;
+
+/// Stations of 802.11a that do not all sense each other, without acknowledgements.
+const DEAF: &str = r#"
+duration = "300 ms"
+[cell]
+standard = "802.11a"
+acknowledgements = false
+[[node]]
+name = "ap"
+kind = "access-point"
+[[node]]
+name = "sta"
+kind = "station"
+count = 2
+distance = "33 m"
+data_rate = "36 Mbps"
+[[node]]
+name = "near"
+kind = "station"
+distance = "28 m"
+power = "26 dBm"
+data_rate = "36 Mbps"
+[[node]]
+name = "server"
+kind = "host"
+[[link]]
+name = "line"
+ends = ["server", "ap"]
+rate = "3 Mbps"
+[[flow]]
+name = "up"
+from = "sta*"
+to = "server"
+transport = "udp"
+traffic = "poisson"
+rate = "4 Mbps"
+[[flow]]
+name = "beside"
+from = "near"
+to = "server"
+transport = "udp"
+traffic = "poisson"
+rate = "4 Mbps"
+"#;
+
+/// Each key with a value that is not its default.
+const CHANGES: &[(&str, &str)] = &[
+    ("cell.mac", "\"ns-2\""),
+    ("cell.preamble", "\"short\""),
+    ("cell.band", "\"2.4 GHz\""),
+    ("cell.width", "\"40 MHz\""),
+    ("cell.dsss_stations", "true"),
+    ("cell.protection", "\"off\""),
+    ("cell.edca", "true"),
+    ("cell.edca_parameters", "{ background = { aifsn = 4 } }"),
+    ("cell.edca_parameters", "{ best-effort = { cw_min = 63 } }"),
+    ("cell.edca_parameters", "{ video = { cw_max = 31 } }"),
+    ("cell.edca_parameters", "{ voice = { aifsn = 9 } }"),
+    ("cell.ampdu_frames", "3"),
+    ("cell.ampdu_size", "\"3 kB\""),
+    ("cell.amsdu_size", "\"3839 B\""),
+    ("cell.amsdu_size", "\"7935 B\""),
+    ("cell.block_ack_request", "\"after-missing\""),
+    ("cell.ampdu_retry_limit", "2"),
+    ("cell.acknowledgements", "false"),
+    ("cell.frequency", "\"5500 MHz\""),
+    ("cell.channel", "40"),
+    ("cell.path_loss_exponent", "3.02"),
+    ("cell.noise_figure", "\"9 dB\""),
+    ("cell.carrier_sense", "\"-75 dBm\""),
+    ("cell.preamble_detection", "\"16 dB\""),
+    ("cell.capture", "\"off\""),
+    ("cell.errors", "{ data = 0.2, control = 0.0 }"),
+    ("cell.fading", "{ doppler_hz = 12 }"),
+    ("cell.shadowing", "{ sigma = \"6 dB\" }"),
+    ("cell.soc", "{ policy = \"pw\" }"),
+    ("cell.link_monitor", "{ back_off = \"100 ms\" }"),
+    ("cell.rts_threshold", "\"500 B\""),
+    ("cell.short_retry_limit", "2"),
+    ("cell.long_retry_limit", "1"),
+    ("cell.beacon_interval", "\"off\""),
+    ("node.ap.power", "\"15 dBm\""),
+    ("node.ap.data_rate", "\"6 Mbps\""),
+    ("node.ap.mcs", "0"),
+    ("node.ap.streams", "2"),
+    ("node.ap.width", "\"20 MHz\""),
+    ("node.ap.guard_interval", "\"0.4 us\""),
+    ("node.ap.max_mcs", "0"),
+    ("node.ap.rate_control", "\"aarf\""),
+    ("node.ap.queue", "\"1 packets\""),
+    ("node.sta.count", "1"),
+    ("node.sta.distance", "\"30 m\""),
+    ("node.sta.snr_trace", "{ points = [[\"0 s\", \"13 dB\"]] }"),
+    ("node.sta.position", "[\"31 m\", \"0 m\"]"),
+    ("node.sta.path", "[{ at = \"0 s\", position = [\"31 m\", \"0 m\"] }]"),
+    ("node.sta.power", "\"15 dBm\""),
+    ("node.sta.data_rate", "\"6 Mbps\""),
+    ("node.sta.mcs", "0"),
+    ("node.sta.streams", "2"),
+    ("node.sta.width", "\"20 MHz\""),
+    ("node.sta.guard_interval", "\"0.4 us\""),
+    ("node.sta.max_mcs", "0"),
+    ("node.sta.rate_control", "\"aarf\""),
+    ("node.sta.queue", "\"1 packets\""),
+    ("link.line.rate", "\"3 Mbps\""),
+    ("link.line.delay", "\"1 ms\""),
+    ("link.line.tick", "\"1 ms\""),
+    ("link.line.jitter", "\"1 ms\""),
+    ("link.line.loss", "0.3"),
+    ("link.line.queue", "\"1 packets\""),
+    ("flow.up.start", "\"10 ms\""),
+    ("flow.up.start", "\"1 s\""),
+    ("flow.up.start_spread", "\"10 ms\""),
+    ("flow.up.stop", "\"100 ms\""),
+    ("flow.up.stop", "\"1 s\""),
+    ("flow.up.category", "\"voice\""),
+    ("flow.down.start", "\"10 ms\""),
+    ("flow.down.stop", "\"100 ms\""),
+    ("flow.down.stop", "\"1 s\""),
+    ("flow.down.category", "\"video\""),
+];
+
+/// Keys of cells that name things, or that a scenario must have.
+const GIVEN: &[&str] = &["cell.name", "cell.standard"];
+
+/// Changes that could act, and do not within the moments that a base lasts: no frame fails twice,
+/// none is overtaken by a stronger one.
+const CHANCE: &[(&str, &str)] = &[("sink", "cell.short_retry_limit"), ("deaf", "cell.capture")];
+
+/// The result of a run, and the warnings about it; `None` where the key is refused.
+fn result(text: &str, change: Option<(&str, &str)>) -> Option<(String, Vec<String>)> {
+    let set = change.map(|(key, value)| Override::set(&format!("{key}={value}")));
+    let set: Vec<Override> = set.into_iter().collect();
+    let plan = Plan::parse_with("base.toml", text, &set).ok()?;
+    let scenario = &plan.points[0].scenario;
+    // A value that the base has already changes nothing.
+    if change.is_some() && *scenario == Plan::parse("base.toml", text, &[]).ok()?.points[0].scenario
+    {
+        return None;
+    }
+    let world = scenario.to_world(1);
+    let outcome = fairwave_sim::run(&world, &mut Discard, &mut |_| {}).ok()?;
+    Some((format!("{outcome:?}"), scenario.warnings()))
+}
+
+#[test]
+fn a_key_acts_or_is_refused_or_warned_about() {
+    let mut failures = Vec::new();
+    for (name, text) in [("crowd", CROWD), ("sink", SINK), ("trace", TRACE), ("deaf", DEAF)] {
+        let (before, _) = result(text, None).expect("a base is a scenario");
+        for (key, value) in CHANGES {
+            let Some((after, warnings)) = result(text, Some((key, value))) else { continue };
+            // A channel is a frequency, and where nothing is received no key acts.
+            let last = key.rsplit('.').next().unwrap_or(key).replace("channel", "frequency");
+            let names = |warning: &String| warning.contains(&last) || warning.contains(" hear ");
+            let is_named = warnings.iter().any(names);
+            let may_rest = CHANCE.contains(&(name, *key));
+            if before == after && !is_named && !may_rest {
+                failures.push(format!("{name}: {key} = {value}: {warnings:?}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "neither bytes nor a warning:\n{}", failures.join("\n"));
+}
+
+#[test]
+fn every_key_of_a_cell_is_changed() {
+    let known = |key: &str| CHANGES.iter().any(|(changed, _)| *changed == key);
+    let all = keys();
+    let names = all.iter().map(String::as_str);
+    let own = names.filter(|key| key.starts_with("cell.") && key.matches('.').count() == 1);
+    let missing: Vec<&str> =
+        own.filter(|key| !known(key) && !GIVEN.iter().any(|given| given == key)).collect();
+    assert!(missing.is_empty(), "no change is tried: {missing:?}");
+}
+
+fn warnings(text: &str, sets: &[&str]) -> Vec<String> {
+    let has_path = sets.iter().any(|set| set.contains(".path="));
+    let text = if has_path { text.replace("distance = \"66 m\"\n", "") } else { text.to_owned() };
+    let sets: Vec<Override> = sets.iter().map(|set| Override::set(set)).collect();
+    Plan::parse_with("base.toml", &text, &sets).expect("it is a scenario").warnings()
+}
+
+/// -82 dBm are 12 dB over the noise of 20 MHz, however wide the cell is.
+#[test]
+fn a_station_below_carrier_sense_is_warned_about_however_its_level_is_set() {
+    let trace = "node.sta.snr_trace={ points = [['0 s', '8 dB'], ['9 s', '11.9 dB']] }";
+    let path = "node.sta.path=[{ at = '0 s', position = ['100 m', '-9 m'] }, \
+                { at = '1 s', position = ['100 m', '9 m'] }]";
+    for (text, set) in [(TRACE, trace), (SINK, path), (SINK, "node.sta.distance='100 m'")] {
+        let found = warnings(text, &[set]);
+        assert!(found.iter().any(|warning| warning.contains(" hear ")), "{set}: {found:?}");
+    }
+    let once = "node.sta.snr_trace={ points = [['0 s', '8 dB'], ['9 s', '12.1 dB']] }";
+    let by = "node.sta.path=[{ at = '0 s', position = ['100 m', '-90 m'] }, \
+              { at = '1 s', position = ['20 m', '90 m'] }]";
+    for (text, set) in [(TRACE, once), (SINK, by)] {
+        let found = warnings(text, &[set]);
+        assert!(found.iter().all(|warning| !warning.contains(" hear ")), "{set}: {found:?}");
+    }
+}
+
+/// Two sources of 40 Mbps into the queue of an access point that sends 30 (Floyd and Jacobson).
+#[test]
+fn equal_rates_into_a_full_fifo_are_warned_about() {
+    let second = "\n[[flow]]\nname = \"other\"\nfrom = \"server\"\nto = \"sta\"\n\
+                  transport = \"udp\"\ntraffic = \"cbr\"\nrate = \"30 Mbps\"\n";
+    let text = SINK.replace("poisson", "cbr") + second;
+    let is_locked =
+        |sets: &[&str]| warnings(&text, sets).iter().any(|w| w.contains("phase effects"));
+    assert!(is_locked(&[]));
+    assert!(!is_locked(&["flow.other.traffic='poisson'"]), "one of a kind");
+    assert!(!is_locked(&["flow.other.rate='29 Mbps'"]), "intervals differ");
+    assert!(!is_locked(&["node.ap.queue={ discipline = 'fq-codel' }"]));
+    assert!(!is_locked(&["flow.other.rate='5 Mbps'", "flow.down.rate='5 Mbps'"]));
+}
