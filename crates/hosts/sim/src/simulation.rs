@@ -340,7 +340,7 @@ impl<'w> Simulation<'w> {
         while let Some(output) = self.network.access.radios.poll(cell, self.cx.now) {
             match output {
                 Output::Deliver { to, payload, .. } => {
-                    let node = self.network.access.received(cell, to);
+                    let node = self.network.access.received(cell, to, self.cx.now);
                     self.arrive_by_radio(node, payload);
                 }
                 Output::Done { radio, payload, fate } => {

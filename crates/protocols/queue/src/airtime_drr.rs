@@ -37,11 +37,20 @@ pub struct QueueLimits {
     pub threshold: Duration,
 }
 
+/// Time after which a station without packets leaves the rounds, and is charged no more
+/// (`AIRTIME_ACTIVE_DURATION` in Linux's `net/mac80211/ieee80211_i.h`).
+const ACTIVE: Duration = Duration::from_millis(100);
+
 /// Stations served by deficit round robin in airtime, each station's flows by FQ-CoDel.
 ///
 /// The host reports by [`Discipline::charge`] the time of transmissions to a station, retries
 /// included, and of receptions from it. A station that is slow, or hard to reach, or sends a lot
 /// itself, waits accordingly longer.
+///
+/// A station in debt keeps its place in the rounds although it has no packets, and so pays with
+/// the time that others use meanwhile (Linux 6.0, `net/mac80211/tx.c`,
+/// `ieee80211_txq_keep_active`). In algorithm 3 of the paper it would pay only when its next
+/// packets come: a TCP flow that empties its queue into each PPDU then waits twice.
 #[derive(Clone, Debug)]
 pub struct AirtimeDrr<T> {
     flows: FairQueues<T>,
@@ -56,6 +65,8 @@ struct Station {
     /// Nanoseconds of airtime that it may still use.
     deficit: i64,
     listed: bool,
+    /// Time at which it last had packets here.
+    active: Instant,
     after: u32,
 }
 
@@ -96,9 +107,15 @@ impl<T: Item> AirtimeDrr<T> {
         &mut self.stations[number as usize]
     }
 
+    /// Whether a station has packets, or had some until a short time ago.
+    fn is_active(&self, now: Instant, last: Instant, number: u32) -> bool {
+        now.since(last) <= ACTIVE || self.flows.peek_to(number).is_some()
+    }
+
     #[cold]
     fn meet(&mut self, number: u32) {
-        let unknown = Station { deficit: self.quantum, listed: false, after: NONE };
+        let unknown =
+            Station { deficit: self.quantum, listed: false, active: Instant::ZERO, after: NONE };
         self.stations.resize(number as usize + 1, unknown);
     }
 }
@@ -108,6 +125,7 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
         let number = item.receiver();
         self.flows.push(now, item);
         let station = self.station(number);
+        station.active = now;
         if !core::mem::replace(&mut station.listed, true) {
             self.new.append(&mut self.stations, number);
         }
@@ -120,18 +138,22 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
                 (NONE, first) => (first, false),
                 (first, _) => (first, true),
             };
-            let in_debt = self.stations[number as usize].deficit <= 0;
+            let station = &mut self.stations[number as usize];
+            debug_assert!(station.listed, "station {number} has no turn");
+            let in_debt = station.deficit <= 0;
             if !in_debt && let Some(item) = self.flows.pop(now, number as usize) {
+                station.active = now;
                 return Some(item);
             }
-            debug_assert!(self.stations[number as usize].listed, "station {number} has no turn");
+            if in_debt {
+                station.deficit += self.quantum;
+            }
+            let active = station.active;
             let list = if is_new { &mut self.new } else { &mut self.old };
             list.remove_first(&self.stations);
-            if in_debt {
-                self.stations[number as usize].deficit += self.quantum;
-            }
             // An emptied new station waits once behind the old ones, lest it stay new for ever.
-            if in_debt || is_new {
+            let pays = in_debt && self.is_active(now, active, number);
+            if pays || (is_new && !in_debt) {
                 self.old.append(&mut self.stations, number);
             } else {
                 self.stations[number as usize].listed = false;
@@ -140,7 +162,9 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
     }
 
     fn pop_to(&mut self, now: Instant, receiver: u32) -> Option<T> {
-        self.flows.pop(now, receiver as usize)
+        let item = self.flows.pop(now, receiver as usize)?;
+        self.station(receiver).active = now;
+        Some(item)
     }
 
     fn peek_to(&self, receiver: u32) -> Option<u32> {
@@ -159,7 +183,15 @@ impl<T: Item + Debug + Send> Discipline<T> for AirtimeDrr<T> {
         self.flows.bytes()
     }
 
-    fn charge(&mut self, receiver: u32, airtime: Duration) {
-        self.station(receiver).deficit -= airtime.as_nanos() as i64;
+    fn charge(&mut self, now: Instant, receiver: u32, airtime: Duration) {
+        let active = self.station(receiver).active;
+        if !self.is_active(now, active, receiver) {
+            return;
+        }
+        let station = self.station(receiver);
+        station.deficit -= airtime.as_nanos() as i64;
+        if station.deficit <= 0 && !core::mem::replace(&mut station.listed, true) {
+            self.old.append(&mut self.stations, receiver);
+        }
     }
 }

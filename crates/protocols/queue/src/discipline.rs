@@ -55,8 +55,8 @@ pub trait Discipline<T>: Debug + Send {
 
     /// `receiver` took this much time of the medium, in either direction. For disciplines that
     /// share out airtime.
-    fn charge(&mut self, receiver: u32, airtime: Duration) {
-        let _ = (receiver, airtime);
+    fn charge(&mut self, now: Instant, receiver: u32, airtime: Duration) {
+        let _ = (now, receiver, airtime);
     }
 
     /// Sets the weight of `receiver`; [`Weight::ONE`] before. For schedulers of hosts. A weight

@@ -307,16 +307,16 @@ impl<'w> Access<'w> {
     }
 
     /// A radio decoded a frame. Returns its node.
-    pub(crate) fn received(&mut self, cell: usize, to: RadioId) -> NodeId {
+    pub(crate) fn received(&mut self, cell: usize, to: RadioId, now: Instant) -> NodeId {
         let node = self.radios.cells[cell].nodes[to.0 as usize];
-        self.charge(cell, to, node);
+        self.charge(cell, to, node, now);
         node
     }
 
     /// Charges the stations of a queue that shares out airtime for the PPDUs that its radio has
     /// sent to them, retries included, and for those that it received from them: of retries it
     /// knows nothing.
-    fn charge(&mut self, cell: usize, radio: RadioId, node: NodeId) {
+    fn charge(&mut self, cell: usize, radio: RadioId, node: NodeId, now: Instant) {
         let Radios { cells, ports, .. } = &mut self.radios;
         let Some(port) = ports[node.0 as usize].as_mut().filter(|port| port.counts_airtime())
         else {
@@ -324,7 +324,7 @@ impl<'w> Access<'w> {
         };
         let Cell { channel, nodes } = &mut cells[cell];
         while let Some((peer, airtime)) = channel.take_airtime(radio) {
-            port.queue.charge(nodes[peer.0 as usize].0, airtime);
+            port.queue.charge(nodes[peer.0 as usize].0, airtime, now);
         }
     }
 
@@ -360,7 +360,7 @@ impl<'w> Access<'w> {
         routes: &Table,
         cx: &mut Context<'_>,
     ) {
-        self.charge(cell, radio, node);
+        self.charge(cell, radio, node, cx.now);
         self.refill(node, routes, cx);
         self.feed(node, cx.owners.category(packet), cx);
         self.report_dropped(node, cx);

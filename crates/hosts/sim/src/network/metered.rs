@@ -171,8 +171,8 @@ impl Metered {
     }
 
     /// A receiver used the medium for so long.
-    pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration) {
-        self.queues.iter_mut().for_each(|queue| queue.charge(receiver, airtime));
+    pub(crate) fn charge(&mut self, receiver: u32, airtime: Duration, now: Instant) {
+        self.queues.iter_mut().for_each(|queue| queue.charge(now, receiver, airtime));
     }
 
     /// The next packet of any category to one receiver, whatever its turn.

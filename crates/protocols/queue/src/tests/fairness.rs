@@ -108,7 +108,7 @@ fn share(queue: &mut AirtimeDrr<Thing>, cost_us: &[u64], total: Duration) -> Vec
         let to = queue.pop(NOW).unwrap().receiver;
         let cost = cost_us[to as usize];
         used[to as usize] += cost;
-        queue.charge(to, Duration::from_micros(cost));
+        queue.charge(NOW, to, Duration::from_micros(cost));
     }
     used
 }
@@ -134,9 +134,46 @@ fn a_station_pays_for_what_it_sends_itself() {
     for id in 0..600 {
         queue.push(NOW, full(id, id as u16 % 2));
     }
-    queue.charge(0, Duration::from_millis(30));
+    queue.charge(NOW, 0, Duration::from_millis(30));
     let used = share(&mut queue, &[300, 300], Duration::from_millis(60));
     assert!((used[1] - used[0]).abs_diff(30_000) <= 600, "{used:?}");
+}
+
+/// A TCP flow may empty its queue into a PPDU and be charged when the PPDU ends. What others use
+/// until its next packets come is part of their share.
+#[test]
+fn a_station_without_packets_pays_while_others_are_served() {
+    let mut queue = airtime();
+    (0..10).for_each(|id| queue.push(NOW, full(id, 0)));
+    (10..100).for_each(|id| queue.push(NOW, full(id, 1)));
+    assert!((0..10).all(|_| queue.pop_to(NOW, 0).is_some()));
+    queue.charge(NOW, 0, Duration::from_millis(6));
+    let used = share(&mut queue, &[300, 300], Duration::from_millis(6));
+    assert_eq!(used[0], 0);
+    (100..200).for_each(|id| queue.push(NOW, full(id, 0)));
+    let used = share(&mut queue, &[300, 300], Duration::from_millis(12));
+    assert!(used[0].abs_diff(used[1]) <= 600, "{used:?}");
+}
+
+/// A debt is forgotten by nobody, but it does not grow while a station only sends.
+#[test]
+fn a_station_that_only_sends_is_charged_for_a_tenth_of_a_second() {
+    let mut queue = airtime();
+    queue.push(NOW, full(0, 0));
+    assert!(queue.pop(NOW).is_some());
+    for ms in 0..5000 {
+        queue.charge(NOW + Duration::from_millis(ms), 0, Duration::from_millis(1));
+    }
+    let now = NOW + Duration::from_secs(5);
+    (1..400).for_each(|id| queue.push(now, full(id, 1)));
+    queue.push(now, full(400, 0));
+    let before = (0..400).take_while(|_| {
+        let to = queue.pop(now).unwrap().receiver;
+        queue.charge(now, to, Duration::from_micros(300));
+        to == 1
+    });
+    let before = before.count() as u64;
+    assert!((300..350).contains(&before), "{before} packets, 101 ms of debt");
 }
 
 #[test]
@@ -150,7 +187,7 @@ fn a_stations_flows_share_its_time() {
     for _ in 0..120 {
         let thing = queue.pop(NOW).unwrap();
         flows[usize::from(thing.flow)] += 1;
-        queue.charge(thing.receiver, Duration::from_micros(300));
+        queue.charge(NOW, thing.receiver, Duration::from_micros(300));
     }
     assert_eq!(flows, [30, 30, 60]);
 }

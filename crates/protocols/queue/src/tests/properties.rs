@@ -108,7 +108,7 @@ proptest! {
                             watched.came_out(&thing, kind.name);
                         }
                     }
-                    Call::Charge(to, us) => watched.queue.charge(to, Duration::from_micros(us)),
+                    Call::Charge(to, us) => watched.queue.charge(watched.now, to, Duration::from_micros(us)),
                     Call::Wait(us) => watched.now += Duration::from_micros(us),
                 }
                 watched.check(Limit::Packets(20), kind.name);
@@ -138,7 +138,7 @@ proptest! {
             let mut served = BTreeSet::new();
             for _ in 0..turns {
                 let thing = queue.pop(Instant::ZERO).expect("enough waits");
-                queue.charge(thing.receiver, Duration::from_micros(300));
+                queue.charge(Instant::ZERO, thing.receiver, Duration::from_micros(300));
                 served.insert(thing.flow);
             }
             match name {

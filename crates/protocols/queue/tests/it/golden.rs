@@ -109,7 +109,7 @@ fn run(queue: &mut dyn Discipline<Packet>) -> [Row; SOURCES.len()] {
             let large = u64::from(packet.bytes() > 1000);
             let slow = if packet.receiver == 0 { 2 } else { 1 };
             let airtime = Duration::from_micros(250 * (1 + large) * slow);
-            queue.charge(packet.receiver, airtime);
+            queue.charge(now, packet.receiver, airtime);
             free_at = now + airtime;
             let waited = now.since(packet.at).as_micros();
             let row = &mut rows[packet.source];
