@@ -22,7 +22,8 @@ impl Profile {
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::WaveLan => "no ARQ",
+            // A map has set-ups in which these cards repeat frames, too.
+            Self::WaveLan => "WaveLAN",
             Self::Arq => "802.11b",
         }
     }
@@ -97,13 +98,14 @@ pub(super) fn off(estimate: Option<Estimate>) -> Reading {
     estimate.map(|estimate| (estimate.mean - 1.0).abs()).into()
 }
 
-/// Judges a claim without ARQ; the verdict of the same conditions on 802.11b is written beside it.
+/// Judges a claim on WaveLAN; the verdict of the same conditions on 802.11b is written beside it.
 pub(super) fn judge(
     criterion: Criterion<'_>,
     measure: impl Fn(Profile) -> Tested,
     note: String,
 ) -> Claim {
-    let circumstances = "Judged without ARQ; arq_* are the same on 802.11b";
+    let circumstances = "Judged on WaveLAN, without ARQ unless the set-up has it; arq_* are \
+                         the same on 802.11b";
     let (without, arq) = (measure(Profile::WaveLan), measure(Profile::Arq));
     Claim::judge_beside(criterion, without, "arq", arq, circumstances, note)
 }

@@ -360,5 +360,5 @@ fn weights_raise_the_total_from_some_load_on() {
     let rows = load::bad_table(&results).rows;
     let met: Vec<&str> = rows.iter().filter_map(|row| row.last()).map(String::as_str).collect();
     assert_eq!(met, ["no", "yes", "no", "yes"]);
-    assert!(load::bad_explanation(&results).contains("no ARQ: 1.29 Mbps; 802.11b: 1.29 Mbps"));
+    assert!(load::bad_explanation(&results).contains("WaveLAN: 1.29 Mbps; 802.11b: 1.29 Mbps"));
 }
