@@ -55,9 +55,11 @@ struct Page<'a> {
 impl<'a> Page<'a> {
     /// Appends a section that refers to the keys of `earlier`.
     fn same_keys(&mut self, table: &TableHelp, earlier: &TableHelp) {
-        let (title, about, link) = (title(table), &table.about, link(earlier));
+        let (title, link) = (title(table), link(earlier));
+        let is_same = table.about == earlier.about;
+        let about = if is_same { String::new() } else { format!("{}\n\n", table.about) };
         // Writing to a string cannot fail.
-        let _ = write!(self.text, "\n## {title}\n\n{about}\n\nKeys as in {link}.\n");
+        let _ = write!(self.text, "\n## {title}\n\n{about}Keys as in {link}.\n");
     }
 
     /// Appends the section of `table`.
