@@ -108,7 +108,10 @@ proptest! {
                             watched.came_out(&thing, kind.name);
                         }
                     }
-                    Call::Charge(to, us) => watched.queue.charge(watched.now, to, Duration::from_micros(us)),
+                    Call::Charge(to, us) => {
+                        let airtime = Duration::from_micros(us);
+                        watched.queue.charge(watched.now, to, airtime);
+                    }
                     Call::Wait(us) => watched.now += Duration::from_micros(us),
                 }
                 watched.check(Limit::Packets(20), kind.name);
