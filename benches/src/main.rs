@@ -15,6 +15,7 @@ mod agent;
 mod agree;
 mod bench_studies;
 mod captures;
+mod cases;
 #[cfg(test)]
 mod chart;
 mod emulator;
@@ -80,6 +81,9 @@ enum Driver {
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
     /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
+    /// Run small inputs that once failed, which lie outside the project, and compare what comes out
+    /// with what must.
+    Cases(cases::Options),
     /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the algorithms of `fairwave
     /// cc` there; or run an access point and stations there, and write the results to a page.
     Vm {
@@ -119,6 +123,7 @@ fn main() -> ExitCode {
         Driver::BenchStudies(options) => bench_studies::bench(&options),
         Driver::BenchSoc(options) => soc_cost::bench(&options),
         Driver::Captures(options) => captures::captures(&options),
+        Driver::Cases(options) => cases::cases(&options),
         Driver::Vm { show } => vm::vm(show),
         Driver::ProbeLinks(options) => probe_links::probe_links(&options),
         Driver::Pages(options) => pages::pages(&options),

@@ -9,7 +9,7 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "agent",
     "agree",
     "bench-emulate",
@@ -20,6 +20,7 @@ pub const NAMES: [&str; 18] = [
     "bench-studies",
     "bench-trace",
     "captures",
+    "cases",
     "compare-minstrel",
     "compare-ns3",
     "lost-acks",
