@@ -268,6 +268,7 @@ fn faults_cost_no_results(place: &Path) {
         let one = kept_of_one(place, directory);
         let ending = if directory == "moved" { "open" } else { "left" };
         assert_eq!(one["ending"], ending, "{one:#}");
+        assert_eq!(one["address"], "10.66.1.2", "{one:#}");
         let bytes = one["flows"][0]["bytes"].as_array().expect("intervals");
         assert!(bytes.iter().filter_map(Value::as_u64).sum::<u64>() > 0, "{one:#}");
     }

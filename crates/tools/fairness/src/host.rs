@@ -20,7 +20,7 @@ use fairwave_wire::fairness::{FlowLabel, Opening};
 use fairwave_wire::seal::Key;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -410,7 +410,7 @@ impl<'a> Host<'a> {
         counters.iter().for_each(|counter| counter.stop());
         let station = Station {
             name: self.request.name.clone(),
-            address: self.request.server.ip(),
+            address: self.own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
             traffic: self.traffic.clone(),
             clock_error_ns: self.clock_error_ns,
             late_ns: self.report(counters).late_ns,
