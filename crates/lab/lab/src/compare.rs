@@ -156,6 +156,7 @@ mod tests {
         let run = |&(seed, value): &(u64, f64)| Digest {
             axes: Vec::new(),
             seed,
+            is_simulated: true,
             metrics: vec![("x".to_owned(), value), ("y".to_owned(), 1.0)],
         };
         values.iter().map(run).collect()
@@ -206,6 +207,11 @@ mod tests {
         let Difference { mean, p, half_width, .. } = found[0].difference;
         assert_eq!((mean, p, half_width), (1.0, None, None));
         assert_eq!((found[0].first.n, found[0].first.half_width), (1, None));
+        let measured = |runs: &[Digest]| -> Vec<Digest> {
+            runs.iter().map(|run| Digest { is_simulated: false, ..run.clone() }).collect()
+        };
+        let found = compare(&measured(&first), &measured(&second), &|name| name == "x");
+        assert_eq!(found[0].first.n, 3, "measurements that agree are samples");
         let one_differs = runs(&[(1, 5.0), (2, 5.5), (3, 5.0)]);
         assert_eq!(compare(&one_differs, &second, &|name| name == "x")[0].first.n, 3);
     }

@@ -178,6 +178,7 @@ mod tests {
                 ("algorithm".to_owned(), algorithm.to_owned()),
             ],
             seed: 1,
+            is_simulated: true,
             metrics: vec![("goodput_mbps".to_owned(), y)],
         };
         Point::all(&values.iter().map(run).collect::<Vec<_>>())
@@ -203,6 +204,7 @@ mod tests {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .to_vec(),
             seed: 1,
+            is_simulated: true,
             metrics: vec![("goodput_mbps".to_owned(), 1.0)],
         };
         let runs = [("5 ms", "5 ms"), ("9 ms", "5 ms"), ("5 ms", "9 ms"), ("9 ms", "9 ms")];

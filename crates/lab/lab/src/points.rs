@@ -18,6 +18,8 @@ pub struct Digest {
     pub axes: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
+    /// Whether it was simulated. Two measurements that agree are two samples.
+    pub is_simulated: bool,
     /// Its figures.
     pub metrics: Vec<Metric>,
 }
@@ -26,7 +28,7 @@ impl Digest {
     /// The digest of a finished run.
     pub fn of(run: &Run) -> Self {
         let axes = run.axes.keys().map(|key| (key.clone(), run.axis(key).to_owned())).collect();
-        Self { axes, seed: run.seed, metrics: metrics(&run.summary) }
+        Self { axes, seed: run.seed, is_simulated: true, metrics: metrics(&run.summary) }
     }
 
     /// The digests of the complete runs in `directory` and below it, in the order of their sweep:
@@ -137,10 +139,10 @@ impl Point {
     }
 }
 
-/// The runs of one point; the first alone where all are identical. Nothing in it depends on the
-/// seed then, and more of them are no further sample.
+/// The runs of one point; the first alone where all were simulated and are identical. Nothing in it
+/// depends on the seed then, and more of them are no further sample.
 pub(crate) fn distinct<'r>(runs: &'r [&'r Digest]) -> &'r [&'r Digest] {
-    let are_identical = runs.windows(2).all(|pair| pair[0].metrics == pair[1].metrics);
+    let are_identical = runs.iter().all(|run| run.is_simulated && run.metrics == runs[0].metrics);
     if are_identical { &runs[..runs.len().min(1)] } else { runs }
 }
 
@@ -176,7 +178,12 @@ mod tests {
         let delay = delay.map(|delay| ("flow.up.delay_mean_ms".to_owned(), delay));
         let goodput = ("goodput_mbps".to_owned(), 10.0 * seed as f64);
         let axes = vec![("algorithm".to_owned(), axis.to_owned())];
-        Digest { axes, seed, metrics: [goodput].into_iter().chain(delay).collect() }
+        Digest {
+            axes,
+            seed,
+            is_simulated: true,
+            metrics: [goodput].into_iter().chain(delay).collect(),
+        }
     }
 
     /// Goodputs 10, 20, 30: mean 20, s = 10, t(2) = 4.3027, half width 4.3027 * 10 / sqrt(3).

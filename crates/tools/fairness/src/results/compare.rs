@@ -13,7 +13,8 @@ use fairwave_lab::stats::jain;
 pub fn compare(first: &Record, second: &Record) -> Vec<Comparison> {
     let digests = |record: &Record, from: u64| -> Vec<Digest> {
         let metrics = record.repetitions.iter().map(|repetition| of(record, repetition));
-        let digest = |(metrics, seed)| Digest { axes: Vec::new(), seed, metrics };
+        let digest =
+            |(metrics, seed)| Digest { axes: Vec::new(), seed, is_simulated: false, metrics };
         metrics.zip(from..).map(digest).collect()
     };
     // Repetitions of the second run get numbers that the first does not use, so that they are not

@@ -142,7 +142,12 @@ mod tests {
                 ("link.a-b.delay", delay),
             ];
             let axes = axes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-            Digest { axes, seed: 1, metrics: vec![("share_percent".to_owned(), share)] }
+            Digest {
+                axes,
+                seed: 1,
+                is_simulated: false,
+                metrics: vec![("share_percent".to_owned(), share)],
+            }
         };
         let digests: Vec<Digest> = runs.iter().map(digest).collect();
         Findings { points: Point::all(&digests), ..Findings::default() }

@@ -1,7 +1,7 @@
 //! Results of one run of a matrix.
 
 use super::grid::{Entry, Flows};
-use super::{COMPANY, HOST, LAW};
+use super::{COMPANY, HOST, LAW, SIMULATOR};
 use fairwave_lab::metrics::Metric;
 use fairwave_lab::points::Digest;
 use fairwave_lab::results::{Error, FlowSummary, Series, Summary};
@@ -93,7 +93,12 @@ pub(super) fn digest(host: &str, entry: &Entry, run: &Run) -> Result<Digest, Err
         Some(directory) => rtt_ms(directory, &run.summary, &entry.flows)?,
         None => None,
     };
-    Ok(Digest { axes, seed: run.seed, metrics: figures(&run.summary, &entry.flows, rtt) })
+    Ok(Digest {
+        axes,
+        seed: run.seed,
+        is_simulated: host == SIMULATOR,
+        metrics: figures(&run.summary, &entry.flows, rtt),
+    })
 }
 
 /// The figures of a run, in the order of [`FIGURES`], as far as it has them.
