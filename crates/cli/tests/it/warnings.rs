@@ -5,8 +5,8 @@ use std::fs;
 
 const HOME: &str = "duration = \"3 s\"\nwarm_up = \"1 s\"\n[cell]\nstandard = \"802.11g\"\n\
     [[node]]\nname = \"ap\"\nkind = \"access-point\"\ndata_rate = \"54 Mbps\"\n\
-    [[node]]\nname = \"near\"\nkind = \"station\"\ndata_rate = \"54 Mbps\"\n\
-    [[node]]\nname = \"far\"\nkind = \"station\"\ndata_rate = \"54 Mbps\"\ndistance = \"300 m\"\n\
+    [[node]]\nname = \"near\"\nkind = \"station\"\n\
+    [[node]]\nname = \"far\"\nkind = \"station\"\ndistance = \"300 m\"\n\
     [[node]]\nname = \"server\"\nkind = \"host\"\n[[link]]\nends = [\"ap\", \"server\"]\n\
     [[flow]]\nname = \"call\"\nfrom = \"server\"\nto = \"far\"\ntransport = \"udp\"\n\
     traffic = \"cbr\"\nrate = \"100 kbps\"\n";
