@@ -10,7 +10,7 @@ const MIN_SHARED: usize = 2;
 /// The reference page of scenario files, in Markdown.
 pub fn reference() -> String {
     let text = "# Keys of scenario files\n\n\
-        Every key with its meaning, range and default; keys that several tables share are \
+        Every key with its meaning, range and default, if any; keys that several tables share are \
         described once. This page is made from the code by `cargo xtask gen`; `fairwave explain \
         KEY` prints the same for one key.\n";
     let tables = tables();
@@ -97,7 +97,8 @@ fn line(key: &KeyHelp) -> String {
         [] => String::new(),
         words => format!(" One of `{}`.", words.join("`, `")),
     };
-    format!("- `{}`: {}{words}", name(key), key.about)
+    let about = key.about.strip_suffix(" Default: none.").unwrap_or(&key.about);
+    format!("- `{}`: {about}{words}", name(key))
 }
 
 /// The heading of `table`.
