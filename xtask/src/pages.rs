@@ -2,7 +2,8 @@
 
 use crate::shell::{Outcome, root};
 use crate::workspace::fairwave;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Beginning of a page's line with the numbers of verdicts.
@@ -22,14 +23,20 @@ pub fn studies() -> Result<Vec<String>, String> {
     if names.is_empty() { Err("list studies --json: none".into()) } else { Ok(names) }
 }
 
-/// Writes the output of a full run as the page of its study, and its numbers of verdicts into
-/// README's table at once, so that both agree after an interruption.
+/// File with the verdicts of all pages, from which the quick form shows them.
+pub const VERDICTS_FILE: &str = "results/verdicts.json";
+
+/// Writes the output of a full run as the page of its study, its verdicts into [`VERDICTS_FILE`],
+/// and their numbers into README's table at once, so that all agree after an interruption.
 ///
 /// # Errors
 /// If a file cannot be read or written, or lacks the line of the study.
 pub fn write(name: &str, page: &str) -> Outcome {
     let file = format!("results/studies/{name}.md");
     fs::write(root().join(&file), page).map_err(|error| format!("{file}: {error}"))?;
+    let verdicts = verdicts(&pages()?)?;
+    fs::write(root().join(VERDICTS_FILE), verdicts)
+        .map_err(|error| format!("{VERDICTS_FILE}: {error}"))?;
     let counted = counted(page).ok_or_else(|| format!("{file}: no line {COUNTED:?}"))?;
     let readme = root().join("README.md");
     let text = fs::read_to_string(&readme).map_err(|error| format!("README.md: {error}"))?;
@@ -46,6 +53,50 @@ pub fn write(name: &str, page: &str) -> Outcome {
 pub fn counted(page: &str) -> Option<&str> {
     let line = page.lines().find_map(|line| line.strip_prefix(COUNTED))?;
     Some(line.trim_end_matches('.'))
+}
+
+/// The pages of all studies, by the names of these.
+///
+/// # Errors
+/// If `results/studies` cannot be read.
+pub fn pages() -> Result<BTreeMap<String, String>, String> {
+    let wrong = |error: std::io::Error| format!("results/studies: {error}");
+    let mut pages = BTreeMap::new();
+    for entry in fs::read_dir(root().join("results/studies")).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        pages.extend(name.zip(Some(fs::read_to_string(&path).map_err(wrong)?)));
+    }
+    Ok(pages)
+}
+
+/// The verdict on each claim of each page, with its set-ups and the day of the run, as JSON.
+///
+/// # Errors
+/// If a page names no day of a run, or has no verdict.
+pub fn verdicts(pages: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut studies = BTreeMap::new();
+    for (name, page) in pages {
+        let line = page.lines().find(|line| line.contains("Exploring run of "));
+        let last = line.and_then(|line| line.rsplit_once("ing run of "));
+        let ran = last.and_then(|(_, day)| day.get(..10));
+        let ran = ran.ok_or_else(|| format!("results/studies/{name}.md: no day of a run"))?;
+        let lines = page.lines().take_while(|line| !line.starts_with("## How"));
+        let claims: BTreeMap<&str, Value> = lines.filter_map(verdict).collect();
+        if claims.is_empty() {
+            return Err(format!("results/studies/{name}.md: no verdict"));
+        }
+        studies.insert(name, json!({ "claims": claims, "ran": ran }));
+    }
+    Ok(format!("{:#}\n", json!(studies)))
+}
+
+/// The identifier of a claim with its verdict, from a row of a page's tables of claims.
+fn verdict(line: &str) -> Option<(&str, Value)> {
+    let mut cells = line.strip_prefix("| ")?.split(" | ");
+    let (id, verdict, setups) = (cells.next()?, cells.next()?, cells.next()?);
+    let is_verdict = VERDICTS.contains(&verdict);
+    is_verdict.then(|| (id, json!({ "setups": setups, "verdict": verdict })))
 }
 
 /// The text with these counts in the last cell of the row that links to `file`; `None` if there is
@@ -126,6 +177,21 @@ mod tests {
         let found = with_counts(&readme("1 nowhere"), "docs/studies/a.md", counts);
         assert_eq!(found, Some(readme("1 robust; ours: 0/1")));
         assert_eq!(with_counts(&readme("1"), "docs/studies/c.md", "1"), None);
+    }
+
+    #[test]
+    fn verdicts_of_a_page_have_their_set_ups_and_the_day_of_the_last_run() {
+        let page = "Exploring run of 2026-11-25: 3 runs. Confirming run of 2026-11-26: 4 runs.\n\n\
+                    | Claim | Verdict | Set-ups | Where |\n|---|---|---|---|\n\
+                    | A-1 | robust | holds in 2 of 2 (100 %) |  |\n\n## How each\n\n\
+                    | A-2 | robust | no row of claims |  |\n";
+        let of = |page: &str| verdicts(&BTreeMap::from([("a".to_owned(), page.to_owned())]));
+        let found: Value = serde_json::from_str(&of(page).expect("they are found")).unwrap();
+        let claim = json!({ "setups": "holds in 2 of 2 (100 %)", "verdict": "robust" });
+        assert_eq!(found, json!({ "a": { "claims": { "A-1": claim }, "ran": "2026-11-26" } }));
+        assert!(of("| A-1 | robust | x | y |\n").is_err_and(|why| why.contains("no day")));
+        let empty = page.replace("robust", "likely");
+        assert!(of(&empty).is_err_and(|why| why.contains("no verdict")));
     }
 
     #[test]

@@ -181,6 +181,7 @@ fn verdicts(summary: &Value) -> Result<(bool, String), String> {
             "conditional" => holding > 0 && holding <= admitted,
             "nowhere" => holding == 0 && admitted > undecided,
             "not judgeable" => admitted == undecided,
+            "undecided" => true,
             _ => false,
         };
         if !is_sound || admitted > tried {

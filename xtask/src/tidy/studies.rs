@@ -3,7 +3,7 @@
 
 use super::{Finding, Source, demand, sources};
 use std::fs;
-use xtask::pages::{COUNTED, counted, with_total};
+use xtask::pages::{self, COUNTED, VERDICTS_FILE, counted, with_total};
 use xtask::shell::root;
 
 /// Directory of the pages that full runs write.
@@ -100,6 +100,22 @@ fn the_readme_adds_up_what_the_pages_of_studies_say() {
         "write it by `cargo xtask pages STUDY`",
         &wrong
             .then(|| readme.finding(1, "the row `together`".to_owned()))
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn the_published_verdicts_are_those_of_the_pages() {
+    let file = Source::read(VERDICTS_FILE);
+    let wanted = pages::pages().and_then(|pages| pages::verdicts(&pages));
+    let wrong = wanted.as_ref().is_ok_and(|wanted| *wanted != file.text);
+    assert!(wanted.is_ok(), "{wanted:?}");
+    demand(
+        "results/verdicts.json has the verdicts of results/studies",
+        "write it by `cargo xtask pages STUDY`",
+        &wrong
+            .then(|| file.finding(1, "other verdicts than those of the pages".to_owned()))
             .into_iter()
             .collect::<Vec<_>>(),
     );

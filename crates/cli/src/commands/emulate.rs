@@ -132,7 +132,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     // The kernel only lets a process with one thread enter a new user namespace.
     let standing = fairwave_netns::become_root_inside().map_err(Failure::run)?;
     let mut plan = load(common, file, &settings(emulate))?;
-    let job = only_job(common, &plan, file)?;
+    let (job, of_seeds) = only_job(common, &plan, file)?;
     emulation::add_programs(&mut plan, job, &emulate.exec).map_err(Failure::Usage)?;
     emulation::check_shell(&plan, job, emulate.shell.as_deref()).map_err(Failure::Usage)?;
     if emulate.windows {
@@ -166,7 +166,8 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
     let progress = if hidden { Progress::none() } else { Progress::new(common) };
     let emulated = execute(&request, emulate.live, &progress)?;
     drop(progress);
-    let warnings = report::warnings(&request, &emulated);
+    let mut warnings = report::warnings(&request, &emulated);
+    warnings.extend(of_seeds);
     if common.json {
         output::print_json(&json!(EmulateOutput::new(&emulated, file, warnings)))?;
     } else {

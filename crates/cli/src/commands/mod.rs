@@ -3,6 +3,8 @@
 
 #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
 mod cc;
+#[cfg(not(all(target_os = "linux", feature = "kernel-cc")))]
+mod cc_missing;
 mod check;
 mod compare;
 #[cfg(target_os = "linux")]
@@ -127,6 +129,10 @@ commands! {
     Cc(fairwave_cc_tool::command::options::Cc) => cc::run,
         uses [on("cc", "json")],
         gives [output("cc", "cc", of::<CcOutput>)];
+    [not(all(target_os = "linux", feature = "kernel-cc"))]
+    Cc(cc_missing::Cc) => cc_missing::run,
+        uses [on("cc", "json")],
+        gives [];
     [target_os = "linux"]
     #[command(hide = true)]
     KeepNamespaces(keep_namespaces::KeepNamespaces) => keep_namespaces::run,

@@ -54,7 +54,7 @@ pub(crate) struct Run {
 pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
     let file = file(args);
     let plan = load(common, &file, &settings(args))?;
-    let job = only_job(common, &plan, &file)?;
+    let (job, of_seeds) = only_job(common, &plan, &file)?;
     let directory = place::choose(common, &name(args, &file))?;
     let stopwatch = Stopwatch::start();
     let Performed { run, on_sockets, lints: of_replay } =
@@ -69,6 +69,7 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
         true => plan.points[job.point].scenario.warnings(),
         false => plan.warnings(),
     };
+    warnings.extend(of_seeds);
     warnings.extend(lints(&run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(of_replay.into_iter().flatten());
     if common.json {
@@ -149,24 +150,30 @@ fn perform(
     Ok(Performed { run, on_sockets: Vec::new(), lints: None })
 }
 
-/// The single job of a scenario without a sweep, or that of a point with the seed of the command
-/// line.
-pub(super) fn only_job(common: &Common, plan: &Plan, file: &Path) -> Result<Job, Failure> {
+/// The job of a scenario with one point: that of its first seed, or of the command line's. With it
+/// a warning, if the scenario has further seeds and the command line names none.
+pub(super) fn only_job(
+    common: &Common,
+    plan: &Plan,
+    file: &Path,
+) -> Result<(Job, Option<String>), Failure> {
     let jobs = plan.jobs();
-    let is_one = jobs.len() == 1 || (plan.points.len() == 1 && common.seed.is_some());
-    if let (true, Some(job)) = (is_one, jobs.first()) {
-        return Ok(*job);
+    if let (1, Some(job)) = (plan.points.len(), jobs.first()) {
+        let (seeds, seed, file) = (plan.seeds, job.seed, file.display());
+        let further = seeds > 1 && common.seed.is_none();
+        let warning = further.then(|| {
+            format!(
+                "this is the run of seed {seed} alone; `fairwave sweep {file}` makes those of all \
+                 {seeds} seeds"
+            )
+        });
+        return Ok((*job, warning));
     }
     let (file, runs, points) = (file.display(), jobs.len(), plan.points.len());
-    let picks = plan.points.iter().take(1).filter(|_| points > 1).flat_map(|point| &point.picks);
+    let picks = plan.points.iter().take(1).flat_map(|point| &point.picks);
     let picks: String = picks.map(|pick| format!(" --set {}", output::quoted(pick))).collect();
-    let seed = if plan.seeds > 1 && common.seed.is_none() {
-        format!(" --seed {}", jobs.first().map_or(1, |job| job.seed))
-    } else {
-        String::new()
-    };
     let what = format!("its sweep makes {runs} runs of {points} points");
-    let one = format!("one of them is `fairwave run {file}{picks}{seed}`");
+    let one = format!("one of them is `fairwave run {file}{picks}`");
     Err(Failure::Usage(format!("{file}: {what}; {one}, all are `fairwave sweep {file}`")))
 }
 

@@ -36,12 +36,18 @@ fn a_sweep_is_drawn_over_an_axis() {
     assert!(fs::read(place.path().join("j.png")).unwrap().starts_with(b"\x89PNG"));
     let both = ["plot", "s", "--y", "jain", "--y", "delay_p99_ms"];
     let (_, err) = ends_with(2, place.path(), &both);
-    assert!(err.contains("no figure \"delay_p99_ms\"; those with that"), "{err}");
-    assert!(err.contains("flow.up.delay_p99_ms") && !err.contains("goodput"), "{err}");
+    assert!(err.contains("no figure \"delay_p99_ms\"; the nearest are: flow."), "{err}");
+    assert!(err.contains("flow.up.delay_p99_ms") && err.contains("flow.down.delay_p99"), "{err}");
     let (_, err) = ends_with(2, place.path(), &["plot", "s", "--y", "jain", "--x", "speed"]);
     assert!(err.contains("there is no axis \"speed\"; the axes are: "), "{err}");
     let (_, err) = ends_with(2, place.path(), &["plot", "s", "--y", "speed"]);
-    assert!(err.contains("goodput_mbps") && err.contains("tcp.congestion_control"), "{err}");
+    assert!(err.contains("the nearest are: ") && err.contains("tcp.congestion_control"), "{err}");
+    let column = ["plot", "s", "--y", "jain", "--width", "85 mm", "--file", "c.svg"];
+    ends_with(0, place.path(), &column);
+    let svg = fs::read_to_string(place.path().join("c.svg")).unwrap();
+    assert!(svg.starts_with("<svg width=\"321\""), "85 mm at 96 pixels an inch: {svg}");
+    let (_, err) = ends_with(2, place.path(), &[&column[..5], &["8 mm"]].concat());
+    assert!(err.contains("such as '85 mm'"), "{err}");
     ends_with(1, place.path(), &["plot", "nowhere", "--y", "jain"]);
 }
 
@@ -85,7 +91,7 @@ fn a_run_is_drawn_over_time() {
         assert!(svg.contains(label), "{y}: {svg}");
     }
     let (_, err) = ends_with(1, place.path(), &["plot", &run, "--y", "flows.speed"]);
-    assert!(err.contains("there is no column \"speed\""), "{err}");
+    assert!(err.contains("there is no column \"speed\"; the nearest are: "), "{err}");
 }
 
 #[test]
@@ -122,5 +128,5 @@ fn what_differs_is_told_from_what_chance_makes() {
     let sides = "first: a, 12 runs\nsecond: b, 12 runs\nRuns of one seed in pairs";
     assert!(out.contains(sides), "{out}");
     let (_, err) = ends_with(2, place.path(), &["compare", "a", "b", "--metric", "speed"]);
-    assert!(err.contains("figures are: goodput_mbps"), "{err}");
+    assert!(err.contains("figures, the nearest are: "), "{err}");
 }

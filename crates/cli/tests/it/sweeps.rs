@@ -42,17 +42,19 @@ fn a_run_of_a_sweep_is_had_as_the_message_says() {
     let place = scratch();
     let scenario = tiny().display().to_string();
     let (_, err) = ends_with(2, place.path(), &["run", &scenario]);
-    let printed = "--set tcp.congestion_control=reno --seed 1";
+    let printed = "--set tcp.congestion_control=reno";
     assert!(err.contains(printed), "{err}");
     let args: Vec<&str> = ["run", &scenario].into_iter().chain(printed.split(' ')).collect();
-    assert_eq!(json(place.path(), &args)["seed"], 1);
+    let value = json(place.path(), &args);
+    assert_eq!(value["seed"], 1);
+    let warning = value["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("seed 1 alone") && warning.contains("all 2 seeds"), "{warning}");
     let value = json(place.path(), &[&args[..4], &["--seed", "7"]].concat());
     assert_eq!(
         (&value["seed"], &value["axes"]["tcp.congestion_control"]),
         (&7.into(), &"reno".into())
     );
-    let (_, err) = ends_with(2, place.path(), &args[..4]);
-    assert!(err.contains("--seed 1"), "{err}");
+    assert_eq!(value["warnings"], serde_json::json!([]), "the seed was named");
 }
 
 #[test]

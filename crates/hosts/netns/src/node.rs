@@ -1,5 +1,6 @@
 //! One node: a thread that lives in the node's namespaces and carries out requests there.
 
+use crate::hosts::IPV4_FIRST;
 use crate::tun::DEVICE;
 use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mptcp};
 use fairwave_linux::keeper::{ProcessNamespace, showing_processes};
@@ -12,6 +13,7 @@ use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -208,6 +210,11 @@ fn furnish(name: &str, hosts: &str, resolv: Option<&str>) -> Result<(), Error> {
     let at = |what: &str| format!("{name}: {what}");
     rustix::system::sethostname(name.as_bytes()).map_err(Error::at(at("host name")))?;
     mounts::replace("/etc/hosts", hosts).map_err(Error::at(at("/etc/hosts")))?;
+    let order = "/etc/gai.conf";
+    // Where the machine has no such file, nothing can be put in its place: IPv6 stays first.
+    if Path::new(order).exists() {
+        mounts::replace(order, IPV4_FIRST).map_err(Error::at(at(order)))?;
+    }
     if let Some(resolv) = resolv {
         let path = "/etc/resolv.conf";
         mounts::replace(path, resolv).map_err(Error::at(at(path)))?;

@@ -4,6 +4,7 @@ pub mod compare;
 pub mod lints;
 pub mod means;
 pub mod metrics;
+mod nearest;
 pub mod over;
 pub mod page;
 pub mod plot;

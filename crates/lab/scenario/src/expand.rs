@@ -14,6 +14,8 @@ pub(super) struct Expanded {
     pub(super) group: usize,
     /// Number within the group, from 0.
     pub(super) member: u32,
+    /// Name of its group, if it is the only node of a group with numbers: patterns may name it so.
+    alias: Option<String>,
 }
 
 /// Every node, in the order of the file.
@@ -22,8 +24,10 @@ pub(super) fn nodes(scenario: &Scenario) -> Vec<Expanded> {
     for (group, node) in scenario.node.iter().enumerate() {
         let count = node.kind.count();
         for member in 0..count {
-            let number = if count == 1 { String::new() } else { (member + 1).to_string() };
-            nodes.push(Expanded { name: format!("{}{number}", node.name), group, member });
+            let is_numbered = node.kind.is_numbered();
+            let number = if is_numbered { (member + 1).to_string() } else { String::new() };
+            let alias = (is_numbered && count == 1).then(|| node.name.clone());
+            nodes.push(Expanded { name: format!("{}{number}", node.name), group, member, alias });
         }
     }
     nodes
@@ -38,7 +42,9 @@ pub(super) fn access_points(scenario: &Scenario) -> impl Iterator<Item = (&Node,
 
 /// Indices of the nodes that `pattern` matches.
 pub(super) fn matching(nodes: &[Expanded], pattern: &str) -> Vec<usize> {
-    (0..nodes.len()).filter(|&i| matches(pattern, &nodes[i].name)).collect()
+    let is_meant =
+        |node: &Expanded| matches(pattern, &node.name) || node.alias.as_deref() == Some(pattern);
+    (0..nodes.len()).filter(|&i| is_meant(&nodes[i])).collect()
 }
 
 /// The indices of the names that `pattern` matches.
@@ -141,7 +147,7 @@ pub(super) fn position(
         return station.position.unwrap_or(centre);
     };
     let flow_context = |n: &Node| match n.kind.station() {
-        Some(s) if s.ap == station.ap && s.distance.is_some() => s.count,
+        Some(s) if s.ap == station.ap && s.distance.is_some() => s.count(),
         _ => 0,
     };
     let before: u32 = scenario.node[..node.group].iter().map(flow_context).sum();

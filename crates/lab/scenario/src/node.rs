@@ -63,8 +63,18 @@ impl Kind {
     pub(super) fn count(&self) -> u32 {
         match self {
             Self::AccessPoint(_) => 1,
-            Self::Station(station) | Self::Converter(station) => station.count,
-            Self::Host(host) => host.count,
+            Self::Station(station) | Self::Converter(station) => station.count(),
+            Self::Host(host) => host.count.unwrap_or(1),
+        }
+    }
+
+    /// Whether its nodes have numbers behind their name. A group keeps them where a sweep or a
+    /// setting makes it a group of one, so that the names of its first nodes stay.
+    pub(super) fn is_numbered(&self) -> bool {
+        match self {
+            Self::AccessPoint(_) => false,
+            Self::Station(station) | Self::Converter(station) => station.count.is_some(),
+            Self::Host(host) => host.count.is_some(),
         }
     }
 }
@@ -72,8 +82,8 @@ impl Kind {
 keys! {
     /// A node without a radio, or a group of them.
     pub struct Host [Eq] |r| {
-        /// Number of nodes. A single one has the name without a number.
-        count: u32 = count(1, MAX_STATIONS).or(1);
+        /// Number of nodes. One without this key has the name without a number.
+        count: Option<u32> = count(1, MAX_STATIONS).optional();
     }
 }
 
@@ -94,8 +104,8 @@ keys! {
     pub struct Station |r| (names: Names = Names::default()) {
         let has_path = r.has("path");
         let has_position = r.peek("position", reader::position).is_some();
-        /// Number of stations. A single one has the name without a number.
-        count: u32 = count(1, MAX_STATIONS).or(1);
+        /// Number of stations. One without this key has the name without a number.
+        count: Option<u32> = count(1, MAX_STATIONS).optional();
         /// Its access point.
         ap: String = reference(r, "ap", "access point", names.aps());
         /// Distance from the access point. Stations placed by distance around one access point
@@ -108,7 +118,7 @@ keys! {
         path: Vec<WayPoint> = air::path()
             .or(Vec::new())
             .terse()
-            .only_if(count == 1, "several stations do not walk in one place", Vec::new());
+            .only_if(is_single(count), "several stations do not walk in one place", Vec::new());
         /// SNR between it and access points, instead of the SNR computed from places, power and
         /// shadowing.
         snr_trace: Option<SnrTrace> =
@@ -120,9 +130,21 @@ keys! {
         /// Position of a single station, instead of `distance`.
         position: Option<[Metres; 2]> = position()
             .optional()
-            .only_if(!has_path && count == 1, if has_path { HAS_PATH } else { IN_ONE_PLACE }, None);
+            .only_if(!has_path && is_single(count), if has_path { HAS_PATH } else { IN_ONE_PLACE }, None);
         /// Its radio.
         radio: Radio = Flat(names.air_of_ap(&ap));
+    }
+}
+
+/// Whether a group of this written size is one node.
+fn is_single(count: Option<u32>) -> bool {
+    count.unwrap_or(1) == 1
+}
+
+impl Station {
+    /// Number of stations that it stands for.
+    pub(super) fn count(&self) -> u32 {
+        self.count.unwrap_or(1)
     }
 }
 

@@ -168,7 +168,8 @@ keys! {
         /// begins with it.
         data_rate: Option<BitRate> =
             data_rates(phy).optional().phrase("none: rate control chooses");
-        /// MCS of its data frames, for 802.11n that of one stream (0 to 7), with all its `streams`,
+        /// MCS of the data frames that it sends, not of those that it receives; for 802.11n that
+        /// of one stream (0 to 7), with all its `streams`,
         /// over its `width` and with its `guard_interval`: their receivers must have these.
         mcs: Option<u8> = indices(move |mcs| {
             at_most(mcs, highest)?;

@@ -112,10 +112,11 @@ impl Plan {
     /// Reads a scenario with its sweep from `text`; `file` is its name in messages.
     ///
     /// Each of `overrides` is `key=value` with a dotted key, as in `node.sta.count=8`. The value
-    /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value;
-    /// `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts runs.
-    /// An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together. The values of
-    /// the axis `variant` are tables: each has a name, and sets the keys that it writes;
+    /// is TOML, or else taken as text. On an axis of the sweep it leaves the one value, or those of
+    /// a list; `sweep.node.sta.count=[2, 4]` makes or replaces an axis, and `sweep.seeds=3` counts
+    /// runs. An axis of several keys, `"a, b" = [[1, 2], [3, 4]]`, changes them together: `a=1`
+    /// leaves its steps with that value; a value that no step has, `a=5`, takes `a` out of it. The
+    /// values of the axis `variant` are tables: each has a name, and sets the keys that it writes;
     /// `variant=NAME` leaves one of them, `variant=['NAME', 'OTHER']` several.
     ///
     /// # Errors
@@ -254,16 +255,22 @@ fn apply(
     let value = value::argument(text, base + key.len() + 1);
     let key = key.trim();
     if let Some(axis) = key.strip_prefix("sweep.") {
-        return sweep.insert(axis, span, value);
+        return sweep.replace(axis, span, value);
     }
     match sweep.axes.iter_mut().find(|a| a.answers_to(key)) {
-        Some(axis) if axis.is_called(key) => axis.fix(span, value)?,
+        Some(axis) if axis.is_called(key) => axis.fix(span, value),
         Some(axis) => {
-            return Err(Problem { span, key: key.to_owned(), refusal: axis.is_joint() });
+            let values = axis.values(&[key.to_owned()], value);
+            let mut values = axis.fix_part(key, &span, values)?;
+            match values.len() {
+                0 => {}
+                1 => path::set(root, key, span, values.remove(0))?,
+                _ => sweep.axes.push(Axis::read(key, span, values)?),
+            }
+            Ok(())
         }
-        None => path::set(root, key, span, value)?,
+        None => path::set(root, key, span, value),
     }
-    Ok(())
 }
 
 impl Sweep {
@@ -295,13 +302,36 @@ impl Sweep {
                     let refusal = Refusal::new("this axis is there twice");
                     Err(Problem { span: key_span, key: format!("sweep.{key}"), refusal })
                 }
-                _ => self.insert(&key, key_span, value),
+                _ => self.insert(&key, key_span, value, false),
             };
             problems.extend(result.err());
         }
     }
 
-    fn insert(&mut self, key: &str, span: Span, value: Value) -> Result<(), Problem> {
+    /// Makes or replaces an axis. Of several keys that change together, it narrows one.
+    fn replace(&mut self, key: &str, span: Span, mut value: Value) -> Result<(), Problem> {
+        let is_part = |a: &&mut Axis| a.keys_are_apart() && a.has_part(key);
+        if let (Some(axis), Data::List(values)) =
+            (self.axes.iter_mut().find(is_part), &mut value.data)
+            && !values.is_empty()
+        {
+            *values = axis.fix_part(key, &span, std::mem::take(values))?;
+            if values.is_empty() {
+                return Ok(());
+            }
+        }
+        self.insert(key, span, value, true)
+    }
+
+    /// Reads `sweep.KEY` of a file, where no two axes may change one key, or of an override
+    /// (`replaces`), which replaces axes.
+    fn insert(
+        &mut self,
+        key: &str,
+        span: Span,
+        value: Value,
+        replaces: bool,
+    ) -> Result<(), Problem> {
         let fail = |span, refusal| Err(Problem { span, key: format!("sweep.{key}"), refusal });
         if key == "seeds" {
             let maximum = MAX_JOBS as i64;
@@ -322,11 +352,13 @@ impl Sweep {
             }
         };
         let axis = Axis::read(key, span.clone(), values)?;
-        match self.axes.iter_mut().find(|a| a.meets(&axis)) {
-            Some(old) if !old.is_called(key) => return fail(span, old.is_joint()),
-            Some(old) => *old = axis,
-            None => self.axes.push(axis),
+        let is_replaced = |old: &Axis| replaces && (old.is_called(key) || old.is_within(&axis));
+        if let Some(old) = self.axes.iter().find(|old| old.meets(&axis) && !is_replaced(old)) {
+            return fail(span, old.is_joint());
         }
+        let at = self.axes.iter().position(|old| old.meets(&axis)).unwrap_or(self.axes.len());
+        self.axes.retain(|old| !old.meets(&axis));
+        self.axes.insert(at, axis);
         Ok(())
     }
 

@@ -63,7 +63,8 @@ pub fn keys() -> BTreeSet<String> {
 }
 
 /// Descriptions of the keys that `path` may mean: as messages write it, `flow.up.size`, or
-/// without names, `flow.size`. A table means its keys.
+/// without names, `flow.size`. A table means its keys. A single word that is neither a key nor a
+/// table of the top level means the keys of that name in all tables.
 ///
 /// # Errors
 /// The dotted keys that are nearest to one that does not exist.
@@ -79,7 +80,12 @@ pub fn explain(path: &str) -> Result<Vec<KeyHelp>, Vec<String>> {
     match (found.is_empty(), of_tables.is_empty()) {
         (_, false) if written.len() == 1 || found.is_empty() => Ok(of_tables),
         (false, _) => Ok(found),
-        _ => Err(near(path, &keys)),
+        _ => {
+            let inner = format!(".{path}");
+            let inner = keys.iter().filter(|known| known.key.ends_with(&inner));
+            let inner: Vec<KeyHelp> = inner.map(|key| (*key).clone()).collect();
+            if inner.is_empty() { Err(near(path, &keys)) } else { Ok(inner) }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In one set-up a verdict follows from measured values by a written criterion ([`Claim::judge`]).
 //! It has three values ([`Verdict`]): a missing measurement is no finding. Over the set-ups that a
-//! paper leaves open it is one of four words ([`ClaimVerdict`]).
+//! paper leaves open it is one word ([`ClaimVerdict`]).
 
 pub mod beside;
 mod claim;
@@ -19,6 +19,7 @@ mod md;
 pub mod measure;
 mod page;
 mod plain;
+mod published;
 pub mod report;
 mod reproduction;
 mod results;
@@ -35,6 +36,7 @@ pub use findings::{Cost, Exhibit, Findings, ResultTable};
 pub use incomplete::Incomplete;
 pub use json::{ClaimSummary, StudySummary, to_json};
 pub use plain::{KeyFigure, Standing};
+pub use published::Published;
 pub use reproduction::Reproduction;
 pub use results::{Effort, Results};
 pub use simulate::{Planned, read_back, simulate, simulate_plans};

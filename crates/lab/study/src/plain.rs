@@ -9,6 +9,8 @@ use std::fmt;
 
 /// Ends of a 95 % confidence interval, by the end of a quantity's name.
 const ENDS: [(&str, &str); 2] = [("_low", "lower end of "), ("_high", "upper end of ")];
+/// Beginning of a verdict of the quick form that further seeds or seconds could change.
+const QUICK_UNDECIDED: &str = "undecided in the quick form";
 /// Maximum number of figures of a verdict. They are the ones that decide it.
 const MAX_FIGURES: usize = 2;
 
@@ -48,6 +50,7 @@ impl ClaimVerdict {
         match self.verdict {
             word if word == Word::Nowhere.text() => Standing::Fails,
             word if word == Word::NotJudgeable.text() => Standing::Open,
+            word if word == Word::Undecided.text() => Standing::Open,
             _ if self.setups.holding < self.setups.admitted => Standing::HoldsInPart,
             _ => Standing::Holds,
         }
@@ -57,13 +60,27 @@ impl ClaimVerdict {
     /// in 4 of 6 set-ups: where attempts is at least 4".
     pub fn in_words(&self) -> String {
         let Tally { tried, admitted, holding, undecided } = self.setups;
-        match (tried, self.holds) {
-            (1, Some(true)) => return "holds in the one set-up tried".to_owned(),
-            (1, Some(false)) => return "does not hold in the one set-up tried".to_owned(),
-            (1, None) => return "not decided in the one set-up tried".to_owned(),
+        let is_undecided = self.verdict == Word::Undecided.text();
+        let one = match self.holds {
+            Some(true) => "holds in the one set-up tried",
+            Some(false) => "does not hold in the one set-up tried",
+            None => "not decided in the one set-up tried",
+        };
+        match (tried, is_undecided) {
+            (1, true) => return format!("{QUICK_UNDECIDED}: {one}"),
+            (1, false) => return one.to_owned(),
             _ => {}
         }
         let set_ups = several(admitted, "set-up");
+        if is_undecided && admitted > 0 {
+            let found = match (holding, undecided) {
+                (0, 0) => format!("none of {set_ups} holds"),
+                _ if undecided == admitted => format!("none of {set_ups} is decided"),
+                (_, 0) => format!("{holding} of {set_ups} hold"),
+                _ => format!("{holding} of {set_ups} hold, {undecided} are not decided"),
+            };
+            return format!("{QUICK_UNDECIDED}: {found}");
+        }
         match holding {
             _ if admitted == 0 => "not decided: no set-up fits the paper".to_owned(),
             0 if undecided == admitted => format!("not decided in any of {set_ups}"),

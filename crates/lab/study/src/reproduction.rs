@@ -4,6 +4,7 @@ use crate::definition::Study;
 use crate::findings::Findings;
 use crate::map::Grid;
 use crate::map::joint::{self, JointSet};
+use crate::published;
 use crate::results::{Effort, Results};
 use crate::verdict::{ClaimVerdict, Maps, alone};
 use std::collections::BTreeSet;
@@ -24,7 +25,13 @@ pub struct Reproduction<'a> {
 impl Reproduction<'_> {
     /// The claims with their verdicts, in the order of the findings.
     pub fn verdicts(&self) -> Vec<ClaimVerdict> {
-        let of = |claim| ClaimVerdict::of(claim, self.maps.as_ref());
+        let published = |id| published::of(self.study.name(), id);
+        let of = |claim| {
+            let verdict = ClaimVerdict::of(claim, self.maps.as_ref());
+            // A full run finds its verdict without a look at the last one.
+            let published = if self.results.quick { published(verdict.id) } else { None };
+            ClaimVerdict { published, ..verdict }
+        };
         self.findings.claims.iter().map(of).collect()
     }
 

@@ -1,6 +1,7 @@
 //! The verdicts of a study for a terminal.
 
 use crate::definition::Study;
+use crate::map::Word;
 use crate::plain::{KeyFigure, Standing};
 use crate::verdict::ClaimVerdict;
 use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, styled, wrapped};
@@ -68,6 +69,12 @@ fn brief(claim: &ClaimVerdict) -> String {
     let figures = claim.gap().unwrap_or_else(|| figures.join("; "));
     if !figures.is_empty() {
         text.push_str(&wrapped(&format!("{}: {figures}", claim.own_set_up()), INDENT));
+    }
+    if claim.verdict == Word::Undecided.text() {
+        text.push_str(&wrapped(&claim.condition, INDENT));
+    }
+    if let Some(published) = &claim.published {
+        text.push_str(&wrapped(&published.text(), INDENT));
     }
     text
 }

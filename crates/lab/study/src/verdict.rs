@@ -1,4 +1,4 @@
-//! Verdict of a study on each claim: one of four words, over the claim's map or, if no grid is
+//! Verdict of a study on each claim: one word, over the claim's map or, if no grid is
 //! declared, over the study's own set-up.
 
 #[cfg(test)]
@@ -9,6 +9,7 @@ use crate::evidence::Condition;
 use crate::map::file::Declared;
 use crate::map::joint::Alone;
 use crate::map::{ClaimMap, Decides, Direction, MapSummary, Tally, Word};
+use crate::published::Published;
 use crate::results::Effort;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,8 +59,11 @@ pub struct ClaimVerdict {
     pub id: &'static str,
     /// Whether the question is ours, and not a claim of the paper.
     pub ours: bool,
-    /// `robust`, `conditional`, `nowhere` or `not judgeable`.
+    /// `robust`, `conditional`, `nowhere` or `not judgeable`; `undecided` where the quick form
+    /// has too few seeds or seconds.
     pub verdict: &'static str,
+    /// Verdict that the last full run wrote into `results/studies`; null in a full run.
+    pub published: Option<Published>,
     /// The set-ups in which it holds, or the reason for which it cannot be judged, as a sentence;
     /// may be empty.
     pub condition: String,
@@ -135,6 +139,7 @@ impl ClaimVerdict {
             id: claim.id,
             ours: claim.is_ours,
             verdict: Word::NotJudgeable.text(),
+            published: None,
             condition: String::new(),
             share: holds.map(|holds| f64::from(u8::from(holds))),
             setups,
@@ -162,6 +167,7 @@ impl ClaimVerdict {
             declared.is_some_and(|declared| declared.claim.iter().any(|c| c.id == claim.id));
         let day = why.and(declared).map(|declared| declared.settled(claim.id).to_owned());
         let (word, condition) = match (claim.verdict.holds(), why) {
+            _ if has_grid => (Word::Undecided, LEFT_OUT),
             (None, _) => (Word::NotJudgeable, ""),
             (Some(false), _) => (Word::Nowhere, ""),
             (Some(true), Some(_)) => (Word::Robust, ""),
@@ -185,9 +191,10 @@ impl ClaimVerdict {
             decides: first.decides.clone(),
             differs: map.differs(first),
         });
+        let too_short = Self::too_short(claim, maps, map);
         Self {
-            verdict: map.verdict,
-            condition: map.condition.clone(),
+            verdict: too_short.as_ref().map_or(map.verdict, |_| Word::Undecided.text()),
+            condition: too_short.unwrap_or_else(|| map.condition.clone()),
             share: map.share,
             setups: map.setups,
             decides: map.decides.clone(),
@@ -197,6 +204,27 @@ impl ClaimVerdict {
             explored,
             ..Self::here(claim)
         }
+    }
+
+    /// Reason for which the quick form's map cannot decide a claim: its runs are shorter than
+    /// those of the full form, and give another outcome in the study's own set-up than the runs of
+    /// that set-up, which have their own length.
+    fn too_short(claim: &Claim, maps: &Maps, map: &ClaimMap) -> Option<String> {
+        let base = map.points.iter().find(|point| point.base)?;
+        let holds = match base.outcome {
+            "holds" => true,
+            "does not hold" => false,
+            _ => return None,
+        };
+        let differs = claim.verdict.holds().is_some_and(|own| own != holds);
+        let is_shorter = maps.judged().quick && maps.declared.is_shorter(claim.id);
+        (differs && is_shorter).then(|| {
+            let (map, own) = (base.outcome, claim.verdict.word());
+            format!(
+                "The quick form's map has shorter runs, by which the claim {map} in the study's \
+                 own set-up; by the runs of that set-up it {own}."
+            )
+        })
     }
 
     /// Whether it fails: a claim of the paper that holds nowhere, or one of ours that does not hold
@@ -254,7 +282,7 @@ pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -
 /// set-ups, of all of them: `1 robust, 2 conditional; ours: 1/2`. Words without claims are left
 /// out.
 pub fn words(claims: &[ClaimVerdict]) -> String {
-    let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable];
+    let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable, Word::Undecided];
     let count = |word: Word| {
         let with = |claim: &&ClaimVerdict| !claim.ours && claim.verdict == word.text();
         (claims.iter().filter(with).count(), word)

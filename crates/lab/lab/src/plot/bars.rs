@@ -1,17 +1,19 @@
 //! Bars in named groups, with error bars.
 
-use super::figure::{BarSeries, Error, Figure, Interval};
-use super::frame::{self, INK};
+use super::figure::{BarSeries, Error, Interval};
+use super::frame::{self, Chart, Failure, INK, Sheet};
+use super::look::Look;
 use plotters::prelude::*;
 
 /// Share of a group's width that its bars fill.
 const FILL: f64 = 0.8;
 
 pub(super) fn draw(
-    figure: &Figure,
+    sheet: Sheet<'_>,
     groups: &[String],
     series: &[BarSeries],
 ) -> Result<String, Error> {
+    let Sheet { figure, layout } = sheet;
     let fail = |error: String| Error::new(&figure.title, error);
     let values = || series.iter().flat_map(|s| &s.values).flatten();
     if !values().all(|v| v.mean.is_finite() && v.high.is_finite() && v.low.is_finite()) {
@@ -21,20 +23,20 @@ pub(super) fn draw(
     let labels: Vec<&str> = series.iter().map(|s| s.label.as_str()).collect();
     let mut svg = String::new();
     {
-        let area = frame::open(figure, &mut svg, &labels)?;
+        let area = frame::open(sheet, &mut svg, &labels)?;
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(46)
-            .y_label_area_size(66)
+            .x_label_area_size(layout.scaled(46))
+            .y_label_area_size(layout.scaled(66))
             .build_cartesian_2d(-0.5..groups.len() as f64 - 0.5, bottom..top)
             .map_err(|e| fail(e.to_string()))?;
-        frame::axes(figure, &mut chart, groups.len() * 2 + 1, &|x| group_label(groups, *x), false)?;
+        frame::axes(sheet, &mut chart, groups.len() * 2 + 1, &|x| group_label(groups, *x), false)?;
         let width = FILL / series.len().max(1) as f64;
         for (i, one) in series.iter().enumerate() {
             let offset = i as f64 * width - FILL / 2.0;
             for (group, value) in one.values.iter().enumerate() {
                 let Some(value) = value else { continue };
                 let left = group as f64 + offset;
-                draw_bar(&mut chart, left, width, bottom, *value, frame::colour(i))
+                draw_bar(&mut chart, left, width, bottom, *value, Look::of(i))
                     .map_err(|e| fail(e.to_string()))?;
             }
         }
@@ -53,20 +55,15 @@ fn group_label(groups: &[String], x: f64) -> String {
 }
 
 fn draw_bar(
-    chart: &mut ChartContext<
-        '_,
-        SVGBackend<'_>,
-        Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
-    >,
+    chart: &mut Chart<'_, '_>,
     left: f64,
     width: f64,
     bottom: f64,
     value: Interval,
-    colour: RGBColor,
-) -> Result<(), DrawingAreaErrorKind<std::io::Error>> {
+    look: Look,
+) -> Result<(), Failure> {
     let right = left + width * 0.94;
-    let bar = Rectangle::new([(left, bottom), (right, value.mean)], colour.filled());
-    chart.draw_series([bar])?;
+    look.area(chart, [(left, bottom), (right, value.mean)])?;
     if value.low < value.high {
         let middle = (left + right) / 2.0;
         let whisker = [(middle, value.low), (middle, value.high)];

@@ -1,10 +1,12 @@
 //! Curves over a numeric axis, with confidence bands, dots and event strokes.
 
-use super::figure::{Curve, Error, Figure, Interval, Mark};
-use super::frame::{self, INK};
+use super::figure::{Curve, Error, Interval, Mark};
+use super::frame::{self, Chart, Failure, INK, Sheet};
+use super::look::Look;
 use plotters::prelude::*;
 
-pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
+pub(super) fn draw(sheet: Sheet<'_>, curves: &[Curve]) -> Result<String, Error> {
+    let Sheet { figure, layout } = sheet;
     let fail = |error: String| Error::new(&figure.title, error);
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let finite = |&(x, y): &(f64, Interval)| x.is_finite() && y.mean.is_finite();
@@ -16,13 +18,13 @@ pub(super) fn draw(figure: &Figure, curves: &[Curve]) -> Result<String, Error> {
     let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
     let mut svg = String::new();
     {
-        let area = frame::open(figure, &mut svg, &labels)?;
+        let area = frame::open(sheet, &mut svg, &labels)?;
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(46)
-            .y_label_area_size(66)
+            .x_label_area_size(layout.scaled(46))
+            .y_label_area_size(layout.scaled(66))
             .build_cartesian_2d(left..right, bottom..top)
             .map_err(|e| fail(e.to_string()))?;
-        frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
+        frame::axes(sheet, &mut chart, layout.labels(10), &|x| frame::number(*x), true)?;
         for (i, curve) in curves.iter().enumerate() {
             let height = (top - bottom) * 0.025;
             draw_curve(&mut chart, curve, i, height).map_err(|e| fail(e.to_string()))?;
@@ -41,25 +43,19 @@ fn x_range(xs: impl Iterator<Item = f64>) -> (f64, f64) {
     if low == high { (low - 0.5, high + 0.5) } else { (low, high) }
 }
 
-type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
->;
-type Failure = DrawingAreaErrorKind<std::io::Error>;
-
 fn draw_curve(
     chart: &mut Chart<'_, '_>,
     curve: &Curve,
     index: usize,
     stroke: f64,
 ) -> Result<(), Failure> {
-    let colour = frame::colour(index);
+    let look = Look::of(index);
+    let colour = look.colour;
     let means = || curve.points.iter().map(|&(x, y)| (x, y.mean));
     match curve.mark {
         Mark::Line | Mark::DottedLine => {
             draw_band(chart, curve, colour)?;
-            chart.draw_series(LineSeries::new(means(), colour.stroke_width(2)))?;
+            look.line(chart, means().collect(), 2)?;
         }
         Mark::Dots => {}
         Mark::Strokes => {
@@ -70,7 +66,7 @@ fn draw_curve(
         }
     }
     if matches!(curve.mark, Mark::DottedLine | Mark::Dots) {
-        chart.draw_series(means().map(|point| Circle::new(point, 4, colour.filled())))?;
+        chart.draw_series(means().map(|point| Circle::new(point, 4, look.dot())))?;
     }
     Ok(())
 }

@@ -1,26 +1,10 @@
-//! Parts that all figures share: size, colours, title, legend, axes.
+//! Parts that all figures share: size, title, legend, axes.
 
 use super::figure::{Error, Figure};
+use super::layout::Layout;
+use super::look::Look;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-
-/// Size of a figure in pixels.
-pub(super) const SIZE: (u32, u32) = (820, 440);
-const LEGEND_LEFT: i32 = 78;
-const LEGEND_TOP: i32 = 40;
-const LEGEND_ROW: i32 = 20;
-
-/// Okabe and Ito's palette (2008), which readers with any common colour blindness can distinguish.
-/// Yellow is left out, being too light for a line on white.
-const PALETTE: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(60, 60, 60),
-];
 
 /// The colour of that palette which is too light for a line.
 pub(super) const LIGHT: RGBColor = RGBColor(240, 228, 66);
@@ -30,10 +14,19 @@ const FONT: &str = "sans-serif";
 
 /// The drawing area over an SVG text.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// A chart over two real axes.
+pub(super) type Chart<'a, 'b> = ChartContext<
+    'a,
+    SVGBackend<'b>,
+    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
+>;
+pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 
-/// The colour of series number `index`.
-pub(super) fn colour(index: usize) -> RGBColor {
-    PALETTE[index % PALETTE.len()]
+/// A figure and its layout.
+#[derive(Clone, Copy)]
+pub(super) struct Sheet<'a> {
+    pub(super) figure: &'a Figure,
+    pub(super) layout: Layout,
 }
 
 /// Text of `size` pixels.
@@ -41,65 +34,93 @@ pub(super) fn text_style(size: u32) -> TextStyle<'static> {
     (FONT, size).into_font().color(&INK)
 }
 
-/// Width of `text` at 13 pixels, by rule.
-fn text_width(text: &str) -> i32 {
-    (text.chars().count() as f64 * 6.9) as i32
+/// An entry of the legend: its place, and the lines of its label.
+struct Entry {
+    x: i32,
+    y: i32,
+    lines: Vec<String>,
 }
 
-/// Positions of the legend entries. A row ends before an entry would be clipped.
-fn legend_positions(labels: &[&str]) -> (Vec<(i32, i32)>, i32) {
-    let (mut x, mut y) = (LEGEND_LEFT, LEGEND_TOP);
-    let mut positions = Vec::new();
+/// Places of the legend's entries, and the first pixel below them. A row ends before an entry
+/// would be clipped; a label that is wider than a row is broken at blanks.
+fn legend(layout: Layout, labels: &[&str]) -> (Vec<Entry>, i32) {
+    let (left, row) = (layout.legend_left(), layout.row());
+    let (mark, gap, right) = (layout.scaled(26), layout.scaled(18), layout.right() - 10);
+    let (mut x, mut y, mut deepest) = (left, layout.legend_top(), 1);
+    let mut entries = Vec::new();
     for label in labels {
-        let width = 26 + text_width(label) + 18;
-        if x > LEGEND_LEFT && x + width > SIZE.0 as i32 - 10 {
-            (x, y) = (LEGEND_LEFT, y + LEGEND_ROW);
+        let lines = broken(label, |line| left + mark + layout.text_width(line) <= right);
+        let widest = lines.iter().map(|line| layout.text_width(line)).max().unwrap_or(0);
+        let width = mark + widest + gap;
+        if x > left && x + width > right {
+            (x, y, deepest) = (left, y + row * deepest, 1);
         }
-        positions.push((x, y));
+        deepest = deepest.max(lines.len() as i32);
+        entries.push(Entry { x, y, lines });
         x += width;
     }
-    (positions, y + LEGEND_ROW)
+    (entries, y + row * deepest)
+}
+
+/// The words of a text in lines that fit, of one word at least.
+fn broken(text: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match (lines.last_mut(), longer.filter(|longer| fits(longer))) {
+            (Some(last), Some(longer)) => *last = longer,
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Fills the background, writes title and legend, and gives the area left for the axes.
 pub(super) fn open<'a>(
-    figure: &Figure,
+    sheet: Sheet<'_>,
     svg: &'a mut String,
     labels: &[&str],
 ) -> Result<Area<'a>, Error> {
-    let entries: Vec<_> = labels.iter().enumerate().map(|(i, label)| (*label, colour(i))).collect();
-    open_coloured(figure, svg, &entries)
+    let entries: Vec<_> =
+        labels.iter().enumerate().map(|(i, label)| (*label, Look::of(i))).collect();
+    open_with(sheet, svg, &entries)
 }
 
-/// The same with a colour for each entry of the legend.
-pub(super) fn open_coloured<'a>(
-    figure: &Figure,
+/// The same with a look for each entry of the legend. Rows of the legend after the first one make
+/// the figure higher, so that its axes keep their space.
+pub(super) fn open_with<'a>(
+    Sheet { figure, layout }: Sheet<'_>,
     svg: &'a mut String,
-    entries: &[(&str, RGBColor)],
+    entries: &[(&str, Look)],
 ) -> Result<Area<'a>, Error> {
-    let fail = |error| Error::new(&figure.title, error);
-    let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    root.fill(&WHITE).map_err(|e| fail(e.to_string()))?;
-    let title = text_style(18);
-    root.draw_text(&figure.title, &title, (16, 12)).map_err(|e| fail(e.to_string()))?;
+    let fail = |error: Failure| Error::new(&figure.title, error);
     let labels: Vec<&str> = entries.iter().map(|(label, _)| *label).collect();
-    let (positions, bottom) = legend_positions(&labels);
-    for ((label, colour), (x, y)) in entries.iter().zip(positions) {
-        let swatch = Rectangle::new([(x, y + 3), (x + 18, y + 12)], colour.filled());
-        root.draw(&swatch).map_err(|e| fail(e.to_string()))?;
-        root.draw_text(label, &text_style(13), (x + 24, y)).map_err(|e| fail(e.to_string()))?;
+    let (places, bottom) = legend(layout, &labels);
+    let one_row = layout.legend_top() + layout.row();
+    let further = u32::try_from(bottom - one_row).unwrap_or(0);
+    let size = (layout.width, layout.height + further);
+    let root = SVGBackend::with_string(svg, size).into_drawing_area();
+    root.fill(&WHITE).map_err(fail)?;
+    if let Some(size) = layout.title {
+        root.draw_text(&figure.title, &text_style(size), (16, 12)).map_err(fail)?;
     }
-    Ok(root.margin(bottom, 8, 8, 26))
+    let (text, row) = (text_style(layout.text), layout.row());
+    let mark = (layout.scaled(18), layout.scaled(9));
+    for ((_, look), Entry { x, y, lines }) in entries.iter().zip(places) {
+        look.swatch(&root, (x, y + 3), mark).map_err(fail)?;
+        for (i, line) in lines.iter().enumerate() {
+            let at = (x + layout.scaled(24), y + row * i as i32);
+            root.draw_text(line, &text, at).map_err(fail)?;
+        }
+    }
+    let right = if layout.title.is_some() { 26 } else { 12 };
+    Ok(root.margin(bottom, 8, 8, right))
 }
 
 /// Grid, ticks and axis titles of a chart over two real axes.
 pub(super) fn axes(
-    figure: &Figure,
-    chart: &mut ChartContext<
-        '_,
-        SVGBackend<'_>,
-        Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
-    >,
+    Sheet { figure, layout }: Sheet<'_>,
+    chart: &mut Chart<'_, '_>,
     x_labels: usize,
     x_text: &dyn Fn(&f64) -> String,
     vertical_grid: bool,
@@ -111,12 +132,12 @@ pub(super) fn axes(
     mesh.light_line_style(WHITE)
         .bold_line_style(GRID)
         .axis_style(INK)
-        .label_style(text_style(13))
-        .axis_desc_style(text_style(14))
+        .label_style(text_style(layout.text))
+        .axis_desc_style(text_style(layout.axis))
         .x_desc(&figure.x_label)
         .y_desc(&figure.y_label)
         .x_labels(x_labels)
-        .y_labels(7)
+        .y_labels(layout.labels(7))
         .x_label_formatter(x_text)
         .y_label_formatter(&|y| number(*y))
         .draw()
@@ -133,4 +154,26 @@ pub(super) fn number(value: f64) -> String {
 /// Bounds of the y axis: as the figure says, or from zero to a little above `top`.
 pub(super) fn y_range(figure: &Figure, top: f64) -> (f64, f64) {
     figure.y_range.unwrap_or((0.0, if top > 0.0 { top * 1.06 } else { 1.0 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_units::Metres;
+
+    #[test]
+    fn a_legend_breaks_into_rows_and_a_long_label_into_lines() {
+        let (entries, bottom) = legend(Layout::SCREEN, &["short", "also short"]);
+        assert_eq!((entries[0].y, entries[1].y, bottom), (40, 40, 60), "one row");
+        let long = "congestion_control = ack-loss+compound, queue = 100 packets";
+        let (entries, bottom) = legend(Layout::SCREEN, &[long; 3]);
+        assert_eq!(entries.iter().map(|entry| entry.y).collect::<Vec<_>>(), [40, 60, 80]);
+        assert_eq!(bottom, 100);
+        let column = Layout::printed(Metres(0.085));
+        let (entries, bottom) = legend(column, &[long, "b"]);
+        assert_eq!(entries[0].lines.join(" "), long);
+        assert_eq!((entries[0].lines.len(), entries[1].y, bottom), (2, 6 + 36, 6 + 54));
+        let widest = entries[0].lines.iter().map(|line| column.text_width(line)).max().unwrap();
+        assert!(8 + 22 + widest <= column.right() - 10, "{widest}");
+    }
 }

@@ -1,7 +1,7 @@
 //! A map: a value for each pair of named columns and rows, as colour and as a number.
 
-use super::figure::{Error, Figure, Map};
-use super::frame::{self, INK, text_style};
+use super::figure::{Error, Map};
+use super::frame::{self, Chart, Failure, INK, Sheet, text_style};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -21,14 +21,8 @@ const STRIPS: u32 = 64;
 /// Position of the scale, in columns right of the map's edge: left, right, and its whole width.
 const BAR: (f64, f64, f64) = (0.25, 0.5, 1.1);
 
-type Failure = DrawingAreaErrorKind<std::io::Error>;
-type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
->;
-
-pub(super) fn draw(figure: &Figure, map: &Map) -> Result<String, Error> {
+pub(super) fn draw(sheet: Sheet<'_>, map: &Map) -> Result<String, Error> {
+    let Sheet { figure, layout } = sheet;
     let fail = |error: String| Error::new(&figure.title, error);
     let values = || map.cells.iter().flatten().copied().flatten();
     if !values().chain(map.line.iter().copied().flatten()).all(f64::is_finite) {
@@ -38,16 +32,17 @@ pub(super) fn draw(figure: &Figure, map: &Map) -> Result<String, Error> {
     let (columns, rows) = (map.columns.len() as f64, map.rows.len().max(1) as f64);
     let mut svg = String::new();
     {
-        let area = frame::open(figure, &mut svg, &[])?;
+        let area = frame::open(sheet, &mut svg, &[])?;
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(46)
-            .y_label_area_size(190)
+            .x_label_area_size(layout.scaled(46))
+            .y_label_area_size(layout.scaled(190).min(layout.right() / 3))
             .build_cartesian_2d(-0.5..columns - 0.5 + BAR.2, -0.5..rows - 0.5)
             .map_err(|e| fail(e.to_string()))?;
-        labels(figure, &mut chart, map).map_err(|e| fail(e.to_string()))?;
-        cells(&mut chart, map, range).map_err(|e| fail(e.to_string()))?;
+        labels(sheet, &mut chart, map).map_err(|e| fail(e.to_string()))?;
+        cells(&mut chart, map, range, layout.text).map_err(|e| fail(e.to_string()))?;
         line(&mut chart, map).map_err(|e| fail(e.to_string()))?;
-        scale(&mut chart, columns - 0.5, rows, range).map_err(|e| fail(e.to_string()))?;
+        scale(&mut chart, (columns - 0.5, rows), range, layout.text)
+            .map_err(|e| fail(e.to_string()))?;
         area.present().map_err(|e| fail(e.to_string()))?;
     }
     Ok(svg)
@@ -75,13 +70,17 @@ fn name_at(names: &[String], x: f64) -> String {
     known.then(|| names.get(nearest as usize).cloned()).flatten().unwrap_or_default()
 }
 
-fn labels(figure: &Figure, chart: &mut Chart<'_, '_>, map: &Map) -> Result<(), Failure> {
+fn labels(
+    Sheet { figure, layout }: Sheet<'_>,
+    chart: &mut Chart<'_, '_>,
+    map: &Map,
+) -> Result<(), Failure> {
     let from_below: Vec<String> = map.rows.iter().rev().cloned().collect();
     let mut mesh = chart.configure_mesh();
     mesh.disable_mesh()
         .axis_style(WHITE)
-        .label_style(text_style(13))
-        .axis_desc_style(text_style(14))
+        .label_style(text_style(layout.text))
+        .axis_desc_style(text_style(layout.axis))
         .x_desc(&figure.x_label)
         .y_desc(&figure.y_label)
         .x_labels(map.columns.len() * 2 + 3)
@@ -91,7 +90,12 @@ fn labels(figure: &Figure, chart: &mut Chart<'_, '_>, map: &Map) -> Result<(), F
         .draw()
 }
 
-fn cells(chart: &mut Chart<'_, '_>, map: &Map, range: (f64, f64)) -> Result<(), Failure> {
+fn cells(
+    chart: &mut Chart<'_, '_>,
+    map: &Map,
+    range: (f64, f64),
+    text: u32,
+) -> Result<(), Failure> {
     let middle = Pos::new(HPos::Center, VPos::Center);
     for (row, cells) in map.cells.iter().enumerate().take(map.rows.len()) {
         let y = (map.rows.len() - 1 - row) as f64;
@@ -101,7 +105,7 @@ fn cells(chart: &mut Chart<'_, '_>, map: &Map, range: (f64, f64)) -> Result<(), 
             let corners = [(x - 0.49, y - 0.48), (x + 0.49, y + 0.48)];
             chart.draw_series([Rectangle::new(corners, colour(part).filled())])?;
             let ink = if part < LIGHT { WHITE } else { INK };
-            let style = text_style(13).color(&ink).pos(middle);
+            let style = text_style(text).color(&ink).pos(middle);
             chart.draw_series([Text::new(frame::number(round(value)), (x, y), style)])?;
         }
     }
@@ -133,9 +137,9 @@ fn line(chart: &mut Chart<'_, '_>, map: &Map) -> Result<(), Failure> {
 /// The scale of colours, right of the map.
 fn scale(
     chart: &mut Chart<'_, '_>,
-    edge: f64,
-    rows: f64,
+    (edge, rows): (f64, f64),
     range: (f64, f64),
+    text: u32,
 ) -> Result<(), Failure> {
     let (low, high) = range;
     let (left, right) = (edge + BAR.0, edge + BAR.1);
@@ -147,7 +151,7 @@ fn scale(
     };
     chart.draw_series((0..STRIPS).map(strip))?;
     for (part, anchor) in [(0.0, VPos::Bottom), (0.5, VPos::Center), (1.0, VPos::Top)] {
-        let style = text_style(13).pos(Pos::new(HPos::Left, anchor));
+        let style = text_style(text).pos(Pos::new(HPos::Left, anchor));
         let value = frame::number(low + part * (high - low));
         chart.draw_series([Text::new(value, (right + 0.08, y(part)), style)])?;
     }

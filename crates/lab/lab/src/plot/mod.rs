@@ -9,22 +9,31 @@ mod curves;
 mod figure;
 mod frame;
 mod heat;
+mod layout;
+mod look;
 mod png;
 mod spans;
 
 pub use figure::{
     BarSeries, Content, Curve, Error, Figure, Form, Interval, Map, Mark, Span, SpanSeries,
 };
-pub use png::to_png;
+pub use layout::Layout;
+pub use png::{to_png, to_png_as};
 
 impl Figure {
-    /// Draws the figure.
+    /// Draws the figure for a screen.
     pub fn to_svg(&self) -> Result<String, Error> {
+        self.to_svg_as(Layout::SCREEN)
+    }
+
+    /// Draws the figure in a layout.
+    pub fn to_svg_as(&self, layout: Layout) -> Result<String, Error> {
+        let sheet = frame::Sheet { figure: self, layout };
         match &self.content {
-            Content::Curves(curves) => curves::draw(self, curves),
-            Content::Bars { groups, series } => bars::draw(self, groups, series),
-            Content::Spans { series, x_range } => spans::draw(self, series, *x_range),
-            Content::Map(map) => heat::draw(self, map),
+            Content::Curves(curves) => curves::draw(sheet, curves),
+            Content::Bars { groups, series } => bars::draw(sheet, groups, series),
+            Content::Spans { series, x_range } => spans::draw(sheet, series, *x_range),
+            Content::Map(map) => heat::draw(sheet, map),
         }
     }
 }

@@ -1,24 +1,19 @@
 //! Spans over two numeric axes: ranges of many points between two times.
 
-use super::figure::{Error, Figure, Form, Span, SpanSeries};
-use super::frame;
+use super::figure::{Error, Form, Span, SpanSeries};
+use super::frame::{self, Chart, Failure, Sheet};
+use super::look::Look;
 use plotters::prelude::*;
 
 /// Minimum height of a bar, as a part of the axis: about a pixel and a half.
 const MIN: f64 = 0.004;
 
-type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
->;
-type Failure = DrawingAreaErrorKind<std::io::Error>;
-
 pub(super) fn draw(
-    figure: &Figure,
+    sheet: Sheet<'_>,
     series: &[SpanSeries],
     x_range: Option<(f64, f64)>,
 ) -> Result<String, Error> {
+    let Sheet { figure, layout } = sheet;
     let fail = |error: String| Error::new(&figure.title, error);
     let spans = || series.iter().flat_map(|one| &one.spans);
     if !spans().all(|s| [s.from, s.to, s.low, s.high].iter().all(|value| value.is_finite())) {
@@ -26,28 +21,28 @@ pub(super) fn draw(
     }
     let x = x_range.unwrap_or_else(|| range(spans().flat_map(|span| [span.from, span.to])));
     let y = figure.y_range.unwrap_or_else(|| range(spans().flat_map(|s| [s.low, s.high])));
-    let colour = |i: usize, one: &SpanSeries| match one.form {
-        Form::Bands => frame::LIGHT,
-        _ => frame::colour(i),
+    let look = |i: usize, one: &SpanSeries| match one.form {
+        Form::Bands => Look::solid(frame::LIGHT),
+        _ => Look::of(i),
     };
-    let coloured = || series.iter().enumerate().map(|(i, one)| (one, colour(i, one)));
-    let entries: Vec<_> = coloured().map(|(one, colour)| (one.label.as_str(), colour)).collect();
+    let coloured = || series.iter().enumerate().map(|(i, one)| (one, look(i, one)));
+    let entries: Vec<_> = coloured().map(|(one, look)| (one.label.as_str(), look)).collect();
     let mut svg = String::new();
     {
-        let area = frame::open_coloured(figure, &mut svg, &entries)?;
+        let area = frame::open_with(sheet, &mut svg, &entries)?;
         let mut chart = ChartBuilder::on(&area)
-            .x_label_area_size(46)
-            .y_label_area_size(76)
+            .x_label_area_size(layout.scaled(46))
+            .y_label_area_size(layout.scaled(76))
             .build_cartesian_2d(x.0..x.1, y.0..y.1)
             .map_err(|e| fail(e.to_string()))?;
-        frame::axes(figure, &mut chart, 10, &|x| frame::number(*x), true)?;
+        frame::axes(sheet, &mut chart, layout.labels(10), &|x| frame::number(*x), true)?;
         let minimum = (y.1 - y.0) * MIN;
         let is_band = |one: &SpanSeries| one.form == Form::Bands;
         let ground = coloured().filter(|(one, _)| is_band(one));
         let ahead = coloured().filter(|(one, _)| !is_band(one));
-        for (one, colour) in ground.chain(ahead) {
+        for (one, look) in ground.chain(ahead) {
             let one = &clipped(one, y.0, y.1);
-            draw_series(&mut chart, one, colour, minimum).map_err(|e| fail(e.to_string()))?;
+            draw_series(&mut chart, one, look, minimum).map_err(|e| fail(e.to_string()))?;
         }
         area.present().map_err(|e| fail(e.to_string()))?;
     }
@@ -79,17 +74,17 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 fn draw_series(
     chart: &mut Chart<'_, '_>,
     series: &SpanSeries,
-    colour: RGBColor,
+    look: Look,
     minimum: f64,
 ) -> Result<(), Failure> {
     let spans = || series.spans.iter();
+    let colour = look.colour;
     match series.form {
         Form::Bars => {
             for span in spans() {
                 let (low, high) = (span.low.min(span.high - minimum), span.high);
                 if span.to > span.from {
-                    let corners = [(span.from, low), (span.to, high)];
-                    chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+                    look.area(chart, [(span.from, low), (span.to, high)])?;
                 }
                 let middle = (span.from + span.to) / 2.0;
                 let stroke =
@@ -103,8 +98,7 @@ fn draw_series(
                 let held = before.replace(span.high).unwrap_or(span.low);
                 [(span.from, held), (span.from, span.low), (span.to, span.high)]
             });
-            let corners: Vec<(f64, f64)> = corners.collect();
-            chart.draw_series([PathElement::new(corners, colour.stroke_width(1))])?;
+            look.line(chart, corners.collect(), 1)?;
         }
         Form::Bands => {
             for span in spans() {
@@ -114,7 +108,7 @@ fn draw_series(
         }
         Form::Line => {
             let ends = spans().flat_map(|span| [(span.from, span.low), (span.to, span.high)]);
-            chart.draw_series(LineSeries::new(ends, colour.stroke_width(1)))?;
+            look.line(chart, ends.collect(), 1)?;
         }
         Form::Dots => {
             for span in spans() {
@@ -123,7 +117,7 @@ fn draw_series(
                     let ends = [(middle, span.low), (middle, span.high)];
                     chart.draw_series([PathElement::new(ends, colour.stroke_width(2))])?;
                 } else {
-                    chart.draw_series([Circle::new((middle, span.high), 2, colour.filled())])?;
+                    chart.draw_series([Circle::new((middle, span.high), 2, look.dot())])?;
                 }
             }
         }

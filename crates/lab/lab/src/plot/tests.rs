@@ -88,6 +88,48 @@ fn a_figure_carries_its_title_axes_and_legend() {
     assert!(svg.contains("Goodput &lt;by&gt; flow"), "text is escaped");
 }
 
+/// Curves and bars of twelve series: their colours repeat after eight, their strokes and fills
+/// differ, and the axes have the height that they have beside a legend of one row.
+#[test]
+fn many_series_differ_and_leave_the_axes_their_space() {
+    let label = |i: usize| format!("congestion_control = algorithm number {i}");
+    let curve = |i| Curve {
+        label: label(i),
+        points: vec![(0.0, Interval::exact(i as f64)), (9.0, Interval::exact(1.0 + i as f64))],
+        mark: Mark::Line,
+    };
+    let bar = |i| BarSeries { label: label(i), values: vec![Some(Interval::exact(1.0))] };
+    let of = |count: usize| {
+        let content = Content::Curves((0..count).map(curve).collect());
+        Figure { content, ..curves() }
+    };
+    let height = |svg: &str| {
+        let (_, rest) = svg.split_once("height=\"").unwrap();
+        rest.split('"').next().unwrap().parse::<u32>().unwrap()
+    };
+    let (one, many) = (of(1).to_svg().unwrap(), of(12).to_svg().unwrap());
+    assert_eq!((height(&one), height(&many)), (440, 440 + 5 * 20), "two labels a row");
+    let first = many.matches("#0072B2").count();
+    assert!(first > 20, "dashes are pieces: {first}");
+    let series = (0..12).map(bar).collect();
+    let bars = Figure { content: Content::Bars { groups: vec!["a".into()], series }, ..bars() };
+    let svg = bars.to_svg().unwrap();
+    assert!(svg.contains("opacity=\"0.5\""), "a lighter fill");
+}
+
+#[test]
+fn a_figure_for_a_column_has_its_width_and_no_title() {
+    let layout = Layout::printed(fairwave_units::Metres(0.085));
+    for figure in [curves(), bars(), map()] {
+        let svg = figure.to_svg_as(layout).unwrap();
+        // 85 mm are 321 pixels, of which an inch has 96.
+        assert!(svg.starts_with("<svg width=\"321\""), "{}", &svg[..40]);
+        assert!(!svg.contains(&figure.title) && svg.contains(figure.x_label.as_str()));
+        let png = to_png_as(&svg, layout).unwrap();
+        assert_eq!(&png[16..20], 2006_u32.to_be_bytes(), "600 for each inch");
+    }
+}
+
 #[test]
 fn drawing_twice_gives_the_same_bytes() {
     let svg = curves().to_svg().unwrap();

@@ -2,6 +2,7 @@
 
 use super::refusal::Refusal;
 use crate::compare::{Comparison, compare};
+use crate::nearest;
 use crate::points::Digest;
 use fairwave_text::{Table, printable};
 use fairwave_units::several;
@@ -50,9 +51,11 @@ impl CompareOutput {
         }
         let known: Vec<&str> =
             a.iter().take(1).flat_map(|run| &run.metrics).map(|(name, _)| &**name).collect();
-        let known = known.join(", ");
+        // Without a wanted figure, the points differ: any figure is as near as another.
+        let requested = wanted.first().map_or("goodput_mbps", String::as_str);
+        let known = nearest::listed(requested, known.into_iter());
         Err(Refusal::Request(format!(
-            "{first} and {second} have no point and figure in common; figures are: {known}"
+            "{first} and {second} have no point and figure in common; of figures, {known}"
         )))
     }
 

@@ -1,6 +1,7 @@
 //! The figure that a user requests of earlier runs.
 
 use super::refusal::Refusal;
+use crate::nearest;
 use crate::over::{is_series, over_axis, over_time};
 use crate::plot::Figure;
 use crate::points::{Digest, Point};
@@ -131,18 +132,12 @@ fn names(directories: &[PathBuf]) -> Vec<String> {
     paths.iter().map(name).collect()
 }
 
-/// Error for an unknown figure. Lists the figures whose names contain the requested text, or all of
-/// them if none does, and the axes.
+/// Error for an unknown figure. Lists the nearest figures and the axes.
 fn no_figure(points: &[Point], requested: &str, axes: &[&str]) -> Refusal {
     let known = points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name.as_str());
     let known: BTreeSet<&str> = known.collect();
-    let alike: Vec<&str> = known.iter().copied().filter(|name| name.contains(requested)).collect();
-    let (which, names) = match alike.as_slice() {
-        [] => ("those that there are:", known.into_iter().collect()),
-        _ => ("those with that in their names:", alike),
-    };
-    let (names, axes) = (names.join(", "), axes.join(", "));
-    refused(format!("there is no figure {requested:?}; {which} {names}; the axes are: {axes}"))
+    let (names, axes) = (nearest::listed(requested, known.into_iter()), axes.join(", "));
+    refused(format!("there is no figure {requested:?}; {names}; the axes are: {axes}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reading a run directory back: figures are drawn from these files alone.
 
 use super::{Error, Meta, Summary};
+use crate::nearest;
 use parquet::basic::Type as Physical;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -37,7 +38,13 @@ impl Series {
         for &column in columns {
             let index = (0..schema.num_columns())
                 .find(|&i| schema.column(i).name() == column)
-                .ok_or_else(|| Error::content(&path, format!("there is no column {column:?}")))?;
+                .ok_or_else(|| {
+                    let known =
+                        (0..schema.num_columns()).map(|i| schema.column(i).name().to_owned());
+                    let known: Vec<String> = known.collect();
+                    let names = nearest::listed(column, known.iter().map(String::as_str));
+                    Error::content(&path, format!("there is no column {column:?}; {names}"))
+                })?;
             let values = read_column(&reader, index).map_err(Error::parquet(&path))?;
             read.insert(column.to_owned(), values);
         }

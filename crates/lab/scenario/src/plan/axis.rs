@@ -72,12 +72,15 @@ impl Axis {
         }
     }
 
-    /// Leaves the one step that `value` stands for; of variants, each that a list names.
+    /// Leaves the steps that `value` stands for, or replaces them by these: one, or a list of
+    /// several. Of variants it leaves those that it names, in the order of the file.
     pub(super) fn fix(&mut self, span: Span, value: Value) -> Result<(), Problem> {
         let fail = |(span, refusal)| Problem { span, key: self.name.clone(), refusal };
         if self.name != VARIANT {
-            let step = step(&keys_of(&self.name), value).map_err(fail)?;
-            (self.span, self.steps) = (span, vec![step]);
+            let keys = keys_of(&self.name);
+            let steps = self.values(&keys, value).into_iter().map(|value| step(&keys, value));
+            let steps: Vec<Step> = steps.collect::<Result<_, _>>().map_err(fail)?;
+            (self.span, self.steps) = (span, steps);
             return Ok(());
         }
         let wanted = match value.data {
@@ -99,14 +102,99 @@ impl Axis {
         Ok(())
     }
 
+    /// The values of steps that `value` stands for: its elements, if it is a list of values where
+    /// the axis has none that are lists, else `value` itself.
+    pub(super) fn values(&self, keys: &[String], value: Value) -> Vec<Value> {
+        let mut sets = self.steps.iter().flat_map(|step| &step.sets);
+        let has_lists =
+            sets.any(|(key, value)| keys.contains(key) && matches!(value.data, Data::List(_)));
+        let is_step = |value: &Value| match &value.data {
+            Data::List(values) => keys.len() == 1 || keys.len() == values.len(),
+            _ => keys.len() == 1,
+        };
+        match value.data {
+            Data::List(values)
+                if !has_lists && !values.is_empty() && values.iter().all(is_step) =>
+            {
+                values
+            }
+            _ => vec![value],
+        }
+    }
+
+    /// Gives `key`, one of several that it changes together, these values. Values that some of its
+    /// steps have leave these steps. Other values take the key out of the axis, whose remaining
+    /// keys keep their steps; they are returned.
+    pub(super) fn fix_part(
+        &mut self,
+        key: &str,
+        span: &Span,
+        values: Vec<Value>,
+    ) -> Result<Vec<Value>, Problem> {
+        let refused = |span: &Span, refusal| {
+            Err(Problem { span: span.clone(), key: key.to_owned(), refusal })
+        };
+        if !self.keys_are_apart() {
+            return refused(span, self.is_joint());
+        }
+        let is_there = |value: &Value| self.steps.iter().any(|step| step.has(key, value));
+        match values.iter().find(|value| !is_there(value)) {
+            None => {
+                self.steps.retain(|step| values.iter().any(|value| step.has(key, value)));
+                Ok(Vec::new())
+            }
+            Some(unknown) if values.iter().any(is_there) => {
+                let text = format!("the sweep has no {unknown} here, but others of these values");
+                refused(&unknown.span, Refusal::new(text).help(self.name_all()))
+            }
+            Some(_) => {
+                self.take_out(key);
+                Ok(values)
+            }
+        }
+    }
+
+    /// Whether each of its keys has a value in each step, as those of variants have not.
+    pub(super) fn keys_are_apart(&self) -> bool {
+        self.name != VARIANT
+    }
+
+    /// Leaves the other keys, with each of their combinations once.
+    fn take_out(&mut self, key: &str) {
+        self.keys.retain(|known| known != key);
+        self.name = self.keys.join(", ");
+        let mut steps: Vec<Step> = Vec::new();
+        for mut step in std::mem::take(&mut self.steps) {
+            step.sets.retain(|(known, _)| known != key);
+            step.labels.retain(|(known, _)| known != key);
+            if !steps.iter().any(|other| other.labels == step.labels) {
+                steps.push(step);
+            }
+        }
+        self.steps = steps;
+    }
+
+    /// Whether it changes `key` together with others.
+    pub(super) fn has_part(&self, key: &str) -> bool {
+        self.keys.len() > 1 && self.keys.iter().any(|known| known == key.trim())
+    }
+
+    /// Whether all keys that it changes are among those of `other`.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.keys.iter().all(|key| other.keys.contains(key))
+    }
+
     /// Reason for which a part of it cannot be set alone.
     pub(super) fn is_joint(&self) -> Refusal {
         if self.name == VARIANT {
             let help = "pick a variant by its name, or write the scenario without them";
             return Refusal::new("the variants of the sweep change this key").help(help);
         }
-        let help = format!("name all of its keys: \"{}\"", self.name);
-        Refusal::new("the sweep changes this key together with others").help(help)
+        Refusal::new("the sweep changes this key together with others").help(self.name_all())
+    }
+
+    fn name_all(&self) -> String {
+        format!("name all of its keys: \"{}\"", self.name)
     }
 }
 
@@ -118,6 +206,12 @@ impl Step {
 
     fn changes(&self, key: &str) -> bool {
         self.sets.iter().any(|(changed, _)| changed == key)
+    }
+
+    /// Whether it sets `key` to `value`. Blanks do not matter: `10 ms` is `10ms`.
+    fn has(&self, key: &str, value: &Value) -> bool {
+        let text = |value: &Value| value.to_string().replace(' ', "");
+        self.sets.iter().any(|(set, own)| set == key && text(own) == text(value))
     }
 }
 

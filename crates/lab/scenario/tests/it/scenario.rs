@@ -254,14 +254,71 @@ fn keys_of_one_axis_change_together() {
     assert_eq!(one.points.len(), 2);
     assert_eq!(one.points[0].scenario.to_world(1).nodes.len(), 7);
     for (argument, expected) in [
-        ("node.sta.count=4", "together with others"),
-        ("sweep.node.sta.count=[4]", "together with others"),
+        ("node.sta.count=[2, 7]", "the sweep has no 7 here"),
+        ("sweep.cell.standard, seed=[['802.11a', 2]]", "together with others"),
         ("node.sta.count, cell.standard=[5]", "a list of 2"),
         ("sweep.seed, seed=[[1, 2]]", "a key twice"),
     ] {
         let error = plan(sweep, &[argument]).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// A group that a sweep makes a group of one: its first node keeps its name at each point, and a
+/// flow that names the group without a pattern still finds it.
+#[test]
+fn a_group_of_one_keeps_its_number() {
+    let names = |scenario: &Scenario| -> Vec<String> {
+        scenario.to_world(1).nodes.iter().map(|node| node.name.clone()).collect()
+    };
+    let both = plan("", &["sweep.node.sta.count=[1, 2]"]).unwrap();
+    let shown: Vec<_> = both.points.iter().map(|point| names(&point.scenario)).collect();
+    assert_eq!(shown[0], ["ap", "sta1", "server"]);
+    assert_eq!(shown[1], ["ap", "sta1", "sta2", "server"]);
+    assert_round_trip(&both.points[0].scenario);
+    let one = plan("", &["node.sta.count=1", "flow.up.from=sta"]).unwrap();
+    assert_eq!(names(&one.points[0].scenario), ["ap", "sta1", "server"]);
+    let plain = SMALL.replace("count = 3\n", "").replace("sta*", "sta");
+    assert_eq!(names(&Scenario::parse("plain.toml", &plain).unwrap()), ["ap", "sta", "server"]);
+}
+
+/// The axes of each point, after settings.
+fn points_with(sweep: &str, sets: &[&str]) -> Vec<Vec<String>> {
+    let plan = plan(sweep, sets).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+    let values = |point: &fairwave_scenario::plan::Point| {
+        point.axes.iter().map(|(_, value)| value.clone()).collect()
+    };
+    plan.points.iter().map(values).collect()
+}
+
+#[test]
+fn a_list_leaves_or_replaces_the_values_of_an_axis() {
+    let sweep = "[sweep]\n\"node.sta.count\" = [2, 4, 8]\n";
+    assert_eq!(points_with(sweep, &["node.sta.count=[2, 8]"]), [["2"], ["8"]]);
+    assert_eq!(points_with(sweep, &["node.sta.count=[3]"]), [["3"]]);
+    let both = "node.sta.count, seed=[[2, 7], [3, 9]]";
+    let joint = "[sweep]\n\"node.sta.count, seed\" = [[1, 1]]\n";
+    assert_eq!(points_with(joint, &[both]), [["2", "7"], ["3", "9"]]);
+    let replaced = [&*format!("sweep.{both}")];
+    assert_eq!(points_with(sweep, &replaced), [["2", "7"], ["3", "9"]], "an axis within");
+}
+
+#[test]
+fn one_key_of_several_that_change_together_narrows_them_or_leaves_them() {
+    let sweep = "[sweep]\n\"duration, warm_up\" = \
+        [[\"9 s\", \"1 s\"], [\"8 s\", \"2 s\"], [\"7 s\", \"2 s\"]]\n";
+    assert_eq!(points_with(sweep, &["warm_up=2s"]), [["8 s", "2 s"], ["7 s", "2 s"]]);
+    for narrowed in ["duration=['7 s', '9 s']", "sweep.duration=['9 s', '7 s']"] {
+        assert_eq!(points_with(sweep, &[narrowed]), [["9 s", "1 s"], ["7 s", "2 s"]]);
+    }
+    assert_eq!(points_with(sweep, &["duration=6 s"]), [["1 s"], ["2 s"]], "each once");
+    let outside = plan(sweep, &["duration=6 s"]).unwrap();
+    assert_eq!(outside.points[0].scenario.duration, Duration::from_secs(6));
+    let apart = points_with(sweep, &["sweep.duration=['6 s', '5500 ms']"]);
+    let expected = [["1 s", "6 s"], ["1 s", "5500 ms"], ["2 s", "6 s"], ["2 s", "5500 ms"]];
+    assert_eq!(apart, expected);
+    let twice = points_with(sweep, &["warm_up=2 s", "duration=7 s"]);
+    assert_eq!(twice, [["7 s", "2 s"]], "settings act one after the other");
 }
 
 #[test]

@@ -345,6 +345,12 @@ impl Declared {
         runs.map(|claim| claim.id.clone()).collect()
     }
 
+    /// Whether runs of a claim's map have other settings in the quick form, such as less time.
+    pub fn is_shorter(&self, claim: &str) -> bool {
+        let runs = self.claim.iter().filter(|one| one.id == claim).flat_map(|one| &one.run);
+        !self.quick.is_empty() || runs.into_iter().any(|run| !run.full.is_empty())
+    }
+
     /// Reason for which a claim has one set-up only, if that is declared.
     pub fn single(&self, claim: &str) -> Option<&str> {
         self.single.iter().find(|single| single.id == claim).map(|single| single.why.as_str())

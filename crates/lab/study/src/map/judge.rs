@@ -27,16 +27,29 @@ pub enum Word {
     Nowhere,
     /// It could not be decided in any admitted set-up.
     NotJudgeable,
+    /// The quick form cannot decide it: undecided set-ups could give another word.
+    Undecided,
 }
 
 impl Word {
-    /// As it is printed: `robust`, `conditional`, `nowhere` or `not judgeable`.
+    /// As it is printed: `robust`, `conditional`, `nowhere`, `not judgeable` or `undecided`.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Robust => "robust",
             Self::Conditional => "conditional",
             Self::Nowhere => "nowhere",
             Self::NotJudgeable => "not judgeable",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// The word of this share, by weight, of `decided` set-ups, in `holding` of which it holds.
+    fn of(share: f64, holding: usize, decided: usize) -> Self {
+        match () {
+            // A single set-up is too little to call a claim robust.
+            () if share >= ROBUST && decided > 1 => Self::Robust,
+            () if holding > 0 => Self::Conditional,
+            () => Self::Nowhere,
         }
     }
 }
@@ -107,12 +120,19 @@ impl Judged {
         };
         let decided = weight(&[Outcome::Holds, Outcome::Fails]);
         let share = (decided > 0.0).then(|| weight(&[Outcome::Holds]) / decided);
+        let open = weight(&[Outcome::Undecided]);
+        // The quick form has no further seeds for an undecided set-up, as the full form has. Its
+        // word is one that these set-ups cannot change, whether they hold or not.
+        let bound = |holds: bool| {
+            let more = if holds { (open, tally.undecided) } else { (0.0, 0) };
+            let share = (weight(&[Outcome::Holds]) + more.0) / (decided + open);
+            Word::of(share, tally.holding + more.1, tally.admitted)
+        };
         let word = match share {
+            _ if grid.is_star && tally.admitted == 0 => Word::Undecided,
+            _ if grid.is_star && bound(true) != bound(false) => Word::Undecided,
             None => Word::NotJudgeable,
-            // A single set-up is too little to call a claim robust.
-            Some(share) if share >= ROBUST && tally.decided() > 1 => Word::Robust,
-            Some(_) if tally.holding > 0 => Word::Conditional,
-            Some(_) => Word::Nowhere,
+            Some(share) => Word::of(share, tally.holding, tally.decided()),
         };
         let tree = Tree::grow(grid, &outcomes);
         Self { outcomes, tally, share, word, tree }
@@ -126,6 +146,11 @@ impl Judged {
             Word::Conditional if self.tally.decided() == 1 => ONLY_DECIDED.to_owned(),
             Word::Conditional => self.tree.sentence(grid),
             Word::NotJudgeable => self.why_not(),
+            Word::Undecided if self.tally.decided() == 0 => self.why_not(),
+            Word::Undecided => format!(
+                "The quick form leaves {} of {} set-ups undecided, which could change the word.",
+                self.tally.undecided, self.tally.admitted
+            ),
             Word::Robust | Word::Nowhere => String::new(),
         }
     }

@@ -36,7 +36,7 @@ pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use outcome::Outcome;
 pub use run::{Explored, MapRequest, Mapped, Visit, explore};
-pub use summary::{ClaimMap, Decides, Direction, MapSummary, to_json};
+pub use summary::{ClaimMap, Decides, Direction, MapSummary, PointOfMap, to_json};
 
 /// The map of a study; `None` where none is declared.
 ///

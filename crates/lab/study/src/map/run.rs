@@ -296,9 +296,14 @@ impl Explorer<'_> {
             let is_open = self.is_open(claim, &given, judged.as_ref())?;
             // Seeds double, so that a set-up near a limit is judged a few times only.
             if !is_open || seeds >= self.ask.most() {
+                let judged = match self.ask.quick && is_open {
+                    true => judged.map(|judged| undecided(judged, seeds)),
+                    false => judged,
+                };
                 let verdict = |c: &Option<Claim>| c.as_ref().map(|c| c.verdict.clone());
                 let whole = outcome(verdict(&judged).as_ref());
                 let of_direction = judged.as_ref().map(|judged| self.direction(judged, claim));
+                let of_direction = of_direction.filter(|_| !(self.ask.quick && is_open));
                 let direction = outcome(of_direction.as_ref());
                 return Ok(Visit { outcome: whole, direction, seeds, is_open, claim: judged });
             }
@@ -482,6 +487,15 @@ impl Explorer<'_> {
         self.progress.simulated += Duration::from_nanos(simulated);
         Ok(runs)
     }
+}
+
+/// A claim whose verdict hangs on one of its seeds. The full form would ask for more of them.
+fn undecided(claim: Claim, seeds: u64) -> Claim {
+    let reason = match seeds {
+        1 => "one seed cannot decide it".to_owned(),
+        seeds => format!("without one of its {seeds} seeds the verdict would be another"),
+    };
+    Claim { verdict: Verdict::Undecided(reason), ..claim }
 }
 
 /// The outcome of a verdict; a claim that the study does not judge is undecided.

@@ -4,7 +4,7 @@ use super::decide::{Split, one_way};
 use super::file::Declared;
 use super::grid::Grid;
 use super::joint::JointSet;
-use super::judge::{Tally, Word};
+use super::judge::{Judged, Tally, Word};
 use super::outcome::Outcome;
 use super::run::{Explored, MapRequest, Mapped, Visit};
 use crate::findings::Cost;
@@ -77,7 +77,8 @@ pub struct ClaimMap {
     pub ours: bool,
     /// Statement of the claim.
     pub statement: &'static str,
-    /// `robust`, `conditional`, `nowhere` or `not judgeable`.
+    /// `robust`, `conditional`, `nowhere` or `not judgeable`; `undecided` where the quick form
+    /// has too few seeds or seconds.
     pub verdict: &'static str,
     /// The set-ups in which it holds, or the reason for which it cannot be judged, as a sentence;
     /// may be empty.
@@ -102,6 +103,8 @@ pub struct ClaimMap {
     pub note: String,
     /// Numbers of set-ups in which it holds, by one value of one axis at a time.
     pub one_way: Vec<Row>,
+    /// Statements of the anchors that set-ups contradict, by identifier.
+    pub anchors: BTreeMap<String, String>,
     /// Outcome in each set-up.
     pub points: Vec<PointOfMap>,
 }
@@ -192,6 +195,11 @@ impl ClaimMap {
         let base = mapped.base().and_then(|visit| visit.claim.as_ref());
         let claim = base.or_else(|| mapped.any());
         let base = grid.base();
+        let anchors = contradicted(judged, declared);
+        let condition = match judged.tally.admitted {
+            0 => format!("{} {}", judged.condition(grid), explained(&anchors)),
+            _ => judged.condition(grid),
+        };
         let points = judged.outcomes.iter().zip(visits).map(|((set_up, _), visit)| PointOfMap {
             base: base.as_ref() == Some(set_up),
             ..PointOfMap::of(grid, set_up, visit)
@@ -201,7 +209,7 @@ impl ClaimMap {
             ours: claim.is_some_and(|claim| claim.is_ours),
             statement: claim.map_or("", |claim| claim.statement),
             verdict: judged.word.text(),
-            condition: judged.condition(grid),
+            condition,
             declared: declared.settled(id).to_owned(),
             share: judged.share.map(crate::evidence::round),
             setups: judged.tally,
@@ -215,6 +223,7 @@ impl ClaimMap {
             criterion: claim.map_or_else(String::new, |claim| claim.criterion.clone()),
             note: claim.map_or_else(String::new, |claim| claim.note.clone()),
             one_way: rows(grid, mapped),
+            anchors,
             points: points.collect(),
         }
     }
@@ -230,6 +239,22 @@ impl ClaimMap {
         let differs = |point: &&PointOfMap| outcome(point).is_some_and(|o| o != point.outcome);
         self.points.iter().filter(differs).count()
     }
+}
+
+/// Statements of the anchors that some set-up contradicts, by identifier.
+fn contradicted(judged: &Judged, declared: &Declared) -> BTreeMap<String, String> {
+    let is_contradicted = |id: &str| {
+        let left_out = |outcome: &Outcome| matches!(outcome, Outcome::LeftOut(by) if by == id);
+        judged.outcomes.iter().any(|(_, outcome)| left_out(outcome))
+    };
+    let anchors = declared.anchor.iter().filter(|anchor| is_contradicted(&anchor.id));
+    anchors.map(|anchor| (anchor.id.clone(), anchor.statement.clone())).collect()
+}
+
+/// Anchors with their statements, as sentences.
+pub(super) fn explained(anchors: &BTreeMap<String, String>) -> String {
+    let sentences = anchors.iter().map(|(id, statement)| format!("{id}: {statement}."));
+    sentences.collect::<Vec<_>>().join(" ")
 }
 
 fn rows(grid: &Grid, mapped: &Mapped) -> Vec<Row> {

@@ -1,6 +1,6 @@
 //! A map for a terminal.
 
-use super::summary::{ClaimMap, MapSummary};
+use super::summary::{ClaimMap, MapSummary, explained};
 use crate::definition::Study;
 use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
 use fairwave_units::several;
@@ -33,7 +33,11 @@ fn single(claim: &ClaimMap) -> String {
     let word = styled(colour, &point.outcome.to_uppercase());
     let set_up = point.setup.iter().map(|(key, label)| format!("{key} = {label}"));
     let measured = claim.measured.iter().map(|(name, value)| format!("{name} = {value}"));
-    let because = point.reason.as_deref().or(point.contradicts.as_deref()).unwrap_or_default();
+    let anchors = explained(&claim.anchors);
+    let because = match point.contradicts {
+        Some(_) => anchors.as_str(),
+        None => point.reason.as_deref().unwrap_or_default(),
+    };
     let rows = [
         ("claim", claim.statement),
         ("set-up", &set_up.collect::<Vec<_>>().join(", ")),
@@ -51,7 +55,7 @@ fn lines(rows: &[(&str, &str)]) -> String {
     rows.map(|(name, row)| format!("  {name:<10} {}\n", row.trim_end())).collect()
 }
 
-/// One of the four words in its colour.
+/// A word in its colour.
 fn word(verdict: &str) -> String {
     let colour = match verdict {
         "robust" => GOOD,
@@ -65,10 +69,16 @@ fn claim(claim: &ClaimMap) -> String {
     let word = word(claim.verdict);
     let direction = claim.direction.as_ref();
     let direction = direction.map(|d| format!("{} {}", d.verdict, d.condition)).unwrap_or_default();
+    // The condition explains them where they leave out all set-ups.
+    let anchors = match claim.setups.admitted {
+        0 => String::new(),
+        _ => explained(&claim.anchors),
+    };
     let rows = [
         ("claim", claim.statement),
         ("where", &claim.condition),
         ("set-ups", &claim.setups.text(claim.share)),
+        ("left out", &anchors),
         ("direction", &direction),
         ("criterion", &claim.criterion),
     ];

@@ -150,6 +150,38 @@ fn one_decided_set_up_is_too_little_to_be_robust() {
     assert_eq!(judged.condition(&grid), "Holds in the only set-up that could be decided.");
 }
 
+/// The quick form has a word only where undecided set-ups cannot change it.
+#[test]
+fn the_quick_form_is_undecided_where_further_seeds_could_give_another_word() {
+    let star = Grid { is_star: true, ..whole(vec![axis("a", 5, true)]) };
+    let word = |outcomes: &str, grid: &Grid| {
+        let outcome = |letter| match letter {
+            'H' => Outcome::Holds,
+            'F' => Outcome::Fails,
+            'A' => Outcome::LeftOut("A".to_owned()),
+            _ => Outcome::Undecided,
+        };
+        let outcomes = grid.set_ups().zip(outcomes.chars().map(outcome)).collect();
+        Judged::of(grid, outcomes).word
+    };
+    for (outcomes, expected) in [
+        ("H????", Word::Undecided),
+        ("FFFF?", Word::Undecided),
+        ("HHH??", Word::Undecided),
+        ("?????", Word::Undecided),
+        ("AAAAA", Word::Undecided),
+        ("HFFF?", Word::Conditional),
+        ("HHHH?", Word::Robust),
+        ("FFFFF", Word::Nowhere),
+        ("AAAFF", Word::Nowhere),
+    ] {
+        assert_eq!(word(outcomes, &star), expected, "{outcomes}");
+    }
+    let full = whole(vec![axis("a", 5, true)]);
+    assert_eq!(word("H????", &full), Word::Conditional, "the full form had all its seeds");
+    assert_eq!(word("?????", &full), Word::NotJudgeable);
+}
+
 #[test]
 fn what_cannot_be_judged_says_why() {
     let grid = whole(vec![axis("a", 3, true)]);

@@ -94,6 +94,7 @@ fn section(
                 h3 { (one.id) " " (badge(one)) }
                 p.statement { (one.statement) }
                 (evidence(one, one.own_set_up()))
+                @if let Some(published) = &one.published { p.note { (published.text()) } }
                 @if let Some((_, why)) = why { p.note { "No figure shows it. " (why) } }
             }
             @if let Some(figure) = beside { div.shown { (figure) } }

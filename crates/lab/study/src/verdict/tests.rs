@@ -4,6 +4,7 @@
 use super::*;
 use crate::claim::Criterion;
 use crate::evidence::Evidence;
+use crate::map::PointOfMap;
 use crate::map::file::{Known, Source};
 use std::collections::BTreeMap;
 
@@ -86,4 +87,71 @@ fn claims_without_a_grid_that_hold_have_a_part_in_joint_sets() {
     let found: Vec<(&str, bool)> =
         alone.iter().map(|alone| (alone.id.as_str(), alone.everywhere)).collect();
     assert_eq!(found, [("A-1", true), ("A-2", false)]);
+}
+
+/// The map of A-1 in the study's own set-up, with this outcome there.
+fn maps(quick: bool, settings: &[&str], outcome: &'static str) -> Maps {
+    let point = PointOfMap {
+        setup: BTreeMap::new(),
+        outcome,
+        contradicts: None,
+        reason: None,
+        seeds: 2,
+        open: false,
+        base: true,
+    };
+    let holding = usize::from(outcome == "holds");
+    let map = ClaimMap {
+        id: "A-1".to_owned(),
+        ours: false,
+        statement: "s",
+        verdict: if holding == 1 { "conditional" } else { "nowhere" },
+        condition: String::new(),
+        declared: "2026-11-24".to_owned(),
+        share: None,
+        setups: Tally { tried: 1, admitted: 1, holding, undecided: 0 },
+        decides: None,
+        direction: None,
+        measured: Map::new(),
+        criterion: String::new(),
+        note: String::new(),
+        one_way: Vec::new(),
+        anchors: BTreeMap::new(),
+        points: vec![point],
+    };
+    let explored = MapSummary {
+        study: "a",
+        claims: vec![map],
+        joint: Vec::new(),
+        declared: "2026-11-24".to_owned(),
+        ran: "2026-11-24".to_owned(),
+        confirms: false,
+        first_seed: 1,
+        quick,
+        runs: 1,
+        wall_s: 1.0,
+        simulated_s: 1.0,
+        cpu_s: None,
+        fairwave_version: "0",
+    };
+    let quick = settings.iter().map(ToString::to_string).collect();
+    let declared = Declared { quick, ..declared() };
+    Maps { declared, explored, confirmed: None, effort: Effort::default() }
+}
+
+#[test]
+fn shorter_runs_that_contradict_the_own_set_up_decide_nothing() {
+    let shorter = ["duration=60 s"];
+    let word = |maps: &Maps| ClaimVerdict::of(&claim("A-1", Some(2.0)), Some(maps)).verdict;
+    assert_eq!(word(&maps(true, &shorter, "does not hold")), "undecided");
+    assert_eq!(word(&maps(true, &[], "does not hold")), "nowhere", "runs of the full length");
+    assert_eq!(word(&maps(false, &shorter, "does not hold")), "nowhere", "the full form");
+    for outcome in ["holds", "undecided"] {
+        let same = word(&maps(true, &shorter, outcome));
+        assert_ne!(same, "undecided", "{outcome} contradicts nothing");
+    }
+    let verdict =
+        ClaimVerdict::of(&claim("A-1", Some(2.0)), Some(&maps(true, &shorter, "does not hold")));
+    assert!(verdict.condition.contains("shorter runs"), "{}", verdict.condition);
+    assert!(!verdict.fails(), "undecided is no failure");
 }
