@@ -119,8 +119,8 @@ fn udp(cases: &[Case]) -> String {
     let mut text = "## Numbered datagrams\n\nDatagrams that the path dropped, the losses and the \
                     last jitter in ms that iperf itself reports, and what the receiver's capture \
                     says.\n\n\
-                    | capture | numbers | dropped | by iperf | lost | reordered | jitter by iperf | \
-                    jitter |\n|---|---|---|---|---|---|---|---|\n"
+                    | capture | numbers | dropped | by iperf | lost | reordered | jitter by \
+                    iperf | jitter |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for case in cases.iter().filter(|case| case.limit.is_none()) {
         let numbers = &case.way(1)["numbers"];

@@ -1,5 +1,5 @@
-//! Headers of capturing radios other than radiotap: Prism, AVS and PPI. Their fields are returned as
-//! those of radiotap.
+//! Headers of capturing radios other than radiotap: Prism, AVS and PPI. Their fields are returned
+//! as those of radiotap.
 
 use super::frame::{Captured, Closed};
 use crate::radiotap::{self, AmpduStatus, Channel, Flags, Header, Mcs};
