@@ -3,7 +3,9 @@
 //!
 //! `captures/make.py` makes them in its own namespaces, which it removes afterwards. Its record of
 //! the path (packets dropped, and the programs' own counters) is the reference.
+//! `captures/public.py` compares counts of public captures with tshark's.
 
+use crate::machine::words;
 use crate::packages;
 use case::Case;
 use clap::Args;
@@ -24,10 +26,20 @@ pub(crate) struct Options {
     /// Judge existing captures, without making any.
     #[arg(long)]
     judge: bool,
+    /// Instead count the packets of public captures here and with tshark. The directory has a
+    /// folder for each project that the captures are from.
+    #[arg(long)]
+    public: Option<PathBuf>,
 }
+
+/// Heading of the section about public captures, the last one of the page.
+const PUBLIC: &str = "## Public captures\n";
 
 /// Makes captures, judges them, and writes the page.
 pub(crate) fn captures(options: &Options) -> Outcome {
+    if let Some(place) = &options.public {
+        return public(place);
+    }
     let default = || workspace::target().join("captures");
     let place = options.directory.clone().unwrap_or_else(default);
     if !options.judge {
@@ -35,16 +47,52 @@ pub(crate) fn captures(options: &Options) -> Outcome {
         let script = root().join("benches/src/captures/make.py");
         run_aside(command("python3", &[&script.to_string_lossy(), &place.to_string_lossy()]))?;
     }
-    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
-    let program = workspace::target().join("release/fairwave");
+    let program = built()?;
     let cases = names(&place)?.into_iter().map(|name| Case::read(&program, &place, &name));
     let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
     if cases.is_empty() {
         return Err(format!("{} holds no captures", place.display()));
     }
-    let page = root().join("results/captures.md");
-    fs::write(&page, page::page(&cases)).map_err(|error| format!("{}: {error}", page.display()))?;
-    note(&format!("{} captures judged: {}", 2 * cases.len(), page.display()));
+    let [_, public] = sections()?;
+    write(&[&page::page(&cases), "\n", &public])?;
+    note(&format!("{} captures judged", 2 * cases.len()));
+    Ok(())
+}
+
+/// Compares the counts of public captures with tshark's, and writes that section of the page.
+fn public(place: &Path) -> Outcome {
+    packages::tshark()?;
+    let program = built()?;
+    let script = root().join("benches/src/captures/public.py");
+    let args = [script.as_path(), &program, place].map(|path| path.to_string_lossy().into_owned());
+    let section = words("python3", &args.each_ref().map(String::as_str))?;
+    let [judged, _] = sections()?;
+    write(&[&judged, section.trim_end(), "\n"])
+}
+
+/// Builds the program; returns its path.
+fn built() -> Result<PathBuf, String> {
+    run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    Ok(workspace::target().join("release/fairwave"))
+}
+
+fn page_path() -> PathBuf {
+    root().join("results/captures.md")
+}
+
+/// The page up to the section about public captures, and that section.
+fn sections() -> Result<[String; 2], String> {
+    let page = page_path();
+    let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let (judged, public) = text.split_at(text.find(PUBLIC).unwrap_or(text.len()));
+    Ok([judged.trim_end().to_owned() + "\n\n", public.to_owned()])
+}
+
+fn write(parts: &[&str]) -> Outcome {
+    let page = page_path();
+    fs::write(&page, parts.concat().trim_end().to_owned() + "\n")
+        .map_err(|error| format!("{}: {error}", page.display()))?;
+    note(&format!("written: {}", page.display()));
     Ok(())
 }
 

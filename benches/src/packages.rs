@@ -12,8 +12,9 @@ const READERS: [Need; 4] = [
 ];
 
 /// Packages for making the captures with which `fairwave trace` is judged.
-const CAPTURES: [Need; 9] = [
+const CAPTURES: [Need; 10] = [
     Need { sign: Sign::Program("iperf3"), package: "iperf3", why: "sends as fast as it can" },
+    Need { sign: Sign::Program("iperf"), package: "iperf", why: "numbers datagrams its own way" },
     Need { sign: Sign::Program("curl"), package: "curl", why: "downloads" },
     Need { sign: Sign::File("/usr/bin/scp"), package: "openssh-client", why: "copies files" },
     Need { sign: Sign::File("/usr/sbin/sshd"), package: "openssh-server", why: "takes them" },
@@ -65,6 +66,11 @@ const GUEST: [Need; 6] = [
 /// Installs other readers of captures.
 pub(crate) fn readers() -> Outcome {
     ensure(&READERS)
+}
+
+/// Installs tshark.
+pub(crate) fn tshark() -> Outcome {
+    ensure(&READERS[..1])
 }
 
 /// Installs the programs that make captures. They need Linux's namespaces.

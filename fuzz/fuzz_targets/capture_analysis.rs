@@ -29,10 +29,11 @@ fn bytes((_, ends, header, rest): &Packet<'_>) -> Vec<u8> {
         bytes[4..8].copy_from_slice(&[0, header[0] & 3, header[14] & 0x20, header[15]]);
     }
     if ends & 0x40 != 0 {
-        // In GRE between two routers.
-        let len = (24 + bytes.len() as u16).to_be_bytes();
+        // In GRE between two routers, in one of few networks.
+        let len = (28 + bytes.len() as u16).to_be_bytes();
         let outer = [0x45, 0, len[0], len[1], 0, 1, 0, 0, 64, 47, 0, 0, 10, 1, 0, 1, 10, 1, 0, 2];
-        bytes.splice(0..0, outer.into_iter().chain([0, 0, 8, 0]));
+        let gre = [0x20, 0, 8, 0, 0, 0, 0, header[13] & 3];
+        bytes.splice(0..0, outer.into_iter().chain(gre));
     }
     bytes
 }

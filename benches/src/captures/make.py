@@ -9,6 +9,7 @@ what the path dropped, and what the program itself says it lost.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -108,6 +109,13 @@ CASES = {
         None,
         iperf("-u", "-b", "3M", "--udp-counters-64bit"),
         path(there={"loss": 0.02}),
+    ),
+    "udp-iperf2": (None, {"tool": "iperf2", "rate": "3M"}, path()),
+    "udp-loss-iperf2": (None, {"tool": "iperf2", "rate": "3M"}, path(there={"loss": 0.03})),
+    "udp-reorder-iperf2": (
+        None,
+        {"tool": "iperf2", "rate": "3M"},
+        path(there={"loss": 0.01, "reorder": 0.05, "by_ms": 15}),
     ),
     "rtp-ffmpeg": (None, {"tool": "ffmpeg-rtp"}, path(there={"loss": 0.02})),
 }
@@ -258,7 +266,26 @@ def iperf3(what, _):
     if "-u" not in what["args"]:
         return {"retransmits": told["end"]["sum_sent"].get("retransmits")}
     udp = told["end"]["streams"][0]["udp"]
-    return {key: udp[key] for key in ("lost_packets", "packets", "out_of_order")}
+    return {key: udp[key] for key in ("lost_packets", "packets", "out_of_order", "jitter_ms")}
+
+
+def iperf2(what, _):
+    server = within(RECEIVE, "iperf", "-s", "-u", stdout=subprocess.DEVNULL)
+    listens(RECEIVE, 5001, udp=True)
+    command = ["iperf", "-c", RECEIVER, "-u", "-b", what["rate"], "-t", "4", "-l", "1400"]
+    client = within(SEND, *command, stdout=subprocess.PIPE, text=True)
+    out, _ = client.communicate(timeout=60)
+    server.kill()
+    server.wait()
+    _, report = out.split("Server Report:")
+    jitter_ms, lost, packets = re.search(r"([\d.]+) ms +(\d+)/ *(\d+)", report).groups()
+    late = re.search(r"(\d+) datagrams received out-of-order", report)
+    return {
+        "lost_packets": int(lost),
+        "packets": int(packets),
+        "out_of_order": int(late[1]) if late else 0,
+        "jitter_ms": float(jitter_ms),
+    }
 
 
 SERVER = """
@@ -369,6 +396,7 @@ def ffmpeg_rtp(_what, _place):
 
 TOOLS = {
     "iperf3": iperf3,
+    "iperf2": iperf2,
     "curl": curl,
     "curl-paced": curl,
     "ssh": ssh,

@@ -116,21 +116,27 @@ fn between(cases: &[Case]) -> String {
 
 /// Losses of numbered datagrams, from the receiver's capture.
 fn udp(cases: &[Case]) -> String {
-    let mut text = "## Numbered datagrams\n\nDatagrams that the path dropped, those that iperf3 \
-                    itself reports as lost, and what the receiver's capture says.\n\n\
-                    | capture | numbers | dropped | by iperf3 | lost | reordered |\n\
-                    |---|---|---|---|---|---|\n"
+    let mut text = "## Numbered datagrams\n\nDatagrams that the path dropped, the losses and the \
+                    last jitter in ms that iperf itself reports, and what the receiver's capture \
+                    says.\n\n\
+                    | capture | numbers | dropped | by iperf | lost | reordered | jitter by \
+                    iperf | jitter |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for case in cases.iter().filter(|case| case.limit.is_none()) {
         let numbers = &case.way(1)["numbers"];
         let cell = |key: &str| numbers[key].as_u64().map_or("-".to_owned(), |n| n.to_string());
-        let own = &case.truth["told"]["lost_packets"];
-        let own = own.as_u64().map_or("-".to_owned(), |lost| lost.to_string());
+        let told = &case.truth["told"];
+        let own = told["lost_packets"].as_u64().map_or("-".to_owned(), |lost| lost.to_string());
+        let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.3}"));
+        let own_jitter = ms(told["jitter_ms"].as_f64());
+        let jitter = ms(numbers["jitter"]["last_ns"].as_f64().map(|ns| ns / 1e6));
         let [dropped, _] = case.dropped();
         let place = numbers["numbering"].as_str().unwrap_or("-");
         let (lost, late) = (cell("lost"), cell("reordered"));
         let name = &case.name;
-        text.push_str(&format!("| {name} | {place} | {dropped} | {own} | {lost} | {late} |\n"));
+        text.push_str(&format!(
+            "| {name} | {place} | {dropped} | {own} | {lost} | {late} | {own_jitter} | {jitter} |\n"
+        ));
     }
     text
 }

@@ -9,7 +9,7 @@ use fairwave_units::Instant;
 use fairwave_wire::ip;
 use fairwave_wire::link::{self, Closed, Content};
 use fairwave_wire::pcapng::LinkType;
-use fairwave_wire::tunnel::{self, Tunnel};
+use fairwave_wire::tunnel::{self, Tunnel, Within};
 
 mod air;
 mod arrival;
@@ -36,7 +36,7 @@ use air::Air;
 use arrival::Arrival;
 pub use config::Config;
 pub use contents::Contents;
-use fragments::{Fate, Fragments, Held};
+use fragments::{Fragments, Held};
 pub use jitter::Jitter;
 pub use kind::Kind;
 use live::Streams;
@@ -218,20 +218,25 @@ impl Analyzer {
     /// Handles an IP packet of a frame, or the one within it if it belongs to a tunnel. Tunnels
     /// within tunnels are not followed.
     fn push_ip(&mut self, at: Instant, bytes: link::Captured<'_>, to: &mut impl Points) {
-        let outer = ip::parse(bytes.bytes, bytes.wire_len).ok();
-        match outer.and_then(|outer| tunnel::inner(&outer)) {
-            Some((tunnel, frame)) => {
-                self.totals.tunnels[tunnel.index()] += 1;
-                for within in frame.packets() {
-                    self.fragment(at, within, to);
-                }
-            }
-            None => self.fragment(at, bytes, to),
+        let (within, packets) = tunnel::packets(bytes);
+        let mut network = None;
+        if let Some(Within { tunnel, network: number, .. }) = within {
+            self.totals.tunnels[tunnel.index()] += 1;
+            network = number.map(|number| (tunnel.index() as u64) << 32 | u64::from(number));
+        }
+        for packet in packets {
+            self.fragment(at, packet, network, to);
         }
     }
 
     /// Counts a packet, or holds it until all fragments of its datagram have come.
-    fn fragment(&mut self, at: Instant, bytes: link::Captured<'_>, to: &mut impl Points) {
+    fn fragment(
+        &mut self,
+        at: Instant,
+        bytes: link::Captured<'_>,
+        network: Option<u64>,
+        to: &mut impl Points,
+    ) {
         let packets = &mut self.totals.packets;
         packets.seen += 1;
         let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) else {
@@ -239,27 +244,28 @@ impl Analyzer {
             return;
         };
         packets.ip_bytes += u64::from(packet.len);
-        if packet.fragment.is_none() && self.fragments.is_idle() {
-            return self.packet(at, &packet, to);
-        }
-        while let Some(held) = self.fragments.overdue(at, &packet) {
-            self.held(&held, to);
-        }
-        match self.fragments.take(at, bytes, &packet, &mut self.totals.packets) {
-            Fate::Counts => self.packet(at, &packet, to),
-            Fate::Completes(held) => self.held(&held, to),
-            Fate::Done => {}
+        let (due, counts) = self.fragments.push(at, bytes, &packet, packets);
+        due.iter().for_each(|held| self.held(held, to));
+        if counts {
+            self.packet(at, &packet, network, to);
         }
     }
 
     fn held(&mut self, held: &Held, to: &mut impl Points) {
         match held.packet() {
-            Some(packet) => self.packet(held.at, &packet, to),
+            // Its network is not kept: it belongs to the stream with its addresses and ports.
+            Some(packet) => self.packet(held.at, &packet, None, to),
             None => self.totals.packets.broken += 1,
         }
     }
 
-    fn packet(&mut self, at: Instant, packet: &ip::Packet<'_>, to: &mut impl Points) {
+    fn packet(
+        &mut self,
+        at: Instant,
+        packet: &ip::Packet<'_>,
+        network: Option<u64>,
+        to: &mut impl Points,
+    ) {
         let packets = &mut self.totals.packets;
         match packet.transport {
             ip::Transport::Tcp(_) => packets.tcp += 1,
@@ -272,7 +278,8 @@ impl Analyzer {
             ip::Transport::Unreadable(_) => packets.unreadable += 1,
         }
         let wrong = self.checksums && packet.checksum() == ip::Checksum::Wrong;
-        if !self.streams.packet(Arrival { at, packet, wrong, has_shared_ids: false }, to) {
+        let arrival = Arrival { at, packet, network, wrong, has_shared_ids: false };
+        if !self.streams.packet(arrival, to) {
             let packets = &mut self.totals.packets;
             packets.copies += 1;
             match packet.transport {

@@ -8,7 +8,7 @@
 use crate::dot11::FCS_LEN;
 use crate::ethernet::Mac;
 use crate::pcapng::LinkType;
-use crate::radiotap;
+use crate::radiotap::{self, Flags, Header};
 use crate::reader::Reader;
 use frame::Inner;
 use typed::typed;
@@ -65,23 +65,23 @@ pub fn open(link: LinkType, bytes: &[u8], original_len: u32) -> Result<Frame<'_>
 /// Reads the 802.11 header of a frame, encrypted or not; `None` if it has none that can be trusted.
 pub fn transmission(link: LinkType, bytes: &[u8], original_len: u32) -> Option<Transmission> {
     let whole = Captured::new(bytes, original_len);
-    match link.number() {
-        number::IEEE802_11 => transmission::transmission(whole, None),
+    let (header, frame) = match link.number() {
+        number::IEEE802_11 => (Header::default(), whole),
         number::RADIOTAP => {
             let (header, frame) = radiotap::parse(bytes).ok()?;
-            let frame = whole.skip(bytes.len() - frame.len()).ok()?;
-            transmission::transmission(frame, Some(&header))
+            (header, whole.skip(bytes.len() - frame.len()).ok()?)
         }
-        number::PRISM => transmission::transmission(radio::prism(whole).ok()?, None),
-        number::AVS => transmission::transmission(radio::avs(whole).ok()?, None),
+        number::PRISM => radio::prism(whole).ok()?,
+        number::AVS => radio::avs(whole).ok()?,
         number::PPI => match radio::ppi(whole).ok()? {
-            (header, frame) if header.link == u32::from(number::IEEE802_11) && !header.bad_fcs => {
-                transmission::transmission(frame, None)
+            (header, frame) if header.link == u32::from(number::IEEE802_11) => {
+                (header.radio, frame)
             }
-            _ => None,
+            _ => return None,
         },
-        _ => None,
-    }
+        _ => return None,
+    };
+    transmission::transmission(frame, &header)
 }
 
 /// Opens a frame of any link but PPI, which itself contains one of another link.
@@ -105,8 +105,8 @@ fn of(number: u16, whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
         number::NFLOG => serial::nflog(whole).map(Frame::of),
         number::IEEE802_11 => air::open(whole, false),
         number::RADIOTAP => air::radiotap(whole),
-        number::PRISM => air::open(radio::prism(whole)?, false),
-        number::AVS => air::open(radio::avs(whole)?, false),
+        number::PRISM => air::open(radio::prism(whole)?.1, false),
+        number::AVS => air::open(radio::avs(whole)?.1, false),
         other => Err(Closed::Unsupported(other)),
     }
 }
@@ -115,10 +115,12 @@ fn of(number: u16, whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
 fn ppi(whole: Captured<'_>) -> Result<Frame<'_>, Closed> {
     let (header, frame) = radio::ppi(whole)?;
     let number = u16::try_from(header.link).map_err(|_| Closed::Broken)?;
-    let frame = if header.has_fcs { frame.shorten(FCS_LEN as u32) } else { frame };
+    let flags = header.radio.flags.unwrap_or_default();
+    let has_fcs = flags.contains(Flags::FCS_PRESENT);
+    let frame = if has_fcs { frame.shorten(FCS_LEN as u32) } else { frame };
     let mut frame = of(number, frame)?;
     if let Some(mpdu) = &mut frame.mpdu {
-        mpdu.bad_fcs |= header.bad_fcs;
+        mpdu.bad_fcs |= flags.contains(Flags::BAD_FCS);
     }
     Ok(frame)
 }

@@ -13,11 +13,13 @@
 use super::Captured;
 use super::air::Air;
 use super::cut::{self, Mss};
+use super::fragments::{Fragments, Held};
 use super::live::key;
+use super::packets::Packets;
 use super::table::{Index, Key, mix, mix_bytes};
 use core::net::SocketAddr;
 use fairwave_units::{Duration, Instant};
-use fairwave_wire::{ip, ipv4, link};
+use fairwave_wire::{ip, ipv4, link, tunnel};
 use pending::{Entry, Pending};
 use pieces::{Piece, Pieces};
 
@@ -134,6 +136,7 @@ pub struct Comparison {
     times: [Option<(Instant, Instant)>; 2],
     ended: [bool; 2],
     air: [Air; 2],
+    fragments: [Fragments; 2],
     /// Shift of the most recently matched packet.
     shift_ns: Option<i64>,
 }
@@ -151,6 +154,7 @@ impl Comparison {
             times: [None; 2],
             ended: [false; 2],
             air: Default::default(),
+            fragments: Default::default(),
             shift_ns: None,
         }
     }
@@ -179,10 +183,33 @@ impl Comparison {
         if opened.mpdu.is_some_and(|mpdu| mpdu.bad_fcs || air.repeats(frame.at, &mpdu)) {
             return;
         }
-        for bytes in opened.packets() {
-            if let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) {
-                self.packet(place, frame.at, &packet, to);
+        for outer in opened.packets() {
+            for bytes in tunnel::packets(outer).1 {
+                self.fragment(place, frame.at, bytes, to);
             }
+        }
+    }
+
+    /// Matches a packet, or holds it until all fragments of its datagram have come.
+    fn fragment(
+        &mut self,
+        place: Place,
+        at: Instant,
+        bytes: link::Captured<'_>,
+        to: &mut impl Fates,
+    ) {
+        let Ok(packet) = ip::parse(bytes.bytes, bytes.wire_len) else { return };
+        let fragments = &mut self.fragments[place.index()];
+        let (due, counts) = fragments.push(at, bytes, &packet, &mut Packets::default());
+        due.iter().for_each(|held| self.held(place, held, to));
+        if counts {
+            self.packet(place, at, &packet, to);
+        }
+    }
+
+    fn held(&mut self, place: Place, held: &Held, to: &mut impl Fates) {
+        if let Some(packet) = held.packet() {
+            self.packet(place, held.at, &packet, to);
         }
     }
 
@@ -193,6 +220,11 @@ impl Comparison {
 
     /// Returns the report. Packets that still wait for a match did not pass the other point.
     pub fn finish(mut self, to: &mut impl Fates) -> Report {
+        for place in Place::ALL {
+            while let Some(held) = self.fragments[place.index()].rest() {
+                self.held(place, &held, to);
+            }
+        }
         for place in Place::ALL {
             while let Some(entry) = self.pending[place.index()].pop() {
                 self.alone(place, &entry, to);

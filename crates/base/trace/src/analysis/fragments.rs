@@ -68,17 +68,6 @@ pub(super) struct Held {
     len: u32,
 }
 
-/// The treatment of a fragment.
-#[derive(Debug)]
-pub(super) enum Fate {
-    /// It is counted as it is.
-    Counts,
-    /// It is counted now, with the length of the whole datagram.
-    Completes(Held),
-    /// It is held, or was counted as a later fragment or a copy.
-    Done,
-}
-
 impl Held {
     /// The packet with the length of the whole datagram.
     pub(super) fn packet(&self) -> Option<ip::Packet<'_>> {
@@ -88,13 +77,27 @@ impl Held {
 }
 
 impl Fragments {
-    /// Whether it has nothing to do with packets that are whole.
-    pub(super) const fn is_idle(&self) -> bool {
-        self.held == 0
+    /// Takes in a packet, fragment or not. Returns the held fragments that stand for whole
+    /// datagrams now, in the order in which they count, and whether the packet itself counts after
+    /// them.
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        bytes: Captured<'_>,
+        packet: &ip::Packet<'_>,
+        counts: &mut Packets,
+    ) -> (Vec<Held>, bool) {
+        if packet.fragment.is_none() && self.held == 0 {
+            return (Vec::new(), true);
+        }
+        let mut due: Vec<Held> = core::iter::from_fn(|| self.overdue(at, packet)).collect();
+        let (completed, counts) = self.take(at, bytes, packet, counts);
+        due.extend(completed);
+        (due, counts)
     }
 
     /// Returns a held fragment that is not to be held beyond this packet, if there is one.
-    pub(super) fn overdue(&mut self, at: Instant, packet: &ip::Packet<'_>) -> Option<Held> {
+    fn overdue(&mut self, at: Instant, packet: &ip::Packet<'_>) -> Option<Held> {
         if self.held == 0 {
             return None;
         }
@@ -124,22 +127,23 @@ impl Fragments {
         self.datagrams.drain(..).for_each(|datagram| datagram.count_incomplete(counts));
     }
 
-    /// Takes in a packet. Nothing is held of the datagram that it may displace, after
-    /// [`Self::overdue`] had nothing left.
-    pub(super) fn take(
+    /// Takes in a fragment; returns the held one that it completes, or whether it counts itself.
+    /// Nothing is held of the datagram that it may displace, after [`Self::overdue`] had nothing
+    /// left.
+    fn take(
         &mut self,
         at: Instant,
         bytes: Captured<'_>,
         packet: &ip::Packet<'_>,
         counts: &mut Packets,
-    ) -> Fate {
-        let Some(fragment) = packet.fragment else { return Fate::Counts };
+    ) -> (Option<Held>, bool) {
+        let Some(fragment) = packet.fragment else { return (None, true) };
         let is_first = fragment.offset == 0;
         let place = self.place(at, key(packet), is_first, counts);
         let datagram = &mut self.datagrams[place];
         if is_first && datagram.is_begun {
             counts.copies += 1;
-            return Fate::Done;
+            return (None, false);
         }
         datagram.received += u64::from(fragment.len);
         datagram.reach = datagram.reach.max(fragment.offset.saturating_add(fragment.len));
@@ -167,11 +171,7 @@ impl Fragments {
         if is_whole {
             self.datagrams.remove(place);
         }
-        match held {
-            Some(held) => Fate::Completes(Held { at, ..held }),
-            None if is_first && !is_held => Fate::Counts,
-            None => Fate::Done,
-        }
+        (held.map(|held| Held { at, ..held }), is_first && !is_held)
     }
 
     /// The place of a datagram, which may be a new one.

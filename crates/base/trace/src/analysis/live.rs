@@ -47,7 +47,27 @@ struct Live {
     closed: Option<End>,
     intervals: [(Instant, Interval); 2],
     copies: Copies,
+    /// Number of the tunnel's network in the last packet of each end.
+    networks: [Option<u64>; 2],
     transport: Transport,
+}
+
+/// Evidence that a packet of a tunnel belongs to a stream, the best first.
+#[derive(Clone, Copy, Debug)]
+enum Belonging {
+    /// The last packet of its end had the same network.
+    SameNetwork,
+    /// Its end has sent none yet, and the other one had the same network.
+    SameAsOther,
+    /// Its end has sent none yet: the two directions may have different numbers.
+    NewDirection,
+    /// Its end had another network, but the sequence numbers continue those of the stream: a mobile
+    /// host has a new tunnel after a handover.
+    NewTunnel,
+}
+
+impl Belonging {
+    const COUNT: usize = 4;
 }
 
 #[derive(Debug)]
@@ -108,6 +128,8 @@ impl Streams {
         if slot.live.copies.is_one(arrival.at, side, arrival.packet) {
             return false;
         }
+        let network = &mut slot.live.networks[side.index()];
+        *network = arrival.network.or(*network);
         let was_closed = slot.live.closed.is_some();
         slot.live.packet(&self.config, origin, side, arrival, to);
         match (was_closed, slot.live.closed.is_some()) {
@@ -130,16 +152,33 @@ impl Streams {
         to: &mut impl Points,
     ) -> u32 {
         let hash = key.hash();
-        let slots = &self.slots;
-        let is = |number: u32| slots[number as usize].as_ref().is_some_and(|slot| slot.key == key);
-        if let Some(number) = self.index.find(hash, is) {
-            let live = slots[number as usize].as_ref().map(|slot| &slot.live);
+        if let Some(number) = self.known(key, hash, ports, arrival) {
+            let live = self.slots[number as usize].as_ref().map(|slot| &slot.live);
             if !live.is_some_and(|live| live.is_another(arrival.packet, ports[0])) {
                 return number;
             }
             self.end(number, Some(End::Reused), None, to);
         }
         self.begin(key, hash, ports, arrival, to)
+    }
+
+    /// The stream of a packet, if it is being watched. Networks of tunnels may use the same
+    /// addresses and ports, each for a stream of its own.
+    fn known(&self, key: Key, hash: u64, ports: [u16; 2], arrival: Arrival<'_>) -> Option<u32> {
+        let live = |number: u32| {
+            let slot = self.slots[number as usize].as_ref();
+            slot.filter(|slot| slot.key == key).map(|slot| &*slot.live)
+        };
+        // A capture of all interfaces also has the packets without their tunnel.
+        let Some(network) = arrival.network else {
+            return self.index.find(hash, |number| live(number).is_some());
+        };
+        (0..Belonging::COUNT).find_map(|rank| {
+            self.index.find(hash, |number| {
+                let belongs = |live: &Live| live.belonging(arrival.packet, ports[0], network);
+                live(number).and_then(belongs).is_some_and(|found| found as usize == rank)
+            })
+        })
     }
 
     fn begin(
@@ -235,12 +274,32 @@ impl Live {
             ways: Default::default(),
         };
         let intervals = [(Instant::ZERO, Interval::default()); 2];
-        Self { stream, closed: None, intervals, copies: Copies::default(), transport }
+        let (copies, networks) = (Copies::default(), [None; 2]);
+        Self { stream, closed: None, intervals, copies, networks, transport }
     }
 
     fn side(&self, packet: &ip::Packet<'_>, port: u16) -> Side {
         let [a, _] = self.stream.ends;
         if a.port() == port && a.ip() == packet.source { Side::A } else { Side::B }
+    }
+
+    /// Evidence that a packet of this network belongs to the stream, if there is any.
+    fn belonging(&self, packet: &ip::Packet<'_>, port: u16, network: u64) -> Option<Belonging> {
+        let side = self.side(packet, port);
+        let continues = match (&self.transport, &packet.transport) {
+            (Transport::Tcp(connection), ip::Transport::Tcp(segment)) => {
+                connection.continues(side, segment)
+            }
+            _ => None,
+        };
+        match self.networks[side.index()] {
+            Some(last) if last == network => Some(Belonging::SameNetwork),
+            Some(_) => (continues == Some(true)).then_some(Belonging::NewTunnel),
+            None if self.networks[side.other().index()] == Some(network) => {
+                Some(Belonging::SameAsOther)
+            }
+            None => (continues != Some(false)).then_some(Belonging::NewDirection),
+        }
     }
 
     /// Whether a packet begins another connection between the same ports.

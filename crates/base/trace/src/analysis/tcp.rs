@@ -122,6 +122,24 @@ impl Connection {
         Packet { at, segment, start, data_end, end, ack, piece, segments }
     }
 
+    /// Whether the numbers of a segment are near those of the connection; `None` for a SYN, whose
+    /// numbers are new, and before both ends have sent.
+    pub(super) fn continues(&self, side: Side, segment: &ip::Segment<'_>) -> Option<bool> {
+        /// Random initial numbers are within this range once in 128 times.
+        const NEAR: u64 = 1 << 24;
+        let header = &segment.header;
+        let [mine, theirs] = [side, side.other()].map(|side| &self.halves[side.index()]);
+        let is_near = |half: &Half, number| {
+            half.base.map(|_| (half.unwrap(number) - half.next).unsigned_abs() < NEAR)
+        };
+        let sent = is_near(mine, header.seq).filter(|_| !header.flags.syn);
+        let acknowledged = is_near(theirs, header.ack).filter(|_| header.flags.ack);
+        match (sent, acknowledged) {
+            (None, None) => None,
+            (sent, acknowledged) => Some(sent != Some(false) && acknowledged != Some(false)),
+        }
+    }
+
     fn ended(&self, segment: &ip::Segment<'_>) -> Option<End> {
         if segment.header.flags.rst {
             return Some(End::Reset);

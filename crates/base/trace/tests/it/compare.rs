@@ -6,7 +6,11 @@ use fairwave_tcp::Config;
 use fairwave_trace::analysis::compare::{self, Bins, Comparison, Fates, Place, Report};
 use fairwave_units::{Duration, Instant, Seed};
 
-fn compared(config: compare::Config, captures: [&[Shot]; 2], to: &mut impl Fates) -> Report {
+pub(crate) fn compared(
+    config: compare::Config,
+    captures: [&[Shot]; 2],
+    to: &mut impl Fates,
+) -> Report {
     let mut comparison = Comparison::new(config);
     let mut rest = captures.map(<[Shot]>::iter);
     while let Some(place) = comparison.wants() {

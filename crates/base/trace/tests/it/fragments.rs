@@ -1,6 +1,8 @@
 //! IP fragments, tunnels, links that are named, and directions out of step.
 
 use crate::common::{MS, Shot, analyse};
+use crate::compare::compared;
+use fairwave_trace::analysis::compare;
 use fairwave_trace::analysis::{Analyzer, Captured, Config, Kind, Stream, StreamId, Totals};
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -63,13 +65,18 @@ fn shot(at: Duration, bytes: Vec<u8>) -> Shot {
 
 /// The handshake, and then a segment and its ACK each 20 ms, as their packets.
 fn transfer(segments: u32) -> Vec<(Duration, usize, Vec<u8>)> {
+    transfer_from(100, segments)
+}
+
+/// The same with this number of the first byte.
+fn transfer_from(first: u32, segments: u32) -> Vec<(Duration, usize, Vec<u8>)> {
     let mut packets = vec![
-        (MS(0), 0, segment(0, 1, 99, 0, true, 0)),
-        (MS(10), 1, segment(1, 1, 499, 100, true, 0)),
-        (MS(11), 0, segment(0, 2, 100, 500, false, 0)),
+        (MS(0), 0, segment(0, 1, first - 1, 0, true, 0)),
+        (MS(10), 1, segment(1, 1, 499, first, true, 0)),
+        (MS(11), 0, segment(0, 2, first, 500, false, 0)),
     ];
     for number in 0..segments {
-        let (at, seq) = (MS(20 + 20 * u64::from(number)), 100 + 1_460 * number);
+        let (at, seq) = (MS(20 + 20 * u64::from(number)), first + 1_460 * number);
         let id = 3 + number as u16;
         packets.push((at, 0, segment(0, id, seq, 500, false, 1_460)));
         packets.push((at + MS(10), 1, segment(1, id, 500, seq + 1_460, false, 0)));
@@ -180,8 +187,14 @@ fn a_datagram_in_fragments_counts_once() {
 
 /// Puts a packet into GRE between two routers.
 fn in_gre(packet: &[u8]) -> Vec<u8> {
+    in_network(None, packet)
+}
+
+/// The same with a key.
+fn in_network(key: Option<u8>, packet: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, 47, 0, 0, 203, 0, 113, 1, 203, 0, 113, 2];
-    bytes.extend([0, 0, 8, 0]);
+    bytes.extend([if key.is_some() { 0x20 } else { 0 }, 0, 8, 0]);
+    bytes.extend(key.into_iter().flat_map(|key| [0, 0, 0, key]));
     bytes.extend(packet);
     let len = bytes.len() as u16;
     bytes[2..4].copy_from_slice(&len.to_be_bytes());
@@ -211,6 +224,92 @@ fn a_tunnel_shows_the_streams_within_it() {
     let (streams, totals) = analyse(&[shot(MS(0), twice)]);
     assert!(streams.is_empty());
     assert_eq!(totals.contents.iter().collect::<Vec<_>>(), [(Content::Ip(47), 1)]);
+}
+
+/// Two networks with the same addresses and ports, one behind the other by a millisecond. In the
+/// second case each direction has a number of its own.
+#[test]
+fn networks_of_tunnels_keep_their_streams_apart() {
+    let datagram = |id| written(0, id, Transport::Udp { source_port: 5, destination_port: 6 }, 90);
+    for keys in [[[1, 1], [2, 2]], [[1, 2], [3, 4]]] {
+        let mut shots = Vec::new();
+        for (number, [there, back]) in keys.into_iter().enumerate() {
+            let later = MS(number as u64);
+            let first = 100 + 1_000_000_000 * number as u32;
+            for (at, from, packet) in transfer_from(first, 20) {
+                let key = if from == 0 { there } else { back };
+                shots.push(shot(at + later, in_network(Some(key), &packet)));
+            }
+            let datagrams = (0..10u16).map(|n| (MS(10 * u64::from(n)), datagram(n)));
+            let datagrams = datagrams.map(|(at, p)| shot(at + later, in_network(Some(there), &p)));
+            shots.extend(datagrams);
+        }
+        shots.sort_by_key(|shot| shot.at);
+        let (streams, totals) = analyse(&shots);
+        assert_eq!((totals.tcp_streams, totals.udp_streams), (2, 2), "{keys:?}");
+        for stream in &streams {
+            let (tcp, packets) = (&stream.ways[0].tcp, stream.ways[0].volume.packets);
+            match stream.id {
+                StreamId::Tcp(_) => {
+                    assert_eq!(
+                        (tcp.unique_bytes, tcp.holes, tcp.retransmissions()),
+                        (29_200, 0, 0)
+                    );
+                    assert_eq!((packets, stream.ways[1].volume.packets), (22, 21));
+                }
+                _ => assert_eq!(packets, 10),
+            }
+        }
+    }
+}
+
+/// A mobile host has another tunnel after a handover, and the same connection. Packets that were
+/// also captured without their tunnel are copies.
+#[test]
+fn a_connection_goes_on_in_another_tunnel() {
+    let key = |at: Duration| if at < MS(200) { 1 } else { 2 };
+    let packets = transfer(20);
+    let shots: Vec<Shot> =
+        packets.iter().map(|(at, _, p)| shot(*at, in_network(Some(key(*at)), p))).collect();
+    let twice = packets.iter().zip(&shots).flat_map(|((at, _, p), one)| {
+        [one.clone(), shot(*at + Duration::from_micros(50), p.clone())]
+    });
+    let twice: Vec<Shot> = twice.collect();
+    for (shots, copies) in [(shots, 0), (twice, 43)] {
+        let (streams, totals) = analyse(&shots);
+        assert_eq!((streams.len(), totals.packets.copies), (1, copies));
+        assert_eq!(streams[0].ways[0].tcp.unique_bytes, 29_200);
+    }
+}
+
+/// One capture before a router that sends fragments and one behind it, the first within a tunnel:
+/// three packets are lost between them.
+#[test]
+fn a_comparison_reads_tunnels_and_fragments() {
+    let mut packets = transfer(20);
+    let transport = Transport::Udp { source_port: 5, destination_port: 6 };
+    let datagrams = 0..10u16;
+    packets.extend(datagrams.map(|n| (MS(500 + u64::from(n)), 0, written(0, n, transport, 4_000))));
+    let lost = [5, 9, 50];
+    let mut shots = [Vec::new(), Vec::new()];
+    for (number, (at, from, packet)) in packets.iter().enumerate() {
+        let seen_at = if *from == 0 { [MS(0), MS(4)] } else { [MS(4), MS(0)] };
+        if *from == 0 || !lost.contains(&number) {
+            shots[0].push(shot(*at + seen_at[0], in_gre(packet)));
+        }
+        if *from == 1 || !lost.contains(&number) {
+            let pieces = cut(packet, 560).into_iter();
+            shots[1].extend(pieces.map(|piece| shot(*at + seen_at[1], piece)));
+        }
+    }
+    shots.iter_mut().for_each(|shots| shots.sort_by_key(|shot| shot.at));
+    let report = compared(compare::Config::default(), shots.each_ref().map(Vec::as_slice), &mut ());
+    let [tcp, udp] = &report.flows[..] else { panic!("{} flows", report.flows.len()) };
+    let [there, back] = &tcp.ways;
+    assert_eq!((there.all.crossed, there.all.alone), (20, [2, 0]));
+    assert_eq!((back.all.crossed, back.all.alone), (21, [0, 0]));
+    assert_eq!((udp.ways[0].all.crossed, udp.ways[0].all.alone), (9, [1, 0]));
+    assert_eq!(udp.ways[0].shift.range_ns(), Some((4_000_000, 4_000_000)));
 }
 
 #[test]

@@ -87,6 +87,56 @@ fn ppi_tells_of_a_check_sequence() {
     assert_eq!(frame.packets().next().map(|packet| packet.bytes), Some(&PACKET[..]));
 }
 
+/// Rates in Mbps, and the A-MPDU, of a frame behind headers of Prism, AVS and PPI.
+#[test]
+fn rates_of_other_radio_headers_are_known() {
+    let item = |did: u32, state: u16, value: u32| {
+        [&did.to_le_bytes()[..], &state.to_le_bytes(), &[4, 0], &value.to_le_bytes()].concat()
+    };
+    let prism = |items: &[Vec<u8>]| {
+        let items = items.concat();
+        let len = (24 + items.len() as u32).to_le_bytes();
+        [&[0x44, 0, 0, 0][..], &len, b"wlan0-----------", &items, &wireless(&[])].concat()
+    };
+    let avs = |rate: u32, preamble: u8, encoding: u8| {
+        let mut bytes = vec![0x80, 0x21, 0x10, 1, 0, 0, 0, 64];
+        bytes.resize(32, 0);
+        bytes.extend(rate.to_be_bytes());
+        bytes.resize(64, 0);
+        (bytes[59], bytes[63]) = (preamble, encoding);
+        [bytes, wireless(&[])].concat()
+    };
+    let common = |halves: u8| {
+        let head = [2, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, halves, 0];
+        [&head[..], &[0; 8]].concat()
+    };
+    let phy = |flags: u8, mcs: u8| {
+        let head = [4, 0, 48, 0, flags, 0, 0, 0, 7, 0, 0, 0, 0, mcs];
+        [&head[..], &[0; 38]].concat()
+    };
+    let ppi = |fields: &[u8]| {
+        let len = 8 + fields.len() as u8;
+        [&[0, 0, len, 0, 105, 0, 0, 0][..], fields, &wireless(&[])].concat()
+    };
+    let cases = [
+        (119, prism(&[item(0x1_0044, 0, 7), item(0x8_0044, 0, 108)]), Some((54.0, 20)), None),
+        (119, prism(&[item(0x8041, 0, 11)]), Some((5.5, 192)), None),
+        (119, prism(&[item(0x8041, 1, 11)]), None, None),
+        (163, avs(110, 1, 1), Some((11.0, 96)), None),
+        (163, avs(540, 0, 3), Some((54.0, 20)), None),
+        (163, avs(6_000_000, 0, 0), Some((6.0, 20)), None),
+        (192, ppi(&common(4)), Some((2.0, 192)), None),
+        (192, ppi(&[common(0), phy(0x16, 15)].concat()), Some((300.0, 40)), Some(7)),
+        (192, ppi(&phy(0, 7)), Some((65.0, 36)), None),
+    ];
+    for (link, bytes, rate, ampdu) in cases {
+        let sent = transmission(LinkType::from_number(link), &bytes, bytes.len() as u32).unwrap();
+        let found =
+            sent.rate.map(|rate| (rate.bits.0 as f64 / 1e6, rate.preamble.as_nanos() / 1_000));
+        assert_eq!((found, sent.ampdu), (rate, ampdu), "{link}: {bytes:?}");
+    }
+}
+
 #[test]
 fn every_link_leads_to_its_packet() {
     let llc = [0x00, 0x40, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0];
@@ -323,6 +373,7 @@ proptest! {
         bytes: Vec<u8>,
         original_len: u32,
     ) {
+        let _ = transmission(LinkType::from_number(link), &bytes, original_len);
         if let Ok(frame) = open(LinkType::from_number(link), &bytes, original_len) {
             for packet in frame.packets() {
                 let _ = crate::ip::parse(packet.bytes, packet.wire_len);

@@ -40,12 +40,12 @@ pub enum TransmissionKind {
 
 /// Reads the header of a frame without that of the radio; `None` if it is cut, or damaged
 /// according to the radio.
-pub(super) fn transmission(frame: Captured<'_>, radio: Option<&Header>) -> Option<Transmission> {
+pub(super) fn transmission(frame: Captured<'_>, radio: &Header) -> Option<Transmission> {
     const RETRY: u8 = 0x08;
     const PROTECTED: u8 = 0x40;
     const CTS: u8 = 12;
     const ACK: u8 = 13;
-    let flags_of_radio = radio.and_then(|radio| radio.flags).unwrap_or_default();
+    let flags_of_radio = radio.flags.unwrap_or_default();
     if flags_of_radio.contains(Flags::BAD_FCS) {
         return None;
     }
@@ -73,7 +73,7 @@ pub(super) fn transmission(frame: Captured<'_>, radio: Option<&Header>) -> Optio
         is_retry: kind != TransmissionKind::Control && flags & RETRY != 0,
         is_encrypted: kind == TransmissionKind::Data && flags & PROTECTED != 0,
         len: frame.wire_len.saturating_add(fcs),
-        rate: radio.and_then(Header::rate),
-        ampdu: radio.and_then(|radio| radio.ampdu).map(|ampdu| ampdu.reference),
+        rate: radio.rate(),
+        ampdu: radio.ampdu.map(|ampdu| ampdu.reference),
     })
 }

@@ -37,10 +37,10 @@ fn ethernet_frame() -> Vec<u8> {
     [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00][..], &within()].concat()
 }
 
-fn found(bytes: &[u8]) -> Option<(Tunnel, Vec<u8>)> {
+fn found(bytes: &[u8]) -> Option<(Tunnel, Option<u32>, Vec<u8>)> {
     let packet = ip::parse(bytes, bytes.len() as u32).unwrap();
-    let (tunnel, frame) = inner(&packet)?;
-    Some((tunnel, frame.packets().next()?.bytes.to_vec()))
+    let Within { tunnel, network, frame } = inner(&packet)?;
+    Some((tunnel, network, frame.packets().next()?.bytes.to_vec()))
 }
 
 /// An 802.11 data frame from an access point, with LLC/SNAP.
@@ -59,31 +59,49 @@ fn every_tunnel_leads_to_its_packet() {
     erspan_iii.extend([0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 9, 9, 9, 9, 9, 9, 9, 9]);
     let extended = [0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0, 9, 0];
     let cases = [
-        (Tunnel::Gre, raw(47, &join(&[0, 0, 8, 0], within()))),
+        (Tunnel::Gre, None, raw(47, &join(&[0, 0, 8, 0], within()))),
         (
             Tunnel::Gre,
+            Some(0x0202_0202),
             raw(47, &join(&[0xb0, 0, 8, 0, 1, 1, 0, 0, 2, 2, 2, 2, 3, 3, 3, 3], within())),
         ),
-        (Tunnel::Gre, raw(47, &join(&[0x20, 0, 0x65, 0x58, 0, 0, 7, 0], ethernet_frame()))),
-        (Tunnel::Gre, raw(47, &join(&pptp, within()))),
-        (Tunnel::Gre, raw(47, &join(&erspan, ethernet_frame()))),
-        (Tunnel::Gre, raw(47, &join(&erspan_iii, ethernet_frame()))),
-        (Tunnel::Ip, raw(4, &within())),
-        (Tunnel::Ip, raw(41, &within())),
-        (Tunnel::Vxlan, udp([5, 4789], &join(&[8, 0, 0, 0, 0, 0, 1, 0], ethernet_frame()))),
-        (Tunnel::Vxlan, udp([5, 8472], &join(&[0x88, 0, 3, 3, 0, 0, 1, 0], ethernet_frame()))),
-        (Tunnel::Geneve, udp([5, 6081], &join(&[0, 0, 8, 0, 0, 0, 1, 0], within()))),
+        (
+            Tunnel::Gre,
+            Some(7),
+            raw(47, &join(&[0x20, 0, 0x65, 0x58, 0, 0, 7, 0], ethernet_frame())),
+        ),
+        (Tunnel::Gre, Some(1), raw(47, &join(&pptp, within()))),
+        (Tunnel::Gre, None, raw(47, &join(&erspan, ethernet_frame()))),
+        (Tunnel::Gre, None, raw(47, &join(&erspan_iii, ethernet_frame()))),
+        (Tunnel::Ip, None, raw(4, &within())),
+        (Tunnel::Ip, None, raw(41, &within())),
+        (
+            Tunnel::Vxlan,
+            Some(1),
+            udp([5, 4789], &join(&[8, 0, 0, 0, 0, 0, 1, 0], ethernet_frame())),
+        ),
+        (
+            Tunnel::Vxlan,
+            Some(1),
+            udp([5, 8472], &join(&[0x88, 0, 3, 3, 0, 0, 1, 0], ethernet_frame())),
+        ),
+        (Tunnel::Geneve, Some(1), udp([5, 6081], &join(&[0, 0, 8, 0, 0, 0, 1, 0], within()))),
         (
             Tunnel::Geneve,
+            Some(1),
             udp([5, 6081], &join(&[1, 0, 0x65, 0x58, 0, 0, 1, 0, 1, 1, 1, 0], ethernet_frame())),
         ),
-        (Tunnel::Gtp, udp([5, 2152], &join(&[0x30, 255, 0, 34, 0, 0, 0, 1], within()))),
-        (Tunnel::Gtp, udp([5, 2152], &join(&extended, within()))),
-        (Tunnel::Capwap, udp([5, 5247], &join(&[0, 0x10, 0, 0, 0, 0, 0, 0], ethernet_frame()))),
-        (Tunnel::Capwap, udp([5247, 5], &join(&[0, 0x10, 0x43, 0, 0, 0, 0, 0], wireless()))),
+        (Tunnel::Gtp, Some(1), udp([5, 2152], &join(&[0x30, 255, 0, 34, 0, 0, 0, 1], within()))),
+        (Tunnel::Gtp, Some(1), udp([5, 2152], &join(&extended, within()))),
+        (
+            Tunnel::Capwap,
+            None,
+            udp([5, 5247], &join(&[0, 0x10, 0, 0, 0, 0, 0, 0], ethernet_frame())),
+        ),
+        (Tunnel::Capwap, None, udp([5247, 5], &join(&[0, 0x10, 0x43, 0, 0, 0, 0, 0], wireless()))),
     ];
-    for (number, (tunnel, bytes)) in cases.into_iter().enumerate() {
-        assert_eq!(found(&bytes), Some((tunnel, within())), "case {number}");
+    for (number, (tunnel, network, bytes)) in cases.into_iter().enumerate() {
+        assert_eq!(found(&bytes), Some((tunnel, network, within())), "case {number}");
     }
 }
 
@@ -113,7 +131,7 @@ proptest! {
         body: Vec<u8>,
     ) {
         for bytes in [udp([5, port], &body), raw(protocol, &body)] {
-            if let Some((_, content)) = found(&bytes) {
+            if let Some((.., content)) = found(&bytes) {
                 prop_assert!(content.len() <= body.len());
             }
         }

@@ -72,6 +72,9 @@ pub(super) fn summaries(pairs: &[RadioPair], over: Duration) -> Vec<AirSummary> 
     all
 }
 
+/// Title of the table of pairs.
+pub(super) const TITLE: &str = "802.11 frames by header, the most airtime first";
+
 /// Headings of the columns of a pair, after its name.
 pub(super) const COLUMNS: [&str; 8] =
     ["frames", "data", "encrypted", "retries %", "Mbps", "lowest", "highest", "air %"];

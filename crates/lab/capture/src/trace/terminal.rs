@@ -49,7 +49,7 @@ fn radio(summary: &TraceSummary) -> String {
         return String::new();
     }
     let heads = [&["transmitter > receiver"][..], &air::COLUMNS].concat();
-    let mut table = Table::new("802.11 frames by header, the most airtime first", &heads);
+    let mut table = Table::new(air::TITLE, &heads);
     for pair in summary.air.iter().take(ROWS) {
         table.row([&[air::name(pair)][..], &air::row(pair)].concat());
     }

@@ -5,6 +5,7 @@ use fairwave_units::{Instant, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
 use fairwave_wire::tcp::{Flags, Header, Options};
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -142,6 +143,10 @@ fn encrypted_frames_show_their_use_of_the_air() {
     assert_eq!((ack.retry_percent, ack.rate_bps), (None, None));
     let text = terminal::summary(&summary, false);
     assert!(text.contains("02:00:00:00:00:02 > 02:00:00:00:00:01"), "{text}");
+    let page = out::page::page(&summary, &BTreeMap::new());
+    let row =
+        "02:00:00:00:00:02 &gt; 02:00:00:00:00:01</th><td>2</td><td>2</td><td>2</td><td>50.00";
+    assert!(page.contains(row), "{page}");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use fairwave_wire::ip;
 
+/// Length of the header of UDP in bytes.
+const UDP_HEADER: u32 = 8;
+
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -28,9 +31,13 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// A packet as it was on the wire.
+    /// A packet as it was on the wire. A first fragment stands for its whole datagram, which may
+    /// not be in fragments at the other place.
     pub(super) const fn whole(packet: &ip::Packet<'_>) -> Self {
-        let ip::Packet { id, len, .. } = *packet;
+        let ip::Packet { id, mut len, .. } = *packet;
+        if let (Some(_), ip::Transport::Udp(datagram)) = (packet.fragment, &packet.transport) {
+            len = len - packet.body_len + UDP_HEADER + datagram.payload_len;
+        }
         Self { id, headers: len, payload: 0, piece: 1, next: 0, count: 1 }
     }
 

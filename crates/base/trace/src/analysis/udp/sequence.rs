@@ -14,6 +14,9 @@ pub(super) const MAX_STEP: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     first: u64,
+    /// The first one since the last restart. Lower ones that come were overtaken, but their absence
+    /// is no loss: they may have come before the capture.
+    start: u64,
     /// Behind the highest since the last restart.
     next: u64,
     highest: u64,
@@ -38,9 +41,10 @@ impl Sequence {
     pub(super) const fn begin(first: u64, at: Instant) -> Self {
         Self {
             first,
+            start: first,
             next: first,
             highest: first,
-            came: [!0; WORDS],
+            came: [0; WORDS],
             lost: 0,
             reordered: 0,
             duplicates: 0,
@@ -54,7 +58,7 @@ impl Sequence {
 
     /// Starts at a number again. Earlier numbers are not expected any more.
     pub(super) fn restart(&mut self, next: u64) {
-        self.next = next;
+        (self.next, self.start) = (next, next);
         self.first = self.first.min(next);
         self.came.fill(!0);
         self.stray = None;
@@ -131,7 +135,8 @@ impl Sequence {
             Some(late) if !self.has(late) => {
                 self.set(late);
                 self.reordered += 1;
-                self.lost = self.lost.saturating_sub(1);
+                self.first = self.first.min(late);
+                self.lost -= u64::from(late >= self.start).min(self.lost);
             }
             _ => self.duplicates += 1,
         }
@@ -168,6 +173,16 @@ mod tests {
         let numbers = sequence.numbers(Numbering::Iperf3Long);
         assert_eq!((numbers.lost, numbers.duplicates, numbers.reordered), (0, 0, 0));
         assert_eq!(sequence.explained(), 40);
+    }
+
+    /// The second datagram is captured first; then the first one, twice.
+    #[test]
+    fn a_number_before_the_first_is_late_and_no_duplicate() {
+        let mut sequence = Sequence::begin(2, ms(0));
+        [2, 1, 3, 1, 4].into_iter().for_each(|n| sequence.number(ms(n), n, 32));
+        let numbers = sequence.numbers(Numbering::Iperf3);
+        assert_eq!((numbers.lost, numbers.reordered, numbers.duplicates), (0, 1, 1));
+        assert_eq!(numbers.range, (1, 4));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 
 mod between;
 mod drawing;
-mod page;
+pub(super) mod page;
 mod tables;
 mod thin;
 

@@ -1,6 +1,6 @@
 //! The page of a trace analysis: the capture, its connections, and figures of some.
 
-use crate::trace::{Connection, TraceSummary, UdpStream, words};
+use crate::trace::{Connection, TraceSummary, UdpStream, air, words};
 use fairwave_lab::page::{CSS, ZOOM, responsive};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(super) const ROWS: usize = 200;
 type Drawn = Vec<(String, String)>;
 
 /// The page as text.
-pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> String {
+pub(in crate::trace) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -43,6 +43,9 @@ pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> Stri
                     @if !summary.dccp.is_empty() {
                         section { h2 { "DCCP streams" } (udp("dccp", &summary.dccp)) }
                     }
+                    @if !summary.air.is_empty() {
+                        section { h2 { (air::TITLE) } (air(summary)) }
+                    }
                     @for one in &summary.connections {
                         @if let Some(figures) = drawn.get(&one.number) {
                             section { (closely(one, figures)) }
@@ -58,39 +61,42 @@ pub(super) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> Stri
 }
 
 fn connections(summary: &TraceSummary) -> Markup {
+    let rows = summary.connections.iter().map(|one| (words::name(one), words::row(one)));
+    let more = summary.connections.len().saturating_sub(ROWS) as u64 + summary.left_out;
     html! {
-        div.wide {
-            table.results {
-                thead {
-                    tr {
-                        th scope="col" { "connection" }
-                        @for head in words::COLUMNS { th scope="col" { (head) } }
-                    }
-                }
-                tbody {
-                    @for one in summary.connections.iter().take(ROWS) {
-                        tr {
-                            th scope="row" { (words::name(one)) }
-                            @for cell in words::row(one) { td { (cell) } }
-                        }
-                    }
-                }
-            }
-        }
-        @let more = summary.connections.len().saturating_sub(ROWS) as u64 + summary.left_out;
+        (table("connection", &words::COLUMNS, rows.take(ROWS)))
         @if more > 0 { p.note { (more) " more; connections.parquet has all" } }
     }
 }
 
 fn udp(protocol: &str, streams: &[UdpStream]) -> Markup {
     let rows = streams.iter().take(ROWS).flat_map(|one| words::udp_rows(protocol, one));
+    table("stream", &words::UDP_COLUMNS, rows)
+}
+
+/// Use of the air by transmitter and receiver.
+fn air(summary: &TraceSummary) -> Markup {
+    let rows = summary.air.iter().map(|pair| (air::name(pair), air::row(pair)));
+    let more = summary.air.len().saturating_sub(ROWS);
+    html! {
+        (table("transmitter > receiver", &air::COLUMNS, rows.take(ROWS)))
+        @if more > 0 { p.note { (more) " more; summary.json has all" } }
+    }
+}
+
+/// A table with names in its first column.
+fn table<const COLUMNS: usize>(
+    first: &str,
+    columns: &[&str; COLUMNS],
+    rows: impl Iterator<Item = (String, [String; COLUMNS])>,
+) -> Markup {
     html! {
         div.wide {
             table.results {
                 thead {
                     tr {
-                        th scope="col" { "stream" }
-                        @for head in words::UDP_COLUMNS { th scope="col" { (head) } }
+                        th scope="col" { (first) }
+                        @for head in columns { th scope="col" { (head) } }
                     }
                 }
                 tbody {
