@@ -39,6 +39,7 @@
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
 mod air;
+mod aqm;
 mod av;
 mod carrier;
 mod cell;

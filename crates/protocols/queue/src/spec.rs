@@ -12,11 +12,11 @@ use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
     DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Lifetime, Limit,
-    Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig,
-    WindowClamp,
+    Mac80211Config, QueueLimits, Red, RedConfig, ServiceCurve, SocpsConfig,
+    SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
-use fairwave_units::{BitRate, Duration};
+use fairwave_units::{BitRate, Duration, Stream};
 
 /// A discipline with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum Spec {
         /// Time for which a packet may wait.
         lifetime: Duration,
     },
+    /// [`Red`].
+    Red(RedConfig),
     /// [`FqCodel`].
     FqCodel(FairConfig),
     /// [`AirtimeDrr`].
@@ -135,6 +137,13 @@ pub const ALL: &[Kind] = &[
         source: "802.11-2020 clause 10.23.2.12",
         limit: None,
         spec: |limit| Spec::Lifetime { limit, lifetime: Duration::from_micros(512_000) },
+    },
+    Kind {
+        name: "red",
+        summary: "drops or marks arrivals at random, the more the longer the queue is on average",
+        source: "Floyd, Jacobson 1993; Linux, sch_red",
+        limit: None,
+        spec: |limit| Spec::Red(RedConfig::of(limit)),
     },
     Kind {
         name: "fq-codel",
@@ -319,6 +328,7 @@ impl Spec {
             Self::AckSplit { .. } => "ack-split",
             Self::WindowClamp { .. } => "window-clamp",
             Self::Lifetime { .. } => "lifetime",
+            Self::Red(_) => "red",
             Self::FqCodel(_) => "fq-codel",
             Self::AirtimeDrr(_) => "airtime-drr",
             Self::Mac80211(_) => "mac80211",
@@ -411,6 +421,7 @@ impl Spec {
             | Self::WindowClamp { limit, .. }
             | Self::Lifetime { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
+            Self::Red(config) => packets(config.limit),
             Self::FqCodel(config) => packets(config.limit),
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 packets(config.flows.limit)
@@ -440,19 +451,23 @@ impl Spec {
         }
     }
 
-    /// An empty queue of this kind.
-    pub fn build<T: Item + Debug + Send + 'static>(&self) -> Box<dyn Discipline<T>> {
+    /// An empty queue of this kind, which draws from `random` if it needs random numbers.
+    pub fn build<T: Item + Debug + Send + 'static>(
+        &self,
+        random: Stream,
+    ) -> Box<dyn Discipline<T>> {
         match *self {
             Self::DropTail { limit } => Box::new(DropTail::new(limit)),
             Self::AckFilter { limit } => Box::new(AckFilter::new(limit)),
             Self::AckSplit { limit, ack_limit } => Box::new(AckSplit::new(ack_limit, limit)),
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::Lifetime { limit, lifetime } => Box::new(Lifetime::new(limit, lifetime)),
+            Self::Red(config) => Box::new(Red::new(config, random)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
-            Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(),
-            Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(),
-            Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(),
+            Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(random),
+            Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(random),
+            Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(random),
             Self::Switching(switch) => match switch.over {
                 SocpsConfig::Wfq(WfqConfig { hosts, rate }) => {
                     Box::new(Switching::new(switch, Scheduled::new(hosts, Wfq::new(rate))))

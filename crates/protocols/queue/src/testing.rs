@@ -2,7 +2,7 @@
 
 use crate::{Discipline, FlowKey, Item, Segment};
 use fairwave_trace::DropCause;
-use fairwave_units::{Instant, Seq32};
+use fairwave_units::{Instant, Seed, Seq32, Stream};
 use fairwave_wire::tcp;
 
 /// A packet as a test wants it.
@@ -30,6 +30,11 @@ pub(crate) fn ack(id: u64, flow: u16, number: u32) -> Thing {
 /// A datagram of 1500 bytes of a flow.
 pub(crate) fn full(id: u64, flow: u16) -> Thing {
     Thing { id, bytes: 1500, receiver: flow.into(), flow, ..Thing::default() }
+}
+
+/// Randomness of a queue.
+pub(crate) fn random() -> Stream {
+    Seed(1).stream("queue")
 }
 
 pub(crate) const fn ms(ms: u64) -> Instant {

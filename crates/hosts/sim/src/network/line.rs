@@ -57,8 +57,15 @@ struct Newest {
 }
 
 impl Line {
-    /// The direction `way` of a link, with a random stream for its chain of losses apart.
-    pub(crate) fn new(link: &Link, way: usize, random: Stream, bursts: Stream) -> Self {
+    /// The direction `way` of a link, with random streams for its chain of losses and for its
+    /// queue apart.
+    pub(crate) fn new(
+        link: &Link,
+        way: usize,
+        random: Stream,
+        bursts: Stream,
+        queue: Stream,
+    ) -> Self {
         Self {
             way,
             rate: link.pace(way).rate,
@@ -69,7 +76,7 @@ impl Line {
             is_up: true,
             random,
             bursts: BurstLink::new(bursts),
-            queue: Metered::new(link.queue(way)),
+            queue: Metered::new(link.queue(way), queue),
             busy_until: Instant::ZERO,
             finish: Instant::ZERO,
             newest: None,
