@@ -5,7 +5,7 @@ use crate::keys::keys;
 use crate::kinds::{boolean, bounds, count};
 use crate::queue::times;
 use crate::reader::Reader;
-use fairwave_queue::{Limit, RedConfig};
+use fairwave_queue::{Limit, PieConfig, RedConfig};
 use fairwave_units::Duration;
 
 /// The bound of an interface in the descriptions of keys.
@@ -39,6 +39,23 @@ keys! {
         ecn: bool = boolean().or(usual.ecn);
     }
     check thresholds_rise;
+}
+
+keys! {
+    /// Proportional integral controller enhanced.
+    for PieConfig |r| (usual: PieConfig = PieConfig::of(USUAL)) {
+        /// Bound, in packets or bytes.
+        limit: Limit = bounds().or(usual.limit)
+            .phrase("the bound that the queue has without a discipline");
+        /// Delay that PIE aims at.
+        target: Duration = times().or(usual.target);
+        /// Time between two updates of the probability of drops.
+        update: Duration = times().or(usual.update);
+        /// Length of the bursts that are let in after a time without congestion.
+        max_burst: Duration = times().or(usual.max_burst);
+        /// Mark packets of ECN instead of dropping them, up to a probability of 10 %.
+        ecn: bool = boolean().or(usual.ecn);
+    }
 }
 
 fn thresholds_rise(config: &RedConfig, r: &Reader<'_>) {

@@ -179,6 +179,7 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
             Spec::Lifetime { limit, lifetime: key(r, "lifetime", about, entry, &lifetime) }
         }
         Spec::Red(config) => Spec::Red(go(r, &config)),
+        Spec::Pie(config) => Spec::Pie(go(r, &config)),
         Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
         Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, &config)),
         Spec::Mac80211(config) => Spec::Mac80211(go(r, &config)),
@@ -465,6 +466,10 @@ mod tests {
             ("red", "gentle", "true"),
             ("red", "adaptive", "true"),
             ("red", "ecn", "true"),
+            ("pie", "target", "\"3 ms\""),
+            ("pie", "update", "\"3 ms\""),
+            ("pie", "max_burst", "\"3 ms\""),
+            ("pie", "ecn", "true"),
             ("fq-codel", "buckets", "3"),
             ("fq-codel", "quantum", "\"3000 B\""),
             ("fq-codel", "target", "\"3 ms\""),

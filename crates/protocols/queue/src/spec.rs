@@ -12,7 +12,7 @@ use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
     DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Lifetime, Limit,
-    Mac80211Config, QueueLimits, Red, RedConfig, ServiceCurve, SocpsConfig,
+    Mac80211Config, Pie, PieConfig, QueueLimits, Red, RedConfig, ServiceCurve, SocpsConfig,
     SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
@@ -54,6 +54,8 @@ pub enum Spec {
     },
     /// [`Red`].
     Red(RedConfig),
+    /// [`Pie`].
+    Pie(PieConfig),
     /// [`FqCodel`].
     FqCodel(FairConfig),
     /// [`AirtimeDrr`].
@@ -144,6 +146,13 @@ pub const ALL: &[Kind] = &[
         source: "Floyd, Jacobson 1993; Linux, sch_red",
         limit: None,
         spec: |limit| Spec::Red(RedConfig::of(limit)),
+    },
+    Kind {
+        name: "pie",
+        summary: "drops or marks arrivals with a probability that brings waits to a target",
+        source: "RFC 8033; Linux, sch_pie",
+        limit: None,
+        spec: |limit| Spec::Pie(PieConfig::of(limit)),
     },
     Kind {
         name: "fq-codel",
@@ -329,6 +338,7 @@ impl Spec {
             Self::WindowClamp { .. } => "window-clamp",
             Self::Lifetime { .. } => "lifetime",
             Self::Red(_) => "red",
+            Self::Pie(_) => "pie",
             Self::FqCodel(_) => "fq-codel",
             Self::AirtimeDrr(_) => "airtime-drr",
             Self::Mac80211(_) => "mac80211",
@@ -422,6 +432,7 @@ impl Spec {
             | Self::Lifetime { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
             Self::Red(config) => packets(config.limit),
+            Self::Pie(config) => packets(config.limit),
             Self::FqCodel(config) => packets(config.limit),
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 packets(config.flows.limit)
@@ -463,6 +474,7 @@ impl Spec {
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::Lifetime { limit, lifetime } => Box::new(Lifetime::new(limit, lifetime)),
             Self::Red(config) => Box::new(Red::new(config, random)),
+            Self::Pie(config) => Box::new(Pie::new(config, random)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
             Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(random),
