@@ -2,11 +2,12 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::keys;
-use crate::kinds::{boolean, bounds, count};
+use crate::kinds::{boolean, bounds, choice, count, size};
 use crate::queue::times;
 use crate::reader::Reader;
-use fairwave_queue::{Limit, PieConfig, RedConfig};
-use fairwave_units::Duration;
+use crate::service::curve_rates;
+use fairwave_queue::{CakeConfig, Isolation, Limit, PieConfig, RedConfig};
+use fairwave_units::{BitRate, Duration};
 
 /// The bound of an interface in the descriptions of keys.
 const USUAL: Limit = Limit::Packets(100);
@@ -55,6 +56,49 @@ keys! {
         max_burst: Duration = times().or(usual.max_burst);
         /// Mark packets of ECN instead of dropping them, up to a probability of 10 %.
         ecn: bool = boolean().or(usual.ecn);
+    }
+}
+
+/// The words for the parties among whom CAKE shares: those of `tc`.
+const ISOLATIONS: [(&str, Isolation); 4] = [
+    ("flows", Isolation::Flows),
+    ("dual-srchost", Isolation::Sources),
+    ("dual-dsthost", Isolation::Destinations),
+    ("triple-isolate", Isolation::Triple),
+];
+
+keys! {
+    /// CAKE.
+    for CakeConfig |r| (usual: CakeConfig = CakeConfig::of(Limit::Packets(10_240))) {
+        /// Bound, in packets or bytes.
+        limit: Limit = bounds().or(usual.limit);
+        /// Rate of the shaper, best a little below that of the link; without it, packets leave as
+        /// fast as the link takes them.
+        rate: Option<BitRate> = curve_rates().optional();
+        /// Bytes that the link adds to an IP packet, for the shaper: 14 as Linux counts Ethernet,
+        /// 38 with its preamble and gap.
+        overhead: u32 = size(0, 256).or(usual.overhead);
+        /// Length on the link of the shortest packets, for the shaper.
+        min_packet: u32 = size(0, 256).or(usual.min_packet);
+        /// The usual round-trip time: the interval of COBALT, whose target is a twentieth of it.
+        rtt: Duration = times().or(usual.rtt);
+        /// Parties that share equally: the flows; the hosts that send or that receive, and each
+        /// one's flows; or both, a flow counting for that end of it which has more flows.
+        isolation: Isolation = choice(&ISOLATIONS).or(usual.isolation);
+    }
+    check shapes_to_count_lengths;
+}
+
+fn shapes_to_count_lengths(config: &CakeConfig, r: &Reader<'_>) {
+    if config.rate.is_some() {
+        return;
+    }
+    for (key, value) in [("overhead", config.overhead), ("min_packet", config.min_packet)] {
+        if value > 0 {
+            let refusal = Refusal::new("there is no shaper whose lengths it could change")
+                .help("write a rate, too");
+            r.refuse(key, refusal);
+        }
     }
 }
 

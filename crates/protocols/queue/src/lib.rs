@@ -8,6 +8,7 @@
 mod ack_filter;
 mod ack_split;
 mod airtime_drr;
+mod cake;
 mod cif_q;
 mod codel;
 mod csdps;
@@ -46,6 +47,7 @@ mod window_clamp;
 pub use ack_filter::AckFilter;
 pub use ack_split::AckSplit;
 pub use airtime_drr::{AirtimeConfig, AirtimeDrr, Mac80211Config, QueueLimits};
+pub use cake::{Cake, CakeConfig, Isolation};
 pub use cif_q::CifQConfig;
 pub use codel::CodelConfig;
 pub use discipline::Discipline;

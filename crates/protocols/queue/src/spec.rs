@@ -10,10 +10,10 @@ use crate::switching::Switching;
 use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
-    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
-    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Lifetime, Limit,
-    Mac80211Config, Pie, PieConfig, QueueLimits, Red, RedConfig, ServiceCurve, SocpsConfig,
-    SwitchingConfig, WfqConfig, WindowClamp,
+    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, Cake, CakeConfig, CifQConfig, CodelConfig,
+    Discipline, DropTail, DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig,
+    Lifetime, Limit, Mac80211Config, Pie, PieConfig, QueueLimits, Red, RedConfig, ServiceCurve,
+    SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Stream};
@@ -58,6 +58,8 @@ pub enum Spec {
     Pie(PieConfig),
     /// [`FqCodel`].
     FqCodel(FairConfig),
+    /// [`Cake`].
+    Cake(CakeConfig),
     /// [`AirtimeDrr`].
     AirtimeDrr(AirtimeConfig),
     /// [`AirtimeDrr`] as Linux has it today, above a device with airtime queue limits.
@@ -160,6 +162,13 @@ pub const ALL: &[Kind] = &[
         source: "RFC 8290, RFC 8289",
         limit: Some(Limit::Packets(10_240)),
         spec: |limit| Spec::FqCodel(FairConfig::fq_codel(limit)),
+    },
+    Kind {
+        name: "cake",
+        summary: "hosts share equally, and each one's flows; COBALT for each flow, and a shaper",
+        source: "Hoiland-Jorgensen, Taht, Morton 2018; Linux, sch_cake",
+        limit: Some(Limit::Packets(10_240)),
+        spec: |limit| Spec::Cake(CakeConfig::of(limit)),
     },
     Kind {
         name: "airtime-drr",
@@ -340,6 +349,7 @@ impl Spec {
             Self::Red(_) => "red",
             Self::Pie(_) => "pie",
             Self::FqCodel(_) => "fq-codel",
+            Self::Cake(_) => "cake",
             Self::AirtimeDrr(_) => "airtime-drr",
             Self::Mac80211(_) => "mac80211",
             Self::Drr(_) => "drr",
@@ -434,6 +444,7 @@ impl Spec {
             Self::Red(config) => packets(config.limit),
             Self::Pie(config) => packets(config.limit),
             Self::FqCodel(config) => packets(config.limit),
+            Self::Cake(config) => packets(config.limit),
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 packets(config.flows.limit)
             }
@@ -455,6 +466,7 @@ impl Spec {
     pub fn buckets(&self) -> u64 {
         match self {
             Self::FqCodel(config) => u64::from(config.buckets),
+            Self::Cake(_) => CakeConfig::QUEUES,
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 u64::from(config.flows.buckets)
             }
@@ -476,6 +488,7 @@ impl Spec {
             Self::Red(config) => Box::new(Red::new(config, random)),
             Self::Pie(config) => Box::new(Pie::new(config, random)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
+            Self::Cake(config) => Box::new(Cake::new(config, random)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
             Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(random),
             Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(random),

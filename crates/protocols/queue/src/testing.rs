@@ -13,6 +13,9 @@ pub(crate) struct Thing {
     pub(crate) receiver: u32,
     /// Stands for all of the key.
     pub(crate) flow: u16,
+    /// Hosts at its ends, beside the usual ones.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
     /// The other direction of the flow.
     pub(crate) back: bool,
     pub(crate) tcp: Option<(tcp::Header, u32)>,
@@ -62,8 +65,8 @@ impl Item for Thing {
 
     fn flow(&self) -> FlowKey {
         let source_port = self.flow;
-        let key =
-            FlowKey { source: 1, destination: 2, source_port, destination_port: 80, protocol: 6 };
+        let (source, destination) = (1 + self.from, 2 + self.to);
+        let key = FlowKey { source, destination, source_port, destination_port: 80, protocol: 6 };
         if self.back { key.reversed() } else { key }
     }
 

@@ -62,7 +62,7 @@ fn turns(
 fn no_scheduler_of_hosts_and_no_random_discipline_allocates_per_packet() {
     for kind in ALL {
         let spec = (kind.spec)(Limit::Packets(300));
-        if !spec.follows_weights() && !["red", "pie"].contains(&kind.name) {
+        if !spec.follows_weights() && !["red", "pie", "cake"].contains(&kind.name) {
             continue;
         }
         let (mut queue, mut now) = (spec.build(Seed(1).stream("queue")), Instant::ZERO);

@@ -4,7 +4,7 @@ use super::*;
 use crate::packet::address;
 use crate::world::{Back, GilbertElliott};
 use fairwave_machine::contract;
-use fairwave_queue::Limit;
+use fairwave_queue::{CakeConfig, Limit, Spec};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Seed;
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -60,6 +60,16 @@ fn arrivals(line: &mut Line) -> Vec<(u64, u16)> {
 fn packets_are_sent_one_after_another() {
     let got = arrivals(&mut line(Duration::ZERO, 0.0, 100));
     let expected: Vec<_> = (0..10).map(|i| (100_000 + 120 * (u64::from(i) + 1), i)).collect();
+    assert_eq!(got, expected);
+}
+
+/// 10 Mbps before 100 Mbps: packets of 1500 bytes leave every 1.2 ms, and take 0.12 ms.
+#[test]
+fn a_shaper_spaces_packets_before_a_faster_line() {
+    let cake = CakeConfig { rate: Some(BitRate::mbps(10)), ..CakeConfig::of(Limit::Packets(100)) };
+    let link = Link { queue: Spec::Cake(cake), ..link(Duration::ZERO, 0.0, 100) };
+    let got = arrivals(&mut forth(&link));
+    let expected: Vec<_> = (0..10).map(|i| (100_120 + 1200 * u64::from(i), i)).collect();
     assert_eq!(got, expected);
 }
 
