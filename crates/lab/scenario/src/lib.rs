@@ -40,6 +40,7 @@
 
 mod access;
 mod air;
+mod aqm;
 mod av;
 mod carrier;
 mod cell;

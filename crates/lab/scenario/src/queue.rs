@@ -178,7 +178,10 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
             let entry = times().or(lifetime);
             Spec::Lifetime { limit, lifetime: key(r, "lifetime", about, entry, &lifetime) }
         }
+        Spec::Red(config) => Spec::Red(go(r, &config)),
+        Spec::Pie(config) => Spec::Pie(go(r, &config)),
         Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
+        Spec::Cake(config) => Spec::Cake(go(r, &config)),
         Spec::AirtimeDrr(config) => Spec::AirtimeDrr(go(r, &config)),
         Spec::Mac80211(config) => Spec::Mac80211(go(r, &config)),
         Spec::Drr(config) => Spec::Drr(go(r, &config)),
@@ -216,7 +219,7 @@ fn bound(r: &Reader<'_>, usual: Limit) -> Limit {
 
 const BOUND: &str = "Bound, in packets or bytes.";
 
-fn times() -> Values<Duration> {
+pub(crate) fn times() -> Values<Duration> {
     within(MICROSECOND, HOUR)
 }
 
@@ -456,11 +459,29 @@ mod tests {
         for (discipline, key, value) in [
             ("ack-split", "ack_limit", "\"3 packets\""),
             ("window-clamp", "idle", "\"3 s\""),
+            ("red", "min_threshold", "\"3 packets\""),
+            ("red", "max_threshold", "\"33 packets\""),
+            ("red", "max_percent", "3"),
+            ("red", "weight_shift", "3"),
+            ("red", "packet_time", "\"3 ms\""),
+            ("red", "gentle", "true"),
+            ("red", "adaptive", "true"),
+            ("red", "ecn", "true"),
+            ("pie", "target", "\"3 ms\""),
+            ("pie", "update", "\"3 ms\""),
+            ("pie", "max_burst", "\"3 ms\""),
+            ("pie", "ecn", "true"),
             ("fq-codel", "buckets", "3"),
             ("fq-codel", "quantum", "\"3000 B\""),
             ("fq-codel", "target", "\"3 ms\""),
             ("fq-codel", "interval", "\"3 ms\""),
             ("fq-codel", "ecn", "false"),
+            ("cake", "limit", "\"3 packets\""),
+            ("cake", "rate", "\"3 Mbps\""),
+            ("cake", "rate = \"3 Mbps\", overhead", "\"18 B\""),
+            ("cake", "rate = \"3 Mbps\", min_packet", "\"64 B\""),
+            ("cake", "rtt", "\"3 ms\""),
+            ("cake", "isolation", "\"flows\""),
             ("airtime-drr", "target", "\"3 ms\""),
             ("airtime-drr", "airtime_quantum", "\"3 ms\""),
             ("mac80211", "target", "\"3 ms\""),
@@ -493,7 +514,17 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         for (ap, link, printed) in [
-            ("{ discipline = \"red\" }", "\"9 packets\"", "no queue discipline called \"red\""),
+            ("{ discipline = \"sfb\" }", "\"9 packets\"", "no queue discipline called \"sfb\""),
+            (
+                "{ discipline = \"red\", min_threshold = \"20 packets\" }",
+                "\"9 packets\"",
+                "below max_threshold",
+            ),
+            (
+                "{ discipline = \"red\", min_threshold = \"3000 B\" }",
+                "\"9 packets\"",
+                "in packets or both in bytes",
+            ),
             ("{ target = \"3 ms\" }", "\"9 packets\"", "\"drop-tail\" does not have it"),
             (
                 "{ discipline = \"h-fsc\", realtime_first_rate = \"3 Mbps\" }",

@@ -39,7 +39,7 @@ pub(crate) struct Codel {
 }
 
 /// `interval / sqrt(count)` after `at` (RFC 8289 section 5.3), in whole nanoseconds.
-fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
+pub(crate) fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
     let square = u128::from(interval.as_nanos()).pow(2) / u128::from(count.max(1));
     at + Duration::from_nanos(square.isqrt() as u64)
 }

@@ -1,7 +1,8 @@
 //! Drop-tail whose packets expire, as the MSDUs of 802.11 do.
 
 use crate::fifo::Fifo;
-use crate::{Discipline, FlowKey, Item, Limit, Segment};
+use crate::waiting::Waiting;
+use crate::{Discipline, Item, Limit};
 use core::fmt::Debug;
 use fairwave_trace::DropCause;
 use fairwave_units::{Bytes, Duration, Instant};
@@ -16,13 +17,6 @@ pub struct Lifetime<T> {
     limit: Limit,
     lifetime: Duration,
     dropped: VecDeque<(T, DropCause)>,
-}
-
-/// A packet, and since when it has waited.
-#[derive(Clone, Debug)]
-struct Waiting<T> {
-    item: T,
-    since: Instant,
 }
 
 impl<T: Item> Lifetime<T> {
@@ -86,32 +80,6 @@ impl<T: Item + Debug + Send> Discipline<T> for Lifetime<T> {
 
     fn bytes(&self) -> Bytes {
         self.items.bytes()
-    }
-}
-
-impl<T: Item> Item for Waiting<T> {
-    fn bytes(&self) -> u32 {
-        self.item.bytes()
-    }
-
-    fn receiver(&self) -> u32 {
-        self.item.receiver()
-    }
-
-    fn flow(&self) -> FlowKey {
-        self.item.flow()
-    }
-
-    fn tcp(&self) -> Option<Segment<'_>> {
-        self.item.tcp()
-    }
-
-    fn clamp_window(&mut self, max: u16) {
-        self.item.clamp_window(max);
-    }
-
-    fn mark_ce(&mut self) -> bool {
-        self.item.mark_ce()
     }
 }
 

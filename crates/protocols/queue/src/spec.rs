@@ -10,13 +10,13 @@ use crate::switching::Switching;
 use crate::wf2q::Wf2q;
 use crate::wfq::Wfq;
 use crate::{
-    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, CifQConfig, CodelConfig, Discipline, DropTail,
-    DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig, Lifetime, Limit,
-    Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig,
-    WindowClamp,
+    AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, Cake, CakeConfig, CifQConfig, CodelConfig,
+    Discipline, DropTail, DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig,
+    Lifetime, Limit, Mac80211Config, Pie, PieConfig, QueueLimits, Red, RedConfig, ServiceCurve,
+    SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
-use fairwave_units::{BitRate, Duration};
+use fairwave_units::{BitRate, Duration, Stream};
 
 /// A discipline with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,14 @@ pub enum Spec {
         /// Time for which a packet may wait.
         lifetime: Duration,
     },
+    /// [`Red`].
+    Red(RedConfig),
+    /// [`Pie`].
+    Pie(PieConfig),
     /// [`FqCodel`].
     FqCodel(FairConfig),
+    /// [`Cake`].
+    Cake(CakeConfig),
     /// [`AirtimeDrr`].
     AirtimeDrr(AirtimeConfig),
     /// [`AirtimeDrr`] as Linux has it today, above a device with airtime queue limits.
@@ -137,11 +143,32 @@ pub const ALL: &[Kind] = &[
         spec: |limit| Spec::Lifetime { limit, lifetime: Duration::from_micros(512_000) },
     },
     Kind {
+        name: "red",
+        summary: "drops or marks arrivals at random, the more the longer the queue is on average",
+        source: "Floyd, Jacobson 1993; Linux, sch_red",
+        limit: None,
+        spec: |limit| Spec::Red(RedConfig::of(limit)),
+    },
+    Kind {
+        name: "pie",
+        summary: "drops or marks arrivals with a probability that brings waits to a target",
+        source: "RFC 8033; Linux, sch_pie",
+        limit: None,
+        spec: |limit| Spec::Pie(PieConfig::of(limit)),
+    },
+    Kind {
         name: "fq-codel",
         summary: "a queue for each flow, deficit round robin, CoDel in each, ECN marks",
         source: "RFC 8290, RFC 8289",
         limit: Some(Limit::Packets(10_240)),
         spec: |limit| Spec::FqCodel(FairConfig::fq_codel(limit)),
+    },
+    Kind {
+        name: "cake",
+        summary: "hosts share equally, and each one's flows; COBALT for each flow, and a shaper",
+        source: "Hoiland-Jorgensen, Taht, Morton 2018; Linux, sch_cake",
+        limit: Some(Limit::Packets(10_240)),
+        spec: |limit| Spec::Cake(CakeConfig::of(limit)),
     },
     Kind {
         name: "airtime-drr",
@@ -319,7 +346,10 @@ impl Spec {
             Self::AckSplit { .. } => "ack-split",
             Self::WindowClamp { .. } => "window-clamp",
             Self::Lifetime { .. } => "lifetime",
+            Self::Red(_) => "red",
+            Self::Pie(_) => "pie",
             Self::FqCodel(_) => "fq-codel",
+            Self::Cake(_) => "cake",
             Self::AirtimeDrr(_) => "airtime-drr",
             Self::Mac80211(_) => "mac80211",
             Self::Drr(_) => "drr",
@@ -411,7 +441,10 @@ impl Spec {
             | Self::WindowClamp { limit, .. }
             | Self::Lifetime { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
+            Self::Red(config) => packets(config.limit),
+            Self::Pie(config) => packets(config.limit),
             Self::FqCodel(config) => packets(config.limit),
+            Self::Cake(config) => packets(config.limit),
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 packets(config.flows.limit)
             }
@@ -433,6 +466,7 @@ impl Spec {
     pub fn buckets(&self) -> u64 {
         match self {
             Self::FqCodel(config) => u64::from(config.buckets),
+            Self::Cake(_) => CakeConfig::QUEUES,
             Self::AirtimeDrr(config) | Self::Mac80211(Mac80211Config { airtime: config, .. }) => {
                 u64::from(config.flows.buckets)
             }
@@ -440,19 +474,25 @@ impl Spec {
         }
     }
 
-    /// An empty queue of this kind.
-    pub fn build<T: Item + Debug + Send + 'static>(&self) -> Box<dyn Discipline<T>> {
+    /// An empty queue of this kind, which draws from `random` if it needs random numbers.
+    pub fn build<T: Item + Debug + Send + 'static>(
+        &self,
+        random: Stream,
+    ) -> Box<dyn Discipline<T>> {
         match *self {
             Self::DropTail { limit } => Box::new(DropTail::new(limit)),
             Self::AckFilter { limit } => Box::new(AckFilter::new(limit)),
             Self::AckSplit { limit, ack_limit } => Box::new(AckSplit::new(ack_limit, limit)),
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::Lifetime { limit, lifetime } => Box::new(Lifetime::new(limit, lifetime)),
+            Self::Red(config) => Box::new(Red::new(config, random)),
+            Self::Pie(config) => Box::new(Pie::new(config, random)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
+            Self::Cake(config) => Box::new(Cake::new(config, random)),
             Self::AirtimeDrr(config) => Box::new(AirtimeDrr::new(config)),
-            Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(),
-            Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(),
-            Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(),
+            Self::Mac80211(config) => Self::AirtimeDrr(config.airtime).build(random),
+            Self::Socps(SocpsConfig::Wfq(config)) => Self::Wfq(config).build(random),
+            Self::Socps(SocpsConfig::Hfsc(config)) => Self::Hfsc(config).build(random),
             Self::Switching(switch) => match switch.over {
                 SocpsConfig::Wfq(WfqConfig { hosts, rate }) => {
                     Box::new(Switching::new(switch, Scheduled::new(hosts, Wfq::new(rate))))

@@ -2,7 +2,7 @@
 
 use crate::{Discipline, FlowKey, Item, Segment};
 use fairwave_trace::DropCause;
-use fairwave_units::{Instant, Seq32};
+use fairwave_units::{Instant, Seed, Seq32, Stream};
 use fairwave_wire::tcp;
 
 /// A packet as a test wants it.
@@ -13,6 +13,9 @@ pub(crate) struct Thing {
     pub(crate) receiver: u32,
     /// Stands for all of the key.
     pub(crate) flow: u16,
+    /// Hosts at its ends, beside the usual ones.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
     /// The other direction of the flow.
     pub(crate) back: bool,
     pub(crate) tcp: Option<(tcp::Header, u32)>,
@@ -30,6 +33,11 @@ pub(crate) fn ack(id: u64, flow: u16, number: u32) -> Thing {
 /// A datagram of 1500 bytes of a flow.
 pub(crate) fn full(id: u64, flow: u16) -> Thing {
     Thing { id, bytes: 1500, receiver: flow.into(), flow, ..Thing::default() }
+}
+
+/// Randomness of a queue.
+pub(crate) fn random() -> Stream {
+    Seed(1).stream("queue")
 }
 
 pub(crate) const fn ms(ms: u64) -> Instant {
@@ -57,8 +65,8 @@ impl Item for Thing {
 
     fn flow(&self) -> FlowKey {
         let source_port = self.flow;
-        let key =
-            FlowKey { source: 1, destination: 2, source_port, destination_port: 80, protocol: 6 };
+        let (source, destination) = (1 + self.from, 2 + self.to);
+        let key = FlowKey { source, destination, source_port, destination_port: 80, protocol: 6 };
         if self.back { key.reversed() } else { key }
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct Access<'w> {
     world: &'w World,
     pub(crate) radios: Radios,
     roamers: Roamers<'w>,
-    /// Access points whose queues may hold packets back.
+    /// Nodes with radios, whose queues may hold packets back.
     gates: Vec<NodeId>,
     gate_ids: Ids,
     /// By node.
@@ -40,7 +40,10 @@ impl<'w> Access<'w> {
     /// The radios of a world, silent; whether channels are to report their frames.
     pub(super) fn new(world: &'w World, reports_frames: bool, actors: &mut Actors) -> Self {
         let mut radios = Radios::new(world, reports_frames, actors);
-        let gates = service::agree(world, &mut radios.ports);
+        service::agree(world, &mut radios.ports);
+        let with_radio = |node: &NodeId| radios.port(*node).is_some();
+        let gates: Vec<NodeId> =
+            (0..world.nodes.len() as u32).map(NodeId).filter(with_radio).collect();
         let roamers = build::seat(world, &mut radios.cells, &mut radios.ports);
         let nodes = world.nodes.len();
         Self {

@@ -20,7 +20,8 @@ pub(super) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
             nodes.push(NodeId(i as u32));
             radios.push(radio_config(&node.name, radio));
             let queue_id = queues.next().expect("numbers do not end");
-            Port::new(radio, &world.cells[radio.cell], id, queue_id)
+            let random = world.seed.stream(&format!("queue/{}", node.name));
+            Port::new(radio, &world.cells[radio.cell], id, queue_id, random)
         });
         ports.push(port);
     }

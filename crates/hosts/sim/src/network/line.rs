@@ -57,8 +57,15 @@ struct Newest {
 }
 
 impl Line {
-    /// The direction `way` of a link, with a random stream for its chain of losses apart.
-    pub(crate) fn new(link: &Link, way: usize, random: Stream, bursts: Stream) -> Self {
+    /// The direction `way` of a link, with random streams for its chain of losses and for its
+    /// queue apart.
+    pub(crate) fn new(
+        link: &Link,
+        way: usize,
+        random: Stream,
+        bursts: Stream,
+        queue: Stream,
+    ) -> Self {
         Self {
             way,
             rate: link.pace(way).rate,
@@ -69,7 +76,7 @@ impl Line {
             is_up: true,
             random,
             bursts: BurstLink::new(bursts),
-            queue: Metered::new(link.queue(way)),
+            queue: Metered::new(link.queue(way), queue),
             busy_until: Instant::ZERO,
             finish: Instant::ZERO,
             newest: None,
@@ -208,8 +215,11 @@ impl Machine for Line {
     fn wake(&mut self, now: Instant) {
         self.change(now);
         while self.busy_until <= now {
+            let released = self.queue.deadline();
             let Some(queued) = self.queue.pop(LINK, now) else { break };
-            self.launch(queued.packet, self.finish, now);
+            // A shaper may have released it after the line had become free.
+            let start = released.map_or(self.finish, |at| at.max(self.finish));
+            self.launch(queued.packet, start, now);
         }
         self.collect_dropped();
     }
@@ -220,7 +230,9 @@ impl Machine for Line {
 
     fn deadline(&self) -> Option<Instant> {
         let arrival = self.flight.front().map(|(arrival, _)| *arrival);
-        let next = (!self.queue.is_empty(LINK)).then_some(self.busy_until);
+        // A shaper may hold the next packet back for longer than the line is busy.
+        let ready = self.queue.deadline().map_or(self.busy_until, |at| at.max(self.busy_until));
+        let next = (!self.queue.is_empty(LINK)).then_some(ready);
         let change = self.changes.front().map(|change| change.at);
         [arrival, next, change].into_iter().flatten().min()
     }

@@ -27,7 +27,7 @@ impl Lines {
         let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
             [(0, "forth"), (1, "back")].map(|(way, name)| {
                 let stream = |use_of: &str| world.seed.stream(&format!("link/{i}/{name}{use_of}"));
-                Line::new(link, way, stream(""), stream("/bursts"))
+                Line::new(link, way, stream(""), stream("/bursts"), stream("/queue"))
             })
         });
         let all: Vec<Line> = directions.collect();

@@ -4,7 +4,7 @@ use crate::packet::{LINK, Packet, Queued};
 use fairwave_dot11::AccessCategory;
 use fairwave_queue::{Discipline, Service, Spec, Weight};
 use fairwave_trace::{DropCause, QueueSample};
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{Duration, Instant, Seed, Stream};
 
 /// A queue with counters and a time-weighted mean length.
 #[derive(Debug)]
@@ -20,17 +20,24 @@ pub(crate) struct Metered {
     area: u128,
     last_change: Instant,
     since: Instant,
+    /// Source of the queues' own random streams.
+    random: Stream,
+}
+
+/// The stream of one more queue.
+fn stream(random: &mut Stream) -> Stream {
+    Seed(random.next_u64()).stream("queue")
 }
 
 impl Metered {
-    pub(crate) fn new(spec: &Spec) -> Self {
-        Self::with_categories(spec, 1)
+    pub(crate) fn new(spec: &Spec, random: Stream) -> Self {
+        Self::with_categories(spec, 1, random)
     }
 
     /// Makes one queue of this kind for each of this number of access categories.
-    pub(crate) fn with_categories(spec: &Spec, categories: usize) -> Self {
+    pub(crate) fn with_categories(spec: &Spec, categories: usize, mut random: Stream) -> Self {
         Self {
-            queues: (0..categories).map(|_| spec.build()).collect(),
+            queues: (0..categories).map(|_| spec.build(stream(&mut random))).collect(),
             looks_beside: spec.looks_beside(),
             follows_weights: spec.follows_weights(),
             enqueued: 0,
@@ -39,6 +46,7 @@ impl Metered {
             area: 0,
             last_change: Instant::ZERO,
             since: Instant::ZERO,
+            random,
         }
     }
 
@@ -54,7 +62,7 @@ impl Metered {
         self.account(now);
         let mut gone = Vec::new();
         for queue in &mut self.queues {
-            let mut old = core::mem::replace(queue, spec.build());
+            let mut old = core::mem::replace(queue, spec.build(stream(&mut self.random)));
             let mut hand_over = |queued| queue.push(now, queued);
             core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
             // A scheduler holds packets back for some receivers, but gives them when asked for.
@@ -101,8 +109,11 @@ impl Metered {
     /// send at once.
     pub(crate) fn pass(&mut self, item: Queued, now: Instant) -> Option<Queued> {
         self.account(now);
-        self.enqueued += 1;
-        self.queue(item.category).pass(now, item)
+        let before = self.len();
+        let next = self.queue(item.category).pass(now, item);
+        // A discipline may drop it instead.
+        self.enqueued += u64::from(next.is_some() || self.len() > before);
+        next
     }
 
     /// The next packet of a category.

@@ -7,7 +7,7 @@ use fairwave_dot11::channel::{Channel, Mpdu, RadioId};
 use fairwave_dot11::{AccessCategory, Aggregation, DATA_OVERHEAD_BYTES, Mode, Phy, QOS_BYTES};
 use fairwave_queue::{Limit, Spec};
 use fairwave_trace::{DropCause, NodeId, QueueId};
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{Duration, Instant, Stream};
 
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
@@ -76,13 +76,14 @@ impl Port {
         cell: &world::Cell,
         radio: RadioId,
         queue_id: QueueId,
+        random: Stream,
     ) -> Self {
         let categories = if cell.edca.is_some() { AccessCategory::ALL.len() } else { 1 };
         let qos = if cell.edca.is_some() { QOS_BYTES } else { 0 };
         Self {
             cell: spec.cell,
             radio,
-            queue: Metered::with_categories(&spec.queue, categories),
+            queue: Metered::with_categories(&spec.queue, categories, random),
             queue_id,
             mode: spec.mode,
             overhead: DATA_OVERHEAD_BYTES + qos,

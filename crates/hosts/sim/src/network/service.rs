@@ -55,17 +55,12 @@ pub(super) fn renew_agreements(world: &World, ap: NodeId, port: &mut Port) {
     }
 }
 
-/// Sets the agreements of queues; returns the nodes whose queues may hold packets back.
-pub(super) fn agree(world: &World, ports: &mut [Option<Port>]) -> Vec<NodeId> {
-    let mut gates = Vec::new();
+/// Sets the agreements of queues.
+pub(super) fn agree(world: &World, ports: &mut [Option<Port>]) {
     for (station, radio, aps) in agreements(world) {
         for ap in aps {
             let Some(port) = ports[ap.0 as usize].as_mut() else { continue };
             port.queue.set_service(station.0, &radio.service);
-            if radio.service.upper.is_some() && !gates.contains(&ap) {
-                gates.push(ap);
-            }
         }
     }
-    gates
 }

@@ -115,7 +115,7 @@ fn serve(queue: &mut dyn Discipline<Thing>, arrivals: &[Arrival]) -> Vec<u64> {
 }
 
 fn queue(spec: Spec, weights: &[u32]) -> Box<dyn Discipline<Thing>> {
-    let mut queue = spec.build();
+    let mut queue = spec.build(crate::testing::random());
     for (host, &tenths) in (0..).zip(weights) {
         queue.set_weight(Instant::ZERO, host, weight(tenths));
     }

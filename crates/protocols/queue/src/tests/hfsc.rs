@@ -46,7 +46,8 @@ struct Promise {
 
 /// The latest that a datagram leaves after its deadline, in microseconds, beside TCP without end.
 fn lateness(curve: ServiceCurve, hosts: u32, arrivals: &[(u64, u32, u32)]) -> f64 {
-    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() }).build::<Thing>();
+    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() })
+        .build::<Thing>(crate::testing::random());
     (0..hosts).for_each(|host| queue.push(Instant::ZERO, segment(host)));
     let mut promises = vec![Promise::default(); hosts as usize];
     let (mut now, mut next, mut worst) = (0, 0, f64::MIN);
@@ -114,7 +115,8 @@ fn a_concave_curve_parts_delay_from_rate() {
     let voice: Vec<_> = (0..50).map(|i| (i * 20_000, 0, 200)).collect();
     assert!(lateness(curve, 1, &voice) <= LONGEST_US + 1.0);
 
-    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() }).build();
+    let mut queue = Spec::Hfsc(HfscConfig { realtime: Some(curve), ..config() })
+        .build(crate::testing::random());
     (0..20).for_each(|_| queue.push(us(0), segment(0)));
     queue.push(us(10_000), datagram(1, 0, 200));
     // Eligible at once: it is chosen for its deadline though link sharing would take turns.
@@ -125,7 +127,7 @@ fn a_concave_curve_parts_delay_from_rate() {
 fn an_upper_limit_holds_a_host_back_and_says_for_how_long() {
     // 1500 bytes a millisecond at 12 Mbps; at most 1.2 Mbps for host 1.
     let upper = Some(ServiceCurve::linear(BitRate(1_200_000)));
-    let mut queue = Spec::Hfsc(HfscConfig { upper, ..config() }).build();
+    let mut queue = Spec::Hfsc(HfscConfig { upper, ..config() }).build(crate::testing::random());
     (0..3).for_each(|id| queue.push(us(5000), datagram(id, 1, 1500)));
     assert_eq!(queue.pop(us(5000)).map(|thing| thing.id), Some(0));
     // 1500 bytes at 1.2 Mbps take 10 ms.
@@ -140,7 +142,7 @@ fn an_upper_limit_holds_a_host_back_and_says_for_how_long() {
 
 #[test]
 fn classes_of_a_host_share_what_the_host_gets() {
-    let mut queue = Spec::Hfsc(config()).build();
+    let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     let mut got = [0; 4];
     queue.set_weight(us(0), 0, Weight(3 * Weight::ONE.0));
     for host in 0..2 {
@@ -187,7 +189,7 @@ fn near(got: u64, wanted: f64) {
 fn each_host_has_its_own_curves() {
     let kbps = |kbps: u64| Some(ServiceCurve::linear(BitRate(1000 * kbps)));
     // 8 Mbps: host 0 at most 0.8, host 1 at most 1.6; of the rest host 2 gets two thirds.
-    let mut queue = Spec::Hfsc(config()).build();
+    let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     let limited = |rate| Service { upper: kbps(rate), ..Service::default() };
     queue.set_service(us(0), 0, &limited(800));
     queue.set_service(us(0), 1, &limited(1600));
@@ -197,7 +199,7 @@ fn each_host_has_its_own_curves() {
         near(got, wanted);
     }
     // Alone, a limited host leaves the link idle.
-    let mut queue = Spec::Hfsc(config()).build();
+    let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     queue.set_service(us(0), 0, &limited(800));
     near(second_of_backlog(&mut *queue, 1)[0], 100_000.0);
 }
@@ -208,7 +210,7 @@ fn curves_change_while_packets_wait() {
         let upper = Some(ServiceCurve::linear(BitRate(1000 * kbps)));
         Service { upper, ..Service::default() }
     };
-    let mut queue = Spec::Hfsc(config()).build();
+    let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     queue.set_service(us(0), 0, &limited(80));
     (0..3).for_each(|id| queue.push(us(0), datagram(id, 0, 1000)));
     assert_eq!(queue.pop(us(0)).map(|thing| thing.id), Some(0));
@@ -226,7 +228,7 @@ fn curves_change_while_packets_wait() {
 #[test]
 fn a_promise_to_one_host_is_kept_beside_others() {
     let realtime = Some(ServiceCurve::linear(BitRate::mbps(2)));
-    let mut queue = Spec::Hfsc(config()).build();
+    let mut queue = Spec::Hfsc(config()).build(crate::testing::random());
     queue.set_service(us(0), 0, &Service { realtime, ..Service::default() });
     // A weight so light that sharing gives next to nothing.
     queue.set_weight(us(0), 0, Weight(1));

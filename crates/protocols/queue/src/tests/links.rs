@@ -27,7 +27,7 @@ fn cif_q(alpha_percent: u32) -> Spec {
 /// Two hosts with packets of 100 bytes and weight one; the link to host 1 is bad while host 2 is
 /// sent ten. To whom the next ones go when it is good again, as one digit each.
 fn after_a_fade(spec: Spec, packets: usize) -> String {
-    let mut queue = spec.build();
+    let mut queue = spec.build(crate::testing::random());
     for id in 0..50 {
         queue.push(NOW, to(id, 1));
         queue.push(NOW, to(100 + id, 2));
@@ -70,7 +70,7 @@ fn cif_q_repays_and_leaves_the_leading_host_its_share() {
 #[test]
 fn while_all_links_are_bad_nothing_is_sent() {
     for spec in [csdps(), iwfq(1000, 1000), cif_q(50)] {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         (0..3).for_each(|host| queue.push(NOW, to(host.into(), host)));
         (0..3).for_each(|host| queue.set_link(NOW, host, false));
         assert_eq!(drain(&mut *queue, NOW), [], "{}", spec.name());
@@ -92,7 +92,7 @@ proptest! {
         fades in prop::collection::vec((0..3u32, 1..40u32), 1..10),
         alpha_percent in 0..=50u32,
     ) {
-        let mut queue = cif_q(alpha_percent).build();
+        let mut queue = cif_q(alpha_percent).build(crate::testing::random());
         let mut got = [0; 3];
         (0..3).for_each(|host| (0..2).for_each(|id| queue.push(NOW, to(id, host))));
         let mut serve = |queue: &mut dyn Discipline<Thing>, turns: u32| {

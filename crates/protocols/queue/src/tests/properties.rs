@@ -1,6 +1,6 @@
 //! What holds of every discipline, whatever comes: each is driven by random calls.
 
-use crate::testing::{Thing, ack, full};
+use crate::testing::{Thing, ack, full, random};
 use crate::{ALL, Discipline, Limit};
 use fairwave_trace::DropCause;
 use fairwave_units::{Duration, Instant};
@@ -50,7 +50,7 @@ impl Watched {
         };
         self.held.insert(id, thing.bytes);
         self.queue.push(self.now, thing);
-        self.collect(&[DropCause::QueueFull, DropCause::AckFiltered]);
+        self.collect(&[DropCause::QueueFull, DropCause::AckFiltered, DropCause::Aqm]);
     }
 
     fn came_out(&mut self, thing: &Thing, name: &str) {
@@ -82,7 +82,7 @@ proptest! {
     fn nothing_is_lost_doubled_or_overtaken(calls in prop::collection::vec(call(), 1..400)) {
         for kind in ALL {
             let limit = Limit::Packets(20);
-            let queue = (kind.spec)(limit).build();
+            let queue = (kind.spec)(limit).build(random());
             let (held, last) = (BTreeMap::new(), BTreeMap::new());
             let mut watched = Watched { queue, now: Instant::ZERO, next: 0, held, last };
             for call in &calls {
@@ -125,7 +125,7 @@ proptest! {
     fn nobody_starves(flows in 2..20u16, bytes in 100..1500u32, hog in 1..30u64) {
         for name in ["fq-codel", "airtime-drr", "ack-split"] {
             let kind = ALL.iter().find(|kind| kind.name == name).expect("it is listed");
-            let mut queue = (kind.spec)(Limit::Packets(100_000)).build::<Thing>();
+            let mut queue = (kind.spec)(Limit::Packets(100_000)).build::<Thing>(random());
             let mut id = 0;
             for flow in 0..flows {
                 for _ in 0..if flow == 0 { 40 * hog } else { 40 } {

@@ -40,7 +40,7 @@ fn shares(queue: &mut dyn Discipline<Thing>, hosts: &[fn(u64, u32, u32) -> Thing
 #[test]
 fn a_host_that_is_sent_tcp_weighs_one_whatever_it_is_told() {
     for spec in specs() {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         (0..3).for_each(|host| queue.set_weight(ms(0), host, QUARTER));
         let got = shares(&mut *queue, &[segment, datagram, datagram]);
         // 1 : 1/4 : 1/4.
@@ -53,7 +53,7 @@ fn a_host_that_is_sent_tcp_weighs_one_whatever_it_is_told() {
 #[test]
 fn what_was_agreed_counts_for_tcp_too() {
     for spec in specs() {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         queue.set_weight(ms(0), 0, QUARTER);
         let service = Service { weight: Weight(3 * Weight::ONE.0), ..Service::default() };
         queue.set_service(ms(0), 0, &service);
@@ -65,7 +65,7 @@ fn what_was_agreed_counts_for_tcp_too() {
 #[test]
 fn without_weight_tcp_is_sent_and_datagrams_are_not() {
     for spec in specs() {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         (0..2).for_each(|host| queue.set_weight(ms(0), host, Weight::ZERO));
         queue.push(ms(0), segment(0, 0, 100));
         queue.push(ms(0), datagram(1, 1, 100));
@@ -79,7 +79,7 @@ fn without_weight_tcp_is_sent_and_datagrams_are_not() {
 #[test]
 fn between_the_thresholds_a_host_stays_what_it_was() {
     for spec in specs() {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         queue.set_weight(ms(0), 0, Weight::ZERO);
         let windows = [(590, false), (600, false), (410, true), (400, true), (590, false)];
         for (second, (tcp, serves)) in (0..).zip(windows) {
@@ -116,7 +116,7 @@ proptest! {
         arrivals in prop::collection::vec((0..700u64, 0..4u32, 40..1500u32, any::<bool>()), 1..80),
     ) {
         for spec in specs() {
-            let mut queue = spec.build();
+            let mut queue = spec.build(crate::testing::random());
             (0..4).for_each(|host| queue.set_weight(Instant::ZERO, host, Weight::ZERO));
             let mut seen: BTreeMap<u32, Vec<(u64, u32, bool)>> = BTreeMap::new();
             let mut held: BTreeMap<u32, Vec<u64>> = BTreeMap::new();

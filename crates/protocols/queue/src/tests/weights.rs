@@ -36,7 +36,7 @@ fn weights_are_followed_within_a_percent_in_a_second() {
         if !spec.follows_weights() {
             continue;
         }
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         let mut got = [0; 5];
         for (host, weight) in (0..).zip(weights) {
             queue.set_weight(NOW, host, tenths(weight));
@@ -59,7 +59,7 @@ fn weights_are_followed_within_a_percent_in_a_second() {
 fn without_weight_nothing_is_sent_and_the_queue_keeps_its_limit() {
     let hosts = HostConfig { host_limit: Limit::Packets(3), ..roomy() };
     for (name, spec) in schedulers(hosts) {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         queue.set_weight(NOW, 1, Weight::ZERO);
         (0..5).for_each(|id| queue.push(NOW, to(id, 1, 100)));
         assert_eq!(dropped(&mut *queue), [(3, QueueFull), (4, QueueFull)], "{name}");
@@ -77,7 +77,7 @@ fn without_weight_nothing_is_sent_and_the_queue_keeps_its_limit() {
 #[test]
 fn idle_service_takes_turns_when_nobody_else_has_anything() {
     for (name, spec) in schedulers(HostConfig { idle_serve: true, ..roomy() }) {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         queue.set_weight(NOW, 1, Weight::ZERO);
         (0..3).for_each(|id| queue.push(NOW, to(id, 1, 100)));
         (10..12).for_each(|id| queue.push(NOW, to(id, 2, 100)));
@@ -92,7 +92,7 @@ fn idle_service_takes_turns_when_nobody_else_has_anything() {
 fn a_full_buffer_takes_from_the_longest_queue() {
     let hosts = HostConfig { limit: Limit::Packets(5), ..roomy() };
     for (name, spec) in schedulers(hosts) {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         (0..5).for_each(|id| queue.push(NOW, to(id, 1, 100)));
         queue.push(NOW, to(10, 2, 100));
         queue.push(NOW, to(11, 2, 100));
@@ -115,7 +115,7 @@ fn a_changed_weight_restamps_what_waits() {
         ("wfq", Spec::Wfq(WfqConfig { hosts: roomy(), rate: None })),
         ("wf2q+", Spec::Wf2qPlus(roomy())),
     ] {
-        let mut queue = spec.build();
+        let mut queue = spec.build(crate::testing::random());
         (0..10).for_each(|id| queue.push(NOW, to(id, 1, 100)));
         assert_eq!([queue.pop(NOW), queue.pop(NOW)].map(|t| t.map(|t| t.id)), [Some(0), Some(1)]);
         queue.set_weight(NOW, 1, tenths(5));
@@ -137,7 +137,7 @@ fn weightless_for_an_instant_changes_nothing() {
         ("wf2q+", Spec::Wf2qPlus(roomy()), 0..3, [0, 20, 1, 2, 3, 4, 21, 5]),
     ] {
         for toggled in instants {
-            let mut queue = spec.build();
+            let mut queue = spec.build(crate::testing::random());
             (0..10).for_each(|id| queue.push(NOW, to(id, 1, 100)));
             (20..24).for_each(|id| queue.push(NOW, to(id, 2, 400)));
             let mut order = Vec::new();
@@ -214,7 +214,8 @@ impl Model {
 }
 
 fn obey(spec: Spec, calls: &[Call], idle_serve: bool) -> Result<(), TestCaseError> {
-    let (mut queue, mut model, mut now) = (spec.build(), Model::default(), NOW);
+    let (mut queue, mut model, mut now) =
+        (spec.build(crate::testing::random()), Model::default(), NOW);
     for call in calls {
         match *call {
             Call::Push { host, bytes } => {
@@ -275,7 +276,7 @@ proptest! {
     #[test]
     fn nobody_with_weight_starves(light in 1..1000u32, others in 1..8u32, bytes in 40..1500u32) {
         for (name, spec) in schedulers(roomy()) {
-            let mut queue = spec.build();
+            let mut queue = spec.build(crate::testing::random());
             queue.set_weight(NOW, 0, Weight(light * 64));
             queue.push(NOW, to(0, 0, bytes));
             for host in 1..=others {

@@ -3,7 +3,7 @@
 
 use fairwave_queue::{ALL, Discipline, FlowKey, Item, Limit, Segment};
 use fairwave_trace::DropCause;
-use fairwave_units::{Duration, Instant, Seq32};
+use fairwave_units::{Duration, Instant, Seed, Seq32};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::tcp;
 use std::fmt::Write as _;
@@ -128,7 +128,8 @@ fn table() -> String {
         "discipline    source     sent  full   aqm  filtered  mean wait ms  longest ms\n",
     );
     for kind in ALL {
-        let mut queue = (kind.spec)(Limit::Packets(100)).build();
+        let random = Seed(1).stream("queue");
+        let mut queue = (kind.spec)(Limit::Packets(100)).build(random);
         for ((source, ..), row) in SOURCES.iter().zip(run(&mut *queue)) {
             let mean = row.waited as f64 / row.sent.max(1) as f64 / 1e3;
             let drops = |cause: DropCause| row.drops[cause as usize];

@@ -4,7 +4,7 @@ use super::*;
 use crate::packet::address;
 use crate::world::{Back, GilbertElliott};
 use fairwave_machine::contract;
-use fairwave_queue::Limit;
+use fairwave_queue::{CakeConfig, Limit, Spec};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Seed;
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -42,7 +42,7 @@ fn link(jitter: Duration, loss: f64, queue: u32) -> Link {
 }
 
 fn forth(link: &Link) -> Line {
-    Line::new(link, 0, Seed(1).stream("link"), Seed(1).stream("bursts"))
+    Line::new(link, 0, Seed(1).stream("link"), Seed(1).stream("bursts"), Seed(1).stream("queue"))
 }
 
 fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
@@ -60,6 +60,16 @@ fn arrivals(line: &mut Line) -> Vec<(u64, u16)> {
 fn packets_are_sent_one_after_another() {
     let got = arrivals(&mut line(Duration::ZERO, 0.0, 100));
     let expected: Vec<_> = (0..10).map(|i| (100_000 + 120 * (u64::from(i) + 1), i)).collect();
+    assert_eq!(got, expected);
+}
+
+/// 10 Mbps before 100 Mbps: packets of 1500 bytes leave every 1.2 ms, and take 0.12 ms.
+#[test]
+fn a_shaper_spaces_packets_before_a_faster_line() {
+    let cake = CakeConfig { rate: Some(BitRate::mbps(10)), ..CakeConfig::of(Limit::Packets(100)) };
+    let link = Link { queue: Spec::Cake(cake), ..link(Duration::ZERO, 0.0, 100) };
+    let got = arrivals(&mut forth(&link));
+    let expected: Vec<_> = (0..10).map(|i| (100_120 + 1200 * u64::from(i), i)).collect();
     assert_eq!(got, expected);
 }
 
@@ -97,7 +107,13 @@ fn the_way_back_has_a_rate_a_delay_and_a_queue_of_its_own() {
     let back = Some(Back { pace, queue: Limit::Packets(2).into() });
     let home = Link { back, ..link(Duration::ZERO, 0.0, 100) };
     assert_eq!(out_of(&mut forth(&home), &[0, 0]), [100_120, 100_240]);
-    let mut uplink = Line::new(&home, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    let mut uplink = Line::new(
+        &home,
+        1,
+        Seed(1).stream("link"),
+        Seed(1).stream("bursts"),
+        Seed(1).stream("queue"),
+    );
     assert_eq!(out_of(&mut uplink, &[0, 0, 0, 0, 0]), [10_600, 11_200, 11_800]);
     assert_eq!(uplink.queue.sample().drops[DropCause::QueueFull as usize], 2);
 }
@@ -109,7 +125,13 @@ fn a_change_may_differ_by_direction() {
     let slow = Pace { rate: Some(BitRate::mbps(10)), delay: Duration::from_millis(1) };
     let home = changing(vec![change(1.0, |change| change.back = Some(slow))]);
     assert_eq!(out_of(&mut forth(&home), &[0, 2_000]), [100_120, 102_120]);
-    let mut uplink = Line::new(&home, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    let mut uplink = Line::new(
+        &home,
+        1,
+        Seed(1).stream("link"),
+        Seed(1).stream("bursts"),
+        Seed(1).stream("queue"),
+    );
     assert_eq!(out_of(&mut uplink, &[2_000]), [4_200]);
 }
 
@@ -187,7 +209,13 @@ fn mean_runs(fates: &[bool]) -> (f64, f64) {
 
 /// Losses of 300 000 packets on a link without a rate, in order.
 fn fates(link: &Link, way: usize) -> Vec<bool> {
-    let mut line = Line::new(link, way, Seed(3).stream("link"), Seed(3).stream("bursts"));
+    let mut line = Line::new(
+        link,
+        way,
+        Seed(3).stream("link"),
+        Seed(3).stream("bursts"),
+        Seed(3).stream("queue"),
+    );
     let fate = |_| {
         line.handle(Instant::ZERO, packet(0));
         line.event().is_some()
@@ -283,7 +311,13 @@ fn losses_may_begin_and_end() {
         [(100_120, 0), (102_120 + 119, 3)],
         "the third, lost, is being sent until 2.119 ms"
     );
-    let mut back = Line::new(&link, 1, Seed(1).stream("link"), Seed(1).stream("bursts"));
+    let mut back = Line::new(
+        &link,
+        1,
+        Seed(1).stream("link"),
+        Seed(1).stream("bursts"),
+        Seed(1).stream("queue"),
+    );
     assert_eq!(arrivals_of(&mut back, &[0, 1_000, 1_999, 2_000]).len(), 4);
 }
 
