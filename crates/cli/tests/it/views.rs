@@ -179,10 +179,22 @@ fn a_key_is_explained_as_messages_name_it_and_without_names() {
     assert!(printed.contains("802.11ax"), "{printed}");
     let (printed, _) = ends_with(0, place.path(), &["explain", "node.sta.queue.quantum"]);
     assert!(printed.contains("1514 B"), "{printed}");
+    let (printed, _) = ends_with(0, place.path(), &["explain", "snr_trace"]);
+    assert!(printed.contains("node.snr_trace"), "a key of an inner table by its name: {printed}");
     let (printed, _) = ends_with(0, place.path(), &["explain"]);
     assert!(printed.contains("flow (where transport = \"rtc\")"), "{printed}");
     let (_, err) = ends_with(2, place.path(), &["explain", "flow.up.congestion_controll"]);
     assert!(err.contains("did you mean") && err.contains("flow.congestion_control"), "{err}");
+}
+
+#[cfg(not(all(target_os = "linux", feature = "kernel-cc")))]
+#[test]
+fn a_build_without_cc_names_its_feature() {
+    let place = scratch();
+    for args in [&["cc"][..], &["cc", "load", "--all"], &["cc", "status", "--json"]] {
+        let (_, err) = ends_with(2, place.path(), args);
+        assert!(err.contains("--features kernel-cc") || !cfg!(target_os = "linux"), "{err}");
+    }
 }
 
 #[test]
