@@ -10,7 +10,7 @@ use fairwave_soc::{
     Curve, Policies, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Station, Table,
     TableConfig, TableInput,
 };
-use fairwave_units::{Db, Duration, Instant};
+use fairwave_units::{Db, Duration, Instant, Seed};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use std::fmt::Write;
@@ -76,7 +76,11 @@ struct Loaded {
 
 impl Loaded {
     fn new(spec: &Spec) -> Self {
-        let mut loaded = Self { queue: spec.build::<Voice>(), now: Instant::ZERO, next: 0 };
+        let mut loaded = Self {
+            queue: spec.build::<Voice>(Seed(1).stream("queue")),
+            now: Instant::ZERO,
+            next: 0,
+        };
         (0..HOSTS * BACKLOG).for_each(|_| loaded.arrive());
         loaded
     }

@@ -4,7 +4,7 @@ use fairwave_queue::{
     Discipline, FlowKey, HfscConfig, HostConfig, Item, Kind, Limit, Segment, ServiceCurve,
     SocpsConfig, Spec, Weight,
 };
-use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_units::{BitRate, Duration, Instant, Seed};
 
 /// Numbers of hosts for the measurement.
 pub(crate) const HOSTS: [u32; 4] = [8, 100, 1000, 10_000];
@@ -67,7 +67,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     pub(crate) fn new(spec: &Spec, hosts: u32, backlog: u32) -> Self {
-        let mut queue = spec.build::<Packet>();
+        let mut queue = spec.build::<Packet>(Seed(1).stream("queue"));
         for receiver in 0..hosts {
             let tenths = 1 + receiver % 10;
             queue.set_weight(Instant::ZERO, receiver, Weight(tenths * Weight::ONE.0 / 10));

@@ -168,7 +168,7 @@ fn lost_between(sent: &Path, received: &Path, lost: u64) {
         let first = if to_receiver { "first" } else { "second" };
         assert_eq!(way["passes_first"], first, "{way}");
         assert_eq!(way["all"]["alone"][usize::from(to_receiver)], 0, "{way}");
-        let delay = way["shift"]["median_ns"].as_i64().expect("a time");
+        let delay = way["shift"]["p50_ns"].as_i64().expect("a time");
         assert!(delay.abs() < 50_000_000 && (delay > 0) == to_receiver, "{way}");
     }
 }

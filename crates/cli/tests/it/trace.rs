@@ -142,7 +142,7 @@ fn a_capture_compared_with_itself_lost_nothing() {
     assert!(!ways.is_empty());
     for way in ways {
         assert_eq!((&way["all"]["alone"][0], &way["all"]["alone"][1]), (&0.into(), &0.into()));
-        assert_eq!(way["shift"]["most_ns"], 0);
+        assert_eq!(way["shift"]["max_ns"], 0);
     }
     let (out, _) = ends_with(0, place.path(), &[&both[..], &["--out", "told"]].concat());
     assert!(out.contains("Between the captures"), "{out}");

@@ -44,7 +44,7 @@ impl Results {
 }
 
 /// Totals over the runs of a study.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Number of runs.
     pub runs: usize,

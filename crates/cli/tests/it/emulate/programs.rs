@@ -38,7 +38,7 @@ fn programs_run_in_their_nodes_and_the_summary_says_how_it_was() {
     }
 
     let summary = ended.summary();
-    for name in ["p50_ns", "p99_ns", "p999_ns", "most_ns"] {
+    for name in ["p50_ns", "p99_ns", "p999_ns", "max_ns"] {
         assert!(summary["lateness"][name].is_u64(), "{name}");
         assert!(summary["packet_lateness"][name].is_u64(), "{name}");
     }

@@ -108,39 +108,39 @@ pub struct ShiftSummary {
     /// Number of samples.
     pub count: u64,
     /// Smallest shift.
-    pub least_ns: i64,
+    pub min_ns: i64,
     /// Mean shift.
     pub mean_ns: i64,
     /// Median shift.
-    pub median_ns: i64,
+    pub p50_ns: i64,
     /// 99th percentile.
     pub p99_ns: i64,
     /// Largest shift.
-    pub most_ns: i64,
+    pub max_ns: i64,
 }
 
 impl ShiftSummary {
     fn of(spread: &Spread) -> Option<Self> {
-        let (least_ns, most_ns) = spread.range_ns()?;
+        let (min_ns, max_ns) = spread.range_ns()?;
         Some(Self {
             count: spread.count(),
-            least_ns,
+            min_ns,
             mean_ns: spread.mean_ns()?,
-            median_ns: spread.quantile_ns(0.5)?,
+            p50_ns: spread.quantile_ns(0.5)?,
             p99_ns: spread.quantile_ns(0.99)?,
-            most_ns,
+            max_ns,
         })
     }
 
     /// Median and 99th percentile of the delay above that of the fastest packet, in the direction
     /// of travel. They do not depend on the offset of the clocks.
-    pub fn above_least_ns(&self, forward: bool) -> [u64; 2] {
-        let (from, sign) = if forward { (self.least_ns, 1) } else { (self.most_ns, -1) };
+    pub fn above_min_ns(&self, forward: bool) -> [u64; 2] {
+        let (from, sign) = if forward { (self.min_ns, 1) } else { (self.max_ns, -1) };
         let above = |value: i64| ((value - from) * sign).max(0) as u64;
         // On the way back the shift decreases with the delay, so that its minimum is the longest
         // delay.
-        let tail = if forward { self.p99_ns } else { self.least_ns };
-        [above(self.median_ns), above(tail)]
+        let tail = if forward { self.p99_ns } else { self.min_ns };
+        [above(self.p50_ns), above(tail)]
     }
 }
 

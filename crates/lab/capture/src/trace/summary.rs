@@ -211,8 +211,8 @@ impl Connection {
     pub fn round_trip_ns(&self) -> Option<u64> {
         let (beyond, before) = (self.main().rtt.as_ref()?, self.main().far_rtt.as_ref());
         match (before, self.captured_near) {
-            (Some(before), _) => Some(beyond.median_ns.saturating_add(before.median_ns)),
-            (None, None | Some(Vantage::Sender)) => Some(beyond.median_ns),
+            (Some(before), _) => Some(beyond.p50_ns.saturating_add(before.p50_ns)),
+            (None, None | Some(Vantage::Sender)) => Some(beyond.p50_ns),
             (None, Some(Vantage::Receiver | Vantage::Between)) => None,
         }
     }

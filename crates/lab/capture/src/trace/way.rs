@@ -250,7 +250,7 @@ pub struct JitterSummary {
     /// Mean jitter over the datagrams.
     pub mean_ns: u64,
     /// Largest jitter.
-    pub most_ns: u64,
+    pub max_ns: u64,
 }
 
 impl JitterSummary {
@@ -259,7 +259,7 @@ impl JitterSummary {
             clock_hz: jitter.clock_hz,
             last_ns: jitter.last.as_nanos(),
             mean_ns: jitter.mean.as_nanos(),
-            most_ns: jitter.most.as_nanos(),
+            max_ns: jitter.most.as_nanos(),
         }
     }
 }
@@ -324,12 +324,12 @@ fn times(sketch: &Quantiles) -> Option<TimesSummary> {
     Some(TimesSummary {
         count: sketch.count(),
         mean_ns: sketch.mean()?.as_nanos(),
-        least_ns: sketch.min()?.as_nanos(),
-        median_ns: quantile(0.5)?,
+        min_ns: sketch.min()?.as_nanos(),
+        p50_ns: quantile(0.5)?,
         p90_ns: None,
         p95_ns: quantile(0.95)?,
         p99_ns: quantile(0.99)?,
         p999_ns: None,
-        most_ns: sketch.max()?.as_nanos(),
+        max_ns: sketch.max()?.as_nanos(),
     })
 }

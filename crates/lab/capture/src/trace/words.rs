@@ -312,7 +312,7 @@ fn round_trip(one: &Connection) -> String {
     let Some(rtt) = &way.rtt else { return "No round-trip time was seen".to_owned() };
     let spread = |rtt: &TimesSummary| {
         let [least, median, p95, maximum] =
-            [rtt.least_ns, rtt.median_ns, rtt.p95_ns, rtt.most_ns].map(millis);
+            [rtt.min_ns, rtt.p50_ns, rtt.p95_ns, rtt.max_ns].map(millis);
         format!("{median} ms in the middle, {least} to {maximum} ms, 95 % below {p95} ms")
     };
     let is_near = one.captured_near.is_none_or(|near| near == Vantage::Sender);
@@ -412,7 +412,7 @@ pub fn between(way: &WayBetween) -> [String; 9] {
     let begin = usize::from(way.is_backward());
     let acks = way.passes_first.map(|_| way.pure_acks.alone[begin]);
     let shift = way.shift.as_ref();
-    let above = shift.map(|shift| shift.above_least_ns(!way.is_backward())[1]);
+    let above = shift.map(|shift| shift.above_min_ns(!way.is_backward())[1]);
     [
         way.packets[0].to_string(),
         way.packets[1].to_string(),
@@ -421,7 +421,7 @@ pub fn between(way: &WayBetween) -> [String; 9] {
         number(acks),
         way.reordered.to_string(),
         way.duplicates.iter().sum::<u64>().to_string(),
-        shift.map_or_else(unknown, |shift| format!("{:.3}", shift.median_ns as f64 / 1e6)),
+        shift.map_or_else(unknown, |shift| format!("{:.3}", shift.p50_ns as f64 / 1e6)),
         above.map_or_else(unknown, millis),
     ]
 }

@@ -87,7 +87,7 @@ impl State {
                 "count": of.count,
                 "p50_ns": of.p50.as_nanos(),
                 "p99_ns": of.p99.as_nanos(),
-                "most_ns": of.most.as_nanos(),
+                "max_ns": of.most.as_nanos(),
             })
         };
         let node = |node: &NodeState| {

@@ -33,7 +33,7 @@ fn lateness(of: Lateness) -> LatenessSummary {
         p50_ns: of.p50.as_nanos(),
         p99_ns: of.p99.as_nanos(),
         p999_ns: of.p999.as_nanos(),
-        most_ns: of.most.as_nanos(),
+        max_ns: of.most.as_nanos(),
     }
 }
 

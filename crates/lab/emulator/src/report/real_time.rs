@@ -58,7 +58,7 @@ fn lateness(summary: &EmulationSummary) -> String {
             us(of.p50_ns),
             us(of.p99_ns),
             us(of.p999_ns),
-            us(of.most_ns),
+            us(of.max_ns),
         ]);
     };
     row("events", &summary.lateness);

@@ -63,11 +63,11 @@ fn times(
             flow.name.clone(),
             times.count.to_string(),
             millis(times.mean_ns),
-            millis(times.median_ns),
+            millis(times.p50_ns),
             or_dash(times.p90_ns),
             millis(times.p99_ns),
             or_dash(times.p999_ns),
-            millis(times.most_ns),
+            millis(times.max_ns),
         ]);
     }
     table.render()
@@ -103,7 +103,7 @@ fn pages(flows: &[FlowSummary]) -> String {
             flow.name.clone(),
             count(&seen.pages),
             time(&seen.pages, |times| times.mean_ns),
-            time(&seen.pages, |times| times.median_ns),
+            time(&seen.pages, |times| times.p50_ns),
             time(&seen.pages, |times| times.p95_ns),
             count(&seen.objects),
             time(&seen.objects, |times| times.mean_ns),
@@ -148,7 +148,7 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
             seconds(seen.longest_freeze_ns),
             seen.stalls.to_string(),
             seconds(seen.stalled_ns),
-            delay(|times| times.median_ns),
+            delay(|times| times.p50_ns),
             delay(|times| times.p99_ns),
         ]);
     }

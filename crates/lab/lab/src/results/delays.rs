@@ -55,13 +55,13 @@ pub const DELAYS: Table<DelayRow> = Table {
             Cell::unsigned(r.times.map_or(0, |times| times.count))
         }),
         delay("mean_ns", "Mean delay.", |r| of_times(r, |t| t.mean)),
-        delay("least_ns", "Least delay.", |r| of_times(r, |t| t.least)),
+        delay("min_ns", "Least delay.", |r| of_times(r, |t| t.least)),
         delay("p50_ns", "Median delay.", |r| of_times(r, |t| t.median)),
         delay("p90_ns", "Delay that 90 % do not exceed.", |r| of_times(r, |t| t.p90)),
         delay("p95_ns", "Delay that 95 % do not exceed.", |r| of_times(r, |t| t.p95)),
         delay("p99_ns", "Delay that 99 % do not exceed.", |r| of_times(r, |t| t.p99)),
         delay("p999_ns", "Delay that 99.9 % do not exceed.", |r| of_times(r, |t| t.p999)),
-        delay("most_ns", "Greatest delay.", |r| of_times(r, |t| t.most)),
+        delay("max_ns", "Greatest delay.", |r| of_times(r, |t| t.most)),
     ],
 };
 

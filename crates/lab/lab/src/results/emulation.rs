@@ -41,7 +41,7 @@ pub struct LatenessSummary {
     /// 99.9th percentile.
     pub p999_ns: u64,
     /// Maximum lateness.
-    pub most_ns: u64,
+    pub max_ns: u64,
 }
 
 /// Packets that passed the device of a real node.

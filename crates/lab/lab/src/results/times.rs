@@ -12,9 +12,9 @@ pub struct TimesSummary {
     /// Mean duration.
     pub mean_ns: u64,
     /// Shortest duration.
-    pub least_ns: u64,
+    pub min_ns: u64,
     /// Median duration.
-    pub median_ns: u64,
+    pub p50_ns: u64,
     /// 90th percentile of the durations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
@@ -26,7 +26,7 @@ pub struct TimesSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
     /// Longest duration.
-    pub most_ns: u64,
+    pub max_ns: u64,
 }
 
 impl TimesSummary {
@@ -34,13 +34,13 @@ impl TimesSummary {
         Self {
             count: times.count,
             mean_ns: times.mean.as_nanos(),
-            least_ns: times.least.as_nanos(),
-            median_ns: times.median.as_nanos(),
+            min_ns: times.least.as_nanos(),
+            p50_ns: times.median.as_nanos(),
             p90_ns: Some(times.p90.as_nanos()),
             p95_ns: times.p95.as_nanos(),
             p99_ns: times.p99.as_nanos(),
             p999_ns: Some(times.p999.as_nanos()),
-            most_ns: times.most.as_nanos(),
+            max_ns: times.most.as_nanos(),
         }
     }
 }

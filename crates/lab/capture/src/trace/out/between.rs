@@ -62,10 +62,10 @@ pub const BETWEEN: Table<BinRow> = Table {
         integer("shift_mean_ns", "Mean time at the second less that at the first", true, |row| {
             row.bin.mean_shift_ns().map_or(Cell::Null, Cell::Integer)
         }),
-        integer("shift_least_ns", "The least of them", true, |row| {
+        integer("shift_min_ns", "The least of them", true, |row| {
             row.bin.shift_ns.map_or(Cell::Null, |(min, _)| Cell::Integer(min))
         }),
-        integer("shift_most_ns", "The greatest of them", true, |row| {
+        integer("shift_max_ns", "The greatest of them", true, |row| {
             row.bin.shift_ns.map_or(Cell::Null, |(_, maximum)| Cell::Integer(maximum))
         }),
     ],
@@ -147,7 +147,7 @@ fn packets(way: &WayBetween, bins: &Bins) -> Figure {
 
 /// The shifts above the minimum of all, so that the offset of the clocks has no influence.
 fn shifts(way: &WayBetween, bins: &Bins) -> Figure {
-    let min = way.shift.map_or(0, |shift| shift.least_ns);
+    let min = way.shift.map_or(0, |shift| shift.min_ns);
     let millis = |shift: i64| shift.saturating_sub(min) as f64 / 1e6;
     let range = |bin: &Bin| bin.shift_ns.map(|(low, high)| (millis(low), millis(high)));
     let mean = |bin: &Bin| bin.mean_shift_ns().map(|mean| (millis(mean), millis(mean)));

@@ -123,7 +123,7 @@ pub const ENDS: Table<EndRow> = Table {
             Cell::unsigned(row.tcp().flight_max)
         }),
         maybe("rtt_min_ns", "Least round-trip time of its data", |row| row.rtt(0.0)),
-        maybe("rtt_median_ns", "Median round-trip time", |row| row.rtt(0.5)),
+        maybe("rtt_p50_ns", "Median round-trip time", |row| row.rtt(0.5)),
         maybe("rtt_p95_ns", "95 of 100 round-trip times are not longer", |row| row.rtt(0.95)),
         maybe("rtt_max_ns", "Greatest round-trip time", |row| row.rtt(1.0)),
         maybe("lost", "Numbers of datagrams that never came", |row| {
