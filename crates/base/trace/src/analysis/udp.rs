@@ -304,7 +304,13 @@ impl Found {
         }
         if let Some(times) = times {
             let Some(time) = numbering.proof(payload).time() else { return };
-            times.packet(at, time);
+            // iperf 2 negates the number of its last datagram, sends it some 30 ms after the time
+            // in it, and leaves it out of its own report.
+            let is_last = *numbering == Numbering::Leading
+                && payload.first().is_some_and(|byte| byte & 0x80 != 0);
+            if !is_last {
+                times.packet(at, time);
+            }
         }
         sequence.number(at, number, numbering.bits());
     }

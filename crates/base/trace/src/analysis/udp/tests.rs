@@ -225,6 +225,20 @@ fn iperfs_times_give_the_jitter() {
     }
 }
 
+/// The last datagram is sent long after its time.
+#[test]
+fn the_last_datagram_of_iperf2_adds_no_jitter() {
+    let mut finder = Finder::default();
+    for n in 0..30u32 {
+        let at = Instant::from_nanos(u64::from(n) * 10_000_000);
+        finder.datagram(at, &words(&[n, 1_700_000_000, n * 10_000]));
+    }
+    let last = words(&[30u32.wrapping_neg(), 1_700_000_000, 300_000]);
+    finder.datagram(Instant::from_nanos(330_000_000), &last);
+    let numbers = finder.numbers().unwrap();
+    assert_eq!((numbers.range, numbers.jitter.unwrap().most.as_nanos()), ((0, 30), 0));
+}
+
 /// Numbers as of iperf 3, whose times stand still, run ten times too fast or backwards.
 #[test]
 fn times_that_do_not_fit_the_captures_are_no_evidence() {
