@@ -51,7 +51,7 @@ struct Controller {
     probability: u64,
     /// Sum of the probabilities of the arrivals since the last signal.
     accumulated: u64,
-    /// How long the packet taken last had waited; zero if it left an empty queue.
+    /// Wait of the packet taken last; zero if it left an empty queue.
     delay: Duration,
     /// The same at the last update.
     delay_before: Duration,
