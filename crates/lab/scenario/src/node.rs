@@ -130,7 +130,11 @@ keys! {
         /// Position of a single station, instead of `distance`.
         position: Option<[Metres; 2]> = position()
             .optional()
-            .only_if(!has_path && is_single(count), if has_path { HAS_PATH } else { IN_ONE_PLACE }, None);
+            .only_if(
+                !has_path && is_single(count),
+                if has_path { HAS_PATH } else { IN_ONE_PLACE },
+                None,
+            );
         /// Its radio.
         radio: Radio = Flat(names.air_of_ap(&ap));
     }

@@ -324,8 +324,8 @@ mod tests {
     }
 
     /// After L arrivals at a queue that grows from empty the average is
-    /// L + 1 + ((1-w)^(L+1) - 1)/w, the queue being counted with the arrival (equation 2 of the paper; 4.88 for w = 0.001 and
-    /// L = 100). For w = 2^-10 that is 4.77.
+    /// L + 1 + ((1-w)^(L+1) - 1)/w, the queue being counted with the arrival (equation 2 of the
+    /// paper; 4.88 for w = 0.001 and L = 100). For w = 2^-10 that is 4.77.
     #[test]
     fn a_burst_raises_the_average_as_the_paper_computes() {
         let mut detector = pinned(RedConfig { weight_shift: 10, ..config() }, 0);

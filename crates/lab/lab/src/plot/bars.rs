@@ -1,8 +1,9 @@
 //! Bars in named groups, with error bars.
 
 use super::figure::{BarSeries, Error, Interval};
-use super::frame::{self, Chart, Failure, INK, Sheet};
+use super::frame::{self, INK, Sheet};
 use super::look::Look;
+use super::surface::{Chart, Failure};
 use plotters::prelude::*;
 
 /// Share of a group's width that its bars fill.

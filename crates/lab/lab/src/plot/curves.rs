@@ -1,8 +1,9 @@
 //! Curves over a numeric axis, with confidence bands, dots and event strokes.
 
 use super::figure::{Curve, Error, Interval, Mark};
-use super::frame::{self, Chart, Failure, INK, Sheet};
+use super::frame::{self, INK, Sheet};
 use super::look::Look;
+use super::surface::{Chart, Failure};
 use plotters::prelude::*;
 
 pub(super) fn draw(sheet: Sheet<'_>, curves: &[Curve]) -> Result<String, Error> {

@@ -3,7 +3,7 @@
 use super::figure::{Error, Figure};
 use super::layout::Layout;
 use super::look::Look;
-use plotters::coord::Shift;
+use super::surface::{Area, Chart, Failure};
 use plotters::prelude::*;
 
 /// The colour of that palette which is too light for a line.
@@ -11,16 +11,6 @@ pub(super) const LIGHT: RGBColor = RGBColor(240, 228, 66);
 pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 const FONT: &str = "sans-serif";
-
-/// The drawing area over an SVG text.
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// A chart over two real axes.
-pub(super) type Chart<'a, 'b> = ChartContext<
-    'a,
-    SVGBackend<'b>,
-    Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
->;
-pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 
 /// A figure and its layout.
 #[derive(Clone, Copy)]
@@ -107,7 +97,7 @@ pub(super) fn open_with<'a>(
     let (text, row) = (text_style(layout.text), layout.row());
     let mark = (layout.scaled(18), layout.scaled(9));
     for ((_, look), Entry { x, y, lines }) in entries.iter().zip(places) {
-        look.swatch(&root, (x, y + 3), mark).map_err(fail)?;
+        look.swatch(&root, x, y + 3, mark).map_err(fail)?;
         for (i, line) in lines.iter().enumerate() {
             let at = (x + layout.scaled(24), y + row * i as i32);
             root.draw_text(line, &text, at).map_err(fail)?;

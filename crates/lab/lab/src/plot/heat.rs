@@ -1,7 +1,8 @@
 //! A map: a value for each pair of named columns and rows, as colour and as a number.
 
 use super::figure::{Error, Map};
-use super::frame::{self, Chart, Failure, INK, Sheet, text_style};
+use super::frame::{self, INK, Sheet, text_style};
+use super::surface::{Chart, Failure};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -41,7 +42,7 @@ pub(super) fn draw(sheet: Sheet<'_>, map: &Map) -> Result<String, Error> {
         labels(sheet, &mut chart, map).map_err(|e| fail(e.to_string()))?;
         cells(&mut chart, map, range, layout.text).map_err(|e| fail(e.to_string()))?;
         line(&mut chart, map).map_err(|e| fail(e.to_string()))?;
-        scale(&mut chart, (columns - 0.5, rows), range, layout.text)
+        scale(&mut chart, columns - 0.5, rows, range, layout.text)
             .map_err(|e| fail(e.to_string()))?;
         area.present().map_err(|e| fail(e.to_string()))?;
     }
@@ -137,7 +138,8 @@ fn line(chart: &mut Chart<'_, '_>, map: &Map) -> Result<(), Failure> {
 /// The scale of colours, right of the map.
 fn scale(
     chart: &mut Chart<'_, '_>,
-    (edge, rows): (f64, f64),
+    edge: f64,
+    rows: f64,
     range: (f64, f64),
     text: u32,
 ) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! Appearance of series, which differs for each: eight colours, then the same with other strokes.
 
-use super::frame::{Chart, Failure};
+use super::surface::{Area, Chart, Failure};
 use plotters::prelude::*;
 
 /// Okabe and Ito's palette (2008), which readers with any common colour blindness can distinguish.
@@ -95,10 +95,12 @@ impl Look {
     /// Draws its mark in the legend: a box, or a piece of its line.
     pub(super) fn swatch(
         self,
-        root: &super::frame::Area<'_>,
-        (x, y): (i32, i32),
-        (width, height): (i32, i32),
+        root: &Area<'_>,
+        x: i32,
+        y: i32,
+        size: (i32, i32),
     ) -> Result<(), Failure> {
+        let (width, height) = size;
         let Some((dash, gap)) = self.dashes() else {
             return root
                 .draw(&Rectangle::new([(x, y), (x + width, y + height)], self.colour.filled()));

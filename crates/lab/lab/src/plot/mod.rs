@@ -13,6 +13,7 @@ mod layout;
 mod look;
 mod png;
 mod spans;
+mod surface;
 
 pub use figure::{
     BarSeries, Content, Curve, Error, Figure, Form, Interval, Map, Mark, Span, SpanSeries,

@@ -1,8 +1,9 @@
 //! Spans over two numeric axes: ranges of many points between two times.
 
 use super::figure::{Error, Form, Span, SpanSeries};
-use super::frame::{self, Chart, Failure, Sheet};
+use super::frame::{self, Sheet};
 use super::look::Look;
+use super::surface::{Chart, Failure};
 use plotters::prelude::*;
 
 /// Minimum height of a bar, as a part of the axis: about a pixel and a half.
