@@ -480,7 +480,7 @@ mod tests {
             (r#"{"link": {"name": "ap-server", "at": "1 s", "up": true}}"#, "no time"),
             (r#"{"link": {"name": "ap-server", "rate": "5"}}"#, "link.rate"),
             (r#"{"link": {"name": "ap-server", "rte": "5 Mbps"}}"#, "did you mean \"rate\"?"),
-            (r#"{"queue": {"at": "ap", "discipline": "red"}}"#, "no queue discipline"),
+            (r#"{"queue": {"at": "ap", "discipline": "blue"}}"#, "no queue discipline"),
             (r#"{"queue": {"at": "ap>server", "discipline": "mac80211"}}"#, "no airtime"),
             (r#"{"queue": {"discipline": "wfq"}}"#, "\"at\" is missing"),
             (r#"{"weight": {"station": "server", "weight": 1}}"#, "that of a station"),

@@ -91,7 +91,7 @@ fn sweeps_reach_groups_of_hosts_and_their_links() {
     assert_eq!(world.links[2].delay, Duration::from_millis(1));
     let one: Vec<String> = ["node.pc.count=1", "node.conv.count=1"].map(str::to_owned).to_vec();
     let plan = Plan::parse("bed.toml", TEST_BED, &one).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(wires(&plan.points[0].scenario.to_world(1)), ["pc-conv", "ap-server"]);
+    assert_eq!(wires(&plan.points[0].scenario.to_world(1)), ["pc1-conv1", "ap-server"]);
 }
 
 /// The paper's pipe: 2.5 ms one way on a clock of 1 ms, no limit of bandwidth.

@@ -37,8 +37,12 @@ impl Axis {
         if keys.iter().enumerate().any(|(i, key)| keys[..i].contains(key)) {
             return Err(fail((span, Refusal::new("this names a key twice"))));
         }
-        let sets = steps.iter().flat_map(|step| &step.sets).map(|(key, _)| key.clone());
-        let keys = keys.into_iter().chain(sets).collect();
+        let mut keys = keys;
+        for (key, _) in steps.iter().flat_map(|step| &step.sets) {
+            if !keys.contains(key) {
+                keys.push(key.clone());
+            }
+        }
         Ok(Self { name: keys_of(name).join(", "), keys, span, steps })
     }
 

@@ -311,11 +311,11 @@ fn one_key_of_several_that_change_together_narrows_them_or_leaves_them() {
     for narrowed in ["duration=['7 s', '9 s']", "sweep.duration=['9 s', '7 s']"] {
         assert_eq!(points_with(sweep, &[narrowed]), [["9 s", "1 s"], ["7 s", "2 s"]]);
     }
-    assert_eq!(points_with(sweep, &["duration=6 s"]), [["1 s"], ["2 s"]], "each once");
-    let outside = plan(sweep, &["duration=6 s"]).unwrap();
-    assert_eq!(outside.points[0].scenario.duration, Duration::from_secs(6));
-    let apart = points_with(sweep, &["sweep.duration=['6 s', '5500 ms']"]);
-    let expected = [["1 s", "6 s"], ["1 s", "5500 ms"], ["2 s", "6 s"], ["2 s", "5500 ms"]];
+    assert_eq!(points_with(sweep, &["duration=6500 ms"]), [["1 s"], ["2 s"]], "each once");
+    let outside = plan(sweep, &["duration=6500 ms"]).unwrap();
+    assert_eq!(outside.points[0].scenario.duration, Duration::from_millis(6500));
+    let apart = points_with(sweep, &["sweep.duration=['6500 ms', '6200 ms']"]);
+    let expected = [["1 s", "6500 ms"], ["1 s", "6200 ms"], ["2 s", "6500 ms"], ["2 s", "6200 ms"]];
     assert_eq!(apart, expected);
     let twice = points_with(sweep, &["warm_up=2 s", "duration=7 s"]);
     assert_eq!(twice, [["7 s", "2 s"]], "settings act one after the other");

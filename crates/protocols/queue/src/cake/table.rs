@@ -36,12 +36,14 @@ impl Hosts {
     }
 
     /// Returns the place of a host by its address. Where the places of its set are all of busy
-    /// hosts, it shares one with another.
+    /// hosts, it shares one with another. A place that nobody had comes first: Linux takes any
+    /// without busy flows, and two hosts that begin at the same time may then share it.
     pub(super) fn place(&mut self, address: u32) -> u16 {
         let hash = FlowKey { source: address, ..FlowKey::default() }.hash();
         let own = places(hash).find(|place| self.sides[*place].tag == hash);
+        let unused = || places(hash).find(|place| self.sides[*place].tag == 0);
         let free = || places(hash).find(|place| self.sides[*place].busy == 0);
-        let place = own.or_else(free).unwrap_or((hash % QUEUES as u64) as usize);
+        let place = own.or_else(unused).or_else(free).unwrap_or((hash % QUEUES as u64) as usize);
         self.sides[place].tag = hash;
         place as u16
     }
