@@ -145,7 +145,7 @@ const CASES: &[Case] = &[
     Case {
         file: "trace/resent_joined.pcap",
         command: "trace",
-        options: &["--stream", "0"],
+        options: &["--connection", "0"],
         checks: &[Contains("4 segments in 1 packet")],
     },
     simulated(
