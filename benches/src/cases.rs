@@ -1,4 +1,4 @@
-//! `cargo xtask cases DIRECTORY`: small inputs that once failed, and what must come out of each.
+//! `cargo xtask cases DIRECTORY`: small inputs that once failed, and the expected output of each.
 //!
 //! The inputs are not part of the project. Each fault has a test of its own beside the code; this
 //! driver shows that the inputs themselves come out right.
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     only: Option<String>,
 }
 
-/// An input, the arguments around its file name, and what must come out.
+/// An input, the arguments around its file name, and conditions on the output.
 struct Case {
     file: &'static str,
     command: &'static str,
@@ -29,7 +29,7 @@ struct Case {
     checks: &'static [Check],
 }
 
-/// A condition on what the command prints.
+/// A condition on the output of the command.
 enum Check {
     /// A value in its JSON, by pointer, lies in this range; `null` is none.
     Within(&'static str, f64, f64),
@@ -224,7 +224,7 @@ fn start(program: &Path, directory: &Path, case: &Case) -> Result<Output, String
 }
 
 impl Check {
-    /// A sentence about what is wrong; `None` if the output is as it must be.
+    /// A sentence about a failed condition; `None` if it holds.
     fn failure(&self, output: &Output) -> Option<String> {
         let json = || serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
         let contains = |text: &str| {

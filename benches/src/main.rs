@@ -81,8 +81,7 @@ enum Driver {
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
     /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
-    /// Run small inputs that once failed, which lie outside the project, and compare what comes out
-    /// with what must.
+    /// Run inputs that once failed, from a directory outside the project, and check each output.
     Cases(cases::Options),
     /// Boot Debian's kernel 6.1 in a virtual machine, and load and use the algorithms of `fairwave
     /// cc` there; or run an access point and stations there, and write the results to a page.

@@ -15,7 +15,7 @@ const MISSING: &str = if cfg!(target_os = "linux") {
 
 /// Congestion controls in this machine's kernel: this build is without them
 #[derive(Args, Debug)]
-#[command(after_help = MISSING, disable_help_flag = true)]
+#[command(after_help = MISSING)]
 pub(crate) struct Cc {
     /// Arguments of the command, which are not read
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]

@@ -1,8 +1,8 @@
 //! Radio cells.
 
-use crate::access::Categories;
 use crate::air::{Fading, Shadowing};
 use crate::diagnostic::Refusal;
+use crate::edca::Categories;
 use crate::errors::{Errors, errors};
 use crate::frequency::frequency;
 use crate::keys::{Flat, keys, table};

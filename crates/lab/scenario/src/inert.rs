@@ -1,4 +1,4 @@
-//! Keys that cannot act in the scenario at hand, and so hardly mean what their author believes.
+//! Keys that cannot act in the scenario at hand.
 //!
 //! [`RULES`] is the one list. A test changes every key of cells, nodes and flows: either the run
 //! changes, or the key is refused, or a rule warns.
@@ -9,7 +9,7 @@ use crate::flow::Flow;
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::node::{Kind, Node, Radio};
-use crate::phy::{CONSTANT, Generation, Rate};
+use crate::phy::{CONSTANT, Rate};
 use crate::queue::{Place, Queue};
 use crate::transport::Transport;
 use fairwave_dot11::{AccessCategory, BlockAckRequest, Capabilities, Format, GuardInterval};
@@ -53,14 +53,15 @@ const NO_FLOW: &str = "no flow has the category";
 /// Every rule, in the order of the reference.
 const RULES: &[Rule] = &[
     cell("ampdu_frames", "no radio sends with an MCS", |f, c| {
-        is(&c.generation, |g| g.ampdu_frames != usual(c, |l| l.mpdus)) && f.has_no_mcs(c)
+        c.generation.ampdu_frames != usual(c, |l| l.mpdus) && f.has_no_mcs(c)
     }),
     cell("ampdu_size", NO_AMPDU, |_, c| {
-        is(&c.generation, |g| g.ampdu_size != usual(c, |l| l.bytes) && g.amsdu_size == Some(None))
+        c.generation.ampdu_size != usual(c, |l| l.bytes)
+            && c.generation.amsdu_size == Some(None)
             && has_no_ampdu(c)
     }),
     cell("ampdu_size", "no radio sends with an MCS", |f, c| {
-        is(&c.generation, |g| g.ampdu_size != usual(c, |l| l.bytes)) && f.has_no_mcs(c)
+        c.generation.ampdu_size != usual(c, |l| l.bytes) && f.has_no_mcs(c)
     }),
     cell("amsdu_size", "no radio sends with an MCS", |f, c| {
         c.generation.amsdu_size.flatten().is_some() && f.has_no_mcs(c)
@@ -113,9 +114,7 @@ const RULES: &[Rule] = &[
     station("path", TRACED, |f, node| {
         node.kind.station().is_some_and(|s| !s.path.is_empty()) && f.has_trace_alone(node)
     }),
-    radio("power", TRACED, |f, node, radio| {
-        radio.power.0 != 16.0 && f.cell_of(node).is_some_and(|cell| f.is_traced(cell))
-    }),
+    radio("power", TRACED, |f, node, radio| radio.power.0 != 16.0 && f.has_trace_alone(node)),
     radio("power", "it sends beacons alone", |f, node, radio| {
         let acks = f.cell_of(node).is_none_or(Cell::acknowledges);
         radio.power.0 != 16.0 && !acks && f.is_silent(node)
@@ -200,7 +199,7 @@ const fn flow(key: &'static str, why: &'static str, holds: fn(&Facts<'_>, &Flow)
 /// Warnings about keys that were set and cannot act.
 pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
     let facts = Facts { scenario, nodes: expand::nodes(scenario) };
-    // Programs that `fairwave emulate` starts send what they like.
+    // Programs that `fairwave emulate` starts may use any node, in either direction.
     if !scenario.program.is_empty() {
         return Vec::new();
     }
@@ -243,10 +242,6 @@ impl Rule {
     }
 }
 
-fn is(generation: &Generation, of: impl Fn(&Generation) -> bool) -> bool {
-    of(generation)
-}
-
 /// A limit of aggregation of the cell's standard.
 fn usual(cell: &Cell, of: fn(&fairwave_dot11::Aggregation) -> u32) -> Option<u32> {
     fairwave_dot11::Aggregation::most(cell.phy()).as_ref().map(of)
@@ -280,10 +275,6 @@ fn is_without_rate(link: &Link) -> bool {
 }
 
 impl Facts<'_> {
-    fn index(&self, cell: &Cell) -> Option<usize> {
-        self.scenario.cell.iter().position(|other| other.name == cell.name)
-    }
-
     /// The cell of an access point or a station.
     fn cell_of(&self, node: &Node) -> Option<&Cell> {
         let name = match &node.kind {
@@ -321,7 +312,7 @@ impl Facts<'_> {
     /// Whether the SNR of the only station, by its trace, is the only level on the frequency.
     fn is_traced(&self, cell: &Cell) -> bool {
         let traced = |node: &Node| node.kind.station().is_none_or(|s| s.snr_trace.is_some());
-        self.radios(cell) == 2 && self.members(cell).all(traced) && self.index(cell).is_some()
+        self.radios(cell) == 2 && self.members(cell).all(traced)
     }
 
     fn has_trace_alone(&self, node: &Node) -> bool {
@@ -374,7 +365,7 @@ impl Facts<'_> {
         })
     }
 
-    /// Whether the node sends what goes from one node to another.
+    /// Whether packets from one node to another pass the node.
     fn passes(&self, node: &Node, from: usize, to: usize) -> bool {
         let group = |index: usize| &self.scenario.node[self.nodes[index].group];
         let (from, to) = (group(from), group(to));

@@ -38,7 +38,6 @@
 //! Beside the fields of [`Scenario`] a file may have a table `[tcp]` of defaults for every TCP
 //! flow, and a table `[sweep]`, which [`crate::plan::Plan`] reads.
 
-mod access;
 mod air;
 mod aqm;
 mod av;
@@ -49,6 +48,7 @@ mod dccp;
 mod deep;
 mod described;
 mod diagnostic;
+mod edca;
 mod emissions;
 mod emulate;
 mod errors;

@@ -57,7 +57,7 @@ fn out_of_reach(world: &World) -> Vec<String> {
     lints
 }
 
-/// The doubt about a station that none of its access points can serve.
+/// The warning about a station that none of its access points can serve.
 fn out_of_reach_of_all(world: &World, node: &Node) -> Option<String> {
     let station = node.radio.as_ref()?;
     let Role::Station { ap } = station.role else { return None };
@@ -65,20 +65,20 @@ fn out_of_reach_of_all(world: &World, node: &Node) -> Option<String> {
     let mut lint = None;
     for ap in [ap].iter().chain(others) {
         let ap = &world.nodes[ap.0 as usize];
-        let deaf = deafness(world, node, ap)?;
-        lint.get_or_insert(deaf);
+        let this = pair_out_of_reach(world, node, ap)?;
+        lint.get_or_insert(this);
     }
     lint
 }
 
-/// Whether a station or its access point does not receive the other, and at which level.
-fn deafness(world: &World, node: &Node, ap_node: &Node) -> Option<String> {
+/// The warning about a station and an access point, if one does not receive the other.
+fn pair_out_of_reach(world: &World, node: &Node, ap_node: &Node) -> Option<String> {
     let (station, ap) = (node.radio.as_ref()?, ap_node.radio.as_ref()?);
     let cell = &world.cells[ap.cell];
     if let Some(trace) = &station.snr_trace {
         let snr = trace.highest().0;
         let level = noise(cell.phy.bandwidth(), cell.noise_figure).0 + snr;
-        let min = least_level(cell);
+        let min = min_received_dbm(cell);
         let (name, ap) = (&node.name, &ap_node.name);
         return (level < min).then(|| {
             format!(
@@ -101,8 +101,8 @@ fn deafness(world: &World, node: &Node, ap_node: &Node) -> Option<String> {
     })
 }
 
-/// The minimum level for reception.
-fn least_level(cell: &Cell) -> f64 {
+/// The minimum level for reception, in dBm.
+fn min_received_dbm(cell: &Cell) -> f64 {
     let noise = noise(cell.phy.bandwidth(), cell.noise_figure).0;
     let detected = cell.preamble_detection.map_or(f64::MIN, |ratio| noise + ratio.0);
     cell.carrier_sense.0.max(detected)
@@ -112,7 +112,7 @@ fn least_level(cell: &Cell) -> f64 {
 fn level_below(cell: &Cell, from: &Radio, distance: Metres) -> Option<String> {
     let loss = path_loss(cell.frequency, cell.path_loss_exponent, distance);
     let level = from.power.0 - loss.0;
-    let min = least_level(cell);
+    let min = min_received_dbm(cell);
     let metres = distance.0;
     (level < min).then(|| {
         format!("{level:.1} dBm arrive over {metres:.1} m, and {min:.1} dBm are received at least")

@@ -10,10 +10,9 @@ use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_trace::NodeId;
 use fairwave_traffic::Source;
 use fairwave_units::{BitRate, Duration};
+use fairwave_wire::datagram::{IPV4_HEADER_LEN, UDP_HEADER_LEN};
 use std::collections::BTreeMap;
 
-/// Headers of an IPv4 datagram around its payload, in bytes.
-const HEADER_BYTES: u64 = 28;
 /// Flows that are named.
 const MAX_NAMED: usize = 3;
 
@@ -22,24 +21,34 @@ const MAX_NAMED: usize = 3;
 struct Shared {
     /// Node of the queue.
     at: NodeId,
-    /// Rate in bits per second that it is emptied at, at most.
+    /// Maximum rate at which it is emptied.
     rate: BitRate,
+}
+
+/// A flow of constant rate.
+#[derive(Clone, Copy, Debug)]
+struct Sender<'w> {
+    name: &'w str,
+    interval: Duration,
+    /// Bits per second of IPv4 datagrams.
+    offered_bps: f64,
 }
 
 /// Warnings about flows of equal intervals that overfill a drop-tail queue.
 pub(crate) fn locked(world: &World) -> Vec<String> {
-    let mut groups: BTreeMap<Shared, Vec<(&str, Duration, f64)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Shared, Vec<Sender<'_>>> = BTreeMap::new();
     for flow in &world.flows {
         let Traffic::Datagrams(Source::Cbr { payload_bytes, interval }) = flow.traffic else {
             continue;
         };
-        let bits = 8 * (u64::from(payload_bytes) + HEADER_BYTES);
-        let offered = bits as f64 / interval.as_secs_f64().max(1e-9);
+        let bits = 8 * u64::from(payload_bytes + UDP_HEADER_LEN + IPV4_HEADER_LEN);
+        let offered_bps = bits as f64 / interval.as_secs_f64().max(1e-9);
         if let Some(shared) = bottleneck(world, flow.source, flow.sink) {
-            groups.entry(shared).or_default().push((&flow.name, interval, offered));
+            let sender = Sender { name: &flow.name, interval, offered_bps };
+            groups.entry(shared).or_default().push(sender);
         }
     }
-    groups.iter().filter_map(|(shared, flows)| warning(world, *shared, flows)).collect()
+    groups.iter().filter_map(|(shared, senders)| warning(world, *shared, senders)).collect()
 }
 
 /// The drop-tail queue that packets from `source` to `sink` wait in: that of the radio on the way,
@@ -74,14 +83,15 @@ fn is_drop_tail(queue: &Spec) -> bool {
     matches!(queue, Spec::DropTail { .. })
 }
 
-fn warning(world: &World, shared: Shared, flows: &[(&str, Duration, f64)]) -> Option<String> {
-    let offered: f64 = flows.iter().map(|flow| flow.2).sum();
-    let (_, interval, _) = flows
-        .iter()
-        .find(|flow| flows.iter().filter(|other| other.1 == flow.1).count() > 1)
-        .filter(|_| offered > shared.rate.0 as f64)?;
-    let mut names: Vec<&str> =
-        flows.iter().filter(|flow| flow.1 == *interval).map(|flow| flow.0).collect();
+fn warning(world: &World, shared: Shared, senders: &[Sender<'_>]) -> Option<String> {
+    let offered_bps: f64 = senders.iter().map(|sender| sender.offered_bps).sum();
+    if offered_bps <= shared.rate.0 as f64 {
+        return None;
+    }
+    let of = |interval| senders.iter().filter(move |sender| sender.interval == interval);
+    let interval =
+        senders.iter().map(|sender| sender.interval).find(|each| of(*each).count() > 1)?;
+    let mut names: Vec<&str> = of(interval).map(|sender| sender.name).collect();
     let more = names.len().saturating_sub(MAX_NAMED);
     names.truncate(MAX_NAMED);
     let names = names.join(", ");

@@ -316,9 +316,9 @@ impl<'w> Access<'w> {
         node
     }
 
-    /// Charges the stations of a queue that shares out airtime for the PPDUs that its radio has
-    /// sent to them, retries included, and for those that it received from them: of retries it
-    /// knows nothing.
+    /// Charges the stations of a queue that shares out airtime for each PPDU that the radio sent to
+    /// them, retries included, and for each that it received from them. It does not learn of PPDUs
+    /// that it failed to receive.
     fn charge(&mut self, cell: usize, radio: RadioId, node: NodeId, now: Instant) {
         let Radios { cells, ports, .. } = &mut self.radios;
         let Some(port) = ports[node.0 as usize].as_mut().filter(|port| port.counts_airtime())

@@ -1,9 +1,7 @@
 //! The segments of the wire that a packet stands for.
 
+use fairwave_wire::datagram::UDP_HEADER_LEN;
 use fairwave_wire::ip;
-
-/// Length of the header of UDP in bytes.
-const UDP_HEADER: u32 = 8;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ impl Pieces {
     pub(super) const fn whole(packet: &ip::Packet<'_>) -> Self {
         let ip::Packet { id, mut len, .. } = *packet;
         if let (Some(_), ip::Transport::Udp(datagram)) = (packet.fragment, &packet.transport) {
-            len = len - packet.body_len + UDP_HEADER + datagram.payload_len;
+            len = len - packet.body_len + UDP_HEADER_LEN + datagram.payload_len;
         }
         Self { id, headers: len, payload: 0, piece: 1, next: 0, count: 1 }
     }
