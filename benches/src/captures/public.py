@@ -250,7 +250,7 @@ def main():
     with ThreadPoolExecutor(WORKERS) as pool:
         cases = list(pool.map(lambda file: Case(program, place, file), files))
     version = subprocess.run(["tshark", "--version"], capture_output=True, text=True)
-    print(section(cases, version.stdout.splitlines()[0].split(" (")[0]))
+    print(section(cases, "TShark " + version.stdout.split()[2]))
 
 
 if __name__ == "__main__":
