@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::{fs, io};
 use xtask::shell::{Outcome, cargo, run};
 use xtask::workspace;
 
@@ -46,6 +47,8 @@ use Check::{Contains, Lacks, Null, Within};
 const COPIES: &str = "/capture/ip/copies";
 const TCP: &str = "/capture/ip/tcp";
 const STARVED: &str = "/connections/0/a_sent/starvation/total_ns";
+/// The command that compares the first two points of a sweep, which is run before.
+const COMPARE: &str = "compare";
 /// All 23 packets of one connection are read.
 const CONNECTION: &[Check] = &[Within(TCP, 23.0, 23.0), Within(COPIES, 0.0, 0.0)];
 
@@ -64,6 +67,15 @@ const fn simulated(
     checks: &'static [Check],
 ) -> Case {
     Case { file, command: "run", options, checks }
+}
+
+/// A sweep over every seed.
+const fn swept(
+    file: &'static str,
+    options: &'static [&'static str],
+    checks: &'static [Check],
+) -> Case {
+    Case { file, command: "sweep", options, checks }
 }
 
 const fn checked(file: &'static str, checks: &'static [Check]) -> Case {
@@ -181,6 +193,29 @@ const CASES: &[Case] = &[
         &["--json", "--seed", "1", "--set", "cell.carrier_sense=\"-92 dBm\""],
         &[Within("/summary/flows/2/longest_silence_ns", 0.0, 1.5e9), Lacks("panicked")],
     ),
+    Case {
+        file: "sim/zero-variance-det.toml",
+        command: COMPARE,
+        options: &["--json"],
+        checks: &[
+            Within("/comparisons/0/first/n", 1.0, 1.0),
+            Null("/comparisons/0/first/half_width"),
+            Null("/comparisons/0/difference/p"),
+        ],
+    },
+    // All six variants of the queues, with the fewest uploads.
+    swept(
+        "sim/starved-calls-q.toml",
+        &["--json", "--set", "sweep.seeds=1", "--set", "node.up.count=1"],
+        &[
+            Within("/points/0/metrics/starved_flows/mean", 0.0, 0.0),
+            Within("/points/1/metrics/starved_flows/mean", 0.0, 0.0),
+            Within("/points/2/metrics/starved_flows/mean", 0.0, 0.0),
+            Within("/points/3/metrics/starved_flows/mean", 0.0, 0.0),
+            Within("/points/4/metrics/starved_flows/mean", 0.0, 0.0),
+            Within("/points/5/metrics/starved_flows/mean", 0.0, 0.0),
+        ],
+    ),
 ];
 
 /// Runs every case and prints those that come out wrong.
@@ -214,13 +249,39 @@ pub(crate) fn cases(options: &Options) -> Outcome {
 }
 
 fn start(program: &Path, directory: &Path, case: &Case) -> Result<Output, String> {
-    let mut command = Command::new(program);
-    command.arg(case.command).arg(directory.join(case.file)).args(case.options);
     let place = workspace::target().join("cases");
-    if case.command == "run" {
-        command.args(["--quiet", "--force", "--out"]).arg(place);
+    let output = |command: &mut Command| {
+        command.output().map_err(|error| format!("{}: {error}", program.display()))
+    };
+    let made = |command: &str| {
+        let mut made = Command::new(program);
+        made.arg(command).arg(directory.join(case.file)).args(case.options);
+        made.args(["--quiet", "--force", "--out"]).arg(&place);
+        made
+    };
+    match case.command {
+        "run" | "sweep" => output(&mut made(case.command)),
+        COMPARE => {
+            output(&mut made("sweep"))?;
+            let points = points(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+            output(Command::new(program).arg(COMPARE).args(points.iter().take(2)).arg("--json"))
+        }
+        _ => output(
+            Command::new(program)
+                .arg(case.command)
+                .arg(directory.join(case.file))
+                .args(case.options),
+        ),
     }
-    command.output().map_err(|error| format!("{}: {error}", program.display()))
+}
+
+/// The directories of a sweep's points, by name.
+fn points(sweep: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(sweep)?.collect::<io::Result<Vec<_>>>()?;
+    let mut points: Vec<PathBuf> =
+        entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+    points.sort();
+    Ok(points)
 }
 
 impl Check {
