@@ -59,7 +59,7 @@ fn flow(i: u64, bps: u64, direction: Direction, shape: Shape) -> FlowSummary {
         round_trips: None,
         datagrams: None,
         web: None,
-        video: None,
+        playout: None,
         bins_bps: Vec::new(),
         proxy: None,
         probe: None,

@@ -30,7 +30,7 @@ impl Reproduction<'_> {
             let verdict = ClaimVerdict::of(claim, self.maps.as_ref());
             // A full run finds its verdict without a look at the last one.
             let published = if self.results.quick { published(verdict.id) } else { None };
-            ClaimVerdict { published, ..verdict }
+            verdict.beside_published(published)
         };
         self.findings.claims.iter().map(of).collect()
     }

@@ -60,7 +60,7 @@ pub struct ClaimVerdict {
     /// Whether the question is ours, and not a claim of the paper.
     pub ours: bool,
     /// `robust`, `conditional`, `nowhere` or `not judgeable`; `undecided` where the quick form
-    /// has too few seeds or seconds.
+    /// has too few seeds or seconds, or another word than the published one.
     pub verdict: &'static str,
     /// Verdict that the last full run wrote into `results/studies`; null in a full run.
     pub published: Option<Published>,
@@ -206,6 +206,23 @@ impl ClaimVerdict {
         }
     }
 
+    /// Puts the published verdict beside that of the quick form. A word that differs from it decides
+    /// nothing: the full form has more runs, and longer ones.
+    #[must_use]
+    pub fn beside_published(self, published: Option<Published>) -> Self {
+        let differs =
+            |one: &Published| self.verdict != Word::Undecided.text() && one.verdict != self.verdict;
+        let Some(full) = published.as_ref().filter(|one| differs(one)) else {
+            return Self { published, ..self };
+        };
+        let condition = format!(
+            "The quick form's runs give '{}', the full ones of {} gave '{}': the quick ones are too \
+             few or too short, or the program has changed since. --full decides.",
+            self.verdict, full.ran, full.verdict
+        );
+        Self { verdict: Word::Undecided.text(), condition, published, ..self }
+    }
+
     /// Reason for which the quick form's map cannot decide a claim: its runs are shorter than
     /// those of the full form, and give another outcome in the study's own set-up than the runs of
     /// that set-up, which have their own length.
@@ -232,6 +249,7 @@ impl ClaimVerdict {
     pub fn fails(&self) -> bool {
         let Tally { admitted, holding, undecided, .. } = self.setups;
         match self.ours {
+            _ if self.verdict == Word::Undecided.text() => false,
             true => holding + undecided < admitted,
             false => self.verdict == Word::Nowhere.text(),
         }

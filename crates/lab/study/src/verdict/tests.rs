@@ -155,3 +155,25 @@ fn shorter_runs_that_contradict_the_own_set_up_decide_nothing() {
     assert!(verdict.condition.contains("shorter runs"), "{}", verdict.condition);
     assert!(!verdict.fails(), "undecided is no failure");
 }
+
+/// The full form's word comes from more and longer runs; a quick run that contradicts it fails
+/// nothing.
+#[test]
+fn a_quick_word_that_contradicts_the_published_one_is_undecided() {
+    let published = |verdict: &str| Published {
+        ran: "2026-11-26".to_owned(),
+        verdict: verdict.to_owned(),
+        setups: "holds in the only one tried".to_owned(),
+    };
+    for own in [claim("A-1", Some(0.5)), claim("A-X1", Some(0.5)).ours()] {
+        let quick = || ClaimVerdict::of(&own, None);
+        assert!(quick().verdict == "nowhere" && quick().fails());
+        let same = quick().beside_published(Some(published("nowhere")));
+        assert!(same.verdict == "nowhere" && same.fails());
+        let other = quick().beside_published(Some(published("conditional")));
+        assert!(other.verdict == "undecided" && !other.fails());
+        let both = ["'nowhere'", "2026-11-26", "'conditional'", "--full"];
+        assert!(both.iter().all(|part| other.condition.contains(part)), "{}", other.condition);
+        assert_eq!(quick().beside_published(None), quick(), "a full run has none");
+    }
+}
