@@ -130,7 +130,7 @@ pub struct FlowSample {
     /// The proxy that it passes, if it does; then the fields above are those of the sender.
     pub proxy: Option<ProxySample>,
     /// Playback of its viewer, if it has one.
-    pub video: Option<VideoSample>,
+    pub playout: Option<VideoSample>,
     /// The rate that its congestion control allows, where that decides by rates.
     pub rate: Option<RateSample>,
 }

@@ -106,7 +106,7 @@ fn what_runs_and_sweeps_print_is_valid_by_the_schemas() {
     let sorts = root().join("crates/cli/tests/data/sorts.toml").display().to_string();
     let tiny = tiny().display().to_string();
     let run = json(here, &["run", &sorts, "--out", "run"]);
-    for key in ["datagrams", "web", "video", "proxy", "probe", "shake", "paths", "bins_bps"] {
+    for key in ["datagrams", "web", "playout", "proxy", "probe", "shake", "paths", "bins_bps"] {
         let flows = run["summary"]["flows"].as_array().expect("flows");
         assert!(flows.iter().any(|flow| flow.get(key).is_some_and(|v| !v.is_null())), "no {key}");
     }

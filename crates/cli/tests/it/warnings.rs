@@ -82,6 +82,29 @@ fn a_call_at_its_offered_rate_does_not_starve() {
     assert_eq!(value["summary"]["totals"]["starved_flows"], 0);
 }
 
+/// A call that asks for 3 Mbps and gets half of it over a slow uplink is far below the mean of its
+/// rate and the download's, but not starved.
+#[test]
+fn a_call_that_adapts_is_measured_by_the_rate_it_asks_for() {
+    let place = scratch();
+    let scenario = r#"title = "a call and a download"
+duration = "6 s"
+warm_up = "2 s"
+node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }]
+link = [{ name = "l", ends = ["a", "b"], rate = "50 Mbps", rate_back = "2 Mbps", delay = "5 ms" }]
+flow = [
+    { name = "call", from = "b", to = "a", transport = "rtc", max_rate = "3 Mbps" },
+    { name = "down", from = "a", to = "b", transport = "udp", traffic = "cbr", rate = "45 Mbps" },
+]
+"#;
+    fs::write(place.path().join("s.toml"), scenario).unwrap();
+    let value = json(place.path(), &["run", "s.toml", "--out", "o"]);
+    let bps = |flow: usize| value["summary"]["flows"][flow]["goodput_bps"].as_f64().unwrap();
+    let (call, mean) = (bps(0), (bps(0) + bps(1)) / 2.0);
+    assert!((0.3e6..2.7e6).contains(&call) && call < 0.1 * mean, "{call} of {mean} bit/s");
+    assert_eq!(value["summary"]["totals"]["starved_flows"], 0);
+}
+
 #[test]
 fn what_aqm_drops_is_in_the_table_of_queues() {
     let place = scratch();

@@ -62,7 +62,7 @@ pub struct FlowOutcome {
     /// Observations of the user of a web flow after the warm-up.
     pub web: Option<WebOutcome>,
     /// Observations of a viewer after the warm-up.
-    pub video: Option<VideoOutcome>,
+    pub playout: Option<VideoOutcome>,
     /// Findings of a buffer probe, over the whole run.
     pub probe: Option<ProbeOutcome>,
     /// Result of a SHAKE connection, over the whole run.

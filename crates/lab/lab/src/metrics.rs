@@ -87,7 +87,7 @@ fn of_flow(flow: &FlowSummary) -> Vec<Named> {
         ("completion_ms", flow.completion_ns.map(millis)),
         ("page_mean_ms", page(|times| times.mean_ns)),
         ("page_p95_ms", page(|times| times.p95_ns)),
-        ("freezes", flow.video.as_ref().map(|seen| seen.freezes as f64)),
+        ("freezes", flow.playout.as_ref().map(|seen| seen.freezes as f64)),
     ]
 }
 

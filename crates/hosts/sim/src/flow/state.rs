@@ -207,9 +207,9 @@ impl FlowState {
 
     /// The part of the result that the flow itself knows, up to `now`; the rest is empty.
     pub(crate) fn outcome(&self, now: Instant) -> FlowOutcome {
-        let video = self.screen.as_ref().map(|screen| screen.outcome(now));
+        let playout = self.screen.as_ref().map(|screen| screen.outcome(now));
         let delay = self.delivery.delays.times();
-        let mut outcome = FlowOutcome { delay, video, ..FlowOutcome::default() };
+        let mut outcome = FlowOutcome { delay, playout, ..FlowOutcome::default() };
         self.transport.fill(&mut outcome);
         outcome
     }
@@ -230,7 +230,7 @@ impl FlowState {
             delivered_bytes: self.delivery.bytes,
             acks_dropped: self.acks_dropped,
             acks_filtered: self.acks_filtered,
-            video: self.screen.as_ref().map(|screen| screen.sample(now)),
+            playout: self.screen.as_ref().map(|screen| screen.sample(now)),
             ..self.transport.sample()
         }
     }

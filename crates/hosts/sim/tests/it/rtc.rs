@@ -61,7 +61,7 @@ fn alone_it_uses_the_bottleneck_and_not_the_queue() {
         let delay = flows[0].delay.expect("media came");
         assert!((1.4..2.0).contains(&mbps(&flows[0])), "{threshold:?}: {} Mbps", mbps(&flows[0]));
         assert!(delay.p99 < ms(125), "{threshold:?}: {}", delay.p99);
-        let seen = flows[0].video.expect("it is watched").quality;
+        let seen = flows[0].playout.expect("it is watched").quality;
         assert_eq!((seen.shown, seen.freezes), (1_500, 0), "{threshold:?}");
     }
 }
@@ -81,7 +81,7 @@ fn delay_counts_from_the_encoder() {
     (world.duration, world.warm_up) = (Duration::from_secs(20), Duration::from_secs(5));
     let flows = simulate(&world);
     let delay = flows[0].delay.expect("media came");
-    let latency = flows[0].video.and_then(|seen| seen.latency).expect("frames came");
+    let latency = flows[0].playout.and_then(|seen| seen.latency).expect("frames came");
     assert!((ms(1_900)..ms(2_100)).contains(&delay.median), "{}", delay.median);
     // A frame is there with its last packet.
     assert!(delay.mean <= latency.mean && latency.mean < delay.mean + ms(50));

@@ -19,7 +19,7 @@ fn simulate(world: &World) -> Outcome {
 }
 
 fn seen(world: &World) -> VideoOutcome {
-    simulate(world).flows[0].video.expect("somebody watches")
+    simulate(world).flows[0].playout.expect("somebody watches")
 }
 
 /// A link of 1 Mbps and 10 ms, over which a flow is watched.

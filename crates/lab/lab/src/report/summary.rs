@@ -132,7 +132,7 @@ fn videos(flows: &[FlowSummary], measured_ns: u64) -> String {
     ];
     let mut table = Table::new("Video", &heads);
     for flow in flows {
-        let Some(seen) = &flow.video else { continue };
+        let Some(seen) = &flow.playout else { continue };
         let delay = |part: fn(&TimesSummary) -> u64| {
             seen.latency.as_ref().map_or_else(|| "-".to_owned(), |times| millis(part(times)))
         };

@@ -140,8 +140,8 @@ fn of_simulated(row: &FlowRow, count: u64) -> Cell {
 }
 
 /// A cell of a flow's viewer; null for flows without one.
-fn of_video(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
-    row.sample.video.as_ref().map_or(Cell::Null, cell)
+fn of_playout(row: &FlowRow, cell: fn(&VideoSample) -> Cell) -> Cell {
+    row.sample.playout.as_ref().map_or(Cell::Null, cell)
 }
 
 /// State of each flow, every sample interval.
@@ -247,25 +247,25 @@ pub const FLOWS: Table<FlowRow> = Table {
             of_simulated(r, r.sample.acks_lost_inferred)
         })),
         or_null(&integer("frames_shown", "Frames that its viewer saw, since the warm-up.", |r| {
-            of_video(r, |v| Cell::unsigned(v.shown))
+            of_playout(r, |v| Cell::unsigned(v.shown))
         })),
         or_null(&integer("frames_late", "Frames that came after their time.", |r| {
-            of_video(r, |v| Cell::unsigned(v.late))
+            of_playout(r, |v| Cell::unsigned(v.late))
         })),
         or_null(&integer("frames_missed", "Frames passed over that were not there.", |r| {
-            of_video(r, |v| Cell::unsigned(v.missed))
+            of_playout(r, |v| Cell::unsigned(v.missed))
         })),
         or_null(&integer("frames_undecodable", "Frames there without what they need.", |r| {
-            of_video(r, |v| Cell::unsigned(v.undecodable))
+            of_playout(r, |v| Cell::unsigned(v.undecodable))
         })),
         or_null(&integer("freezes", "Freezes of the picture.", |r| {
-            of_video(r, |v| Cell::unsigned(v.freezes))
+            of_playout(r, |v| Cell::unsigned(v.freezes))
         })),
         or_null(&integer("frozen_ns", "Time frozen, all together.", |r| {
-            of_video(r, |v| nanos(v.frozen))
+            of_playout(r, |v| nanos(v.frozen))
         })),
         or_null(&integer("stalled_ns", "Time that its playout's clock stood still.", |r| {
-            of_video(r, |v| nanos(v.stalled))
+            of_playout(r, |v| nanos(v.stalled))
         })),
     ],
 };

@@ -20,8 +20,6 @@ use serde::{Deserialize, Serialize};
 pub const STARVED_FRACTION: f64 = 0.1;
 /// Maximum loss, in per cent, at which a flow of datagrams counts as getting the rate it offers.
 const CONTENT_LOST_PERCENT: f64 = 10.0;
-/// Share of the rate that it asks for, from which on a flow that adapts counts as getting it.
-const CONTENT_SHARE: f64 = 0.9;
 
 /// The content of `summary.json`. Counters and rates are of the measured span, after the
 /// warm-up.
@@ -113,8 +111,8 @@ pub struct FlowSummary {
     /// Page times of a user of the web.
     pub web: Option<WebSummary>,
     /// Frames that a viewer was shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub video: Option<VideoSummary>,
+    #[serde(default, alias = "video", skip_serializing_if = "Option::is_none")]
+    pub playout: Option<VideoSummary>,
     /// Mean rate of delivery in each whole bin from the start of the run, where bins are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins_bps: Vec<u64>,
@@ -342,7 +340,7 @@ fn flow_summary(
             .map(|seen| DatagramSummary::of(seen, to.sent_packets - from.sent_packets, flow.delay)),
         asked_bps: names.asks(i).map(|rate| rate.0),
         web: flow.web.as_ref().map(WebSummary::of),
-        video: flow.video.as_ref().map(VideoSummary::of),
+        playout: flow.playout.as_ref().map(VideoSummary::of),
         bins_bps: bin.map_or_else(Vec::new, |bin| {
             flow.bins.iter().map(|bytes| BitRate::over(*bytes, bin).0).collect()
         }),
@@ -428,15 +426,16 @@ fn station_summary(station: &StationOutcome, measured_ns: u64) -> StationSummary
 }
 
 /// A flow of datagrams at a pace of its own needs no more than it offers, and a sized flow no more
-/// than its size: neither starves, however much others get.
+/// than its size: neither starves, however much others get. The fair share of a flow that asks for
+/// less than the mean is the rate that it asks for (max-min fairness).
 fn starved(is_paced: &dyn Fn(usize) -> bool, flows: &[FlowSummary], shares: &[f64]) -> usize {
     let fair = stats::mean(shares).unwrap_or(0.0);
     let is_content = |i: usize, flow: &FlowSummary| {
         let gets_its_pace = flow.lost_percent().is_none_or(|lost| lost <= CONTENT_LOST_PERCENT);
-        let gets_what_it_asks =
-            |requested: u64| flow.goodput_bps as f64 >= CONTENT_SHARE * requested as f64;
+        let gets_its_share =
+            |requested: u64| flow.goodput_bps as f64 >= STARVED_FRACTION * requested as f64;
         flow.completed_ns.is_some()
-            || flow.asked_bps.is_some_and(gets_what_it_asks)
+            || flow.asked_bps.is_some_and(gets_its_share)
             || (is_paced(i) && gets_its_pace)
     };
     let flows = shares.iter().zip(flows).enumerate();
