@@ -206,8 +206,8 @@ impl ClaimVerdict {
         }
     }
 
-    /// Puts the published verdict beside that of the quick form. A word that differs from it decides
-    /// nothing: the full form has more runs, and longer ones.
+    /// Puts the published verdict beside that of the quick form. A word that differs from it
+    /// decides nothing: the full form has more runs, and longer ones.
     #[must_use]
     pub fn beside_published(self, published: Option<Published>) -> Self {
         let differs =
@@ -216,8 +216,8 @@ impl ClaimVerdict {
             return Self { published, ..self };
         };
         let condition = format!(
-            "The quick form's runs give '{}', the full ones of {} gave '{}': the quick ones are too \
-             few or too short, or the program has changed since. --full decides.",
+            "The quick form's runs give '{}', the full ones of {} gave '{}': the quick ones are \
+             too few or too short, or the program has changed since. --full decides.",
             self.verdict, full.ran, full.verdict
         );
         Self { verdict: Word::Undecided.text(), condition, published, ..self }

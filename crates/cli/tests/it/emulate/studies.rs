@@ -38,7 +38,7 @@ fn a_study_runs_with_the_kernels_sockets_and_in_the_simulator() {
         // Only runs in real time can be invalid; in virtual time there is no lateness.
         let is_real = |run: &Value| run["valid"].is_boolean();
         assert!(runs.iter().all(|run| is_real(run) == (host == "kernel")), "{host}");
-        // A run that came late may have carried nothing in its second, and is marked invalid for it.
+        // A late run may have carried nothing in its second, and is marked invalid for it.
         let is_late = |run: &Value| run["valid"] == false;
         let carried = |run: &Value| run["totals"]["goodput_bps"].as_u64().expect("a number") > 0;
         assert!(runs.iter().all(|run| is_late(run) || carried(run)), "{host}");
