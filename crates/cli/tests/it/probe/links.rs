@@ -65,8 +65,10 @@ fn every_figure_is_there_over_a_shaped_link() {
         assert!(number(&found, "/drain_mbps") < MAX_MBPS, "{found:#}");
     }
     for way in ["up", "down"] {
-        let carried = number(&found, &format!("/carried_mbps/{way}"));
-        assert!(carried > 0.0 && carried < MAX_MBPS, "{way}: {found:#}");
+        // Null where a busy machine sent less than the link carries.
+        let carried = found["carried_mbps"][way].as_f64();
+        let possible = carried.is_none_or(|mbps| mbps > 0.0 && mbps < MAX_MBPS);
+        assert!(possible, "{way}: {found:#}");
         assert!(number(&found, &format!("/one_way_ms/{way}/p50")) > 0.0, "{found:#}");
         assert!((0.0..1.0).contains(&number(&found, &format!("/loss/{way}"))), "{found:#}");
     }
