@@ -7,6 +7,8 @@ use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
+use rustix::net::sockopt as mtu;
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -68,6 +70,22 @@ impl Udp {
     /// so whoever measures queues should not ask for it.
     pub const fn allow_gso(&mut self) {
         self.with_gso = true;
+    }
+
+    /// Sends datagrams whole or not at all (IP_PMTUDISC_DO): one that is longer than an MTU of the
+    /// path is an error of this host or is lost, and no router cuts it.
+    ///
+    /// # Errors
+    /// If the kernel refuses the option.
+    pub fn forbid_fragments(&self) -> io::Result<()> {
+        let socket = self.port.socket();
+        let four = mtu::set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::DO);
+        if self.address.is_ipv6() {
+            // Such a socket may speak IPv4 as well.
+            mtu::set_ipv6_mtu_discover(socket, Ipv6PathMtuDiscovery::DO)?;
+            return Ok(());
+        }
+        Ok(four?)
     }
 
     /// Its own address, with the port that the kernel chose.

@@ -135,11 +135,14 @@ impl Losses {
     fn of(lines: &[Timeline]) -> Self {
         let mut losses = Self::default();
         for line in lines {
-            let usual = usual(&line.gaps()).unwrap_or(0);
+            let usual = line.usual_gap().unwrap_or(0);
             let overflows = !line.overflow().is_empty();
             // The wait of the packet before tells of others' packets in the buffer.
             let mut before = 0;
             for (number, held) in line.held.iter().enumerate() {
+                if line.is_unsure(number) {
+                    continue;
+                }
                 let lost = line.arrived[number].is_none();
                 let wait = (*held as i64).saturating_mul(usual);
                 let full = overflows && may_be_full(line, number);
@@ -163,13 +166,6 @@ impl Losses {
 fn may_be_full(line: &Timeline, number: usize) -> bool {
     let tiny = line.max_held <= 2 * FEW && number >= line.spaced;
     tiny || line.fullness(number) >= NEARLY_FULL
-}
-
-/// The median.
-fn usual(gaps: &[i64]) -> Option<i64> {
-    let mut sorted = gaps.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied()
 }
 
 fn timelines(accounts: &[Account]) -> Vec<Timeline> {
@@ -289,9 +285,11 @@ fn radio(Losses { short, .. }: Losses) -> Finding<Radio> {
 /// Time between arrivals of the train that is longer than one and a half times the usual.
 fn company(lines: &[Timeline], radio: Option<Radio>) -> Finding<Company> {
     let (mut missed, mut whole, mut packets) = (0.0, 0.0, 0);
-    for line in lines {
+    // The gaps of A-MPDUs vary with their lengths.
+    let steady = lines.iter().filter(|line| !line.is_bursty());
+    for line in steady {
         let gaps = line.gaps();
-        let Some(usual) = usual(&gaps).map(|gap| gap as f64) else { continue };
+        let Some(usual) = line.usual_gap().map(|gap| gap as f64) else { continue };
         let over = gaps.iter().map(|gap| *gap as f64).filter(|gap| *gap > 1.5 * usual);
         missed += over.map(|gap| gap - usual).sum::<f64>();
         whole += gaps.iter().map(|gap| *gap as f64).sum::<f64>();

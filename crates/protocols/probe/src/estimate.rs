@@ -21,6 +21,10 @@ pub struct Fill {
     pub waiting: f64,
     /// The same as the mean over later drops, once all that waited at the first had left.
     pub later: Option<f64>,
+    /// Mean number of packets that left the buffer together, as an A-MPDU; 1 where they left one by
+    /// one. With bursts `waiting` is the median over all drops at a full buffer, and packets in the
+    /// air count as gone.
+    pub burst: f64,
 }
 
 /// Result of the trains of one packet size.
@@ -38,6 +42,8 @@ pub struct SizeEstimate {
     pub extremes: Option<(f64, f64)>,
     /// [`Fill::later`] over the trains.
     pub later: Option<Estimate>,
+    /// [`Fill::burst`] over the trains.
+    pub burst: Option<Estimate>,
     /// Packets per second that were sent.
     pub sent_rate: Option<f64>,
     /// Packets per second that arrived.
@@ -60,11 +66,17 @@ pub fn fill(account: &Account, drift: f64) -> Option<Fill> {
     let overflow = line.overflow();
     let first = *overflow.first()?;
     let came = line.came(first);
+    if line.is_bursty() {
+        let mut held: Vec<usize> = overflow.iter().map(|number| line.held[*number]).collect();
+        held.sort_unstable();
+        let waiting = held[held.len() / 2] as f64;
+        return Some(Fill { waiting, later: None, burst: line.burst });
+    }
     // A packet that the radio lost left the buffer too: the last that arrived tells.
     let before = line.arrivals.iter().filter(|(number, at)| *at <= came && *number < first);
     let left = before.map(|(number, _)| number + 1).max().unwrap_or(0);
     let waiting = (first - left) as f64 - 1.0;
-    Some(Fill { waiting, later: later(&line, &overflow, came) })
+    Some(Fill { waiting, later: later(&line, &overflow, came), burst: 1.0 })
 }
 
 /// Mean, over the drops after a full buffer's wait, of the packets accepted and not drained.
@@ -110,6 +122,7 @@ fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate
     let fills: Vec<Fill> = own.iter().filter_map(|a| fill(a, drift)).collect();
     let waiting: Vec<f64> = fills.iter().map(|fill| fill.waiting).collect();
     let later: Vec<f64> = fills.iter().filter_map(|fill| fill.later).collect();
+    let bursts: Vec<f64> = fills.iter().map(|fill| fill.burst).collect();
     let rates: Vec<(f64, f64)> =
         own.iter().filter_map(|a| Timeline::new(a, drift)?.rates()).collect();
     let drained: Vec<f64> = rates.iter().map(|(_, drained)| *drained).collect();
@@ -129,6 +142,7 @@ fn of_size(accounts: &[Account], payload_bytes: u32, drift: f64) -> SizeEstimate
         waiting: Estimate::of(&waiting),
         extremes: extremes(&waiting),
         later: Estimate::of(&later),
+        burst: Estimate::of(&bursts),
         sent_rate,
         drain_rate,
         by_rates: by_rates.map(|((naive, sent), drain)| naive.mean * (1.0 - drain.mean / sent)),

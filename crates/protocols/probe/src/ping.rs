@@ -27,6 +27,8 @@ pub struct PingerConfig {
     pub nonce: u64,
     /// From one greeting to the next.
     pub interval: Duration,
+    /// Length of each greeting as UDP payload; shorter ones are lengthened to that of an answer.
+    pub payload_bytes: u32,
 }
 
 /// Inputs of a pinger.
@@ -119,11 +121,12 @@ impl Machine for Pinger {
 
     fn poll(&mut self, now: Instant) -> Option<Transmit> {
         self.next.filter(|next| *next <= now)?;
-        let PingerConfig { key, receiver, first, nonce, interval } = &self.config;
+        let PingerConfig { key, receiver, first, nonce, interval, payload_bytes } = &self.config;
         let session = first.wrapping_add(self.pings.len() as u64);
-        let mut bytes = Vec::with_capacity(CHALLENGE_LEN);
+        let length = CHALLENGE_LEN.max(*payload_bytes as usize);
+        let mut bytes = Vec::with_capacity(length);
         let hello = Message::Hello { nonce: *nonce };
-        hello.write(session, key, CHALLENGE_LEN, &mut bytes).ok()?;
+        hello.write(session, key, length, &mut bytes).ok()?;
         self.pings.push(Ping { sent: now, answered: None });
         let is_last = self.pings.len() >= MAX_PINGS;
         // From now: a host that was late shall not send several at once.

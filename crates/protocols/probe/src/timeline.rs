@@ -6,11 +6,23 @@
 //! when it takes the next; between two frames of a train that is at least the minimum gap `g`. So
 //! all frames that the receiver had by `s + m - g` had left when the packet came to the buffer, and
 //! no others: both `m` and `g` hold one frame's time on the air.
+//!
+//! Packets of an A-MPDU leave the buffer together, when its transmission begins, and arrive
+//! together when it ends. A train that arrives in bursts is therefore read in steps: the packets of
+//! a burst have left soon after the burst before it arrived. How soon is the time that a burst of
+//! one packet would take, as `m` holds the time of one packet: the line through lengths and gaps of
+//! the bursts gives it. Packets that came about then prove nothing.
 
 use crate::Account;
 
 /// Largest share of a clock's rate that counts as drift; beyond it a clock was set.
 const MAX_DRIFT: f64 = 2e-4;
+/// Part of the mean gap within which most packets of a bursty train follow each other.
+const WITHIN_BURST: i64 = 4;
+/// Fewest bursts from which on arrivals are bursty.
+const MIN_BURSTS: usize = 3;
+/// Fewest arrivals behind the first that waited by which a rate is measured.
+const MIN_STEADY: usize = 4;
 /// Share of its maximum from which on a buffer is nearly full.
 pub(crate) const NEARLY_FULL: f64 = 0.7;
 
@@ -29,6 +41,14 @@ pub(crate) struct Timeline {
     pub(crate) payload_bytes: u32,
     /// Minimum time between two arrivals of the train.
     pub(crate) min_gap: i64,
+    /// Mean number of packets that arrive together; 1 where they come one by one.
+    pub(crate) burst: f64,
+    /// Time from which on each of `arrivals` is known to have left the buffer.
+    left: Vec<i64>,
+    /// Ends of all bursts but the last, in order.
+    ends: Vec<i64>,
+    /// Time behind the end of a burst at which the packets of the next one leave the buffer.
+    next_leaves: i64,
     /// Number of packets of the trial, of those that arrived later, that each packet found there.
     pub(crate) held: Vec<usize>,
     /// The maximum that the train's packets found, but for one in ten.
@@ -88,6 +108,7 @@ impl Timeline {
         let spaced = (account.trial.spaced as usize).min(sent.len());
         let (held, max_held) = (Vec::new(), 0);
         let (min_gap, longest_wait, payload_bytes) = (0, 0, account.trial.payload_bytes);
+        let (burst, left, ends, next_leaves) = (1.0, Vec::new(), Vec::new(), 0);
         let mut line = Self {
             sent,
             arrived,
@@ -95,11 +116,16 @@ impl Timeline {
             spaced,
             payload_bytes,
             min_gap,
+            burst,
+            left,
+            ends,
+            next_leaves,
             held,
             max_held,
             longest_wait,
         };
         line.min_gap = line.gaps().into_iter().min().unwrap_or(0);
+        line.find_bursts();
         line.held = line.count_held();
         line.max_held = nine_tenths(line.held[spaced..].to_vec()).unwrap_or(0);
         let train = line.arrivals.iter().filter(|(n, _)| *n >= spaced);
@@ -115,12 +141,64 @@ impl Timeline {
         train.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
     }
 
+    /// Sets `burst` and `left`. Most packets of a bursty train arrive within a quarter of the mean
+    /// gap, and the gaps above the mean separate the bursts.
+    fn find_bursts(&mut self) {
+        self.left = self.arrivals.iter().map(|(_, at)| *at).collect();
+        let mut gaps = self.gaps();
+        let Some(mean) = gaps.iter().sum::<i64>().checked_div(gaps.len() as i64) else { return };
+        let bursts = 1 + gaps.iter().filter(|gap| **gap > mean).count();
+        gaps.sort_unstable();
+        if gaps[gaps.len() / 2] >= mean / WITHIN_BURST || bursts < MIN_BURSTS {
+            return;
+        }
+        self.burst = (gaps.len() + 1) as f64 / bursts as f64;
+        let train = self.arrivals.iter().enumerate().filter(|(_, (n, _))| *n >= self.spaced);
+        let mut bursts: Vec<Burst> = Vec::new();
+        for (index, (_, at)) in train {
+            match bursts.last_mut() {
+                Some(burst) if at.saturating_sub(burst.end) <= mean => {
+                    (burst.until, burst.end) = (index + 1, *at);
+                }
+                _ => bursts.push(Burst { from: index, until: index + 1, begin: *at, end: *at }),
+            }
+        }
+        self.next_leaves = time_of_one(&bursts).clamp(0, mean * self.burst as i64 / 2);
+        for pair in bursts.windows(2) {
+            self.ends.push(pair[0].end);
+            self.left[pair[1].from..pair[1].until].fill(pair[0].end + self.next_leaves);
+        }
+    }
+
+    /// Whether it is unknown if the burst under way had left the buffer when a packet came.
+    pub(crate) fn is_unsure(&self, number: usize) -> bool {
+        let came = self.came(number);
+        let before = self.ends.partition_point(|end| *end <= came);
+        let end = before.checked_sub(1).and_then(|last| self.ends.get(last));
+        end.is_some_and(|end| came.saturating_sub(*end) < 2 * self.next_leaves)
+    }
+
+    /// Whether the train arrived in bursts, as from a radio that sends A-MPDUs.
+    pub(crate) fn is_bursty(&self) -> bool {
+        self.burst > 1.0
+    }
+
+    /// Time that the path usually takes for a packet: the median gap, or the mean gap of bursts.
+    pub(crate) fn usual_gap(&self) -> Option<i64> {
+        let mut gaps = self.gaps();
+        if self.is_bursty() {
+            return gaps.iter().sum::<i64>().checked_div(gaps.len() as i64);
+        }
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied()
+    }
+
     fn count_held(&self) -> Vec<usize> {
         let (mut accepted, mut left) = (0, 0);
         let mut held = Vec::with_capacity(self.sent.len());
         for number in 0..self.sent.len() {
             let came = self.came(number);
-            while self.arrivals.get(left).is_some_and(|(_, at)| *at <= came) {
+            while self.left.get(left).is_some_and(|at| *at <= came) {
                 left += 1;
             }
             held.push(usize::saturating_sub(accepted, left));
@@ -151,14 +229,29 @@ impl Timeline {
     }
 
     /// Rate at which the train was sent and at which it arrived, in packets per second.
+    ///
+    /// A token bucket passes the first packets of a train at once, and a radio sends its first
+    /// A-MPDU before a queue has formed. So arrivals count from the first packet that waited, and
+    /// of a bursty train from the end of that packet's burst.
     pub(crate) fn rates(&self) -> Option<(f64, f64)> {
         let train = &self.sent[self.spaced..];
         let sent = train.last()?.saturating_sub(*train.first()?);
-        let mut arrivals = self.arrivals.iter().filter(|(n, _)| *n >= self.spaced);
-        let first = arrivals.next()?.1;
-        let mut count = 0;
-        let last = arrivals.inspect(|_| count += 1).last()?.1;
-        let arrived = last.saturating_sub(first);
+        let all: Vec<(usize, i64)> =
+            self.arrivals.iter().copied().filter(|(n, _)| *n >= self.spaced).collect();
+        let usual = self.usual_gap()?;
+        let has_waited =
+            |(number, _): &(usize, i64)| self.wait(*number).is_some_and(|wait| wait >= usual / 2);
+        let begin = all.iter().position(has_waited).unwrap_or(0);
+        let is_end = |pair: &[(usize, i64)]| pair[1].1.saturating_sub(pair[0].1) > usual;
+        let in_burst =
+            if self.is_bursty() { all[begin..].windows(2).position(is_end)? } else { 0 };
+        let steady = match &all[begin + in_burst..] {
+            // Too few waited.
+            few if few.len() < MIN_STEADY => all.as_slice(),
+            steady => steady,
+        };
+        let (first, last) = (steady.first()?.1, steady.last()?.1);
+        let (count, arrived) = (steady.len() as u32 - 1, last.saturating_sub(first));
         if sent <= 0 || arrived <= 0 {
             return None;
         }
@@ -207,6 +300,36 @@ impl Timeline {
         let Some(first) = losses.iter().position(is_first) else { return Vec::new() };
         losses.split_off(first)
     }
+}
+
+/// Arrivals that came together.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// Its first arrival, and the one behind its last, by their places.
+    from: usize,
+    until: usize,
+    /// Times of its first arrival and of its last.
+    begin: i64,
+    end: i64,
+}
+
+/// Time between the ends of two bursts of which the second has one packet, by least squares over
+/// the numbers of packets. Zero where all have as many.
+fn time_of_one(bursts: &[Burst]) -> i64 {
+    let point = |pair: &[Burst]| {
+        let packets = (pair[1].until - pair[1].from) as f64;
+        (packets, pair[1].begin.saturating_sub(pair[0].end) as f64)
+    };
+    let points: Vec<(f64, f64)> = bursts.windows(2).map(point).collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (packets, time) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|point| (point.0 - packets) * (point.0 - packets)).sum();
+    let both: f64 = points.iter().map(|point| (point.0 - packets) * (point.1 - time)).sum();
+    if spread == 0.0 {
+        return 0;
+    }
+    (time - (packets - 1.0) * both / spread) as i64
 }
 
 /// The value that nine in ten do not exceed.

@@ -13,11 +13,15 @@ use fairwave_wire::probe::Limits;
 use serde_json::json;
 use std::fs::create_dir_all;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Length of the IP packets that `--max-bytes` counts.
 const PACKET_BYTES: u64 = 1_500;
+
+/// Lengths of IP packets that `--packet-size` accepts.
+const PACKET_SIZES: RangeInclusive<u64> = 600..=PACKET_BYTES;
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -64,6 +68,10 @@ pub struct Probe {
     /// Maximum sending rate in each direction; must exceed the capacity of the narrowest link
     #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
     pub rate: BitRate,
+    /// Length of the large IP packets, 600 to 1500 B [default: the longest up to 1428 B (1448 B over
+    /// IPv6) that the path carries]
+    #[arg(long, value_name = "BYTES")]
+    pub packet_size: Option<Bytes>,
     /// Write a page with plots to this file
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
@@ -159,12 +167,18 @@ fn run_client(
     if probe.rate == BitRate(0) {
         return Err(Failure::Usage("--rate has to be more than 0".to_owned()));
     }
+    if let Some(bytes) = probe.packet_size.filter(|bytes| !PACKET_SIZES.contains(&bytes.0)) {
+        let (min, max) = (PACKET_SIZES.start(), PACKET_SIZES.end());
+        return Err(Failure::Usage(format!(
+            "--packet-size is {bytes}, and has to be {min} to {max} B: the small packets have 428"
+        )));
+    }
     let server = resolve(host, probe.port, probe.four, probe.six)?;
     // An error here should appear before the measurement, not after it.
     out.map_or(Ok(()), |out| create_dir_all(out).map_err(Failure::at(out)))?;
     let stop = console.stop()?;
     let way = if probe.reverse { Way::Back } else { Way::There };
-    let request = Request { server, key, rate: probe.rate, way };
+    let request = Request { server, key, rate: probe.rate, way, packet: probe.packet_size };
     let note = |progress| {
         if !console.is_quiet() && !console.is_json() {
             console.note(doing(progress));

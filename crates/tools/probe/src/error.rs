@@ -56,6 +56,17 @@ pub enum Error {
         /// The address now.
         now: IpAddr,
     },
+    /// The path does not carry packets of the length that was asked for.
+    #[error(
+        "no packet of {bytes} bytes came back from {server}: the path's MTU is lower. Without \
+         --packet-size the longest that it carries are used"
+    )]
+    TooLong {
+        /// The server.
+        server: SocketAddr,
+        /// Length of the IP packets.
+        bytes: u64,
+    },
     /// The server refused this session.
     #[error("{server} refused: {}", why(*.failure))]
     Refused {

@@ -2,10 +2,11 @@
 
 use super::beside::Beside;
 use super::leg::{self, Leg};
+use super::measure::LARGE;
 use super::session::under_way;
 use super::sizes::{Percentiles, ip_bytes, largest};
 use fairwave_probe::delay::{self, Delays};
-use fairwave_probe::diagnosis::{self, Diagnosis, Limit, Policy};
+use fairwave_probe::diagnosis::{self, Company, Diagnosis, Limit, Policy};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Ping, Way};
 use fairwave_units::stats::Estimate;
@@ -40,10 +41,6 @@ pub enum Kind {
     NoneFound,
 }
 
-/// The packet in service, in packets: a radio has removed it from the buffer, a shaper sends it
-/// from there. The two cannot be distinguished from outside, and the estimate assumes a radio.
-const IN_SERVICE: f64 = 1.0;
-
 /// A mean over trains with Student's t interval at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "IntervalOutput")]
@@ -63,9 +60,9 @@ pub struct Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "BufferOutput")]
 pub struct Buffer {
-    /// Packets of 1428 bytes (1448 over IPv6). The interval's upper end is one packet higher than
-    /// that over trains, since it is unknown whether the limit counts the packet that is being
-    /// sent.
+    /// Packets of `packet_bytes`. The interval's upper end is one packet higher than that over
+    /// trains, and of a path that aggregates one A-MPDU: whether the limit counts what is being
+    /// sent is unknown.
     pub packets: Interval,
     /// Size in bytes of IP packets.
     pub bytes: Interval,
@@ -105,6 +102,15 @@ pub struct Measured {
     pub server: SocketAddr,
     /// The rate that both ends allow.
     pub rate: Option<BitRate>,
+    /// Length of the large IP packets.
+    pub packet_bytes: u64,
+    /// Whether these are shorter than usual, as the path does not carry the usual ones.
+    pub is_shortened: bool,
+    /// Mean number of packets that the path delivers together, as an A-MPDU; 1 where they come one
+    /// by one.
+    pub burst: f64,
+    /// Whether others sent through the buffer while it was measured.
+    pub is_beside: bool,
     /// Size of the buffer; `None` if none filled, or if it drops packets before it is full.
     pub buffer: Option<Buffer>,
     /// Its kind; `None` if it cannot be determined.
@@ -201,6 +207,10 @@ impl Measured {
             way,
             server,
             rate: None,
+            packet_bytes: ip_bytes(LARGE, server),
+            is_shortened: false,
+            burst: 1.0,
+            is_beside: false,
             buffer: None,
             kind: None,
             evidence: Vec::new(),
@@ -264,9 +274,12 @@ impl Measured {
         if let Some(largest) = largest(accounts) {
             let bytes = ip_bytes(largest.payload_bytes, self.server);
             self.buffer = buffer(&largest, accounts, bytes, drift_ppm / 1e6);
+            self.burst = largest.burst.map_or(1.0, |burst| burst.mean);
         }
         let diagnosis = diagnosis::diagnose(accounts);
         self.evidence = vec![diagnosis.limit.evidence.clone(), diagnosis.policy.evidence.clone()];
+        self.is_beside = diagnosis.company.verdict == Some(Company::Beside);
+        self.evidence.push(diagnosis.company.evidence.clone());
         self.kind = self.kind_by(&diagnosis);
         if self.kind == Some(Kind::Aqm) {
             // The wait at a drop is the threshold of the queue management, and not the size of the
@@ -348,7 +361,10 @@ fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> 
         .filter_map(|a| Some(delay::delays(std::slice::from_ref(a)).first()?.longest_ms))
         .collect();
     let counted = Interval::of(size.waiting?);
-    let packets = Interval { high: counted.high + IN_SERVICE, ..counted };
+    // A radio has removed the packets in service from the buffer, a shaper sends the one from there.
+    // The two cannot be distinguished from outside, and the estimate assumes a radio.
+    let in_service = size.burst.map_or(1.0, |burst| burst.mean);
+    let packets = Interval { high: counted.high + in_service, ..counted };
     let ms = Interval::of(Estimate::of(&waits)?);
     Some(Buffer { packets, bytes: packets.times(bytes as f64), ms })
 }

@@ -10,7 +10,7 @@ use fairwave_linux::clock::Clock;
 use fairwave_probe::delay;
 use fairwave_probe::estimate;
 use fairwave_probe::{Account, Plan, Trial, Way};
-use fairwave_units::{BitRate, Duration};
+use fairwave_units::{BitRate, Bytes, Duration};
 use fairwave_wire::probe::Limits;
 use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
@@ -18,7 +18,11 @@ use std::sync::atomic::AtomicBool;
 
 /// Payload of the large packets in bytes: with headers it fits links and tunnels with an MTU of
 /// 1500.
-const LARGE: u32 = 1_400;
+pub(super) const LARGE: u32 = 1_400;
+/// Lengths of IP packets that are tried where the path does not carry these: MTUs of tunnels, the
+/// minimum MTU of IPv6 (RFC 8200 section 5), and a length that nearly every path carries (RFC 8899
+/// section 5.1.2).
+const SHORTER: [u64; 5] = [1_412, 1_380, 1_340, 1_280, 1_200];
 /// Payload of the small packets in bytes.
 const SMALL: u32 = 400;
 /// Number of spaced packets before each train, and the time between them.
@@ -58,6 +62,9 @@ pub struct Request {
     pub rate: BitRate,
     /// Whether to measure the buffer on the way to the server or on the way back.
     pub way: Way,
+    /// Length of the large IP packets; `None` for the usual length, or a shorter one that the path
+    /// carries.
+    pub packet: Option<Bytes>,
 }
 
 /// Progress of a measurement.
@@ -83,8 +90,12 @@ pub fn measure(
 ) -> (Measured, Option<Error>) {
     let line = Line { server: request.server, key: &request.key, clock: Clock::start(), stop };
     let found = Measured::new(request.way, request.server);
-    let mut run = Run { line, rate: request.rate, way: request.way, found };
-    let error = run.all(&mut report).err();
+    let header = ip_bytes(0, request.server);
+    let payload = |packet: Bytes| u32::try_from(packet.0.saturating_sub(header)).ok();
+    let large = request.packet.and_then(payload);
+    let mut run =
+        Run { line, rate: request.rate, way: request.way, large: LARGE, granted: None, found };
+    let error = run.all(large, &mut report).err();
     (run.found, error)
 }
 
@@ -92,14 +103,28 @@ struct Run<'a> {
     line: Line<'a>,
     rate: BitRate,
     way: Way,
+    /// Payload of the large packets.
+    large: u32,
+    /// Limits that the server granted to the last session.
+    granted: Option<Limits>,
     found: Measured,
 }
 
 impl Run<'_> {
-    fn all(&mut self, report: &mut impl FnMut(Progress)) -> Result<(), Error> {
+    fn all(&mut self, large: Option<u32>, report: &mut impl FnMut(Progress)) -> Result<(), Error> {
         report(Progress::Idle);
         let pings = self.line.pings(IDLE, &AtomicBool::new(false))?;
         self.found.take_idle(&pings);
+        self.large = match large {
+            Some(large) if self.line.carries(large)? => large,
+            Some(large) => {
+                let (bytes, server) = (ip_bytes(large, self.line.server), self.line.server);
+                return Err(Error::TooLong { server, bytes });
+            }
+            None => self.longest()?,
+        };
+        self.found.is_shortened = large.is_none() && self.large < LARGE;
+        self.found.packet_bytes = ip_bytes(self.large, self.line.server);
         let (train, has_filled) = self.search(self.way, report)?;
         report(Progress::Trains);
         self.trains(train, has_filled)?;
@@ -111,6 +136,19 @@ impl Run<'_> {
         })
     }
 
+    /// Payload of the longest packets that the path carries whole, up to [`LARGE`].
+    fn longest(&self) -> Result<u32, Error> {
+        let header = ip_bytes(0, self.line.server);
+        let shorter = SHORTER.map(|length| (length - header) as u32);
+        for payload in [LARGE].into_iter().chain(shorter) {
+            if self.line.carries(payload)? {
+                return Ok(payload);
+            }
+        }
+        // Nothing longer than the pings on the idle path came back: the trains will show it.
+        Ok(LARGE)
+    }
+
     fn limits(&self) -> Limits {
         Limits { rate: self.rate, packets: MAX_PACKETS, duration: LONGEST_SESSION }
     }
@@ -119,6 +157,7 @@ impl Run<'_> {
     fn keep(&mut self, session: &Session) {
         self.found.blocked += session.blocked;
         if let Some(granted) = session.granted {
+            self.granted = Some(granted);
             self.rate = self.rate.min(granted.rate);
             self.found.rate = Some(self.rate);
         }
@@ -126,7 +165,7 @@ impl Run<'_> {
 
     /// Number of large packets that are sent within a time at this rate.
     fn packets_in(&self, time: Duration, rate: BitRate) -> u32 {
-        let each = rate.time_for(ip_bytes(LARGE, self.line.server)).as_nanos().max(1);
+        let each = rate.time_for(ip_bytes(self.large, self.line.server)).as_nanos().max(1);
         u32::try_from(time.as_nanos() / each).unwrap_or(u32::MAX)
     }
 
@@ -140,7 +179,7 @@ impl Run<'_> {
         let mut train = FIRST_TRAIN;
         loop {
             report(Progress::Search(train));
-            let session = self.line.session(way, self.limits(), plan(&[trial(LARGE, train)]));
+            let session = self.line.session(way, self.limits(), plan(&[trial(self.large, train)]));
             self.keep(&session);
             self.found.take_trains(way, &session.accounts);
             if let Some(error) = session.error {
@@ -161,12 +200,16 @@ impl Run<'_> {
     /// Sends trains of two sizes, interleaved so that a slow change of the path affects both alike.
     fn trains(&mut self, train: u32, has_filled: bool) -> Result<(), Error> {
         let lengths = |size| ip_bytes(size, self.line.server);
-        let ratio = lengths(LARGE) as f64 / lengths(SMALL) as f64;
+        let ratio = lengths(self.large) as f64 / lengths(SMALL) as f64;
         // One and a half times the length that just filled the buffer.
         let large = if has_filled { train + train / 2 } else { train };
         let small = (f64::from(large) * ratio) as u32;
-        let pair = [trial(LARGE, large), trial(SMALL, small)];
+        let pair = [trial(self.large, large), trial(SMALL, small)];
         let trials = if has_filled { TRIALS } else { 1 };
+        // Busy senders and large buffers need trains that leave room for fewer trials in a grant.
+        let each = u64::from(large) + u64::from(small) + 2 * u64::from(SPACED);
+        let granted = u64::from(self.granted.map_or(MAX_PACKETS, |granted| granted.packets));
+        let trials = trials.min(usize::try_from(granted / each).unwrap_or(trials)).max(1);
         let session = self.line.session(self.way, self.limits(), plan(&pair.repeat(trials)));
         self.keep(&session);
         self.found.take_trains(self.way, &session.accounts);
@@ -222,7 +265,7 @@ impl Run<'_> {
     fn load_of(&self, way: Way, time: Duration, carried_mbps: Option<f64>) -> Load {
         let drained = carried_mbps.map(|mbps| BitRate((mbps * LOAD * 1e6) as u64));
         let rate = drained.unwrap_or(self.rate).min(self.rate);
-        let trial = trial(LARGE, self.packets_in(time, rate));
+        let trial = trial(self.large, self.packets_in(time, rate));
         Load { way, limits: Limits { rate, ..self.limits() }, trial }
     }
 }

@@ -19,6 +19,8 @@ use std::thread::{self, ScopedJoinHandle};
 
 /// Time between pings.
 const PACE: Duration = Duration::from_millis(20);
+/// Duration of the pings that try a length.
+const TRY: Duration = Duration::from_millis(200);
 /// Period at which the loop checks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// Wait for answers after the last ping.
@@ -57,7 +59,12 @@ pub(super) struct Session {
 impl Line<'_> {
     fn driver(&self) -> Result<Driver, Error> {
         let address = self.server;
-        let udp = Udp::connect(address).map_err(|cause| Error::Socket { address, cause })?;
+        let open = || {
+            let udp = Udp::connect(address)?;
+            udp.forbid_fragments()?;
+            Ok(udp)
+        };
+        let udp = open().map_err(|cause| Error::Socket { address, cause })?;
         Ok(Driver::new(udp, self.clock))
     }
 
@@ -144,8 +151,27 @@ impl Line<'_> {
         }
     }
 
-    /// Sends pings at a constant rate for `most`, or until `over`. Returns their results.
+    /// Sends pings at a constant rate for `max`, or until `over`. Returns their results.
     pub(super) fn pings(&self, max: Duration, over: &AtomicBool) -> Result<Vec<Ping>, Error> {
+        self.pings_of(0, max, |_| over.load(Ordering::Relaxed))
+    }
+
+    /// Whether the path carries packets with this payload both ways: one of several pings of this
+    /// length is answered.
+    pub(super) fn carries(&self, payload_bytes: u32) -> Result<bool, Error> {
+        match self.pings_of(payload_bytes, TRY, |has_answer| has_answer) {
+            Ok(pings) => Ok(pings.iter().any(|ping| ping.answered.is_some())),
+            Err(Error::Silent { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn pings_of(
+        &self,
+        payload_bytes: u32,
+        max: Duration,
+        is_over: impl Fn(bool) -> bool,
+    ) -> Result<Vec<Ping>, Error> {
         let (mut driver, mut events) = (self.driver()?, Vec::new());
         let mut pinger = Pinger::new(PingerConfig {
             key: self.key.clone(),
@@ -153,6 +179,7 @@ impl Line<'_> {
             first: random()?,
             nonce: random()?,
             interval: PACE,
+            payload_bytes,
         });
         driver.report(&mut pinger, PingerInput::Start, &mut events);
         let mut end = driver.now() + max;
@@ -160,7 +187,8 @@ impl Line<'_> {
         let mut cause = None;
         loop {
             let now = driver.now();
-            let done = over.load(Ordering::Relaxed) || self.is_stopped();
+            let has_answer = pinger.pings().iter().any(|ping| ping.answered.is_some());
+            let done = is_over(has_answer) || self.is_stopped();
             if !is_last && (now >= end || done) {
                 driver.report(&mut pinger, PingerInput::Stop, &mut events);
                 (is_last, end) = (true, now + LINGER);

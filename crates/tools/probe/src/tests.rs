@@ -91,6 +91,7 @@ fn another_key_gets_no_byte() {
             first: 1,
             nonce: 2,
             interval: Duration::from_millis(1),
+            payload_bytes: 0,
         };
         let mut pinger = Pinger::new(config);
         let mut events = Vec::new();

@@ -138,3 +138,25 @@ fn a_full_disk_is_named_and_what_was_measured_is_printed() {
     assert!(ended.file("errors").contains("No space left"), "{}", ended.told());
     assert_eq!(ended.file("left"), "probe.json\n", "no half of a file");
 }
+
+/// The router announces the MTU of its link by ICMP. Full packets of the probe would be cut there,
+/// and their pieces would count as packets of a buffer.
+#[test]
+fn a_lower_mtu_of_the_path_shortens_the_packets_and_is_named() {
+    let script = "
+        ip -n r link set dev b mtu 1280; ip -n s link set dev b mtu 1280
+        shape b root tbf rate 20mbit burst 3000 limit 60000
+        serve
+        for to in 10.9.2.1 fd09:2::1; do
+            within c \"$F\" probe $to --pairing sixteenlettersok --json > found$to 2>> errors
+        done
+        kill $server";
+    let Some(ended) = run(script) else { return };
+    for server in ["10.9.2.1", "fd09:2::1"] {
+        let found: Value = serde_json::from_str(&ended.file(&format!("found{server}"))).unwrap();
+        assert_eq!(found["packet_bytes"], 1_280, "{found:#}");
+        let warnings = found["warnings"].as_array().expect("a list");
+        let is_named = |warning: &Value| warning.as_str().is_some_and(|w| w.contains("MTU"));
+        assert!(warnings.iter().any(is_named), "{found:#}");
+    }
+}

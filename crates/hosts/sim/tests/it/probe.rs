@@ -1,8 +1,8 @@
 //! The buffer probe against known queues of the simulator.
 
 #[allow(dead_code, reason = "other tests use the rest")]
-use crate::common::{AP, flow, server, world};
-use fairwave_dot11::Standard;
+use crate::common::{self, AP, flow, server, world};
+use fairwave_dot11::{Aggregation, Edca, Phy, Standard};
 use fairwave_queue::{AirtimeConfig, FairConfig, Limit as Bound, Spec};
 use fairwave_sim::probe::diagnosis::{Company, Policy, Radio, Sharing};
 use fairwave_sim::world::{ErrorModel, Limits, Plan, ProbeFlow, Source, Traffic, Trial, World};
@@ -54,6 +54,50 @@ fn a_known_queue_is_found_within_a_packet() {
             assert_eq!(found.diagnosis.company.verdict, Some(Company::Alone), "{found:?}");
         }
     }
+}
+
+/// Packets of an A-MPDU leave the queue at once.
+#[test]
+fn a_known_queue_behind_aggregates_is_found_within_a_packet() {
+    for standard in [Standard::N, Standard::Ac, Standard::Ax] {
+        for packets in [100, 255, 500] {
+            let found = found(&aggregated(standard, Bound::Packets(packets)));
+            let size = &found.sizes[0];
+            let waiting = size.waiting.expect("the buffer was filled");
+            assert!((waiting.mean - f64::from(packets)).abs() <= 1.0, "{packets}: {found:?}");
+            let burst = size.burst.expect("the buffer was filled");
+            assert!(burst.mean > 20.0, "{standard:?}: {burst:?}");
+            assert_eq!(found.diagnosis.policy.verdict, Some(Policy::DropTail), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn active_queue_management_behind_aggregates_is_no_full_queue() {
+    for standard in [Standard::N, Standard::Ac, Standard::Ax] {
+        let codel = FairConfig::fq_codel(Bound::Packets(10_240));
+        let found = found(&aggregated(standard, Spec::FqCodel(codel)));
+        let verdict = found.diagnosis.policy.verdict;
+        assert_ne!(verdict, Some(Policy::DropTail), "{standard:?} {found:?}");
+    }
+}
+
+/// The world of [`probed`] with A-MPDUs over the PHY's fastest mode of one stream, behind a fast
+/// wire.
+fn aggregated(standard: Standard, queue: impl Into<Spec>) -> World {
+    let mut world = probed(Standard::A, 54, queue);
+    let phy = Phy::new(standard);
+    world.cells[0] = common::cell(standard);
+    world.cells[0].edca = Some(Edca::defaults(phy));
+    world.cells[0].aggregation = Aggregation::most(phy);
+    for node in &mut world.nodes {
+        node.radio.iter_mut().for_each(|radio| radio.mode = phy.modes(1)[7]);
+    }
+    world.links[0].rate = Some(BitRate::mbps(1_000));
+    let Traffic::Probe(mut flow) = probe(5, 20, 5, 4_000) else { unreachable!() };
+    flow.limits.rate = BitRate::mbps(if standard == Standard::N { 200 } else { 900 });
+    world.flows[0].traffic = Traffic::Probe(flow);
+    world
 }
 
 /// A rest, or a time between packets, that is longer than a receiver waits for a silent sender.

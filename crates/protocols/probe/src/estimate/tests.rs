@@ -101,3 +101,30 @@ fn intervals_are_those_of_printed_tables() {
     // 2.262 * 3.02765 / sqrt(10)
     assert!((Estimate::of(&values).unwrap().half_width.unwrap() - 2.1657).abs() < 1e-3);
 }
+
+/// A token bucket passes the first packets of a train at once: three here, and then one each
+/// 2.3 ms. The buffer holds nine, so that few of the train arrive.
+#[test]
+fn a_token_bucket_does_not_raise_the_rate_of_a_short_train() {
+    use fairwave_units::Instant;
+    use fairwave_wire::probe::Record;
+    const SLOT_NS: u64 = 2_307_200;
+    let trial =
+        Trial { payload_bytes: 1_400, spaced: 1, interval: Duration::from_millis(5), train: 128 };
+    let sent = |number: u64| if number == 0 { 0 } else { 5_000_000 + number * 114_240 };
+    let arrived = |number: u64| match number {
+        0..=3 => Some(sent(number) + 100_000),
+        4..=12 => Some(sent(3) + 100_000 + (number - 3) * SLOT_NS),
+        _ => None,
+    };
+    let at = |nanos| Instant::ZERO + Duration::from_nanos(nanos);
+    let record =
+        |number: u64| Some(Record { number: number as u32, arrived: at(arrived(number)?) });
+    let account = Account {
+        trial,
+        sent: (0..129).map(|number| at(sent(number))).collect(),
+        arrived: (0..129).filter_map(record).collect(),
+    };
+    let rate = by_size(&[account])[0].drain_rate.unwrap().mean;
+    assert!((rate * SLOT_NS as f64 / 1e9 - 1.0).abs() < 0.001, "{rate} packets/s");
+}

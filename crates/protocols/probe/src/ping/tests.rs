@@ -19,6 +19,7 @@ fn pinger() -> Pinger {
         first: u64::MAX,
         nonce: 3,
         interval: MS * 20,
+        payload_bytes: 0,
     })
 }
 

@@ -14,6 +14,14 @@ pub struct ProbeOutput {
     /// Maximum rate of IP packets that both ends allowed, in Mbps; null if they never agreed.
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: Option<f64>,
+    /// Length of the large IP packets: 1428 (1448 over IPv6) unless the path's MTU is lower or
+    /// `--packet-size` asked for another.
+    #[schemars(extend("unit" = "bytes"))]
+    pub packet_bytes: u64,
+    /// Mean number of packets that the path delivers together, as a radio with A-MPDUs does; 1
+    /// where they come one by one.
+    #[schemars(extend("unit" = "packets"))]
+    pub burst_packets: f64,
     /// Direction to which `buffer`, `kind` and `drain_mbps` refer: `up`, to the server, or `down`,
     /// from the server (`--reverse`).
     pub direction: String,
@@ -30,7 +38,9 @@ pub struct ProbeOutput {
     pub carried_mbps: CarriedOutput,
     /// Round-trip times of small packets of another flow, by the load at the same time.
     pub latency_ms: LatencyOutput,
-    /// One-way delay of packets sent apart. The clocks of two hosts cannot determine how the
+    /// Number of those packets, and of lost ones, by the load at the same time.
+    pub pings: PingsOutput,
+    /// One-way delay of spaced packets. The clocks of two hosts cannot determine how the
     /// minimum round-trip time is divided: half of it counts for each way. The excess over it is
     /// measured.
     pub one_way_ms: OneWayOutput,
@@ -59,6 +69,36 @@ pub struct LatencyOutput {
     pub down: Option<Percentiles>,
     /// Round-trip times while both do; null if nothing came back.
     pub both: Option<Percentiles>,
+}
+
+/// Pings under each load.
+#[derive(Serialize, JsonSchema)]
+pub struct PingsOutput {
+    /// While nothing else is sent.
+    pub idle: PingCounts,
+    /// While this host sends more than the narrowest link carries.
+    pub up: PingCounts,
+    /// While the server sends more than that.
+    pub down: PingCounts,
+    /// While both do.
+    pub both: PingCounts,
+}
+
+/// Number of pings.
+#[derive(Serialize, JsonSchema)]
+pub struct PingCounts {
+    /// Pings sent.
+    #[schemars(extend("unit" = "packets"))]
+    pub sent: usize,
+    /// Pings that were not answered.
+    #[schemars(extend("unit" = "packets"))]
+    pub lost: usize,
+}
+
+impl PingCounts {
+    const fn of(latency: &Latency) -> Self {
+        Self { sent: latency.sent, lost: latency.lost }
+    }
 }
 
 /// Capacity of the narrowest link, by direction.
@@ -114,6 +154,8 @@ impl ProbeOutput {
         Self {
             server,
             rate_mbps: found.rate.map(BitRate::as_mbps_f64),
+            packet_bytes: found.packet_bytes,
+            burst_packets: found.burst,
             buffer: found.buffer,
             kind: found.kind.map(|kind| word(kind).to_owned()),
             direction: if found.way == Way::There { "up" } else { "down" }.to_owned(),
@@ -127,6 +169,12 @@ impl ProbeOutput {
                 up: found.up.ms,
                 down: found.down.ms,
                 both: found.both.ms,
+            },
+            pings: PingsOutput {
+                idle: PingCounts::of(&found.idle),
+                up: PingCounts::of(&found.up),
+                down: PingCounts::of(&found.down),
+                both: PingCounts::of(&found.both),
             },
             one_way_ms: OneWayOutput { up: one_way(&found.there), down: one_way(&found.back) },
             loss: LossOutput {

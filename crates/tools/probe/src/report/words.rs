@@ -1,5 +1,7 @@
 //! Findings of a probe of a real network, in sentences for a home user.
 
+use crate::measure::LARGE;
+use crate::sizes::ip_bytes;
 use crate::{Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Way};
 use fairwave_units::BitRate;
 
@@ -14,17 +16,32 @@ pub(crate) fn words(host: &str, found: &Measured) -> String {
     let mut lines = vec![buffer(host, found)];
     lines.extend(consequence(found));
     lines.extend(carried(found));
-    let latency = |what: &str, latency: &Latency| {
-        let ms = latency.ms?;
-        Some(format!("Round trip {what}: {:.1} ms (95 of 100 within {:.1} ms).", ms.p50, ms.p95))
-    };
-    lines.extend(latency("while nothing else is sent", &found.idle));
-    lines.extend(latency("beside an upload", &found.up));
-    lines.extend(latency("beside a download", &found.down));
-    lines.extend(latency("beside both", &found.both));
+    lines.extend(round_trip("while nothing else is sent", &found.idle));
+    lines.extend(round_trip("beside an upload", &found.up));
+    lines.extend(round_trip("beside a download", &found.down));
+    lines.extend(round_trip("beside both", &found.both));
     lines.extend(lost(&found.there, "there"));
     lines.extend(lost(&found.back, "back"));
     lines.join("\n") + "\n"
+}
+
+/// Round-trip times under a load, and the pings that were lost; `None` if there were no pings.
+fn round_trip(load: &str, latency: &Latency) -> Option<String> {
+    let Latency { ms, sent, lost } = latency;
+    let lost = match lost {
+        0 => String::new(),
+        lost => format!("; {lost} of {sent} pings lost"),
+    };
+    match ms {
+        Some(ms) => Some(format!(
+            "Round trip {load}: {:.1} ms (95 of 100 within {:.1} ms{lost}).",
+            ms.p50, ms.p95
+        )),
+        None if *sent > 0 => {
+            Some(format!("Round trip {load}: unknown, as all of {sent} pings were lost."))
+        }
+        None => None,
+    }
 }
 
 fn carried(found: &Measured) -> Option<String> {
@@ -37,7 +54,7 @@ fn carried(found: &Measured) -> Option<String> {
 
 fn lost(leg: &Leg, way: &str) -> Option<String> {
     let loss = leg.loss().filter(|loss| *loss > 0.0)?;
-    Some(format!("{:.1} % of packets apart are lost on the way {way}.", 100.0 * loss))
+    Some(format!("{:.1} % of packets are lost on the way {way} where nothing waits.", 100.0 * loss))
 }
 
 fn buffer(host: &str, found: &Measured) -> String {
@@ -115,6 +132,36 @@ pub(crate) fn warnings(found: &Measured) -> Vec<String> {
         ));
     }
     warnings.extend(found.held_back.iter().map(held_back));
+    // A sender that was held back leaves gaps of its own.
+    if found.is_beside && found.buffer.is_some() && found.held_back.is_empty() {
+        warnings.push(
+            "the buffer was drained unevenly: others may have sent through it, and then it holds \
+             more packets than were counted, by theirs; measure again while nothing else is sent"
+                .to_owned(),
+        );
+    }
+    if found.burst > 1.0 && found.buffer.is_some() {
+        warnings.push(format!(
+            "packets arrive in bursts of about {:.0}, as behind a radio that aggregates: whether \
+             the buffer's limit counts the burst on the air is unknown, and the interval covers it",
+            found.burst
+        ));
+    }
+    if found.is_shortened {
+        warnings.push(format!(
+            "packets of {} bytes were used, as the path carries none of {} (its MTU is lower)",
+            found.packet_bytes,
+            ip_bytes(LARGE, found.server)
+        ));
+    }
+    for (load, latency) in [("an upload", &found.up), ("a download", &found.down)] {
+        if latency.sent > 0 && latency.ms.is_none() {
+            warnings.push(format!(
+                "none of {} pings beside {load} was answered: the full buffer dropped them",
+                latency.sent
+            ));
+        }
+    }
     warnings
 }
 
@@ -166,6 +213,25 @@ mod tests {
         assert!(says(&reported[0], "beside an upload this host sent 17.2 Mbps"), "{reported:?}");
         assert!(says(&reported[1], "beside both the server sent 17.2 Mbps"), "{reported:?}");
         assert!(warnings(&found(Kind::Packets, None)).is_empty());
+    }
+
+    #[test]
+    fn lost_pings_are_counted_and_named_where_none_came_back() {
+        let latency = |lost, p50: Option<f64>| Latency {
+            ms: p50.map(|p50| Percentiles { p50, p95: p50 }),
+            sent: 50,
+            lost,
+        };
+        let found = Measured {
+            up: latency(50, None),
+            down: latency(3, Some(80.0)),
+            ..found(Kind::Packets, None)
+        };
+        let words = words("ap", &found);
+        assert!(words.contains("beside an upload: unknown, as all of 50 pings"), "{words}");
+        assert!(words.contains("within 80.0 ms; 3 of 50 pings lost)"), "{words}");
+        let [warning] = &warnings(&found)[..] else { panic!("one warning: {words}") };
+        assert!(warning.contains("none of 50 pings beside an upload"), "{warning}");
     }
 
     /// A call is a flow of its own, so its own wait counts, not that of the train.
