@@ -44,11 +44,21 @@ pub(crate) struct Goal {
     pub(crate) rate: BitRate,
 }
 
-/// Owner of a target.
+/// Owner of a target: a flow by its number, or a host, each with the index of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
-    Flow(u64),
+    Flow(u64, usize),
     Host(IpAddr, usize),
+}
+
+impl Goal {
+    /// Owner of the target if this flow of this client has it.
+    pub(crate) fn owner(self, id: u64, client: SocketAddr) -> Owner {
+        match self.per {
+            Per::Flow => Owner::Flow(id, self.rule),
+            Per::Host => Owner::Host(client.ip(), self.rule),
+        }
+    }
 }
 
 impl Flow {
@@ -100,11 +110,7 @@ impl Flow {
     /// Owner of the flow's target, and the target.
     pub(crate) fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
         let goal = self.goal.get()?;
-        let owner = match goal.per {
-            Per::Flow => Owner::Flow(id),
-            Per::Host => Owner::Host(self.client.ip(), goal.rule),
-        };
-        Some((owner, goal))
+        Some((goal.owner(id, self.client), goal))
     }
 
     /// Bytes that the server acknowledged since the bin began; 0 if the socket is gone.

@@ -14,15 +14,18 @@
 
 mod account;
 mod achieved;
+mod capacity;
 mod carry;
 pub mod command;
 mod config;
 mod error;
+mod eyeballs;
 mod flow;
 mod flows;
 #[cfg(feature = "kernel-cc")]
 mod kernel_target;
 mod network;
+mod opening;
 mod options;
 mod places;
 mod relay;

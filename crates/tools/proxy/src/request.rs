@@ -37,50 +37,60 @@ enum Handshake<S> {
     Connect(S, Vec<u8>),
 }
 
-/// Reason for which a request is denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Reason for which a request is denied. Of the reasons of several addresses, the greatest tells
+/// most about the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Denied {
-    /// The client may not reach this server.
-    NotAllowed,
-    /// All flows, or all targets, are in use.
-    Busy,
     /// The name cannot be resolved.
     NoAddress,
-    /// The server refuses the connection.
-    Refused,
+    /// The proxy itself lacks something for the connection, such as a free port.
+    Failed,
+    /// There is no route to the server's network.
+    NoRoute,
+    /// A router reports that the server cannot be reached.
+    Unreachable,
     /// The server does not answer.
     Silent,
-    /// There is no route to the server.
-    Unreachable,
+    /// The server refuses the connection.
+    Refused,
+    /// No capacity is left for the target.
+    Busy,
+    /// The client may not reach this server.
+    NotAllowed,
 }
 
 impl Denied {
     /// Maps the error of a connection attempt to the reason.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => Self::Refused,
             io::ErrorKind::TimedOut => Self::Silent,
-            _ => Self::Unreachable,
+            io::ErrorKind::HostUnreachable => Self::Unreachable,
+            io::ErrorKind::NetworkUnreachable => Self::NoRoute,
+            _ => Self::Failed,
         }
     }
 
+    /// Reply of RFC 1928 section 6. It has no code for a timeout. Clients take "TTL expired" for a
+    /// routing loop, so that a server without an answer is an unreachable host.
     fn in_socks(self) -> ReplyError {
         match self {
-            Self::NotAllowed => ReplyError::ConnectionNotAllowed,
-            Self::Busy => ReplyError::GeneralFailure,
-            Self::NoAddress => ReplyError::HostUnreachable,
+            Self::NotAllowed | Self::Busy => ReplyError::ConnectionNotAllowed,
+            Self::NoAddress | Self::Unreachable | Self::Silent => ReplyError::HostUnreachable,
             Self::Refused => ReplyError::ConnectionRefused,
-            Self::Silent => ReplyError::TtlExpired,
-            Self::Unreachable => ReplyError::NetworkUnreachable,
+            Self::NoRoute => ReplyError::NetworkUnreachable,
+            Self::Failed => ReplyError::GeneralFailure,
         }
     }
 
     fn in_http(self) -> &'static str {
         match self {
             Self::NotAllowed => "403 Forbidden",
-            Self::Busy => "503 Service Unavailable",
+            Self::Busy | Self::Failed => "503 Service Unavailable",
             Self::Silent => "504 Gateway Timeout",
-            Self::NoAddress | Self::Refused | Self::Unreachable => "502 Bad Gateway",
+            Self::NoAddress | Self::Refused | Self::NoRoute | Self::Unreachable => {
+                "502 Bad Gateway"
+            }
         }
     }
 }

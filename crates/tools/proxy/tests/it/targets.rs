@@ -1,5 +1,6 @@
 //! Rates, and what is said of them.
 
+use crate::opening::silent;
 use crate::{FOUR, Proxy, ask_socks, config, server};
 use fairwave_proxy::{Config, Event, Limits, Targets};
 use fairwave_units::{BitRate, Duration};
@@ -77,10 +78,32 @@ fn a_host_shares_its_target_and_the_capacity_bounds_all() {
         let _first = proxy.socks(address);
         let (address, _served) = server(FOUR, takes);
         let mut second = proxy.connect();
-        // RFC 1928 section 6: 1 is "general SOCKS server failure".
-        assert_eq!(u64::from(ask_socks(&mut second, 1, address)), refused);
+        // RFC 1928 section 6: 2 is "connection not allowed by ruleset".
+        assert_eq!(u64::from(ask_socks(&mut second, 1, address)), 2 * refused);
         let report = proxy.end();
         assert_eq!((report.refused.busy, report.best_effort), (refused, best_effort));
         drop(second.read(&mut [0]));
     }
+}
+
+#[test]
+fn connections_that_are_opened_at_once_share_the_capacity() {
+    let text = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\n";
+    let proxy = Proxy::start(Config { targets: targets(text), ..config() });
+    let (address, silent) = silent();
+    let (answer, answers) = std::sync::mpsc::channel();
+    for _ in 0..2 {
+        let (mut client, answer) = (proxy.connect(), answer.clone());
+        std::thread::spawn(move || answer.send(ask_socks(&mut client, 1, address)));
+    }
+    // One of them waits for the server; the other finds no capacity, and so is the first to be
+    // answered.
+    assert_eq!(answers.recv(), Ok(2));
+    // The server is gone, so that the next SYN is refused.
+    drop(silent);
+    assert_eq!(answers.recv(), Ok(5));
+    let (address, _served) = server(FOUR, takes);
+    let _third = proxy.socks(address);
+    let report = proxy.end();
+    assert_eq!((report.refused.busy, report.refused.unreachable, report.opened), (1, 1, 1));
 }
