@@ -1,11 +1,12 @@
 //! Changes outside of the namespaces, and their undo.
 
+use crate::forwarding::Forwarding;
 use crate::netlink::Netlink;
 use crate::plan::COMMAND;
 use crate::replace::Saved;
 use rustix::io::Errno;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -19,6 +20,8 @@ pub enum Undo {
         /// Content before the change.
         value: String,
     },
+    /// End a use of an interface that forwards, which others may still use.
+    Forwarding(Forwarding),
     /// Delete an interface that was made.
     Link(String),
     /// Delete a table of nftables that was made, of the family `ip`, `ip6` or `inet`.
@@ -65,6 +68,9 @@ impl Undo {
     pub fn line(&self) -> String {
         match self {
             Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
+            Self::Forwarding(Forwarding { family, interface, setting, user }) => {
+                format!("forwarding\t{family}\t{interface}\t{setting}\t{user}\n")
+            }
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
             Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
@@ -86,6 +92,11 @@ impl Undo {
         match words[..] {
             ["setting", path, value] => {
                 Some(Self::Setting { path: path.to_owned(), value: value.to_owned() })
+            }
+            ["forwarding", family @ ("ip" | "ip6"), interface, setting, user] => {
+                let [family, interface, setting, user] =
+                    [family, interface, setting, user].map(str::to_owned);
+                Some(Self::Forwarding(Forwarding { family, interface, setting, user }))
             }
             ["link", name] => Some(Self::Link(name.to_owned())),
             ["table", family @ ("ip" | "ip6" | "inet"), name] => {
@@ -113,6 +124,7 @@ impl Undo {
         match self {
             Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),
             Self::Setting { path, value } => fs::write(path, value),
+            Self::Forwarding(forwarding) => forwarding.end(),
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
@@ -158,7 +170,7 @@ fn ignore_missing(deleted: io::Result<()>) -> io::Result<()> {
     })
 }
 
-fn delete_table(family: &str, name: &str) -> io::Result<()> {
+pub(crate) fn delete_table(family: &str, name: &str) -> io::Result<()> {
     // An error is a table that is not there: it was never made, or somebody flushed the rules.
     nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
 }
@@ -177,6 +189,33 @@ fn delete_lookup(family: &str, mark: u32) -> io::Result<()> {
 /// The program nft.
 pub fn nft() -> Command {
     tool("nft")
+}
+
+/// Loads rules of nftables in the network namespace of the calling thread.
+///
+/// # Errors
+///
+/// The output of nft, or the error of its start.
+pub fn load(rules: &str) -> io::Result<()> {
+    run_tool(nft().args(["-f", "-"]), rules)
+}
+
+/// Runs a program; the error is its output.
+pub(crate) fn run_tool(command: &mut Command, input: &str) -> io::Result<()> {
+    let mut child =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy();
+            let remedy = "the packages nftables and iproute2 are needed";
+            io::Error::new(error.kind(), format!("{program}: {error}; {remedy}"))
+        })?;
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(input.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
 /// The program ip.
@@ -202,6 +241,12 @@ mod tests {
     fn the_keeper_reads_what_the_emulator_writes() {
         let all = [
             Undo::Setting { path: "/proc/sys/net/a".to_owned(), value: "4096 1 2".to_owned() },
+            Undo::Forwarding(Forwarding {
+                family: "ip6".to_owned(),
+                interface: "eth0".to_owned(),
+                setting: "/proc/sys/net/b".to_owned(),
+                user: "fw12u0".to_owned(),
+            }),
             Undo::Link("fw12u0".to_owned()),
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },
