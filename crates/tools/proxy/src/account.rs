@@ -37,13 +37,14 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RefusedOutput")]
 pub struct Refusals {
-    /// The client may not use the proxy, or requested a destination that is not allowed.
+    /// The client may not use the proxy, did not authenticate, or requested a destination that is
+    /// not allowed.
     pub not_allowed: u64,
     /// All connections, or all of the capacity, were in use.
     pub busy: u64,
     /// The client's request was invalid, or came too late.
     pub malformed: u64,
-    /// The server could not be reached.
+    /// The server could not be reached, or did not answer.
     pub unreachable: u64,
 }
 
@@ -83,6 +84,8 @@ pub enum Event {
     Reloaded,
     /// They could not be read again, for this reason; the former targets stay in force.
     NotReloaded(String),
+    /// A target alone exceeds the capacity, as this sentence describes.
+    BeyondCapacity(String),
     /// The algorithm with targets is not available to a flow any more, which is paced instead.
     NoCongestionControl(String),
 }

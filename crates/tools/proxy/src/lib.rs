@@ -32,6 +32,7 @@ mod relay;
 pub mod report;
 mod request;
 mod targets;
+mod users;
 mod watched;
 
 pub use account::{Event, FlowReport, Refusals, Report};
@@ -41,6 +42,7 @@ pub use config::{Config, Limits, TargetControl};
 pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
-pub use request::{Request, Server};
+pub use request::{Rejected, Request, Server};
 pub use targets::{Beyond, Per, Rule, Targets, prefix, rate};
+pub use users::Users;
 pub use watched::read;

@@ -7,7 +7,7 @@ use crate::flows::Admitted;
 use crate::network::{self, Leg};
 use crate::options;
 use crate::relay::Shared;
-use crate::request::{Denied, Request, Server, canonical};
+use crate::request::{Denied, Rejected, Request, Server, canonical};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -16,8 +16,8 @@ use tokio::time::timeout;
 /// Reason for which a flow was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unopened {
-    /// The request was not valid, or came too late.
-    Malformed,
+    /// No valid request came in time.
+    Rejected(Rejected),
     /// The request was denied, and the client was sent the reason.
     Denied(Denied),
     /// The client was gone when its request was granted.
@@ -52,8 +52,8 @@ pub(crate) async fn requested(
     options::prepare(&near).map_err(|_| Unopened::Left)?;
     // The limit covers the request alone. The connection to the server has limits of its own, whose
     // end is an answer to the client.
-    let read = timeout(limit(shared), Request::read(near)).await;
-    let Ok(Ok(Some(request))) = read else { return Err(Unopened::Malformed) };
+    let read = timeout(limit(shared), Request::read(near, shared.config.users.as_ref())).await;
+    let request = read.unwrap_or(Err(Rejected::Malformed)).map_err(Unopened::Rejected)?;
     match reach(client, &request.server, None, id, shared).await {
         Ok(reached) => {
             let local = reached.far.local_addr().map_err(|_| Unopened::Denied(Denied::Failed))?;

@@ -11,7 +11,7 @@ use crate::network;
 use crate::opening::{self, Unopened};
 use crate::options;
 use crate::places::Places;
-use crate::request::{Denied, canonical};
+use crate::request::{Denied, Rejected, canonical};
 use crate::watched::Watched;
 use fairwave_units::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -210,8 +210,10 @@ async fn watch(shared: &Shared, stop: &AtomicBool, mut receive: impl FnMut(&Repo
 fn reload(flows: &mut Flows, changed: Result<crate::targets::Targets, Error>) {
     match changed {
         Ok(targets) => {
+            let excess = targets.excess();
             flows.retarget(targets);
             flows.push_event(Event::Reloaded);
+            excess.into_iter().for_each(|text| flows.push_event(Event::BeyondCapacity(text)));
         }
         Err(error) => flows.push_event(Event::NotReloaded(error.to_string())),
     }
@@ -260,8 +262,9 @@ impl Shared {
     fn count(&self, why: Unopened) {
         let report = &mut self.flows.borrow_mut().report;
         match why {
-            Unopened::Malformed => report.refused.malformed += 1,
-            Unopened::Denied(Denied::NotAllowed) => report.refused.not_allowed += 1,
+            Unopened::Rejected(Rejected::Malformed) => report.refused.malformed += 1,
+            Unopened::Rejected(Rejected::Unauthenticated)
+            | Unopened::Denied(Denied::NotAllowed) => report.refused.not_allowed += 1,
             Unopened::Denied(Denied::Busy) => report.refused.busy += 1,
             Unopened::Denied(_) => report.refused.unreachable += 1,
             Unopened::Left => report.broken += 1,

@@ -90,6 +90,21 @@ impl Targets {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
     }
 
+    /// A sentence about the first rule whose target alone exceeds the capacity, so that no flow can
+    /// have it.
+    pub(crate) fn excess(&self) -> Option<String> {
+        let capacity = self.capacity?;
+        let rule = self.rules.iter().find(|rule| rule.rate > capacity)?;
+        let fate = match self.beyond {
+            Beyond::BestEffort => "relayed without it",
+            Beyond::Refuse => "refused",
+        };
+        Some(format!(
+            "the target of {} exceeds the capacity of {capacity}: its connections are {fate}",
+            rule.rate
+        ))
+    }
+
     /// The rule of a flow, and its index.
     pub(crate) fn rule(&self, client: SocketAddr, server: SocketAddr) -> Option<(usize, &Rule)> {
         self.rules.iter().enumerate().find(|(_, rule)| rule.fits(client, server))
@@ -178,6 +193,18 @@ mod tests {
             let error = Targets::parse(text).expect_err(text);
             assert!(reported.iter().all(|reported| error.contains(reported)), "{error}");
         }
+    }
+
+    #[test]
+    fn a_target_beyond_the_capacity_is_reported() {
+        let excess = |text: &str| Targets::parse(text).expect("valid").excess();
+        assert_eq!(excess("capacity = '5M'\n[[target]]\nrate = '5M'\n"), None);
+        assert_eq!(excess("[[target]]\nrate = '5M'\n"), None);
+        let text = "capacity = '1M'\n[[target]]\nrate = '1M'\n[[target]]\nrate = '5M'\n";
+        let refused = excess(&format!("beyond = 'refuse'\n{text}")).expect("a sentence");
+        assert!(refused.starts_with("the target of 5 Mbps exceeds the capacity of 1 Mbps"));
+        assert!(refused.ends_with("its connections are refused"), "{refused}");
+        assert!(excess(text).expect("a sentence").ends_with("relayed without it"));
     }
 
     #[test]

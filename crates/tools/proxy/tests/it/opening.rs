@@ -92,6 +92,40 @@ fn a_server_without_an_answer_is_reported_and_is_no_fault_of_the_client() {
 }
 
 #[test]
+fn a_client_without_the_password_of_a_user_is_refused() {
+    let users = Some(fairwave_proxy::Users::parse("ann:s3cret\n").expect("valid"));
+    let proxy = Proxy::start(fairwave_proxy::Config { users, ..config() });
+    // RFC 1928 section 3: none of the client's methods is acceptable.
+    assert_eq!(reported(&proxy, &[5, 1, 0]), [5, 0xff]);
+    let asked = |name: &[u8], password: &[u8]| {
+        // RFC 1929 section 2.
+        let (lengths, version) = ([name, password].map(|text| text.len() as u8), 1);
+        [&[5, 1, 2, version, lengths[0]], name, &[lengths[1]], password].concat()
+    };
+    assert_eq!(reported(&proxy, &asked(b"ann", b"other"))[..3], [5, 2, 1]);
+    let connect = format!("CONNECT {} HTTP/1.1\r\n\r\n", nowhere());
+    let answer = reported(&proxy, connect.as_bytes());
+    assert!(answer.starts_with(b"HTTP/1.1 407 "), "{answer:?}");
+    let text = String::from_utf8(answer).expect("text");
+    assert!(text.contains("\r\nProxy-Authenticate: Basic realm="), "{text}");
+
+    let mut client = proxy.connect();
+    client.write_all(&asked(b"ann", b"s3cret")).expect("it reads");
+    let mut answer = [0; 4];
+    client.read_exact(&mut answer).expect("it answers");
+    assert_eq!(answer, [5, 2, 1, 0]);
+    let (address, served) = server(FOUR, |mut client| client.read(&mut [0]).is_ok());
+    let port = address.port().to_be_bytes();
+    client.write_all(&[5, 1, 0, 1, 127, 0, 0, 1, port[0], port[1]]).expect("it reads");
+    client.read_exact(&mut answer).expect("it answers");
+    assert_eq!(answer[..2], [5, 0]);
+    drop(client);
+    served.join().expect("no panic");
+    let refused = proxy.end().refused;
+    assert_eq!((refused.not_allowed, refused.malformed), (3, 0));
+}
+
+#[test]
 fn who_asks_for_nothing_or_carries_nothing_is_ended() {
     let second = Duration::from_secs(1);
     let limits = Limits { opening: second, idle: second, ..config().limits };
