@@ -1,6 +1,7 @@
 //! Counters and events of the proxy.
 
 use crate::achieved::Achieved;
+use crate::targets::Direction;
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct FlowReport {
     pub port: Option<u16>,
     /// The server; `None` if the target is a host's.
     pub server: Option<SocketAddr>,
+    /// Direction of the data that the target applies to.
+    pub direction: Direction,
     /// Number of flows that share the target.
     pub flows: u64,
     /// The target.

@@ -1,7 +1,7 @@
 //! `fairwave proxy`: TCP connections on their way to a server, with target rates.
 
 use crate::report::{self, ProxyOutput};
-use crate::targets::{Beyond, Rule, Targets, prefix, rate};
+use crate::targets::{Beyond, Direction, Rule, Targets, prefix, rate};
 use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, Users};
 use clap::Args;
 use fairwave_console::{Console, Failure};
@@ -58,9 +58,12 @@ pub struct Proxy {
     /// With --transparent: the proxy's own port
     #[arg(long, value_name = "PORT", requires = "transparent", default_value_t = 17_990)]
     pub port: u16,
-    /// Target rate of every connection: payload that the server acknowledges, such as 5M
+    /// Target rate of every connection: payload that its receiver acknowledges, such as 5M
     #[arg(long, short = 'b', value_name = "RATE", value_parser = rate)]
     pub target: Option<BitRate>,
+    /// With --target: direction of that payload, to the server (up) or to the client (down)
+    #[arg(long, value_name = "DIRECTION", requires = "target", default_value = "up")]
+    pub direction: Direction,
     /// A file with targets of flows and hosts, which is read again after each change
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "capacity", "refuse"])]
     pub targets: Option<PathBuf>,
@@ -159,7 +162,7 @@ fn config(proxy: &Proxy) -> Result<Config, Failure> {
         (None, rate) => Targets {
             capacity: proxy.capacity,
             beyond: if proxy.refuse { Beyond::Refuse } else { Beyond::BestEffort },
-            rules: rate.map(Rule::for_all).into_iter().collect(),
+            rules: rate.map(|rate| Rule::for_all(rate, proxy.direction)).into_iter().collect(),
         },
     };
     Ok(Config {

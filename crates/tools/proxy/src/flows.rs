@@ -7,11 +7,12 @@ use crate::capacity::Reserved;
 use crate::config::{Limits, TargetControl};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
-use crate::targets::{Beyond, Per, Targets};
+use crate::targets::{Beyond, Direction, Per, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 /// Pacing limit of a flow in percent of its target. A mean rate equal to the target would leave
@@ -137,7 +138,8 @@ impl Flows {
     /// Target of a flow between the two addresses, by the rules alone.
     fn goal(&self, client: SocketAddr, server: SocketAddr) -> Option<Goal> {
         let (number, rule) = self.targets.rule(client, server)?;
-        Some(Goal { rule: number, per: rule.per, rate: rule.rate })
+        let (per, rate, direction) = (rule.per, rule.rate, rule.direction);
+        Some(Goal { rule: number, per, rate, direction })
     }
 
     /// Adds a flow that has been opened, and sets its target.
@@ -151,7 +153,7 @@ impl Flows {
         self.end_opening(id);
         let is_shared = flow.goal.get().is_some_and(|goal| goal.per == Per::Host);
         if !is_shared {
-            self.set_rate(&flow, flow.goal.get().map(|goal| goal.rate));
+            self.set_rate(&flow, flow.goal.get().map(|goal| (goal.direction, goal.rate)));
         }
         self.active.insert(id, (flow, task));
         if is_shared {
@@ -171,8 +173,23 @@ impl Flows {
         flow.goal.set(fits.then_some(goal));
         if fits {
             self.judged.entry(owner).or_default();
+            self.prepare(flow, goal.direction);
         }
         fits
+    }
+
+    /// Prepares a flow for its target. Towards the server its socket was prepared before it
+    /// connected.
+    fn prepare(&self, flow: &Flow, direction: Direction) {
+        flow.begin_bin();
+        let has_congestion_control = flow.has_congestion_control(direction);
+        if direction == Direction::Down && !has_congestion_control.get() {
+            // A client that is gone needs no options.
+            let _ = options::bound_unsent(&flow.near);
+            if let Some(name) = self.kernel_target() {
+                has_congestion_control.set(options::set_congestion(&flow.near, name).is_ok());
+            }
+        }
     }
 
     /// Releases the reservations of a flow that is not being opened any more.
@@ -198,9 +215,7 @@ impl Flows {
                 }
             }
         }
-        if let (Some(target_control), true) =
-            (&mut self.target_control, flow.has_congestion_control.get())
-        {
+        if let Some(target_control) = &mut self.target_control {
             forget(target_control, &flow);
         }
     }
@@ -275,8 +290,8 @@ impl Flows {
         over.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// Sets the rate of each far leg: its own target, or its share of a host's. Only the flows of
-    /// the host that carry data divide the target, so that idle flows use none of it.
+    /// Sets the rate of each flow: its own target, or its share of a host's. Only the flows of the
+    /// host that carry data divide the target, so that idle flows use none of it.
     fn share_out(&mut self) {
         let mut sending: BTreeMap<Owner, u64> = BTreeMap::new();
         let wants = |flow: &Flow| {
@@ -295,7 +310,7 @@ impl Flows {
                 let others = flows - u64::from(flows > 0 && wants(flow));
                 // An idle flow gets the share that it would have if it sent, so that it need not
                 // wait for the next tick when it begins.
-                BitRate((goal.rate.0 / (others + 1)).max(1))
+                (goal.direction, BitRate((goal.rate.0 / (others + 1)).max(1)))
             });
             if share != flow.reported.get() {
                 shares.push((Rc::clone(flow), share));
@@ -304,10 +319,20 @@ impl Flows {
         shares.iter().for_each(|(flow, share)| self.set_rate(flow, *share));
     }
 
-    /// Sets the rate of a far leg.
-    fn set_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
-        if flow.reported.replace(rate) != rate {
-            let reported = steer(self.target_control.as_mut(), flow, rate);
+    /// Sets the rate of a flow, on the leg that sends in its direction. The other leg has none.
+    fn set_rate(&mut self, flow: &Flow, rate: Option<(Direction, BitRate)>) {
+        let before = flow.reported.replace(rate);
+        if before == rate {
+            return;
+        }
+        let former = before.map(|(direction, _)| direction);
+        let former = former.filter(|former| rate.is_none_or(|(direction, _)| direction != *former));
+        let changes = [
+            former.map(|direction| (direction, None)),
+            rate.map(|(direction, rate)| (direction, Some(rate))),
+        ];
+        for (direction, rate) in changes.into_iter().flatten() {
+            let reported = steer(self.target_control.as_mut(), flow, direction, rate);
             self.events.extend(reported.err().map(Event::NoCongestionControl));
         }
     }
@@ -356,6 +381,7 @@ impl Flows {
                 client: flow.client.ip(),
                 port: is_flow.then(|| flow.client.port()),
                 server: is_flow.then_some(flow.server),
+                direction: goal.direction,
                 flows: 0,
                 target: goal.rate,
                 rate: None,
@@ -374,35 +400,42 @@ impl Flows {
     }
 }
 
-/// Sets a far leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The
-/// error is a sentence.
+/// Sets a leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The error
+/// is a sentence.
 fn steer(
     target_control: Option<&mut Box<dyn TargetControl>>,
     flow: &Flow,
+    direction: Direction,
     rate: Option<BitRate>,
 ) -> Result<(), String> {
-    let reported = match target_control.filter(|_| flow.has_congestion_control.get()) {
-        Some(target_control) => rustix::net::sockopt::socket_cookie(&flow.far)
+    let has_congestion_control = flow.has_congestion_control(direction);
+    let sender = flow.sender(direction);
+    let reported = match target_control.filter(|_| has_congestion_control.get()) {
+        Some(target_control) => rustix::net::sockopt::socket_cookie(sender)
             .map_err(Into::into)
             .and_then(|cookie| target_control.set(cookie, rate)),
-        None => pace(flow, rate),
+        None => pace(sender, rate),
     };
     reported.map_err(|error| {
         // Without a target the flow still gets a pacing limit.
-        flow.has_congestion_control.set(false);
-        let _ = pace(flow, rate);
+        has_congestion_control.set(false);
+        let _ = pace(sender, rate);
         format!("{}: {error}", flow.server)
     })
 }
 
-fn pace(flow: &Flow, rate: Option<BitRate>) -> std::io::Result<()> {
+fn pace(sender: &TcpStream, rate: Option<BitRate>) -> std::io::Result<()> {
     let limit = rate.map(|rate| BitRate(rate.0.saturating_mul(MARGIN_PERCENT) / 100));
-    options::set_max_pacing(&flow.far, limit)
+    options::set_max_pacing(sender, limit)
 }
 
 /// Removes the target of a flow that has ended.
 fn forget(target_control: &mut Box<dyn TargetControl>, flow: &Flow) {
-    if let Ok(cookie) = rustix::net::sockopt::socket_cookie(&flow.far) {
+    let Some((direction, _)) = flow.reported.get() else { return };
+    if !flow.has_congestion_control(direction).get() {
+        return;
+    }
+    if let Ok(cookie) = rustix::net::sockopt::socket_cookie(flow.sender(direction)) {
         // An algorithm that was unloaded has discarded the target already.
         let _ = target_control.set(cookie, None);
     }

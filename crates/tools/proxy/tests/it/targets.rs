@@ -2,7 +2,7 @@
 
 use crate::opening::silent;
 use crate::{FOUR, Proxy, ask_socks, config, server};
-use fairwave_proxy::{Config, Event, Limits, Targets};
+use fairwave_proxy::{Config, Direction, Event, Limits, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::fs;
 use std::io::{Read, Write};
@@ -54,6 +54,32 @@ fn targets_are_kept_and_told_and_follow_their_file() {
     assert_eq!(report.flows[0].target, BitRate::mbps(2));
     // What was judged by the old target stands.
     assert!(report.achieved.reached + report.achieved.missed >= 1);
+}
+
+#[test]
+fn a_download_has_a_target_towards_the_client() {
+    let rule = "[[target]]\nrate = '8M'\ndirection = 'down'\n";
+    let limits = Limits { bin: Duration::from_secs(1), ..config().limits };
+    let proxy = Proxy::start(Config { targets: targets(rule), limits, ..config() });
+    let (address, _served) = server(FOUR, floods);
+    let client = proxy.socks(address);
+    std::thread::spawn(move || takes(client));
+    let (report, _) = proxy.until(|report, _| report.flows.iter().any(|flow| flow.rate.is_some()));
+    let flow = &report.flows[0];
+    assert_eq!((flow.target, flow.direction), (BitRate::mbps(8), Direction::Down));
+    let judged = report.achieved;
+    // The server had more to send, so that the bin counts.
+    assert_eq!((judged.reached + judged.missed, judged.not_offered), (1, 0));
+    // Pacing allows 5 % more, and a burst.
+    assert!(flow.rate.expect("a rate") < BitRate::mbps(10), "{flow:?}");
+    // Data to the server have no limit.
+    let (address, served) = server(FOUR, |mut client| {
+        let mut bytes = vec![0; 8 << 20];
+        client.read_exact(&mut bytes).is_ok()
+    });
+    let mut client = proxy.socks(address);
+    client.write_all(&vec![0; 8 << 20]).expect("it reads");
+    assert!(served.join().expect("no panic"));
 }
 
 #[test]
