@@ -64,7 +64,8 @@ impl Store {
         self.mounted
     }
 
-    /// Whether that mount ends with the mount namespace of this process, and the algorithms with it.
+    /// Whether that mount, and the algorithms with it, end with the mount namespace of this
+    /// process.
     pub fn is_fleeting(&self) -> bool {
         let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
         self.mounted && namespace("self") != namespace("1")

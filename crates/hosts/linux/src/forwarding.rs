@@ -6,10 +6,9 @@
 //! survive the others. A use that was killed together with its keeper leaves its name in the set,
 //! but not its interface, and therefore does not count.
 
-use crate::keeper::Keeper;
+use crate::Error;
 use crate::netlink::Netlink;
-use crate::undo::{Undo, load, nft};
-use crate::{Error, undo};
+use crate::tools::{delete_table, load, nft};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io;
@@ -41,13 +40,17 @@ fn lock() -> io::Result<File> {
 }
 
 impl Forwarding {
-    /// Lets the interface forward to [`Forwarding::user`], and records the undo. It changes nothing
-    /// if `forwards` is true and Fairwave did not switch it on.
+    /// Lets the interface forward to [`Forwarding::user`], after `record` has recorded the undo. It
+    /// changes nothing if `forwards` is true and Fairwave did not switch it on.
     ///
     /// # Errors
     ///
-    /// Without privileges, without the program nft, and if the keeper is gone.
-    pub fn begin(self, forwards: impl FnOnce() -> bool, keeper: &mut Keeper) -> Result<(), Error> {
+    /// Without privileges, without the program nft, and if the undo cannot be recorded.
+    pub fn begin(
+        &self,
+        forwards: impl FnOnce() -> bool,
+        record: impl FnOnce(&Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let _lock = lock().map_err(Error::at("network namespace"))?;
         let is_shared = self.users().is_some();
         if !is_shared && forwards() {
@@ -55,10 +58,9 @@ impl Forwarding {
         }
         let rules = if is_shared { self.element("add") } else { self.new_table() };
         let step = format!("nft for forwarding at {}", self.interface);
-        let setting = self.setting.clone();
-        keeper.note(Undo::Forwarding(self))?;
+        record(self)?;
         load(&rules).map_err(Error::at(step))?;
-        fs::write(&setting, "1").map_err(Error::at(setting))
+        fs::write(&self.setting, "1").map_err(Error::at(self.setting.clone()))
     }
 
     /// Ends the use. The last one switches forwarding off.
@@ -76,7 +78,7 @@ impl Forwarding {
         if Path::new(&self.setting).exists() {
             fs::write(&self.setting, "0")?;
         }
-        undo::delete_table(&self.family, &self.table())
+        delete_table(&self.family, &self.table())
     }
 
     /// Name of the table. Names of interfaces may have characters that those of tables may not.

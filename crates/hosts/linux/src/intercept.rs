@@ -8,7 +8,8 @@
 //! it does.
 
 use crate::keeper::Keeper;
-use crate::undo::{Undo, ip, load, run_tool};
+use crate::tools::{ip, load, run_tool};
+use crate::undo::Undo;
 use crate::{Error, KeeperCommand};
 use std::io;
 

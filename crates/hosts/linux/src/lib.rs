@@ -30,6 +30,7 @@ mod requested;
 mod shaper;
 mod tc;
 pub mod terminal;
+pub mod tools;
 pub mod undo;
 pub mod virtio;
 

@@ -4,22 +4,14 @@ use crate::forwarding::Forwarding;
 use crate::netlink::Netlink;
 use crate::plan::COMMAND;
 use crate::replace::Saved;
+use crate::tools::{delete_table, ip};
 use rustix::io::Errno;
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 use std::process::{Command, Stdio};
 
 /// One change to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// Write the value back that a setting had.
-    Setting {
-        /// Path below `/proc/sys`.
-        path: String,
-        /// Content before the change.
-        value: String,
-    },
     /// End a use of an interface that forwards, which others may still use.
     Forwarding(Forwarding),
     /// Delete an interface that was made.
@@ -67,7 +59,6 @@ impl Undo {
     /// A line for the keeper.
     pub fn line(&self) -> String {
         match self {
-            Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
             Self::Forwarding(Forwarding { family, interface, setting, user }) => {
                 format!("forwarding\t{family}\t{interface}\t{setting}\t{user}\n")
             }
@@ -90,9 +81,6 @@ impl Undo {
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(SEPARATOR).collect();
         match words[..] {
-            ["setting", path, value] => {
-                Some(Self::Setting { path: path.to_owned(), value: value.to_owned() })
-            }
             ["forwarding", family @ ("ip" | "ip6"), interface, setting, user] => {
                 let [family, interface, setting, user] =
                     [family, interface, setting, user].map(str::to_owned);
@@ -122,8 +110,6 @@ impl Undo {
     /// Takes the change back. An object that is gone already is no error.
     pub fn run(&self) -> io::Result<()> {
         match self {
-            Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),
-            Self::Setting { path, value } => fs::write(path, value),
             Self::Forwarding(forwarding) => forwarding.end(),
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
@@ -170,67 +156,15 @@ fn ignore_missing(deleted: io::Result<()>) -> io::Result<()> {
     })
 }
 
-pub(crate) fn delete_table(family: &str, name: &str) -> io::Result<()> {
-    // An error is a table that is not there: it was never made, or somebody flushed the rules.
-    nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
-}
-
 fn delete_lookup(family: &str, mark: u32) -> io::Result<()> {
     let mark = mark.to_string();
     let rule = ["rule", "delete", "fwmark", &mark, "lookup", &mark];
     let routes = ["route", "flush", "table", &mark];
-    // As above: what is not there any more is no error.
+    // A rule or a route that is not there any more is no error.
     for words in [&rule[..], &routes[..]] {
         ip().arg(family).args(words).stderr(Stdio::null()).status()?;
     }
     Ok(())
-}
-
-/// The program nft.
-pub fn nft() -> Command {
-    tool("nft")
-}
-
-/// Loads rules of nftables in the network namespace of the calling thread.
-///
-/// # Errors
-///
-/// The output of nft, or the error of its start.
-pub fn load(rules: &str) -> io::Result<()> {
-    run_tool(nft().args(["-f", "-"]), rules)
-}
-
-/// Runs a program; the error is its output.
-pub(crate) fn run_tool(command: &mut Command, input: &str) -> io::Result<()> {
-    let mut child =
-        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
-            let program = command.get_program().to_string_lossy();
-            let remedy = "the packages nftables and iproute2 are needed";
-            io::Error::new(error.kind(), format!("{program}: {error}; {remedy}"))
-        })?;
-    if let Some(mut pipe) = child.stdin.take() {
-        pipe.write_all(input.as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
-}
-
-/// The program ip.
-pub fn ip() -> Command {
-    tool("ip")
-}
-
-/// A program for administrators, wherever distributions keep it.
-fn tool(name: &str) -> Command {
-    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin"];
-    let mut places = places.iter().map(|place| Path::new(place).join(name));
-    let found = places.find(|place| place.exists());
-    let mut tool = Command::new(found.unwrap_or_else(|| name.into()));
-    tool.stdin(Stdio::null()).stdout(Stdio::null());
-    tool
 }
 
 #[cfg(test)]
@@ -240,7 +174,6 @@ mod tests {
     #[test]
     fn the_keeper_reads_what_the_emulator_writes() {
         let all = [
-            Undo::Setting { path: "/proc/sys/net/a".to_owned(), value: "4096 1 2".to_owned() },
             Undo::Forwarding(Forwarding {
                 family: "ip6".to_owned(),
                 interface: "eth0".to_owned(),

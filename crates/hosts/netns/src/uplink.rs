@@ -6,12 +6,11 @@
 //! address of its interface.
 //!
 //! On the machine these change, and the keeper restores them: a veth, a table of nftables, and
-//! `forwarding` of the one interface, if it was off. If so, it forwards to nodes and to nobody else,
-//! and is switched off when the last node with this uplink is gone ([`Forwarding`]): several nodes
-//! and several runs may have the same uplink. The same goes for IPv6, where the setting is `force_forwarding`:
-//! `forwarding` would end the machine's own autoconfiguration (RFC 4862). A firewall that drops
-//! forwarded packets (as Docker's does)
-//! remains in force.
+//! `forwarding` of the one interface, if it was off. If so, it forwards to nodes and to no other
+//! host. Several nodes and several runs may have the same uplink; the last of them switches
+//! forwarding off ([`Forwarding`]). The same goes for IPv6, where the setting is
+//! `force_forwarding`: `forwarding` would end the machine's own autoconfiguration (RFC 4862). A
+//! firewall that drops forwarded packets (as Docker's does) remains in force.
 
 use crate::node::{Node, set};
 use crate::{Error, Prefix, UplinkPlan, hosts};
@@ -19,7 +18,8 @@ use fairwave_linux::Forwarding;
 use fairwave_linux::error::{Lack, Missing};
 use fairwave_linux::keeper::Keeper;
 use fairwave_linux::netlink::Netlink;
-use fairwave_linux::undo::{Undo, load, nft};
+use fairwave_linux::tools::{load, nft};
+use fairwave_linux::undo::Undo;
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -238,7 +238,8 @@ fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) ->
         setting: link.setting(interface),
         user: veth.to_owned(),
     };
-    forwarding.begin(|| link.forwards(interface), keeper)?;
+    let record = |forwarding: &Forwarding| keeper.note(Undo::Forwarding(forwarding.clone()));
+    forwarding.begin(|| link.forwards(interface), record)?;
     let path = link.setting(veth);
     // Without that setting the machine forwards all IPv6 already.
     if link.here.is_ipv6() && !Path::new(&path).exists() {

@@ -44,8 +44,8 @@ pub struct Proxy {
     /// [default: those of this host]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub allow: Vec<IpNet>,
-    /// With SOCKS5 and HTTP CONNECT: only serve clients that authenticate with a name and a password
-    /// of this file, which has a line NAME:PASSWORD for each user
+    /// With SOCKS5 and HTTP CONNECT: only serve clients that authenticate with a name and a
+    /// password of this file, which has a line NAME:PASSWORD for each user
     #[arg(long, value_name = "FILE")]
     pub users: Option<PathBuf>,
     /// Redirect connections that arrive at this interface through the proxy, which keeps the

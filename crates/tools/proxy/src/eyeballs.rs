@@ -40,7 +40,7 @@ pub(crate) fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 ///
 /// # Errors
 ///
-/// If all attempts fail: of their reasons the one that tells most about the server.
+/// If all attempts fail: the greatest of their reasons.
 pub(crate) async fn first_to_succeed<T, F>(
     addresses: Vec<SocketAddr>,
     limit: Duration,

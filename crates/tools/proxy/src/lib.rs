@@ -31,6 +31,7 @@ mod places;
 mod relay;
 pub mod report;
 mod request;
+mod shared;
 mod targets;
 mod users;
 mod watched;

@@ -2,7 +2,7 @@
 //! second.
 
 use crate::account::{Event, Report};
-use crate::carry::{self, Scratch};
+use crate::carry;
 use crate::config::{Config, TargetControl};
 use crate::error::Error;
 use crate::flow::Flow;
@@ -12,6 +12,7 @@ use crate::opening::{self, Unopened};
 use crate::options;
 use crate::places::Places;
 use crate::request::{Denied, Rejected, canonical};
+use crate::shared::Shared;
 use crate::watched::Watched;
 use fairwave_units::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -50,14 +51,6 @@ impl std::fmt::Debug for Relay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Relay").field("config", &self.config).finish_non_exhaustive()
     }
-}
-
-/// State that all tasks share.
-pub(crate) struct Shared {
-    pub(crate) flows: RefCell<Flows>,
-    pub(crate) config: Config,
-    scratch: Scratch,
-    places: RefCell<Places>,
 }
 
 /// Way in which a client reached the proxy.
@@ -245,33 +238,6 @@ fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Sh
     options::reset_on_close(&near);
 }
 
-impl Shared {
-    fn serves(&self, client: SocketAddr) -> bool {
-        client.ip().is_loopback()
-            || self.config.allow.iter().any(|prefix| prefix.contains(&client.ip()))
-    }
-
-    /// Whether the client may reach the server. A remote client must not reach services that listen
-    /// for this host alone.
-    pub(crate) fn leads_to(&self, client: SocketAddr, server: SocketAddr) -> bool {
-        let is_own = server.ip().is_loopback() || server.ip().is_unspecified();
-        client.ip().is_loopback() || !is_own
-    }
-
-    /// Counts a client whose flow was not opened.
-    fn count(&self, why: Unopened) {
-        let report = &mut self.flows.borrow_mut().report;
-        match why {
-            Unopened::Rejected(Rejected::Malformed) => report.refused.malformed += 1,
-            Unopened::Rejected(Rejected::Unauthenticated)
-            | Unopened::Denied(Denied::NotAllowed) => report.refused.not_allowed += 1,
-            Unopened::Denied(Denied::Busy) => report.refused.busy += 1,
-            Unopened::Denied(_) => report.refused.unreachable += 1,
-            Unopened::Left => report.broken += 1,
-        }
-    }
-}
-
 /// Serves a client from its request to the end of its flow.
 async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: Place) {
     let shared = Rc::clone(&place.0);
@@ -283,7 +249,21 @@ async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: P
     };
     match opened {
         Ok((flow, early)) => relay(id, Rc::new(flow), early, &shared).await,
-        Err(why) => shared.count(why),
+        Err(why) => count(&shared, why),
+    }
+}
+
+/// Counts a client whose flow was not opened.
+fn count(shared: &Shared, why: Unopened) {
+    let report = &mut shared.flows.borrow_mut().report;
+    match why {
+        Unopened::Rejected(Rejected::Malformed) => report.refused.malformed += 1,
+        Unopened::Rejected(Rejected::Unauthenticated) | Unopened::Denied(Denied::NotAllowed) => {
+            report.refused.not_allowed += 1;
+        }
+        Unopened::Denied(Denied::Busy) => report.refused.busy += 1,
+        Unopened::Denied(_) => report.refused.unreachable += 1,
+        Unopened::Left => report.broken += 1,
     }
 }
 

@@ -69,8 +69,8 @@ impl From<SocksServerError> for Rejected {
     }
 }
 
-/// Reason for which a request is denied. Of the reasons of several addresses, the greatest tells
-/// most about the server.
+/// Reason for which a request is denied. If several addresses have different reasons, the client is
+/// sent the greatest: a refusal by the server, for example, rather than a missing route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Denied {
     /// The name cannot be resolved.

@@ -66,7 +66,8 @@ pub struct TargetOutput {
     pub flows: u64,
     /// The target, in bits per second.
     pub target_bps: u64,
-    /// Rate acknowledged by the receiver in the last bin, in bits per second; null before the first.
+    /// Rate acknowledged by the receiver in the last bin, in bits per second; null before the
+    /// first.
     pub rate_bps: Option<u64>,
     /// Numbers of its bins.
     pub achieved: AchievedOutput,
