@@ -35,7 +35,7 @@ fn asked(bytes: &[u8], cut: usize) -> Option<(Server, Vec<u8>)> {
     let mut reported = Vec::new();
     let found = {
         let client = join(first.chain(second), &mut reported);
-        let request = now(Request::read_from(client, bytes[0])).expect("memory does not fail")?;
+        let request = now(Request::read_from(client, bytes[0], None)).ok()?;
         let server = request.server.clone();
         let granted = now(request.grant(FAR.into()));
         let (client, mut behind) = granted.expect("memory does not fail");

@@ -90,9 +90,18 @@ fn a_run_of_given_length_says_what_it_carried() {
 }
 
 #[test]
+fn a_target_that_no_connection_can_have_is_a_warning() {
+    let place = scratch();
+    let args = ["proxy", "--listen", "127.0.0.1:0", "--target", "5M", "--capacity", "1M"];
+    let (_, err) = ends_with(0, place.path(), &[&args[..], &["--for", "1s"]].concat());
+    assert!(err.contains("the target of 5 Mbps exceeds the capacity of 1 Mbps"), "{err}");
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused_with_a_remedy() {
     let place = scratch();
     std::fs::write(place.path().join("bad.toml"), "[[target]]\nrate = 'x'\n").expect("a file");
+    std::fs::write(place.path().join("users"), "ann:s3cret\nben\n").expect("a file");
     for (args, reported) in [
         (&["--listen", "0.0.0.0:1080"][..], "--allow 192.0.2.0/24"),
         (&["--target", "fast"], "such as \"5 Mbps\" or 5M"),
@@ -101,6 +110,8 @@ fn what_cannot_be_meant_is_refused_with_a_remedy() {
         (&["--target", "5M", "--max-flows", "9000000"], "ulimit -n"),
         (&["--interval", "1 ms"], "one second or more"),
         (&["--refuse"], "--capacity"),
+        (&["--users", "users"], "line 2: expected NAME:PASSWORD"),
+        (&["--direction", "down"], "--target"),
     ] {
         let (_, err) = ends_with(2, place.path(), &[&["proxy"], args].concat());
         assert!(err.contains(reported), "{args:?}: {err}");

@@ -173,9 +173,14 @@ enum { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
+#define SOL_SOCKET 1
+#define SO_MAX_PACING_RATE 47
+
 /* Helpers by their numbers in linux/bpf.h. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static long (*const bpf_setsockopt)(void *sk, int level, int option, void *value, int length) =
+	(void *)49;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) =
 	(void *)107;
 static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;

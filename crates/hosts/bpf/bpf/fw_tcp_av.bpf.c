@@ -5,6 +5,7 @@
 
 struct fw_law {
 	struct fw_av av;
+	u32 paced; /* SO_MAX_PACING_RATE as set here, in bytes per second; zero: none */
 };
 
 #include "fw_glue.h"
@@ -116,6 +117,26 @@ static inline struct fw_aim fw_aim_at(const struct fw_target *target)
 	return aim;
 }
 
+/* Paces a connection with `cap_to_target`. Its window alone does not bound the rate: at a low
+ * round-trip time the initial window, and even two segments, are more than the target needs. A
+ * connection behind its target is paced at the rate that makes up for the shortfall. */
+static inline void fw_pace(struct fw_law *law, struct tcp_sock *tp)
+{
+	const struct fw_av *av = &law->av;
+	u64 rate = 0;
+	u32 value;
+
+	if (av->rate && av->aim.cap_to_target)
+		rate = fw_max64(fw_av_wanted_rate(av), av->rate) / 8;
+	/* The option has 32 bits. A target above 34 Gbps is not paced. */
+	value = rate < U32_MAX ? rate : 0;
+	if (value == law->paced)
+		return;
+	law->paced = value;
+	value = value ? value : U32_MAX;
+	bpf_setsockopt(tp, SOL_SOCKET, SO_MAX_PACING_RATE, &value, sizeof(value));
+}
+
 static inline void fw_note_aim(struct fw_connection *c, struct tcp_sock *tp)
 {
 	c->seen.target = c->law.av.aim.target;
@@ -131,6 +152,8 @@ static inline void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 	c->generation = fw_current_generation();
 	aim = fw_aim_at(fw_target_of(tp));
 	fw_av_init(&c->law.av, initial, &aim);
+	c->law.paced = 0;
+	fw_pace(&c->law, tp);
 	fw_note_aim(c, tp);
 }
 
@@ -151,6 +174,7 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 	}
 	ack.delivered = fw_delivered(c, tp);
 	fw_av_on_ack(&c->law.av, &ack);
+	fw_pace(&c->law, tp);
 	/* The first round-trip time sets ssthresh. */
 	if (c->law.av.reno.ssthresh != ssthresh)
 		tp->snd_ssthresh = fw_threshold(c);

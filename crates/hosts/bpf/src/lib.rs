@@ -33,6 +33,7 @@ mod status;
 mod store;
 mod target;
 mod trace;
+mod unpinned;
 
 pub use algorithms::{ALGORITHMS, Algorithm, find};
 pub use error::Error;

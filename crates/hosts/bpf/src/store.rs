@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Standard mount point of the BPF file system.
 const BPFFS: &str = "/sys/fs/bpf";
+/// The same for the first process of the machine or container.
+const BPFFS_OF_INIT: &str = "/proc/1/root/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
 /// Source name of a file system that Fairwave has mounted. A marker file inside it would be missing
@@ -31,9 +33,9 @@ pub struct Store {
 
 impl Store {
     /// Opens the store without creating or mounting anything. `root` is `/sys/fs/bpf/fairwave` by
-    /// default.
+    /// default. Where `/sys` is another one, as in `ip netns exec`, it is that of init.
     pub fn at(root: Option<&Path>) -> Self {
-        let root = root.map_or_else(|| Path::new(BPFFS).join("fairwave"), Path::to_owned);
+        let root = root.map_or_else(|| default_mount().join("fairwave"), Path::to_owned);
         Self { root, mounted: false }
     }
 
@@ -60,6 +62,13 @@ impl Store {
     /// Whether [`Store::ready`] has mounted the BPF file system.
     pub fn mounted(&self) -> bool {
         self.mounted
+    }
+
+    /// Whether that mount, and the algorithms with it, end with the mount namespace of this
+    /// process.
+    pub fn is_fleeting(&self) -> bool {
+        let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+        self.mounted && namespace("self") != namespace("1")
     }
 
     /// The directory.
@@ -162,7 +171,8 @@ impl Store {
     /// Removes the directory, unless it is the file system itself or contains pins of other
     /// programs.
     fn remove_root(&self) -> Result<(), Error> {
-        if !self.root.exists() || self.root == Path::new(BPFFS) {
+        if !self.root.exists() || [BPFFS, BPFFS_OF_INIT].iter().any(|at| self.root == Path::new(at))
+        {
             return Ok(());
         }
         match fs::remove_dir(&self.root) {
@@ -188,6 +198,12 @@ impl Store {
         }
         unmount(BPFFS, UnmountFlags::empty()).map_err(Error::io(BPFFS))
     }
+}
+
+/// The BPF file system of this mount namespace, or of init's if this one has none.
+fn default_mount() -> &'static Path {
+    let (own, of_init) = (Path::new(BPFFS), Path::new(BPFFS_OF_INIT));
+    if !is_bpffs(own) && is_bpffs(of_init) { of_init } else { own }
 }
 
 /// Whether the algorithm in a directory was held by a keeper that is gone.

@@ -5,7 +5,8 @@
 //! ACK.
 
 use crate::object::refused;
-use crate::{Algorithm, Error, Store, find, kernel};
+use crate::registered::registered;
+use crate::{Error, Store, find, kernel, unpinned};
 use fairwave_units::BitRate;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::fmt;
@@ -129,7 +130,7 @@ impl Aims {
 
     /// Whether the algorithm is loaded.
     pub fn are_loaded(store: &Store) -> bool {
-        aiming().is_ok_and(|algorithm| store.map(algorithm, GENERATION).is_ok())
+        map(store, GENERATION).is_ok()
     }
 
     /// Opens the maps of the algorithm.
@@ -138,8 +139,7 @@ impl Aims {
     /// Without privileges, or if TCP-AV is not loaded.
     pub fn open(store: &Store) -> Result<Self, Error> {
         kernel::demand_root("setting a target")?;
-        let map = |name| store.map(aiming()?, name);
-        Ok(Self { by_socket: map("fw_by_socket")?, generation: map(GENERATION)? })
+        Ok(Self { by_socket: map(store, "fw_by_socket")?, generation: map(store, GENERATION)? })
     }
 
     /// Sets the target of the socket with this `SO_COOKIE`, or removes it.
@@ -168,10 +168,9 @@ impl Aims {
 /// Without privileges, or if TCP-AV is not loaded.
 pub fn targets(store: &Store) -> Result<Vec<(Owner, Target)>, Error> {
     kernel::demand_root("looking at targets")?;
-    let algorithm = aiming()?;
     let mut found = Vec::new();
     for name in ["fw_by_socket", "fw_by_dest", "fw_by_cgroup"] {
-        let map = store.map(algorithm, name)?;
+        let map = map(store, name)?;
         for key in map.keys() {
             let Ok(Some(value)) = map.lookup(&key, MapFlags::ANY) else { continue };
             found.extend(who(name, &key).zip(target(&value)));
@@ -180,19 +179,28 @@ pub fn targets(store: &Store) -> Result<Vec<(Owner, Target)>, Error> {
     Ok(found)
 }
 
-fn aiming() -> Result<&'static Algorithm, Error> {
-    find(AIMING)
+/// Opens a map of TCP-AV. Its names occur in no other algorithm, so that the map is found without
+/// its pin too.
+fn map(store: &Store, name: &str) -> Result<MapHandle, Error> {
+    match store.map(find(AIMING)?, name) {
+        Err(Error::NotLoaded { name: algorithm }) => {
+            let is_registered = registered()?.iter().any(|known| known == algorithm);
+            let found = is_registered.then(|| unpinned::map(name)).flatten();
+            found.ok_or(Error::NotLoaded { name: algorithm })
+        }
+        found => found,
+    }
 }
 
 fn open(store: &Store, who: &Owner) -> Result<(MapHandle, Vec<u8>), Error> {
     kernel::demand_root("setting a target")?;
     let (name, key) = who.entry()?;
-    Ok((store.map(aiming()?, name)?, key))
+    Ok((map(store, name)?, key))
 }
 
 /// Makes all connections look up their targets again.
 fn report(store: &Store) -> Result<(), Error> {
-    advance(&store.map(aiming()?, GENERATION)?)
+    advance(&map(store, GENERATION)?)
 }
 
 fn advance(map: &MapHandle) -> Result<(), Error> {

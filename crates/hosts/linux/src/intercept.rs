@@ -8,10 +8,10 @@
 //! it does.
 
 use crate::keeper::Keeper;
-use crate::undo::{Undo, ip, nft};
+use crate::tools::{ip, load, run_tool};
+use crate::undo::Undo;
 use crate::{Error, KeeperCommand};
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::io;
 
 /// The upper half of marks, "FW"; the lower is that of the process id, so that proxies on one
 /// machine do not meet.
@@ -59,7 +59,7 @@ impl Interception {
         }
         let name = format!("fairwave_proxy_{}", std::process::id());
         keeper.note(Undo::Table { family: "inet".to_owned(), name: name.clone() })?;
-        enter(&rules(plan, &name, mark)).map_err(Error::at("rules of nftables"))?;
+        load(&rules(plan, &name, mark)).map_err(Error::at("rules of nftables"))?;
         Ok(Self { _keeper: keeper })
     }
 }
@@ -100,29 +100,7 @@ fn look_up(family: &str, mark: u32) -> io::Result<()> {
     let mark = mark.to_string();
     let rule = ["rule", "add", "fwmark", &mark, "lookup", &mark];
     let route = ["route", "add", "local", "default", "dev", "lo", "table", &mark];
-    [&rule[..], &route[..]].iter().try_for_each(|words| run(ip().arg(family).args(*words), ""))
-}
-
-fn enter(rules: &str) -> io::Result<()> {
-    run(nft().args(["-f", "-"]), rules)
-}
-
-/// Runs a program; the error is its output.
-fn run(command: &mut Command, input: &str) -> io::Result<()> {
-    let mut child =
-        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
-            let program = command.get_program().to_string_lossy();
-            let remedy = "the packages nftables and iproute2 are needed";
-            io::Error::new(error.kind(), format!("{program}: {error}; {remedy}"))
-        })?;
-    if let Some(mut pipe) = child.stdin.take() {
-        pipe.write_all(input.as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    [&rule[..], &route[..]].iter().try_for_each(|words| run_tool(ip().arg(family).args(*words), ""))
 }
 
 #[cfg(test)]

@@ -1,24 +1,19 @@
 //! Changes outside of the namespaces, and their undo.
 
+use crate::forwarding::Forwarding;
 use crate::netlink::Netlink;
 use crate::plan::COMMAND;
 use crate::replace::Saved;
+use crate::tools::{delete_table, ip};
 use rustix::io::Errno;
-use std::fs;
 use std::io;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// One change to take back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// Write the value back that a setting had.
-    Setting {
-        /// Path below `/proc/sys`.
-        path: String,
-        /// Content before the change.
-        value: String,
-    },
+    /// End a use of an interface that forwards, which others may still use.
+    Forwarding(Forwarding),
     /// Delete an interface that was made.
     Link(String),
     /// Delete a table of nftables that was made, of the family `ip`, `ip6` or `inet`.
@@ -64,7 +59,9 @@ impl Undo {
     /// A line for the keeper.
     pub fn line(&self) -> String {
         match self {
-            Self::Setting { path, value } => format!("setting\t{path}\t{value}\n"),
+            Self::Forwarding(Forwarding { family, interface, setting, user }) => {
+                format!("forwarding\t{family}\t{interface}\t{setting}\t{user}\n")
+            }
             Self::Link(name) => format!("link\t{name}\n"),
             Self::Table { family, name } => format!("table\t{family}\t{name}\n"),
             Self::Lookup { family, mark } => format!("lookup\t{family}\t{mark}\n"),
@@ -84,8 +81,10 @@ impl Undo {
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(SEPARATOR).collect();
         match words[..] {
-            ["setting", path, value] => {
-                Some(Self::Setting { path: path.to_owned(), value: value.to_owned() })
+            ["forwarding", family @ ("ip" | "ip6"), interface, setting, user] => {
+                let [family, interface, setting, user] =
+                    [family, interface, setting, user].map(str::to_owned);
+                Some(Self::Forwarding(Forwarding { family, interface, setting, user }))
             }
             ["link", name] => Some(Self::Link(name.to_owned())),
             ["table", family @ ("ip" | "ip6" | "inet"), name] => {
@@ -111,8 +110,7 @@ impl Undo {
     /// Takes the change back. An object that is gone already is no error.
     pub fn run(&self) -> io::Result<()> {
         match self {
-            Self::Setting { path, .. } if !Path::new(path).exists() => Ok(()),
-            Self::Setting { path, value } => fs::write(path, value),
+            Self::Forwarding(forwarding) => forwarding.end(),
             Self::Link(name) => delete_link(name),
             Self::Table { family, name } => delete_table(family, name),
             Self::Lookup { family, mark } => delete_lookup(family, *mark),
@@ -158,40 +156,15 @@ fn ignore_missing(deleted: io::Result<()>) -> io::Result<()> {
     })
 }
 
-fn delete_table(family: &str, name: &str) -> io::Result<()> {
-    // An error is a table that is not there: it was never made, or somebody flushed the rules.
-    nft().args(["delete", "table", family, name]).stderr(Stdio::null()).status().map(drop)
-}
-
 fn delete_lookup(family: &str, mark: u32) -> io::Result<()> {
     let mark = mark.to_string();
     let rule = ["rule", "delete", "fwmark", &mark, "lookup", &mark];
     let routes = ["route", "flush", "table", &mark];
-    // As above: what is not there any more is no error.
+    // A rule or a route that is not there any more is no error.
     for words in [&rule[..], &routes[..]] {
         ip().arg(family).args(words).stderr(Stdio::null()).status()?;
     }
     Ok(())
-}
-
-/// The program nft.
-pub fn nft() -> Command {
-    tool("nft")
-}
-
-/// The program ip.
-pub fn ip() -> Command {
-    tool("ip")
-}
-
-/// A program for administrators, wherever distributions keep it.
-fn tool(name: &str) -> Command {
-    let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/usr/local/sbin"];
-    let mut places = places.iter().map(|place| Path::new(place).join(name));
-    let found = places.find(|place| place.exists());
-    let mut tool = Command::new(found.unwrap_or_else(|| name.into()));
-    tool.stdin(Stdio::null()).stdout(Stdio::null());
-    tool
 }
 
 #[cfg(test)]
@@ -201,7 +174,12 @@ mod tests {
     #[test]
     fn the_keeper_reads_what_the_emulator_writes() {
         let all = [
-            Undo::Setting { path: "/proc/sys/net/a".to_owned(), value: "4096 1 2".to_owned() },
+            Undo::Forwarding(Forwarding {
+                family: "ip6".to_owned(),
+                interface: "eth0".to_owned(),
+                setting: "/proc/sys/net/b".to_owned(),
+                user: "fw12u0".to_owned(),
+            }),
             Undo::Link("fw12u0".to_owned()),
             Undo::Table { family: "ip6".to_owned(), name: "fairwave_12".to_owned() },
             Undo::Lookup { family: "-6".to_owned(), mark: 1 << 30 },

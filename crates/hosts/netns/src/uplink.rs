@@ -6,25 +6,26 @@
 //! address of its interface.
 //!
 //! On the machine these change, and the keeper restores them: a veth, a table of nftables, and
-//! `forwarding` of the one interface, if it was off. If so, the table lets the interface forward
-//! to the node and to nobody else. The same goes for IPv6, where the setting is `force_forwarding`:
-//! `forwarding` would end the machine's own autoconfiguration (RFC 4862). A firewall that drops
-//! forwarded packets (as Docker's does)
-//! remains in force.
+//! `forwarding` of the one interface, if it was off. If so, it forwards to nodes and to no other
+//! host. Several nodes and several runs may have the same uplink; the last of them switches
+//! forwarding off ([`Forwarding`]). The same goes for IPv6, where the setting is
+//! `force_forwarding`: `forwarding` would end the machine's own autoconfiguration (RFC 4862). A
+//! firewall that drops forwarded packets (as Docker's does) remains in force.
 
 use crate::node::{Node, set};
 use crate::{Error, Prefix, UplinkPlan, hosts};
+use fairwave_linux::Forwarding;
 use fairwave_linux::error::{Lack, Missing};
 use fairwave_linux::keeper::Keeper;
 use fairwave_linux::netlink::Netlink;
-use fairwave_linux::undo::{Undo, nft};
+use fairwave_linux::tools::{load, nft};
+use fairwave_linux::undo::Undo;
 use rustix::io::Errno;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::Stdio;
 
 /// Name of the veth in the node.
 const INSIDE: &str = "uplink0";
@@ -216,12 +217,9 @@ fn refused(error: io::Error, step: String) -> Error {
     Missing(vec![Lack { what, remedy }]).into()
 }
 
-/// Forwarding and translation on the machine.
+/// Translation and forwarding on the machine.
 fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) -> Result<(), Error> {
     let (interface, family, there) = (&plan.interface, link.family(), link.there);
-    let was_off = !link.forwards(interface);
-    let guard = format!("iifname \"{interface}\" oifname != \"{veth}\" drop");
-    let guard = if was_off { guard.as_str() } else { "" };
     let table = format!("fairwave_{veth}");
     let rules = format!(
         "table {family} {table} {{
@@ -229,21 +227,19 @@ fn translate(plan: &UplinkPlan, veth: &str, link: &Link, keeper: &mut Keeper) ->
                 type nat hook postrouting priority 100;
                 {family} saddr {there} oifname \"{interface}\" masquerade
             }}
-            chain through {{
-                type filter hook forward priority 0;
-                {guard}
-            }}
         }}\n"
     );
     keeper.note(Undo::Table { family: family.to_owned(), name: table })?;
     let step = format!("nft for uplink {interface}");
     load(&rules).map_err(Error::at(step))?;
-    if was_off {
-        let path = link.setting(interface);
-        let before = fs::read_to_string(&path).map_err(Error::at(path.clone()))?;
-        keeper.note(Undo::Setting { path: path.clone(), value: before.trim().to_owned() })?;
-        fs::write(&path, "1").map_err(Error::at(path))?;
-    }
+    let forwarding = Forwarding {
+        family: family.to_owned(),
+        interface: interface.clone(),
+        setting: link.setting(interface),
+        user: veth.to_owned(),
+    };
+    let record = |forwarding: &Forwarding| keeper.note(Undo::Forwarding(forwarding.clone()));
+    forwarding.begin(|| link.forwards(interface), record)?;
     let path = link.setting(veth);
     // Without that setting the machine forwards all IPv6 already.
     if link.here.is_ipv6() && !Path::new(&path).exists() {
@@ -275,19 +271,6 @@ fn lead_out(links: &[Link]) -> io::Result<()> {
         ))?;
     }
     Ok(())
-}
-
-/// Has nft load rules in the network namespace of the calling thread.
-fn load(rules: &str) -> io::Result<()> {
-    let mut child = nft().args(["-f", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    if let Some(mut pipe) = child.stdin.take() {
-        pipe.write_all(rules.as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
 #[cfg(test)]

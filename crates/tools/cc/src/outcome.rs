@@ -18,6 +18,12 @@ pub(crate) fn announce(console: &dyn Console, store: &Store) {
     if store.mounted() && !console.is_json() {
         console.note("mounted the BPF file system at /sys/fs/bpf; `unload --all` unmounts it");
     }
+    if store.is_fleeting() {
+        console.warn(
+            "this is a mount namespace of its own, as in `ip netns exec`: algorithms loaded here \
+             are unloaded with its last process; load them outside, they serve all namespaces",
+        );
+    }
 }
 
 /// Reports the action that was applied to these algorithms.

@@ -1,6 +1,7 @@
 //! Counters and events of the proxy.
 
 use crate::achieved::Achieved;
+use crate::targets::Direction;
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,13 +38,14 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RefusedOutput")]
 pub struct Refusals {
-    /// The client may not use the proxy, or requested a destination that is not allowed.
+    /// The client may not use the proxy, did not authenticate, or requested a destination that is
+    /// not allowed.
     pub not_allowed: u64,
     /// All connections, or all of the capacity, were in use.
     pub busy: u64,
     /// The client's request was invalid, or came too late.
     pub malformed: u64,
-    /// The server could not be reached.
+    /// The server could not be reached, or did not answer.
     pub unreachable: u64,
 }
 
@@ -56,6 +58,8 @@ pub struct FlowReport {
     pub port: Option<u16>,
     /// The server; `None` if the target is a host's.
     pub server: Option<SocketAddr>,
+    /// Direction of the data that the target applies to.
+    pub direction: Direction,
     /// Number of flows that share the target.
     pub flows: u64,
     /// The target.
@@ -83,6 +87,8 @@ pub enum Event {
     Reloaded,
     /// They could not be read again, for this reason; the former targets stay in force.
     NotReloaded(String),
+    /// A target alone exceeds the capacity, as this sentence describes.
+    BeyondCapacity(String),
     /// The algorithm with targets is not available to a flow any more, which is paced instead.
     NoCongestionControl(String),
 }

@@ -1,7 +1,8 @@
 //! Copies bytes between the two connections (legs) of a flow.
 
-use crate::flow::{Flow, Way};
+use crate::flow::Flow;
 use crate::options;
+use crate::targets::Direction;
 use std::cell::RefCell;
 use std::io;
 use std::net::Shutdown;
@@ -25,8 +26,8 @@ pub(crate) fn scratch() -> Scratch {
 /// Copies both directions until both have ended. `early` is the data that the client sent behind
 /// its request. If one leg fails, both are reset.
 pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
-    let up = direction(flow, Way::Up, scratch, early);
-    let down = direction(flow, Way::Down, scratch, Vec::new());
+    let up = direction(flow, Direction::Up, scratch, early);
+    let down = direction(flow, Direction::Down, scratch, Vec::new());
     let carried = tokio::try_join!(up, down);
     if carried.is_err() {
         options::reset_on_close(&flow.near);
@@ -36,10 +37,15 @@ pub(crate) async fn carry(flow: &Flow, scratch: &Scratch, early: Vec<u8>) -> io:
 }
 
 /// Copies one direction until its sender ends the stream, then ends the stream to the receiver.
-async fn direction(flow: &Flow, way: Way, scratch: &Scratch, early: Vec<u8>) -> io::Result<()> {
+async fn direction(
+    flow: &Flow,
+    way: Direction,
+    scratch: &Scratch,
+    early: Vec<u8>,
+) -> io::Result<()> {
     let (from, to) = match way {
-        Way::Up => (&flow.near, &flow.far),
-        Way::Down => (&flow.far, &flow.near),
+        Direction::Up => (&flow.near, &flow.far),
+        Direction::Down => (&flow.far, &flow.near),
     };
     let mut held = early;
     loop {
@@ -77,7 +83,7 @@ enum Turn {
 /// Reads and writes without blocking, up to [`PIECES_A_TURN`] times.
 fn turn(
     flow: &Flow,
-    way: Way,
+    way: Direction,
     from: &TcpStream,
     to: &TcpStream,
     scratch: &Scratch,
@@ -109,7 +115,7 @@ fn try_write(to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// Writes all bytes, and waits while the receiver does not accept them.
-async fn flush(flow: &Flow, way: Way, to: &TcpStream, held: Vec<u8>) -> io::Result<()> {
+async fn flush(flow: &Flow, way: Direction, to: &TcpStream, held: Vec<u8>) -> io::Result<()> {
     let mut written = 0;
     while written < held.len() {
         flow.held_up(way);

@@ -1,8 +1,8 @@
 //! `fairwave proxy`: TCP connections on their way to a server, with target rates.
 
 use crate::report::{self, ProxyOutput};
-use crate::targets::{Beyond, Rule, Targets, prefix, rate};
-use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl};
+use crate::targets::{Beyond, Direction, Rule, Targets, prefix, rate};
+use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, Users};
 use clap::Args;
 use fairwave_console::{Console, Failure};
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
@@ -44,6 +44,10 @@ pub struct Proxy {
     /// [default: those of this host]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub allow: Vec<IpNet>,
+    /// With SOCKS5 and HTTP CONNECT: only serve clients that authenticate with a name and a
+    /// password of this file, which has a line NAME:PASSWORD for each user
+    #[arg(long, value_name = "FILE")]
+    pub users: Option<PathBuf>,
     /// Redirect connections that arrive at this interface through the proxy, which keeps the
     /// client's address and port; may be repeated (needs root)
     #[arg(long, value_name = "INTERFACE")]
@@ -54,9 +58,12 @@ pub struct Proxy {
     /// With --transparent: the proxy's own port
     #[arg(long, value_name = "PORT", requires = "transparent", default_value_t = 17_990)]
     pub port: u16,
-    /// Target rate of every connection: payload that the server acknowledges, such as 5M
+    /// Target rate of every connection: payload that its receiver acknowledges, such as 5M
     #[arg(long, short = 'b', value_name = "RATE", value_parser = rate)]
     pub target: Option<BitRate>,
+    /// With --target: direction of that payload, to the server (up) or to the client (down)
+    #[arg(long, value_name = "DIRECTION", requires = "target", default_value = "up")]
+    pub direction: Direction,
     /// A file with targets of flows and hosts, which is read again after each change
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "capacity", "refuse"])]
     pub targets: Option<PathBuf>,
@@ -105,6 +112,9 @@ pub struct Proxy {
 pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Result<(), Failure> {
     check(proxy)?;
     let config = config(proxy)?;
+    if let (Some(excess), false) = (config.targets.excess(), console.is_quiet()) {
+        console.warn(&excess);
+    }
     let stop = console.stop()?;
     let target_control = target_control(proxy)?;
     let steered_by = target_control
@@ -152,13 +162,14 @@ fn config(proxy: &Proxy) -> Result<Config, Failure> {
         (None, rate) => Targets {
             capacity: proxy.capacity,
             beyond: if proxy.refuse { Beyond::Refuse } else { Beyond::BestEffort },
-            rules: rate.map(Rule::for_all).into_iter().collect(),
+            rules: rate.map(|rate| Rule::for_all(rate, proxy.direction)).into_iter().collect(),
         },
     };
     Ok(Config {
         listen: listen(proxy),
         transparent: (!proxy.transparent.is_empty()).then_some(proxy.port),
         allow: proxy.allow.clone(),
+        users: proxy.users.as_deref().map(Users::read).transpose()?,
         targets,
         file: proxy.targets.clone(),
         limits: Limits {
@@ -182,7 +193,7 @@ fn listen(proxy: &Proxy) -> Vec<SocketAddr> {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Targets { .. } | Error::Files { .. } => Self::Usage(error.to_string()),
+            Error::NotValid { .. } | Error::Files { .. } => Self::Usage(error.to_string()),
             _ => Self::run(error),
         }
     }
@@ -253,6 +264,7 @@ fn note(console: &dyn Console, event: &Event) {
     match event {
         Event::Reloaded => console.note("targets: read again"),
         Event::NotReloaded(why) => console.warn(&format!("targets stay as they were: {why}")),
+        Event::BeyondCapacity(what) => console.warn(what),
         Event::NoCongestionControl(why) => {
             console.warn(&format!("paced instead of steered by the algorithm: {why}"));
         }

@@ -1,6 +1,7 @@
 //! Configuration of the proxy.
 
 use crate::targets::Targets;
+use crate::users::Users;
 use fairwave_units::{BitRate, Duration};
 use ipnet::IpNet;
 use std::io;
@@ -18,6 +19,8 @@ pub struct Config {
     pub transparent: Option<u16>,
     /// Clients that are served beside those of this host.
     pub allow: Vec<IpNet>,
+    /// Users that clients authenticate as; `None` to serve without authentication.
+    pub users: Option<Users>,
     /// Initial targets of flows.
     pub targets: Targets,
     /// File from which the targets were read. They are read again when it changes.

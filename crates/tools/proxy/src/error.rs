@@ -15,7 +15,7 @@ pub enum Error {
         /// Error from the kernel.
         why: io::Error,
     },
-    /// A file of targets cannot be read.
+    /// A file of targets or of users cannot be read.
     #[error("{}: {why}", file.display())]
     File {
         /// The file.
@@ -23,9 +23,9 @@ pub enum Error {
         /// Error from the kernel.
         why: io::Error,
     },
-    /// A file of targets is not valid.
+    /// A file of targets or of users is not valid.
     #[error("{}: {why}", file.display())]
-    Targets {
+    NotValid {
         /// The file.
         file: PathBuf,
         /// Position and description of the fault.

@@ -1,20 +1,11 @@
 //! A flow: its two legs and its counters.
 
 use crate::options;
-use crate::targets::Per;
+use crate::targets::{Direction, Per};
 use fairwave_units::{BitRate, Duration};
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use tokio::net::TcpStream;
-
-/// Direction of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// From the client to the server.
-    Up,
-    /// From the server to the client.
-    Down,
-}
 
 /// A connection of a client, and the connection to its server.
 #[derive(Debug)]
@@ -25,15 +16,16 @@ pub(crate) struct Flow {
     pub(crate) server: SocketAddr,
     pub(crate) up_bytes: Cell<u64>,
     pub(crate) down_bytes: Cell<u64>,
-    /// Whether the client's data had to wait since the bin began.
+    /// Whether data in the direction of the target had to wait since the bin began.
     pub(crate) was_held_up: Cell<bool>,
     pub(crate) goal: Cell<Option<Goal>>,
-    /// Rate that was last set on the far leg's socket.
-    pub(crate) reported: Cell<Option<BitRate>>,
+    /// Rate that was last set, on the socket that sends in this direction.
+    pub(crate) reported: Cell<Option<(Direction, BitRate)>>,
     pub(crate) acked_at_bin: Cell<u64>,
     pub(crate) carried_at_tick: Cell<u64>,
     pub(crate) idle_for: Cell<Duration>,
-    pub(crate) has_congestion_control: Cell<bool>,
+    far_has_congestion_control: Cell<bool>,
+    near_has_congestion_control: Cell<bool>,
 }
 
 /// Target that a flow has, alone or shared.
@@ -42,13 +34,24 @@ pub(crate) struct Goal {
     pub(crate) rule: usize,
     pub(crate) per: Per,
     pub(crate) rate: BitRate,
+    pub(crate) direction: Direction,
 }
 
-/// Owner of a target.
+/// Owner of a target: a flow by its number, or a host, each with the index of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
-    Flow(u64),
+    Flow(u64, usize),
     Host(IpAddr, usize),
+}
+
+impl Goal {
+    /// Owner of the target if this flow of this client has it.
+    pub(crate) fn owner(self, id: u64, client: SocketAddr) -> Owner {
+        match self.per {
+            Per::Flow => Owner::Flow(id, self.rule),
+            Per::Host => Owner::Host(client.ip(), self.rule),
+        }
+    }
 }
 
 impl Flow {
@@ -71,28 +74,29 @@ impl Flow {
             acked_at_bin: Cell::new(0),
             carried_at_tick: Cell::new(0),
             idle_for: Cell::new(Duration::default()),
-            has_congestion_control: Cell::new(false),
+            far_has_congestion_control: Cell::new(false),
+            near_has_congestion_control: Cell::new(false),
         }
     }
 
     /// Notes that the far leg uses the congestion control algorithm with targets.
     pub(crate) fn with_congestion_control(self) -> Self {
-        self.has_congestion_control.set(true);
+        self.far_has_congestion_control.set(true);
         self
     }
 
     /// Counts payload that a leg accepted.
-    pub(crate) fn count(&self, way: Way, bytes: usize) {
-        let counter = match way {
-            Way::Up => &self.up_bytes,
-            Way::Down => &self.down_bytes,
+    pub(crate) fn count(&self, direction: Direction, bytes: usize) {
+        let counter = match direction {
+            Direction::Up => &self.up_bytes,
+            Direction::Down => &self.down_bytes,
         };
         counter.set(counter.get() + bytes as u64);
     }
 
     /// Notes that data waits for a leg.
-    pub(crate) fn held_up(&self, way: Way) {
-        if way == Way::Up {
+    pub(crate) fn held_up(&self, direction: Direction) {
+        if self.goal.get().is_some_and(|goal| goal.direction == direction) {
             self.was_held_up.set(true);
         }
     }
@@ -100,16 +104,37 @@ impl Flow {
     /// Owner of the flow's target, and the target.
     pub(crate) fn owner(&self, id: u64) -> Option<(Owner, Goal)> {
         let goal = self.goal.get()?;
-        let owner = match goal.per {
-            Per::Flow => Owner::Flow(id),
-            Per::Host => Owner::Host(self.client.ip(), goal.rule),
-        };
-        Some((owner, goal))
+        Some((goal.owner(id, self.client), goal))
     }
 
-    /// Bytes that the server acknowledged since the bin began; 0 if the socket is gone.
+    /// The leg whose socket sends in this direction.
+    pub(crate) fn sender(&self, direction: Direction) -> &TcpStream {
+        match direction {
+            Direction::Up => &self.far,
+            Direction::Down => &self.near,
+        }
+    }
+
+    /// Whether that leg uses the congestion control algorithm with targets.
+    pub(crate) fn has_congestion_control(&self, direction: Direction) -> &Cell<bool> {
+        match direction {
+            Direction::Up => &self.far_has_congestion_control,
+            Direction::Down => &self.near_has_congestion_control,
+        }
+    }
+
+    /// Bytes that the receiver acknowledged since the bin began; 0 if the socket is gone.
     pub(crate) fn acked_in_bin(&self) -> u64 {
-        let acked = options::acked_bytes(&self.far).unwrap_or(0);
-        acked.saturating_sub(self.acked_at_bin.get())
+        self.acked().saturating_sub(self.acked_at_bin.get())
+    }
+
+    /// Begins to count acknowledged bytes, in the direction of the present target.
+    pub(crate) fn begin_bin(&self) {
+        self.acked_at_bin.set(self.acked());
+    }
+
+    fn acked(&self) -> u64 {
+        let direction = self.goal.get().map(|goal| goal.direction).unwrap_or_default();
+        options::acked_bytes(self.sender(direction)).unwrap_or(0)
     }
 }

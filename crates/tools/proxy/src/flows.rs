@@ -3,15 +3,16 @@
 
 use crate::account::{Event, FlowReport, Report};
 use crate::achieved::Achieved;
+use crate::capacity::Reserved;
 use crate::config::{Limits, TargetControl};
 use crate::flow::{Flow, Goal, Owner};
 use crate::options;
-use crate::targets::{Beyond, Per, Targets};
+use crate::targets::{Beyond, Direction, Per, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
+use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 /// Pacing limit of a flow in percent of its target. A mean rate equal to the target would leave
@@ -21,7 +22,6 @@ const MARGIN_PERCENT: u64 = 105;
 /// State of a target between ticks.
 #[derive(Debug, Default)]
 struct Judged {
-    target: BitRate,
     achieved: Achieved,
     rate: Option<BitRate>,
     /// Bytes acknowledged since the bin began on flows that have ended.
@@ -40,14 +40,24 @@ pub(crate) enum Admitted {
     No,
 }
 
+/// A flow that is being opened.
+#[derive(Debug)]
+struct Opening {
+    client: SocketAddr,
+    /// Addresses that its server may have. Different rules may apply to them.
+    servers: Vec<SocketAddr>,
+    /// Targets that are reserved for it.
+    reserved: Vec<Owner>,
+}
+
 /// All flows.
 pub(crate) struct Flows {
     active: BTreeMap<u64, (Rc<Flow>, AbortHandle)>,
+    opening: BTreeMap<u64, Opening>,
     next: u64,
     targets: Targets,
     judged: BTreeMap<Owner, Judged>,
-    /// Sum of all targets in `judged`, in bits per second.
-    committed: u64,
+    reserved: Reserved,
     target_control: Option<Box<dyn TargetControl>>,
     limits: Limits,
     since_bin: Duration,
@@ -63,10 +73,11 @@ impl Flows {
     ) -> Self {
         Self {
             active: BTreeMap::new(),
+            opening: BTreeMap::new(),
             next: 0,
             targets,
             judged: BTreeMap::new(),
-            committed: 0,
+            reserved: Reserved::default(),
             target_control,
             limits,
             since_bin: Duration::default(),
@@ -90,70 +101,113 @@ impl Flows {
         self.events.push(event);
     }
 
-    /// Decides whether a flow between the two addresses is relayed. It reserves nothing.
-    pub(crate) fn admits(&self, client: SocketAddr, server: SocketAddr) -> Admitted {
-        let refuses = self.targets.beyond == Beyond::Refuse;
-        let fits = self
-            .targets
-            .rule(client, server)
-            .is_none_or(|(number, rule)| self.has_room(client.ip(), number, rule.per, rule.rate));
-        if fits || !refuses { Admitted::Yes } else { Admitted::No }
-    }
-
-    /// Whether the capacity suffices for one more target. Further flows of a host share the target
-    /// of that host.
-    fn has_room(&self, host: IpAddr, rule: usize, per: Per, rate: BitRate) -> bool {
-        if per == Per::Host && self.judged.contains_key(&Owner::Host(host, rule)) {
-            return true;
-        }
-        let fits = |capacity: BitRate| self.committed.saturating_add(rate.0) <= capacity.0;
-        self.targets.capacity.is_none_or(fits)
-    }
-
-    /// Adds a flow, and sets its target.
-    pub(crate) fn add(&mut self, flow: Rc<Flow>, task: AbortHandle) -> u64 {
+    /// Begins a flow of this client, which ends with [`Flows::remove`]. Returns its number.
+    pub(crate) fn begin(&mut self, client: SocketAddr) -> u64 {
         let id = self.next;
         self.next += 1;
+        let opening = Opening { client, servers: Vec::new(), reserved: Vec::new() };
+        self.opening.insert(id, opening);
+        id
+    }
+
+    /// Decides whether a flow that is being opened is relayed to the server, and reserves its
+    /// target. Otherwise all flows that are opened at the same time would find the same capacity.
+    pub(crate) fn admit(&mut self, id: u64, server: SocketAddr) -> Admitted {
+        let Some(opening) = self.opening.get_mut(&id) else { return Admitted::No };
+        opening.servers.push(server);
+        let client = opening.client;
+        let fits = self.reserve(id, client, server);
+        if fits || self.targets.beyond == Beyond::BestEffort { Admitted::Yes } else { Admitted::No }
+    }
+
+    /// Reserves the target of a flow that is being opened; `false` if too little capacity is left.
+    fn reserve(&mut self, id: u64, client: SocketAddr, server: SocketAddr) -> bool {
+        let Some(goal) = self.goal(client, server) else { return true };
+        let owner = goal.owner(id, client);
+        let Some(opening) = self.opening.get_mut(&id) else { return false };
+        if opening.reserved.contains(&owner) {
+            return true;
+        }
+        let fits = self.reserved.take(owner, goal.rate, self.targets.capacity);
+        if fits {
+            opening.reserved.push(owner);
+        }
+        fits
+    }
+
+    /// Target of a flow between the two addresses, by the rules alone.
+    fn goal(&self, client: SocketAddr, server: SocketAddr) -> Option<Goal> {
+        let (number, rule) = self.targets.rule(client, server)?;
+        let (per, rate, direction) = (rule.per, rule.rate, rule.direction);
+        Some(Goal { rule: number, per, rate, direction })
+    }
+
+    /// Adds a flow that has been opened, and sets its target.
+    pub(crate) fn add(&mut self, id: u64, flow: Rc<Flow>, task: AbortHandle) {
         self.report.opened += 1;
         if !self.aim_at_rule(id, &flow) {
             self.report.best_effort += 1;
         }
+        // The flow shares the reservation of its opening, so that no other flow can take it
+        // between the two steps.
+        self.end_opening(id);
         let is_shared = flow.goal.get().is_some_and(|goal| goal.per == Per::Host);
         if !is_shared {
-            self.set_rate(&flow, flow.goal.get().map(|goal| goal.rate));
+            self.set_rate(&flow, flow.goal.get().map(|goal| (goal.direction, goal.rate)));
         }
         self.active.insert(id, (flow, task));
         if is_shared {
             self.share_out();
         }
-        id
     }
 
     /// Finds a flow's target among the rules, and reserves its part of the capacity; `false` if too
     /// little is left.
     fn aim_at_rule(&mut self, id: u64, flow: &Flow) -> bool {
-        let found = self.targets.rule(flow.client, flow.server);
-        let goal =
-            found.map(|(number, rule)| Goal { rule: number, per: rule.per, rate: rule.rate });
-        let fits =
-            goal.filter(|goal| self.has_room(flow.client.ip(), goal.rule, goal.per, goal.rate));
-        flow.goal.set(fits);
-        let Some((owner, goal)) = flow.owner(id) else { return goal.is_none() };
-        if let Entry::Vacant(place) = self.judged.entry(owner) {
-            place.insert(Judged { target: goal.rate, ..Judged::default() });
-            self.committed = self.committed.saturating_add(goal.rate.0);
+        let Some(goal) = self.goal(flow.client, flow.server) else {
+            flow.goal.set(None);
+            return true;
+        };
+        let owner = goal.owner(id, flow.client);
+        let fits = self.reserved.take(owner, goal.rate, self.targets.capacity);
+        flow.goal.set(fits.then_some(goal));
+        if fits {
+            self.judged.entry(owner).or_default();
+            self.prepare(flow, goal.direction);
         }
-        true
+        fits
     }
 
-    /// Removes a flow that has ended.
+    /// Prepares a flow for its target. Towards the server its socket was prepared before it
+    /// connected.
+    fn prepare(&self, flow: &Flow, direction: Direction) {
+        flow.begin_bin();
+        let has_congestion_control = flow.has_congestion_control(direction);
+        if direction == Direction::Down && !has_congestion_control.get() {
+            // A client that is gone needs no options.
+            let _ = options::bound_unsent(&flow.near);
+            if let Some(name) = self.kernel_target() {
+                has_congestion_control.set(options::set_congestion(&flow.near, name).is_ok());
+            }
+        }
+    }
+
+    /// Releases the reservations of a flow that is not being opened any more.
+    fn end_opening(&mut self, id: u64) {
+        let Some(opening) = self.opening.remove(&id) else { return };
+        opening.reserved.into_iter().for_each(|owner| self.reserved.give(owner));
+    }
+
+    /// Removes a flow that has ended, also if it was never open.
     pub(crate) fn remove(&mut self, id: u64) {
+        self.end_opening(id);
         let Some((flow, _)) = self.active.remove(&id) else { return };
         self.report.bytes_up += flow.up_bytes.get();
         self.report.bytes_down += flow.down_bytes.get();
         let Some((owner, _)) = flow.owner(id) else { return };
+        self.reserved.give(owner);
         match owner {
-            Owner::Flow(_) => self.retire(owner),
+            Owner::Flow(..) => self.retire(owner),
             Owner::Host(..) => {
                 if let Some(judged) = self.judged.get_mut(&owner) {
                     judged.bytes_of_ended += flow.acked_in_bin();
@@ -161,9 +215,7 @@ impl Flows {
                 }
             }
         }
-        if let (Some(target_control), true) =
-            (&mut self.target_control, flow.has_congestion_control.get())
-        {
+        if let Some(target_control) = &mut self.target_control {
             forget(target_control, &flow);
         }
     }
@@ -172,7 +224,6 @@ impl Flows {
     fn retire(&mut self, owner: Owner) {
         if let Some(judged) = self.judged.remove(&owner) {
             self.report.achieved.add(judged.achieved);
-            self.committed = self.committed.saturating_sub(judged.target.0);
         }
     }
 
@@ -186,10 +237,24 @@ impl Flows {
         flows.iter().for_each(|(_, flow)| flow.goal.set(None));
         let owners: Vec<Owner> = self.judged.keys().copied().collect();
         owners.into_iter().for_each(|owner| self.retire(owner));
+        self.reserved = Reserved::default();
         for (id, flow) in &flows {
             self.aim_at_rule(*id, flow);
         }
+        // A flow that was admitted is not refused later: without capacity it has no target.
+        let ids: Vec<u64> = self.opening.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.reserve_again(id));
         self.share_out();
+    }
+
+    /// Reserves the targets of a flow that is being opened by the present rules.
+    fn reserve_again(&mut self, id: u64) {
+        let Some(opening) = self.opening.get_mut(&id) else { return };
+        opening.reserved.clear();
+        let (client, servers) = (opening.client, opening.servers.clone());
+        for server in servers {
+            self.reserve(id, client, server);
+        }
     }
 
     /// Does the periodic work. Called about once a second; `passed` is the time since the last
@@ -225,8 +290,8 @@ impl Flows {
         over.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// Sets the rate of each far leg: its own target, or its share of a host's. Only the flows of
-    /// the host that carry data divide the target, so that idle flows use none of it.
+    /// Sets the rate of each flow: its own target, or its share of a host's. Only the flows of the
+    /// host that carry data divide the target, so that idle flows use none of it.
     fn share_out(&mut self) {
         let mut sending: BTreeMap<Owner, u64> = BTreeMap::new();
         let wants = |flow: &Flow| {
@@ -245,7 +310,7 @@ impl Flows {
                 let others = flows - u64::from(flows > 0 && wants(flow));
                 // An idle flow gets the share that it would have if it sent, so that it need not
                 // wait for the next tick when it begins.
-                BitRate((goal.rate.0 / (others + 1)).max(1))
+                (goal.direction, BitRate((goal.rate.0 / (others + 1)).max(1)))
             });
             if share != flow.reported.get() {
                 shares.push((Rc::clone(flow), share));
@@ -254,10 +319,20 @@ impl Flows {
         shares.iter().for_each(|(flow, share)| self.set_rate(flow, *share));
     }
 
-    /// Sets the rate of a far leg.
-    fn set_rate(&mut self, flow: &Flow, rate: Option<BitRate>) {
-        if flow.reported.replace(rate) != rate {
-            let reported = steer(self.target_control.as_mut(), flow, rate);
+    /// Sets the rate of a flow, on the leg that sends in its direction. The other leg has none.
+    fn set_rate(&mut self, flow: &Flow, rate: Option<(Direction, BitRate)>) {
+        let before = flow.reported.replace(rate);
+        if before == rate {
+            return;
+        }
+        let former = before.map(|(direction, _)| direction);
+        let former = former.filter(|former| rate.is_none_or(|(direction, _)| direction != *former));
+        let changes = [
+            former.map(|direction| (direction, None)),
+            rate.map(|(direction, rate)| (direction, Some(rate))),
+        ];
+        for (direction, rate) in changes.into_iter().flatten() {
+            let reported = steer(self.target_control.as_mut(), flow, direction, rate);
             self.events.extend(reported.err().map(Event::NoCongestionControl));
         }
     }
@@ -301,11 +376,12 @@ impl Flows {
             report.bytes_up += flow.up_bytes.get();
             report.bytes_down += flow.down_bytes.get();
             let Some((owner, goal)) = flow.owner(*id) else { continue };
-            let is_flow = matches!(owner, Owner::Flow(_));
+            let is_flow = matches!(owner, Owner::Flow(..));
             let entry = owners.entry(owner).or_insert_with(|| FlowReport {
                 client: flow.client.ip(),
                 port: is_flow.then(|| flow.client.port()),
                 server: is_flow.then_some(flow.server),
+                direction: goal.direction,
                 flows: 0,
                 target: goal.rate,
                 rate: None,
@@ -324,36 +400,88 @@ impl Flows {
     }
 }
 
-/// Sets a far leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The
-/// error is a sentence.
+/// Sets a leg's rate in the kernel: as the algorithm's target, or else as a pacing limit. The error
+/// is a sentence.
 fn steer(
     target_control: Option<&mut Box<dyn TargetControl>>,
     flow: &Flow,
+    direction: Direction,
     rate: Option<BitRate>,
 ) -> Result<(), String> {
-    let reported = match target_control.filter(|_| flow.has_congestion_control.get()) {
-        Some(target_control) => rustix::net::sockopt::socket_cookie(&flow.far)
+    let has_congestion_control = flow.has_congestion_control(direction);
+    let sender = flow.sender(direction);
+    let reported = match target_control.filter(|_| has_congestion_control.get()) {
+        Some(target_control) => rustix::net::sockopt::socket_cookie(sender)
             .map_err(Into::into)
             .and_then(|cookie| target_control.set(cookie, rate)),
-        None => pace(flow, rate),
+        None => pace(sender, rate),
     };
     reported.map_err(|error| {
         // Without a target the flow still gets a pacing limit.
-        flow.has_congestion_control.set(false);
-        let _ = pace(flow, rate);
+        has_congestion_control.set(false);
+        let _ = pace(sender, rate);
         format!("{}: {error}", flow.server)
     })
 }
 
-fn pace(flow: &Flow, rate: Option<BitRate>) -> std::io::Result<()> {
+fn pace(sender: &TcpStream, rate: Option<BitRate>) -> std::io::Result<()> {
     let limit = rate.map(|rate| BitRate(rate.0.saturating_mul(MARGIN_PERCENT) / 100));
-    options::set_max_pacing(&flow.far, limit)
+    options::set_max_pacing(sender, limit)
 }
 
 /// Removes the target of a flow that has ended.
 fn forget(target_control: &mut Box<dyn TargetControl>, flow: &Flow) {
-    if let Ok(cookie) = rustix::net::sockopt::socket_cookie(&flow.far) {
+    let Some((direction, _)) = flow.reported.get() else { return };
+    if !flow.has_congestion_control(direction).get() {
+        return;
+    }
+    if let Ok(cookie) = rustix::net::sockopt::socket_cookie(flow.sender(direction)) {
         // An algorithm that was unloaded has discarded the target already.
         let _ = target_control.set(cookie, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flows(targets: &str) -> Flows {
+        let targets = Targets::parse(targets).expect("valid");
+        Flows::new(targets, None, Limits::default())
+    }
+
+    fn at(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn a_flow_holds_capacity_from_its_check_on() {
+        let mut flows = flows("capacity = '10M'\nbeyond = 'refuse'\n[[target]]\nrate = '8M'\n");
+        let (client, server) = (at("192.0.2.1:5"), at("198.51.100.1:80"));
+        let [first, second] = [(); 2].map(|()| flows.begin(client));
+        assert_eq!(flows.admit(first, server), Admitted::Yes);
+        // Another address of the same server shares the reservation.
+        assert_eq!(flows.admit(first, at("[2001:db8::1]:80")), Admitted::Yes);
+        assert_eq!(flows.admit(second, server), Admitted::No);
+        flows.remove(first);
+        assert_eq!(flows.admit(second, server), Admitted::Yes);
+        let targets =
+            Targets::parse("capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '2M'\n");
+        flows.retarget(targets.expect("valid"));
+        let [third, fourth] = [(); 2].map(|()| flows.begin(client));
+        assert_eq!(flows.admit(third, server), Admitted::Yes);
+        assert_eq!(flows.admit(fourth, server), Admitted::No);
+        [second, third, fourth].into_iter().for_each(|id| flows.remove(id));
+        assert_eq!((flows.opening.len(), flows.report().active), (0, 0));
+    }
+
+    #[test]
+    fn addresses_with_rules_of_their_own_have_reservations_of_their_own() {
+        let rules = "capacity = '10M'\nbeyond = 'refuse'\n\
+                     [[target]]\nrate = '8M'\nserver = '::/0'\n[[target]]\nrate = '4M'\n";
+        let mut flows = flows(rules);
+        let id = flows.begin(at("192.0.2.1:5"));
+        assert_eq!(flows.admit(id, at("[2001:db8::1]:80")), Admitted::Yes);
+        assert_eq!(flows.admit(id, at("198.51.100.1:80")), Admitted::No);
     }
 }

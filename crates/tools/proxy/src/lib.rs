@@ -14,21 +14,26 @@
 
 mod account;
 mod achieved;
+mod capacity;
 mod carry;
 pub mod command;
 mod config;
 mod error;
+mod eyeballs;
 mod flow;
 mod flows;
 #[cfg(feature = "kernel-cc")]
 mod kernel_target;
 mod network;
+mod opening;
 mod options;
 mod places;
 mod relay;
 pub mod report;
 mod request;
+mod shared;
 mod targets;
+mod users;
 mod watched;
 
 pub use account::{Event, FlowReport, Refusals, Report};
@@ -38,6 +43,7 @@ pub use config::{Config, Limits, TargetControl};
 pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
-pub use request::{Request, Server};
-pub use targets::{Beyond, Per, Rule, Targets, prefix, rate};
+pub use request::{Rejected, Request, Server};
+pub use targets::{Beyond, Direction, Per, Rule, Targets, prefix, rate};
+pub use users::Users;
 pub use watched::read;

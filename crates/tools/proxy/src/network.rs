@@ -10,8 +10,6 @@ use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
-/// Maximum number of a server's addresses that are tried.
-const MAX_ADDRESSES: usize = 4;
 
 /// Opens a socket that clients of the proxy connect to.
 pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
@@ -62,8 +60,8 @@ pub(crate) async fn resolve(server: &Server) -> Result<Vec<SocketAddr>, Denied> 
         Server::At(address) => Ok(vec![*address]),
         Server::Named(name, port) => {
             let found = lookup_host((name.as_str(), *port)).await;
-            let found = found.map_err(|_| Denied::NoAddress)?.take(MAX_ADDRESSES).collect();
-            Some(found).filter(|found: &Vec<_>| !found.is_empty()).ok_or(Denied::NoAddress)
+            let found: Vec<_> = found.map_err(|_| Denied::NoAddress)?.collect();
+            if found.is_empty() { Err(Denied::NoAddress) } else { Ok(found) }
         }
     }
 }

@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 /// Keep-alive: idle time before the first probe, time between probes, and number of probes.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
 
-/// Maximum number of unsent bytes in a far leg's send buffer. It bounds the queue of a flow whose
-/// server is slower than its client.
+/// Maximum number of unsent bytes in the send buffer of a leg that may have a target. It bounds the
+/// queue of a flow whose receiver is slower than its sender.
 const UNSENT_BYTES: u32 = 128 << 10;
 
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +48,14 @@ pub(crate) fn prepare(leg: &TcpStream) -> io::Result<()> {
     SockRef::from(leg).set_tcp_keepalive(&keep_alive)
 }
 
-/// Limits the unsent bytes in a far leg's send buffer.
-pub(crate) fn bound_unsent(far: &TcpStream) -> io::Result<()> {
-    SockRef::from(far).set_tcp_notsent_lowat(UNSENT_BYTES)
+/// Limits the unsent bytes in the send buffer of a leg that may have a target.
+pub(crate) fn bound_unsent(leg: &TcpStream) -> io::Result<()> {
+    SockRef::from(leg).set_tcp_notsent_lowat(UNSENT_BYTES)
+}
+
+/// Selects the congestion control algorithm of an open connection.
+pub(crate) fn set_congestion(leg: &TcpStream, name: &str) -> io::Result<()> {
+    SockRef::from(leg).set_tcp_congestion(name.as_bytes())
 }
 
 /// Limits the kernel's sending rate; `None` removes the limit.

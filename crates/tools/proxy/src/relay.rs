@@ -2,27 +2,28 @@
 //! second.
 
 use crate::account::{Event, Report};
-use crate::carry::{self, Scratch};
+use crate::carry;
 use crate::config::{Config, TargetControl};
 use crate::error::Error;
 use crate::flow::Flow;
-use crate::flows::{Admitted, Flows};
-use crate::network::{self, Leg};
+use crate::flows::Flows;
+use crate::network;
+use crate::opening::{self, Unopened};
 use crate::options;
 use crate::places::Places;
-use crate::request::{Denied, Request, Server, canonical};
+use crate::request::{Denied, Rejected, canonical};
+use crate::shared::Shared;
 use crate::watched::Watched;
 use fairwave_units::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 /// Period of the periodic work on flows.
 const TICK: time::Duration = time::Duration::from_secs(1);
@@ -52,14 +53,6 @@ impl std::fmt::Debug for Relay {
     }
 }
 
-/// State that all tasks share.
-struct Shared {
-    flows: RefCell<Flows>,
-    config: Config,
-    scratch: Scratch,
-    places: RefCell<Places>,
-}
-
 /// Way in which a client reached the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entrance {
@@ -70,7 +63,7 @@ enum Entrance {
 /// Counts a client while it is served.
 struct Place(Rc<Shared>, IpAddr);
 
-/// Removes a flow from the table when its task ends.
+/// Ends a flow when its task ends, also while the flow is still being opened.
 struct Listed(Rc<Shared>, u64);
 
 impl Drop for Place {
@@ -210,8 +203,10 @@ async fn watch(shared: &Shared, stop: &AtomicBool, mut receive: impl FnMut(&Repo
 fn reload(flows: &mut Flows, changed: Result<crate::targets::Targets, Error>) {
     match changed {
         Ok(targets) => {
+            let excess = targets.excess();
             flows.retarget(targets);
             flows.push_event(Event::Reloaded);
+            excess.into_iter().for_each(|text| flows.push_event(Event::BeyondCapacity(text)));
         }
         Err(error) => flows.push_event(Event::NotReloaded(error.to_string())),
     }
@@ -243,153 +238,42 @@ fn admit(near: TcpStream, client: SocketAddr, entrance: Entrance, shared: &Rc<Sh
     options::reset_on_close(&near);
 }
 
-impl Shared {
-    fn serves(&self, client: SocketAddr) -> bool {
-        client.ip().is_loopback()
-            || self.config.allow.iter().any(|prefix| prefix.contains(&client.ip()))
-    }
-
-    /// Whether the client may reach the server. A remote client must not reach services that listen
-    /// for this host alone.
-    fn leads_to(&self, client: SocketAddr, server: SocketAddr) -> bool {
-        let is_own = server.ip().is_loopback() || server.ip().is_unspecified();
-        client.ip().is_loopback() || !is_own
-    }
-}
-
 /// Serves a client from its request to the end of its flow.
 async fn serve(near: TcpStream, client: SocketAddr, entrance: Entrance, place: Place) {
     let shared = Rc::clone(&place.0);
-    let patience = time::Duration::from_nanos(shared.config.limits.opening.as_nanos());
-    let opening = match entrance {
-        Entrance::Explicit => timeout(patience, open_requested(near, client, &shared)).await,
-        Entrance::Transparent => timeout(patience, open_led(near, client, &shared)).await,
+    let id = shared.flows.borrow_mut().begin(client);
+    let _listed = Listed(Rc::clone(&shared), id);
+    let opened = match entrance {
+        Entrance::Explicit => opening::requested(near, client, id, &shared).await,
+        Entrance::Transparent => opening::transparent(near, client, id, &shared).await,
     };
-    let opened = match opening {
-        Ok(Ok(opened)) => opened,
-        Ok(Err(_)) | Err(_) => {
-            shared.flows.borrow_mut().report.refused.malformed += 1;
-            return;
-        }
-    };
-    if let Some((flow, early)) = opened {
-        relay(Rc::new(flow), early, &shared).await;
+    match opened {
+        Ok((flow, early)) => relay(id, Rc::new(flow), early, &shared).await,
+        Err(why) => count(&shared, why),
     }
 }
 
-/// An open flow, and the data that the client has sent already; `None` if the client was denied.
-type Opened = Option<(Flow, Vec<u8>)>;
-
-/// Opens a flow for a client that sends a request.
-async fn open_requested(
-    near: TcpStream,
-    client: SocketAddr,
-    shared: &Shared,
-) -> io::Result<Opened> {
-    options::prepare(&near)?;
-    let Some(request) = Request::read(near).await? else {
-        return Err(io::ErrorKind::InvalidData.into());
-    };
-    match reach(client, &request.server, None, shared).await {
-        Ok((far, server, has_congestion_control)) => {
-            let (near, early) = request.grant(far.local_addr()?).await?;
-            let flow = Flow::new(near, far, client, server);
-            Ok(Some((
-                if has_congestion_control { flow.with_congestion_control() } else { flow },
-                early,
-            )))
+/// Counts a client whose flow was not opened.
+fn count(shared: &Shared, why: Unopened) {
+    let report = &mut shared.flows.borrow_mut().report;
+    match why {
+        Unopened::Rejected(Rejected::Malformed) => report.refused.malformed += 1,
+        Unopened::Rejected(Rejected::Unauthenticated) | Unopened::Denied(Denied::NotAllowed) => {
+            report.refused.not_allowed += 1;
         }
-        Err(why) => {
-            shared.count(why);
-            request.deny(why).await?;
-            Ok(None)
-        }
-    }
-}
-
-/// Opens a flow for a client that knows of no proxy: the server is the address that it connected
-/// to.
-async fn open_led(near: TcpStream, client: SocketAddr, shared: &Shared) -> io::Result<Opened> {
-    options::prepare(&near)?;
-    let server = canonical(near.local_addr()?);
-    let reached = if Some(server.port()) == shared.config.transparent {
-        // The client connected to the proxy's own address: the proxy would connect to itself
-        // without end.
-        Err(Denied::NotAllowed)
-    } else {
-        reach(client, &Server::At(server), Some(client), shared).await
-    };
-    match reached {
-        Ok((far, server, has_congestion_control)) => {
-            let flow = Flow::new(near, far, client, server);
-            Ok(Some((
-                if has_congestion_control { flow.with_congestion_control() } else { flow },
-                Vec::new(),
-            )))
-        }
-        Err(why) => {
-            shared.count(why);
-            options::reset_on_close(&near);
-            Ok(None)
-        }
-    }
-}
-
-/// Connects to the first address of a server that accepts. Returns the connection and whether it
-/// uses the congestion control algorithm with targets.
-async fn reach(
-    client: SocketAddr,
-    server: &Server,
-    from: Option<SocketAddr>,
-    shared: &Shared,
-) -> Result<(TcpStream, SocketAddr, bool), Denied> {
-    let mut failed = Denied::NoAddress;
-    for address in network::resolve(server).await? {
-        let address = canonical(address);
-        if !shared.leads_to(client, address) {
-            return Err(Denied::NotAllowed);
-        }
-        if shared.flows.borrow().admits(client, address) == Admitted::No {
-            return Err(Denied::Busy);
-        }
-        let kernel_target = shared.flows.borrow().kernel_target().map(str::to_owned);
-        let has_aim = kernel_target.is_some();
-        let leg =
-            Leg { from, congestion: kernel_target.or_else(|| shared.config.congestion.clone()) };
-        match network::connect(address, &leg).await {
-            Ok((far, has_congestion_control)) => {
-                if has_aim && !has_congestion_control {
-                    let lacks =
-                        format!("{address}: the kernel does not give the algorithm any more");
-                    shared.flows.borrow_mut().push_event(Event::NoCongestionControl(lacks));
-                }
-                return Ok((far, address, has_aim && has_congestion_control));
-            }
-            Err(error) => failed = Denied::of(&error),
-        }
-    }
-    Err(failed)
-}
-
-impl Shared {
-    fn count(&self, why: Denied) {
-        let refused = &mut self.flows.borrow_mut().report.refused;
-        match why {
-            Denied::NotAllowed => refused.not_allowed += 1,
-            Denied::Busy => refused.busy += 1,
-            _ => refused.unreachable += 1,
-        }
+        Unopened::Denied(Denied::Busy) => report.refused.busy += 1,
+        Unopened::Denied(_) => report.refused.unreachable += 1,
+        Unopened::Left => report.broken += 1,
     }
 }
 
 /// Relays a flow until both directions have ended.
-async fn relay(flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
+async fn relay(id: u64, flow: Rc<Flow>, early: Vec<u8>, shared: &Rc<Shared>) {
     let carrying = {
         let (flow, shared) = (Rc::clone(&flow), Rc::clone(shared));
         spawn_local(async move { carry::carry(&flow, &shared.scratch, early).await })
     };
-    let id = shared.flows.borrow_mut().add(flow, carrying.abort_handle());
-    let _listed = Listed(Rc::clone(shared), id);
+    shared.flows.borrow_mut().add(id, flow, carrying.abort_handle());
     if let Ok(Err(_)) = carrying.await {
         shared.flows.borrow_mut().report.broken += 1;
     }

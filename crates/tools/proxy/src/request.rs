@@ -1,9 +1,13 @@
 //! Requests of clients by SOCKS5 or HTTP CONNECT on the same port, and their replies.
 //!
 //! The first byte distinguishes the protocols: a SOCKS5 client begins with 5, which no HTTP method
-//! does.
+//! does. Where the proxy has users, a client authenticates by name and password: as in RFC 1929, or
+//! by the Basic scheme (RFC 7617).
 
-use fast_socks5::server::{Socks5ServerProtocol, states::CommandRead};
+use crate::users::Users;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fast_socks5::server::{Socks5ServerProtocol, SocksServerError, states::CommandRead};
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command};
 use std::io;
@@ -13,6 +17,10 @@ use tokio::net::TcpStream;
 
 /// Maximum length of the head of a CONNECT request, in bytes.
 const HEAD_BYTES: usize = 8192;
+/// Status of a request without valid credentials, and the header field that it needs (RFC 9110
+/// section 15.5.8).
+const AUTHENTICATION_REQUIRED: &str =
+    "407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"fairwave proxy\"";
 /// Maximum number of header fields of a request.
 const FIELDS: usize = 64;
 
@@ -37,77 +45,111 @@ enum Handshake<S> {
     Connect(S, Vec<u8>),
 }
 
-/// Reason for which a request is denied.
+/// Reason for which no request was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejected {
+    /// The request is not valid, or the connection failed.
+    Malformed,
+    /// The client did not authenticate as one of the proxy's users.
+    Unauthenticated,
+}
+
+impl From<io::Error> for Rejected {
+    fn from(_: io::Error) -> Self {
+        Self::Malformed
+    }
+}
+
+impl From<SocksServerError> for Rejected {
+    fn from(error: SocksServerError) -> Self {
+        match error {
+            SocksServerError::AuthenticationRejected => Self::Unauthenticated,
+            _ => Self::Malformed,
+        }
+    }
+}
+
+/// Reason for which a request is denied. If several addresses have different reasons, the client is
+/// sent the greatest: a refusal by the server, for example, rather than a missing route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Denied {
-    /// The client may not reach this server.
-    NotAllowed,
-    /// All flows, or all targets, are in use.
-    Busy,
     /// The name cannot be resolved.
     NoAddress,
-    /// The server refuses the connection.
-    Refused,
+    /// The proxy itself lacks something for the connection, such as a free port.
+    Failed,
+    /// There is no route to the server's network.
+    NoRoute,
+    /// A router reports that the server cannot be reached.
+    Unreachable,
     /// The server does not answer.
     Silent,
-    /// There is no route to the server.
-    Unreachable,
+    /// The server refuses the connection.
+    Refused,
+    /// No capacity is left for the target.
+    Busy,
+    /// The client may not reach this server.
+    NotAllowed,
 }
 
 impl Denied {
     /// Maps the error of a connection attempt to the reason.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::ConnectionRefused => Self::Refused,
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => Self::Refused,
             io::ErrorKind::TimedOut => Self::Silent,
-            _ => Self::Unreachable,
+            io::ErrorKind::HostUnreachable => Self::Unreachable,
+            io::ErrorKind::NetworkUnreachable => Self::NoRoute,
+            _ => Self::Failed,
         }
     }
 
+    /// Reply of RFC 1928 section 6. It has no code for a timeout. Clients take "TTL expired" for a
+    /// routing loop, so that a server without an answer is an unreachable host.
     fn in_socks(self) -> ReplyError {
         match self {
-            Self::NotAllowed => ReplyError::ConnectionNotAllowed,
-            Self::Busy => ReplyError::GeneralFailure,
-            Self::NoAddress => ReplyError::HostUnreachable,
+            Self::NotAllowed | Self::Busy => ReplyError::ConnectionNotAllowed,
+            Self::NoAddress | Self::Unreachable | Self::Silent => ReplyError::HostUnreachable,
             Self::Refused => ReplyError::ConnectionRefused,
-            Self::Silent => ReplyError::TtlExpired,
-            Self::Unreachable => ReplyError::NetworkUnreachable,
+            Self::NoRoute => ReplyError::NetworkUnreachable,
+            Self::Failed => ReplyError::GeneralFailure,
         }
     }
 
     fn in_http(self) -> &'static str {
         match self {
             Self::NotAllowed => "403 Forbidden",
-            Self::Busy => "503 Service Unavailable",
+            Self::Busy | Self::Failed => "503 Service Unavailable",
             Self::Silent => "504 Gateway Timeout",
-            Self::NoAddress | Self::Refused | Self::Unreachable => "502 Bad Gateway",
+            Self::NoAddress | Self::Refused | Self::NoRoute | Self::Unreachable => {
+                "502 Bad Gateway"
+            }
         }
     }
 }
 
 impl Request {
-    /// Reads a request; `None` if it is not valid. Where the protocol has a reply for the fault,
-    /// the client was sent it.
-    pub(crate) async fn read(client: TcpStream) -> io::Result<Option<Self>> {
+    /// Reads a request. Where the protocol has a reply for the fault, the client was sent it.
+    pub(crate) async fn read(client: TcpStream, users: Option<&Users>) -> Result<Self, Rejected> {
         let mut first = [0];
         match client.peek(&mut first).await? {
-            0 => Ok(None),
-            _ => Self::read_from(client, first[0]).await,
+            0 => Err(Rejected::Malformed),
+            _ => Self::read_from(client, first[0], users).await,
         }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
-    /// Reads a request whose first byte is `first`; that byte is still to be read. `None` if the
-    /// request is not valid. Where the protocol has a reply for the fault, the client was sent it.
+    /// Reads a request whose first byte is `first`; that byte is still to be read. The client has
+    /// to be one of `users`, if there are any.
     ///
     /// # Errors
     ///
-    /// If the connection fails.
-    pub async fn read_from(client: S, first: u8) -> io::Result<Option<Self>> {
+    /// If the request is not valid, or the connection fails. Where the protocol has a reply for the
+    /// fault, the client was sent it.
+    pub async fn read_from(client: S, first: u8, users: Option<&Users>) -> Result<Self, Rejected> {
         match first {
-            fast_socks5::consts::SOCKS5_VERSION => Ok(read_socks(client).await),
-            _ => read_connect(client).await,
+            fast_socks5::consts::SOCKS5_VERSION => read_socks(client, users).await,
+            _ => read_connect(client, users).await,
         }
     }
 
@@ -142,41 +184,65 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Request<S> {
     }
 }
 
-/// Reads a SOCKS5 request. The negotiation refuses every method of authentication but none.
-async fn read_socks<S: AsyncRead + AsyncWrite + Unpin>(client: S) -> Option<Request<S>> {
-    let socks = Socks5ServerProtocol::accept_no_auth(client).await.ok()?;
-    let (socks, command, address) = socks.read_command().await.ok()?;
+/// Reads a SOCKS5 request. The negotiation accepts one method: no authentication, or name and
+/// password if there are users.
+async fn read_socks<S: AsyncRead + AsyncWrite + Unpin>(
+    client: S,
+    users: Option<&Users>,
+) -> Result<Request<S>, Rejected> {
+    let socks = match users {
+        None => Socks5ServerProtocol::accept_no_auth(client).await?,
+        Some(users) => {
+            let have = |name: String, password: String| users.have(&name, &password);
+            let accepted = Socks5ServerProtocol::accept_password_auth(client, have).await;
+            accepted.map_err(without_password)?.0
+        }
+    };
+    let (socks, command, address) = socks.read_command().await?;
     if !matches!(command, Socks5Command::TCPConnect) {
         // The client may already be gone; the request is refused in either case.
         let _ = socks.reply_error(&ReplyError::CommandNotSupported).await;
-        return None;
+        return Err(Rejected::Malformed);
     }
     let server = match address {
         TargetAddr::Ip(address) => Server::At(canonical(address)),
         TargetAddr::Domain(name, port) => named(&name, port),
     };
-    Some(Request { server, asked: Handshake::Socks(socks) })
+    Ok(Request { server, asked: Handshake::Socks(socks) })
+}
+
+/// A client that offers no password to a proxy with users does not authenticate.
+fn without_password(error: SocksServerError) -> Rejected {
+    match error {
+        SocksServerError::AuthMethodUnacceptable(_) => Rejected::Unauthenticated,
+        other => other.into(),
+    }
 }
 
 async fn read_connect<S: AsyncRead + AsyncWrite + Unpin>(
     mut client: S,
-) -> io::Result<Option<Request<S>>> {
+    users: Option<&Users>,
+) -> Result<Request<S>, Rejected> {
     let mut head = Vec::new();
     loop {
         let room = (HEAD_BYTES - head.len()) as u64;
         if (&mut client).take(room).read_buf(&mut head).await? == 0 {
             refuse(client, "431 Request Header Fields Too Large").await?;
-            return Ok(None);
+            return Err(Rejected::Malformed);
         }
-        match parse_connect(&head) {
+        match parse_connect(&head, users) {
             Parsed::More => {}
             Parsed::Wrong(status) => {
                 refuse(client, status).await?;
-                return Ok(None);
+                return Err(Rejected::Malformed);
+            }
+            Parsed::Unauthenticated => {
+                refuse(client, AUTHENTICATION_REQUIRED).await?;
+                return Err(Rejected::Unauthenticated);
             }
             Parsed::Wanted(server, length) => {
                 let early = head.split_off(length);
-                return Ok(Some(Request { server, asked: Handshake::Connect(client, early) }));
+                return Ok(Request { server, asked: Handshake::Connect(client, early) });
             }
         }
     }
@@ -195,11 +261,13 @@ enum Parsed {
     More,
     /// The request is refused with this status.
     Wrong(&'static str),
+    /// The request lacks the name and the password of a user.
+    Unauthenticated,
     /// The requested server, and the length of the head.
     Wanted(Server, usize),
 }
 
-fn parse_connect(head: &[u8]) -> Parsed {
+fn parse_connect(head: &[u8], users: Option<&Users>) -> Parsed {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let length = match request.parse(head) {
@@ -207,11 +275,26 @@ fn parse_connect(head: &[u8]) -> Parsed {
         Ok(httparse::Status::Partial) => return Parsed::More,
         Err(_) => return Parsed::Wrong("400 Bad Request"),
     };
+    if users.is_some_and(|users| !is_of_a_user(users, request.headers)) {
+        return Parsed::Unauthenticated;
+    }
     match (request.method, request.path.and_then(authority)) {
         (Some("CONNECT"), Some(server)) => Parsed::Wanted(server, length),
         (Some("CONNECT"), None) => Parsed::Wrong("400 Bad Request"),
         _ => Parsed::Wrong("405 Method Not Allowed"),
     }
+}
+
+/// Whether a header field has the name and the password of a user, in the Basic scheme.
+fn is_of_a_user(users: &Users, fields: &[httparse::Header<'_>]) -> bool {
+    let field = fields.iter().find(|field| field.name.eq_ignore_ascii_case("Proxy-Authorization"));
+    let credentials = field.and_then(|field| {
+        let (scheme, encoded) = std::str::from_utf8(field.value).ok()?.split_once(' ')?;
+        let decoded = STANDARD.decode(encoded.trim()).ok()?;
+        scheme.eq_ignore_ascii_case("Basic").then_some(String::from_utf8(decoded).ok()?)
+    });
+    let credentials = credentials.unwrap_or_default();
+    credentials.split_once(':').is_some_and(|(name, password)| users.have(name, password))
 }
 
 /// Parses `host:port`, as defined in RFC 9110 section 9.3.6.
@@ -251,11 +334,11 @@ mod tests {
     #[test]
     fn connect_names_a_server_and_what_follows_is_the_clients_data() {
         let head = b"CONNECT 192.0.2.1:443 HTTP/1.1\r\nHost: x\r\n\r\n\x16\x03";
-        assert_eq!(parse_connect(head), Parsed::Wanted(at("192.0.2.1:443"), head.len() - 2));
-        assert_eq!(parse_connect(&head[..20]), Parsed::More);
+        assert_eq!(parse_connect(head, None), Parsed::Wanted(at("192.0.2.1:443"), head.len() - 2));
+        assert_eq!(parse_connect(&head[..20], None), Parsed::More);
         let of = |target: &str| {
             let head = format!("CONNECT {target} HTTP/1.1\r\n\r\n");
-            match parse_connect(head.as_bytes()) {
+            match parse_connect(head.as_bytes(), None) {
                 Parsed::Wanted(server, _) => Some(server),
                 _ => None,
             }
@@ -271,7 +354,33 @@ mod tests {
     #[test]
     fn other_requests_are_refused() {
         let get = b"GET http://example.org/ HTTP/1.1\r\n\r\n";
-        assert_eq!(parse_connect(get), Parsed::Wrong("405 Method Not Allowed"));
-        assert_eq!(parse_connect(b"\x04\x01\0\0\r\n\r\n"), Parsed::Wrong("400 Bad Request"));
+        assert_eq!(parse_connect(get, None), Parsed::Wrong("405 Method Not Allowed"));
+        assert_eq!(parse_connect(b"\x04\x01\0\0\r\n\r\n", None), Parsed::Wrong("400 Bad Request"));
+    }
+
+    #[test]
+    fn a_request_has_the_name_and_the_password_of_a_user() {
+        let users = Users::parse("ann:s3cret\n").expect("valid");
+        let wanted = |field: &str| {
+            let head = format!("CONNECT example.org:80 HTTP/1.1\r\n{field}\r\n");
+            parse_connect(head.as_bytes(), Some(&users))
+        };
+        // "ann:s3cret" and "ann:other" in Base64.
+        for field in [
+            "Proxy-Authorization: Basic YW5uOnMzY3JldA==\r\n",
+            "PROXY-authorization: basic YW5uOnMzY3JldA==\r\n",
+        ] {
+            assert!(matches!(wanted(field), Parsed::Wanted(..)), "{field}");
+        }
+        for field in [
+            "",
+            "Authorization: Basic YW5uOnMzY3JldA==\r\n",
+            "Proxy-Authorization: Basic YW5uOm90aGVy\r\n",
+            "Proxy-Authorization: Basic YW5u\r\n",
+            "Proxy-Authorization: Bearer YW5uOnMzY3JldA==\r\n",
+            "Proxy-Authorization: Basic ====\r\n",
+        ] {
+            assert_eq!(wanted(field), Parsed::Unauthenticated, "{field}");
+        }
     }
 }

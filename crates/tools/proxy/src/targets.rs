@@ -3,7 +3,8 @@
 
 use fairwave_units::BitRate;
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
 use std::net::{IpAddr, SocketAddr};
 
 /// Unit that a target applies to.
@@ -15,6 +16,19 @@ pub enum Per {
     Flow,
     /// All connections of a client's address together; those that carry data get equal shares.
     Host,
+}
+
+/// Direction of the data that a target applies to.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the client to the server.
+    #[default]
+    Up,
+    /// From the server to the client.
+    Down,
 }
 
 /// Treatment of a flow for whose target too little capacity is left.
@@ -32,9 +46,12 @@ pub enum Beyond {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Target rate of the payload that the server acknowledges.
+    /// Target rate of the payload that the receiver acknowledges.
     #[serde(deserialize_with = "read_rate")]
     pub rate: BitRate,
+    /// Direction of that payload: the receiver is the server, or the client.
+    #[serde(default)]
+    pub direction: Direction,
     /// Unit that the target applies to.
     #[serde(default)]
     pub per: Per,
@@ -64,10 +81,20 @@ pub struct Targets {
     pub rules: Vec<Rule>,
 }
 
+impl Direction {
+    /// The word for it in files and reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
 impl Rule {
     /// Assigns the same target to every flow.
-    pub fn for_all(rate: BitRate) -> Self {
-        Self { rate, per: Per::Flow, client: None, server: None, port: None }
+    pub fn for_all(rate: BitRate, direction: Direction) -> Self {
+        Self { rate, direction, per: Per::Flow, client: None, server: None, port: None }
     }
 
     fn fits(&self, client: SocketAddr, server: SocketAddr) -> bool {
@@ -88,6 +115,21 @@ impl Targets {
     /// Line and column of the fault, and its description.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+    }
+
+    /// A sentence about the first rule whose target alone exceeds the capacity, so that no flow can
+    /// have it.
+    pub(crate) fn excess(&self) -> Option<String> {
+        let capacity = self.capacity?;
+        let rule = self.rules.iter().find(|rule| rule.rate > capacity)?;
+        let fate = match self.beyond {
+            Beyond::BestEffort => "relayed without it",
+            Beyond::Refuse => "refused",
+        };
+        Some(format!(
+            "the target of {} exceeds the capacity of {capacity}: its connections are {fate}",
+            rule.rate
+        ))
     }
 
     /// The rule of a flow, and its index.
@@ -178,6 +220,18 @@ mod tests {
             let error = Targets::parse(text).expect_err(text);
             assert!(reported.iter().all(|reported| error.contains(reported)), "{error}");
         }
+    }
+
+    #[test]
+    fn a_target_beyond_the_capacity_is_reported() {
+        let excess = |text: &str| Targets::parse(text).expect("valid").excess();
+        assert_eq!(excess("capacity = '5M'\n[[target]]\nrate = '5M'\n"), None);
+        assert_eq!(excess("[[target]]\nrate = '5M'\n"), None);
+        let text = "capacity = '1M'\n[[target]]\nrate = '1M'\n[[target]]\nrate = '5M'\n";
+        let refused = excess(&format!("beyond = 'refuse'\n{text}")).expect("a sentence");
+        assert!(refused.starts_with("the target of 5 Mbps exceeds the capacity of 1 Mbps"));
+        assert!(refused.ends_with("its connections are refused"), "{refused}");
+        assert!(excess(text).expect("a sentence").ends_with("relayed without it"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn mark(file: &Path) -> Option<Mark> {
 /// If the file cannot be read or is not valid.
 pub fn read(file: &Path) -> Result<Targets, Error> {
     let text = fs::read_to_string(file).map_err(|why| Error::File { file: file.into(), why })?;
-    Targets::parse(&text).map_err(|why| Error::Targets { file: file.into(), why })
+    Targets::parse(&text).map_err(|why| Error::NotValid { file: file.into(), why })
 }
 
 #[cfg(test)]

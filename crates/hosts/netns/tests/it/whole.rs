@@ -155,6 +155,15 @@ fn an_uplink_leads_out_and_the_machine_is_restored_after_sigkill_too() {
 }
 
 #[test]
+fn runs_with_the_same_uplink_do_not_end_it_for_each_other() {
+    if can() {
+        for ending in ["returns", "terminate", "kill"] {
+            assert_good(&apart(&[RUNNER, "uplink-shared", ending]));
+        }
+    }
+}
+
+#[test]
 fn frames_pass_between_two_interfaces_until_one_is_deleted() {
     if can() {
         let text = assert_good(&apart(&[RUNNER, "between"]));

@@ -78,7 +78,9 @@ pub enum CcTask {
         /// The rate of acknowledged payload to reach, such as "5 Mbps"
         #[arg(long, value_name = "RATE", requires = "whose")]
         rate: Option<BitRate>,
-        /// Do not let the window grow beyond the size that the target needs
+        /// Do not use free capacity beyond the target: the window stops growing at the size that
+        /// the target needs, and the kernel paces at 1.05 times the target, or up to twice that
+        /// while the connection is behind. This replaces the socket's SO_MAX_PACING_RATE
         #[arg(long, requires = "rate")]
         cap: bool,
         /// After a loss, never set the window below Reno's

@@ -2,6 +2,7 @@
 
 use crate::account::{FlowReport, Refusals, Report};
 use crate::achieved::Achieved;
+use crate::targets::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,11 +42,11 @@ pub struct ProxyOutput {
 /// Numbers of bins in which targets were reached or missed.
 #[derive(Serialize, JsonSchema)]
 pub struct AchievedOutput {
-    /// Bins in which the server acknowledged at the target's rate or faster.
+    /// Bins in which the receiver acknowledged at the target's rate or faster.
     pub reached: u64,
-    /// Bins in which the server acknowledged less, although the client had more to send.
+    /// Bins in which the receiver acknowledged less, although the sender had more to send.
     pub missed: u64,
-    /// Bins in which the client offered less than the target; they do not count.
+    /// Bins in which the sender offered less than the target; they do not count.
     pub not_offered: u64,
     /// Share of reached bins among those that count (the paper's AVR); null if there are none.
     #[schemars(extend("unit" = "share from 0 to 1"))]
@@ -59,11 +60,14 @@ pub struct TargetOutput {
     pub client: String,
     /// The server of a connection; null if the target is a host's.
     pub server: Option<String>,
+    /// Direction of the data that the target applies to.
+    pub direction: Direction,
     /// Connections that share the target.
     pub flows: u64,
     /// The target, in bits per second.
     pub target_bps: u64,
-    /// Rate acknowledged by the server in the last bin, in bits per second; null before the first.
+    /// Rate acknowledged by the receiver in the last bin, in bits per second; null before the
+    /// first.
     pub rate_bps: Option<u64>,
     /// Numbers of its bins.
     pub achieved: AchievedOutput,
@@ -106,6 +110,7 @@ impl TargetOutput {
         Self {
             client: flow.client(),
             server: flow.server.map(|server| server.to_string()),
+            direction: flow.direction,
             flows: flow.flows,
             target_bps: flow.target.0,
             rate_bps: flow.rate.map(|rate| rate.0),

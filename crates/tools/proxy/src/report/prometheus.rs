@@ -109,12 +109,17 @@ fn metrics(report: &Report) -> Vec<Metric> {
 /// The labels of a target.
 fn labels(flow: &FlowReport) -> Labels {
     let server = flow.server.map(|server| server.to_string());
-    vec![("client", flow.client()), ("server", server.unwrap_or_default())]
+    vec![
+        ("client", flow.client()),
+        ("server", server.unwrap_or_default()),
+        ("direction", flow.direction.name().to_owned()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Direction;
     use fairwave_units::BitRate;
 
     #[test]
@@ -125,6 +130,7 @@ mod tests {
             client: [192, 0, 2, 1].into(),
             port: None,
             server: None,
+            direction: Direction::Up,
             flows: 2,
             target: BitRate::mbps(5),
             rate: None,
@@ -135,8 +141,8 @@ mod tests {
             "connections 2",
             "payload_bytes_total{direction=\"up\"} 7",
             "clients_refused_total{reason=\"busy\"} 3",
-            "target_bits_per_second{client=\"192.0.2.1\",server=\"\"} 5000000.0",
-            "reached_share{client=\"192.0.2.1\",server=\"\"} 0.75",
+            "target_bits_per_second{client=\"192.0.2.1\",server=\"\",direction=\"up\"} 5000000.0",
+            "reached_share{client=\"192.0.2.1\",server=\"\",direction=\"up\"} 0.75",
         ] {
             assert!(text.contains(&format!("\nfairwave_proxy_{line}\n")), "{line}: {text}");
         }

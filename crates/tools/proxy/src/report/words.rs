@@ -76,13 +76,15 @@ fn achieved(found: &AchievedOutput, bin_s: f64) -> String {
 }
 
 fn targets(found: &[TargetOutput]) -> String {
-    let heads = ["client", "server", "connections", "target Mbps", "last bin Mbps", "reached %"];
+    let heads =
+        ["client", "server", "way", "connections", "target Mbps", "last bin Mbps", "reached %"];
     let mut table = Table::new("Targets under way", &heads);
     for one in found.iter().take(ROWS) {
         let share = one.achieved.share.map(|share| format!("{:.0}", 100.0 * share));
         table.row(vec![
             one.client.clone(),
             one.server.clone().unwrap_or_else(|| "-".to_owned()),
+            one.direction.name().to_owned(),
             one.flows.to_string(),
             mbps(one.target_bps),
             one.rate_bps.map_or_else(|| "-".to_owned(), mbps),

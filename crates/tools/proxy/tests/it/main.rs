@@ -29,6 +29,7 @@ fn config() -> Config {
         listen: vec![SocketAddr::new(FOUR, 0), SocketAddr::new(SIX, 0)],
         transparent: None,
         allow: Vec::new(),
+        users: None,
         targets: Targets::default(),
         file: None,
         limits: Limits { flows: Some(100), ..Limits::default() },

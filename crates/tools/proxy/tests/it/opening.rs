@@ -3,6 +3,7 @@
 use crate::{FOUR, Proxy, ask_socks, config, read_head, server};
 use fairwave_proxy::{Limits, Refusals};
 use fairwave_units::Duration;
+use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
@@ -10,6 +11,25 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 fn nowhere() -> SocketAddr {
     let listener = TcpListener::bind((FOUR, 0)).expect("a port");
     listener.local_addr().expect("its address")
+}
+
+/// A server that answers no connection attempt, as the queue of its listener is full; it does so as
+/// long as the value lives.
+pub(crate) fn silent() -> (SocketAddr, impl Drop) {
+    struct Silent {
+        _listener: Socket,
+        _queued: TcpStream,
+    }
+    impl Drop for Silent {
+        fn drop(&mut self) {}
+    }
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    listener.bind(&SocketAddr::new(FOUR, 0).into()).expect("a port");
+    // A queue of length 0 has room for one connection (listen(2)).
+    listener.listen(0).expect("it listens");
+    let address = listener.local_addr().ok().and_then(|at| at.as_socket()).expect("its address");
+    let queued = TcpStream::connect(address).expect("room for one");
+    (address, Silent { _listener: listener, _queued: queued })
 }
 
 /// What a client hears that says this.
@@ -56,6 +76,53 @@ fn each_protocol_says_why_a_server_is_not_reached() {
     assert_eq!(report.opened, 0);
     let expected = Refusals { malformed: 6, unreachable: 2, ..Refusals::default() };
     assert_eq!(report.refused, expected);
+}
+
+#[test]
+fn a_server_without_an_answer_is_reported_and_is_no_fault_of_the_client() {
+    let limits = Limits { opening: Duration::from_secs(1), ..config().limits };
+    let proxy = Proxy::start(fairwave_proxy::Config { limits, ..config() });
+    let (address, _silent) = silent();
+    // RFC 1928 section 6: 4 is "host unreachable".
+    assert_eq!(ask_socks(&mut proxy.connect(), 1, address), 4);
+    let answer = reported(&proxy, format!("CONNECT {address} HTTP/1.1\r\n\r\n").as_bytes());
+    assert!(answer.starts_with(b"HTTP/1.1 504 "), "{answer:?}");
+    let expected = Refusals { unreachable: 2, ..Refusals::default() };
+    assert_eq!(proxy.end().refused, expected);
+}
+
+#[test]
+fn a_client_without_the_password_of_a_user_is_refused() {
+    let users = Some(fairwave_proxy::Users::parse("ann:s3cret\n").expect("valid"));
+    let proxy = Proxy::start(fairwave_proxy::Config { users, ..config() });
+    // RFC 1928 section 3: none of the client's methods is acceptable.
+    assert_eq!(reported(&proxy, &[5, 1, 0]), [5, 0xff]);
+    let asked = |name: &[u8], password: &[u8]| {
+        // RFC 1929 section 2.
+        let (lengths, version) = ([name, password].map(|text| text.len() as u8), 1);
+        [&[5, 1, 2, version, lengths[0]], name, &[lengths[1]], password].concat()
+    };
+    assert_eq!(reported(&proxy, &asked(b"ann", b"other"))[..3], [5, 2, 1]);
+    let connect = format!("CONNECT {} HTTP/1.1\r\n\r\n", nowhere());
+    let answer = reported(&proxy, connect.as_bytes());
+    assert!(answer.starts_with(b"HTTP/1.1 407 "), "{answer:?}");
+    let text = String::from_utf8(answer).expect("text");
+    assert!(text.contains("\r\nProxy-Authenticate: Basic realm="), "{text}");
+
+    let mut client = proxy.connect();
+    client.write_all(&asked(b"ann", b"s3cret")).expect("it reads");
+    let mut answer = [0; 4];
+    client.read_exact(&mut answer).expect("it answers");
+    assert_eq!(answer, [5, 2, 1, 0]);
+    let (address, served) = server(FOUR, |mut client| client.read(&mut [0]).is_ok());
+    let port = address.port().to_be_bytes();
+    client.write_all(&[5, 1, 0, 1, 127, 0, 0, 1, port[0], port[1]]).expect("it reads");
+    client.read_exact(&mut answer).expect("it answers");
+    assert_eq!(answer[..2], [5, 0]);
+    drop(client);
+    served.join().expect("no panic");
+    let refused = proxy.end().refused;
+    assert_eq!((refused.not_allowed, refused.malformed), (3, 0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Rates, and what is said of them.
 
+use crate::opening::silent;
 use crate::{FOUR, Proxy, ask_socks, config, server};
-use fairwave_proxy::{Config, Event, Limits, Targets};
+use fairwave_proxy::{Config, Direction, Event, Limits, Targets};
 use fairwave_units::{BitRate, Duration};
 use std::fs;
 use std::io::{Read, Write};
@@ -56,6 +57,32 @@ fn targets_are_kept_and_told_and_follow_their_file() {
 }
 
 #[test]
+fn a_download_has_a_target_towards_the_client() {
+    let rule = "[[target]]\nrate = '8M'\ndirection = 'down'\n";
+    let limits = Limits { bin: Duration::from_secs(1), ..config().limits };
+    let proxy = Proxy::start(Config { targets: targets(rule), limits, ..config() });
+    let (address, _served) = server(FOUR, floods);
+    let client = proxy.socks(address);
+    std::thread::spawn(move || takes(client));
+    let (report, _) = proxy.until(|report, _| report.flows.iter().any(|flow| flow.rate.is_some()));
+    let flow = &report.flows[0];
+    assert_eq!((flow.target, flow.direction), (BitRate::mbps(8), Direction::Down));
+    let judged = report.achieved;
+    // The server had more to send, so that the bin counts.
+    assert_eq!((judged.reached + judged.missed, judged.not_offered), (1, 0));
+    // Pacing allows 5 % more, and a burst.
+    assert!(flow.rate.expect("a rate") < BitRate::mbps(10), "{flow:?}");
+    // Data to the server have no limit.
+    let (address, served) = server(FOUR, |mut client| {
+        let mut bytes = vec![0; 8 << 20];
+        client.read_exact(&mut bytes).is_ok()
+    });
+    let mut client = proxy.socks(address);
+    client.write_all(&vec![0; 8 << 20]).expect("it reads");
+    assert!(served.join().expect("no panic"));
+}
+
+#[test]
 fn a_host_shares_its_target_and_the_capacity_bounds_all() {
     let host = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\nper = 'host'\n";
     let proxy = Proxy::start(Config { targets: targets(host), ..config() });
@@ -77,10 +104,32 @@ fn a_host_shares_its_target_and_the_capacity_bounds_all() {
         let _first = proxy.socks(address);
         let (address, _served) = server(FOUR, takes);
         let mut second = proxy.connect();
-        // RFC 1928 section 6: 1 is "general SOCKS server failure".
-        assert_eq!(u64::from(ask_socks(&mut second, 1, address)), refused);
+        // RFC 1928 section 6: 2 is "connection not allowed by ruleset".
+        assert_eq!(u64::from(ask_socks(&mut second, 1, address)), 2 * refused);
         let report = proxy.end();
         assert_eq!((report.refused.busy, report.best_effort), (refused, best_effort));
         drop(second.read(&mut [0]));
     }
+}
+
+#[test]
+fn connections_that_are_opened_at_once_share_the_capacity() {
+    let text = "capacity = '5M'\nbeyond = 'refuse'\n[[target]]\nrate = '4M'\n";
+    let proxy = Proxy::start(Config { targets: targets(text), ..config() });
+    let (address, silent) = silent();
+    let (answer, answers) = std::sync::mpsc::channel();
+    for _ in 0..2 {
+        let (mut client, answer) = (proxy.connect(), answer.clone());
+        std::thread::spawn(move || answer.send(ask_socks(&mut client, 1, address)));
+    }
+    // One of them waits for the server; the other finds no capacity, and so is the first to be
+    // answered.
+    assert_eq!(answers.recv(), Ok(2));
+    // The server is gone, so that the next SYN is refused.
+    drop(silent);
+    assert_eq!(answers.recv(), Ok(5));
+    let (address, _served) = server(FOUR, takes);
+    let _third = proxy.socks(address);
+    let report = proxy.end();
+    assert_eq!((report.refused.busy, report.refused.unreachable, report.opened), (1, 1, 1));
 }

@@ -18,9 +18,9 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Lines};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -40,6 +40,7 @@ pub(crate) fn main() -> ExitCode {
         ["audit-as", user, ending] => audit_as(user, ending),
         ["loop", times] => times.parse().map_err(Into::into).and_then(repeat),
         ["uplink"] => uplink(),
+        ["uplink-shared", ending] => uplink_shared(ending),
         ["uplink-hold"] => uplink_hold(),
         ["between"] => bridge(),
         ["shape"] => shape(),
@@ -408,11 +409,7 @@ fn uplink() -> Outcome {
     })?;
     drop(namespaces);
     await_same(&before)?;
-    let mut command = Command::new("/proc/self/exe");
-    let mut child =
-        command.arg("uplink-hold").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-    println!("{}", lines.next().ok_or("the run says nothing")??);
+    let (mut child, _lines) = holder()?;
     let during = shell(CHANGES)?;
     if during == before {
         return Err("the run changes nothing".into());
@@ -422,6 +419,63 @@ fn uplink() -> Outcome {
     await_same(&before)?;
     shell(&format!("kill {isp}"))?;
     Ok(())
+}
+
+/// Two runs have the same uplink, and the first of them to end is this one or, by a signal, the
+/// other. The one that stays keeps its way out, and then the machine is as it was.
+fn uplink_shared(ending: &str) -> Outcome {
+    let isp = shell(WAN)?;
+    let before = shell(CHANGES)?;
+    let (mut child, _) = holder()?;
+    // Both nodes have the uplink, so that this run alone shares it too.
+    let mut plan = uplink_plan();
+    plan.nodes[0].routes = Vec::new();
+    plan.uplinks.push(UplinkPlan { node: plan.nodes[0].name.clone(), ..plan.uplinks[0].clone() });
+    let namespaces = Namespaces::build(&plan)?;
+    reach_out(&namespaces)?;
+    if ending == "returns" {
+        drop(namespaces);
+        let during = shell(CHANGES)?;
+        if !during.starts_with('1') || during.matches("masquerade").count() != 1 {
+            return Err(format!("the other run has lost its way out: {during}").into());
+        }
+        end(&mut child, "terminate")?;
+        child.wait()?;
+    } else {
+        end(&mut child, ending)?;
+        child.wait()?;
+        // Its keeper ends after it.
+        while shell("nft list ruleset")?.matches("masquerade").count() > 2 {
+            thread::sleep(Duration::from_millis(25));
+        }
+        reach_out(&namespaces)?;
+        drop(namespaces);
+    }
+    await_same(&before)?;
+    shell(&format!("kill {isp}"))?;
+    Ok(())
+}
+
+/// Both nodes reach beyond the machine.
+fn reach_out(namespaces: &Namespaces) -> Outcome {
+    for node in [0, 1] {
+        let line = "busybox ping -c 2 -w 5 192.0.2.1";
+        let program = start(namespaces, node, line, own_output()?)?;
+        await_program(&program)?;
+        let status = program.try_wait()?.ok_or("still runs")?;
+        status.success().then_some(()).ok_or(format!("node {node}: {status}"))?;
+    }
+    Ok(())
+}
+
+/// Another run with the uplink, once it is ready.
+fn holder() -> Outcome<(Child, Lines<BufReader<ChildStdout>>)> {
+    let mut command = Command::new("/proc/self/exe");
+    let mut child =
+        command.arg("uplink-hold").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
+    println!("{}", lines.next().ok_or("the run says nothing")??);
+    Ok((child, lines))
 }
 
 fn uplink_hold() -> Outcome {
