@@ -135,6 +135,7 @@ impl Host {
     /// # Errors
     /// If the kernel refuses the socket, or there is no route to the server.
     pub fn open(request: &Request) -> Result<Self, Error> {
+        let connection = config(request)?;
         let (socket, server, local) = match request.with {
             Addressee::Server(server, _) => {
                 let (socket, local) = towards(request, server)?;
@@ -143,6 +144,9 @@ impl Host {
             }
             Addressee::Anybody(address) => (listening(request, address)?, None, None),
         };
+        if let Socket::Raw(raw) = &socket {
+            raw.accept_port(connection.local_port)?;
+        }
         let mut secret = [0; 32];
         fill(&mut secret)?;
         let traffic = match request.with {
@@ -153,7 +157,7 @@ impl Host {
         let standard = Standard::default();
         let settings = Settings {
             over: request.over,
-            connection: config(request)?,
+            connection,
             profiles: Standard {
                 segment_bytes: bytes.map_or(standard.segment_bytes, f64::from),
                 ..standard
