@@ -76,6 +76,9 @@ struct Member {
     counters: Vec<Arc<Counter>>,
     report: Option<Report>,
     ending: Ending,
+    /// Whether its departure was reported. It remains until the end of the repetition, when it is
+    /// removed a second time, as it is when its connection ends.
+    is_gone: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +169,7 @@ impl Round {
             counters: Vec::new(),
             report: None,
             ending: Ending::Open,
+            is_gone: false,
         });
         if let Some(newest) = self.members.last() {
             newest.send_to(&ToHost::Joined { session, limits: self.limits });
@@ -250,9 +254,10 @@ impl Round {
         if member.ending == Ending::Open {
             member.ending = Ending::Gone;
         }
-        let name = member.name.clone();
+        let (name, is_first) = (member.name.clone(), !member.is_gone);
+        member.is_gone = true;
         hub.forget(session);
-        if !self.ended.contains(&session) {
+        if is_first {
             self.ended.push(session);
             self.events.push(ServerEvent::Left(name));
         }

@@ -184,7 +184,7 @@ fn a_server_that_ends_in_mid_run_leaves_what_was_counted() {
 
 #[test]
 fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
-    let ((one, other), ..) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((one, other), events, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
         let long = Terms { duration_ns: 1_000_000_000, ..terms(2, 1) };
         let (stop, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -199,6 +199,8 @@ fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
         })
     });
     assert!(matches!(one.1, Some(Error::Stopped)), "{one:?}");
+    let left = events.iter().filter(|event| matches!(event, ServerEvent::Left(_))).count();
+    assert_eq!(left, 1, "{events:?}");
     fn station<'a>(found: &'a Measured, name: &str) -> &'a Station {
         found.repetitions[0].stations.iter().find(|s| s.name == name).unwrap()
     }
