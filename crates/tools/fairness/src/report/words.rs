@@ -105,7 +105,12 @@ pub(super) fn sentences(summary: &Summary) -> Vec<String> {
             n => format!(", mean of {n} repetitions"),
         };
         let (stations, within) = (several(count, "station"), within(total, 2));
-        lines.push(format!("{stations} had {:.2}{within} Mbps together{over}.", total.mean));
+        let (shared, lasted) = (summary.shared_s, summary.lasted_s);
+        let time = match shared < lasted {
+            true => format!(" in the first {shared:.1} of {lasted:.1} s, which all took part in"),
+            false => String::new(),
+        };
+        lines.push(format!("{stations} had {:.2}{within} Mbps together{over}{time}.", total.mean));
     }
     if let Some(jain) = summary.jain.filter(|_| count > 1) {
         let verdict = if jain.mean < UNEQUAL { "unequal" } else { "nearly equal" };
