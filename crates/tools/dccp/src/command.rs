@@ -125,7 +125,7 @@ pub struct Send {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_400))]
     pub size: u32,
     /// Send at this rate [default: as much as congestion control allows]
-    #[arg(long, short = 'b', value_name = "RATE")]
+    #[arg(long, short = 'b', value_name = "RATE", value_parser = BitRate::above_zero)]
     pub rate: Option<BitRate>,
 }
 
@@ -162,8 +162,8 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
 }
 
 fn run_client(console: &dyn Console, send: &Send) -> Result<(), Failure> {
-    if send.rate == Some(BitRate(0)) || send.time.is_zero() {
-        return Err(Failure::Usage("--rate and --for have to be more than 0".to_owned()));
+    if send.time.is_zero() {
+        return Err(Failure::Usage("--for has to be more than 0".to_owned()));
     }
     let server = resolve(&send.host, send.ends.port, send.four, send.six)?;
     let traffic = Traffic { bytes: send.size, rate: send.rate };

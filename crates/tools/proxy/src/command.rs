@@ -1,7 +1,7 @@
 //! `fairwave proxy`: TCP connections on their way to a server, with target rates.
 
 use crate::report::{self, ProxyOutput};
-use crate::targets::{Beyond, Rule, Targets, prefix, rate};
+use crate::targets::{Beyond, Rule, Targets, prefix};
 use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl};
 use clap::Args;
 use fairwave_console::{Console, Failure};
@@ -55,13 +55,13 @@ pub struct Proxy {
     #[arg(long, value_name = "PORT", requires = "transparent", default_value_t = 17_990)]
     pub port: u16,
     /// Target rate of every connection: payload that the server acknowledges, such as 5M
-    #[arg(long, short = 'b', value_name = "RATE", value_parser = rate)]
+    #[arg(long, short = 'b', value_name = "RATE", value_parser = BitRate::above_zero)]
     pub target: Option<BitRate>,
     /// A file with targets of flows and hosts, which is read again after each change
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "capacity", "refuse"])]
     pub targets: Option<PathBuf>,
     /// With --target: maximum sum of all targets
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
+    #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero, requires = "target")]
     pub capacity: Option<BitRate>,
     /// Refuse connections if no capacity is left for their target, instead of relaying them without
     /// a target

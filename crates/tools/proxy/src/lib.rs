@@ -39,5 +39,5 @@ pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
 pub use request::{Request, Server};
-pub use targets::{Beyond, Per, Rule, Targets, prefix, rate};
+pub use targets::{Beyond, Per, Rule, Targets, prefix};
 pub use watched::read;
