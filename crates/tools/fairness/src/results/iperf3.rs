@@ -62,7 +62,15 @@ struct Stream {
 #[serde(default)]
 struct End {
     streams: Vec<EndStream>,
+    sum_sent: Total,
+    sum_received: Total,
     sender_tcp_congestion: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Total {
+    seconds: f64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -130,6 +138,7 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
     // Of an upload of datagrams iperf3 reports the receiver's counts for the whole run only, which
     // are spread over the sender's intervals. They arrive at the end of a run without an error.
     let arrived = udp.filter(|_| is_sender && output.error.is_none()).and_then(Udp::arrived);
+    let arrived = arrived.map(|share| share * output.end.in_time());
     let at_receiver = || arrived.map(|share| ours().iter().map(|n| scaled(*n, share)).collect());
     let theirs: Option<Vec<u64>> = theirs.or_else(at_receiver);
     Flow {
@@ -144,6 +153,15 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
         datagrams: udp.and_then(|udp| udp.packets),
         lost: udp.and_then(|udp| udp.lost_packets),
         is_broken: output.error.is_some(),
+    }
+}
+
+impl End {
+    /// Share of the received datagrams that arrived while the sender sent: the rest came from queues
+    /// afterwards.
+    fn in_time(&self) -> f64 {
+        let (sent, received) = (self.sum_sent.seconds, self.sum_received.seconds);
+        if received > sent && sent > 0.0 { sent / received } else { 1.0 }
     }
 }
 
