@@ -27,8 +27,8 @@ const TOGETHER: u32 = 4;
 /// between two packets of TFRC (RFC 5348 section 4.3).
 const IDLE: Duration = Duration::from_secs(150);
 /// Time for which a client's packets are unanswered before it believes ICMP errors, which anybody
-/// can forge.
-const DOUBT: Duration = Duration::from_secs(2);
+/// can forge, and which Linux sends for a raw socket whose buffer is full.
+const DOUBT: Duration = Duration::from_secs(5);
 
 /// Options of an endpoint.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ pub enum End {
     Failed(ResetCode),
     /// The peer was silent for too long.
     TimedOut,
-    /// The peer is silent, and its host reports that nobody listens there.
+    /// The peer is silent, and its host refuses packets to it.
     Refused,
 }
 

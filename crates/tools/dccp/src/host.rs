@@ -392,7 +392,7 @@ impl std::fmt::Display for End {
             }
             Self::Failed(code) => write!(f, "reset by this end: {} ({})", code.name(), code.0),
             Self::TimedOut => f.write_str("the other end is silent"),
-            Self::Refused => f.write_str("the other end is silent, and nobody listens there"),
+            Self::Refused => f.write_str("the other end is silent, and its host refuses packets"),
         }
     }
 }
