@@ -33,6 +33,8 @@ mod real;
 mod real_traffic;
 mod repairs;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod serving;
 mod signals;
 mod soc;
 mod store;

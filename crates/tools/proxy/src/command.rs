@@ -4,7 +4,7 @@ use crate::report::{self, ProxyOutput};
 use crate::targets::{Beyond, Rule, Targets, prefix};
 use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl};
 use clap::Args;
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
@@ -118,6 +118,8 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
     let kept: &[Capability] = if leading.is_some() { &[Capability::NetRaw] } else { &[] };
     become_ordinary_user(kept).map_err(Failure::run)?;
     let greeting = report::greeting(&relay.addresses(), &proxy.transparent, &steered_by);
+    let interfaces = proxy.transparent.clone();
+    Listening { interfaces, ..Listening::at("proxy", &relay.addresses()) }.print(&console)?;
     greet(&console, proxy, &greeting)?;
     let counted = serve(console, proxy, relay, &stop)?;
     // The redirection rules are removed before the results are printed.
