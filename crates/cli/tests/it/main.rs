@@ -21,6 +21,8 @@ mod output;
 #[cfg(target_os = "linux")]
 mod packets;
 mod pages;
+#[cfg(target_os = "linux")]
+mod peers;
 mod places;
 #[cfg(target_os = "linux")]
 mod probe;
