@@ -242,7 +242,7 @@ fn schemas() -> Vec<Schema> {
     #[cfg(target_os = "linux")]
     let serving = vec![file(
         "serve",
-        "The first line of output of commands that serve, with --json: it is printed once they listen",
+        "The first line of commands that serve, with --json: they print it once they listen",
         of::<fairwave_console::Listening>,
     )];
     #[cfg(not(target_os = "linux"))]

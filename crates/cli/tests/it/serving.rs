@@ -74,7 +74,8 @@ fn an_access_point_names_its_interface_and_its_port() {
     }
     let serve = r#"
         head -c 32 /dev/urandom | base64 > net.key; chmod 600 net.key
-        exec "$F" soc ap --interface w0 --key net.key --rate 20M --udp 127.0.0.1:0 --dry-run --json"#;
+        set -- --interface w0 --key net.key --rate 20M --udp 127.0.0.1:0 --dry-run --json
+        exec "$F" soc ap "$@""#;
     let mut child =
         inside(&format!("{link}; ip link set lo up; {serve}")).spawn().expect("it starts");
     let line = first_line(&mut child);

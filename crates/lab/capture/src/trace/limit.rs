@@ -194,7 +194,9 @@ mod tests {
     fn a_queue_that_is_never_empty_shows_by_the_handshake() {
         let (mut way, mut other) = (way(), Way::default());
         way.tcp.retransmitted_segments = 30;
-        [34, 35, 35, 36].map(|ms| way.tcp.far_rtt.add(Duration::from_millis(ms)));
+        for ms in [34, 35, 35, 36] {
+            way.tcp.far_rtt.add(Duration::from_millis(ms));
+        }
         let over = Duration::from_secs(10);
         assert_eq!(Limit::of(&way, &other, over), Limit::Loss, "no packet met an empty queue");
         other.tcp.rtt.add(Duration::from_millis(2));

@@ -157,8 +157,8 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
 }
 
 impl End {
-    /// Share of the received datagrams that arrived while the sender sent: the rest came from queues
-    /// afterwards.
+    /// Share of the received datagrams that arrived while the sender sent: the rest came from
+    /// queues afterwards.
     fn in_time(&self) -> f64 {
         let (sent, received) = (self.sum_sent.seconds, self.sum_received.seconds);
         if received > sent && sent > 0.0 { sent / received } else { 1.0 }

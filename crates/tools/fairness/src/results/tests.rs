@@ -57,8 +57,8 @@ fn a_summary_by_hand() {
     assert_eq!((summary.starved_flows, summary.unfair_repetitions), (vec![], 0));
 }
 
-/// A link of 6 Mbps: two stations have 2 and 4 Mbps for 5 s, then one leaves and the other has 6. The
-/// sum of their own rates would be 2 + (4 + 6) / 2 = 7 Mbps.
+/// A link of 6 Mbps: two stations have 2 and 4 Mbps for 5 s, then one leaves and the other has 6.
+/// The sum of their own rates would be 2 + (4 + 6) / 2 = 7 Mbps.
 #[test]
 fn a_station_that_leaves_does_not_raise_the_total_above_the_link() {
     let mut record = record(&[(10, 20)]);
