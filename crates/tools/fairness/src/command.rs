@@ -5,8 +5,8 @@ pub mod options;
 use crate::report::{FairnessOutput, page, words};
 use crate::results::{Record, compare, flent, of_measurement, read};
 use crate::{
-    Error, Limits, PORT, Progress, Protocol, Request, ServeConfig, Server, ServerEvent, Terms,
-    Traffic, measure,
+    Error, Interval, Limits, PORT, Progress, Protocol, Request, ServeConfig, Server, ServerEvent,
+    Terms, Traffic, measure,
 };
 use fairwave_console::peer::{self, resolve};
 use fairwave_console::{Console, Failure, Listening};
@@ -147,7 +147,27 @@ fn doing(progress: Progress, run: &RunFairness) -> String {
         Progress::Running(repetition) => {
             format!("Repetition {repetition} of {}: {} ...", run.repetitions, run.time)
         }
+        Progress::Interval(interval) => ended(interval, run),
     }
+}
+
+/// An interval in words.
+fn ended(interval: Interval, run: &RunFairness) -> String {
+    let seconds = run.interval.as_secs_f64();
+    let ms = |us: u32| f64::from(us) / 1e3;
+    let rate = |way: &str, bytes: Option<u64>| {
+        bytes.map(|bytes| format!("{way} {:.2} Mbps", bytes as f64 * 8.0 / 1e6 / seconds))
+    };
+    let words = [
+        rate("up", interval.up),
+        interval.retransmitted.map(|count| format!("{count} retransmitted")),
+        interval.rtt_us.map(|us| format!("RTT {:.1} ms", ms(us))),
+        rate("down", interval.down),
+        interval.lost.map(|count| format!("{count} lost")),
+        interval.jitter_us.map(|us| format!("jitter {:.2} ms", ms(us))),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    format!("{:.1} s: {}", interval.number as f64 * seconds, words.join(", "))
 }
 
 /// The record, with the target of the command line if there is one.

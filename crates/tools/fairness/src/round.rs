@@ -484,12 +484,25 @@ impl Member {
         for (flow, algorithm) in up.iter_mut().zip(&report.laws_up) {
             flow.algorithm = algorithm.clone().filter(|algorithm| is_name(algorithm));
         }
+        // Paths of TCP are sampled by the sender, and those of datagrams by the receiver.
+        let is_tcp = matches!(self.traffic.protocol, Protocol::Tcp { .. });
+        for (flow, path) in up.iter_mut().zip(&report.paths_up).filter(|_| is_tcp) {
+            flow.path = path.clone().cut(flow.bytes.len());
+        }
         let fits = |theirs: &Flow, ours: &Flow| {
             theirs.bytes.len() == ours.bytes.len() && !theirs.is_up && theirs.by_receiver
         };
         let reported = down.into_iter().enumerate().map(|(number, ours)| {
             match report.down.get(number).filter(|theirs| fits(theirs, &ours)) {
-                Some(theirs) => Flow { algorithm: ours.algorithm, ..theirs.clone() },
+                Some(theirs) => Flow {
+                    algorithm: ours.algorithm,
+                    path: if is_tcp {
+                        ours.path
+                    } else {
+                        theirs.path.clone().cut(theirs.bytes.len())
+                    },
+                    ..theirs.clone()
+                },
                 None => ours,
             }
         });

@@ -153,6 +153,10 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
         datagrams: udp.and_then(|udp| udp.packets),
         lost: udp.and_then(|udp| udp.lost_packets),
         is_broken: output.error.is_some(),
+        retransmitted: Vec::new(),
+        rtt_ms: Vec::new(),
+        lost_by_interval: Vec::new(),
+        jitter_ms: Vec::new(),
     }
 }
 

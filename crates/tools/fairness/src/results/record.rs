@@ -130,6 +130,20 @@ pub struct Flow {
     pub lost: Option<u64>,
     /// Whether it broke before the end.
     pub is_broken: bool,
+    /// Segments that the sender retransmitted, by interval; empty for datagrams.
+    #[serde(default)]
+    pub retransmitted: Vec<u32>,
+    /// Smoothed round-trip time of the sender at the end of each interval; empty for datagrams.
+    #[serde(default)]
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Vec<f64>,
+    /// Datagrams that are missing, by interval; empty for TCP.
+    #[serde(default)]
+    pub lost_by_interval: Vec<u32>,
+    /// Interarrival jitter of datagrams (RFC 3550) at the end of each interval; empty for TCP.
+    #[serde(default)]
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub jitter_ms: Vec<f64>,
 }
 
 impl Flow {
@@ -211,6 +225,11 @@ impl Record {
     pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Station> {
         let stations = self.repetitions.iter().flat_map(|repetition| &repetition.stations);
         stations.filter(move |station| station.name == name)
+    }
+
+    /// Flows of a station in all repetitions.
+    pub fn flows<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Flow> {
+        self.of(name).flat_map(|station| &station.flows)
     }
 }
 

@@ -61,6 +61,16 @@ pub struct StationSummary {
     /// Share of datagrams that were lost, from 0 to 1; null for TCP.
     #[schemars(extend("unit" = "share"))]
     pub loss: Option<f64>,
+    /// Segments that the senders of its TCP flows retransmitted; null without samples.
+    pub retransmitted: Option<u64>,
+    /// Mean of the smoothed round-trip times that the senders of its TCP flows had at the end of
+    /// each interval: the latency under load; null without samples.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Option<f64>,
+    /// Mean of the jitter that the receivers of its datagrams had at the end of each interval; null
+    /// without samples.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub jitter_ms: Option<f64>,
     /// AVR: the share of intervals, without the first, in which it reached the target; null without
     /// a target.
     #[schemars(extend("unit" = "share"))]
@@ -180,6 +190,15 @@ fn station(record: &Record, name: &str) -> Option<StationSummary> {
         up_mbps: over(&|station| station.mbps(seconds, Some(true))),
         down_mbps: over(&|station| station.mbps(seconds, Some(false))),
         loss: (sent > 0).then(|| lost as f64 / sent as f64),
+        retransmitted: record
+            .flows(name)
+            .flat_map(|flow| &flow.retransmitted)
+            .map(|count| u64::from(*count))
+            .reduce(u64::saturating_add),
+        rtt_ms: mean(&record.flows(name).flat_map(|flow| flow.rtt_ms.clone()).collect::<Vec<_>>()),
+        jitter_ms: mean(
+            &record.flows(name).flat_map(|flow| flow.jitter_ms.clone()).collect::<Vec<_>>(),
+        ),
         achievement: record
             .target_bps
             .and_then(|target| over(&|station| avr(station, seconds, target))),

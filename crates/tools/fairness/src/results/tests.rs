@@ -13,6 +13,10 @@ fn flow(is_up: bool, bytes: &[u64]) -> Flow {
         datagrams: None,
         lost: None,
         is_broken: false,
+        retransmitted: Vec::new(),
+        rtt_ms: Vec::new(),
+        lost_by_interval: Vec::new(),
+        jitter_ms: Vec::new(),
     }
 }
 
