@@ -33,8 +33,6 @@ pub(super) struct Pair {
     pub(super) now: Instant,
     pub(super) bytes_sent: u64,
     pub(super) feedbacks: u64,
-    /// Granularity of the sender's timer: it sends at multiples of this alone.
-    pub(super) granule: Duration,
     source: Source,
     bytes: u32,
     next_data: Instant,
@@ -65,7 +63,6 @@ impl Pair {
             now: Instant::ZERO,
             bytes_sent: 0,
             feedbacks: 0,
-            granule: Duration::from_nanos(1),
             source,
             bytes,
             next_data: Instant::ZERO,
@@ -91,10 +88,7 @@ impl Pair {
     pub(super) fn run(&mut self, until: Instant) {
         loop {
             self.offer();
-            let send_at = self.transmit().map(|at| {
-                let granule = self.granule.as_nanos();
-                Instant::from_nanos(at.as_nanos().div_ceil(granule) * granule)
-            });
+            let send_at = self.transmit();
             let source_at = match self.source {
                 Source::Greedy => None,
                 Source::Every(_) => Some(self.next_data),
