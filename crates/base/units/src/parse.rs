@@ -26,6 +26,11 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
+/// Examples, separated by "or", in quotation marks.
+fn quoted(examples: &str) -> String {
+    examples.split(" or ").map(|one| format!("{one:?}")).collect::<Vec<_>>().join(" or ")
+}
+
 fn names(units: &[Unit]) -> String {
     units.iter().map(|u| u.name).collect::<Vec<_>>().join(", ")
 }
@@ -39,12 +44,13 @@ pub(crate) fn integer(
 ) -> Result<u64, ParseQuantityError> {
     let fail = |why: String| ParseQuantityError { text: text.to_owned(), what, why };
     let (number, unit) = split(text);
+    let example = quoted(example);
     if number.is_empty() {
-        return Err(fail(format!("it starts with no number; write it as {example:?}")));
+        return Err(fail(format!("it starts with no number; write it as {example}")));
     }
     if unit.is_empty() {
         return Err(fail(format!(
-            "it has no unit; write one of {}, as in {example:?}",
+            "it has no unit; write one of {}, as in {example}",
             names(units)
         )));
     }

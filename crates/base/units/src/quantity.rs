@@ -67,6 +67,17 @@ impl BitRate {
         Self(u64::try_from(bits).unwrap_or(u64::MAX))
     }
 
+    /// Parses the rate of an option that must not be zero.
+    ///
+    /// # Errors
+    /// The reason, with examples.
+    pub fn above_zero(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(Self(0)) => Err("it has to be more than 0".to_owned()),
+            parsed => parsed.map_err(|error: ParseQuantityError| error.to_string()),
+        }
+    }
+
     /// In megabits per second, for plots.
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
@@ -125,11 +136,16 @@ const BYTES: &[Unit] = &[
     Unit { name: "GiB", factor: 1 << 30 },
     Unit { name: "TiB", factor: 1 << 40 },
 ];
+/// Units, and the letters of iperf3 and tc.
 const RATES: &[Unit] = &[
     Unit { name: "bps", factor: 1 },
     Unit { name: "kbps", factor: 1_000 },
     Unit { name: "Mbps", factor: 1_000_000 },
     Unit { name: "Gbps", factor: 1_000_000_000 },
+    Unit { name: "k", factor: 1_000 },
+    Unit { name: "K", factor: 1_000 },
+    Unit { name: "M", factor: 1_000_000 },
+    Unit { name: "G", factor: 1_000_000_000 },
 ];
 const HERTZ: &[Unit] = &[
     Unit { name: "Hz", factor: 1 },
@@ -171,7 +187,7 @@ const RATE_PREFIXES: &[(&str, u64)] =
 const HERTZ_PREFIXES: &[(&str, u64)] = &[("MHz", 1_000_000), ("kHz", 1_000), ("Hz", 1)];
 
 textual!(Bytes, integer("a size", BYTES, "64 KiB"), display_integer(&[("B", 1)]));
-textual!(BitRate, integer("a bit rate", RATES, "54 Mbps"), display_integer(RATE_PREFIXES));
+textual!(BitRate, integer("a bit rate", RATES, "5 Mbps or 5M"), display_integer(RATE_PREFIXES));
 textual!(Hertz, integer("a frequency", HERTZ, "5180 MHz"), display_integer(HERTZ_PREFIXES));
 textual!(Db, real("a ratio in dB", &[("dB", 1.0)], "10 dB"), display_real("dB"));
 textual!(Dbm, real("a power level", &[("dBm", 1.0)], "16 dBm"), display_real("dBm"));
@@ -195,6 +211,18 @@ mod tests {
         assert_eq!("64 KiB".parse::<Bytes>().unwrap(), Bytes(65_536));
         assert_eq!("1 TB".parse::<Bytes>().unwrap(), Bytes(1_000_000_000_000));
         assert_eq!("5.5 Mbps".parse::<BitRate>().unwrap(), BitRate(5_500_000));
+    }
+
+    #[test]
+    fn rates_have_a_unit_or_a_letter() {
+        for (text, bps) in [("5M", 5_000_000), ("2.5 Mbps", 2_500_000), ("64k", 64_000)] {
+            assert_eq!(BitRate::above_zero(text), Ok(BitRate(bps)));
+        }
+        for text in ["5", "", "M", "-1M", "5 MB", "x", "0M"] {
+            assert!(BitRate::above_zero(text).is_err(), "{text}");
+        }
+        let refused = BitRate::above_zero("5").unwrap_err();
+        assert!(refused.ends_with(r#"as in "5 Mbps" or "5M""#), "{refused}");
     }
 
     #[test]

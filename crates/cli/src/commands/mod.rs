@@ -175,7 +175,7 @@ commands! {
         uses [
             on("probe", "json out")
                 .out("Also write probe.json and probe.html into this directory"),
-            on("probe serve", "")
+            on("probe serve", "json")
         ],
         gives [output("probe", "probe HOST", of::<ProbeOutput>)];
     [target_os = "linux"]
@@ -190,7 +190,7 @@ commands! {
     Fairness(fairwave_fairness::command::options::Fairness) => fairness::run,
         uses [
             on("fairness", "json"),
-            on("fairness serve", ""),
+            on("fairness serve", "json"),
             on("fairness run", "json out").out(OUT_FAIRNESS),
             on("fairness show", "json out").out(OUT_FAIRNESS)
         ],
@@ -239,7 +239,15 @@ fn schemas() -> Vec<Schema> {
     let scenario = file("scenario", "Scenario files", fairwave_scenario::schema);
     let summary = file("summary", "The file summary.json of a run directory", of::<Summary>);
     let meta = file("meta", "The file meta.json of a run directory", of::<Meta>);
-    [vec![scenario], of_commands(), vec![summary, meta]].concat()
+    #[cfg(target_os = "linux")]
+    let serving = vec![file(
+        "serve",
+        "The first line of commands that serve, with --json: they print it once they listen",
+        of::<fairwave_console::Listening>,
+    )];
+    #[cfg(not(target_os = "linux"))]
+    let serving = Vec::new();
+    [vec![scenario], of_commands(), serving, vec![summary, meta]].concat()
 }
 
 // Views of the whole table get it as an argument: a file of a command must not use this one, which

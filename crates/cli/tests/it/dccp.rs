@@ -28,7 +28,9 @@ fn inside(place: &Path, script: &str) -> Option<()> {
 
 fn json(place: &Path, name: &str) -> Value {
     let text = fs::read_to_string(place.join(name)).expect(name);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
+    // A server prints a line once it listens, and its result after that.
+    let last = serde_json::Deserializer::from_str(&text).into_iter().last();
+    last.expect(name).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
 }
 
 /// One connection, from a client that waits until the server listens.

@@ -91,7 +91,7 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
     refused(2, &["run", "127.0.0.1"], "--pairing CODE or --key FILE is missing");
     refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-t", "1", "-i", "0.3"], "whole number");
     refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-C", "nobodys"], "there are");
-    refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-u", "-b", "0"], "more than 0");
+    refused(2, &["run", "127.0.0.1", "--pairing", CODE, "-u", "-b", "0M"], "more than 0");
     refused(1, &["show", "gone"], "gone");
     refused(2, &["serve", "--max-bytes", "0 B"], "more than 0");
     let server = serve(place.path(), &["--max-time", "1"]);

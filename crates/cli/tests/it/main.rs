@@ -21,6 +21,8 @@ mod output;
 #[cfg(target_os = "linux")]
 mod packets;
 mod pages;
+#[cfg(target_os = "linux")]
+mod peers;
 mod places;
 #[cfg(target_os = "linux")]
 mod probe;
@@ -33,6 +35,8 @@ mod real;
 mod real_traffic;
 mod repairs;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod serving;
 mod signals;
 mod soc;
 mod store;

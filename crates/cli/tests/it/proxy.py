@@ -31,6 +31,13 @@ def run(line):
     return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
 
 
+def result(child):
+    """The result of a proxy, which follows the line that it prints once it listens."""
+    first, rest = child.communicate(timeout=PATIENCE_S)[0].split("\n", 1)
+    assert json.loads(first)["command"] == "proxy", first
+    return json.loads(rest)
+
+
 def build():
     """Namespaces c, r and s in a row, with IPv4 and IPv6."""
     run("mkdir -p /run/netns && mount -t tmpfs t /run/netns")
@@ -188,7 +195,7 @@ def passes():
     check_passage(echo, data)
     assert len(rules()) == 3, rules()
     child.send_signal(signal.SIGTERM)
-    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    told = result(child)
     assert child.returncode == 0 and rules() == [], (child.returncode, rules())
     assert (told["opened"], told["bytes_up"], told["bytes_down"]) == (2, 2 * len(data), 2 * len(data)), told
 
@@ -241,7 +248,7 @@ def allowed():
     except ConnectionResetError:
         pass  # at whatever moment
     child.send_signal(signal.SIGINT)
-    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    told = result(child)
     assert (told["opened"], told["refused"]["not_allowed"]) == (1, 2), told
     return {"passed": True}
 
@@ -292,7 +299,7 @@ def hostile():
         assert ask(connection, SERVER[4], 5001) == 0
         exchange(connection, data)
     child.send_signal(signal.SIGTERM)
-    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    told = result(child)
     assert (told["opened"], told["broken"]) == (6, 0), told
     assert told["refused"]["busy"] >= 35 and told["refused"]["malformed"] >= 8, told
     return {"passed": True}
@@ -379,7 +386,7 @@ def many():
     exchange_in_turn(working, 20)
     exchange_in_turn(sleeping, 1)
     child.send_signal(signal.SIGTERM)
-    told = json.loads(child.communicate(timeout=PATIENCE_S)[0])
+    told = result(child)
     os.kill(server, signal.SIGKILL)
     assert (told["opened"], told["broken"]) == (total, 0), told
     return {"flows": told["opened"], "active": told["active"], "bytes_a_flow": (after - before) // (total - 1_000)}

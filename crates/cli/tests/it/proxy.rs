@@ -104,7 +104,8 @@ fn what_cannot_be_meant_is_refused_with_a_remedy() {
     std::fs::write(place.path().join("users"), "ann:s3cret\nben\n").expect("a file");
     for (args, reported) in [
         (&["--listen", "0.0.0.0:1080"][..], "--allow 192.0.2.0/24"),
-        (&["--target", "fast"], "such as \"5 Mbps\" or 5M"),
+        (&["--target", "fast"], "\"5 Mbps\" or \"5M\""),
+        (&["--target", "5"], "it has no unit"),
         (&["--targets", "bad.toml"], "line 2"),
         (&["--target", "5M", "--max-flows", "0"], "--max-flows has to be 1 or more"),
         (&["--target", "5M", "--max-flows", "9000000"], "ulimit -n"),

@@ -37,7 +37,8 @@ def shares(*words):
     counts = [after - before for after, before in zip(sent_to_stations(), counts)]
     for station in stations:
         end(station)
-    last = json.loads(end(ap))
+    # The first line says that it serves.
+    last = json.loads(end(ap).decode().split("\n", 1)[1])
     assert interface() == before, interface()
     return {"actuator": last["actuator"], "shares": [count / sum(counts) for count in counts], "bytes": sum(counts),
             "accepted": last["accepted"], "refused": last["refused"]}

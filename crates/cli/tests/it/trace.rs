@@ -1,6 +1,7 @@
 //! `fairwave trace` on the command line, with good and bad captures.
 
 use crate::common::{ends_with, fairwave, json, scratch, tiny_run};
+use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -53,19 +54,54 @@ fn escape_characters_in_a_name_are_spelt_out() {
     assert!(err.contains("warning: evil\\u{1b}[2J\\r.pcap is damaged"), "{err:?}");
 }
 
+/// Four uploads through a full queue of 60 packets at 20 Mbps (36 ms), before which the round trip
+/// is 0.2 ms.
+#[test]
+fn captures_at_both_ends_of_a_full_queue_have_one_verdict() {
+    let place = scratch();
+    let scenario = r#"
+        duration = "6 s"
+        record.taps = ["pc", "server"]
+        tcp.timestamps = true
+        [[node]]
+        name = "pc"
+        kind = "host"
+        [[node]]
+        name = "server"
+        kind = "host"
+        [[link]]
+        ends = ["pc", "server"]
+        rate = "20M"
+        delay = "100 us"
+        queue = "60 packets"
+    "#;
+    let flow = |name| format!("[[flow]]\nname = \"{name}\"\nfrom = \"pc\"\nto = \"server\"\n");
+    let flows = ["one", "two", "three", "four"].map(flow).concat();
+    fs::write(place.path().join("queue.toml"), scenario.to_owned() + &flows).unwrap();
+    ends_with(0, place.path(), &["run", "queue.toml", "--out", "one"]);
+    let limits = ["pc", "server"].map(|node| {
+        let found = json(place.path(), &["trace", &format!("one/capture-{node}.pcapng")]);
+        let connections = found["connections"].as_array().expect("a list").clone();
+        let resent = |one: &Value| one["a_sent"]["retransmitted_segments"].as_u64();
+        assert!(connections.iter().all(|one| resent(one).is_some_and(|n| n > 0)), "{found:#}");
+        connections.iter().map(|one| one["limit"].clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(limits, [vec!["path"; 4], vec!["path"; 4]]);
+}
+
 #[test]
 fn a_cut_capture_gives_what_is_there_and_a_warning() {
     let place = scratch();
     simulated(place.path());
     let whole = json(place.path(), &["trace", "one/capture.pcapng"]);
-    assert_eq!(whole["capture"]["broken"], serde_json::Value::Null);
+    assert_eq!(whole["capture"]["broken"], Value::Null);
     let bytes = fs::read(place.path().join("one/capture.pcapng")).unwrap();
     fs::write(place.path().join("cut.pcapng"), &bytes[..bytes.len() - 10]).unwrap();
     let (out, err) = ends_with(0, place.path(), &["trace", "cut.pcapng"]);
     assert!(out.contains("Connections"), "{out}");
     assert!(err.contains("warning: cut.pcapng is damaged at byte "), "{err}");
     let (out, _) = ends_with(0, place.path(), &["trace", "cut.pcapng", "--json"]);
-    let cut: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let cut: Value = serde_json::from_str(&out).unwrap();
     let packets = whole["capture"]["packets"].as_u64().unwrap();
     assert_eq!(cut["capture"]["packets"], packets - 1);
     assert_eq!(cut["capture"]["broken"]["packets"], packets - 1);
@@ -88,7 +124,7 @@ fn standard_input_and_compressed_files_say_the_same() {
         packer.stdin.take().unwrap().write_all(&bytes).unwrap();
         let output = child.stdout.take().map(std::io::read_to_string).unwrap().unwrap();
         assert!(packer.wait().unwrap().success() && child.wait().unwrap().success());
-        let piped: serde_json::Value = serde_json::from_str(&output).unwrap();
+        let piped: Value = serde_json::from_str(&output).unwrap();
         assert_eq!(piped["connections"], file["connections"], "{program}");
         assert_eq!(piped["capture"]["bytes"], file["capture"]["bytes"], "{program}");
     }
@@ -124,7 +160,7 @@ fn a_directory_holds_tables_figures_and_a_page_that_needs_nothing_else() {
     for foreign in ["http://", "https://", "<link", "@import", "src="] {
         assert!(!page.contains(foreign), "{foreign}");
     }
-    let reported: serde_json::Value =
+    let reported: Value =
         serde_json::from_slice(&fs::read(reported.join("summary.json")).unwrap()).unwrap();
     let printed = json(place.path(), &["trace", "one/capture.pcapng"]);
     assert_eq!(reported, printed);

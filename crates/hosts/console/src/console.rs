@@ -86,6 +86,20 @@ pub trait Console {
         self.print_raw(format!("{value}\n").as_bytes())
     }
 
+    /// Prints a message that is no result: to standard error if standard output is reserved for
+    /// JSON.
+    ///
+    /// # Errors
+    /// If standard output is closed or cannot be written.
+    fn inform(&self, text: &str) -> Result<(), Failure> {
+        match self.is_json() {
+            true if self.is_quiet() => {}
+            true => self.note(text.trim_end()),
+            false => self.print(text)?,
+        }
+        Ok(())
+    }
+
     /// Prints a result: the JSON value, or the text if JSON is not requested.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! The feature `peer` has the options and keys that commands with two ends share.
 
 mod console;
+mod listening;
 #[cfg(feature = "live-table")]
 pub mod live_table;
 #[cfg(feature = "metrics")]
@@ -11,3 +12,4 @@ pub mod metrics;
 pub mod peer;
 
 pub use console::{Console, Failure};
+pub use listening::Listening;

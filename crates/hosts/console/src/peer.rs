@@ -38,6 +38,11 @@ impl Secret {
         Ok((key, Some(code)))
     }
 
+    /// Whether the user gave a secret, so that a server makes no code.
+    pub const fn is_given(&self) -> bool {
+        self.key.is_some() || self.pairing.is_some()
+    }
+
     /// The key with which a host authenticates to its server, which the command `server` runs.
     ///
     /// # Errors

@@ -130,7 +130,6 @@ pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, Fra
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     let interface = c_int::try_from(interface).map_err(io::Error::other)?;
     set_option(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
-    let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
     // Classic BPF: load the half-word at 12; unless it is the type, skip one; accept; drop.
     let steps = [
         step(0x28, 0, 12),
@@ -138,6 +137,34 @@ pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, Fra
         step(0x06, 0, u32::from(u16::MAX)),
         step(0x06, 0, 0),
     ];
+    attach_filter(&socket, &steps)?;
+    let ring = FrameRing::attach(&socket)?;
+    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
+    Ok((socket, ring))
+}
+
+/// Has the kernel drop the packets that arrive at a raw socket of IP for other ports. The protocol
+/// has its destination port where TCP, UDP, DCCP and SCTP have it, in the third and fourth byte.
+///
+/// # Errors
+/// If the kernel refuses the filter.
+pub fn accept_port(socket: &OwnedFd, is_ipv4: bool, port: u16) -> io::Result<()> {
+    // Classic BPF, over a packet that begins with its header in IPv4, and behind it in IPv6: load
+    // the header's length, and the half-word at 2 behind it; or that at 2 alone.
+    let header = [step(0xb1, 0, 0), step(0x48, 0, 2)];
+    let load = if is_ipv4 { &header[..] } else { &[step(0x28, 0, 2)] };
+    let rest = [step(0x15, 1, u32::from(port)), step(0x06, 0, u32::MAX), step(0x06, 0, 0)];
+    attach_filter(socket, &[load, &rest].concat())
+}
+
+/// A step of a program in classic BPF; `jf` is the number of steps to skip where it compares two
+/// values that differ.
+const fn step(code: u16, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code, jt: 0, jf, k }
+}
+
+/// Attaches a program in classic BPF to a socket (`SO_ATTACH_FILTER`).
+fn attach_filter(socket: &OwnedFd, steps: &[libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_ptr().cast_mut() };
     let length = size_of::<libc::sock_fprog>() as libc::socklen_t;
     // SAFETY: pointer and length are those of `program`; the kernel copies it and its steps, which
@@ -151,12 +178,7 @@ pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, Fra
             length,
         )
     };
-    if set != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let ring = FrameRing::attach(&socket)?;
-    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
-    Ok((socket, ring))
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Bytes of a slot of a [`FrameRing`], of which the kernel's header takes 66 before the frame.

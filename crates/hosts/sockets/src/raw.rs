@@ -8,6 +8,7 @@
 
 use crate::port::{self, Port};
 use crate::transport::{Left, Taken, Transport};
+use fairwave_linux::kernel::accept_port;
 use fairwave_linux::kernel::datagrams::{BATCH, Message};
 use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
@@ -63,6 +64,20 @@ impl Raw {
             SocketAddr::V4(_) => Self { four: Some(port), six: None, unreadable: 0 },
             SocketAddr::V6(_) => Self { four: None, six: Some(port), unreadable: 0 },
         })
+    }
+
+    /// Leaves packets for other ports to the kernel, which drops them: on a loopback those are half
+    /// of all packets, namely this socket's own. The protocol has its destination port in the third
+    /// and fourth byte.
+    ///
+    /// # Errors
+    /// If the kernel refuses the filter.
+    pub fn accept_port(&self, port: u16) -> io::Result<()> {
+        let one = |of: &Option<Port>, is_ipv4| {
+            of.as_ref().map_or(Ok(()), |of| accept_port(of.socket(), is_ipv4, port))
+        };
+        one(&self.four, true)?;
+        one(&self.six, false)
     }
 
     /// The address that it is bound to or sends from.

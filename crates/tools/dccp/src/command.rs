@@ -6,7 +6,7 @@ use crate::report::{
 use crate::{Addressee, EndpointEvent, Error, Host, HostEvent, Over, PORT, Peer, Request, Traffic};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::resolve;
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use fairwave_dccp::Ccid;
 use fairwave_linux::become_ordinary_user;
 use fairwave_units::{BitRate, Duration};
@@ -125,7 +125,7 @@ pub struct Send {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_400))]
     pub size: u32,
     /// Send at this rate [default: as much as congestion control allows]
-    #[arg(long, short = 'b', value_name = "RATE")]
+    #[arg(long, short = 'b', value_name = "RATE", value_parser = BitRate::above_zero)]
     pub rate: Option<BitRate>,
 }
 
@@ -157,20 +157,24 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let request = request(&serve.ends, Addressee::Anybody(address), &serve.ccid);
     let session = Session::new(console, &serve.ends, None)?;
     let (host, stop) = open(console, &request)?;
-    session.greet(&format!("Listening at {address}{}\n", behind(&serve.ends)))?;
+    // Over IP the port is that of DCCP, and inside UDP that of UDP.
+    let port = if serve.ends.udp { serve.ends.udp_port } else { address.port() };
+    let at = SocketAddr::new(address.ip(), port);
+    Listening::at("dccp serve", &[at]).print(console)?;
+    console.inform(&format!("Listening at {address}{}\n", behind(&serve.ends)))?;
     session.run(host, Duration::ZERO, serve.once, &stop)
 }
 
 fn run_client(console: &dyn Console, send: &Send) -> Result<(), Failure> {
-    if send.rate == Some(BitRate(0)) || send.time.is_zero() {
-        return Err(Failure::Usage("--rate and --for have to be more than 0".to_owned()));
+    if send.time.is_zero() {
+        return Err(Failure::Usage("--for has to be more than 0".to_owned()));
     }
     let server = resolve(&send.host, send.ends.port, send.four, send.six)?;
     let traffic = Traffic { bytes: send.size, rate: send.rate };
     let request = request(&send.ends, Addressee::Server(server, traffic), &[send.ccid]);
     let session = Session::new(console, &send.ends, Some(send.size))?;
     let (host, stop) = open(console, &request)?;
-    session.greet(&format!("Connecting to {server}{}\n", behind(&send.ends)))?;
+    console.inform(&format!("Connecting to {server}{}\n", behind(&send.ends)))?;
     session.run(host, send.time, true, &stop)
 }
 
@@ -225,16 +229,6 @@ impl<'a> Session<'a> {
         let csv = ends.csv.as_deref().map(created).transpose()?;
         let (watched, done) = (BTreeMap::new(), Vec::new());
         Ok(Self { console, ends, size, csv, watched, done, refused: None, failed: None })
-    }
-
-    /// Prints a message: to standard error if standard output is reserved for JSON.
-    fn greet(&self, text: &str) -> Result<(), Failure> {
-        match self.console.is_json() {
-            true if self.console.is_quiet() => {}
-            true => self.console.note(text.trim_end()),
-            false => self.console.print(text)?,
-        }
-        Ok(())
     }
 
     fn run(

@@ -19,6 +19,16 @@ const CONNECTIONS: usize = 16;
 const AFTERWARDS: Duration = Duration::from_secs(2);
 /// Time after which a connection whose client has not answered may be replaced by another.
 const HALF_OPEN: Duration = Duration::from_secs(5);
+/// Time after which a client ends a connection whose server acknowledges nothing.
+const SILENCE: Duration = Duration::from_secs(15);
+/// Number of datagrams, at the source's pace, that a server may acknowledge together.
+const TOGETHER: u32 = 4;
+/// Time without packets after which a server ends a connection: more than twice the longest time
+/// between two packets of TFRC (RFC 5348 section 4.3).
+const IDLE: Duration = Duration::from_secs(150);
+/// Time for which a client's packets are unanswered before it believes ICMP errors, which anybody
+/// can forge, and which Linux sends for a raw socket whose buffer is full.
+const DOUBT: Duration = Duration::from_secs(5);
 
 /// Options of an endpoint.
 #[derive(Clone, Debug)]
@@ -59,6 +69,10 @@ pub enum Fact {
     Arrived(Incoming),
     /// Close all connections. A listener accepts no new ones.
     Stop,
+    /// ICMP reported that nobody listens at the peer's port.
+    Refused,
+    /// End the connections that have not closed in time.
+    Abandon,
 }
 
 /// Ending of a connection.
@@ -66,12 +80,16 @@ pub enum Fact {
 pub enum End {
     /// It was closed in order.
     Closed,
+    /// The server closed it in order before the client did.
+    ClosedEarly,
     /// The peer reset it.
     Reset(ResetCode, [u8; 3]),
     /// This end reset it, because the peer violated the protocol.
     Failed(ResetCode),
     /// The peer was silent for too long.
     TimedOut,
+    /// The peer is silent, and its host refuses packets to it.
+    Refused,
 }
 
 /// Events of an endpoint.
@@ -176,6 +194,8 @@ impl Endpoint {
             arrived: None,
             before: None,
             ended: None,
+            received_at: now,
+            unanswered: None,
         }
     }
 
@@ -199,9 +219,7 @@ impl Endpoint {
         let peer = Peer { address: datagram.from, port: packet.header.source_port };
         let is_request = matches!(packet.header.kind, Kind::Request { .. });
         match self.lines.get_mut(&peer) {
-            Some(line) if !(is_request && line.ended.is_some()) => {
-                line.connection.handle(now, Input::Packet(packet));
-            }
+            Some(line) if !(is_request && line.ended.is_some()) => line.take(now, packet),
             _ if self.settings.server.is_some() => self.ignored.foreign += 1,
             _ => self.welcome(now, peer, datagram.to, packet),
         }
@@ -251,9 +269,22 @@ impl Endpoint {
         }
     }
 
+    /// Ends the connections for which `ends` returns a reason, without a handshake.
+    fn abandon(&mut self, now: Instant, ends: impl Fn(&Line) -> Option<End>) {
+        for (peer, line) in self.lines.iter_mut().filter(|(_, line)| line.is_open()) {
+            let Some(end) = ends(line) else { continue };
+            line.connection.handle(now, Input::Abort);
+            // The end that an abort reports is not the reason for it.
+            while line.connection.event().is_some() {}
+            (line.source, line.ended) = (None, Some(now));
+            self.events.push_back(EndpointEvent::Ended(*peer, end, Box::new(line.account())));
+        }
+    }
+
     /// Handles the events of the connections.
     fn note(&mut self, now: Instant) {
         let is_client = self.settings.server.is_some();
+        let is_early = is_client && !self.is_stopping;
         for (peer, line) in &mut self.lines {
             while let Some(event) = line.connection.event() {
                 let end = match event {
@@ -271,6 +302,7 @@ impl Endpoint {
                         continue;
                     }
                     Event::Unsent { .. } => continue,
+                    Event::Closed if is_early => End::ClosedEarly,
                     Event::Closed => End::Closed,
                     Event::Reset { code, data } => End::Reset(code, data),
                     Event::Failed { code } => End::Failed(code),
@@ -293,6 +325,8 @@ impl Machine for Endpoint {
             Fact::Start => self.start(now),
             Fact::Arrived(datagram) => self.arrived(now, &datagram),
             Fact::Stop => self.stop(now),
+            Fact::Refused => self.abandon(now, |line| line.refused(now)),
+            Fact::Abandon => self.abandon(now, |_| Some(End::TimedOut)),
         }
         self.note(now);
     }
@@ -301,6 +335,8 @@ impl Machine for Endpoint {
         self.lines.retain(|_, line| line.ended.is_none_or(|at| now < at + AFTERWARDS));
         self.lines.values_mut().for_each(|line| line.connection.wake(now));
         self.note(now);
+        let is_silent = |line: &Line| line.silent_at().is_some_and(|at| at <= now);
+        self.abandon(now, |line| is_silent(line).then_some(End::TimedOut));
     }
 
     fn poll(&mut self, now: Instant) -> Option<Outgoing> {
@@ -351,6 +387,10 @@ struct Line {
     /// Its progress at the end of the handshake.
     before: Option<(Seq48, u64)>,
     ended: Option<Instant>,
+    /// Arrival of the last packet.
+    received_at: Instant,
+    /// Time of the first packet sent since that arrival.
+    unanswered: Option<Instant>,
 }
 
 impl Line {
@@ -363,13 +403,45 @@ impl Line {
         self.established.is_some() && self.ended.is_none()
     }
 
+    /// Hands over a packet. Only packets that the connection accepts show that the peer lives.
+    fn take(&mut self, now: Instant, packet: Packet<Bytes>) {
+        let (_, before) = self.progress();
+        self.connection.handle(now, Input::Packet(packet));
+        if self.progress().1 > before {
+            (self.received_at, self.unanswered) = (now, None);
+        }
+    }
+
     fn poll(&mut self, now: Instant) -> Option<Packet<Bytes>> {
         if let Some(source) = &mut self.source {
-            while let Some(data) = source.next(now, self.connection.queued()) {
+            // The queue of a connection that closes stays empty, whatever is sent.
+            while self.connection.accepts_data()
+                && let Some(data) = source.next(now, self.connection.queued())
+            {
                 self.connection.handle(now, Input::Send(data));
             }
         }
-        self.connection.poll(now)
+        let packet = self.connection.poll(now)?;
+        self.unanswered.get_or_insert(now);
+        Some(packet)
+    }
+
+    /// Time at which an open connection ends because its peer is silent.
+    fn silent_at(&self) -> Option<Instant> {
+        let at = match &self.source {
+            Some(source) => {
+                self.unanswered.map(|at| at + SILENCE.max(source.pace() * u64::from(TOGETHER)))
+            }
+            // A server's acknowledgements have no answer.
+            None => Some(self.received_at + IDLE),
+        };
+        at.filter(|_| self.is_open())
+    }
+
+    /// Reason to end the connection after an ICMP error.
+    fn refused(&self, now: Instant) -> Option<End> {
+        let is_silent = self.unanswered.is_some_and(|at| now.since(at) >= DOUBT);
+        is_silent.then_some(End::Refused)
     }
 
     fn outgoing(&self, over: Over, peer: Peer, packet: &Packet<Bytes>) -> Option<Outgoing> {
@@ -380,7 +452,7 @@ impl Line {
     fn deadline(&self) -> Option<Instant> {
         let over = self.ended.map(|at| at + AFTERWARDS);
         let source = self.source.as_ref().and_then(Source::deadline);
-        [over, source, self.connection.deadline()].into_iter().flatten().min()
+        [over, source, self.connection.deadline(), self.silent_at()].into_iter().flatten().min()
     }
 
     fn account(&self) -> Account {

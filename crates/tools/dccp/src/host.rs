@@ -135,6 +135,7 @@ impl Host {
     /// # Errors
     /// If the kernel refuses the socket, or there is no route to the server.
     pub fn open(request: &Request) -> Result<Self, Error> {
+        let connection = config(request)?;
         let (socket, server, local) = match request.with {
             Addressee::Server(server, _) => {
                 let (socket, local) = towards(request, server)?;
@@ -143,6 +144,9 @@ impl Host {
             }
             Addressee::Anybody(address) => (listening(request, address)?, None, None),
         };
+        if let Socket::Raw(raw) = &socket {
+            raw.accept_port(connection.local_port)?;
+        }
         let mut secret = [0; 32];
         fill(&mut secret)?;
         let traffic = match request.with {
@@ -153,7 +157,7 @@ impl Host {
         let standard = Standard::default();
         let settings = Settings {
             over: request.over,
-            connection: config(request)?,
+            connection,
             profiles: Standard {
                 segment_bytes: bytes.map_or(standard.segment_bytes, f64::from),
                 ..standard
@@ -212,7 +216,12 @@ impl Host {
             let until = [sample_at, close_at.filter(|_| self.stopped.is_none())];
             let until = until.into_iter().flatten().fold(now + LOOK, Instant::min);
             self.driver.turn(&mut self.endpoint, until, &mut events)?;
+            self.look_at_trouble(close_at.is_none(), &mut events)?;
             let now = self.driver.now();
+            let is_late = self.stopped.is_some_and(|at| now > at + CLOSING);
+            if is_late {
+                self.driver.report(&mut self.endpoint, Fact::Abandon, &mut events);
+            }
             for event in events.drain(..) {
                 match &event {
                     EndpointEvent::Established(_) => {
@@ -223,26 +232,31 @@ impl Host {
                 }
                 report(HostEvent::Endpoint(now, event));
             }
-            self.look_at_trouble(close_at.is_none())?;
-            is_over |= self
-                .stopped
-                .is_some_and(|at| now > at + CLOSING || !is_client && self.endpoint.is_empty());
+            let is_closed = self.stopped.is_some() && !is_client && self.endpoint.is_empty();
+            is_over |= is_late || is_closed;
         }
         Ok(())
     }
 
     /// Evaluates ICMP errors, which report a server that does not exist. Once a connection is
-    /// established, they are ignored.
-    fn look_at_trouble(&mut self, is_opening: bool) -> Result<(), Error> {
+    /// established, they count only if the server is silent too.
+    fn look_at_trouble(
+        &mut self,
+        is_opening: bool,
+        events: &mut Vec<EndpointEvent>,
+    ) -> Result<(), Error> {
         let trouble = self.driver.take_trouble();
-        let Some((server, error)) = self.server.filter(|_| is_opening).zip(trouble) else {
-            return Ok(());
+        let Some((server, error)) = self.server.zip(trouble) else { return Ok(()) };
+        let refusal = match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOPROTOOPT | Errno::PROTO) => Error::NoProtocol(server.ip()),
+            Some(Errno::CONNREFUSED) => Error::NobodyListens(server),
+            _ => return Ok(()),
         };
-        match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::NOPROTOOPT | Errno::PROTO) => Err(Error::NoProtocol(server.ip())),
-            Some(Errno::CONNREFUSED) => Err(Error::NobodyListens(server)),
-            _ => Ok(()),
+        if is_opening {
+            return Err(refusal);
         }
+        self.driver.report(&mut self.endpoint, Fact::Refused, events);
+        Ok(())
     }
 }
 
@@ -372,11 +386,13 @@ impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Closed => f.write_str("closed"),
+            Self::ClosedEarly => f.write_str("closed early by the other end"),
             Self::Reset(code, data) => {
                 write!(f, "reset by the other end: {} ({}), {data:?}", code.name(), code.0)
             }
             Self::Failed(code) => write!(f, "reset by this end: {} ({})", code.name(), code.0),
             Self::TimedOut => f.write_str("the other end is silent"),
+            Self::Refused => f.write_str("the other end is silent, and its host refuses packets"),
         }
     }
 }

@@ -55,6 +55,11 @@ impl Source {
         }
     }
 
+    /// Time between datagrams; zero for unlimited traffic.
+    pub(super) fn pace(&self) -> Duration {
+        self.pace.map_or(Duration::ZERO, |(each, _)| each)
+    }
+
     /// Time at which the next datagram is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pace.map(|(_, at)| at)

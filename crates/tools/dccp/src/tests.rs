@@ -56,6 +56,8 @@ struct Pair {
     events: [Vec<EndpointEvent>; 2],
     /// Datagrams of the client, by number, that are lost.
     lost: Vec<u64>,
+    /// Ends whose packets are all lost.
+    dead: Vec<usize>,
     sent: u64,
 }
 
@@ -65,7 +67,8 @@ impl Pair {
         let end = |is_client| Endpoint::new(settings(over, addresses, ccid, is_client));
         let (ends, events) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
         let (now, under_way) = (Instant::ZERO, VecDeque::new());
-        Self { ends, addresses, under_way, now, events, lost: Vec::new(), sent: 0 }
+        let (lost, dead) = (Vec::new(), Vec::new());
+        Self { ends, addresses, under_way, now, events, lost, dead, sent: 0 }
     }
 
     fn report(&mut self, end: usize, fact: Fact) {
@@ -77,7 +80,7 @@ impl Pair {
         while let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) {
             assert_eq!(to, self.addresses[1 - end]);
             self.sent += u64::from(end == 0);
-            if end == 0 && self.lost.contains(&self.sent) {
+            if self.is_lost(end) {
                 continue;
             }
             let (from, to) = (self.addresses[end], Some(to.ip()));
@@ -87,6 +90,11 @@ impl Pair {
         while let Some(event) = self.ends[end].event() {
             self.events[end].push(event);
         }
+    }
+
+    /// The process of an end is killed, or its link breaks: its packets are lost from now on.
+    fn is_lost(&self, end: usize) -> bool {
+        self.dead.contains(&end) || (end == 0 && self.lost.contains(&self.sent))
     }
 
     fn run_until(&mut self, until: Instant) {
@@ -149,6 +157,70 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
             assert!(pair.ends.iter().all(Endpoint::is_empty));
         }
     }
+}
+
+/// A client with unlimited traffic and its server, established.
+fn unlimited(ccid: u8) -> Pair {
+    let mut pair = Pair::new(Over::Ip, false, ccid);
+    let mut settings = settings(Over::Ip, pair.addresses, ccid, true);
+    settings.traffic = Some(Traffic { bytes: 500, rate: None });
+    pair.ends[0] = Endpoint::new(settings);
+    pair.report(0, Fact::Start);
+    pair.run_until(at(300));
+    pair
+}
+
+/// The queue of a closing connection stays empty, so that traffic without a rate must stop by
+/// itself. The figures so far are part of the end.
+#[test]
+fn a_server_that_ends_in_mid_run_ends_its_client() {
+    for ccid in [2, 3, 4] {
+        let mut pair = unlimited(ccid);
+        pair.report(1, Fact::Stop);
+        pair.run_until(at(5_000));
+        let ((here, sent), (there, _)) = (pair.ended(0), pair.ended(1));
+        assert_eq!((here, there), (End::ClosedEarly, End::Closed), "{ccid}");
+        assert!(sent.stats.data_packets_sent > 0, "{ccid}");
+        assert!(sent.stats.unsent < 100, "{ccid}: {}", sent.stats.unsent);
+    }
+}
+
+#[test]
+fn a_silent_peer_ends_a_connection_with_the_figures_so_far() {
+    for ccid in [2, 3, 4] {
+        let mut pair = unlimited(ccid);
+        pair.dead = vec![0, 1];
+        pair.run_until(at(15_000));
+        assert!(!pair.ends[0].is_empty(), "{ccid}: a short outage is no end");
+        pair.run_until(at(16_000));
+        let (here, sent) = pair.ended(0);
+        assert_eq!(here, End::TimedOut, "{ccid}");
+        assert!(sent.stats.data_packets_sent > 0, "{ccid}");
+        assert!(!pair.ends[1].is_empty(), "{ccid}: an application may be idle");
+        pair.run_until(at(200_000));
+        assert_eq!(pair.ended(1).0, End::TimedOut, "{ccid}");
+    }
+}
+
+/// A port that ICMP reports as closed counts once the server is silent as well.
+#[test]
+fn icmp_ends_a_connection_only_if_the_server_is_silent() {
+    let mut pair = unlimited(3);
+    pair.report(0, Fact::Refused);
+    assert!(!pair.ends[0].is_empty());
+    pair.dead = vec![1];
+    pair.run_until(at(4_000));
+    pair.report(0, Fact::Refused);
+    assert!(!pair.ends[0].is_empty());
+    pair.run_until(at(6_000));
+    pair.report(0, Fact::Refused);
+    assert_eq!(pair.ended(0).0, End::Refused);
+    let mut pair = unlimited(3);
+    pair.dead = vec![1];
+    pair.report(0, Fact::Stop);
+    pair.run_until(at(1_000));
+    pair.report(0, Fact::Abandon);
+    assert_eq!(pair.ended(0).0, End::TimedOut, "its Close was not answered");
 }
 
 #[test]

@@ -5,11 +5,11 @@ pub mod options;
 use crate::report::{FairnessOutput, page, words};
 use crate::results::{Record, compare, flent, of_measurement, read};
 use crate::{
-    Error, Limits, PORT, Progress, Protocol, Request, ServeConfig, Server, ServerEvent, Terms,
-    Traffic, measure,
+    Error, Interval, Limits, PORT, Progress, Protocol, Request, ServeConfig, Server, ServerEvent,
+    Terms, Traffic, measure,
 };
 use fairwave_console::peer::{self, resolve};
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use fairwave_lab::report::compare::{CompareOutput, table};
 use fairwave_lab::results::write_file;
 use fairwave_linux::clock::wall_ns;
@@ -54,17 +54,19 @@ fn run_server(console: &dyn Console, serve: &ServeFairness) -> Result<(), Failur
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
     let (port, secret) = peer::options(address, PORT, code.as_deref());
-    console.print(&format!(
+    let pairing = code.filter(|_| !serve.secret.is_given());
+    Listening { pairing, ..Listening::at("fairness serve", &[address]) }.print(console)?;
+    console.inform(&format!(
         "Listening at {address}, TCP and UDP. On each of N stations:\n  fairwave fairness run HOST\
          {port} --hosts N {secret}\n"
     ))?;
     let note = |event| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(&event));
+        let _ = console.inform(&line(&event));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let rejected = several(server.rejected() as usize, "connection");
-    console.print(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
+    console.inform(&format!("{rejected} came from nobody with the key, or in a flood.\n"))
 }
 
 fn line(event: &ServerEvent) -> String {
@@ -145,7 +147,27 @@ fn doing(progress: Progress, run: &RunFairness) -> String {
         Progress::Running(repetition) => {
             format!("Repetition {repetition} of {}: {} ...", run.repetitions, run.time)
         }
+        Progress::Interval(interval) => ended(interval, run),
     }
+}
+
+/// An interval in words.
+fn ended(interval: Interval, run: &RunFairness) -> String {
+    let seconds = run.interval.as_secs_f64();
+    let ms = |us: u32| f64::from(us) / 1e3;
+    let rate = |way: &str, bytes: Option<u64>| {
+        bytes.map(|bytes| format!("{way} {:.2} Mbps", bytes as f64 * 8.0 / 1e6 / seconds))
+    };
+    let words = [
+        rate("up", interval.up),
+        interval.retransmitted.map(|count| format!("{count} retransmitted")),
+        interval.rtt_us.map(|us| format!("RTT {:.1} ms", ms(us))),
+        rate("down", interval.down),
+        interval.lost.map(|count| format!("{count} lost")),
+        interval.jitter_us.map(|us| format!("jitter {:.2} ms", ms(us))),
+    ];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    format!("{:.1} s: {}", interval.number as f64 * seconds, words.join(", "))
 }
 
 /// The record, with the target of the command line if there is one.

@@ -1,6 +1,7 @@
 //! Counters of one end of a flow, by interval.
 
 use super::message::Flow;
+use super::path::{Jitter, Path, Sender};
 use fairwave_linux::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use portable_atomic::AtomicU64;
@@ -64,6 +65,32 @@ struct Counts {
     highest: Option<u32>,
     datagrams: u64,
     is_broken: bool,
+    path: Path,
+    /// Totals at the last sample: segments retransmitted, or datagrams missing.
+    sampled: u32,
+    jitter: Jitter,
+}
+
+impl Counts {
+    /// Datagrams sent, as far as the numbers of those that arrived show.
+    fn sent(&self) -> u64 {
+        self.highest.map_or(0, |highest| u64::from(highest) + 1)
+    }
+
+    /// Datagrams missing.
+    fn lost(&self) -> u64 {
+        self.sent().saturating_sub(self.datagrams)
+    }
+
+    /// Samples of the intervals that have ended, for a receiver of datagrams.
+    fn sample_datagrams(&mut self, ended: usize) {
+        while self.path.jitter_us.len() < ended {
+            let lost = u32::try_from(self.lost()).unwrap_or(u32::MAX);
+            self.path.lost.push(lost.saturating_sub(self.sampled));
+            self.path.jitter_us.push(self.jitter.us());
+            self.sampled = lost;
+        }
+    }
 }
 
 /// A flow to be counted.
@@ -121,18 +148,21 @@ impl Counter {
     pub(super) fn flow(&self) -> Flow {
         let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = self.window.ended(stopped.unwrap_or_else(|| self.window.clock.now()));
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = counts.highest.map_or(0, |highest| u64::from(highest) + 1);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let Counted { is_up, by_receiver, is_udp, ref algorithm } = self.flow;
         let is_counted = is_udp && by_receiver;
+        if is_counted {
+            counts.sample_datagrams(ended);
+        }
         Flow {
             is_up,
             bytes: counts.bytes[..ended].to_vec(),
             by_receiver,
             algorithm: algorithm.clone(),
-            datagrams: is_counted.then_some(sent),
-            lost: is_counted.then(|| sent.saturating_sub(counts.datagrams)),
+            datagrams: is_counted.then(|| counts.sent()),
+            lost: is_counted.then(|| counts.lost()),
             is_broken: counts.is_broken,
+            path: counts.path.clone().cut(ended),
         }
     }
 
@@ -151,10 +181,29 @@ impl Counter {
         self.budget.take(bytes as u64);
     }
 
-    /// Counts a datagram that arrived.
-    pub(super) fn count_datagram(&self, number: u32, bytes: usize) {
+    /// Samples the path of a TCP sender, if intervals have ended since the last sample.
+    pub(super) fn sample_tcp(&self, state: impl FnOnce() -> Option<Sender>) {
+        let ended = self.window.ended(self.window.clock.now());
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.path.rtt_us.len() >= ended {
+            return;
+        }
+        let Some(Sender { retransmitted, rtt_us }) = state() else { return };
+        while counts.path.rtt_us.len() < ended {
+            let since = retransmitted.saturating_sub(counts.sampled);
+            counts.path.retransmitted.push(since);
+            counts.path.rtt_us.push(rtt_us);
+            counts.sampled = retransmitted;
+        }
+    }
+
+    /// Counts a datagram that arrived; its sender sent it at `sent_ns` by a clock of its own.
+    pub(super) fn count_datagram(&self, number: u32, bytes: usize, sent_ns: u64) {
+        let now = self.window.clock.now();
         self.count(bytes);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.sample_datagrams(self.window.ended(now));
+        counts.jitter.take(now, sent_ns);
         counts.highest = counts.highest.max(Some(number));
         counts.datagrams += 1;
     }

@@ -3,7 +3,8 @@
 use super::counter::Counter;
 use super::is_transient;
 use super::message::Protocol;
-use super::udp::Datagrams;
+use super::path::Sender;
+use super::udp::{Arrived, Datagrams};
 use fairwave_units::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion, tcp_congestion};
@@ -101,12 +102,14 @@ pub(super) fn send(mut stream: &TcpStream, counter: &Counter) {
     let chunk = vec![0; CHUNK];
     counter.begin();
     while counter.goes_on() {
+        counter.sample_tcp(|| Sender::of(stream));
         match stream.write(&chunk) {
             Ok(bytes) => counter.count(bytes),
             Err(error) if is_transient(&error) => {}
             Err(_) => return counter.ended(),
         }
     }
+    counter.sample_tcp(|| Sender::of(stream));
 }
 
 /// Receives until the end of the window.
@@ -133,7 +136,8 @@ pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Cou
         let due = u128::from(since.as_nanos()) * u128::from(rate_bps) / 8_000_000_000;
         while u128::from(number) * (Datagrams::BYTES as u128) < due && number < u32::MAX - 1 {
             // A datagram for which the kernel has no memory is lost like any other.
-            if datagrams.send(number).is_ok() {
+            let sent_ns = counter.window.clock.now().as_nanos();
+            if datagrams.send(number, sent_ns).is_ok() {
                 counter.count(Datagrams::BYTES);
             }
             number += 1;
@@ -146,8 +150,8 @@ pub(super) fn send_datagrams(datagrams: &Datagrams, rate_bps: u64, counter: &Cou
 pub(super) fn receive_datagrams(datagrams: &mut Datagrams, counter: &Counter) {
     counter.begin();
     while counter.goes_on() {
-        if let Some((number, bytes)) = datagrams.receive(LOOK) {
-            counter.count_datagram(number, bytes);
+        if let Some(Arrived { number, bytes, sent_ns }) = datagrams.receive(LOOK) {
+            counter.count_datagram(number, bytes, sent_ns);
         }
     }
 }

@@ -6,9 +6,10 @@ use super::flow::{
 };
 use super::link::{Inbox, Link, greet};
 use super::message::{
-    Ending, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
+    Ending, Flow, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
     ToServer, Traffic,
 };
+use super::path::Path;
 use super::radio::{Radio, interface_of};
 use super::serve::SILENCE;
 use super::udp::Datagrams;
@@ -34,6 +35,8 @@ const PINGS: usize = 8;
 const PING: Duration = Duration::from_secs(1);
 /// Period of the pings while the host waits for others.
 const PULSE: Duration = Duration::from_secs(3);
+/// Time after the end of an interval at which all flows have sampled their paths.
+const SAMPLED: Duration = Duration::from_millis(100);
 /// Period at which the host checks its own address.
 const ADDRESS: Duration = Duration::from_secs(1);
 /// Maximum wait for the results after this host's report: the server may wait for other hosts,
@@ -64,6 +67,50 @@ pub enum Progress {
     Waiting(u16),
     /// A repetition begins; counted from 1.
     Running(u16),
+    /// An interval of this host's flows has ended.
+    Interval(Interval),
+}
+
+/// An interval of this host's flows, as far as this host counts it: of a flow to the server the
+/// bytes that its own kernel took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// Its end, in intervals from the start.
+    pub number: usize,
+    /// Bytes to the server, and from it; `None` without flows of that direction.
+    pub up: Option<u64>,
+    /// Bytes from the server.
+    pub down: Option<u64>,
+    /// Segments retransmitted, for TCP to the server.
+    pub retransmitted: Option<u32>,
+    /// The longest smoothed round-trip time of TCP to the server, in microseconds.
+    pub rtt_us: Option<u32>,
+    /// Datagrams from the server that are missing.
+    pub lost: Option<u32>,
+    /// The largest jitter of datagrams from the server, in microseconds.
+    pub jitter_us: Option<u32>,
+}
+
+impl Interval {
+    /// Sums up interval `at` of some flows.
+    fn of(flows: &[Flow], at: usize) -> Self {
+        let bytes = |is_up| {
+            let of = flows.iter().filter(|flow| flow.is_up == is_up);
+            of.filter_map(|flow| flow.bytes.get(at).copied()).reduce(|sum, one| sum + one)
+        };
+        let samples = |of: fn(&Path) -> &Vec<u32>| {
+            flows.iter().filter_map(move |flow| of(&flow.path).get(at).copied())
+        };
+        Self {
+            number: at + 1,
+            up: bytes(true),
+            down: bytes(false),
+            retransmitted: samples(|path| &path.retransmitted).reduce(u32::saturating_add),
+            rtt_us: samples(|path| &path.rtt_us).max(),
+            lost: samples(|path| &path.lost).reduce(u32::saturating_add),
+            jitter_us: samples(|path| &path.jitter_us).max(),
+        }
+    }
 }
 
 /// Results so far.
@@ -234,7 +281,7 @@ impl<'a> Host<'a> {
                 ToHost::Prepare { repetition } => self.prepare(repetition)?,
                 ToHost::Start { at_ns } => {
                     send_to(Progress::Running(self.repetition + 1));
-                    self.send_and_receive(at_ns)?;
+                    self.send_and_receive(at_ns, send_to)?;
                     received = self.clock.now();
                 }
                 ToHost::Done(repetition) => self.found.repetitions.push(repetition),
@@ -309,7 +356,11 @@ impl<'a> Host<'a> {
     }
 
     /// Runs the flows from the agreed time on, and reports.
-    fn send_and_receive(&mut self, at_ns: u64) -> Result<(), Error> {
+    fn send_and_receive(
+        &mut self,
+        at_ns: u64,
+        send_to: &mut dyn FnMut(Progress),
+    ) -> Result<(), Error> {
         let terms = self.request.terms;
         let begin = u64::try_from(i128::from(at_ns) - self.offset_ns).unwrap_or(0);
         let window = Window {
@@ -327,8 +378,16 @@ impl<'a> Host<'a> {
             .zip(0..)
             .map(|(end, flow)| start(end, self.is_up(flow), &self.traffic.protocol, window))
             .collect();
-        while self.clock.now() < window.end() {
+        let mut shown = 0;
+        while shown < window.bins as usize {
             self.look_at_radio(window);
+            // A sample may be late by the period at which a sender that waits looks at the time.
+            let ended = window.ended(self.clock.now() - SAMPLED);
+            if shown < ended {
+                let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
+                (shown..ended).for_each(|at| send_to(Progress::Interval(Interval::of(&flows, at))));
+                shown = ended;
+            }
             if self.stop.load(Ordering::Relaxed) {
                 return self.leave(&counters);
             }
@@ -373,10 +432,11 @@ impl<'a> Host<'a> {
         let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
         let late = counters.iter().map(|counter| counter.late().as_nanos()).max();
         let up = flows.iter().filter(|flow| flow.is_up);
-        let laws_up = up.map(|flow| flow.algorithm.clone()).collect();
+        let laws_up = up.clone().map(|flow| flow.algorithm.clone()).collect();
+        let paths_up = up.map(|flow| flow.path.clone()).collect();
         let down = flows.iter().filter(|flow| !flow.is_up).cloned().collect();
         let radio = self.radio_samples.clone();
-        Report { late_ns: late.unwrap_or(0), laws_up, down, radio }
+        Report { late_ns: late.unwrap_or(0), laws_up, paths_up, down, radio }
     }
 
     /// Waits for the server's results of the repetition; `None` if they do not arrive in time.

@@ -12,6 +12,7 @@ mod flow;
 mod host;
 mod link;
 mod message;
+mod path;
 mod radio;
 pub mod report;
 pub mod results;
@@ -22,10 +23,11 @@ mod tests;
 mod udp;
 
 pub use error::Error;
-pub use host::{Measured, Progress, Request, measure};
+pub use host::{Interval, Measured, Progress, Request, measure};
 pub use message::{
     Ending, Flow, Limits, Protocol, RadioSample, Refusal, Repetition, Station, Terms, Traffic,
 };
+pub use path::Path;
 pub use round::ServerEvent;
 pub use serve::{ServeConfig, Server};
 

@@ -15,7 +15,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, PoisonError};
 
 /// Maximum length of a message at the server.
-const MAX_AT_SERVER: usize = 2 << 20;
+const MAX_AT_SERVER: usize = 8 << 20;
 /// Maximum length of a message at a host: the results of all hosts.
 const MAX_AT_HOST: usize = 64 << 20;
 /// Maximum time for each end to prove that it has the key.

@@ -1,6 +1,7 @@
 //! Messages between host and server, as JSON in sealed frames. A peer with the key may still send
 //! false values: they are checked where they are used.
 
+use super::path::Path;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -182,6 +183,9 @@ pub struct Flow {
     pub lost: Option<u64>,
     /// Whether the connection broke before the end.
     pub is_broken: bool,
+    /// Samples of its path.
+    #[serde(default)]
+    pub path: Path,
 }
 
 /// Sample of a station's radio at the end of an interval; `None` for values that its driver does
@@ -238,6 +242,9 @@ pub(super) struct Report {
     pub(super) late_ns: u64,
     /// Congestion control algorithm of each flow to the server.
     pub(super) laws_up: Vec<Option<String>>,
+    /// Samples of the path of each flow to the server.
+    #[serde(default)]
+    pub(super) paths_up: Vec<Path>,
     pub(super) down: Vec<Flow>,
     pub(super) radio: Vec<RadioSample>,
 }

@@ -76,6 +76,9 @@ struct Member {
     counters: Vec<Arc<Counter>>,
     report: Option<Report>,
     ending: Ending,
+    /// Whether its departure was reported. It remains until the end of the repetition, when it is
+    /// removed a second time, as it is when its connection ends.
+    is_gone: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +169,7 @@ impl Round {
             counters: Vec::new(),
             report: None,
             ending: Ending::Open,
+            is_gone: false,
         });
         if let Some(newest) = self.members.last() {
             newest.send_to(&ToHost::Joined { session, limits: self.limits });
@@ -250,9 +254,10 @@ impl Round {
         if member.ending == Ending::Open {
             member.ending = Ending::Gone;
         }
-        let name = member.name.clone();
+        let (name, is_first) = (member.name.clone(), !member.is_gone);
+        member.is_gone = true;
         hub.forget(session);
-        if !self.ended.contains(&session) {
+        if is_first {
             self.ended.push(session);
             self.events.push(ServerEvent::Left(name));
         }
@@ -479,12 +484,25 @@ impl Member {
         for (flow, algorithm) in up.iter_mut().zip(&report.laws_up) {
             flow.algorithm = algorithm.clone().filter(|algorithm| is_name(algorithm));
         }
+        // Paths of TCP are sampled by the sender, and those of datagrams by the receiver.
+        let is_tcp = matches!(self.traffic.protocol, Protocol::Tcp { .. });
+        for (flow, path) in up.iter_mut().zip(&report.paths_up).filter(|_| is_tcp) {
+            flow.path = path.clone().cut(flow.bytes.len());
+        }
         let fits = |theirs: &Flow, ours: &Flow| {
             theirs.bytes.len() == ours.bytes.len() && !theirs.is_up && theirs.by_receiver
         };
         let reported = down.into_iter().enumerate().map(|(number, ours)| {
             match report.down.get(number).filter(|theirs| fits(theirs, &ours)) {
-                Some(theirs) => Flow { algorithm: ours.algorithm, ..theirs.clone() },
+                Some(theirs) => Flow {
+                    algorithm: ours.algorithm,
+                    path: if is_tcp {
+                        ours.path
+                    } else {
+                        theirs.path.clone().cut(theirs.bytes.len())
+                    },
+                    ..theirs.clone()
+                },
                 None => ours,
             }
         });

@@ -79,9 +79,43 @@ fn flows_of_both_directions_are_counted_by_their_receivers() {
                     (flow.bytes.len(), flow.algorithm.is_some()),
                     (4, traffic.protocol == TCP)
                 );
+                // Samples of the sender's end for TCP, and of the receiver's for datagrams.
+                let Path { retransmitted, rtt_us, lost, jitter_us } = &flow.path;
+                let (tcp, udp) = if traffic.protocol == TCP { (1..=4, 0) } else { (0..=0, 4) };
+                // On a busy machine a sender may miss the end of the last interval.
+                assert!(tcp.contains(&rtt_us.len()), "{flow:?}");
+                assert_eq!(retransmitted.len(), rtt_us.len(), "{flow:?}");
+                assert_eq!([lost.len(), jitter_us.len()], [udp; 2], "{flow:?}");
+                let missing = lost.iter().map(|count| u64::from(*count)).sum::<u64>();
+                assert_eq!(missing, flow.lost.unwrap_or(0), "{flow:?}");
             }
         }
         assert!(matches!(events.last(), Some(ServerEvent::Over)), "{events:?}");
+    }
+}
+
+#[test]
+fn each_interval_is_reported_once_while_a_repetition_runs() {
+    for protocol in [TCP, UDP] {
+        let (intervals, ..) = beside("127.0.0.1:0", LIMITS, |server, _| {
+            let request = request(server, "one", both(protocol.clone()), terms(1, 1));
+            let mut intervals = Vec::new();
+            let note = |progress| {
+                if let Progress::Interval(interval) = progress {
+                    intervals.push(interval);
+                }
+            };
+            let (_, error) = measure(&request, &AtomicBool::new(false), note);
+            assert!(error.is_none(), "{error:?}");
+            intervals
+        });
+        let numbers: Vec<usize> = intervals.iter().map(|interval| interval.number).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+        for Interval { up, down, retransmitted, jitter_us, .. } in intervals {
+            assert!(up.is_some() && down.is_some());
+            assert!(retransmitted.is_none() || protocol == TCP);
+            assert_eq!(jitter_us.is_some(), protocol == UDP);
+        }
     }
 }
 
@@ -184,7 +218,7 @@ fn a_server_that_ends_in_mid_run_leaves_what_was_counted() {
 
 #[test]
 fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
-    let ((one, other), ..) = beside("127.0.0.1:0", LIMITS, |server, _| {
+    let ((one, other), events, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
         let traffic = Traffic { up: true, down: false, parallel: 1, protocol: UDP };
         let long = Terms { duration_ns: 1_000_000_000, ..terms(2, 1) };
         let (stop, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -199,6 +233,8 @@ fn who_breaks_off_gets_what_was_counted_and_the_others_go_on() {
         })
     });
     assert!(matches!(one.1, Some(Error::Stopped)), "{one:?}");
+    let left = events.iter().filter(|event| matches!(event, ServerEvent::Left(_))).count();
+    assert_eq!(left, 1, "{events:?}");
     fn station<'a>(found: &'a Measured, name: &str) -> &'a Station {
         found.repetitions[0].stations.iter().find(|s| s.name == name).unwrap()
     }

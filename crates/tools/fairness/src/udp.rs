@@ -47,19 +47,21 @@ impl Datagrams {
         for _ in 0..GREETINGS {
             // An error, such as port unreachable, belongs to an earlier greeting; the next may
             // succeed.
-            let _ = opened.send(GREETING);
-            if opened.receive_any(PATIENCE).is_some_and(|(number, _)| number == GREETING) {
+            let _ = opened.send(GREETING, 0);
+            if opened.receive_any(PATIENCE).is_some_and(|arrived| arrived.number == GREETING) {
                 return Ok(opened);
             }
         }
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    /// Sends a datagram. A greeting has the length of an opening only.
-    pub(super) fn send(&self, number: u32) -> io::Result<()> {
+    /// Sends a datagram with the time of its departure. A greeting has the length of an opening
+    /// only.
+    pub(super) fn send(&self, number: u32, sent_ns: u64) -> io::Result<()> {
         let mut bytes = [0; Self::BYTES];
         let opening = Opening::Datagram(self.label, number).write(&self.key);
         bytes[..OPENING_LEN].copy_from_slice(&opening);
+        bytes[STAMP].copy_from_slice(&sent_ns.to_be_bytes());
         let bytes = if number == GREETING { &bytes[..OPENING_LEN] } else { &bytes[..] };
         match self.peer {
             Some(peer) => self.socket.send_to(bytes, peer)?,
@@ -68,22 +70,42 @@ impl Datagrams {
         Ok(())
     }
 
-    /// Receives the next datagram of this flow that carries data. Returns its number and length.
-    pub(super) fn receive(&mut self, patience: Duration) -> Option<(u32, usize)> {
-        self.receive_any(patience).filter(|(number, _)| *number != GREETING)
+    /// Receives the next datagram of this flow that carries data.
+    pub(super) fn receive(&mut self, patience: Duration) -> Option<Arrived> {
+        self.receive_any(patience).filter(|arrived| arrived.number != GREETING)
     }
 
-    fn receive_any(&mut self, patience: Duration) -> Option<(u32, usize)> {
+    fn receive_any(&mut self, patience: Duration) -> Option<Arrived> {
         self.socket.set_read_timeout(Some(patience)).ok()?;
         let len = self.socket.recv(&mut self.buffer).ok()?;
         let bytes = &self.buffer[..len];
         match Opening::read(bytes) {
             Ok(Opening::Datagram(label, number)) if label == self.label => {
-                verify(bytes, &self.key).ok().map(|()| (number, len))
+                verify(bytes, &self.key).ok()?;
+                Some(Arrived { number, bytes: len, sent_ns: stamp(bytes) })
             }
             _ => None,
         }
     }
+}
+
+/// A datagram that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub(super) number: u32,
+    /// Its length.
+    pub(super) bytes: usize,
+    /// Time of its departure by the sender's clock.
+    pub(super) sent_ns: u64,
+}
+
+/// Place of the time of departure. The seal does not cover it: it changes the jitter alone.
+const STAMP: std::ops::Range<usize> = OPENING_LEN..OPENING_LEN + 8;
+
+/// The time of departure in a datagram; zero in a greeting.
+fn stamp(bytes: &[u8]) -> u64 {
+    let stamp = bytes.get(STAMP).and_then(|stamp| stamp.try_into().ok());
+    stamp.map_or(0, u64::from_be_bytes)
 }
 
 /// A flow that the hub expects.
@@ -179,7 +201,7 @@ impl Hub {
         } else if let Some(counter) = &flow.counter
             && flow.seen.admit(NonZeroU64::MIN.saturating_add(number.into()))
         {
-            counter.count_datagram(number, bytes.len());
+            counter.count_datagram(number, bytes.len(), stamp(bytes));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{self, Secret, resolve};
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use fairwave_lab::results::write_file;
 use fairwave_units::{BitRate, Bytes, Duration};
 use fairwave_wire::probe::Limits;
@@ -129,16 +129,18 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     let mut server = peer::listen(serve.listen, PORT, open).map_err(Failure::run)?;
     let address = server.address().map_err(Failure::run)?;
     let (port, secret) = peer::options(address, PORT, code.as_deref());
-    console.print(&format!(
+    let pairing = code.filter(|_| !serve.secret.is_given());
+    Listening { pairing, ..Listening::at("probe serve", &[address]) }.print(console)?;
+    console.inform(&format!(
         "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
     ))?;
     let note = |event| {
         // The server also runs on after the reader of standard output has closed it.
-        let _ = console.print(&line(event));
+        let _ = console.inform(&line(event));
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
-    console.print(&format!(
+    console.inform(&format!(
         "{} datagrams came, {rejected} of them from nobody with the key or of no session, {} that \
          were repeated or not agreed to; {} left. {} found no room in the socket.\n",
         counts.received,

@@ -1,10 +1,10 @@
 //! `fairwave proxy`: TCP connections on their way to a server, with target rates.
 
 use crate::report::{self, ProxyOutput};
-use crate::targets::{Beyond, Direction, Rule, Targets, prefix, rate};
+use crate::targets::{Beyond, Direction, Rule, Targets, prefix};
 use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, Users};
 use clap::Args;
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
 use fairwave_units::{BitRate, Duration};
 use serde_json::json;
@@ -59,7 +59,7 @@ pub struct Proxy {
     #[arg(long, value_name = "PORT", requires = "transparent", default_value_t = 17_990)]
     pub port: u16,
     /// Target rate of every connection: payload that its receiver acknowledges, such as 5M
-    #[arg(long, short = 'b', value_name = "RATE", value_parser = rate)]
+    #[arg(long, short = 'b', value_name = "RATE", value_parser = BitRate::above_zero)]
     pub target: Option<BitRate>,
     /// With --target: direction of that payload, to the server (up) or to the client (down)
     #[arg(long, value_name = "DIRECTION", requires = "target", default_value = "up")]
@@ -68,7 +68,7 @@ pub struct Proxy {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "capacity", "refuse"])]
     pub targets: Option<PathBuf>,
     /// With --target: maximum sum of all targets
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
+    #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero, requires = "target")]
     pub capacity: Option<BitRate>,
     /// Refuse connections if no capacity is left for their target, instead of relaying them without
     /// a target
@@ -128,6 +128,8 @@ pub fn run(console: impl Console + Copy + Send + 'static, proxy: &Proxy) -> Resu
     let kept: &[Capability] = if leading.is_some() { &[Capability::NetRaw] } else { &[] };
     become_ordinary_user(kept).map_err(Failure::run)?;
     let greeting = report::greeting(&relay.addresses(), &proxy.transparent, &steered_by);
+    let interfaces = proxy.transparent.clone();
+    Listening { interfaces, ..Listening::at("proxy", &relay.addresses()) }.print(&console)?;
     greet(&console, proxy, &greeting)?;
     let counted = serve(console, proxy, relay, &stop)?;
     // The redirection rules are removed before the results are printed.

@@ -52,6 +52,8 @@ pub struct ApPlan {
 /// Events, for a log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AccessPointEvent {
+    /// It serves the interface; the address at which it takes datagrams, if it takes any.
+    Serving(Option<SocketAddr>),
     /// A decision, and its time since the start.
     Decided(Instant, Decision),
     /// The kernel refused a change of this station, for this reason.
@@ -108,6 +110,8 @@ pub fn run(
         trouble: None,
         reports: Vec::with_capacity(BATCH),
     };
+    let listens = all.datagrams.as_ref().map(UdpSocket::local_addr);
+    receive(AccessPointEvent::Serving(listens.and_then(Result::ok)));
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     let mut look = clock.now();
     let mut is_requested = false;

@@ -1,6 +1,6 @@
 //! The limit of a connection's rate, as far as a capture shows it.
 
-use fairwave_trace::analysis::{Kind, Quantiles, Spells, TcpWay, Way};
+use fairwave_trace::analysis::{Kind, Spells, TcpWay, Way};
 use fairwave_units::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ impl Limit {
             Self::ReceiveWindow
         } else if reaches(tcp.application_limited, APPLICATION) {
             Self::Application
-        } else if queue_stands(tcp) {
+        } else if queue_stands(tcp, &other.tcp) {
             Self::Path
         } else if tcp.count(Kind::Timeout) > 0
             || needed(tcp, other.tcp.dsack_blocks) * 100 >= tcp.segments
@@ -85,12 +85,17 @@ const fn needed(tcp: &TcpWay, needless: u64) -> u64 {
 /// Whether packets mostly wait in a queue: then the path carries its full rate, with or without
 /// losses. The round-trip time is the sum of those on both sides of the capture, so that the result
 /// does not depend on the point of capture.
-fn queue_stands(tcp: &TcpWay) -> bool {
-    let sum = |part: fn(&Quantiles) -> Option<Duration>| {
-        let times = [&tcp.rtt, &tcp.far_rtt].map(|rtt| part(rtt).unwrap_or_default().as_nanos());
-        times.into_iter().fold(0, u64::saturating_add)
+///
+/// The minimum on each side is that of both directions, of which the one without data has little
+/// more than the handshake. With data alone there may be no packet that met an empty queue: at the
+/// sender the SYN is one, at the receiver it is the ACK of the handshake.
+fn queue_stands(tcp: &TcpWay, other: &TcpWay) -> bool {
+    let sum = |times: [Option<Duration>; 2]| {
+        times.iter().flatten().map(|time| time.as_nanos()).fold(0, u64::saturating_add)
     };
-    let (minimum, median) = (sum(Quantiles::min), sum(|rtt| rtt.quantile(0.5)));
+    let sides = [(&tcp.rtt, &other.far_rtt), (&tcp.far_rtt, &other.rtt)];
+    let minimum = sum(sides.map(|(one, same)| one.min().into_iter().chain(same.min()).min()));
+    let median = sum(sides.map(|(rtt, _)| rtt.quantile(0.5)));
     median.saturating_mul(10) >= minimum.saturating_mul(QUEUE)
         && median - minimum.min(median) >= HOSTS.as_nanos()
 }
@@ -103,6 +108,7 @@ fn share(time: Duration, hundredths: u64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairwave_trace::analysis::Quantiles;
     use fairwave_units::Instant;
 
     fn spell(ms: u64) -> Spells {
@@ -180,6 +186,21 @@ mod tests {
             assert_eq!(judged(&[20, 45, 60, 60, 80]), Limit::Path);
             assert_eq!(judged(&[20, 20, 21, 23, 80]), Limit::Loss);
         }
+    }
+
+    /// Four streams keep the queue full from their first data packets on: at the receiver only the
+    /// handshake, which belongs to the other direction, met an empty one.
+    #[test]
+    fn a_queue_that_is_never_empty_shows_by_the_handshake() {
+        let (mut way, mut other) = (way(), Way::default());
+        way.tcp.retransmitted_segments = 30;
+        for ms in [34, 35, 35, 36] {
+            way.tcp.far_rtt.add(Duration::from_millis(ms));
+        }
+        let over = Duration::from_secs(10);
+        assert_eq!(Limit::of(&way, &other, over), Limit::Loss, "no packet met an empty queue");
+        other.tcp.rtt.add(Duration::from_millis(2));
+        assert_eq!(Limit::of(&way, &other, over), Limit::Path);
     }
 
     #[test]

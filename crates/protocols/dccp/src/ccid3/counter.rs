@@ -61,6 +61,8 @@ pub struct CounterClock {
     rtt: Option<f64>,
     /// Whether it was measured over four counters, which is to be preferred.
     whole: bool,
+    /// Upper bound of it, from the last packet that came more than a round trip after another.
+    bound: Option<f64>,
 }
 
 impl CounterClock {
@@ -74,6 +76,11 @@ impl CounterClock {
         let step = ahead(counter, last);
         if step == 0 {
             return;
+        }
+        if step > ROUND {
+            // Packets rarer than round trips never give a sample: their counters are five apart.
+            let first = self.firsts[usize::from(last)];
+            self.bound = first.map(|first| quarters(now.since(first), step));
         }
         // Counters that were skipped are of the lap before, and would give a far too long time.
         for passed in 1..=step {
@@ -97,11 +104,21 @@ impl CounterClock {
         self.rtt.map(Duration::from_secs_f64)
     }
 
+    /// Upper bound of the round-trip time where packets are rarer than round trips.
+    pub fn bound(&self) -> Option<Duration> {
+        self.bound.map(Duration::from_secs_f64)
+    }
+
     /// (T(K + D) - T(K)) 4/D in seconds.
     fn sample(&self, now: Instant, counter: u8, d: u8) -> Option<f64> {
         let first = self.firsts[usize::from(counter.wrapping_sub(d) & 0xf)]?;
-        Some(now.since(first).as_secs_f64() * f64::from(ROUND) / f64::from(d))
+        Some(quarters(now.since(first), d))
     }
+}
+
+/// Round-trip time in seconds of which `time` is so many quarters.
+fn quarters(time: Duration, count: u8) -> f64 {
+    time.as_secs_f64() * f64::from(ROUND) / f64::from(count)
 }
 
 #[cfg(test)]
@@ -168,7 +185,7 @@ mod tests {
         for k in 0..10u8 {
             clock.arrive(at(1000 * u64::from(k)), (5 * k) & 0xf);
         }
-        assert_eq!(clock.rtt(), None);
+        assert_eq!((clock.rtt(), clock.bound()), (None, Some(Duration::from_millis(800))));
     }
 
     proptest! {

@@ -17,8 +17,8 @@ use fairwave_wire::ipv4::Ecn;
 
 /// Counters of a round trip, after which feedback is due.
 const ROUND: u8 = 4;
-/// The round-trip time while the counters have not given one yet; Fairwave's choice, as RFC 4342
-/// has none.
+/// The round-trip time, at most, while the counters have not given one yet; Fairwave's choice, as
+/// RFC 4342 has none.
 const RTT_UNKNOWN: Duration = Duration::from_millis(200);
 /// Bytes of a count in a Dropped Packets option (RFC 5622, section 8.7).
 const DROP_COUNT_LEN: usize = 3;
@@ -110,7 +110,8 @@ impl Receiver {
     }
 
     fn rtt_or_default(&self) -> Duration {
-        self.clock.rtt().unwrap_or(RTT_UNKNOWN)
+        let unknown = || self.clock.bound().map_or(RTT_UNKNOWN, |bound| bound.min(RTT_UNKNOWN));
+        self.clock.rtt().unwrap_or_else(unknown)
     }
 
     /// Notes data that arrived as number `seq`, newer than all before or not.
@@ -250,7 +251,7 @@ impl crate::ccid::Receiver for Receiver {
             return;
         }
         let x_recv = self.meter.rate(now, self.rtt_or_default());
-        self.meter.note(now);
+        self.meter.note(now, self.rtt_or_default());
         self.target = self.target.max(x_recv);
         self.reported_rate = Some(x_recv);
         self.p = self.history.p(View::default());

@@ -24,6 +24,8 @@ use std::collections::VecDeque;
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// Control packets that may wait; further ones are answered when they are repeated.
 const CONTROL_MAX: usize = 16;
+/// Events that wait beyond which datagrams that were not sent are counted and not reported.
+const EVENTS_MAX: usize = 4096;
 
 /// A DCCP packet: header and options, its datagram's congestion mark, application data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +105,8 @@ pub enum Event<P> {
         /// Whether they are known to be damaged.
         corrupt: bool,
     },
-    /// Data of the application were dropped instead of sent.
+    /// Data of the application were dropped instead of sent. If more than 4096 events wait, such
+    /// data are counted in [`Stats::unsent`] only.
     Unsent {
         /// The data.
         payload: P,
@@ -275,6 +278,11 @@ impl<P: Payload> Connection<P> {
         self.queue.len()
     }
 
+    /// Whether the application may send data: a connection that closes or has ended drops them.
+    pub fn accepts_data(&self) -> bool {
+        self.close_by.is_none() && self.state <= State::Open && !self.used_up()
+    }
+
     /// Counters and state now.
     pub fn stats(&self) -> Stats {
         Stats {
@@ -319,7 +327,7 @@ impl<P: Payload> Connection<P> {
     }
 
     fn send(&mut self, now: Instant, payload: P) {
-        if self.close_by.is_some() || self.state > State::Open || self.used_up() {
+        if !self.accepts_data() {
             self.unsent(payload, Unsent::Closed);
         } else if payload.len() > self.config.max_payload {
             self.unsent(payload, Unsent::TooLong);
@@ -334,7 +342,10 @@ impl<P: Payload> Connection<P> {
 
     fn unsent(&mut self, payload: P, why: Unsent) {
         self.stats.unsent += 1;
-        self.events.push_back(Event::Unsent { payload, why });
+        // An application that does not take its events must not fill the memory with them.
+        if self.events.len() < EVENTS_MAX {
+            self.events.push_back(Event::Unsent { payload, why });
+        }
     }
 
     /// Drops data that has waited too long.

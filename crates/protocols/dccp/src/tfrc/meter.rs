@@ -2,7 +2,7 @@
 
 use fairwave_units::{Duration, Instant};
 
-/// Reports that are remembered; more within a round trip make the time measured shorter.
+/// Reports that are remembered.
 const REMEMBERED: usize = 8;
 
 /// Bytes received, and the bytes received by the last reports.
@@ -21,7 +21,7 @@ impl Meter {
     /// Begins at `now` with nothing received.
     pub fn restart(&mut self, now: Instant) {
         *self = Self::default();
-        self.note(now);
+        self.note(now, Duration::ZERO);
     }
 
     /// Counts a packet's bytes.
@@ -37,8 +37,15 @@ impl Meter {
     }
 
     /// Remembers that a report is made.
-    pub fn note(&mut self, now: Instant) {
+    pub fn note(&mut self, now: Instant, rtt: Duration) {
         debug_assert!(self.reports.iter().all(|(at, _)| *at <= now), "time goes back");
+        let (second, _) = self.reports[(self.next + 1) % REMEMBERED];
+        if self.count == REMEMBERED && now.since(second) < rtt {
+            // Many reports within a round trip: without the oldest one no report would be a round
+            // trip old, and bytes of a shorter time would count as those of a whole round trip.
+            self.reports[(self.next + REMEMBERED - 1) % REMEMBERED] = (now, self.bytes);
+            return;
+        }
         self.reports[self.next] = (now, self.bytes);
         self.next = (self.next + 1) % REMEMBERED;
         self.count = (self.count + 1).min(REMEMBERED);
@@ -75,13 +82,31 @@ mod tests {
         meter.restart(at(0));
         meter.take(5_000);
         assert_eq!(meter.rate(at(100), RTT), 50_000.0);
-        meter.note(at(100));
+        meter.note(at(100), RTT);
         meter.take(2_000);
         // A loss is reported early: the time goes back to the report before.
         assert_eq!(meter.rate(at(150), RTT), 7_000.0 / 0.15);
-        meter.note(at(150));
+        meter.note(at(150), RTT);
         meter.take(3_000);
         assert_eq!(meter.rate(at(200), RTT), 5_000.0 / 0.1);
+    }
+
+    /// A report for each packet, 10 ms apart: 1000 bytes in 10 ms, whatever the round-trip time.
+    #[test]
+    fn any_number_of_reports_within_a_round_trip_leaves_the_rate() {
+        for rtt in [5, 10, 100, 200, 1000].map(Duration::from_millis) {
+            let mut meter = Meter::default();
+            meter.restart(at(0));
+            for packet in 1..1000 {
+                meter.take(1_000);
+                // Before, the rate is that of a round trip that began with silence.
+                if at(10 * packet) >= at(0) + rtt {
+                    let rate = meter.rate(at(10 * packet), rtt);
+                    assert!((rate - 100_000.0).abs() < 1e-6, "{rate} {packet} {rtt:?}");
+                }
+                meter.note(at(10 * packet), rtt);
+            }
+        }
     }
 
     /// RFC 5348, section 6.2: at least one packet a round trip.

@@ -137,7 +137,7 @@ impl Receiver {
     pub fn poll(&mut self, now: Instant) -> Option<Feedback> {
         let (newest, arrived) = self.newest.filter(|_| self.due)?;
         let x_recv = self.meter.rate(now, self.rtt);
-        self.meter.note(now);
+        self.meter.note(now, self.rtt);
         self.due = false;
         self.fresh = false;
         self.missed = false;

@@ -60,7 +60,7 @@ pub struct ServeFairness {
     pub secret: Secret,
     /// Limit each station to this rate in each direction; TCP is paced for it
     /// [default: any rate]
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero)]
     pub max_rate: Option<BitRate>,
     /// Limit the time of all repetitions of a run together
     #[arg(long, value_name = "DURATION", value_parser = seconds, default_value = "1800 s")]
@@ -116,7 +116,7 @@ pub struct RunFairness {
     #[arg(long, short, conflicts_with = "congestion")]
     pub udp: bool,
     /// Rate of each flow, such as 5M or '5 Mbps' [default: 1 Mbps for UDP, unlimited for TCP]
-    #[arg(long, short, value_name = "RATE", value_parser = rate)]
+    #[arg(long, short, value_name = "RATE", value_parser = BitRate::above_zero)]
     pub bitrate: Option<BitRate>,
     /// Congestion control of the senders, as their kernels name it [default: the kernel's]
     #[arg(long, short = 'C', value_name = "LAW")]
@@ -134,10 +134,10 @@ pub struct RunFairness {
 #[derive(Args, Debug)]
 pub struct Judged {
     /// Target rate of each station; the share of intervals that reach it is reported
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero)]
     pub target: Option<BitRate>,
     /// Throughput of one station alone in the network [default: the sum over all stations]
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "target")]
+    #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero, requires = "target")]
     pub effective: Option<BitRate>,
     /// Write a page with plots to this file
     #[arg(long, value_name = "FILE")]
@@ -169,23 +169,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a rate with its unit, or a number of bits per second with K, M or G as in iperf3.
-fn rate(text: &str) -> Result<BitRate, String> {
-    let (number, factor) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
-        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
-        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
-        _ => (text, 1.0),
-    };
-    let rate = match number.parse::<f64>() {
-        Ok(number) => BitRate((number * factor).round() as u64),
-        Err(_) => {
-            text.parse().map_err(|error: fairwave_units::ParseQuantityError| error.to_string())?
-        }
-    };
-    if rate == BitRate(0) { Err("it has to be more than 0".to_owned()) } else { Ok(rate) }
-}
-
 /// Parses a size with its unit, or a number of bytes with K or M, which are binary as in iperf3.
 fn size(text: &str) -> Result<Bytes, String> {
     let (number, factor) = match text.char_indices().last() {
@@ -207,17 +190,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_rates_are_taken_as_iperf3_takes_them_or_with_units() {
+    fn times_and_sizes_are_taken_as_iperf3_takes_them_or_with_units() {
         assert_eq!(seconds("10"), Ok(Duration::from_secs(10)));
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(seconds("250 ms"), Ok(Duration::from_millis(250)));
         assert!(seconds("-1").is_err() && seconds("soon").is_err());
-        assert_eq!(rate("5M"), Ok(BitRate::mbps(5)));
-        assert_eq!(rate("1.5k"), Ok(BitRate(1_500)));
-        assert_eq!(rate("64000"), Ok(BitRate(64_000)));
-        assert_eq!(rate("20 Mbps"), Ok(BitRate::mbps(20)));
         assert_eq!([size("64K"), size("64 KiB"), size("65536")], [const { Ok(Bytes(65_536)) }; 3]);
         assert!(size("3 GB").is_err() && size("wide").is_err());
-        assert!(rate("0").is_err() && rate("much").is_err() && rate("-5M").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Shares of stations in a network, in words and bars.
 
-use crate::results::{Counted, Ending, RadioSample, Record, StationSummary, Summary};
+use crate::results::{Counted, Ending, Flow, RadioSample, Record, StationSummary, Summary};
 use fairwave_lab::means::MeanSummary;
 use fairwave_lab::stats::mean;
 use fairwave_text::Table;
@@ -18,7 +18,29 @@ pub(crate) fn words(summary: &Summary, record: &Record) -> String {
     if summary.repetitions == 0 {
         return "Nothing was measured.\n".to_owned();
     }
-    stations(summary) + &radio(record) + &sentences(summary).join("\n") + "\n"
+    let tables = stations(summary) + &path(record) + &radio(record);
+    tables + &sentences(summary).join("\n") + "\n"
+}
+
+/// Round-trip times, retransmissions and jitter by station; empty without samples.
+fn path(record: &Record) -> String {
+    let heads = ["station", "RTT ms", "retransmitted", "jitter ms"];
+    let mut table = Table::new("Path by station, while it sends and receives", &heads);
+    let mut is_empty = true;
+    for name in record.names() {
+        let all = |of: fn(&Flow) -> &Vec<f64>| record.flows(name).flat_map(of).copied().collect();
+        let (rtt, jitter): (Vec<f64>, Vec<f64>) = (all(|f| &f.rtt_ms), all(|f| &f.jitter_ms));
+        is_empty &= rtt.is_empty() && jitter.is_empty();
+        let counts = record.flows(name).flat_map(|flow| &flow.retransmitted);
+        let resent = counts.map(|count| u64::from(*count)).reduce(u64::saturating_add);
+        table.row(vec![
+            name.to_owned(),
+            span(&rtt, 1),
+            resent.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+            span(&jitter, 2),
+        ]);
+    }
+    if is_empty { String::new() } else { table.render() }
 }
 
 /// Figures of radios over all intervals of all repetitions; empty if there are none.
@@ -105,7 +127,12 @@ pub(super) fn sentences(summary: &Summary) -> Vec<String> {
             n => format!(", mean of {n} repetitions"),
         };
         let (stations, within) = (several(count, "station"), within(total, 2));
-        lines.push(format!("{stations} had {:.2}{within} Mbps together{over}.", total.mean));
+        let (shared, lasted) = (summary.shared_s, summary.lasted_s);
+        let time = match shared < lasted {
+            true => format!(" in the first {shared:.1} of {lasted:.1} s, which all took part in"),
+            false => String::new(),
+        };
+        lines.push(format!("{stations} had {:.2}{within} Mbps together{over}{time}.", total.mean));
     }
     if let Some(jain) = summary.jain.filter(|_| count > 1) {
         let verdict = if jain.mean < UNEQUAL { "unequal" } else { "nearly equal" };

@@ -1,7 +1,7 @@
 //! Comparison of two runs, by their repetitions.
 
 use super::record::{Record, Repetition};
-use super::summary::{avr, rates};
+use super::summary::avr;
 use fairwave_lab::compare::{self, Comparison};
 use fairwave_lab::metrics::Metric;
 use fairwave_lab::points::Digest;
@@ -25,7 +25,7 @@ pub fn compare(first: &Record, second: &Record) -> Vec<Comparison> {
 
 fn of(record: &Record, repetition: &Repetition) -> Vec<Metric> {
     let seconds = record.interval_s;
-    let rates = rates(repetition, seconds);
+    let rates = repetition.rates(seconds);
     let mut metrics = vec![("total_mbps".to_owned(), rates.iter().sum())];
     metrics.extend(jain(&rates).map(|jain| ("jain".to_owned(), jain)));
     for station in &repetition.stations {

@@ -62,7 +62,15 @@ struct Stream {
 #[serde(default)]
 struct End {
     streams: Vec<EndStream>,
+    sum_sent: Total,
+    sum_received: Total,
     sender_tcp_congestion: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Total {
+    seconds: f64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,17 +134,51 @@ fn flow(output: &Output, at: usize, first: Stream, interval_s: f64) -> Flow {
         let of_socket = |stream: &&Stream| stream.socket == first.socket;
         bytes(output, interval_s, |streams| streams.iter().find(of_socket).copied())
     };
-    let is_at_receiver = !is_sender || theirs.as_ref().is_some_and(|bytes| !bytes.is_empty());
+    let theirs = theirs.filter(|bytes| !bytes.is_empty());
+    // Of an upload of datagrams iperf3 reports the receiver's counts for the whole run only, which
+    // are spread over the sender's intervals. They arrive at the end of a run without an error.
+    let arrived = udp.filter(|_| is_sender && output.error.is_none()).and_then(Udp::arrived);
+    let arrived = arrived.map(|share| share * output.end.in_time());
+    let at_receiver = || arrived.map(|share| ours().iter().map(|n| scaled(*n, share)).collect());
+    let theirs: Option<Vec<u64>> = theirs.or_else(at_receiver);
     Flow {
         is_up: is_sender,
         carrier: if is_udp { Carrier::Udp } else { Carrier::Tcp },
         algorithm: output.end.sender_tcp_congestion.clone().filter(|_| !is_udp),
-        counted: if is_at_receiver { Counted::AtReceiver } else { Counted::AtSender },
-        bytes: theirs.filter(|bytes| !bytes.is_empty()).unwrap_or_else(ours),
+        counted: match !is_sender || theirs.is_some() {
+            true => Counted::AtReceiver,
+            false => Counted::AtSender,
+        },
+        bytes: theirs.unwrap_or_else(ours),
         datagrams: udp.and_then(|udp| udp.packets),
         lost: udp.and_then(|udp| udp.lost_packets),
         is_broken: output.error.is_some(),
+        retransmitted: Vec::new(),
+        rtt_ms: Vec::new(),
+        lost_by_interval: Vec::new(),
+        jitter_ms: Vec::new(),
     }
+}
+
+impl End {
+    /// Share of the received datagrams that arrived while the sender sent: the rest came from
+    /// queues afterwards.
+    fn in_time(&self) -> f64 {
+        let (sent, received) = (self.sum_sent.seconds, self.sum_received.seconds);
+        if received > sent && sent > 0.0 { sent / received } else { 1.0 }
+    }
+}
+
+impl Udp {
+    /// Share of the datagrams sent that arrived.
+    fn arrived(self) -> Option<f64> {
+        let (sent, lost) = (self.packets.filter(|sent| *sent > 0)?, self.lost_packets?);
+        Some(sent.saturating_sub(lost) as f64 / sent as f64)
+    }
+}
+
+fn scaled(bytes: u64, share: f64) -> u64 {
+    (bytes as f64 * share).round() as u64
 }
 
 /// Bytes of one stream by interval. A last interval shorter than half of the others is the

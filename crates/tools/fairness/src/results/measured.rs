@@ -53,7 +53,15 @@ fn flow(flow: &measured::Flow, carrier: Carrier) -> Flow {
         datagrams: flow.datagrams,
         lost: flow.lost,
         is_broken: flow.is_broken,
+        retransmitted: flow.path.retransmitted.clone(),
+        rtt_ms: flow.path.rtt_us.iter().map(|us| ms(*us)).collect(),
+        lost_by_interval: flow.path.lost.clone(),
+        jitter_ms: flow.path.jitter_us.iter().map(|us| ms(*us)).collect(),
     }
+}
+
+fn ms(us: u32) -> f64 {
+    f64::from(us) / 1e3
 }
 
 fn radio(sample: &measured::RadioSample) -> RadioSample {

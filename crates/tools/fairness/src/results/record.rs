@@ -130,12 +130,27 @@ pub struct Flow {
     pub lost: Option<u64>,
     /// Whether it broke before the end.
     pub is_broken: bool,
+    /// Segments that the sender retransmitted, by interval; empty for datagrams.
+    #[serde(default)]
+    pub retransmitted: Vec<u32>,
+    /// Smoothed round-trip time of the sender at the end of each interval; empty for datagrams.
+    #[serde(default)]
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Vec<f64>,
+    /// Datagrams that are missing, by interval; empty for TCP.
+    #[serde(default)]
+    pub lost_by_interval: Vec<u32>,
+    /// Interarrival jitter of datagrams (RFC 3550) at the end of each interval; empty for TCP.
+    #[serde(default)]
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub jitter_ms: Vec<f64>,
 }
 
 impl Flow {
-    /// Its mean rate in Mbps, for intervals of `interval_s` seconds.
-    pub fn mbps(&self, interval_s: f64) -> f64 {
-        let rates: Vec<f64> = self.bytes.iter().map(|bytes| mbps(*bytes, interval_s)).collect();
+    /// Its mean rate in Mbps over its first `bins` intervals of `interval_s` seconds each.
+    fn mbps(&self, interval_s: f64, bins: usize) -> f64 {
+        let bytes = self.bytes.iter().take(bins);
+        let rates: Vec<f64> = bytes.map(|bytes| mbps(*bytes, interval_s)).collect();
         mean(&rates).unwrap_or(0.0)
     }
 }
@@ -143,10 +158,15 @@ impl Flow {
 impl Station {
     /// The mean rate of its flows of one direction, or of all, in Mbps; `None` if there are none.
     pub fn mbps(&self, interval_s: f64, is_up: Option<bool>) -> Option<f64> {
+        self.mbps_of(interval_s, is_up, usize::MAX)
+    }
+
+    /// The same over the first `bins` intervals.
+    fn mbps_of(&self, interval_s: f64, is_up: Option<bool>, bins: usize) -> Option<f64> {
         let mut flows =
             self.flows.iter().filter(|flow| is_up.is_none_or(|up| flow.is_up == up)).peekable();
         flows.peek()?;
-        Some(flows.map(|flow| flow.mbps(interval_s)).sum())
+        Some(flows.map(|flow| flow.mbps(interval_s, bins)).sum())
     }
 
     /// The payload of all its flows by interval, in bytes.
@@ -154,6 +174,38 @@ impl Station {
         let longest = self.flows.iter().map(|flow| flow.bytes.len()).max().unwrap_or(0);
         let at = |bin| self.flows.iter().filter_map(|flow| flow.bytes.get(bin)).sum();
         (0..longest).map(at).collect()
+    }
+}
+
+impl Repetition {
+    /// Number of intervals from the start in which all flows took part: a station that leaves has
+    /// fewer than the others. Flows without any interval do not count.
+    pub fn shared(&self) -> usize {
+        self.lengths().min().unwrap_or(0)
+    }
+
+    /// Number of intervals of the longest flow.
+    pub fn whole(&self) -> usize {
+        self.lengths().max().unwrap_or(0)
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        let flows = self.stations.iter().flat_map(|station| &station.flows);
+        flows.map(|flow| flow.bytes.len()).filter(|length| *length > 0)
+    }
+
+    /// The rate of each station in Mbps, over the time that all shared: rates over different times
+    /// may add up to more than a link carries.
+    pub fn rates(&self, interval_s: f64) -> Vec<f64> {
+        let shared = self.shared();
+        let stations = self.stations.iter();
+        stations.filter_map(|station| station.mbps_of(interval_s, None, shared)).collect()
+    }
+
+    /// The rate of each flow of a station in Mbps, over the time that all shared.
+    pub fn flow_rates(&self, station: &Station, interval_s: f64) -> Vec<f64> {
+        let shared = self.shared();
+        station.flows.iter().map(|flow| flow.mbps(interval_s, shared)).collect()
     }
 }
 
@@ -173,6 +225,11 @@ impl Record {
     pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Station> {
         let stations = self.repetitions.iter().flat_map(|repetition| &repetition.stations);
         stations.filter(move |station| station.name == name)
+    }
+
+    /// Flows of a station in all repetitions.
+    pub fn flows<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Flow> {
+        self.of(name).flat_map(|station| &station.flows)
     }
 }
 

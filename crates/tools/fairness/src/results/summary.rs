@@ -16,7 +16,14 @@ pub struct Summary {
     pub repetitions: usize,
     /// Its stations, in the order in which they joined.
     pub stations: Vec<StationSummary>,
-    /// Payload of all stations, in Mbps; null without a repetition.
+    /// Time from the start for which all stations took part, to which the total, the indices and
+    /// starved flows refer; all repetitions together.
+    #[schemars(extend("unit" = "seconds"))]
+    pub shared_s: f64,
+    /// Length of all repetitions together.
+    #[schemars(extend("unit" = "seconds"))]
+    pub lasted_s: f64,
+    /// Payload of all stations in the time that they shared, in Mbps; null without a repetition.
     #[schemars(extend("unit" = "megabits per second"))]
     pub total_mbps: Option<MeanSummary>,
     /// Jain's fairness index over the stations, from 1/n to 1; null if nothing was carried.
@@ -54,6 +61,16 @@ pub struct StationSummary {
     /// Share of datagrams that were lost, from 0 to 1; null for TCP.
     #[schemars(extend("unit" = "share"))]
     pub loss: Option<f64>,
+    /// Segments that the senders of its TCP flows retransmitted; null without samples.
+    pub retransmitted: Option<u64>,
+    /// Mean of the smoothed round-trip times that the senders of its TCP flows had at the end of
+    /// each interval: the latency under load; null without samples.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Option<f64>,
+    /// Mean of the jitter that the receivers of its datagrams had at the end of each interval; null
+    /// without samples.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub jitter_ms: Option<f64>,
     /// AVR: the share of intervals, without the first, in which it reached the target; null without
     /// a target.
     #[schemars(extend("unit" = "share"))]
@@ -107,12 +124,16 @@ impl Summary {
         let over = |value: &dyn Fn(&Repetition) -> Option<f64>| {
             means(&record.repetitions.iter().filter_map(value).collect::<Vec<_>>())
         };
-        let total = over(&|repetition| Some(rates(repetition, seconds).iter().sum()));
+        let total = over(&|repetition| Some(repetition.rates(seconds).iter().sum()));
         Self {
             repetitions: record.repetitions.len(),
+            shared_s: seconds
+                * record.repetitions.iter().map(Repetition::shared).sum::<usize>() as f64,
+            lasted_s: seconds
+                * record.repetitions.iter().map(Repetition::whole).sum::<usize>() as f64,
             stations: record.names().into_iter().filter_map(|name| station(record, name)).collect(),
             total_mbps: total,
-            jain: over(&|repetition| jain(&rates(repetition, seconds))),
+            jain: over(&|repetition| jain(&repetition.rates(seconds))),
             jain_flows: over(&|repetition| jain(&flow_rates(repetition, seconds))),
             starved_flows: starved(record),
             unfair_repetitions: record.repetitions.iter().filter(|r| is_unfair(r, seconds)).count(),
@@ -125,19 +146,13 @@ fn means(values: &[f64]) -> Option<MeanSummary> {
     Estimate::of(values).map(Into::into)
 }
 
-/// The rate of each station in Mbps.
-pub(super) fn rates(repetition: &Repetition, interval_s: f64) -> Vec<f64> {
-    let stations = repetition.stations.iter();
-    stations.filter_map(|station| station.mbps(interval_s, None)).collect()
-}
-
 fn flow_rates(repetition: &Repetition, interval_s: f64) -> Vec<f64> {
-    let flows = repetition.stations.iter().flat_map(|station| &station.flows);
-    flows.map(|flow| flow.mbps(interval_s)).collect()
+    let stations = repetition.stations.iter();
+    stations.flat_map(|station| repetition.flow_rates(station, interval_s)).collect()
 }
 
 fn is_unfair(repetition: &Repetition, interval_s: f64) -> bool {
-    unfair(&rates(repetition, interval_s))
+    unfair(&repetition.rates(interval_s))
 }
 
 /// AVR of a station in one repetition.
@@ -175,6 +190,15 @@ fn station(record: &Record, name: &str) -> Option<StationSummary> {
         up_mbps: over(&|station| station.mbps(seconds, Some(true))),
         down_mbps: over(&|station| station.mbps(seconds, Some(false))),
         loss: (sent > 0).then(|| lost as f64 / sent as f64),
+        retransmitted: record
+            .flows(name)
+            .flat_map(|flow| &flow.retransmitted)
+            .map(|count| u64::from(*count))
+            .reduce(u64::saturating_add),
+        rtt_ms: mean(&record.flows(name).flat_map(|flow| flow.rtt_ms.clone()).collect::<Vec<_>>()),
+        jitter_ms: mean(
+            &record.flows(name).flat_map(|flow| flow.jitter_ms.clone()).collect::<Vec<_>>(),
+        ),
         achievement: record
             .target_bps
             .and_then(|target| over(&|station| avr(station, seconds, target))),
@@ -189,9 +213,10 @@ fn starved(record: &Record) -> Vec<StarvedFlow> {
     for (repetition, number) in record.repetitions.iter().zip(1..) {
         let fair = mean(&flow_rates(repetition, seconds)).unwrap_or(0.0);
         for station in &repetition.stations {
-            let hungry = station.flows.iter().zip(1..).filter(|(flow, _)| flow.lost != Some(0));
-            let rates = hungry.map(|(flow, number)| (flow.mbps(seconds), number));
-            list.extend(rates.filter(|(mbps, _)| *mbps < fair * STARVED_FRACTION).map(
+            let rates = repetition.flow_rates(station, seconds).into_iter().zip(1..);
+            let rates = station.flows.iter().zip(rates);
+            let hungry = rates.filter(|(flow, _)| flow.lost != Some(0)).map(|(_, rate)| rate);
+            list.extend(hungry.filter(|(mbps, _)| *mbps < fair * STARVED_FRACTION).map(
                 |(mbps, flow)| StarvedFlow {
                     repetition: number,
                     station: station.name.clone(),

@@ -13,6 +13,10 @@ fn flow(is_up: bool, bytes: &[u64]) -> Flow {
         datagrams: None,
         lost: None,
         is_broken: false,
+        retransmitted: Vec::new(),
+        rtt_ms: Vec::new(),
+        lost_by_interval: Vec::new(),
+        jitter_ms: Vec::new(),
     }
 }
 
@@ -55,6 +59,56 @@ fn a_summary_by_hand() {
         summary.stations.iter().map(|s| (s.name.as_str(), s.mbps.mean, s.down_mbps)).collect();
     assert_eq!(stations, [("one", 2.0, None), ("other", 4.0, None)]);
     assert_eq!((summary.starved_flows, summary.unfair_repetitions), (vec![], 0));
+}
+
+/// A link of 6 Mbps: two stations have 2 and 4 Mbps for 5 s, then one leaves and the other has 6.
+/// The sum of their own rates would be 2 + (4 + 6) / 2 = 7 Mbps.
+#[test]
+fn a_station_that_leaves_does_not_raise_the_total_above_the_link() {
+    let mut record = record(&[(10, 20)]);
+    record.repetitions[0].stations[0].flows[0].bytes.pop();
+    record.repetitions[0].stations[1].flows[0].bytes[1] = 30 * 125_000;
+    let summary = Summary::of(&record);
+    assert_eq!(summary.total_mbps.unwrap().mean, 6.0);
+    assert_eq!((summary.shared_s, summary.lasted_s), (5.0, 10.0));
+    assert_eq!(summary.stations.iter().map(|s| s.mbps.mean).collect::<Vec<_>>(), [2.0, 5.0]);
+    assert!((summary.jain.unwrap().mean - 0.9).abs() < 1e-12, "of the time that both shared");
+    let words = crate::report::words(&summary, &record);
+    assert!(words.contains("6.00 Mbps together in the first 5.0 of 10.0 s"), "{words}");
+    // A station that never had an interval shortens nothing.
+    record.repetitions[0].stations[0].flows[0].bytes.clear();
+    let summary = Summary::of(&record);
+    assert_eq!((summary.shared_s, summary.total_mbps.unwrap().mean), (10.0, 5.0));
+}
+
+/// 8 Mbps are sent for 3 s, and 212 of 2143 datagrams are lost.
+#[test]
+fn an_upload_of_datagrams_in_iperf3_has_the_bytes_that_arrived() {
+    let second = r#"{"streams": [{"socket": 5, "seconds": 1.0001, "bytes": 1000000}]}"#;
+    let text = |end: &str| {
+        format!(
+            r#"{{"start": {{"test_start": {{"protocol": "UDP", "reverse": 0}}}},
+                "intervals": [{second}, {second}, {second}], {end}}}"#
+        )
+    };
+    let udp = r#""end": {"streams": [{"udp":
+        {"socket": 5, "bytes": 3000000, "packets": 2143, "lost_packets": 212}}]}"#;
+    let place = tempfile::tempdir().unwrap();
+    let flow = |end: &str| {
+        let file = place.path().join("one.json");
+        fs::write(&file, text(end)).unwrap();
+        read(&file).unwrap().repetitions[0].stations[0].flows[0].clone()
+    };
+    let found = flow(udp);
+    assert_eq!(found.counted, Counted::AtReceiver);
+    // 1,000,000 * 1931 / 2143.
+    assert_eq!(found.bytes, [901_073; 3]);
+    // A queue of 0.3 s is emptied afterwards.
+    let sums = r#""sum_sent": {"seconds": 3.0}, "sum_received": {"seconds": 3.3}"#;
+    let found = flow(&udp.replacen(r#"{"streams""#, &format!(r#"{{{sums}, "streams""#), 1));
+    assert_eq!(found.bytes, [819_158; 3]);
+    let cut_off = flow(&format!(r#"{udp}, "error": "interrupted""#));
+    assert_eq!((cut_off.counted, cut_off.bytes), (Counted::AtSender, vec![1_000_000; 3]));
 }
 
 /// 1 of 50 units, where an equal share is 25.5.

@@ -62,9 +62,9 @@ fn entry(interface: &str, started_s: u64, events: &AccessPointEvent) -> Option<V
             "interface": interface, "station": station.to_string(), "action": "failed",
             "because": why,
         })),
-        AccessPointEvent::Decided(_, Decision::Refused { .. }) | AccessPointEvent::Trouble(_) => {
-            None
-        }
+        AccessPointEvent::Decided(_, Decision::Refused { .. })
+        | AccessPointEvent::Serving(_)
+        | AccessPointEvent::Trouble(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::tasks::{self, CommandResult, Console as TaskConsole, status_result};
 use crate::Error;
 use crate::report::{serve, watch};
 use clap::{Args, Subcommand};
-use fairwave_console::{Console, Failure};
+use fairwave_console::{Console, Failure, Listening};
 use std::net::SocketAddr;
 
 /// Examples at the end of the help.
@@ -93,6 +93,13 @@ impl TaskConsole for Terminal<'_> {
 
     fn warn(&self, text: &str) {
         self.0.warn(text);
+    }
+
+    fn serving(&self, interface: &str, listen: Option<SocketAddr>) {
+        let listens = Listening::at("soc ap", listen.as_slice());
+        let listening = Listening { interfaces: vec![interface.to_owned()], ..listens };
+        // An access point serves on after the reader of standard output has closed it.
+        let _ = listening.print(self.0);
     }
 
     fn ask(&self, question: &str) {

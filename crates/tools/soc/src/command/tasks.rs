@@ -22,6 +22,7 @@ use fairwave_wire::soc::{ETHER_TYPE, Session};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -36,6 +37,8 @@ pub trait Console {
     fn note(&self, text: &str);
     /// Prints a warning.
     fn warn(&self, text: &str);
+    /// An access point serves this interface from now on, and takes datagrams at this address.
+    fn serving(&self, _interface: &str, _listen: Option<SocketAddr>) {}
     /// Prints a question whose answer is yes or no.
     fn ask(&self, question: &str);
 
@@ -330,6 +333,7 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Comma
             log = None;
         }
         match events {
+            AccessPointEvent::Serving(listen) => console.serving(&ap.interface, listen),
             AccessPointEvent::Decided(at, decision) => {
                 if let Some(line) = line(&decision) {
                     console.note(&format!("{:.3} s: {line}", at.as_secs_f64()));

@@ -160,7 +160,11 @@ impl Dccp {
         let queued = self.connections.source.queued();
         let has_room = self.started && queued < self.max_waiting;
         match &mut self.schedule {
-            Schedule::Saturate { bytes } => Some(*bytes).filter(|_| has_room),
+            // The queue of a connection that has ended stays empty.
+            Schedule::Saturate { bytes } => {
+                let is_open = self.connections.source.accepts_data();
+                Some(*bytes).filter(|_| has_room && is_open)
+            }
             Schedule::Timed(feed) => feed.next_payload(now, screen),
             Schedule::Stopped => None,
         }

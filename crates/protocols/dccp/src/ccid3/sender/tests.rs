@@ -225,6 +225,18 @@ fn a_bottleneck_is_filled() {
     assert!(filled > 0.85, "{filled} (seed 5)");
 }
 
+/// On a loopback the round trip is 50 us, and packets of 1400 bytes come 1 ms apart, so that their
+/// counters give the receiver no round-trip time and it reports each: 1.4 MB/s, and not eight
+/// packets in an assumed round trip of 200 ms.
+#[test]
+fn packets_rarer_than_round_trips_are_reported_at_their_rate() {
+    let wire = Wire { delay: Duration::from_micros(25), ..Wire::default() };
+    let mut pair = Pair::new(7, wire, Source::Every(millis(1)), 1400);
+    pair.run(at(2_000));
+    let received = pair.sender.stats().receive_rate.unwrap();
+    assert!((1.3e6..1.5e6).contains(&received), "{received} B/s");
+}
+
 /// One feedback a round trip, a few more for losses.
 #[test]
 fn feedback_comes_once_a_round_trip() {
