@@ -215,7 +215,7 @@ def killed():
         if moment == "served":
             station = station or start_station("s1", 10, "200 ms")
             until("a class", lambda: mac(2) in weights())
-            seen += len(traffic_control()[1]) == 3
+            seen += sum(line.startswith("class htb") for line in traffic_control()[1]) == 3
         elif moment == "changing":
             # Fifty changes of weights a second: each is a message to the kernel or several.
             if not flip:

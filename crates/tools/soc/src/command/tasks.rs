@@ -241,6 +241,8 @@ fn shaper(ap: &Ap, traffic: &[Traffic], discipline: Discipline) -> Result<Shaper
         rate_bps: rate.0,
         discipline,
         queue_packets: ap.queue,
+        leaf: ap.leaf.map(Into::into),
+        overhead: ap.overhead,
         traffic: traffic.to_vec(),
         replace: ap.replace,
         urgent: ETHER_TYPE.number(),
