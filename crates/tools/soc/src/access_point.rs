@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::actuator::{Actuator, ActuatorPlan};
+use crate::effect::Meter;
 use crate::source::StationSource;
 use crate::status::{Status, StatusSocket};
 use crate::wait::wait_for;
@@ -18,8 +19,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Period of the radio's samples, and maximum wait of the loop.
+/// Period of the radio's samples and of readings of the shares, and maximum wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
+/// Period of requests for changes that the kernel has refused.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Time for which the loop waits after reports, so that it reads many of them at once. It is
 /// shorter than the minimum report interval, so that a weight follows within two intervals. A
 /// wake-up costs as much as about twenty reports. A single report is handled without this wait. No
@@ -72,6 +75,13 @@ struct Loop {
     traffic: Vec<String>,
     /// The last error of the radio, while it persists.
     trouble: Option<String>,
+    /// Measurement of the shares; `None` with an actuator without counters.
+    meter: Option<Meter>,
+    /// The last problem of shares or pending changes, while it persists: the verdict, whose figures
+    /// change with each measurement, or the error.
+    problem: Option<String>,
+    /// Time at which pending changes are asked for again.
+    again: Instant,
     /// Buffer for reports that are read together.
     reports: Vec<ReceivedFrame>,
 }
@@ -106,6 +116,9 @@ pub fn run(
         failed: 0,
         traffic,
         trouble: None,
+        meter: None,
+        problem: None,
+        again: clock.now(),
         reports: Vec::with_capacity(BATCH),
     };
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
@@ -117,6 +130,7 @@ pub fn run(
             look = now + LOOK;
             all.actuator.check().map_err(broken)?;
             all.see(now, radio.facts(), &mut receive);
+            all.measure(now, &mut receive);
         }
         let (taken, is_empty) = all.take_reports(now).map_err(broken)?;
         if all.ap.deadline().is_some_and(|due| due <= now) {
@@ -171,6 +185,33 @@ impl Loop {
         }
         self.trouble = trouble;
         reported.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
+    }
+
+    /// Asks again for changes that the kernel has refused, and measures the effect of weights. A
+    /// persistent problem is reported once.
+    fn measure(&mut self, now: Instant, receive: &mut impl FnMut(AccessPointEvent)) {
+        let mut refused = Ok(());
+        if now >= self.again {
+            self.again = now + AGAIN;
+            refused = self.actuator.settle();
+        } else if self.actuator.is_pending() {
+            return;
+        }
+        let measured = refused.and_then(|()| self.actuator.reading());
+        let (kind, problem) = match measured {
+            Ok(None) => (None, None),
+            Ok(Some(reading)) => {
+                let meter = self.meter.get_or_insert_default();
+                meter.take(now, reading);
+                let effect = meter.effect(&self.interface, &self.traffic);
+                (effect.problem.as_ref().map(|_| effect.verdict), effect.problem)
+            }
+            Err(error) => (Some(error.to_string()), Some(error.to_string())),
+        };
+        if let (Some(why), true) = (problem, kind != self.problem) {
+            receive(AccessPointEvent::Trouble(why));
+        }
+        self.problem = kind;
     }
 
     /// Handles the frames that wait. Returns their number, and whether none is left.
@@ -256,6 +297,8 @@ impl Loop {
             actuator: self.actuator.name().to_owned(),
             failed: self.failed,
             traffic: self.traffic.clone(),
+            is_pending: self.actuator.is_pending(),
+            effect: self.meter.as_ref().map(|meter| meter.effect(&self.interface, &self.traffic)),
             frames: self.actuator.frames(),
             ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }

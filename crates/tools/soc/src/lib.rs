@@ -13,6 +13,7 @@ pub mod access_point;
 mod actuator;
 pub mod airtime;
 pub mod command;
+mod effect;
 mod error;
 pub mod key;
 pub mod pairing;
