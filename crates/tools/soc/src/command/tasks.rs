@@ -185,6 +185,11 @@ pub fn report(
         }
         StationEvent::ReceivedFrame(by) => console.note(&format!("{by} listens")),
         StationEvent::Alone => console.note("nobody listens any more"),
+        StationEvent::KeyRefused(by) => console.warn(&format!(
+            "{by} refuses the key in {}: it is not this station's key of that network; `soc pair` \
+             there and `soc join` here give one",
+            station.key.display()
+        )),
         StationEvent::Trouble(why) => console.warn(&why),
     };
     let counts = station::run(plan, stop, notify)?;
@@ -312,6 +317,9 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
 pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<CommandResult, Error> {
     if ap.plan {
         return plan(ap);
+    }
+    if served().is_ok_and(|interfaces| interfaces.contains(&ap.interface)) {
+        return Err(crate::status::already_served(&ap.interface));
     }
     let (policies, traffic) = policies(ap)?;
     let config = config(ap, policies, &traffic)?;
