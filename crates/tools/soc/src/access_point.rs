@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::actuator::{Actuator, ActuatorPlan};
+use crate::airtime_effect::AirtimeMeter;
 use crate::effect::Meter;
 use crate::source::StationSource;
-use crate::status::{Status, StatusSocket};
+use crate::status::{Effect, Status, StatusSocket};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
 use fairwave_linux::{EtherSocket, Traffic};
@@ -75,8 +76,11 @@ struct Loop {
     traffic: Vec<String>,
     /// The last error of the radio, while it persists.
     trouble: Option<String>,
-    /// Measurement of the shares; `None` with an actuator without counters.
-    meter: Option<Meter>,
+    /// Measurements of the shares of bytes and of airtime.
+    meter: Meter,
+    airtime: AirtimeMeter,
+    /// Their last result; `None` with an actuator without counters.
+    effect: Option<Effect>,
     /// The last problem of shares or pending changes, while it persists: the verdict, whose figures
     /// change with each measurement, or the error.
     problem: Option<String>,
@@ -116,7 +120,9 @@ pub fn run(
         failed: 0,
         traffic,
         trouble: None,
-        meter: None,
+        meter: Meter::default(),
+        airtime: AirtimeMeter::default(),
+        effect: None,
         problem: None,
         again: clock.now(),
         reports: Vec::with_capacity(BATCH),
@@ -197,14 +203,11 @@ impl Loop {
         } else if self.actuator.is_pending() {
             return;
         }
-        let measured = refused.and_then(|()| self.actuator.reading());
-        let (kind, problem) = match measured {
-            Ok(None) => (None, None),
-            Ok(Some(reading)) => {
-                let meter = self.meter.get_or_insert_default();
-                meter.take(now, reading);
-                let effect = meter.effect(&self.interface, &self.traffic);
-                (effect.problem.as_ref().map(|_| effect.verdict), effect.problem)
+        let (kind, problem) = match refused.and_then(|()| self.read_effect(now)) {
+            Ok(effect) => {
+                self.effect = effect.clone();
+                let problem = effect.and_then(|effect| Some((effect.verdict, effect.problem?)));
+                problem.unzip()
             }
             Err(error) => (Some(error.to_string()), Some(error.to_string())),
         };
@@ -212,6 +215,20 @@ impl Loop {
             receive(AccessPointEvent::Trouble(why));
         }
         self.problem = kind;
+    }
+
+    fn read_effect(&mut self, now: Instant) -> io::Result<Option<Effect>> {
+        if let Some(reading) = self.actuator.reading()? {
+            self.meter.take(now, reading);
+            return Ok(Some(self.meter.effect(&self.interface, &self.traffic)));
+        }
+        if !self.actuator.is_airtime() {
+            return Ok(None);
+        }
+        if self.airtime.is_due(now) {
+            self.airtime.take(now, &self.ap.stations(now));
+        }
+        Ok(Some(self.airtime.effect(&self.interface)))
     }
 
     /// Handles the frames that wait. Returns their number, and whether none is left.
@@ -298,7 +315,7 @@ impl Loop {
             failed: self.failed,
             traffic: self.traffic.clone(),
             is_pending: self.actuator.is_pending(),
-            effect: self.meter.as_ref().map(|meter| meter.effect(&self.interface, &self.traffic)),
+            effect: self.effect.clone(),
             frames: self.actuator.frames(),
             ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }

@@ -130,6 +130,11 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
+    /// Whether the driver's weights of airtime share it.
+    pub(crate) const fn is_airtime(&self) -> bool {
+        matches!(&self.at_work, AtWork::Airtime(_))
+    }
+
     /// Counters of bytes; `None` with an actuator that has none.
     pub(crate) fn reading(&mut self) -> io::Result<Option<Reading>> {
         match &mut self.at_work {

@@ -12,6 +12,7 @@
 pub mod access_point;
 mod actuator;
 pub mod airtime;
+mod airtime_effect;
 pub mod command;
 mod effect;
 mod error;

@@ -82,7 +82,8 @@ pub struct Frames {
 pub struct Effect {
     /// `follows`: shares are those of the weights. `deviates`: they are not. `bypassed`: most of
     /// the traffic passes by the classes. `unknown`: packets of two classes have not waited at once
-    /// for three seconds yet, and weights decide only then.
+    /// for three seconds yet, and weights decide only then; or airtime is shared, of which only
+    /// that it is equal in spite of different weights is certain.
     pub verdict: String,
     /// The problem with its remedy, for a person; null without one.
     pub problem: Option<String>,
@@ -97,7 +98,7 @@ pub struct ShareLine {
     pub station: Option<String>,
     /// The class of traffic.
     pub traffic: String,
-    /// Measured share of the bytes of these classes.
+    /// Measured share of the bytes, or the airtime, of these classes.
     #[schemars(extend("unit" = "share"))]
     pub share: f64,
     /// The share of its weight.

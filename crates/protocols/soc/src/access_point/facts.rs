@@ -27,6 +27,8 @@ pub struct StationView {
     pub failed: Option<u64>,
     /// Airtime of frames to it and from it since it associated.
     pub airtime: Option<Duration>,
+    /// That of frames to it alone.
+    pub sent_airtime: Option<Duration>,
     /// Time since its last frame.
     pub inactive: Option<Duration>,
 }
@@ -43,6 +45,7 @@ impl StationView {
             retries: None,
             failed: None,
             airtime: None,
+            sent_airtime: None,
             inactive: None,
         }
     }

@@ -166,6 +166,7 @@ fn view(station: &Station, noise: Option<Dbm>) -> StationView {
         retries: station.tx_retries.map(u64::from),
         failed: station.tx_failed.map(u64::from),
         airtime: airtime.map(Duration::from_micros),
+        sent_airtime: sent.map(Duration::from_micros),
         inactive: station.inactive_ms.map(|ms| Duration::from_millis(u64::from(ms))),
         ..StationView::new(station.mac)
     }
@@ -250,6 +251,7 @@ mod tests {
             retries: Some(14),
             failed: Some(2),
             airtime: Some(Duration::from_millis(35)),
+            sent_airtime: Some(Duration::from_millis(5)),
             inactive: Some(Duration::from_millis(80)),
             ..StationView::new(A)
         };

@@ -28,7 +28,9 @@ pub(crate) fn words(status: &Status) -> String {
             seen(station)
         );
     }
-    text.extend(status.effect.iter().map(|effect| shares(effect, status.stations.len())));
+    let is_airtime = status.actuator == "airtime";
+    let shares = |effect| shares(effect, status.stations.len(), is_airtime);
+    text.extend(status.effect.iter().map(shares));
     if status.is_pending {
         text.push_str("  the kernel has refused changes; they are asked for again each second\n");
     }
@@ -39,9 +41,9 @@ pub(crate) fn words(status: &Status) -> String {
 }
 
 /// The measured effect of the weights.
-fn shares(effect: &Effect, stations: usize) -> String {
+fn shares(effect: &Effect, stations: usize, is_airtime: bool) -> String {
     let mut text = effect.problem.as_ref().map_or(String::new(), |why| format!("  {why}\n"));
-    if effect.shares.is_empty() && effect.problem.is_none() && stations > 1 {
+    if effect.shares.is_empty() && effect.problem.is_none() && stations > 1 && !is_airtime {
         text.push_str(
             "  shares not measured: packets of two classes have not waited together for 3 s, and \
              weights decide only then; if the link is full, --rate is above what it carries\n",
