@@ -153,8 +153,8 @@ fn target(summary: &Summary) -> Option<String> {
     });
     let reached: Vec<String> = reached.collect();
     Some(format!(
-        "The target of {:.2} Mbps is {} of the effective bandwidth, {:.2} Mbps ({stated}); an equal \
-         share is {:.2} Mbps. Reached (AVR): {}.",
+        "The target of {:.2} Mbps is {} of the effective bandwidth, {:.2} Mbps ({stated}); an \
+         equal share is {:.2} Mbps. Reached (AVR): {}.",
         target.mbps,
         target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
         target.effective_mbps,
@@ -184,7 +184,7 @@ pub(crate) fn warnings(record: &Record) -> Vec<String> {
             let clock = noticed(station.clock_error_ms).map(|ms| {
                 let rtt = 2.0 * ms;
                 format!(
-                    "its clock is known to {ms:.0} ms, half of the shortest round trip of {rtt:.0} ms"
+                    "its clock is known to {ms:.0} ms, half of the shortest round trip, {rtt:.0} ms"
                 )
             });
             let late =
