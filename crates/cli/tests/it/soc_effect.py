@@ -130,5 +130,8 @@ def ends():
     stranger.wait()
     second = start_ap()
     err = second.communicate(timeout=PATIENCE_S)[1].decode()
+    plan = start("a", "ap", "--interface", "w0", "--plan")
+    planned = plan.communicate(timeout=PATIENCE_S)[1].decode()
     end(ap)
-    return {"missed": gone["missed"], "refused": refused, "second": [err, second.returncode]}
+    return {"missed": gone["missed"], "refused": refused, "second": [err, second.returncode],
+            "plan": [planned, plan.returncode]}

@@ -315,11 +315,11 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
 /// # Errors
 /// As [`access_point::run`], and if options contradict each other.
 pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<CommandResult, Error> {
-    if ap.plan {
-        return plan(ap);
-    }
     if served().is_ok_and(|interfaces| interfaces.contains(&ap.interface)) {
         return Err(crate::status::already_served(&ap.interface));
+    }
+    if ap.plan {
+        return plan(ap);
     }
     let (policies, traffic) = policies(ap)?;
     let config = config(ap, policies, &traffic)?;
