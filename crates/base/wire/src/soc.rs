@@ -22,7 +22,7 @@ pub mod routed;
 mod session;
 
 pub use answer::{ANSWER_LEN, ANSWER_SUBTYPE, Answer, AnswerError, frame};
-pub use session::{GREETING_SUBTYPE, Greeting, GreetingError, SESSION_LEN, Session};
+pub use session::{GREETING_SUBTYPE, Greeting, GreetingError, KeyRefused, SESSION_LEN, Session};
 
 use crate::ethernet::{EtherType, Mac};
 use crate::reader::{Reader, Truncated};
@@ -50,9 +50,13 @@ const LABEL: &str = "soc report";
 pub struct CentiDb(pub i16);
 
 impl CentiDb {
-    /// The nearest one to `db`; beyond the range its end, and zero for NaN.
+    /// No level: that of a station's last report, with which it ends reporting. No level of a radio
+    /// is so low.
+    pub const NONE: Self = Self(i16::MIN);
+
+    /// The nearest one to `db`; beyond the range its end, and zero for NaN. Never [`Self::NONE`].
     pub fn from_db(db: f64) -> Self {
-        Self((db * 100.0).round() as i16)
+        Self(((db * 100.0).round() as i16).max(i16::MIN + 1))
     }
 
     /// In decibels.
@@ -79,7 +83,7 @@ pub struct Report {
     pub made_ms: u32,
     /// Time at which the next report is to be expected, in milliseconds after this one.
     pub interval_ms: NonZeroU16,
-    /// The SoC.
+    /// The SoC; [`CentiDb::NONE`] in the last report.
     pub soc: CentiDb,
 }
 

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from soc_effect import ends, measured, segments
 from soc_plane import PLANE, plane_cost, plane_frames, plane_killed
 from soc_stage import (
     FAIRWAVE, PATIENCE_S, STATIONS, build, changing, end, enter, flows, frame, interface, keys, mac,
@@ -216,7 +217,7 @@ def killed():
         if moment == "served":
             station = station or start_station("s1", 10, "200 ms")
             until("a class", lambda: mac(2) in weights())
-            seen += len(traffic_control()[1]) == 3
+            seen += sum(line.startswith("class htb") for line in traffic_control()[1]) == 3
         elif moment == "changing":
             # Fifty changes of weights a second: each is a message to the kernel or several.
             if not flip:
@@ -454,7 +455,7 @@ tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": host
          "restarted": restarted, "answered": answered, "killed": killed,
          "plane-shares": lambda: shares(*PLANE, "--queue", "1000"), "plane-routed": lambda: routed(*PLANE, "--queue", "1000"),
          "plane-classes": lambda: classes(*PLANE, "--queue", "1000"), "plane-frames": plane_frames, "plane-killed": plane_killed,
-         "plane-cost": plane_cost,
+         "plane-cost": plane_cost, "segments": segments, "measured": measured, "ends": ends,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "apart": apart,
          "crowd": crowd, "crowd_apart": crowd_apart}
 print(json.dumps(tasks[sys.argv[2]]()))

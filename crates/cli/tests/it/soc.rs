@@ -71,6 +71,51 @@ fn saturating_datagrams_are_shared_by_htb() {
     assert_eq!(found["actuator"], "htb", "{found}");
 }
 
+/// Segments of up to 64 kB were turns of whole segments: a station with weight 0.2 had 0.38 of the
+/// bytes instead of 0.17, and less than its share for half a minute afterwards.
+#[test]
+fn streams_in_joined_segments_follow_the_weights() {
+    let Some(found) = found("segments") else { return };
+    let tcp = &found["tcp"];
+    assert_eq!(tcp["verdict"], "follows", "{found}");
+    let share = |at: usize| tcp["shares"][at]["share"].as_f64().expect("a share");
+    assert!((0.1..0.25).contains(&share(1)) && share(0) > 0.75, "{found}");
+    let tbf = |line: &&Value| line.as_str().is_some_and(|line| line.starts_with("qdisc tbf"));
+    // Two stations and the others.
+    assert_eq!(found["qdiscs"].as_array().expect("lines").iter().filter(tbf).count(), 3, "{found}");
+}
+
+#[test]
+fn weights_without_effect_are_noticed_by_their_shares() {
+    let Some(found) = found("measured") else { return };
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let problem = text(&found["deviates"]["problem"]);
+    assert!(problem.starts_with("weights have little effect at interface `w0`: "), "{problem}");
+    assert!(text(&found["words"]).contains(&problem[..40]), "{found}");
+    let past = text(&found["bypassed"]["problem"]);
+    assert!(past.contains("pass by its qdisc"), "{past}");
+    let err = text(&found["err"]);
+    assert!(err.contains("another program has deleted the qdisc"), "{err}");
+    // A problem that stays is said once.
+    assert_eq!(err.matches("weights have little effect").count(), 1, "{err}");
+    assert_eq!(found["rc"], 0, "{found}");
+}
+
+#[test]
+fn whoever_ends_or_has_another_key_is_known_at_once() {
+    let Some(found) = found("ends") else { return };
+    // A minute of missing reports would be 300 of them.
+    assert!(found["missed"].as_u64().expect("a count") < 50, "{found}");
+    let refused = found["refused"].as_str().expect("a line");
+    assert!(refused.contains("02:00:00:00:00:01 refuses the key in"), "{refused}");
+    for second in [&found["second"], &found["plan"]] {
+        let text = second[0].as_str().expect("a message");
+        assert!(text.contains("another `fairwave soc ap` serves it already"), "{text}");
+        assert!(!text.contains("tc qdisc delete"), "{text}");
+        assert_eq!(second[1], 2, "{found}");
+    }
+}
+
 #[test]
 fn our_own_scheduler_shares_by_link_by_address_and_by_kind() {
     let Some(by_link) = found("plane-shares") else { return };

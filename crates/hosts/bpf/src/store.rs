@@ -6,6 +6,7 @@
 use crate::pins::release;
 use crate::registered::await_unregistered;
 use crate::{ALGORITHMS, Algorithm, Error, kernel};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs;
 use std::io::ErrorKind;
@@ -196,7 +197,12 @@ impl Store {
         if others.into_iter().any(|path| foreign(&path)) {
             return Ok(());
         }
-        unmount(BPFFS, UnmountFlags::empty()).map_err(Error::io(BPFFS))
+        match unmount(BPFFS, UnmountFlags::empty()) {
+            // A program such as `cc status --watch` has a file of it open: all algorithms are
+            // unloaded nevertheless, and an empty file system harms nobody.
+            Err(Errno::BUSY) => Ok(()),
+            unmounted => unmounted.map_err(Error::io(BPFFS)),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Pattern {
 }
 
 /// Addresses of frames to a station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Destination {
     Link([u8; 6]),
     /// That of a station behind a router.

@@ -1,8 +1,9 @@
 //! Filter of every frame that leaves an interface, before its qdisc: the egress hook of clsact,
 //! where a filter (u32) with the action mirred leads all frames to another interface.
 
+use crate::dump::FILTER;
 use crate::netlink::{DONE, ERROR, Netlink};
-use crate::tc::{ALL_PROTOCOLS, MAJOR, message};
+use crate::tc::{ALL_PROTOCOLS, MAJOR, TrafficControl, message};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
@@ -12,8 +13,6 @@ use netlink_packet_route::tc::{
 };
 use std::io;
 
-/// `RTM_NEWTFILTER`.
-const FILTER: u16 = 44;
 /// `TC_H_CLSACT`, which `ingress` has too, and its own handle.
 const PARENT: TcHandle = TcHandle::INGRESS;
 const HANDLE: TcHandle = TcHandle { major: 0xffff, minor: 0 };

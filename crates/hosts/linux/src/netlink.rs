@@ -188,6 +188,15 @@ impl Netlink {
         found.ok_or_else(|| io::Error::other("the kernel does not count"))
     }
 
+    /// Bytes that an interface has sent.
+    pub fn sent(&mut self, index: u32) -> io::Result<u64> {
+        let found = self.attribute(index, |attribute| match attribute {
+            LinkAttribute::Stats64(counts) => Some(counts.tx_bytes),
+            _ => None,
+        })?;
+        found.ok_or_else(|| io::Error::other("the kernel does not count"))
+    }
+
     /// Whether packets to an address are taken here: the kernel takes them only some time after it
     /// has given an interface an IPv6 address.
     pub fn takes(&mut self, address: IpAddr) -> io::Result<bool> {

@@ -6,26 +6,18 @@
 //! Classes, filters and further qdiscs below it would be lost, and are found in the same way.
 
 use crate::Error;
+use crate::dump::{CLASS, FILTER, QDISC, Report, dump};
 use crate::kernel::unshare;
 use crate::netlink::Netlink;
 use crate::requested::requested;
-use crate::tc;
-use netlink_packet_core::{DefaultNla, NLM_F_DUMP, NlaBuffer, NlasIterator};
+use crate::tc::{self, OPTIONS};
+use netlink_packet_core::{DefaultNla, NLM_F_DUMP};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use rustix::thread::UnshareFlags;
 use std::fmt;
 use std::io;
 
-/// `RTM_NEWQDISC`, `RTM_NEWTCLASS` and `RTM_NEWTFILTER`.
-const QDISC: u16 = 36;
-const CLASS: u16 = 40;
-const FILTER: u16 = 44;
-/// `TCA_KIND` and `TCA_OPTIONS`.
-const KIND: u16 = 1;
-const OPTIONS: u16 = 2;
-/// Bytes of `struct tcmsg`, behind which attributes stand.
-const HEADER: usize = 20;
 /// Kinds that report waiting flows as classes, though none was made.
 const OF_FLOWS: [&str; 4] = ["cake", "fq_codel", "fq_pie", "sfq"];
 
@@ -152,16 +144,16 @@ fn difference(wanted: &Tree, made: &Tree) -> Option<String> {
 fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     let question = |parent: TcHandle| tc::message(index, TcHandle::UNSPEC, parent);
     let any = || question(TcHandle::UNSPEC);
-    let at_interface = |all: Vec<QdiscDump>| -> Vec<QdiscDump> {
+    let at_interface = |all: Vec<Report>| -> Vec<Report> {
         all.into_iter().filter(|one| one.index == index).collect()
     };
     netlink.post(RouteNetlinkMessage::GetQueueDiscipline(any()), NLM_F_DUMP)?;
     let qdiscs = at_interface(dump(netlink, QDISC)?);
-    let is_root = |one: &&QdiscDump| one.parent == u32::from(TcHandle::ROOT);
+    let is_root = |one: &&Report| one.parent == u32::from(TcHandle::ROOT);
     let Some(root) = qdiscs.iter().find(is_root) else { return Ok(None) };
     // Ingress and clsact stay where they are.
     let apart = u32::from(TcHandle::INGRESS);
-    let is_below = |one: &&QdiscDump| !is_root(one) && one.parent != apart && one.handle != 0;
+    let is_below = |one: &&Report| !is_root(one) && one.parent != apart && one.handle != 0;
     let below = qdiscs.iter().filter(is_below).count();
     netlink.post(RouteNetlinkMessage::GetTrafficClass(any()), NLM_F_DUMP)?;
     let classes = at_interface(dump(netlink, CLASS)?).len();
@@ -172,52 +164,6 @@ fn tree(netlink: &mut Netlink, index: u32) -> io::Result<Option<Tree>> {
     let classes = if OF_FLOWS.contains(&kind.as_str()) { 0 } else { classes };
     let root = Saved { kind, major: (root.handle >> 16) as u16, options };
     Ok(Some(Tree { root, classes, filters, below }))
-}
-
-/// The kernel's report on one thing.
-struct QdiscDump {
-    index: u32,
-    handle: u32,
-    parent: u32,
-    kind: String,
-    options: Vec<u8>,
-}
-
-/// A dump of things of a type. Options are kept as they are: their layout is the kind's own.
-fn dump(netlink: &Netlink, of_type: u16) -> io::Result<Vec<QdiscDump>> {
-    let mut all = Vec::new();
-    loop {
-        for (found, body) in netlink.raw_answers()? {
-            match found {
-                crate::netlink::DONE => return Ok(all),
-                crate::netlink::ERROR => {
-                    let code = body.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
-                    return Err(io::Error::from_raw_os_error(-code));
-                }
-                _ if found == of_type => all.extend(read_tcmsg(&body)),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Reads a `struct tcmsg` with its attributes.
-fn read_tcmsg(body: &[u8]) -> Option<QdiscDump> {
-    let attributes = body.get(HEADER..)?;
-    let word = |at: usize| Some(u32::from_ne_bytes(*body.get(at..)?.first_chunk()?));
-    let found = |kind: u16| {
-        let of_kind = |nla: &NlaBuffer<&[u8]>| nla.kind() == kind;
-        let nla = NlasIterator::new(attributes).filter_map(Result::ok).find(of_kind)?;
-        Some(nla.value().to_vec())
-    };
-    let kind = String::from_utf8(found(KIND).unwrap_or_default()).ok()?;
-    Some(QdiscDump {
-        index: word(4)?,
-        handle: word(8)?,
-        parent: word(12)?,
-        kind: kind.trim_end_matches('\0').to_owned(),
-        options: found(OPTIONS).unwrap_or_default(),
-    })
 }
 
 /// Message where another program's qdisc is in the way.

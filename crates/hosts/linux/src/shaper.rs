@@ -7,32 +7,31 @@
 //! however it does; the kernel then puts its default one back.
 
 use crate::Error;
-use crate::classify::{self, Destination, Row, Traffic};
+use crate::classify::{self, Destination, Traffic};
+use crate::dump::{CLASS, dump};
 use crate::keeper::Keeper;
 use crate::kernel::unshare;
+use crate::leaf::{self, Leaf};
 use crate::netlink::Netlink;
 use crate::plan::KeeperCommand;
 use crate::replace;
-use crate::tc::{self, Discipline, Share};
+use crate::tc::{self, Discipline};
 use crate::undo::Undo;
-use netlink_packet_route::tc::TcMessage;
+use classes::{Classes, Layout, UNKNOWN};
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::TcHandle;
 use rustix::thread::UnshareFlags;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 
-/// The class of which all others borrow, and that of unknown stations.
-const ALL: u16 = 1;
-const UNKNOWN: u16 = 2;
-/// Classes of stations.
-const FIRST: u16 = 0x10;
-/// Bytes of a full weight in its turn, and the minimum of any: a long frame.
-const QUANTUM: f64 = 60_000.0;
-const MIN_QUANTUM: u32 = 1_600;
-/// Bytes a second of a station whose weight is 0: the kernel's minimum that still ends a queue.
-const TRICKLE: u32 = 125;
-/// By how much the sum of weights for which rates are computed may exceed the true one.
-const SLACK: f64 = 1.25;
+mod classes;
+
+/// Bytes of a frame beside the packet in it: Ethernet's header and two tags of VLANs.
+const AROUND: u32 = 14 + 2 * 4;
+/// Bytes of the longest frame at least, for interfaces with a smaller MTU.
+const MIN_LONGEST: u32 = 1_600;
 
 /// Parameters of the shared interface.
 #[derive(Debug, Clone)]
@@ -45,6 +44,10 @@ pub struct ShaperPlan {
     pub discipline: Discipline,
     /// Packets that wait in each class.
     pub queue_packets: u32,
+    /// The qdisc in which they wait; `None` is fq_codel where the kernel has it, or else a FIFO.
+    pub leaf: Option<Leaf>,
+    /// Bytes that the link adds to each frame, which HTB counts; 0 for another qdisc.
+    pub overhead: u16,
     /// The kinds of traffic that have classes of their own for each station, beside one for the
     /// rest. None twice.
     pub traffic: Vec<Traffic>,
@@ -62,9 +65,9 @@ pub struct ShaperPlan {
 pub struct Shapeable {
     /// The root qdisc that was set; `None` if it is the kernel's default.
     pub foreign: Option<Foreign>,
-    /// Whether the kernel has HTB.
+    /// Whether the kernel has HTB, and TBF for its classes.
     pub htb: bool,
-    /// Whether the kernel has HFSC.
+    /// Whether the kernel has HFSC, and TBF for its classes.
     pub hfsc: bool,
 }
 
@@ -116,7 +119,10 @@ fn has(discipline: Discipline) -> bool {
         }
         let mut netlink = Netlink::open()?;
         let index = netlink.index("lo")?;
-        netlink.try_qdisc(index, discipline)
+        // Both the qdisc and those that cut segments for its classes.
+        netlink.add_qdisc(leaf::trial(index))?;
+        netlink.delete_root(index)?;
+        netlink.add_qdisc(tc::qdisc(discipline, index, 0))
     });
     matches!(tried.join(), Ok(Ok(())))
 }
@@ -125,26 +131,23 @@ fn has(discipline: Discipline) -> bool {
 #[derive(Debug)]
 pub struct Shaper {
     netlink: Netlink,
-    index: u32,
-    discipline: Discipline,
-    /// Bytes a second.
-    rate: u32,
-    queue_packets: u32,
-    traffic: Vec<Traffic>,
-    stations: BTreeMap<[u8; 6], Station>,
-    /// The sum of weights for which rates were computed.
-    whole: f64,
+    classes: Classes,
     _keeper: Keeper,
 }
 
-#[derive(Debug, Clone)]
-struct Station {
-    /// A number that no other has.
-    number: u16,
-    /// Its IP address, if it is not reached at its link address.
-    address: Option<IpAddr>,
-    /// Of the rest, and then of each kind of traffic.
-    weights: Vec<f64>,
+/// Counters of one class of a station.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassCount {
+    /// The station's link address; `None` for unknown stations.
+    pub station: Option<[u8; 6]>,
+    /// 0 for the rest of its traffic, and then the place of the kind of traffic in the plan.
+    pub kind: usize,
+    /// Its weight, from 0 to 1.
+    pub weight: f64,
+    /// Bytes that were sent since the class was made.
+    pub bytes: u64,
+    /// Packets that wait now.
+    pub waiting: u32,
 }
 
 impl Shaper {
@@ -183,40 +186,38 @@ impl Shaper {
         let discipline = plan.discipline;
         let root = tc::qdisc(discipline, index, UNKNOWN);
         netlink.add_qdisc(root).map_err(step(discipline.name()))?;
-        let mut shaper = Self {
-            netlink,
+        let mtu = netlink.mtu(index).map_err(step("its MTU"))?;
+        let mut classes = Classes::new(Layout {
             index,
             discipline,
             rate,
+            overhead: plan.overhead,
+            longest: mtu.saturating_add(AROUND).max(MIN_LONGEST),
+            leaf: plan.leaf.unwrap_or(Leaf::FqCodel),
             queue_packets: plan.queue_packets,
             traffic: plan.traffic.clone(),
-            stations: BTreeMap::new(),
-            whole: SLACK,
-            _keeper: keeper,
-        };
-        shaper.set_up(plan.urgent).map_err(step("classes and filters"))?;
-        Ok(shaper)
+        });
+        let set_up = classes.set_up(&mut netlink, plan.urgent, plan.leaf.is_none());
+        set_up.map_err(step("classes and filters"))?;
+        Ok(Self { netlink, classes, _keeper: keeper })
     }
 
     /// Returns the qdisc that shares it.
     pub const fn discipline(&self) -> Discipline {
-        self.discipline
+        self.classes.layout().discipline
     }
 
-    fn set_up(&mut self, urgent: u16) -> io::Result<()> {
-        let (rate, index) = (self.rate, self.index);
-        let all = Share { rate, ceil: rate, quantum: MIN_QUANTUM };
-        self.netlink.add_class(self.class(ALL, 0, all))?;
-        self.netlink.add_class(self.class(UNKNOWN, ALL, self.share(1.0)))?;
-        self.netlink.add_qdisc(tc::pfifo(index, UNKNOWN, self.queue_packets))?;
-        let mut filters = classify::set_up(index, urgent, UNKNOWN).into_iter();
-        filters.try_for_each(|filter| self.netlink.add_filter(filter))
+    /// Returns the qdisc in which packets of each class wait.
+    pub const fn leaf(&self) -> Leaf {
+        self.classes.layout().leaf
     }
 
     /// Gives a station weights from 0 to 1: of the rest, and then of each kind of traffic of the
     /// plan; kinds for which there is none have that of the rest. One that is new gets classes and
     /// filters. Frames to it are known by its IP address if that is given, as those to a station
     /// behind a router are, and else by its link address.
+    ///
+    /// After an error the kernel's state is open; [`Shaper::settle`] asks for the rest.
     ///
     /// # Errors
     /// If the kernel refuses, as it does when another program has deleted the qdisc.
@@ -231,16 +232,9 @@ impl Shaper {
             let weight = weights.get(at).copied().unwrap_or(first);
             if weight.is_finite() { weight.clamp(0.0, 1.0) } else { 0.0 }
         };
-        let weights: Vec<f64> = (0..=self.traffic.len()).map(weight).collect();
-        let before = match self.stations.get_mut(&station) {
-            Some(known) => std::mem::replace(&mut known.weights, weights),
-            None => {
-                self.add(station, address, weights.clone())?;
-                weights
-            }
-        };
-        self.reach(station, address)?;
-        if self.fit() { self.set_all() } else { self.set(station, &before) }
+        let weights = (0..=self.classes.layout().traffic.len()).map(weight).collect();
+        let destination = address.map_or(Destination::Link(station), Destination::Address);
+        self.classes.serve(&mut self.netlink, station, destination, weights)
     }
 
     /// Takes a station's classes away: its frames go with those of unknown ones.
@@ -248,126 +242,56 @@ impl Shaper {
     /// # Errors
     /// As [`Shaper::serve`].
     pub fn stop(&mut self, station: [u8; 6]) -> io::Result<()> {
-        let Some(known) = self.stations.remove(&station) else { return Ok(()) };
-        for filter in self.row(station, &known).delete(self.index) {
-            self.netlink.delete_filter(filter)?;
-        }
-        let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: MIN_QUANTUM };
-        for minor in self.minors(&known) {
-            self.netlink.delete_class(self.class(minor, ALL, any))?;
-        }
-        if self.fit() { self.set_all() } else { Ok(()) }
+        self.classes.stop(&mut self.netlink, station)
+    }
+
+    /// Whether the kernel has confirmed all classes, weights and filters.
+    pub fn is_settled(&self) -> bool {
+        self.classes.is_settled()
+    }
+
+    /// Asks again for all that the kernel has not confirmed.
+    ///
+    /// # Errors
+    /// The first refusal; the rest was asked for nonetheless.
+    pub fn settle(&mut self) -> io::Result<()> {
+        self.classes.settle(&mut self.netlink)
     }
 
     /// The class of a station's frames that are of no kind with a class of its own, as tc(8) writes
     /// it.
     pub fn class_of(&self, station: [u8; 6]) -> Option<String> {
-        let minor = self.minors(self.stations.get(&station)?).next()?;
+        let minor = self.classes.minors(station)?.next()?;
         Some(format!("{:x}:{minor:x}", tc::MAJOR))
     }
 
-    fn add(
-        &mut self,
-        station: [u8; 6],
-        address: Option<IpAddr>,
-        weights: Vec<f64>,
-    ) -> io::Result<()> {
-        let number = self.free().ok_or_else(|| io::Error::other("no class is left"))?;
-        let known = Station { number, address, weights };
-        for (minor, weight) in self.minors(&known).zip(&known.weights) {
-            self.netlink.add_class(self.class(minor, ALL, self.share(*weight)))?;
-            self.netlink.add_qdisc(tc::pfifo(self.index, minor, self.queue_packets))?;
+    /// Returns the counters of all classes; those of unknown stations are the first.
+    ///
+    /// # Errors
+    /// If the kernel does not answer, or another program has deleted the qdisc.
+    pub fn counts(&mut self) -> io::Result<Vec<ClassCount>> {
+        let index = self.classes.layout().index;
+        let question = tc::message(index, TcHandle::UNSPEC, tc::class(0));
+        self.netlink.post(RouteNetlinkMessage::GetTrafficClass(question), NLM_F_DUMP)?;
+        let all = dump(&self.netlink, CLASS)?.into_iter().filter(|one| one.index == index);
+        let found: BTreeMap<u32, (u64, u32)> =
+            all.map(|one| (one.handle, (one.bytes, one.waiting))).collect();
+        if !found.contains_key(&u32::from(tc::class(UNKNOWN))) {
+            let gone = "another program has deleted the qdisc: nothing is shared any more";
+            return Err(io::Error::other(gone));
         }
-        for filter in self.row(station, &known).add(self.index) {
-            self.netlink.add_filter(filter)?;
-        }
-        self.stations.insert(station, known);
-        Ok(())
+        let counted = self.classes.all().filter_map(|(minor, station, kind, weight)| {
+            let (bytes, waiting) = *found.get(&u32::from(tc::class(minor)))?;
+            Some(ClassCount { station, kind, weight, bytes, waiting })
+        });
+        Ok(counted.collect())
     }
 
-    /// Knows frames to a station by another address than before.
-    fn reach(&mut self, station: [u8; 6], address: Option<IpAddr>) -> io::Result<()> {
-        let Some(known) = self.stations.get_mut(&station) else { return Ok(()) };
-        let before = std::mem::replace(&mut known.address, address);
-        if before == address {
-            return Ok(());
-        }
-        let known = known.clone();
-        for filter in self.row(station, &known).add(self.index) {
-            self.netlink.add_filter(filter)?;
-        }
-        let known = Station { address: before, ..known };
-        for filter in self.row(station, &known).delete(self.index) {
-            self.netlink.delete_filter(filter)?;
-        }
-        Ok(())
-    }
-
-    fn row(&self, station: [u8; 6], known: &Station) -> Row<'_> {
-        let destination = known.address.map_or(Destination::Link(station), Destination::Address);
-        let minor = self.first_minor(known);
-        Row { destination, number: known.number, traffic: &self.traffic, minor }
-    }
-
-    fn first_minor(&self, known: &Station) -> u16 {
-        FIRST + known.number * (self.traffic.len() as u16 + 1)
-    }
-
-    /// The classes of a station: of the rest, and then of each kind of traffic.
-    fn minors(&self, known: &Station) -> impl Iterator<Item = u16> + use<> {
-        let first = self.first_minor(known);
-        first..=first + self.traffic.len() as u16
-    }
-
-    /// The lowest number that no station has.
-    fn free(&self) -> Option<u16> {
-        let mut taken: Vec<u16> = self.stations.values().map(|known| known.number).collect();
-        taken.sort_unstable();
-        let gap = taken.iter().zip(0..).find(|(taken, number)| *taken != number);
-        let free = gap.map_or(taken.len() as u16, |(_, number)| number);
-        (self.stations.len() < max_stations(&self.traffic)).then_some(free)
-    }
-
-    /// Fits the sum for which rates are computed to the weights: the rates that classes own must
-    /// not come to more than the whole, nor to much less. Whether it moved.
-    fn fit(&mut self) -> bool {
-        let sum = 1.0 + self.stations.values().flat_map(|known| &known.weights).sum::<f64>();
-        if sum <= self.whole && sum * SLACK * SLACK >= self.whole {
-            return false;
-        }
-        self.whole = sum * SLACK;
-        true
-    }
-
-    fn set_all(&mut self) -> io::Result<()> {
-        let unknown = self.share(1.0);
-        self.netlink.change_class(self.class(UNKNOWN, ALL, unknown))?;
-        let all: Vec<[u8; 6]> = self.stations.keys().copied().collect();
-        all.into_iter().try_for_each(|station| self.set(station, &[]))
-    }
-
-    /// Sets the shares of a station whose weights are not those of `before`.
-    fn set(&mut self, station: [u8; 6], before: &[f64]) -> io::Result<()> {
-        let Some(known) = self.stations.get(&station) else { return Ok(()) };
-        let all = self.minors(known).zip(&known.weights).enumerate();
-        let new = all.filter(|(at, (_, weight))| before.get(*at) != Some(*weight));
-        let new: Vec<(u16, f64)> = new.map(|(_, (minor, weight))| (minor, *weight)).collect();
-        for (minor, weight) in new {
-            self.netlink.change_class(self.class(minor, ALL, self.share(weight)))?;
-        }
-        Ok(())
-    }
-
-    fn class(&self, minor: u16, parent: u16, share: Share) -> TcMessage {
-        tc::share_class(self.discipline, self.index, minor, parent, share)
-    }
-
-    fn share(&self, weight: f64) -> Share {
-        if weight == 0.0 {
-            return Share { rate: TRICKLE, ceil: TRICKLE, quantum: MIN_QUANTUM };
-        }
-        let own = f64::from(self.rate) * weight / self.whole;
-        let quantum = ((QUANTUM * weight) as u32).max(MIN_QUANTUM);
-        Share { rate: (own as u32).max(TRICKLE), ceil: self.rate, quantum }
+    /// Returns the bytes that the interface has sent, whether through the classes or not.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn sent(&mut self) -> io::Result<u64> {
+        self.netlink.sent(self.classes.layout().index)
     }
 }

@@ -4,7 +4,9 @@
 //! second with the type of the link, so that the kernel computes times itself and needs no tables.
 
 use crate::netlink::Netlink;
-use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NetlinkPayload};
+use netlink_packet_core::{
+    DefaultNla, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NetlinkPayload,
+};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 use std::fmt;
@@ -39,7 +41,7 @@ impl fmt::Display for Discipline {
 }
 
 /// `TCA_OPTIONS`.
-const OPTIONS: u16 = 2;
+pub(crate) const OPTIONS: u16 = 2;
 /// `TCA_HTB_PARMS` and `TCA_HTB_INIT`.
 const PARMS: u16 = 1;
 const INIT: u16 = 2;
@@ -47,7 +49,7 @@ const INIT: u16 = 2;
 const SHARING: u16 = 2;
 const LIMIT: u16 = 3;
 /// `TC_LINKLAYER_ETHERNET`.
-const ETHERNET: u8 = 1;
+pub(crate) const ETHERNET: u8 = 1;
 /// Nanoseconds of a tick, the kernel's unit of times (`PSCHED_SHIFT`).
 const TICK_NS: u64 = 64;
 /// `ETH_P_ALL`, in network order as the kernel wants it.
@@ -66,6 +68,8 @@ pub(crate) struct Share {
     pub(crate) ceil: u32,
     /// Bytes that it sends in turn with others of the unused bandwidth.
     pub(crate) quantum: u32,
+    /// Bytes that the link below adds to each packet, which HTB counts with it.
+    pub(crate) overhead: u16,
 }
 
 pub(crate) fn message(index: u32, handle: TcHandle, parent: TcHandle) -> TcMessage {
@@ -75,7 +79,7 @@ pub(crate) fn message(index: u32, handle: TcHandle, parent: TcHandle) -> TcMessa
     message
 }
 
-fn other(kind: u16, bytes: Vec<u8>) -> TcOption {
+pub(crate) fn other(kind: u16, bytes: Vec<u8>) -> TcOption {
     TcOption::Other(DefaultNla::new(kind, bytes))
 }
 
@@ -131,7 +135,9 @@ fn curve(rate: u32) -> Vec<u8> {
 fn buckets(share: Share) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(44);
     for rate in [share.rate, share.ceil] {
-        bytes.extend([0, ETHERNET, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([0, ETHERNET]);
+        bytes.extend(share.overhead.to_ne_bytes());
+        bytes.extend([0; 4]);
         bytes.extend(rate.to_ne_bytes());
     }
     let numbers = [ticks(share.rate), ticks(share.ceil), share.quantum, 0, 0];
@@ -146,13 +152,40 @@ fn ticks(rate: u32) -> u32 {
     u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX)
 }
 
-/// A queue of this number of packets in a class.
-pub(crate) fn pfifo(index: u32, minor: u16, packets: u32) -> TcMessage {
-    let mut message = message(index, TcHandle::UNSPEC, class(minor));
-    // The limit is the whole option, and not nested.
-    let limit = DefaultNla::new(OPTIONS, packets.to_ne_bytes().to_vec());
-    message.attributes = vec![TcAttribute::Kind("pfifo".to_owned()), TcAttribute::Other(limit)];
-    message
+/// Changes of classes, queues and filters. Each may be asked for again after an error, whether the
+/// kernel has made it or not.
+pub(crate) trait TrafficControl {
+    /// Makes a qdisc, or gives one of the same kind these settings.
+    fn set_qdisc(&mut self, qdisc: TcMessage) -> io::Result<()>;
+    /// Makes a class, or gives it this share.
+    fn set_class(&mut self, class: TcMessage) -> io::Result<()>;
+    fn delete_class(&mut self, class: TcMessage) -> io::Result<()>;
+    /// Makes a filter; one of its handle is an error ([`io::ErrorKind::AlreadyExists`]).
+    fn add_filter(&mut self, filter: TcMessage) -> io::Result<()>;
+    fn delete_filter(&mut self, filter: TcMessage) -> io::Result<()>;
+}
+
+impl TrafficControl for Netlink {
+    fn set_qdisc(&mut self, qdisc: TcMessage) -> io::Result<()> {
+        let flags = NLM_F_CREATE | NLM_F_REPLACE;
+        self.ask(RouteNetlinkMessage::NewQueueDiscipline(qdisc), flags)
+    }
+
+    fn set_class(&mut self, class: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::NewTrafficClass(class), NLM_F_CREATE)
+    }
+
+    fn delete_class(&mut self, class: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::DelTrafficClass(class), 0)
+    }
+
+    fn add_filter(&mut self, filter: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::NewTrafficFilter(filter), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    fn delete_filter(&mut self, filter: TcMessage) -> io::Result<()> {
+        self.ask(RouteNetlinkMessage::DelTrafficFilter(filter), 0)
+    }
 }
 
 /// The qdisc at the root of an interface.
@@ -235,31 +268,6 @@ impl Netlink {
         let root = message(index, TcHandle::UNSPEC, TcHandle::ROOT);
         self.ask(RouteNetlinkMessage::DelQueueDiscipline(root), 0)
     }
-
-    /// Makes a root qdisc of a kind, to see whether the kernel has it.
-    pub(crate) fn try_qdisc(&mut self, index: u32, discipline: Discipline) -> io::Result<()> {
-        self.add_qdisc(qdisc(discipline, index, 0))
-    }
-
-    pub(crate) fn add_class(&mut self, class: TcMessage) -> io::Result<()> {
-        self.ask(RouteNetlinkMessage::NewTrafficClass(class), NLM_F_CREATE | NLM_F_EXCL)
-    }
-
-    pub(crate) fn change_class(&mut self, class: TcMessage) -> io::Result<()> {
-        self.ask(RouteNetlinkMessage::NewTrafficClass(class), 0)
-    }
-
-    pub(crate) fn delete_class(&mut self, class: TcMessage) -> io::Result<()> {
-        self.ask(RouteNetlinkMessage::DelTrafficClass(class), 0)
-    }
-
-    pub(crate) fn add_filter(&mut self, filter: TcMessage) -> io::Result<()> {
-        self.ask(RouteNetlinkMessage::NewTrafficFilter(filter), NLM_F_CREATE | NLM_F_EXCL)
-    }
-
-    pub(crate) fn delete_filter(&mut self, filter: TcMessage) -> io::Result<()> {
-        self.ask(RouteNetlinkMessage::DelTrafficFilter(filter), 0)
-    }
 }
 
 fn root_of(message: TcMessage) -> RootQdisc {
@@ -292,7 +300,7 @@ mod tests {
     /// ul m2 40mbit` sends: the kind, and in the options two curves of 12 bytes.
     #[test]
     fn a_class_of_hfsc_is_what_tc_sends() {
-        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
+        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000, overhead: 0 };
         let bytes = emitted(&share_class(Discipline::Hfsc, 7, 0x12, 1, share));
         let attribute = |kind: u16, value: &[u8]| {
             let len = 4 + value.len() as u16;
@@ -313,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_class_is_laid_out_as_the_kernel_reads_it() {
-        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000 };
+        let share = Share { rate: 2_500_000, ceil: 5_000_000, quantum: 6_000, overhead: 26 };
         let bytes = emitted(&share_class(Discipline::Htb, 7, 0x12, 1, share));
         // Header, kind, and then two headers of attributes before the option.
         let option = &bytes[20 + 8 + 4 + 4..];
@@ -321,5 +329,8 @@ mod tests {
         let word = |at: usize| u32::from_ne_bytes(option[at..at + 4].try_into().unwrap());
         assert_eq!([word(8), word(20)], [2_500_000, 5_000_000]);
         assert_eq!([word(24), word(28), word(32)], [62_500, 62_500, 6_000]);
+        // The second half of the first word of each `struct tc_ratespec`.
+        let overhead = |at: usize| u16::from_ne_bytes([option[at + 2], option[at + 3]]);
+        assert_eq!([overhead(0), overhead(12)], [26, 26]);
     }
 }

@@ -293,7 +293,9 @@ impl Soc {
             Observation::Reported { station, .. } => (station, |seen| seen.accepted += 1),
             Observation::Missed { station, .. } => (station, |seen| seen.missed += 1),
             Observation::Refused { from, .. } => (from, |seen| seen.refused += 1),
-            Observation::AgedOut { .. } | Observation::Evicted { .. } => return,
+            Observation::AgedOut { .. }
+            | Observation::Ended { .. }
+            | Observation::Evicted { .. } => return,
         };
         if let Some(i) = self.of(node_of(from)) {
             add(&mut self.reporters[i].seen);

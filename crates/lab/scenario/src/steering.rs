@@ -236,7 +236,11 @@ impl Steering {
         };
         let by_name = of(&self.link_names);
         let found = if by_name.len() == 1 { by_name } else { of(&ends) };
-        let [link] = found[..] else { return Err(unknown("name", "link", &name, &ends)) };
+        let [link] = found[..] else {
+            let own = self.link_names.iter().filter(|own| !own.is_empty() && !ends.contains(own));
+            let known: Vec<&String> = ends.iter().chain(own).collect();
+            return Err(unknown("name", "link", &name, &known));
+        };
         let Data::Table(mut table) = rest.data else { unreachable!("it is a table") };
         if table.get("at").is_some() {
             let help = "it takes place now; leave \"at\" out";
@@ -417,6 +421,19 @@ mod tests {
         steering.note(at(1), &whole);
         let (down, _) = ask(&steering, 2, r#"{"link": {"name": "ap-server", "up": false}}"#);
         assert_eq!((down.rate, down.is_up), (Some(BitRate::mbps(1)), false));
+    }
+
+    #[test]
+    fn links_are_found_by_their_names_and_those_are_listed() {
+        let named = HOME.replace("ends = [", "name = \"isp\"\nends = [");
+        let scenario = Scenario::parse("s", &named).expect("it is valid");
+        let steering = Steering::new(&scenario, &scenario.to_world(1));
+        let (_, whole) =
+            steering.read(at(1), r#"{"link": {"name": "isp", "up": false}}"#).expect("its name");
+        assert!(whole.contains("ap-server"), "{whole}");
+        let unknown = r#"{"link": {"name": "dsl", "up": false}}"#;
+        let error = steering.read(at(1), unknown).expect_err("no such link");
+        assert!(error.contains("accepted here: ap-server, isp"), "{error}");
     }
 
     #[test]

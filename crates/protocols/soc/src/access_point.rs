@@ -300,17 +300,21 @@ impl AccessPoint {
             Observation::Missed { station, soc, misses } => {
                 self.update_weights(now, station, WeightReason::Missed { soc, misses });
             }
-            Observation::AgedOut { station } => {
-                if let Some(known) = self.stations.get_mut(station) {
-                    known.is_present = known.is_associated;
-                }
-                self.update_weights(now, station, WeightReason::Silent);
-            }
+            Observation::AgedOut { station } => self.lose(now, station, WeightReason::Silent),
+            Observation::Ended { station } => self.lose(now, station, WeightReason::Ended),
             Observation::Evicted { .. } => {}
             Observation::Refused { from, why } => {
                 self.events.push_back(Decision::Refused { from, why });
             }
         }
+    }
+
+    /// Handles a station without reports: another source counts from now on.
+    fn lose(&mut self, now: Instant, station: Mac, reason: WeightReason) {
+        if let Some(known) = self.stations.get_mut(station) {
+            known.is_present = known.is_associated;
+        }
+        self.update_weights(now, station, reason);
     }
 
     /// Compares a station's target with its present weights, and asks for the difference.

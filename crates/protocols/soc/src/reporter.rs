@@ -178,10 +178,13 @@ impl Reporter {
         self.key = key;
     }
 
-    /// Sends the waiting report.
-    fn release(&mut self, next: Option<EtherType>) {
-        let Some(waiting) = self.waiting.take() else { return };
-        debug_assert!(self.out.is_none(), "a report has not been fetched");
+    /// Makes the report with which the station ends reporting, so that the access point does not
+    /// take it for one whose reports are lost. As it may be lost itself, several may be made.
+    pub fn last_report(&mut self, now: Instant) -> [u8; soc::LEN] {
+        self.seal(None, now, CentiDb::NONE)
+    }
+
+    fn seal(&mut self, next: Option<EtherType>, made: Instant, soc: CentiDb) -> [u8; soc::LEN] {
         self.sequence = self.sequence.wrapping_add(1);
         let report = Report {
             next,
@@ -189,11 +192,18 @@ impl Reporter {
             ipv4: self.config.ipv4,
             ipv6: self.config.ipv6,
             sequence: u64::from(self.config.epoch) << 32 | u64::from(self.sequence),
-            made_ms: (waiting.made.as_nanos() / 1_000_000) as u32,
+            made_ms: (made.as_nanos() / 1_000_000) as u32,
             interval_ms: self.interval_ms,
-            soc: waiting.soc,
+            soc,
         };
-        let bytes = report.seal(&self.key);
+        report.seal(&self.key)
+    }
+
+    /// Sends the waiting report.
+    fn release(&mut self, next: Option<EtherType>) {
+        let Some(waiting) = self.waiting.take() else { return };
+        debug_assert!(self.out.is_none(), "a report has not been fetched");
+        let bytes = self.seal(next, waiting.made, waiting.soc);
         self.out = Some(if next.is_none() { Sent::Alone(bytes) } else { Sent::InFront(bytes) });
     }
 

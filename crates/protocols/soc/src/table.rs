@@ -146,10 +146,23 @@ impl Table {
             Ok(believed) => believed,
             Err(why) => return self.refuse(link, why),
         };
+        if reported == CentiDb::NONE {
+            return self.end(now, place);
+        }
         let soc = self.entries.at(place).receive(now, reported, interval, self.config.floor);
         self.counters.accepted += 1;
         self.counters.compat += u64::from(compat);
         self.events.push_back(Observation::Reported { station: link, reported, soc });
+        self.update(place);
+    }
+
+    /// Takes a station's last report: its SoC is not known any more.
+    fn end(&mut self, now: Instant, place: Place) {
+        let station = self.entries.link(place);
+        let entry = self.entries.at(place);
+        (entry.level, entry.reported_at) = (None, now);
+        self.counters.accepted += 1;
+        self.events.push_back(Observation::Ended { station });
         self.update(place);
     }
 

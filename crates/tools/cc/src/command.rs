@@ -27,10 +27,16 @@ pub fn run(
     let pin = cc.pin.as_deref().map(std::path::absolute).transpose().map_err(Failure::run)?;
     let pin = pin.as_deref();
     match &cc.task {
-        CcTask::Load { names, lasts: None } => load_all(console, pin, names),
-        CcTask::Load { names, lasts: Some(lasts) } => {
-            algorithms(names)?;
-            keep::start(console, pin, names, *lasts)
+        CcTask::Load { names, all, lasts } => {
+            let every = || ALGORITHMS.iter().map(|algorithm| algorithm.name.to_owned()).collect();
+            let names = if *all { every() } else { names.clone() };
+            match lasts {
+                None => load_all(console, pin, &names),
+                Some(lasts) => {
+                    algorithms(&names)?;
+                    keep::start(console, pin, &names, *lasts)
+                }
+            }
         }
         CcTask::Keep { names, lasts } => keep::keep(console, pin, &algorithms(names)?, *lasts),
         CcTask::Unload { names, all: false } => unload_some(console, pin, names),

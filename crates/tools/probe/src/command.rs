@@ -1,13 +1,13 @@
 //! `fairwave probe`: the buffer probe on real networks.
 
+use crate::log::ServerLog;
 use crate::report::{ProbeOutput, page, words};
-use crate::{
-    Error, Loaded, PORT, Progress, Request, ServeConfig, Server, ServerEvent, Way, measure,
-};
+use crate::{Error, Loaded, PORT, Progress, Request, ServeConfig, Server, Way, measure};
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{self, Secret, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_lab::results::write_file;
+use fairwave_linux::clock::Clock;
 use fairwave_units::{BitRate, Bytes, Duration};
 use fairwave_wire::probe::Limits;
 use serde_json::json;
@@ -134,9 +134,12 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     console.inform(&format!(
         "Listening at UDP {address}. On the other host:\n  fairwave probe HOST{port} {secret}\n"
     ))?;
+    let (clock, mut log) = (Clock::start(), ServerLog::default());
     let note = |event| {
-        // The server also runs on after the reader of standard output has closed it.
-        let _ = console.inform(&line(event));
+        if let Some(line) = log.line(clock.now(), event) {
+            // The server also runs on after the reader of standard output has closed it.
+            let _ = console.inform(&line);
+        }
     };
     server.run(|| stop.load(Ordering::Relaxed), note).map_err(Failure::run)?;
     let (counts, rejected) = (server.counts(), server.rejected());
@@ -148,15 +151,6 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
         counts.sent,
         counts.dropped_here
     ))
-}
-
-fn line(event: ServerEvent) -> String {
-    match event {
-        ServerEvent::Agreed(who, Limits { rate, packets, duration }) => {
-            format!("{who}: a session of at most {rate}, {packets} packets, {duration}\n")
-        }
-        ServerEvent::Ended(who) => format!("{who}: the session is over\n"),
-    }
 }
 
 fn run_client(

@@ -7,6 +7,7 @@ pub mod command;
 mod error;
 mod finding;
 mod leg;
+mod log;
 mod measure;
 pub mod report;
 mod serve;

@@ -2,8 +2,10 @@
 
 use crate::Error;
 use crate::actuator::{Actuator, ActuatorPlan};
+use crate::airtime_effect::AirtimeMeter;
+use crate::effect::Meter;
 use crate::source::StationSource;
-use crate::status::{Status, StatusSocket};
+use crate::status::{Effect, Status, StatusSocket};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
 use fairwave_linux::{EtherSocket, Traffic};
@@ -18,8 +20,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Period of the radio's samples, and maximum wait of the loop.
+/// Period of the radio's samples and of readings of the shares, and maximum wait of the loop.
 const LOOK: Duration = Duration::from_millis(200);
+/// Period of requests for changes that the kernel has refused.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Time for which the loop waits after reports, so that it reads many of them at once. It is
 /// shorter than the minimum report interval, so that a weight follows within two intervals. A
 /// wake-up costs as much as about twenty reports. A single report is handled without this wait. No
@@ -74,6 +78,16 @@ struct Loop {
     traffic: Vec<String>,
     /// The last error of the radio, while it persists.
     trouble: Option<String>,
+    /// Measurements of the shares of bytes and of airtime.
+    meter: Meter,
+    airtime: AirtimeMeter,
+    /// Their last result; `None` with an actuator without counters.
+    effect: Option<Effect>,
+    /// The last problem of shares or pending changes, while it persists: the verdict, whose figures
+    /// change with each measurement, or the error.
+    problem: Option<String>,
+    /// Time at which pending changes are asked for again.
+    again: Instant,
     /// Buffer for reports that are read together.
     reports: Vec<ReceivedFrame>,
 }
@@ -108,6 +122,11 @@ pub fn run(
         failed: 0,
         traffic,
         trouble: None,
+        meter: Meter::default(),
+        airtime: AirtimeMeter::default(),
+        effect: None,
+        problem: None,
+        again: clock.now(),
         reports: Vec::with_capacity(BATCH),
     };
     let listens = all.datagrams.as_ref().map(UdpSocket::local_addr);
@@ -121,6 +140,7 @@ pub fn run(
             look = now + LOOK;
             all.actuator.check().map_err(broken)?;
             all.see(now, radio.facts(), &mut receive);
+            all.measure(now, &mut receive);
         }
         let (taken, is_empty) = all.take_reports(now).map_err(broken)?;
         if all.ap.deadline().is_some_and(|due| due <= now) {
@@ -175,6 +195,44 @@ impl Loop {
         }
         self.trouble = trouble;
         reported.into_iter().flatten().for_each(|fact| self.ap.handle(now, fact));
+    }
+
+    /// Asks again for changes that the kernel has refused, and measures the effect of weights. A
+    /// persistent problem is reported once.
+    fn measure(&mut self, now: Instant, receive: &mut impl FnMut(AccessPointEvent)) {
+        let mut refused = Ok(());
+        if now >= self.again {
+            self.again = now + AGAIN;
+            refused = self.actuator.settle();
+        } else if self.actuator.is_pending() {
+            return;
+        }
+        let (kind, problem) = match refused.and_then(|()| self.read_effect(now)) {
+            Ok(effect) => {
+                self.effect = effect.clone();
+                let problem = effect.and_then(|effect| Some((effect.verdict, effect.problem?)));
+                problem.unzip()
+            }
+            Err(error) => (Some(error.to_string()), Some(error.to_string())),
+        };
+        if let (Some(why), true) = (problem, kind != self.problem) {
+            receive(AccessPointEvent::Trouble(why));
+        }
+        self.problem = kind;
+    }
+
+    fn read_effect(&mut self, now: Instant) -> io::Result<Option<Effect>> {
+        if let Some(reading) = self.actuator.reading()? {
+            self.meter.take(now, reading);
+            return Ok(Some(self.meter.effect(&self.interface, &self.traffic)));
+        }
+        if !self.actuator.is_airtime() {
+            return Ok(None);
+        }
+        if self.airtime.is_due(now) {
+            self.airtime.take(now, &self.ap.stations(now));
+        }
+        Ok(Some(self.airtime.effect(&self.interface)))
     }
 
     /// Handles the frames that wait. Returns their number, and whether none is left.
@@ -260,6 +318,8 @@ impl Loop {
             actuator: self.actuator.name().to_owned(),
             failed: self.failed,
             traffic: self.traffic.clone(),
+            is_pending: self.actuator.is_pending(),
+            effect: self.effect.clone(),
             frames: self.actuator.frames(),
             ..Status::of(&self.ap, now, |station| self.actuator.class_of(station))
         }

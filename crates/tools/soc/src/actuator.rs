@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::airtime::{Airtime, Watched, Weights};
+use crate::effect::Reading;
 #[cfg(feature = "user-space")]
 use crate::plane::{Plane, PlanePlan};
 use crate::status::Frames;
@@ -108,6 +109,39 @@ impl<A: Airtime> Actuator<A> {
             #[cfg(feature = "user-space")]
             AtWork::UserSpace(plane) => Some(plane.counts()),
             _ => None,
+        }
+    }
+
+    /// Whether some change is asked for again by [`Actuator::settle`].
+    pub(crate) fn is_pending(&self) -> bool {
+        match &self.at_work {
+            AtWork::Classes(shaper) => !shaper.is_settled(),
+            AtWork::Airtime(weights) => !weights.is_settled(),
+            _ => false,
+        }
+    }
+
+    /// Asks again for changes that the kernel has not confirmed.
+    pub(crate) fn settle(&mut self) -> io::Result<()> {
+        match &mut self.at_work {
+            AtWork::Classes(shaper) if !shaper.is_settled() => shaper.settle(),
+            AtWork::Airtime(weights) => weights.settle(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the driver's weights of airtime share it.
+    pub(crate) const fn is_airtime(&self) -> bool {
+        matches!(&self.at_work, AtWork::Airtime(_))
+    }
+
+    /// Counters of bytes; `None` with an actuator that has none.
+    pub(crate) fn reading(&mut self) -> io::Result<Option<Reading>> {
+        match &mut self.at_work {
+            AtWork::Classes(shaper) => {
+                Ok(Some(Reading { classes: shaper.counts()?, sent: shaper.sent()? }))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -48,6 +48,8 @@ pub trait Airtime {
 pub struct Weights<A: Airtime> {
     kernel: A,
     stations: BTreeMap<Mac, Given>,
+    /// Shares that the driver does not have: it refused them, or the station was not associated.
+    pending: BTreeMap<Mac, f64>,
 }
 
 /// Earlier weight of a station, and the weight that it was given.
@@ -60,7 +62,7 @@ struct Given {
 impl<A: Airtime> Weights<A> {
     /// Starts without any station.
     pub const fn new(kernel: A) -> Self {
-        Self { kernel, stations: BTreeMap::new() }
+        Self { kernel, stations: BTreeMap::new(), pending: BTreeMap::new() }
     }
 
     /// Whether no station has been given a weight.
@@ -68,20 +70,49 @@ impl<A: Airtime> Weights<A> {
         self.stations.is_empty()
     }
 
-    /// Sets a station's share of airtime relative to others, from 0 to 1. Does nothing if the
-    /// station is not associated.
+    /// Sets a station's share of airtime relative to others, from 0 to 1. A station that is not
+    /// associated is left to [`Weights::settle`].
     ///
     /// # Errors
     /// Error from the kernel; [`io::ErrorKind::Unsupported`] if the driver refuses weights. The
-    /// station then keeps its weight.
+    /// station then keeps its weight until [`Weights::settle`].
     pub fn serve(&mut self, station: Mac, share: f64) -> io::Result<()> {
+        self.pending.insert(station, share);
+        let is_set = self.try_to_serve(station, share)?;
+        if is_set {
+            self.pending.remove(&station);
+        }
+        Ok(())
+    }
+
+    /// Whether the driver has all shares.
+    pub fn is_settled(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Asks again for the shares that the driver does not have.
+    ///
+    /// # Errors
+    /// The first refusal; the rest was asked for nonetheless.
+    pub fn settle(&mut self) -> io::Result<()> {
+        let pending: Vec<(Mac, f64)> =
+            self.pending.iter().map(|(who, share)| (*who, *share)).collect();
+        let mut first = Ok(());
+        for (station, share) in pending {
+            first = first.and(self.serve(station, share));
+        }
+        first
+    }
+
+    /// Sets a share; `false` if the station is not associated.
+    fn try_to_serve(&mut self, station: Mac, share: f64) -> io::Result<bool> {
         let wanted = weight_of(share);
-        let Some(now) = self.kernel.weight(station)? else { return Ok(()) };
+        let Some(now) = self.kernel.weight(station)? else { return Ok(false) };
         // A weight other than the one set here belongs to a new association, or another program has
         // set it.
         let known = self.stations.get(&station).filter(|given| given.now == now).copied();
         if now == wanted {
-            return if known.is_some() { Ok(()) } else { self.forget(station) };
+            return if known.is_some() { Ok(true) } else { self.forget(station).map(|()| true) };
         }
         let before = known.map_or(now, |given| given.before);
         if known.is_none() {
@@ -95,7 +126,8 @@ impl<A: Airtime> Weights<A> {
             self.stations.remove(&station);
             let _ = self.kernel.note(station, None);
         }
-        ignore_missing(set)
+        let is_set = set.is_ok();
+        ignore_missing(set).map(|()| is_set)
     }
 
     /// Restores the earlier weight of a station, if the station is still associated and still has
@@ -105,6 +137,7 @@ impl<A: Airtime> Weights<A> {
     /// # Errors
     /// Error from the kernel; the keeper then still has the weight.
     pub fn stop(&mut self, station: Mac) -> io::Result<()> {
+        self.pending.remove(&station);
         let Some(given) = self.stations.get(&station).copied() else { return Ok(()) };
         if self.kernel.weight(station)? == Some(given.now) {
             ignore_missing(self.kernel.set(station, given.before))?;

@@ -12,7 +12,9 @@
 pub mod access_point;
 mod actuator;
 pub mod airtime;
+mod airtime_effect;
 pub mod command;
+mod effect;
 mod error;
 pub mod key;
 pub mod pairing;

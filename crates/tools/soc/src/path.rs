@@ -6,7 +6,7 @@ use fairwave_linux::{EtherSocket, link_address};
 use fairwave_wire::ethernet::{self, Mac};
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{self, Answer, Session};
+use fairwave_wire::soc::{self, Answer, KeyRefused, Session};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -42,6 +42,18 @@ pub(crate) struct Answered {
     pub(crate) session: Session,
     /// Token that the next datagrams carry.
     pub(crate) token: Token,
+}
+
+/// A message that a station receives.
+pub(crate) enum Received {
+    /// With a valid seal.
+    Answer(Answered),
+    /// An access point refuses the key of a greeting. This has no seal.
+    KeyRefused {
+        by: Listener,
+        notice: KeyRefused,
+    },
+    Other,
 }
 
 /// The path to the access point.
@@ -125,14 +137,13 @@ impl Path {
         }
     }
 
-    /// Receives a message that waits: an answer, or `Some(None)` if it is not a valid one; `None`
-    /// if nothing waits.
-    pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Option<Answered>>> {
+    /// Receives a message that waits; `None` if nothing waits.
+    pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Received>> {
         let mut bytes = [0; MAX];
         match self {
             Self::Frames(socket) => {
                 let Some(length) = socket.receive(&mut bytes)? else { return Ok(None) };
-                Ok(Some(answer_in(&bytes[..length.min(MAX)], key)))
+                Ok(Some(received_in(&bytes[..length.min(MAX)], key)))
             }
             Self::Datagrams(path) => path.receive(&mut bytes, key),
         }
@@ -149,26 +160,32 @@ impl AsFd for Path {
 }
 
 impl Datagrams {
-    fn receive(&self, bytes: &mut [u8], key: &Key) -> io::Result<Option<Option<Answered>>> {
+    fn receive(&self, bytes: &mut [u8], key: &Key) -> io::Result<Option<Received>> {
         let (length, from) = match self.socket.recv_from(bytes) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Ok(reply) = Reply::open(&bytes[..length], key) else { return Ok(Some(None)) };
-        if from != self.to || reply.station != self.station {
-            return Ok(Some(None));
+        let (bytes, by) = (&bytes[..length], Listener::Address(from));
+        if from != self.to {
+            return Ok(Some(Received::Other));
         }
+        let Ok(reply) = Reply::open(bytes, key) else { return Ok(Some(refused_in(bytes, by))) };
         let Reply { station, sequence, session, token, .. } = reply;
-        let by = Listener::Address(from);
-        Ok(Some(Some(Answered { by, station, sequence, session, token })))
+        Ok(Some(Received::Answer(Answered { by, station, sequence, session, token })))
     }
 }
 
-fn answer_in(frame: &[u8], key: &Key) -> Option<Answered> {
-    let (header, payload) = ethernet::parse(frame).ok()?;
-    let Answer { station, sequence, session } = Answer::open(payload, key).ok()?;
+fn received_in(frame: &[u8], key: &Key) -> Received {
+    let Ok((header, payload)) = ethernet::parse(frame) else { return Received::Other };
     let (by, token) = (Listener::Link(header.source), Token::default());
-    Some(Answered { by, station, sequence, session, token })
+    let Ok(answer) = Answer::open(payload, key) else { return refused_in(payload, by) };
+    let Answer { station, sequence, session } = answer;
+    Received::Answer(Answered { by, station, sequence, session, token })
+}
+
+fn refused_in(payload: &[u8], by: Listener) -> Received {
+    let notice = KeyRefused::parse(payload);
+    notice.map_or(Received::Other, |notice| Received::KeyRefused { by, notice })
 }

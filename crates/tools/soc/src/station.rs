@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::key::Secret;
-use crate::path::{Listener, Path};
+use crate::path::{Listener, Path, Received};
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
 use fairwave_linux::Clock;
@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples per report interval.
 const SAMPLES: u64 = 4;
+/// Last reports that are sent, as some may be lost.
+const LAST_REPORTS: u32 = 3;
 /// Maximum wait, so that the loop notices a request to stop.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -47,6 +49,8 @@ pub enum StationEvent {
     ReceivedFrame(Listener),
     /// No access point answers any more.
     Alone,
+    /// An access point refuses the station's key, or somebody says so in its name.
+    KeyRefused(Listener),
     /// The level cannot be read, for this reason.
     Trouble(String),
 }
@@ -82,6 +86,13 @@ struct Station {
     associated: Option<Mac>,
     /// The last error of the source, while it persists.
     trouble: Option<String>,
+    /// Number of the last greeting.
+    greeted: u64,
+    /// The access point that refused the key, and when, until one answers: one of another network
+    /// may hear a greeting that is for all.
+    refusal: Option<(Listener, Instant)>,
+    is_refusal_reported: bool,
+    interval: Duration,
 }
 
 /// Reports until `stop` is set.
@@ -122,6 +133,10 @@ pub fn run(
         reported: None,
         associated: None,
         trouble: None,
+        greeted: 0,
+        refusal: None,
+        is_refusal_reported: false,
+        interval,
     };
     let mut sample = clock.now();
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
@@ -138,6 +153,7 @@ pub fn run(
         let max = next.since(clock.now()).min(LOOK);
         let _ = wait_for(&[&station.path], max).map_err(broken)?;
     }
+    station.end(clock.now()).map_err(broken)?;
     Ok(station.counts)
 }
 
@@ -171,10 +187,12 @@ impl Station {
     }
 
     fn listen(&mut self, now: Instant) -> std::io::Result<()> {
-        while let Some(answered) = self.path.receive(&self.key)? {
-            let is_fresh = |sequence: u64| sequence > self.answered;
-            match answered.filter(|it| it.station == self.address && is_fresh(it.sequence)) {
-                Some(answer) => {
+        while let Some(received) = self.path.receive(&self.key)? {
+            match received {
+                Received::Answer(answer)
+                    if answer.station == self.address && answer.sequence > self.answered =>
+                {
+                    (self.refusal, self.is_refusal_reported) = (None, false);
                     self.answered = answer.sequence;
                     self.counts.answers += 1;
                     self.path.accept(&answer);
@@ -184,8 +202,26 @@ impl Station {
                         self.reporter.set_key(answer.session.key(&self.key));
                     }
                 }
-                None => self.counts.refused += 1,
+                Received::KeyRefused { by, notice }
+                    if notice.station == self.address && notice.sequence == self.greeted =>
+                {
+                    self.counts.refused += 1;
+                    self.refusal.get_or_insert((by, now));
+                }
+                _ => self.counts.refused += 1,
             }
+        }
+        Ok(())
+    }
+
+    /// Tells the access point that no more reports come: it would take them for lost ones.
+    fn end(&mut self, now: Instant) -> std::io::Result<()> {
+        let (Some(to), Some(_)) = (self.contact.access_point(now), self.session) else {
+            return Ok(());
+        };
+        for _ in 0..LAST_REPORTS {
+            let report = self.reporter.last_report(now);
+            self.path.send(&report, to)?;
         }
         Ok(())
     }
@@ -214,13 +250,21 @@ impl Station {
     }
 
     /// The greeting that is sent instead of a report while no session is known.
-    fn greeting(&self, report: &Sent) -> [u8; soc::LEN] {
+    fn greeting(&mut self, report: &Sent) -> [u8; soc::LEN] {
         let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
         let sequence = report.map_or(0, |report| report.sequence);
+        self.greeted = sequence;
         Greeting { station: self.address, sequence }.seal(&self.key)
     }
 
     fn notify(&mut self, now: Instant, receive: &mut impl FnMut(StationEvent)) {
+        if let Some((by, at)) = self.refusal
+            && !self.is_refusal_reported
+            && now >= at + self.interval
+        {
+            self.is_refusal_reported = true;
+            receive(StationEvent::KeyRefused(by));
+        }
         let listens = self.contact.access_point(now);
         if listens == self.reported {
             return;

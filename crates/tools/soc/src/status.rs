@@ -54,6 +54,11 @@ pub struct Status {
     pub changes: u64,
     /// Changes that the kernel refused.
     pub failed: u64,
+    /// Changes that the kernel has not confirmed yet; they are asked for again each second.
+    #[serde(default)]
+    pub is_pending: bool,
+    /// Measured effect of the weights; null with an actuator whose shares are not measured.
+    pub effect: Option<Effect>,
     /// Counters of the frames that passed through the access point's own scheduler; null with
     /// another actuator.
     pub frames: Option<Frames>,
@@ -70,6 +75,35 @@ pub struct Frames {
     pub lost: u64,
     /// Frames that were longer than the MTU that the interface had at the start.
     pub too_long: u64,
+}
+
+/// Effect of the weights, by the shares of bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// `follows`: shares are those of the weights. `deviates`: they are not. `bypassed`: most of
+    /// the traffic passes by the classes. `unknown`: packets of two classes have not waited at once
+    /// for three seconds yet, and weights decide only then; or airtime is shared, of which only
+    /// that it is equal in spite of different weights is certain.
+    pub verdict: String,
+    /// The problem with its remedy, for a person; null without one.
+    pub problem: Option<String>,
+    /// The classes that waited in the last measurement.
+    pub shares: Vec<ShareLine>,
+}
+
+/// Share of a class in the last measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShareLine {
+    /// The station's link address; null for unknown stations.
+    pub station: Option<String>,
+    /// The class of traffic.
+    pub traffic: String,
+    /// Measured share of the bytes, or the airtime, of these classes.
+    #[schemars(extend("unit" = "share"))]
+    pub share: f64,
+    /// The share of its weight.
+    #[schemars(extend("unit" = "share"))]
+    pub due: f64,
 }
 
 /// A station that is served.
@@ -202,6 +236,12 @@ fn served_in(list: &str) -> Vec<String> {
     interfaces.into_iter().map(str::to_owned).collect()
 }
 
+/// The error where another access point has the interface.
+pub(crate) fn already_served(interface: &str) -> Error {
+    let what = "another `fairwave soc ap` serves it already; `fairwave soc status` shows its state";
+    Error::Usage(format!("interface `{interface}`: {what}"))
+}
+
 /// The socket at which an access point answers requests for its status.
 pub(crate) struct StatusSocket(pub(crate) UnixListener);
 
@@ -215,10 +255,7 @@ impl StatusSocket {
             Ok(Self(listener))
         };
         opened().map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                let what = "another `fairwave soc ap` serves it already";
-                Error::Usage(format!("interface `{interface}`: {what}"))
-            }
+            io::ErrorKind::AddrInUse => already_served(interface),
             _ => Error::at("socket for the status")(error),
         })
     }

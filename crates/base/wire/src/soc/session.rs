@@ -107,6 +107,39 @@ impl Greeting {
     }
 }
 
+/// Mark of a notice that a key is refused: "SN".
+const KEY_REFUSED: [u8; 4] = [0x53, 0x4e, 1, 0];
+
+/// An access point's notice to a station that the seal of its greeting is not that of its key in
+/// this network. It has no seal, as there is no key that both have: it is for a person, and a
+/// station goes on as without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyRefused {
+    /// The station of the greeting.
+    pub station: Mac,
+    /// The greeting's number.
+    pub sequence: u64,
+}
+
+impl KeyRefused {
+    /// Its bytes, with padding to the length of an answer, which is at least 18 bytes.
+    pub fn bytes<const LEN: usize>(&self) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        bytes[..4].copy_from_slice(&KEY_REFUSED);
+        bytes[4..10].copy_from_slice(&self.station.0);
+        bytes[10..18].copy_from_slice(&self.sequence.to_be_bytes());
+        bytes
+    }
+
+    /// Reads one; `None` for other bytes.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let rest = bytes.strip_prefix(&KEY_REFUSED)?;
+        let (station, rest) = rest.split_first_chunk()?;
+        let sequence = u64::from_be_bytes(*rest.first_chunk()?);
+        Some(Self { station: Mac(*station), sequence })
+    }
+}
+
 fn read(bytes: &[u8]) -> Result<(Greeting, Tag), GreetingError> {
     let mut reader = Reader::new(bytes);
     let found = reader.array("subtype and version")?;
@@ -172,5 +205,15 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(Greeting::open(&bytes, &own()).is_err());
         }
+    }
+
+    #[test]
+    fn a_notice_names_the_greeting() {
+        let notice = KeyRefused { station: Mac::local(3), sequence: 0x0102 };
+        let bytes = notice.bytes::<50>();
+        assert_eq!(bytes[..12], [0x53, 0x4e, 1, 0, 2, 0, 0, 0, 0, 3, 0, 0]);
+        assert_eq!(KeyRefused::parse(&bytes), Some(notice));
+        assert_eq!(KeyRefused::parse(&bytes[..17]), None);
+        assert!(!Greeting::is_meant(&bytes));
     }
 }

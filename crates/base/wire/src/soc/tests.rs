@@ -68,7 +68,8 @@ fn errors_name_field_and_offset() {
 
 #[test]
 fn levels_round_to_the_nearest_hundredth_and_stop_at_the_ends() {
-    for (db, centi) in [(6.86, 686), (-0.004, 0), (-1.5, -150), (1e9, i16::MAX), (-1e9, i16::MIN)] {
+    for (db, centi) in [(6.86, 686), (-0.004, 0), (-1.5, -150), (1e9, i16::MAX), (-1e9, -i16::MAX)]
+    {
         assert_eq!(CentiDb::from_db(db), CentiDb(centi), "{db}");
     }
     assert_eq!(CentiDb::from_db(f64::NAN), CentiDb(0));

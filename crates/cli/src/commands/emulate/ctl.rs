@@ -13,10 +13,10 @@ const EXAMPLES: &str = "\
 Examples:
   fairwave emulate ctl out/home status
   fairwave emulate ctl out/home move node=sta1 to='[\"10 m\", \"0 m\"]'
-  fairwave emulate ctl out/home link name=ap-server rate='1 Mbps' loss=0.01
+  fairwave emulate ctl out/home link ap-server rate='1 Mbps' loss=0.01
   fairwave emulate ctl out/home link name=ap-server up=false
-  fairwave emulate ctl out/home remove node=sta1
-  fairwave emulate ctl out/home queue at=ap discipline=fq-codel target='3 ms'
+  fairwave emulate ctl out/home remove sta1
+  fairwave emulate ctl out/home queue ap discipline=fq-codel target='3 ms'
   fairwave emulate ctl out/home '{\"weight\": {\"station\": \"sta1\", \"weight\": 2}}'
 
 The answer is a line of JSON. Exit code 1: it says that the command was refused.";
@@ -30,8 +30,8 @@ pub(super) struct Ctl {
     directory: PathBuf,
     /// move, remove, restore, link, queue, weight, status, stop, or a whole line of JSON
     command: String,
-    /// Arguments of the command
-    #[arg(value_name = "KEY=VALUE", value_parser = assignment)]
+    /// Arguments of the command; the first may be the bare name of the node, link or queue
+    #[arg(value_name = "KEY=VALUE")]
     settings: Vec<String>,
 }
 
@@ -70,14 +70,29 @@ fn line(command: &str, settings: &[String]) -> Result<String, Failure> {
             Some(setting) => Err(Failure::Usage(format!("{setting}: the line of JSON says all"))),
         };
     }
-    let setting = |setting: &String| {
-        let (key, value) = setting.split_once('=')?;
+    let mut table = Map::new();
+    let name = settings.first().filter(|first| !first.contains('=')).zip(key_of_name(command));
+    let rest = &settings[usize::from(name.is_some())..];
+    table.extend(name.map(|(name, key)| (key.to_owned(), json!(name))));
+    for setting in rest {
+        let setting = assignment(setting).map_err(Failure::Usage)?;
+        let Some((key, value)) = setting.split_once('=') else { continue };
         // A value that is not JSON is taken as text, so that units need no quotes within quotes.
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
-        Some((key.trim().to_owned(), value))
-    };
-    let table: Map<String, Value> = settings.iter().filter_map(setting).collect();
+        table.insert(key.trim().to_owned(), value);
+    }
     Ok(json!({ command: table }).to_string())
+}
+
+/// The key of the name of the object that a command changes.
+fn key_of_name(command: &str) -> Option<&'static str> {
+    match command {
+        "move" | "remove" | "restore" => Some("node"),
+        "link" => Some("name"),
+        "queue" => Some("at"),
+        "weight" => Some("station"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +109,14 @@ mod tests {
         assert_eq!(link, r#"{"link":{"name":"ap-server","rate":"1 Mbps","up":false,"loss":0.5}}"#);
         let moved = printed("move", &["to=[\"1 m\", \"2 m\"]"]);
         assert_eq!(moved, r#"{"move":{"to":["1 m","2 m"]}}"#);
+        let named = printed("link", &["isp", "rate=1 Mbps"]);
+        assert_eq!(named, r#"{"link":{"name":"isp","rate":"1 Mbps"}}"#);
+        assert_eq!(printed("remove", &["sta1"]), r#"{"remove":{"node":"sta1"}}"#);
+        for settings in [["isp", "down"], ["rate=1 Mbps", "isp"]] {
+            let settings = settings.map(str::to_owned);
+            assert!(line("link", &settings).is_err(), "{settings:?}");
+        }
+        assert!(line("status", &["isp".to_owned()]).is_err());
         assert_eq!(printed("status", &[]), r#"{"status":{}}"#);
         assert_eq!(printed(r#"{"stop":{}}"#, &[]), r#"{"stop":{}}"#);
         assert!(line("{}", &["a=b".to_owned()]).is_err());

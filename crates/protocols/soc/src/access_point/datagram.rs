@@ -7,6 +7,7 @@
 
 use super::AccessPoint;
 use super::facts::{Action, Decision, Reach, Routed};
+use super::greeting::notice;
 use crate::table::{ReceivedFrame, Refusal};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
@@ -38,9 +39,16 @@ impl AccessPoint {
         let split = routed::split(datagram.payload());
         let (report, token) = split.map_err(|_| (None, Refusal::Truncated))?;
         if Greeting::is_meant(&report) {
-            let refused = |why| (None, why);
-            self.config.tokens.as_ref().ok_or(refused(Refusal::Unknown))?;
-            let greeting = self.understand(now, &report).map_err(refused)?;
+            self.config.tokens.as_ref().ok_or((None, Refusal::Unknown))?;
+            let greeting = self.understand(now, &report).map_err(|why| {
+                let notice = notice(why, &report);
+                self.actions.extend(notice.map(|notice| Action::Reply {
+                    station: notice.station,
+                    to: datagram.from,
+                    payload: notice.bytes(),
+                }));
+                (None, why)
+            })?;
             self.counters.challenges += 1;
             self.reply(now, greeting.station, greeting.sequence, datagram.from, false);
             return Ok(());

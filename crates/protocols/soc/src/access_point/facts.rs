@@ -27,6 +27,8 @@ pub struct StationView {
     pub failed: Option<u64>,
     /// Airtime of frames to it and from it since it associated.
     pub airtime: Option<Duration>,
+    /// That of frames to it alone.
+    pub sent_airtime: Option<Duration>,
     /// Time since its last frame.
     pub inactive: Option<Duration>,
 }
@@ -43,6 +45,7 @@ impl StationView {
             retries: None,
             failed: None,
             airtime: None,
+            sent_airtime: None,
             inactive: None,
         }
     }
@@ -113,21 +116,22 @@ pub enum Action {
         /// The station.
         station: Mac,
     },
-    /// Sends a station the payload of a frame: its reports are believed, or it greeted.
+    /// Sends a station the payload of a frame: its reports are believed, it greeted, or its key is
+    /// refused.
     Answer {
         /// The station.
         station: Mac,
-        /// The sealed answer.
+        /// The sealed answer, or the notice.
         payload: [u8; soc::ANSWER_LEN],
     },
-    /// Sends a station a datagram: its report is believed or was without a token that counts, or it
-    /// greeted.
+    /// Sends a station a datagram: its report is believed or was without a token that counts, it
+    /// greeted, or its key is refused.
     Reply {
         /// The station.
         station: Mac,
         /// To where.
         to: SocketAddr,
-        /// The sealed reply.
+        /// The sealed reply, or the notice.
         payload: [u8; routed::REPLY_LEN],
     },
 }
@@ -192,6 +196,8 @@ pub enum WeightReason {
     },
     /// It has been silent for too long.
     Silent,
+    /// It has ended reporting.
+    Ended,
     /// Nothing is known of it.
     Unknown,
 }
@@ -208,6 +214,7 @@ impl fmt::Display for WeightReason {
             }
             Self::View { soc } => write!(f, "the access point sees it at {:.1} dB", soc.0),
             Self::Silent => f.write_str("it has been silent for too long"),
+            Self::Ended => f.write_str("it has ended reporting"),
             Self::Unknown => f.write_str("nothing is known of its channel"),
         }
     }

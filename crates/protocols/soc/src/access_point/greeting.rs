@@ -4,15 +4,20 @@
 //! was recorded brings an answer that its station ignores, as the number in it is an old one.
 
 use super::AccessPoint;
-use super::facts::Decision;
+use super::facts::{Action, Decision};
 use crate::table::{ReceivedFrame, Refusal};
 use fairwave_units::Instant;
-use fairwave_wire::soc::{Greeting, GreetingError};
+use fairwave_wire::soc::{Greeting, GreetingError, KeyRefused};
 
 impl AccessPoint {
     /// Answers a greeting that came in a frame.
     pub(super) fn take_greeting(&mut self, now: Instant, frame: &ReceivedFrame) {
         if let Err(why) = self.greet(now, frame) {
+            let station = frame.from();
+            if let Some(notice) = notice(why, frame.payload()) {
+                let payload = notice.bytes();
+                self.actions.push_back(Action::Answer { station, payload });
+            }
             self.counters.strangers_refused[why as usize] += 1;
             self.events.push_back(Decision::Refused { from: frame.from(), why });
         }
@@ -35,6 +40,13 @@ impl AccessPoint {
         self.admit_stranger(now)?;
         Greeting::open(bytes, &self.key_of(claimed.station)?).map_err(refusal)
     }
+}
+
+/// Returns the notice to a station that does not have its key of this network; `None` for other
+/// refusals, of which the network's own stations recover.
+pub(super) fn notice(why: Refusal, greeting: &[u8]) -> Option<KeyRefused> {
+    let Greeting { station, sequence } = Greeting::unchecked(greeting).ok()?;
+    (why == Refusal::Forged).then_some(KeyRefused { station, sequence })
 }
 
 /// Returns the reason for a parser's error.

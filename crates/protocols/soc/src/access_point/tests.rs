@@ -5,7 +5,7 @@ use crate::policy::{ALL, Policies};
 use fairwave_machine::contract;
 use fairwave_units::{Dbm, Duration};
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{ANSWER_LEN, CentiDb, Report, SESSION_LEN, Session};
+use fairwave_wire::soc::{ANSWER_LEN, CentiDb, KeyRefused, Report, SESSION_LEN, Session};
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
@@ -50,6 +50,15 @@ fn report_frame(link: Mac, number: u64, made: u64, db: f64) -> ReceivedFrame {
     ReceivedFrame::new(link, &report.seal(&SESSION.key(&key_of(link))))
 }
 
+/// A station's last report.
+fn last_report(link: Mac, number: u64, made: u64) -> ApInput {
+    let ApInput::Report(frame) = report(link, number, made, 0.0) else { unreachable!() };
+    let (claim, _) = soc::parse(frame.payload()).unwrap();
+    let report = Report { soc: CentiDb::NONE, ..claim.unchecked() };
+    let bytes = report.seal(&SESSION.key(&key_of(link)));
+    ApInput::Report(ReceivedFrame::new(link, &bytes))
+}
+
 fn report(link: Mac, number: u64, made: u64, db: f64) -> ApInput {
     ApInput::Report(report_frame(link, number, made, db))
 }
@@ -66,13 +75,14 @@ struct Bench {
     decisions: Vec<Decision>,
     answers: Vec<(u64, Mac, [u8; ANSWER_LEN])>,
     replies: Vec<(SocketAddr, Reply)>,
+    notices: Vec<KeyRefused>,
 }
 
 impl Bench {
     fn new(config: ApConfig) -> Self {
         let ap = AccessPoint::new(config);
         let (actions, decisions, answers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { ap, actions, decisions, answers, replies: Vec::new() }
+        Self { ap, actions, decisions, answers, replies: Vec::new(), notices: Vec::new() }
     }
 
     fn notify(&mut self, at: u64, input: ApInput) {
@@ -93,6 +103,14 @@ impl Bench {
             let weight = match &action {
                 Action::Serve { weights, .. } => Some(weights[0].fraction()),
                 Action::Stop { .. } => None,
+                Action::Answer { payload, .. } if KeyRefused::parse(payload).is_some() => {
+                    self.notices.extend(KeyRefused::parse(payload));
+                    continue;
+                }
+                Action::Reply { payload, .. } if KeyRefused::parse(payload).is_some() => {
+                    self.notices.extend(KeyRefused::parse(payload));
+                    continue;
+                }
                 Action::Answer { station, payload } => {
                     self.answers.push((at, *station, *payload));
                     continue;
@@ -411,4 +429,30 @@ proptest! {
         }
         contract::check(&mut AccessPoint::new(pw()), inputs, ms(at + 100_000));
     }
+}
+
+/// Without a last report the same station has a weight of 0 for a minute.
+#[test]
+fn a_station_that_ends_reporting_has_the_next_source_at_once() {
+    let mut bench = Bench::new(pw());
+    for (link, at) in [(A, 0), (B, 10)] {
+        bench.notify(at, report(link, 1, at, 4.0));
+    }
+    bench.notify(100, seen(B, -81.0));
+    bench.notify(200, last_report(A, 2, 200));
+    bench.notify(210, last_report(B, 2, 210));
+    // A is gone for the scheduler, and B counts by the radio's view of 14 dB.
+    bench.has_requested(&[
+        (0, A, Some(0.2)),
+        (10, B, Some(0.2)),
+        (200, A, None),
+        (210, B, Some(1.0)),
+    ]);
+    // One that was repeated, or that follows, changes nothing.
+    bench.notify(220, last_report(A, 2, 200));
+    bench.notify(230, last_report(A, 3, 230));
+    bench.run_to(1_000);
+    assert_eq!(bench.actions.len(), 4);
+    bench.notify(1_200, report(A, 4, 1_200, 4.0));
+    assert_eq!(bench.actions.last().map(|(at, who, _)| (*at, *who)), Some((1_200, A)));
 }

@@ -149,3 +149,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn last_reports_have_numbers_of_their_own_and_no_level() {
+    let mut reporter = reporter(config());
+    let numbers = [1, 2].map(|_| {
+        let (claim, report) = (reporter.last_report(ms(300)), CentiDb::NONE);
+        let opened = opened(&Sent::Alone(claim));
+        assert_eq!((opened.soc, opened.made_ms, opened.next), (report, 300, None));
+        opened.sequence
+    });
+    assert_eq!(numbers, [2 << 32 | 1, 2 << 32 | 2]);
+}

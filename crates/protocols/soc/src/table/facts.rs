@@ -99,6 +99,11 @@ pub enum Observation {
         /// The station.
         station: Mac,
     },
+    /// A station has ended reporting: its SoC is not known any more.
+    Ended {
+        /// The station.
+        station: Mac,
+    },
     /// A station without a key made room for another.
     Evicted {
         /// The station.

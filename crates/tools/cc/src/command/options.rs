@@ -41,8 +41,11 @@ pub enum CcTask {
     /// Load algorithms into the kernel, until they are unloaded or for a time
     Load {
         /// The algorithms: see `fairwave cc list`
-        #[arg(required = true, value_name = "NAME")]
+        #[arg(required_unless_present = "all", value_name = "NAME")]
         names: Vec<String>,
+        /// Every algorithm of Fairwave
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
         /// Unload them after this time, such as "10m" or "90 s"
         #[arg(long = "for", value_name = "DURATION", value_parser = lasting)]
         lasts: Option<Duration>,

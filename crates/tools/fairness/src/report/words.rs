@@ -180,8 +180,8 @@ fn target(summary: &Summary) -> Option<String> {
     });
     let reached: Vec<String> = reached.collect();
     Some(format!(
-        "The target of {:.2} Mbps is {} of EB, {:.2} Mbps ({stated}); an equal share is \
-         {:.2} Mbps. Reached: {}.",
+        "The target of {:.2} Mbps is {} of the effective bandwidth, {:.2} Mbps ({stated}); an \
+         equal share is {:.2} Mbps. Reached (AVR): {}.",
         target.mbps,
         target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
         target.effective_mbps,
@@ -207,16 +207,17 @@ pub(crate) fn warnings(record: &Record) -> Vec<String> {
             if station.flows.iter().any(|flow| flow.is_broken) {
                 warnings.push(format!("repetition {number}: a connection of {name} broke"));
             }
-            let off = [
-                ("clock may be wrong by", station.clock_error_ms),
-                ("start was late by", station.late_ms),
-            ];
-            for (what, ms) in off {
-                let noticed = ms.filter(|ms| *ms > NOTICED_MS);
-                warnings.extend(
-                    noticed.map(|ms| format!("repetition {number}: {name}: its {what} {ms:.0} ms")),
-                );
-            }
+            let noticed = |ms: Option<f64>| ms.filter(|ms| *ms > NOTICED_MS);
+            let clock = noticed(station.clock_error_ms).map(|ms| {
+                let rtt = 2.0 * ms;
+                format!(
+                    "its clock is known to {ms:.0} ms, half of the shortest round trip, {rtt:.0} ms"
+                )
+            });
+            let late =
+                noticed(station.late_ms).map(|ms| format!("its start was late by {ms:.0} ms"));
+            let off = clock.into_iter().chain(late);
+            warnings.extend(off.map(|what| format!("repetition {number}: {name}: {what}")));
         }
     }
     let flows = || {

@@ -54,7 +54,10 @@ fn carried(found: &Measured) -> Option<String> {
 
 fn lost(leg: &Leg, way: &str) -> Option<String> {
     let loss = leg.loss().filter(|loss| *loss > 0.0)?;
-    Some(format!("{:.1} % of packets are lost on the way {way} where nothing waits.", 100.0 * loss))
+    Some(format!(
+        "{:.1} % of the packets that are sent singly are lost on the way {way}.",
+        100.0 * loss
+    ))
 }
 
 fn buffer(host: &str, found: &Measured) -> String {

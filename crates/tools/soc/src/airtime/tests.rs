@@ -97,6 +97,23 @@ fn shares_are_parts_of_the_usual_weight() {
 }
 
 #[test]
+fn a_share_that_was_refused_or_came_too_early_is_set_later() {
+    let (world, mut given) = world(&[(A, 256)]);
+    world.borrow_mut().refusal = Some(io::ErrorKind::OutOfMemory);
+    given.serve(A, 0.5).unwrap_err();
+    given.serve(B, 0.25).unwrap();
+    assert!(!given.is_settled());
+    world.borrow_mut().stations.insert(B, 256);
+    given.settle().unwrap();
+    assert_eq!((weights(&world), given.is_settled()), (vec![128, 64], true));
+    // A station that is not served any more is not waited for.
+    world.borrow_mut().stations.remove(&B);
+    given.serve(B, 0.5).unwrap();
+    given.stop(B).unwrap();
+    assert!(given.is_settled());
+}
+
+#[test]
 fn a_weight_is_set_once_and_given_back() {
     let (world, mut given) = world(&[(A, 256), (B, 300)]);
     for _ in 0..3 {

@@ -2,7 +2,7 @@
 
 use crate::command::options::{Actuator, Ap};
 use crate::{Error, airtime};
-use fairwave_linux::{Foreign, Shapeable, shapeable};
+use fairwave_linux::{Foreign, Leaf, Shapeable, shapeable};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -43,12 +43,24 @@ impl Facts {
             Actuator::Airtime if ap.actuator.is_none() && !ap.policy_for.is_empty() => {
                 Some("drivers know no kinds of traffic".to_owned())
             }
+            Actuator::Airtime if ap.leaf.is_some() => {
+                Some("airtime has no qdisc for --leaf".to_owned())
+            }
             Actuator::Airtime => None,
-            Actuator::Hfsc if !self.qdiscs.hfsc => Some("the kernel has no HFSC".to_owned()),
-            Actuator::Htb if !self.qdiscs.htb => Some("the kernel has no HTB".to_owned()),
+            Actuator::Hfsc if !self.qdiscs.hfsc => {
+                Some("the kernel has no HFSC or no TBF".to_owned())
+            }
+            Actuator::Hfsc if ap.overhead > 0 => {
+                Some("HFSC does not count a link's overhead".to_owned())
+            }
+            Actuator::Htb if !self.qdiscs.htb => Some("the kernel has no HTB or no TBF".to_owned()),
             Actuator::Hfsc | Actuator::Htb => {
                 let foreign = self.qdiscs.foreign.as_ref()?;
                 in_the_way(foreign, ap)
+            }
+            #[cfg(feature = "user-space")]
+            Actuator::UserSpace if ap.leaf.is_some() || ap.overhead > 0 => {
+                Some("the user-space scheduler has neither --leaf nor --overhead".to_owned())
             }
             #[cfg(feature = "user-space")]
             Actuator::UserSpace => self.user_space.clone().or_else(|| {
@@ -133,7 +145,9 @@ impl Facts {
             ),
             (_, Some(discipline)) => format!(
                 "{discipline} at interface `{interface}`, a class for each station behind a \
-                 classifier by link or IP address (u32), {}",
+                 classifier by link or IP address (u32), each with a TBF that cuts joined segments \
+                 and {}, {}",
+                ap.leaf.map_or("fq_codel or else a FIFO", |leaf| Leaf::from(leaf).name()),
                 instead_of(self.qdiscs.foreign.as_ref())
             ),
             _ => format!(
@@ -314,7 +328,7 @@ mod tests {
     fn a_plan_says_the_same_as_a_value() {
         let value = facts(false, false, true).value(&options(&[]));
         assert_eq!((&value["actuator"], &value["hfsc"]), (&json!("htb"), &json!(false)));
-        assert_eq!(value["lacks"]["hfsc"], json!("the kernel has no HFSC"));
+        assert_eq!(value["lacks"]["hfsc"], json!("the kernel has no HFSC or no TBF"));
         assert_eq!(value["lacks"]["htb"], Value::Null);
         assert!(value["why"].as_str().is_some_and(|why| why.contains("in the kernel")));
     }

@@ -96,6 +96,7 @@ const fn word(reason: &WeightReason) -> &'static str {
         WeightReason::Missed { .. } => "missed",
         WeightReason::View { .. } => "view",
         WeightReason::Silent => "silent",
+        WeightReason::Ended => "ended",
         WeightReason::Unknown => "unknown",
     }
 }

@@ -1,13 +1,16 @@
 //! Options of a station and an access point.
 
 use clap::{Args, ValueEnum};
-use fairwave_linux::{Discipline, Traffic};
+use fairwave_linux::{Discipline, Leaf, Traffic};
 use fairwave_soc::{Curve, CurvePoint, FILTERS, FilterSpec, POLICIES, Rule};
 use fairwave_units::{BitRate, Db, Duration};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::soc::routed;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+
+/// Maximum of `--overhead`: more than any link adds.
+const MAX_OVERHEAD: u16 = 512;
 
 /// Options of a station that reports.
 #[derive(Args, Debug)]
@@ -75,6 +78,14 @@ pub struct Ap {
     /// Maximum number of packets that wait for each station
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
     pub queue: u32,
+    /// The qdisc in which packets of each class wait; by default fq_codel if the kernel has it, or
+    /// else a FIFO
+    #[arg(long, value_enum)]
+    pub leaf: Option<LeafQueue>,
+    /// Bytes that the link adds to each frame and that count within the rate, such as 38 for
+    /// Ethernet's preamble, checksum and gap; for HTB
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = overhead)]
+    pub overhead: u16,
     /// Remove a qdisc of another program while this runs; one that could not be restored stays, and
     /// is named
     #[arg(long)]
@@ -179,6 +190,28 @@ impl Actuator {
     }
 }
 
+/// Qdiscs of classes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafQueue {
+    /// First in, first out
+    Fifo,
+    /// Fair queueing of flows with CoDel
+    #[value(name = "fq_codel")]
+    FqCodel,
+    /// CAKE, without a rate of its own
+    Cake,
+}
+
+impl From<LeafQueue> for Leaf {
+    fn from(queue: LeafQueue) -> Self {
+        match queue {
+            LeafQueue::Fifo => Self::Fifo,
+            LeafQueue::FqCodel => Self::FqCodel,
+            LeafQueue::Cake => Self::Cake,
+        }
+    }
+}
+
 fn level(text: &str) -> Result<Db, String> {
     let word = text.trim().trim_end_matches("dB").trim_end();
     let level = word.parse::<f64>().ok().filter(|level| level.is_finite());
@@ -188,6 +221,11 @@ fn level(text: &str) -> Result<Db, String> {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "not a number from 0 to 1".to_owned())
+}
+
+fn overhead(text: &str) -> Result<u16, String> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes <= MAX_OVERHEAD);
+    bytes.ok_or_else(|| format!("not a number of bytes from 0 to {MAX_OVERHEAD}"))
 }
 
 fn filter(text: &str) -> Result<FilterSpec, String> {

@@ -188,6 +188,11 @@ pub fn report(
         }
         StationEvent::ReceivedFrame(by) => console.note(&format!("{by} listens")),
         StationEvent::Alone => console.note("nobody listens any more"),
+        StationEvent::KeyRefused(by) => console.warn(&format!(
+            "{by} refuses the key in {}: it is not this station's key of that network; `soc pair` \
+             there and `soc join` here give one",
+            station.key.display()
+        )),
         StationEvent::Trouble(why) => console.warn(&why),
     };
     let counts = station::run(plan, stop, notify)?;
@@ -244,6 +249,8 @@ fn shaper(ap: &Ap, traffic: &[Traffic], discipline: Discipline) -> Result<Shaper
         rate_bps: rate.0,
         discipline,
         queue_packets: ap.queue,
+        leaf: ap.leaf.map(Into::into),
+        overhead: ap.overhead,
         traffic: traffic.to_vec(),
         replace: ap.replace,
         urgent: ETHER_TYPE.number(),
@@ -311,6 +318,9 @@ fn own_view(ap: &Ap) -> Result<Box<dyn StationSource>, Error> {
 /// # Errors
 /// As [`access_point::run`], and if options contradict each other.
 pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<CommandResult, Error> {
+    if served().is_ok_and(|interfaces| interfaces.contains(&ap.interface)) {
+        return Err(crate::status::already_served(&ap.interface));
+    }
     if ap.plan {
         return plan(ap);
     }

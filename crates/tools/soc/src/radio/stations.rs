@@ -28,10 +28,15 @@ pub struct AccessPointRadio {
 /// hostapd's control socket. hostapd makes a new one when it restarts.
 struct Hostapd {
     path: PathBuf,
-    /// Inode of the socket's file that was tried last: each is tried once.
+    /// Inode of the socket's file that was tried last.
     tried: Option<u64>,
     control: Option<Control>,
+    /// Samples until a file that did not answer is tried again.
+    rest: u32,
 }
+
+/// Samples between two attempts at one file, of which each may take seconds.
+const REST: u32 = 300;
 
 /// The stations that are present.
 #[derive(Default)]
@@ -54,7 +59,7 @@ impl AccessPointRadio {
         let Some(door) = Door::open(interface)? else { return Ok(None) };
         let events = Events::open();
         let events = events.map_err(Error::at(format!("events of interface `{interface}`")))?;
-        let hostapd = Hostapd { path: hostapd.to_owned(), tried: None, control: None };
+        let hostapd = Hostapd { path: hostapd.to_owned(), tried: None, control: None, rest: 0 };
         Ok(Some(Self { door, events, hostapd, present: Present::default() }))
     }
 
@@ -91,13 +96,18 @@ impl Hostapd {
     fn take(&mut self) -> Result<Vec<Change>, String> {
         let place = self.path.display();
         let file = fs::metadata(&self.path).ok().map(|about| about.ino());
-        if file != self.tried {
-            self.tried = file;
+        let is_mute = file.is_some() && self.control.is_none();
+        self.rest = self.rest.saturating_sub(1);
+        if file != self.tried || (is_mute && self.rest == 0) {
+            (self.tried, self.control, self.rest) = (file, None, REST);
             let attached = file.map(|_| Control::attach(&self.path)).transpose();
             self.control = attached.map_err(|why| format!("hostapd at {place}: {why}"))?;
         }
         let reported = self.control.as_ref().map_or(Ok(Vec::new()), Control::take);
-        let reported = reported.map_err(|why| format!("hostapd at {place}: {why}"))?;
+        let reported = reported.map_err(|why| {
+            self.control = None;
+            format!("hostapd at {place}: {why}")
+        })?;
         Ok(reported.into_iter().map(Change::from).collect())
     }
 }
@@ -156,6 +166,7 @@ fn view(station: &Station, noise: Option<Dbm>) -> StationView {
         retries: station.tx_retries.map(u64::from),
         failed: station.tx_failed.map(u64::from),
         airtime: airtime.map(Duration::from_micros),
+        sent_airtime: sent.map(Duration::from_micros),
         inactive: station.inactive_ms.map(|ms| Duration::from_millis(u64::from(ms))),
         ..StationView::new(station.mac)
     }
@@ -240,6 +251,7 @@ mod tests {
             retries: Some(14),
             failed: Some(2),
             airtime: Some(Duration::from_millis(35)),
+            sent_airtime: Some(Duration::from_millis(5)),
             inactive: Some(Duration::from_millis(80)),
             ..StationView::new(A)
         };
@@ -252,7 +264,7 @@ mod tests {
     fn a_hostapd_that_starts_anew_is_heard_again() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("wlan0");
-        let mut hostapd = Hostapd { path: path.clone(), tried: None, control: None };
+        let mut hostapd = Hostapd { path: path.clone(), tried: None, control: None, rest: 0 };
         assert_eq!(hostapd.take(), Ok(Vec::new()));
         for _ in 0..2 {
             let server = UnixDatagram::bind(&path).unwrap();
@@ -273,7 +285,9 @@ mod tests {
         fs::write(&path, "no socket").unwrap();
         let error = hostapd.take().unwrap_err();
         assert!(error.contains("wlan0: "), "{error}");
-        // Each file is tried once.
+        // A file that does not answer rests for a while.
         assert_eq!(hostapd.take(), Ok(Vec::new()));
+        hostapd.rest = 1;
+        assert_eq!(hostapd.take(), Err(error));
     }
 }

@@ -5,7 +5,7 @@
 //! `fairwave_soc`.
 
 use crate::Error;
-use crate::status::{StationLine, Status};
+use crate::status::{ShareLine, StationLine, Status};
 use fairwave_console::metrics::{Labels, Metric, serve as serve_metrics};
 use fairwave_console::{Console, Failure};
 use std::net::SocketAddr;
@@ -74,7 +74,22 @@ fn metrics(all: &[Status]) -> Vec<Metric> {
     let counts = COUNTERS.map(|(name, help, value)| {
         Metric::counter(name, help).of(all, |ap| of_access_point(ap), |ap| Some(value(ap)))
     });
-    let shares = [weights(all), sources(all)];
+    let has_no_effect = Metric::gauge(
+        "fairwave_soc_weights_without_effect",
+        "1 if measured shares are not those of the weights.",
+    );
+    let has_no_effect = has_no_effect.of(
+        all,
+        |ap| of_access_point(ap),
+        |ap| ap.effect.as_ref().map(|effect| u64::from(effect.problem.is_some())),
+    );
+    let shares = [
+        weights(all),
+        sources(all),
+        measured(all, "fairwave_soc_share", "Measured share of bytes.", |one| one.share),
+        measured(all, "fairwave_soc_share_due", "Share of the weight.", |one| one.due),
+        has_no_effect,
+    ];
     let radios = [served].into_iter().chain(gauges).chain(counters);
     radios.chain(shares).chain(counts).chain([refusals(all)]).collect()
 }
@@ -104,6 +119,25 @@ fn weights(all: &[Status]) -> Metric {
         [of_station(station), vec![("class", (*class).clone())]].concat()
     };
     metric.of(classes, labels, |(_, _, weight)| Some(*weight))
+}
+
+/// Figures of the classes whose shares were measured; `mac` is empty for unknown stations.
+fn measured(
+    all: &[Status],
+    name: &'static str,
+    help: &'static str,
+    value: fn(&ShareLine) -> f64,
+) -> Metric {
+    let shares = all.iter().flat_map(|ap| {
+        let shares = ap.effect.iter().flat_map(|effect| &effect.shares);
+        shares.map(move |one| (ap, one))
+    });
+    let labels = |(ap, one): &(&Status, &ShareLine)| {
+        let own =
+            vec![("mac", one.station.clone().unwrap_or_default()), ("class", one.traffic.clone())];
+        [of_access_point(ap), own].concat()
+    };
+    Metric::gauge(name, help).of(shares, labels, |(_, one)| Some(value(one)))
 }
 
 /// The origin of each station's SoC.
@@ -140,6 +174,9 @@ mod tests {
             "interface": "wlan0", "actuator": "hfsc", "lasted_s": 3.0, "accepted": 7, "missed": 1,
             "changes": 5, "failed": 0, "refused": { "forged": 2 }, "challenges": 0,
             "traffic": ["rest"],
+            "effect": { "verdict": "deviates", "problem": "why", "shares": [
+                { "station": "02:00:00:00:00:01", "traffic": "rest", "share": 0.5, "due": 0.75 },
+            ] },
             "stations": [{
                 "station": "02:00:00:00:00:01", "soc_db": 14.5, "source": "report", "age_s": 0.1,
                 "weight": 1.0, "weights": [1.0], "class": "5343:10", "address": null,
@@ -162,6 +199,8 @@ mod tests {
             "fairwave_soc_db{ifname=\"wlan0\",mac=\"02:00:00:00:00:01\"} 14.5",
             "fairwave_soc_reports_refused_total{ifname=\"wlan0\",why=\"forged\"} 2",
             "fairwave_soc_changes_total{ifname=\"wlan0\"} 5",
+            "fairwave_soc_share{ifname=\"wlan0\",mac=\"02:00:00:00:00:01\",class=\"rest\"} 0.5",
+            "fairwave_soc_weights_without_effect{ifname=\"wlan0\"} 1",
         ] {
             assert!(page.contains(&format!("\n{line}\n")), "{line} is not in\n{page}");
         }

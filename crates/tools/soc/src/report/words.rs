@@ -1,6 +1,6 @@
 //! The state of access points in words.
 
-use crate::status::{StationLine, Status};
+use crate::status::{Effect, ShareLine, StationLine, Status};
 use fairwave_units::{BitRate, several};
 use std::fmt::Write;
 
@@ -28,8 +28,30 @@ pub(crate) fn words(status: &Status) -> String {
             seen(station)
         );
     }
+    let is_airtime = status.actuator == "airtime";
+    let shares = |effect| shares(effect, status.stations.len(), is_airtime);
+    text.extend(status.effect.iter().map(shares));
+    if status.is_pending {
+        text.push_str("  the kernel has refused changes; they are asked for again each second\n");
+    }
     for (why, count) in &status.refused {
         let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
+    }
+    text
+}
+
+/// The measured effect of the weights.
+fn shares(effect: &Effect, stations: usize, is_airtime: bool) -> String {
+    let mut text = effect.problem.as_ref().map_or(String::new(), |why| format!("  {why}\n"));
+    if effect.shares.is_empty() && effect.problem.is_none() && stations > 1 && !is_airtime {
+        text.push_str(
+            "  shares not measured: packets of two classes have not waited together for 3 s, and \
+             weights decide only then; if the link is full, --rate is above what it carries\n",
+        );
+    }
+    for ShareLine { station, traffic, share, due } in &effect.shares {
+        let station = station.as_deref().unwrap_or("unknown stations");
+        let _ = writeln!(text, "  {station} {traffic}: share {share:.3}, by weight {due:.3}");
     }
     text
 }
@@ -85,6 +107,21 @@ mod tests {
         let text = words(&two);
         assert!(text.contains("02:00:00:00:00:01 at 10.0.0.7  "), "{text}");
         assert!(text.contains("weight 1.000 rest, 0.200 voice  ("), "{text}");
+        let two = Status { effect: Some(Effect::default()), ..two };
+        let stations = vec![station.clone(), station.clone()];
+        let text = words(&Status { stations, ..two });
+        assert!(text.contains("if the link is full, --rate is above"), "{text}");
+        let line = ShareLine {
+            station: Some("02:00:00:00:00:01".into()),
+            traffic: "rest".into(),
+            share: 0.6,
+            due: 0.8333,
+        };
+        let effect =
+            Effect { problem: Some("a problem".into()), shares: vec![line], ..Effect::default() };
+        let text = words(&Status { effect: Some(effect), ..Status::default() });
+        let expected = "  a problem\n  02:00:00:00:00:01 rest: share 0.600, by weight 0.833\n";
+        assert!(text.ends_with(expected), "{text}");
         let stations = vec![station];
         let traffic = vec!["rest".to_owned()];
         let text = words(&Status { traffic, stations, ..Status::default() });

@@ -75,6 +75,8 @@ fn shape() -> Outcome {
         interface: "lo".to_owned(),
         rate_bps: 8_000_000,
         queue_packets: 50,
+        leaf: None,
+        overhead: 0,
         keeper: KeeperCommand::default(),
     };
     let mut shaper = Shaper::start(&plan)?;

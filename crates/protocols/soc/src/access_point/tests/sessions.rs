@@ -56,6 +56,8 @@ fn greetings_of_others_are_refused_and_have_a_pace() {
         (A, Refusal::UnknownVersion),
     ];
     assert_eq!(bench.refusals(), expected);
+    // The station whose key is another one is told so, and nobody else.
+    assert_eq!(bench.notices, [KeyRefused { station: A, sequence: 1 }]);
     for _ in 0..200 {
         bench.notify(0, ApInput::Report(of_a));
     }
@@ -75,6 +77,9 @@ fn a_greeting_in_a_datagram_brings_token_and_session() {
         ApInput::Datagram(Routed::new(from, &routed::datagram(&bytes, token)))
     };
     bench.notify(0, sent(&greeting(A, 1), Token::default()));
+    let forged = Greeting { station: A, sequence: 2 }.seal(&key_of(B));
+    bench.notify(0, sent(&ReceivedFrame::new(A, &forged), Token::default()));
+    assert_eq!(bench.notices, [KeyRefused { station: A, sequence: 2 }]);
     let (to, reply) = bench.replies[0];
     assert_eq!((to, reply.is_believed, reply.session), (from, false, SESSION));
     bench.notify(200, sent(&report_frame(A, 2, 200, 10.0), reply.token));
