@@ -68,8 +68,8 @@ pub struct Probe {
     /// Maximum sending rate in each direction; must exceed the capacity of the narrowest link
     #[arg(long, short = 'b', value_name = "RATE", default_value = "100 Mbps")]
     pub rate: BitRate,
-    /// Length of the large IP packets, 600 to 1500 B [default: the longest up to 1428 B (1448 B over
-    /// IPv6) that the path carries]
+    /// Length of the large IP packets, 600 to 1500 B [default: the longest up to 1428 B (1448 B
+    /// over IPv6) that the path carries]
     #[arg(long, value_name = "BYTES")]
     pub packet_size: Option<Bytes>,
     /// Write a page with plots to this file

@@ -2,9 +2,8 @@
 
 use super::beside::Beside;
 use super::leg::{self, Leg};
-use super::measure::LARGE;
 use super::session::under_way;
-use super::sizes::{Percentiles, ip_bytes, largest};
+use super::sizes::{LARGE, Percentiles, ip_bytes, largest};
 use fairwave_probe::delay::{self, Delays};
 use fairwave_probe::diagnosis::{self, Company, Diagnosis, Limit, Policy};
 use fairwave_probe::estimate::{self, SizeEstimate};
@@ -361,8 +360,8 @@ fn buffer(size: &SizeEstimate, accounts: &[Account], bytes: u64, drift: f64) -> 
         .filter_map(|a| Some(delay::delays(std::slice::from_ref(a)).first()?.longest_ms))
         .collect();
     let counted = Interval::of(size.waiting?);
-    // A radio has removed the packets in service from the buffer, a shaper sends the one from there.
-    // The two cannot be distinguished from outside, and the estimate assumes a radio.
+    // A radio has removed the packets in service from the buffer, a shaper sends its one from
+    // there. The two cannot be distinguished from outside, and the estimate assumes a radio.
     let in_service = size.burst.map_or(1.0, |burst| burst.mean);
     let packets = Interval { high: counted.high + in_service, ..counted };
     let ms = Interval::of(Estimate::of(&waits)?);

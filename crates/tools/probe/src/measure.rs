@@ -5,7 +5,7 @@ use super::Error;
 use super::finding::{ENOUGH, Loaded, Measured, SHORT_MS};
 use super::leg;
 use super::session::{Line, Load, Session};
-use super::sizes::ip_bytes;
+use super::sizes::{LARGE, ip_bytes};
 use fairwave_linux::clock::Clock;
 use fairwave_probe::delay;
 use fairwave_probe::estimate;
@@ -16,9 +16,6 @@ use fairwave_wire::seal::Key;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-/// Payload of the large packets in bytes: with headers it fits links and tunnels with an MTU of
-/// 1500.
-pub(super) const LARGE: u32 = 1_400;
 /// Lengths of IP packets that are tried where the path does not carry these: MTUs of tunnels, the
 /// minimum MTU of IPv6 (RFC 8200 section 5), and a length that nearly every path carries (RFC 8899
 /// section 5.1.2).

@@ -6,6 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::net::SocketAddr;
 
+/// Payload of the large packets in bytes: with headers it fits links and tunnels with an MTU of
+/// 1500.
+pub(super) const LARGE: u32 = 1_400;
+
 /// Percentiles of times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "PercentilesOutput")]

@@ -1,7 +1,6 @@
 //! Findings of a probe of a real network, in sentences for a home user.
 
-use crate::measure::LARGE;
-use crate::sizes::ip_bytes;
+use crate::sizes::{LARGE, ip_bytes};
 use crate::{Buffer, HeldBack, Kind, Latency, Leg, Loaded, Measured, Way};
 use fairwave_units::BitRate;
 
