@@ -96,7 +96,7 @@ fn weights_without_effect_are_noticed_by_their_shares() {
     assert!(past.contains("pass by its qdisc"), "{past}");
     let err = text(&found["err"]);
     assert!(err.contains("another program has deleted the qdisc"), "{err}");
-    // A problem that stays is said once.
+    // A problem that stays is reported once.
     assert_eq!(err.matches("weights have little effect").count(), 1, "{err}");
     assert_eq!(found["rc"], 0, "{found}");
 }

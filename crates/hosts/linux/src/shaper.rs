@@ -253,7 +253,7 @@ impl Shaper {
     /// Asks again for all that the kernel has not confirmed.
     ///
     /// # Errors
-    /// The first refusal; the rest was asked for nonetheless.
+    /// The first refusal; the rest was requested nevertheless.
     pub fn settle(&mut self) -> io::Result<()> {
         self.classes.settle(&mut self.netlink)
     }

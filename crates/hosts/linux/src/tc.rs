@@ -152,7 +152,7 @@ fn ticks(rate: u32) -> u32 {
     u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX)
 }
 
-/// Changes of classes, queues and filters. Each may be asked for again after an error, whether the
+/// Changes of classes, queues and filters. Each may be requested again after an error, whether the
 /// kernel has made it or not.
 pub(crate) trait TrafficControl {
     /// Makes a qdisc, or gives one of the same kind these settings.

@@ -56,7 +56,7 @@ pub enum Error {
         /// The address now.
         now: IpAddr,
     },
-    /// The path does not carry packets of the length that was asked for.
+    /// The path does not carry packets of the requested length.
     #[error(
         "no packet of {bytes} bytes came back from {server}: the path's MTU is lower. Without \
          --packet-size the longest that it carries are used"

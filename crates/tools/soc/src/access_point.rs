@@ -86,7 +86,7 @@ struct Loop {
     /// The last problem of shares or pending changes, while it persists: the verdict, whose figures
     /// change with each measurement, or the error.
     problem: Option<String>,
-    /// Time at which pending changes are asked for again.
+    /// Time at which pending changes are requested again.
     again: Instant,
     /// Buffer for reports that are read together.
     reports: Vec<ReceivedFrame>,

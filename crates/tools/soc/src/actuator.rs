@@ -112,7 +112,7 @@ impl<A: Airtime> Actuator<A> {
         }
     }
 
-    /// Whether some change is asked for again by [`Actuator::settle`].
+    /// Whether some change is requested again by [`Actuator::settle`].
     pub(crate) fn is_pending(&self) -> bool {
         match &self.at_work {
             AtWork::Classes(shaper) => !shaper.is_settled(),

@@ -93,7 +93,7 @@ impl<A: Airtime> Weights<A> {
     /// Asks again for the shares that the driver does not have.
     ///
     /// # Errors
-    /// The first refusal; the rest was asked for nonetheless.
+    /// The first refusal; the rest was requested nevertheless.
     pub fn settle(&mut self) -> io::Result<()> {
         let pending: Vec<(Mac, f64)> =
             self.pending.iter().map(|(who, share)| (*who, *share)).collect();

@@ -54,7 +54,7 @@ pub struct Status {
     pub changes: u64,
     /// Changes that the kernel refused.
     pub failed: u64,
-    /// Changes that the kernel has not confirmed yet; they are asked for again each second.
+    /// Changes that the kernel has not confirmed yet; they are requested again each second.
     #[serde(default)]
     pub is_pending: bool,
     /// Measured effect of the weights; null with an actuator whose shares are not measured.

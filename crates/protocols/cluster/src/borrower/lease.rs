@@ -97,7 +97,7 @@ impl Lease {
         }
     }
 
-    /// It is asked for again at once: something else is wanted.
+    /// It is requested again at once: something else is wanted.
     pub(super) fn hurry(&mut self, now: Instant) {
         if let State::Asked(retry) | State::Held { renewal: retry, .. } = &mut self.state {
             retry.at = now;

@@ -15,7 +15,7 @@ pub struct ProbeOutput {
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: Option<f64>,
     /// Length of the large IP packets: 1428 (1448 over IPv6) unless the path's MTU is lower or
-    /// `--packet-size` asked for another.
+    /// `--packet-size` sets another.
     #[schemars(extend("unit" = "bytes"))]
     pub packet_bytes: u64,
     /// Mean number of packets that the path delivers together, as a radio with A-MPDUs does; 1

@@ -32,7 +32,7 @@ pub(crate) fn words(status: &Status) -> String {
     let shares = |effect| shares(effect, status.stations.len(), is_airtime);
     text.extend(status.effect.iter().map(shares));
     if status.is_pending {
-        text.push_str("  the kernel has refused changes; they are asked for again each second\n");
+        text.push_str("  the kernel has refused changes; they are requested again each second\n");
     }
     for (why, count) in &status.refused {
         let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));

@@ -56,7 +56,7 @@ fn greetings_of_others_are_refused_and_have_a_pace() {
         (A, Refusal::UnknownVersion),
     ];
     assert_eq!(bench.refusals(), expected);
-    // The station whose key is another one is told so, and nobody else.
+    // Only a station with another key gets the notice.
     assert_eq!(bench.notices, [KeyRefused { station: A, sequence: 1 }]);
     for _ in 0..200 {
         bench.notify(0, ApInput::Report(of_a));
