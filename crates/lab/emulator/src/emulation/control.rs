@@ -7,6 +7,7 @@ use crate::drive::Control;
 use crate::emulation::live::Live;
 use fairwave_linux::clock::Clock;
 use fairwave_scenario::Steering;
+use fairwave_units::Instant;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,7 +16,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub(crate) struct ControlState<'a> {
     pub(crate) live: &'a Live,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) over: &'a AtomicBool,
-    steering: Mutex<Steering>,
+    changes: Mutex<Changes>,
     controls: SyncSender<Control>,
     clients: AtomicUsize,
 }
@@ -126,8 +127,9 @@ impl<'a> ControlState<'a> {
         over: &'a AtomicBool,
     ) -> (Self, Receiver<Control>) {
         let (controls, taken) = sync_channel(WAITING);
-        let (steering, clients) = (Mutex::new(steering), AtomicUsize::new(0));
-        (Self { clock, live, stop, over, steering, controls, clients }, taken)
+        let changes = Mutex::new(Changes { steering, unanswered: None });
+        let clients = AtomicUsize::new(0);
+        (Self { clock, live, stop, over, changes, controls, clients }, taken)
     }
 
     /// Serves clients until the run is over.
@@ -243,20 +245,96 @@ impl<'a> ControlState<'a> {
     /// Changes the world. Clients take turns, as a change may keep values that an earlier one has
     /// set.
     fn change(&self, line: &str) -> Result<Value, String> {
-        let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
-        let (command, text) = steering.read(self.clock.now(), line)?;
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.note_unanswered()?;
+        let (command, text) = changes.steering.read(self.clock.now(), line)?;
         let (done, received) = sync_channel(1);
         let control = Control { command, text: text.clone(), done };
         let busy = |_| "the emulator is busy; nothing was changed".to_owned();
         self.controls.try_send(control).map_err(busy)?;
-        let gone = |_| "the emulator did not answer; it may have ended".to_owned();
-        let at = received.recv_timeout(PATIENCE).map_err(gone)??;
-        steering.note(at, &text);
-        Ok(json!({ "ok": true, "at_ns": at.as_nanos() }))
+        match received.recv_timeout(PATIENCE) {
+            Ok(at) => {
+                let at = at?;
+                changes.steering.note(at, &text);
+                Ok(json!({ "ok": true, "at_ns": at.as_nanos() }))
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                changes.unanswered = Some((received, text));
+                Err("the emulator did not answer in time; the change may act later".to_owned())
+            }
+            Err(RecvTimeoutError::Disconnected) => Err("the run has ended".to_owned()),
+        }
+    }
+}
+
+/// Changes of the world so far, and one that the loop has not answered in time.
+struct Changes {
+    steering: Steering,
+    unanswered: Option<(Receiver<Result<Instant, String>>, String)>,
+}
+
+impl Changes {
+    /// Notes the change that was not answered in time, if it has acted since.
+    ///
+    /// # Errors
+    /// If it may still act: a further change would not know which values it keeps.
+    fn note_unanswered(&mut self) -> Result<(), String> {
+        let Some((received, text)) = self.unanswered.take() else { return Ok(()) };
+        match received.try_recv() {
+            Ok(Ok(at)) => self.steering.note(at, &text),
+            // It was refused, or the loop has ended.
+            Ok(Err(_)) | Err(TryRecvError::Disconnected) => {}
+            Err(TryRecvError::Empty) => {
+                let error = format!("{text} has not acted yet; nothing was changed");
+                self.unanswered = Some((received, text));
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 }
 
 fn is_early(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_scenario::Scenario;
+
+    const HOME: &str = "duration = \"9 s\"\ncell = { standard = \"802.11a\" }\n\
+        [[node]]\nname = \"ap\"\nkind = \"access-point\"\n\
+        [[node]]\nname = \"server\"\nkind = \"host\"\n\
+        [[link]]\nname = \"isp\"\nends = [\"ap\", \"server\"]\nrate = \"50 Mbps\"\n";
+    const DOWN: &str = r#"{"link": {"name": "isp", "up": false}}"#;
+    const SLOW: &str = r#"{"link": {"name": "isp", "rate": "1 Mbps"}}"#;
+
+    fn up_after(changes: &Changes) -> String {
+        changes.steering.read(Instant::ZERO, SLOW).expect("a change of the link").1
+    }
+
+    /// The next change keeps the values of one that acted after its client was answered.
+    #[test]
+    fn a_change_that_acts_late_is_noted_before_the_next() {
+        let scenario = Scenario::parse("s", HOME).expect("it is valid");
+        let steering = Steering::new(&scenario, &scenario.to_world(1));
+        let (_, text) = steering.read(Instant::ZERO, DOWN).expect("a change of the link");
+        let (done, received) = sync_channel(1);
+        let mut changes = Changes { steering, unanswered: Some((received, text.clone())) };
+        let before = up_after(&changes);
+        let error = changes.note_unanswered().expect_err("it may still act");
+        assert!(error.contains("has not acted yet"), "{error}");
+        done.send(Ok(Instant::ZERO)).expect("it is received");
+        assert_eq!(changes.note_unanswered(), Ok(()));
+        assert!(changes.unanswered.is_none());
+        let after = up_after(&changes);
+        assert!(before != after && after.contains("false"), "{before} and {after}");
+        // One that was refused changes nothing.
+        let (done, received) = sync_channel(1);
+        changes.unanswered = Some((received, text));
+        done.send(Err("refused".to_owned())).expect("it is received");
+        assert_eq!((changes.note_unanswered(), up_after(&changes)), (Ok(()), after));
+    }
 }

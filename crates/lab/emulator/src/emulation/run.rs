@@ -138,18 +138,17 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
     let (mut agreement, mut seen_windows) = (None, None);
-    let (mut is_first, mut is_ended) = (true, false);
+    let mut is_ended = false;
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
-        let watch = &mut |turn: &Turn<'_>| {
-            if is_first && request.realtime {
+        let mut prepare = || {
+            if request.realtime {
                 no_realtime = become_realtime().err();
                 own.iter().for_each(OwnProcessor::take);
             }
-            is_first = false;
-            show(turn);
         };
-        let Driven { report, programs, windows } = emulation.drive(&steerable, sink, watch)?;
+        let Driven { report, programs, windows } =
+            emulation.drive(&steerable, sink, &mut prepare, show)?;
         seen_windows = windows;
         let is_stopped = || request.stop.load(Ordering::Relaxed);
         is_ended = is_stopped();
@@ -230,11 +229,13 @@ struct Driven {
 }
 
 impl Emulation<'_> {
-    /// Drives the world while programs and flows on sockets run.
+    /// Drives the world while programs and flows on sockets run. `prepare` is called by the thread
+    /// of the loop just before it.
     fn drive(
         &self,
         whole: &World,
         sink: &mut dyn Sink,
+        prepare: &mut dyn FnMut(),
         show: &mut dyn FnMut(&Turn<'_>),
     ) -> Result<Driven, Cause> {
         let Self { request, namespaces, .. } = self;
@@ -261,9 +262,7 @@ impl Emulation<'_> {
             stop: Some(Arc::clone(&request.stop)),
             inbox: Inbox { samples, controls: Some(controls) },
         };
-        // If only programs send traffic, the run ends with the last of them.
-        let ends_with_programs =
-            (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some();
+        let ends_with_programs = self.ends_with_programs(whole);
         let mut unread = Vec::new();
         // Counted at once: programs continue to send until they are ended.
         let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
@@ -287,6 +286,7 @@ impl Emulation<'_> {
                 let control = &control;
                 named("control").spawn_scoped(scope, move || control.attend(listener, scope))
             });
+            prepare();
             let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
             over.store(true, Ordering::Relaxed);
             attending.join().expect("it does not panic");
@@ -299,6 +299,12 @@ impl Emulation<'_> {
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
         Ok(Driven { report, programs, windows })
+    }
+
+    /// Whether the run ends with the last program: only programs send traffic, or one is a shell.
+    fn ends_with_programs(&self, whole: &World) -> bool {
+        let request = self.request;
+        (whole.flows.is_empty() && request.between.is_none()) || request.shell.is_some()
     }
 
     /// Ends the programs. If the keeper was killed, its programs have ended before it, so that the
