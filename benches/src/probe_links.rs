@@ -47,11 +47,18 @@ const MODULES: [&str; 6] = [
     "net/sched/sch_cake",
     "net/sched/sch_sfq",
 ];
-/// The emulated access point, and the buffer sizes of the paper's six.
+/// The emulated access point, and a flow beside the probe.
 const ACCESS_POINT: &str = include_str!("probe_links/access-point.toml");
-const BUFFERS: [u32; 6] = [255, 149, 172, 135, 49, 31];
-/// Maximum sending rate of the emulated probes; an Ethernet of 100 Mbps carries it.
-const EMULATED_RATE: &str = "60 Mbps";
+const UPLOAD: &str = "[[flow]]\nname = \"upload\"\nfrom = \"phone\"\nto = \"server\"\n";
+/// Cells of the emulator: the buffer sizes of the paper's six without aggregation, and three sizes
+/// with it. The rates of the probes are above those of the radios, and such that the emulator keeps
+/// time.
+const CELLS: [Cell; 4] = [
+    Cell { standard: "802.11g", rate: "60 Mbps", buffers: &[255, 149, 172, 135, 49, 31] },
+    Cell { standard: "802.11n", rate: "200 Mbps", buffers: &[100, 255, 500] },
+    Cell { standard: "802.11ac", rate: "200 Mbps", buffers: &[100, 255, 500] },
+    Cell { standard: "802.11ax", rate: "200 Mbps", buffers: &[100, 255, 500] },
+];
 /// The key of both ends. It need not be secret, since no other host is in the namespaces.
 const CODE: &str = "sixteenlettersok";
 
@@ -174,27 +181,61 @@ fn emulator(place: &Path, wanted: &str) -> Result<String, String> {
     let file = place.join("access-point.toml");
     fs::write(&file, ACCESS_POINT).map_err(|error| failed(&file, &error))?;
     let mut text = String::new();
-    for buffer in BUFFERS {
-        let name = format!("802.11g, {buffer} packets");
+    for (cell, buffer, with_upload) in emulated_links() {
+        let beside = if with_upload { " beside an upload" } else { "" };
+        let name = format!("{}, {buffer} packets{beside}", cell.standard);
         if !name.contains(wanted) {
             continue;
         }
-        let scenario = ACCESS_POINT.replace("100 packets", &format!("{buffer} packets"));
-        fs::write(&file, scenario).map_err(|error| failed(&file, &error))?;
-        let found = emulated(place, &file)?;
+        fs::write(&file, cell.scenario(buffer, with_upload))
+            .map_err(|error| failed(&file, &error))?;
+        let found = emulated(place, &file, cell.rate)?;
         text.push_str(&format!("{name}|packets|{buffer}|{found}\n"));
     }
     Ok(text)
 }
 
+/// A cell of the emulator.
+struct Cell {
+    standard: &'static str,
+    /// Maximum sending rate of the probe.
+    rate: &'static str,
+    /// Sizes of the access point's buffer in packets.
+    buffers: &'static [u32],
+}
+
+impl Cell {
+    fn aggregates(&self) -> bool {
+        self.standard != "802.11g"
+    }
+
+    fn scenario(&self, buffer: u32, with_upload: bool) -> String {
+        let buffer = format!("{buffer} packets");
+        let mut text =
+            ACCESS_POINT.replace("802.11g", self.standard).replace("100 packets", &buffer);
+        if self.aggregates() {
+            text = text.replace("data_rate = \"54 Mbps\"", "mcs = 7");
+            text = text.replacen("[[node]]", "width = \"20 MHz\"\n[[node]]", 1);
+        }
+        text + if with_upload { UPLOAD } else { "" }
+    }
+}
+
+/// Every cell and buffer size, those that aggregate with an upload too.
+fn emulated_links() -> impl Iterator<Item = (&'static Cell, u32, bool)> {
+    let all = CELLS.iter().flat_map(|cell| cell.buffers.iter().map(move |buffer| (cell, *buffer)));
+    all.flat_map(|(cell, buffer)| {
+        let beside = cell.aggregates().then_some((cell, buffer, true));
+        [Some((cell, buffer, false)), beside].into_iter().flatten()
+    })
+}
+
 /// Result of a probe in the emulator. A late run is repeated once.
-fn emulated(place: &Path, file: &Path) -> Result<String, String> {
+fn emulated(place: &Path, file: &Path, rate: &str) -> Result<String, String> {
     let (fairwave, out) = (fairwave(), place.join("emulated"));
     let [program, out_name] = [&fairwave, &out].map(|path| path.to_string_lossy());
     let serve = format!("laptop={program} probe serve --pairing {CODE}");
-    let probe = format!(
-        "server@1s={program} probe laptop --pairing {CODE} --rate '{EMULATED_RATE}' --json"
-    );
+    let probe = format!("server@1s={program} probe laptop --pairing {CODE} --rate '{rate}' --json");
     let file = file.to_string_lossy();
     // A real-time priority, since other programs on this machine would delay the emulator.
     let punctual = ["-f", "50", &program, "emulate", &file, "--force", "--quiet", "--out"];
@@ -219,6 +260,18 @@ mod tests {
         let before = "a|packets|1|{}\nb|bytes|2|{}\n";
         assert_eq!(merged(before, "a|packets|1|{new}\n"), "b|bytes|2|{}\na|packets|1|{new}\n");
         assert_eq!(merged(before, "c|aqm|-|{}\n"), format!("{before}c|aqm|-|{{}}\n"));
+    }
+
+    #[test]
+    fn cells_are_scenarios_with_their_buffers() {
+        let all: Vec<_> = emulated_links().collect();
+        assert_eq!((all.len(), all.iter().filter(|(.., upload)| *upload).count()), (24, 9));
+        for (cell, buffer, with_upload) in all {
+            let scenario = cell.scenario(buffer, with_upload);
+            let parts = [cell.standard, &format!("\"{buffer} packets\"")];
+            assert!(parts.iter().all(|part| scenario.contains(part)), "{scenario}");
+            assert_eq!(scenario.contains("20 MHz"), cell.aggregates(), "{scenario}");
+        }
     }
 
     #[test]

@@ -31,7 +31,9 @@ impl Site {
                 "The same router in a machine whose processor is emulated, probed at 12 Mbps."
             }
             Self::Emulator => {
-                "Buffers are those of the paper's six, in real time, probed at 60 Mbps."
+                "In real time. 802.11g has the buffers of the paper and is probed at 60 Mbps. \
+                 The others send A-MPDUs at MCS 7 of 20 MHz and are probed at 200 Mbps. Beside an \
+                 upload its ACKs wait in the buffer, too, and are not counted."
             }
         }
     }

@@ -99,7 +99,7 @@ fn cut_short_by(ended: &Ended, error: &str, end: &str) {
 pub(super) const BEGUN: &str = "
     serve
     $probe --json > found 2> errors & client=$!
-    until grep -q 'a session of' served; do kill -0 $client; done
+    until grep -q 'each session has' served; do kill -0 $client; done
 ";
 
 #[test]
