@@ -150,7 +150,7 @@ impl Losses {
                     losses.short.note(lost);
                 }
                 before = line.wait(number).unwrap_or(before);
-                match line.fullness(number) {
+                match line.greatest_fullness(number) {
                     full if full < 0.35 => losses.low.note(lost),
                     full if full < NEARLY_FULL => losses.middle.note(lost),
                     _ => losses.full.note(lost),
@@ -165,7 +165,7 @@ impl Losses {
 /// packets, or loses them to a fast radio, is full without a queue worth the name.
 fn may_be_full(line: &Timeline, number: usize) -> bool {
     let tiny = line.max_held <= 2 * FEW && number >= line.spaced;
-    tiny || line.fullness(number) >= NEARLY_FULL
+    tiny || line.greatest_fullness(number) >= NEARLY_FULL
 }
 
 fn timelines(accounts: &[Account]) -> Vec<Timeline> {

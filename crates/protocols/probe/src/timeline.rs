@@ -228,6 +228,13 @@ impl Timeline {
         self.held[number] as f64 / self.max_held.max(1) as f64
     }
 
+    /// Returns the greatest fill that is possible: the packets of a burst may leave later than
+    /// assumed, as those of another station may go before them.
+    pub(crate) fn greatest_fullness(&self, number: usize) -> f64 {
+        let burst = if self.is_bursty() { self.burst } else { 0.0 };
+        self.fullness(number) + burst / self.max_held.max(1) as f64
+    }
+
     /// Rate at which the train was sent and at which it arrived, in packets per second.
     ///
     /// A token bucket passes the first packets of a train at once, and a radio sends its first
