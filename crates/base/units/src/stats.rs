@@ -1,7 +1,7 @@
 //! A mean with its confidence interval: the one place where an interval is computed, for machines
-//! and for reports over runs.
+//! and for reports over runs. Interarrival jitter.
 
-use crate::math;
+use crate::{Duration, math};
 use core::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use serde::Serialize;
 
@@ -43,6 +43,27 @@ impl Estimate {
     /// Upper end of the interval; the mean where there is no interval.
     pub fn high(&self) -> f64 {
         self.mean + self.half_width.unwrap_or(0.0)
+    }
+}
+
+/// Interarrival jitter (RFC 3550 section 6.4.1), in integers as in appendix A.8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// In sixteenths of a nanosecond.
+    sixteenths: u64,
+}
+
+impl Jitter {
+    /// Adds the difference between the transit times of two packets.
+    pub fn add(&mut self, difference: Duration) {
+        let kept = self.sixteenths - (self.sixteenths.saturating_add(8) >> 4);
+        // A peer may send any time.
+        self.sixteenths = kept.saturating_add(difference.as_nanos());
+    }
+
+    /// The estimate.
+    pub const fn value(self) -> Duration {
+        Duration::from_nanos(self.sixteenths >> 4)
     }
 }
 

@@ -31,6 +31,7 @@ mod replace;
 mod requested;
 mod shaper;
 mod tc;
+pub mod tcp_info;
 pub mod terminal;
 pub mod tools;
 pub mod undo;

@@ -7,8 +7,9 @@ use fairwave_machine::datagram::{Incoming, Outgoing};
 use fairwave_units::Duration;
 use fairwave_wire::ipv4::Ecn;
 use nix::sys::socket::{setsockopt, sockopt};
-use rustix::net::sockopt as mtu;
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -77,15 +78,16 @@ impl Udp {
     ///
     /// # Errors
     /// If the kernel refuses the option.
-    pub fn forbid_fragments(&self) -> io::Result<()> {
+    pub fn without_fragments(self) -> io::Result<Self> {
         let socket = self.port.socket();
-        let four = mtu::set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::DO);
+        // A socket of IPv6 that speaks IPv4 as well has the options of both.
+        let four = set_ip_mtu_discover(socket, Ipv4PathMtuDiscovery::DO);
         if self.address.is_ipv6() {
-            // Such a socket may speak IPv4 as well.
-            mtu::set_ipv6_mtu_discover(socket, Ipv6PathMtuDiscovery::DO)?;
-            return Ok(());
+            set_ipv6_mtu_discover(socket, Ipv6PathMtuDiscovery::DO)?;
+        } else {
+            four?;
         }
-        Ok(four?)
+        Ok(self)
     }
 
     /// Its own address, with the port that the kernel chose.

@@ -20,7 +20,6 @@ mod reactor;
 mod socket;
 mod spec;
 mod stamp;
-pub mod tcp_info;
 
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};

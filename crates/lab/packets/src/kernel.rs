@@ -6,7 +6,7 @@ use crate::segment::{Exactness, Numbers, Seen};
 use crate::settings::{PORTS, Settings};
 use crate::socket;
 use crate::world::{Answer, Call, Played, World};
-use fairwave_emulator::traffic::tcp_info::{TcpInfo, Version};
+use fairwave_linux::tcp_info::{TcpInfo, Version};
 use fairwave_netns::Namespaces;
 use fairwave_units::{Duration, Instant, Seq32};
 use fairwave_wire::tcp::Header;

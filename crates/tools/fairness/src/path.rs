@@ -1,21 +1,10 @@
 //! Samples of a flow's path at the end of each interval.
 
-use fairwave_units::Instant;
-use nix::sys::socket::{getsockopt, sockopt};
+use fairwave_linux::tcp_info::{TcpInfo, Version};
+use fairwave_units::stats;
+use fairwave_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use std::net::TcpStream;
-
-nix::getsockopt_impl!(
-    TcpInfo,
-    libc::IPPROTO_TCP,
-    libc::TCP_INFO,
-    libc::tcp_info,
-    sockopt::GetStruct<libc::tcp_info>
-);
-
-/// The option `TCP_INFO`.
-#[derive(Clone, Copy, Debug)]
-struct TcpInfo;
 
 /// Samples by interval. Only the sender of TCP and the receiver of datagrams have any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +40,10 @@ pub(super) struct Sender {
 impl Sender {
     /// The kernel's state of a connection; `None` if it has none any more.
     pub(super) fn of(stream: &TcpStream) -> Option<Self> {
-        let info = getsockopt(stream, TcpInfo).ok()?;
-        Some(Self { retransmitted: info.tcpi_total_retrans, rtt_us: info.tcpi_rtt })
+        let sample = TcpInfo::of(stream, Version::Old)?.sample();
+        let whole = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        let rtt_us = sample.srtt.unwrap_or_default().as_micros();
+        Some(Self { retransmitted: whole(sample.retransmissions), rtt_us: whole(rtt_us) })
     }
 }
 
@@ -60,7 +51,7 @@ impl Sender {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Jitter {
     last: Option<(Instant, u64)>,
-    ns: f64,
+    estimate: stats::Jitter,
 }
 
 impl Jitter {
@@ -72,12 +63,12 @@ impl Jitter {
             self.last = Some((arrived, sent));
             return;
         }
-        let difference = now.since(arrived).as_nanos().abs_diff(sent_ns - sent);
-        self.ns += (difference as f64 - self.ns) / 16.0;
+        self.estimate.add(now.since(arrived).abs_diff(Duration::from_nanos(sent_ns - sent)));
     }
 
     pub(super) fn us(self) -> u32 {
-        (self.ns / 1e3).round() as u32
+        let rounded = self.estimate.value() + Duration::from_nanos(500);
+        u32::try_from(rounded.as_micros()).unwrap_or(u32::MAX)
     }
 }
 

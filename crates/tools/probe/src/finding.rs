@@ -108,7 +108,7 @@ pub struct Measured {
     /// Mean number of packets that the path delivers together, as an A-MPDU; 1 where they come one
     /// by one.
     pub burst: f64,
-    /// Whether others sent through the buffer while it was measured.
+    /// Whether the buffer was drained unevenly, as where others send through it.
     pub is_beside: bool,
     /// Size of the buffer; `None` if none filled, or if it drops packets before it is full.
     pub buffer: Option<Buffer>,

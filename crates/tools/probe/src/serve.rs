@@ -53,12 +53,8 @@ impl Server {
     /// If the kernel refuses the address.
     pub fn open(config: ServeConfig) -> Result<Self, Error> {
         let address = config.listen;
-        let open = || {
-            let udp = Udp::bind(address)?;
-            udp.forbid_fragments()?;
-            Ok(udp)
-        };
-        let udp = open().map_err(|cause| Error::Socket { address, cause })?;
+        let udp = Udp::bind(address).and_then(Udp::without_fragments);
+        let udp = udp.map_err(|cause| Error::Socket { address, cause })?;
         let mut secret = [0; 32];
         fill(&mut secret)?;
         let receiver = Receiver::new(ReceiverConfig {

@@ -59,12 +59,8 @@ pub(super) struct Session {
 impl Line<'_> {
     fn driver(&self) -> Result<Driver, Error> {
         let address = self.server;
-        let open = || {
-            let udp = Udp::connect(address)?;
-            udp.forbid_fragments()?;
-            Ok(udp)
-        };
-        let udp = open().map_err(|cause| Error::Socket { address, cause })?;
+        let udp = Udp::connect(address).and_then(Udp::without_fragments);
+        let udp = udp.map_err(|cause| Error::Socket { address, cause })?;
         Ok(Driver::new(udp, self.clock))
     }
 

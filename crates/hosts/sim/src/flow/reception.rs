@@ -3,6 +3,7 @@
 
 use super::delays::Delays;
 use crate::outcome::DatagramOutcome;
+use fairwave_units::stats::Jitter;
 use fairwave_units::{Duration, Instant};
 
 /// A receiver in the manner of RFC 3550, whose clock is the sender's.
@@ -14,8 +15,7 @@ pub struct Reception {
     /// Value of `next` when counting began.
     began: u64,
     last_delay: Option<Duration>,
-    /// Smoothed jitter in sixteenths of a nanosecond (RFC 3550 appendix A.8).
-    jitter_16: u64,
+    jitter: Jitter,
 }
 
 impl Reception {
@@ -28,8 +28,7 @@ impl Reception {
         self.received += 1;
         let delay = now.since(sent);
         if let Some(last) = self.last_delay.replace(delay) {
-            let difference = delay.abs_diff(last).as_nanos();
-            self.jitter_16 = self.jitter_16 - ((self.jitter_16 + 8) >> 4) + difference;
+            self.jitter.add(delay.abs_diff(last));
         }
         delays.add(delay);
     }
@@ -46,7 +45,7 @@ impl Reception {
         DatagramOutcome {
             received: self.received,
             lost: expected.saturating_sub(self.received),
-            jitter: Duration::from_nanos(self.jitter_16 >> 4),
+            jitter: self.jitter.value(),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::error::Failure;
 use super::spec::Spec;
-use super::tcp_info::Version;
 use fairwave_linux::clock::Clock;
+use fairwave_linux::tcp_info::Version;
 use fairwave_probe::Account;
 use fairwave_sim::{Delivery, FlowOutcome, Spread};
 use fairwave_trace::{FlowId, FlowSample};

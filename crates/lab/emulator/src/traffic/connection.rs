@@ -3,9 +3,9 @@
 use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
 use super::socket::{Sockets, peer};
 use super::spec::{Load, Spec, Writes};
-use super::tcp_info::{TcpInfo, Version};
 use core::iter::Peekable;
 use core::time;
+use fairwave_linux::tcp_info::{TcpInfo, Version};
 use fairwave_trace::FlowSample;
 use fairwave_traffic::Frames;
 use fairwave_units::{Bytes, Duration, Instant};

@@ -4,8 +4,8 @@
 use super::carrier::{Carrier, Common, Host, KernelFlow, Role};
 use super::socket::Sockets;
 use super::spec::{Load, Spec};
-use super::tcp_info::Version;
 use fairwave_linux::arrival::{self, Beside};
+use fairwave_linux::tcp_info::Version;
 use fairwave_machine::Machine;
 use fairwave_probe::{Account, Failure, Receiver, Sender, SenderEvent, SenderInput};
 use fairwave_sim::{ProbeOutcome, Spread};

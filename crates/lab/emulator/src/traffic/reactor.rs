@@ -2,9 +2,9 @@
 
 use super::carrier::{self, Carrier, Host, KernelFlow};
 use super::spec::Load;
-use super::tcp_info::Version;
 use core::mem;
 use fairwave_linux::clock::{Clock, timespec};
+use fairwave_linux::tcp_info::Version;
 use fairwave_probe::diagnosis::{self, Finding, Sharing};
 use fairwave_sim::deadlines::Deadlines;
 use fairwave_sim::world::World;

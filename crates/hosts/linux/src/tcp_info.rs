@@ -88,7 +88,7 @@ impl TcpInfo {
     }
 
     /// Segments without data, cumulative: pure ACKs, and those that open and close a connection.
-    pub(super) fn pure_acks(&self) -> u64 {
+    pub fn pure_acks(&self) -> u64 {
         let all = self.number(offset_of!(tcp_info, tcpi_segs_out));
         u64::from(all.saturating_sub(self.number(offset_of!(tcp_info, tcpi_data_segs_out))))
     }
