@@ -1,7 +1,7 @@
 //! Programs that communicate over the cell, and the run's report on them.
 
 use super::{Ended, Site, list, machine_can, node};
-use crate::common::{skip, tshark};
+use crate::common::{fairwave, skip, tshark};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -52,6 +52,29 @@ fn programs_run_in_their_nodes_and_the_summary_says_how_it_was() {
     assert!(simulated < 10_000_000_000, "it ends with its last program: {simulated}");
     let printed: Value = serde_json::from_str(&ended.out).expect("it prints JSON");
     assert_eq!(printed["summary"]["nodes"], summary["nodes"]);
+}
+
+/// A node's kernel replies to an echo request within the write that brings it. The reply enters the
+/// network at the time of the request's arrival, however long the write took.
+#[test]
+fn a_kernels_reply_enters_at_the_time_of_the_request() {
+    if !machine_can() {
+        return;
+    }
+    let ping = "sta1=busybox ping -4 -c 20 -i 0.02 server";
+    let ended = Site::new("").exec(ping).with(&["--for", "10 s", "--record"]).run();
+    ended.went_well();
+    let replay = ["run", "--replay", "out", "--tap", "server", "--quiet", "--out", "again"];
+    assert!(fairwave(ended.place.path(), &replay).status().expect("it starts").success());
+    let capture = ended.place.path().join("again/capture-server.pcapng");
+    let fields = ["-T", "fields", "-e", "icmp.type", "-e", "frame.time_epoch"];
+    let rows = tshark(&fields, &capture);
+    let at_once = |pair: &&[String]| match [&pair[0], &pair[1]].map(|row| row.split_once('\t')) {
+        [Some(("8", request)), Some(("0", reply))] => request == reply,
+        _ => false,
+    };
+    // A busy machine may leave a packet to the kernel's own thread, but not each of them.
+    assert!(rows.windows(2).any(|pair| at_once(&pair)), "{rows:?}");
 }
 
 /// A page by HTTP, a TCP transfer in each direction, and datagrams, all at once.
