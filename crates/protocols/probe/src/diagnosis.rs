@@ -7,6 +7,7 @@ mod tests;
 use crate::Account;
 use crate::estimate::{self, SizeEstimate};
 use crate::timeline::{self, NEARLY_FULL, Timeline};
+use fairwave_units::stats::{mean, std_dev};
 
 /// A finding, and its evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +88,10 @@ const APART: f64 = 3.0;
 const ALONE: f64 = 0.003;
 /// Minimum part that shows that others had it.
 const BESIDE: f64 = 0.01;
+
+/// Maximum relative standard deviation of the drain rates of trains that had the radio to
+/// themselves.
+const STEADY: f64 = 0.05;
 
 /// Share of the maximum that an accepted packet found, from which on a packet comes to the brim.
 const BRIM: f64 = 0.9;
@@ -232,29 +237,47 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
     );
     let rises = middle.above(short).max(full.above(short));
     let early = middle.above(short).max(low.above(short));
+    // Behind a radio that aggregates, packets for others come in bursts, too, and the waits vary: a
+    // packet that found few of its train may have found the buffer full.
+    let aqm = is_steady(lines).then_some(Policy::Aqm);
     let verdict = match () {
         () if middle.of < 30 || full.of < 30 => None,
         // On the way up a drop-tail queue loses what the radio loses, and no more.
-        () if early > APART && middle.lost > 3 => Some(Policy::Aqm),
+        () if early > APART && middle.lost > 3 => aqm,
         () if 2 * filled > lines.len() => Some(Policy::DropTail),
         // Where senders stall, few trains fill the buffer for long, but it drops at its limit
         // still.
         () if rises > APART && drops_at_the_brim(lines) => Some(Policy::DropTail),
-        () if rises > APART => Some(Policy::Aqm),
+        () if rises > APART => aqm,
         () => None,
     };
     finding(verdict, evidence)
+}
+
+/// Whether trains of a size, of those that arrived in bursts, were drained at one rate.
+fn is_steady(lines: &[Timeline]) -> bool {
+    let is_steady = |size: u32| {
+        let own = lines.iter().filter(|line| line.payload_bytes == size && line.is_bursty());
+        let drained: Vec<f64> = own.filter_map(|line| Some(line.rates()?.1)).collect();
+        mean(&drained).is_none_or(|mean| std_dev(&drained) <= STEADY * mean)
+    };
+    sizes(lines).into_iter().all(is_steady)
+}
+
+/// The packet sizes of trains, from the smallest.
+fn sizes(lines: &[Timeline]) -> Vec<u32> {
+    let mut sizes: Vec<u32> = lines.iter().map(|line| line.payload_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 /// Returns whether lost packets found as many packets as any accepted one. The limit of a drop-tail
 /// queue does that, in trains that fill it for a moment only, too. A queue that drops before its
 /// limit accepts packets where it drops others, or drops one that came when it held fewer.
 fn drops_at_the_brim(lines: &[Timeline]) -> bool {
-    let mut sizes: Vec<u32> = lines.iter().map(|line| line.payload_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
     let mut brim = Share::default();
-    for size in sizes {
+    for size in sizes(lines) {
         let own = || lines.iter().filter(|line| line.payload_bytes == size);
         let accepted = own().flat_map(|line| {
             let train = line.spaced..line.sent.len();

@@ -43,6 +43,8 @@ pub(crate) struct Timeline {
     pub(crate) min_gap: i64,
     /// Mean number of packets that arrive together; 1 where they come one by one.
     pub(crate) burst: f64,
+    /// Mean time that the path takes for a burst.
+    burst_time: i64,
     /// Time from which on each of `arrivals` is known to have left the buffer.
     left: Vec<i64>,
     /// Ends of all bursts but the last, in order.
@@ -55,6 +57,9 @@ pub(crate) struct Timeline {
     pub(crate) max_held: usize,
     /// Longest wait of the train's packets but for one in ten.
     pub(crate) longest_wait: i64,
+    /// The longer wait of the packets of the train that arrived and were sent last before each
+    /// packet and first behind it.
+    near_wait: Vec<i64>,
 }
 
 /// The smallest delay of an account, and when it was measured, by the sender's clock.
@@ -106,9 +111,10 @@ impl Timeline {
             }
         }
         let spaced = (account.trial.spaced as usize).min(sent.len());
-        let (held, max_held) = (Vec::new(), 0);
+        let (held, max_held, near_wait) = (Vec::new(), 0, Vec::new());
         let (min_gap, longest_wait, payload_bytes) = (0, 0, account.trial.payload_bytes);
-        let (burst, left, ends, next_leaves) = (1.0, Vec::new(), Vec::new(), 0);
+        let (burst, burst_time, next_leaves) = (1.0, 0, 0);
+        let (left, ends) = (Vec::new(), Vec::new());
         let mut line = Self {
             sent,
             arrived,
@@ -117,12 +123,14 @@ impl Timeline {
             payload_bytes,
             min_gap,
             burst,
+            burst_time,
             left,
             ends,
             next_leaves,
             held,
             max_held,
             longest_wait,
+            near_wait,
         };
         line.min_gap = line.gaps().into_iter().min().unwrap_or(0);
         line.find_bursts();
@@ -131,6 +139,7 @@ impl Timeline {
         let train = line.arrivals.iter().filter(|(n, _)| *n >= spaced);
         let waits = train.filter_map(|(n, _)| line.wait(*n)).collect();
         line.longest_wait = nine_tenths(waits).unwrap_or(0);
+        line.near_wait = line.near_waits();
         Some(line)
     }
 
@@ -153,6 +162,7 @@ impl Timeline {
             return;
         }
         self.burst = (gaps.len() + 1) as f64 / bursts as f64;
+        self.burst_time = (mean as f64 * self.burst) as i64;
         let train = self.arrivals.iter().enumerate().filter(|(_, (n, _))| *n >= self.spaced);
         let mut bursts: Vec<Burst> = Vec::new();
         for (index, (_, at)) in train {
@@ -207,6 +217,19 @@ impl Timeline {
         held
     }
 
+    fn near_waits(&self) -> Vec<i64> {
+        let mut near = vec![0; self.sent.len()];
+        let mut note = |last: &mut i64, number: usize| {
+            near[number] = i64::max(near[number], *last);
+            *last = self.wait(number).unwrap_or(*last);
+        };
+        let (mut before, mut behind) = (0, 0);
+        let train = self.spaced..self.sent.len();
+        train.clone().for_each(|number| note(&mut before, number));
+        train.rev().for_each(|number| note(&mut behind, number));
+        near
+    }
+
     /// Returns a packet's excess over the delay of the empty path.
     pub(crate) fn wait(&self, number: usize) -> Option<i64> {
         let arrived = *self.arrived.get(number)?;
@@ -228,11 +251,16 @@ impl Timeline {
         self.held[number] as f64 / self.max_held.max(1) as f64
     }
 
-    /// Returns the greatest fill that is possible: the packets of a burst may leave later than
-    /// assumed, as those of another station may go before them.
+    /// Returns the greatest fill that is possible. The packets of a burst may leave later than
+    /// assumed, as those of another station may go before them; and packets for others may fill the
+    /// buffer, which the waits of the packets next to this one show.
     pub(crate) fn greatest_fullness(&self, number: usize) -> f64 {
-        let burst = if self.is_bursty() { self.burst } else { 0.0 };
-        self.fullness(number) + burst / self.max_held.max(1) as f64
+        if !self.is_bursty() {
+            return self.fullness(number);
+        }
+        let by_count = self.fullness(number) + self.burst / self.max_held.max(1) as f64;
+        let wait = self.near_wait[number].saturating_add(self.burst_time);
+        by_count.max(wait as f64 / self.longest_wait.max(1) as f64)
     }
 
     /// Rate at which the train was sent and at which it arrived, in packets per second.

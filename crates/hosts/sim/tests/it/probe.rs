@@ -77,6 +77,20 @@ fn a_known_queue_behind_aggregates_is_found_within_a_packet() {
     }
 }
 
+/// ACKs of another station's upload take a part of the queue, and packets of the probe are dropped
+/// where few of them wait.
+#[test]
+fn acks_of_an_upload_in_the_queue_make_no_aqm_of_it() {
+    for packets in [100, 255, 500] {
+        let mut world = aggregated(Standard::N, Bound::Packets(packets));
+        let upload = Traffic::Tcp(common::tcp("cubic", 2));
+        world.flows.push(flow("up", NodeId(2), server(&world), upload));
+        let found = found(&world);
+        let verdict = found.diagnosis.policy.verdict;
+        assert_ne!(verdict, Some(Policy::Aqm), "{packets}: {found:?}");
+    }
+}
+
 #[test]
 fn active_queue_management_behind_aggregates_is_no_full_queue() {
     for standard in [Standard::N, Standard::Ac, Standard::Ax] {

@@ -424,8 +424,8 @@ impl<'w> Turns<'w> {
     ///
     /// A kernel answers a segment or an ACK within the write itself: segments that an ACK permits
     /// wait in the device when the write returns. A write for each ACK of an A-MPDU takes the loop
-    /// some 6 us. If the answers entered at the clock's time, the station would find the medium idle
-    /// for hundreds of microseconds, and its next A-MPDU would be the first few segments alone.
+    /// some 6 us. If the answers entered at the clock's time, the medium would be idle for hundreds
+    /// of microseconds, and the station's next A-MPDU would be the first few segments alone.
     fn take_answers(&mut self) -> Halt {
         let now = self.simulation.now();
         while let Some(port) = self.answering.pop() {
