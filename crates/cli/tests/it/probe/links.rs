@@ -62,7 +62,9 @@ fn every_figure_is_there_over_a_shaped_link() {
             assert!(0.0 < value && 0.0 <= low, "{unit}: {found:#}");
             assert!(low <= value && value <= high, "{unit}: {found:#}");
         }
-        assert!(number(&found, "/drain_mbps") < MAX_MBPS, "{found:#}");
+        // Null where nearly all packets of a slow sender arrived.
+        let drained = found["drain_mbps"].as_f64();
+        assert!(drained.is_none_or(|mbps| mbps > 0.0 && mbps < MAX_MBPS), "{found:#}");
     }
     for way in ["up", "down"] {
         // Null where a busy machine sent less than the link carries.
