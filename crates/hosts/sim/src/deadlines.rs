@@ -149,17 +149,18 @@ impl Deadlines {
     /// Puts `entry` in the place of the first, and moves it down from there.
     fn sift_down(&mut self, entry: Entry) {
         let (mut index, mut at) = (0, 1);
-        while let Some(mut child) = self.heap.get(at).copied() {
-            if let Some(right) = self.heap.get(at + 1).filter(|right| {
+        while let Some(mut child) = self.heap.get(at) {
+            if let Some(right) = self.heap.get(at + 1)
                 // The root has no sibling.
-                at > 1 && right.turn.precedes(child.turn)
-            }) {
-                (child, at) = (*right, at + 1);
+                && at > 1
+                && right.turn.precedes(child.turn)
+            {
+                (child, at) = (right, at + 1);
             }
             if !child.turn.precedes(entry.turn) {
                 break;
             }
-            self.put(index, child);
+            self.put(index, *child);
             (index, at) = (at, 2 * at);
         }
         self.put(index, entry);
