@@ -230,7 +230,9 @@ impl<P: Copy> Channel<P> {
     fn schedule(&mut self, at: Instant, what: Due) {
         self.order += 1;
         let timer = Timer { at, what, order: self.order };
-        let later = self.timers.iter().rposition(|other| *other > timer);
+        // Ranks and turns of equal times are compared apart, as they are seldom needed.
+        let is_later = |other: &Timer| other.at > at || (other.at == at && *other > timer);
+        let later = self.timers.iter().rposition(is_later);
         self.timers.insert(later.map_or(0, |last| last + 1), timer);
     }
 
