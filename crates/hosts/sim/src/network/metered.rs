@@ -220,8 +220,12 @@ impl Metered {
     }
 
     /// The next packet that a queue dropped, counted.
+    #[inline]
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
-        let (queued, cause) = self.queues.iter_mut().find_map(|queue| queue.dropped())?;
+        let (queued, cause) = match &mut self.queues[..] {
+            [queue] => queue.dropped()?,
+            queues => queues.iter_mut().find_map(Discipline::dropped)?,
+        };
         self.count_drop(cause);
         Some((queued.packet, cause))
     }
@@ -232,14 +236,14 @@ impl Metered {
 
     /// Packets in one of the queues; none where there is no such queue.
     pub(crate) fn len_of(&self, class: usize) -> u32 {
-        self.queues.get(class).map_or(0, |queue| queue.len())
+        self.queues.get(class).map_or(0, Discipline::len)
     }
 
     pub(crate) fn len(&self) -> u32 {
         if let [queue] = &self.queues[..] {
             return queue.len();
         }
-        self.queues.iter().map(|queue| queue.len()).sum()
+        self.queues.iter().map(Discipline::len).sum()
     }
 
     /// A drop here or on the link or radio behind.
