@@ -257,6 +257,8 @@ impl<'w> Simulation<'w> {
 
     /// Lets everything happen whose time comes at or before `until`, or until `goes_on`, which gets
     /// the virtual time now and then, ends it: then returns false.
+    // The one loop over events, into which their work is inlined: not once for each caller.
+    #[inline(never)]
     pub(crate) fn run_until(
         &mut self,
         until: Instant,
@@ -274,6 +276,7 @@ impl<'w> Simulation<'w> {
         true
     }
 
+    #[inline(always)]
     fn act(&mut self, actor: Actor) {
         let cx = &mut self.cx;
         match actor {
