@@ -41,6 +41,9 @@ pub struct Hertz(pub u64);
 #[serde(try_from = "String", into = "String")]
 pub struct Metres(pub f64);
 
+/// Bits of a byte times nanoseconds of a second.
+const BITS_BY_NANOS: u64 = 8_000_000_000;
+
 impl BitRate {
     /// A rate of `mbps` megabits (10^6 bits) per second.
     pub const fn mbps(mbps: u64) -> Self {
@@ -54,7 +57,11 @@ impl BitRate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let nanos = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(self.0));
+        // Packets stay below 2^64; a division of 128 bits takes five times as long.
+        if let Some(scaled) = bytes.checked_mul(BITS_BY_NANOS) {
+            return Duration::from_nanos(scaled.div_ceil(self.0));
+        }
+        let nanos = (u128::from(bytes) * u128::from(BITS_BY_NANOS)).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
@@ -63,7 +70,10 @@ impl BitRate {
         if span.is_zero() {
             return Self(0);
         }
-        let bits = u128::from(bytes) * 8_000_000_000 / u128::from(span.as_nanos());
+        if let Some(scaled) = bytes.checked_mul(BITS_BY_NANOS) {
+            return Self(scaled / span.as_nanos());
+        }
+        let bits = u128::from(bytes) * u128::from(BITS_BY_NANOS) / u128::from(span.as_nanos());
         Self(u64::try_from(bits).unwrap_or(u64::MAX))
     }
 
@@ -203,6 +213,8 @@ mod tests {
         assert_eq!(BitRate::mbps(100).time_for(1500), Duration::from_micros(120));
         assert_eq!(BitRate(3).time_for(1), Duration::from_nanos(2_666_666_667));
         assert_eq!(BitRate(0).time_for(1), Duration::MAX);
+        assert_eq!(BitRate(8).time_for(4_000_000_000), Duration::from_secs(4_000_000_000));
+        assert_eq!(BitRate(3).time_for(u64::MAX / 8 + 1), Duration::MAX);
     }
 
     #[test]

@@ -44,6 +44,14 @@ impl Instant {
         Self(Duration(self.0).in_ticks(tick).0)
     }
 
+    /// The first of two deadlines, each of which there may be or not.
+    pub fn first_of(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// Time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))

@@ -120,6 +120,7 @@ impl Datagram {
     }
 
     /// Total length on the wire from the IPv4 header on, in bytes.
+    #[inline]
     pub fn wire_len(&self) -> u32 {
         let transport = match &self.transport {
             Transport::Tcp(header) => header.wire_len() as u32,

@@ -111,6 +111,7 @@ pub struct Header {
 
 impl Header {
     /// Length on the wire in bytes, options padded to a multiple of four: 20..=60.
+    #[inline]
     pub fn wire_len(&self) -> usize {
         20 + self.options.wire_len()
     }
@@ -120,6 +121,7 @@ impl Options {
     /// Length on the wire in bytes, padded to a multiple of four, in the layout that `write`
     /// uses: MSS 4; SACK-permitted 2 (+2 padding, shared with timestamps); timestamps 10 + 2
     /// padding; window scale 3 + 1 padding; SACK 2 + 2 padding + 8 a block.
+    #[inline]
     pub fn wire_len(&self) -> usize {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         let permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };

@@ -3,83 +3,129 @@
 //! Every source of events is a machine that lives as long as the run, so an event is nothing but
 //! a machine's deadline: setting it again moves it, and cancelling takes it out. No event is
 //! ever allocated. Deadlines at the same instant are served in the order in which they were set.
+//!
+//! A deadline that is put off or cancelled keeps its early entry in the heap until that is the
+//! first: each ACK puts a retransmission timer off, and few such timers expire.
 
 use fairwave_units::Instant;
 
-/// Place of a machine that has no deadline.
+/// Place of a machine that has no entry in the heap.
 const ABSENT: u32 = u32::MAX;
+
+/// A deadline, and its turn among those of the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    at: Instant,
+    order: u64,
+}
+
+impl Turn {
+    /// The turn of a machine without a deadline, after all others.
+    const NEVER: Self = Self { at: Instant::MAX, order: u64::MAX };
+
+    const fn is_set(self) -> bool {
+        self.order != Self::NEVER.order
+    }
+
+    fn precedes(self, other: Self) -> bool {
+        self.at < other.at || (self.at == other.at && self.order < other.order)
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    at: Instant,
-    order: u64,
+    turn: Turn,
     id: u32,
-}
-
-impl Entry {
-    fn precedes(&self, other: &Self) -> bool {
-        (self.at, self.order) < (other.at, other.order)
-    }
 }
 
 /// Deadlines of machines numbered `0..n`.
 #[derive(Debug)]
 pub struct Deadlines {
+    /// The first entry, which is the turn of its machine, and behind it a binary heap whose root
+    /// is at 1. Entries in the heap may be earlier than the turns of their machines, and never
+    /// later. The first is apart because most machines that act come first again: then one
+    /// comparison, with the root, is enough.
     heap: Vec<Entry>,
     /// Place of each machine's entry in the heap.
     place: Vec<u32>,
+    /// Each machine's deadline.
+    turns: Vec<Turn>,
     order: u64,
 }
 
 impl Deadlines {
     /// No deadlines, for `machines` machines.
     pub fn new(machines: usize) -> Self {
-        Self { heap: Vec::with_capacity(machines), place: vec![ABSENT; machines], order: 0 }
+        Self {
+            heap: Vec::with_capacity(machines),
+            place: vec![ABSENT; machines],
+            turns: vec![Turn::NEVER; machines],
+            order: 0,
+        }
     }
 
     /// Sets, moves or cancels the deadline of machine `id`. Setting the deadline that it
     /// already has keeps its turn.
     pub fn set(&mut self, id: u32, deadline: Option<Instant>) {
-        let place = self.place[id as usize];
-        match deadline {
-            None if place != ABSENT => self.remove(place as usize),
-            None => {}
-            Some(at) if place == ABSENT => {
-                let entry = self.entry(at, id);
-                self.heap.push(entry);
-                self.sift_up(self.heap.len() - 1, entry);
-            }
-            Some(at) if self.heap[place as usize].at == at => {}
+        let held = &mut self.turns[id as usize];
+        let turn = match deadline {
+            Some(at) if at == held.at && held.is_set() => return,
             Some(at) => {
-                let entry = self.entry(at, id);
-                self.replace(place as usize, entry);
+                self.order += 1;
+                Turn { at, order: self.order }
             }
+            None => Turn::NEVER,
+        };
+        *held = turn;
+        let place = self.place[id as usize];
+        if place == 0 && turn.is_set() && self.precedes_root(turn) {
+            self.heap[0].turn = turn;
+        } else {
+            self.move_entry(Entry { turn, id }, place);
         }
     }
 
     /// The earliest deadline and whose it is; it stays until it is set anew.
     pub fn first(&self) -> Option<(Instant, u32)> {
-        self.heap.first().map(|entry| (entry.at, entry.id))
+        self.heap.first().map(|entry| (entry.turn.at, entry.id))
     }
 
-    fn entry(&mut self, at: Instant, id: u32) -> Entry {
-        self.order += 1;
-        Entry { at, order: self.order, id }
-    }
-
-    fn remove(&mut self, index: usize) {
-        self.place[self.heap[index].id as usize] = ABSENT;
-        if let Some(last) = self.heap.pop().filter(|_| index < self.heap.len()) {
-            self.replace(index, last);
+    /// Gives the turn of a machine, which has changed, its place. Apart from [`Self::set`], whose
+    /// other ways are short.
+    #[inline(never)]
+    fn move_entry(&mut self, entry: Entry, place: u32) {
+        match self.heap.get(place as usize) {
+            Some(held) if entry.turn.precedes(held.turn) => self.sift_up(place as usize, entry),
+            Some(_) if place == 0 => self.settle(),
+            Some(_) => {}
+            None if !entry.turn.is_set() => {}
+            None => {
+                self.heap.push(entry);
+                self.sift_up(self.heap.len() - 1, entry);
+            }
         }
     }
 
-    /// Puts `entry` in the place of the one at `index`.
-    fn replace(&mut self, index: usize, entry: Entry) {
-        if index > 0 && entry.precedes(&self.heap[(index - 1) / 2]) {
-            self.sift_up(index, entry);
-        } else {
-            self.sift_down(index, entry);
+    fn precedes_root(&self, turn: Turn) -> bool {
+        self.heap.get(1).is_none_or(|root| turn.precedes(root.turn))
+    }
+
+    /// Brings entries that are earlier than their turns from the front to their places, until the
+    /// first is not.
+    fn settle(&mut self) {
+        while let Some(Entry { turn: early, id }) = self.heap.first().copied() {
+            let turn = self.turns[id as usize];
+            if turn == early {
+                return;
+            }
+            if turn.is_set() {
+                self.sift_down(Entry { turn, id });
+                continue;
+            }
+            self.place[id as usize] = ABSENT;
+            if let Some(last) = self.heap.pop().filter(|_| !self.heap.is_empty()) {
+                self.sift_down(last);
+            }
         }
     }
 
@@ -90,8 +136,8 @@ impl Deadlines {
 
     fn sift_up(&mut self, mut index: usize, entry: Entry) {
         while index > 0 {
-            let parent = (index - 1) / 2;
-            if !entry.precedes(&self.heap[parent]) {
+            let parent = index / 2;
+            if !entry.turn.precedes(self.heap[parent].turn) {
                 break;
             }
             self.put(index, self.heap[parent]);
@@ -100,19 +146,22 @@ impl Deadlines {
         self.put(index, entry);
     }
 
-    fn sift_down(&mut self, mut index: usize, entry: Entry) {
-        loop {
-            let left = 2 * index + 1;
-            let Some(mut child) = self.heap.get(left).copied() else { break };
-            let mut at = left;
-            if let Some(right) = self.heap.get(left + 1).filter(|r| r.precedes(&child)) {
-                (child, at) = (*right, left + 1);
+    /// Puts `entry` in the place of the first, and moves it down from there.
+    fn sift_down(&mut self, entry: Entry) {
+        let (mut index, mut at) = (0, 1);
+        while let Some(mut child) = self.heap.get(at) {
+            if let Some(right) = self.heap.get(at + 1)
+                // The root has no sibling.
+                && at > 1
+                && right.turn.precedes(child.turn)
+            {
+                (child, at) = (right, at + 1);
             }
-            if !child.precedes(&entry) {
+            if !child.turn.precedes(entry.turn) {
                 break;
             }
-            self.put(index, child);
-            index = at;
+            self.put(index, *child);
+            (index, at) = (at, 2 * at);
         }
         self.put(index, entry);
     }

@@ -52,9 +52,6 @@ pub use simulation::Simulation;
 pub use spread::Spread;
 use world::World;
 
-/// Events between two calls of `progress`.
-const PROGRESS_EVERY: u64 = 1 << 14;
-
 /// Runs `world` until its end. `progress` gets the virtual time now and then.
 ///
 /// # Errors
@@ -83,10 +80,8 @@ pub fn run_while(
 ) -> Result<Option<Outcome>, Error> {
     let mut simulation = Simulation::new(world, sink)?;
     let end = Instant::ZERO + world.duration;
-    while simulation.step(end) {
-        if simulation.events().is_multiple_of(PROGRESS_EVERY) && !goes_on(simulation.now()) {
-            return Ok(None);
-        }
+    if !simulation.run_until(end, goes_on) {
+        return Ok(None);
     }
     goes_on(end);
     Ok(Some(simulation.finish(end)))

@@ -12,8 +12,8 @@ use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, Cake, CakeConfig, CifQConfig, CodelConfig,
     Discipline, DropTail, DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig,
-    Lifetime, Limit, Mac80211Config, Pie, PieConfig, QueueLimits, Red, RedConfig, ServiceCurve,
-    SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
+    Lifetime, Limit, Mac80211Config, Pie, PieConfig, Queue, QueueLimits, Red, RedConfig,
+    ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Stream};
@@ -471,6 +471,14 @@ impl Spec {
                 u64::from(config.flows.buckets)
             }
             _ => 0,
+        }
+    }
+
+    /// [`Self::build`] for a host that asks the queue several times for each packet.
+    pub fn queue<T: Item + Debug + Send + 'static>(&self, random: Stream) -> Queue<T> {
+        match *self {
+            Self::DropTail { limit } => Queue::DropTail(DropTail::new(limit)),
+            _ => Queue::Other(self.build(random)),
         }
     }
 

@@ -143,7 +143,7 @@ impl FlowState {
     pub(crate) fn source_deadline(&self) -> Option<Instant> {
         match self.phase {
             Phase::Waiting => Some(self.start),
-            Phase::Running => self.transport.source_deadline().into_iter().chain(self.stop).min(),
+            Phase::Running => Instant::first_of(self.transport.source_deadline(), self.stop),
             Phase::Stopped => self.transport.source_deadline(),
         }
     }
@@ -169,8 +169,10 @@ impl FlowState {
 
     pub(crate) fn deadline(&self, end: End) -> Option<Instant> {
         let transport = self.transport.deadline(end);
-        let screen = self.screen.as_ref().filter(|_| end == End::Sink);
-        transport.into_iter().chain(screen.and_then(|screen| screen.deadline())).min()
+        match &self.screen {
+            Some(screen) if end == End::Sink => Instant::first_of(transport, screen.deadline()),
+            _ => transport,
+        }
     }
 
     /// Reports a handover of its station to `end`, if its transport asked for such reports.

@@ -128,8 +128,13 @@ impl Line {
         // Only a delay that has shrunk lets a packet arrive before the one ahead of it.
         self.order = (self.busy_until + self.delay).max(order_before);
         let arrival = (self.order + jitter).max(now);
-        let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();
-        self.flight.insert(self.flight.len() - later, (arrival, packet));
+        // Without jitter, none overtakes another.
+        if self.flight.back().is_none_or(|(at, _)| *at <= arrival) {
+            self.flight.push_back((arrival, packet));
+        } else {
+            let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();
+            self.flight.insert(self.flight.len() - later, (arrival, packet));
+        }
         self.newest = Some(Newest { arrival, order_before, jitter });
     }
 
@@ -191,7 +196,9 @@ fn floor(at: Instant, tick: Duration) -> Instant {
 
 impl Line {
     fn collect_dropped(&mut self) {
-        self.lost.extend(core::iter::from_fn(|| self.queue.dropped()));
+        while let Some(dropped) = self.queue.dropped() {
+            self.lost.push_back(dropped);
+        }
     }
 }
 
@@ -231,10 +238,10 @@ impl Machine for Line {
     fn deadline(&self) -> Option<Instant> {
         let arrival = self.flight.front().map(|(arrival, _)| *arrival);
         // A shaper may hold the next packet back for longer than the line is busy.
-        let ready = self.queue.deadline().map_or(self.busy_until, |at| at.max(self.busy_until));
-        let next = (!self.queue.is_empty(LINK)).then_some(ready);
+        let ready = || self.queue.deadline().map_or(self.busy_until, |at| at.max(self.busy_until));
+        let next = (!self.queue.is_empty(LINK)).then(ready);
         let change = self.changes.front().map(|change| change.at);
-        [arrival, next, change].into_iter().flatten().min()
+        Instant::first_of(Instant::first_of(arrival, next), change)
     }
 
     fn event(&mut self) -> Option<(Packet, DropCause)> {

@@ -2,7 +2,7 @@
 
 use crate::packet::{LINK, Packet, Queued};
 use fairwave_dot11::AccessCategory;
-use fairwave_queue::{Discipline, Service, Spec, Weight};
+use fairwave_queue::{Discipline, Queue, Service, Spec, Weight};
 use fairwave_trace::{DropCause, QueueSample};
 use fairwave_units::{Duration, Instant, Seed, Stream};
 
@@ -10,7 +10,7 @@ use fairwave_units::{Duration, Instant, Seed, Stream};
 #[derive(Debug)]
 pub(crate) struct Metered {
     /// One, or one for each access category, from the lowest priority.
-    queues: Box<[Box<dyn Discipline<Queued>>]>,
+    queues: Box<[Queue<Queued>]>,
     looks_beside: bool,
     follows_weights: bool,
     enqueued: u64,
@@ -37,7 +37,7 @@ impl Metered {
     /// Makes one queue of this kind for each of this number of access categories.
     pub(crate) fn with_categories(spec: &Spec, categories: usize, mut random: Stream) -> Self {
         Self {
-            queues: (0..categories).map(|_| spec.build(stream(&mut random))).collect(),
+            queues: (0..categories).map(|_| spec.queue(stream(&mut random))).collect(),
             looks_beside: spec.looks_beside(),
             follows_weights: spec.follows_weights(),
             enqueued: 0,
@@ -62,7 +62,7 @@ impl Metered {
         self.account(now);
         let mut gone = Vec::new();
         for queue in &mut self.queues {
-            let mut old = core::mem::replace(queue, spec.build(stream(&mut self.random)));
+            let mut old = core::mem::replace(queue, spec.queue(stream(&mut self.random)));
             let mut hand_over = |queued| queue.push(now, queued);
             core::iter::from_fn(|| old.pop(now)).for_each(&mut hand_over);
             // A scheduler holds packets back for some receivers, but gives them when asked for.
@@ -79,8 +79,11 @@ impl Metered {
     }
 
     fn account(&mut self, now: Instant) {
-        let span = now.since(self.last_change).as_nanos();
-        self.area += u128::from(self.len()) * u128::from(span);
+        let (len, span) = (self.len(), now.since(self.last_change).as_nanos());
+        // Most packets on a wire find nothing waiting.
+        if len > 0 {
+            self.area += u128::from(len) * u128::from(span);
+        }
         self.last_change = now;
     }
 
@@ -89,9 +92,9 @@ impl Metered {
         if self.queues.len() == 1 { 0 } else { category as usize }
     }
 
-    fn queue(&mut self, category: AccessCategory) -> &mut dyn Discipline<Queued> {
+    fn queue(&mut self, category: AccessCategory) -> &mut Queue<Queued> {
         let class = self.class(category);
-        &mut *self.queues[class]
+        &mut self.queues[class]
     }
 
     /// Queues a packet, unless there is no room for it. Then, as after every other call that may
@@ -173,7 +176,8 @@ impl Metered {
 
     /// Time at which one of the queues may give something though it gave nothing.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.queues.iter().filter_map(|queue| queue.deadline()).min()
+        let deadlines = self.queues.iter().map(Queue::deadline);
+        deadlines.fold(None, Instant::first_of)
     }
 
     /// Whether the link to a receiver is good from now on.
@@ -216,8 +220,12 @@ impl Metered {
     }
 
     /// The next packet that a queue dropped, counted.
+    #[inline]
     pub(crate) fn dropped(&mut self) -> Option<(Packet, DropCause)> {
-        let (queued, cause) = self.queues.iter_mut().find_map(|queue| queue.dropped())?;
+        let (queued, cause) = match &mut self.queues[..] {
+            [queue] => queue.dropped()?,
+            queues => queues.iter_mut().find_map(Discipline::dropped)?,
+        };
         self.count_drop(cause);
         Some((queued.packet, cause))
     }
@@ -228,11 +236,14 @@ impl Metered {
 
     /// Packets in one of the queues; none where there is no such queue.
     pub(crate) fn len_of(&self, class: usize) -> u32 {
-        self.queues.get(class).map_or(0, |queue| queue.len())
+        self.queues.get(class).map_or(0, Discipline::len)
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.queues.iter().map(|queue| queue.len()).sum()
+        if let [queue] = &self.queues[..] {
+            return queue.len();
+        }
+        self.queues.iter().map(Discipline::len).sum()
     }
 
     /// A drop here or on the link or radio behind.

@@ -121,8 +121,8 @@ impl<P: Copy> Channel<P> {
     fn form(&mut self, contender: u32, left: Option<Duration>) {
         let (phy, limits) = (self.config.phy, self.config.aggregation);
         let mode = self.contenders[contender as usize].batch.mode;
-        let response = self.response_time(mode, limits.map_or(1, |limits| limits.mpdus));
-        let longest = left.map(|left| left.saturating_sub(response));
+        let response = || self.response_time(mode, limits.map_or(1, |limits| limits.mpdus));
+        let longest = left.map(|left| left.saturating_sub(response()));
         self.contenders[contender as usize].form(phy, longest, limits);
     }
 
@@ -302,9 +302,10 @@ impl<P: Copy> Channel<P> {
                 if tx.mpdus > 1 {
                     self.macs[tx.to as usize].ampdu_end = Some(now);
                 }
-                let end = now + self.response_time(tx.mode, tx.mpdus);
                 let kind = if tx.mpdus > 1 { ResponseKind::BlockAck } else { ResponseKind::Ack };
-                self.schedule(after_sifs, answer(kind, end));
+                // The data reserved the medium until the end of this answer, and no longer.
+                debug_assert_eq!(tx.reserved_until, now + self.response_time(tx.mode, tx.mpdus));
+                self.schedule(after_sifs, answer(kind, tx.reserved_until));
             }
             FrameKind::BlockAckReq => {
                 self.hand_up(self.macs[tx.from as usize].turn, tx.to);

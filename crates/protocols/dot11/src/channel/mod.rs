@@ -36,7 +36,6 @@ use crate::phy::{BEACON_BYTES, Format};
 use crate::{AccessCategory, Edca, Mode};
 use air::{Air, BROADCAST, Reception, Transmission};
 use contention::{Access, Contention, Counting};
-use core::cmp::Reverse;
 use fairwave_machine::Machine;
 use fairwave_trace::{Scoreboard, StationSample};
 use fairwave_units::{Db, Duration, Instant, Seed, math};
@@ -46,7 +45,7 @@ pub use interface::{
 };
 use mac::{Contender, Mac, Peers};
 use room::Room;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// Something due. Ordered by time, then by rank (ends free the medium before anything else
 /// looks at it), then by radio.
@@ -102,7 +101,9 @@ pub struct Channel<P> {
     edca: Box<[Edca]>,
     macs: Vec<Mac>,
     contenders: Vec<Contender<P>>,
-    timers: BinaryHeap<Reverse<Timer>>,
+    /// The latest first. Few are pending at a time, and a new one is mostly among the next: that
+    /// moves less than a heap does.
+    timers: Vec<Timer>,
     order: u64,
     frames: u64,
     /// Radios that wait for a frame to end before they give a response up.
@@ -148,7 +149,7 @@ impl<P: Copy> Channel<P> {
             edca,
             response_timeout: phy.response_timeout(),
             config,
-            timers: BinaryHeap::new(),
+            timers: Vec::new(),
             order: 0,
             frames: 0,
             overdue: Vec::new(),
@@ -228,18 +229,21 @@ impl<P: Copy> Channel<P> {
 
     fn schedule(&mut self, at: Instant, what: Due) {
         self.order += 1;
-        self.timers.push(Reverse(Timer { at, what, order: self.order }));
+        let timer = Timer { at, what, order: self.order };
+        // Ranks and turns of equal times are compared apart, as they are seldom needed.
+        let is_later = |other: &Timer| other.at > at || (other.at == at && *other > timer);
+        let later = self.timers.iter().rposition(is_later);
+        self.timers.insert(later.map_or(0, |last| last + 1), timer);
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse(timer)| timer.at)
+        self.timers.last().map(|timer| timer.at)
     }
 
     /// Handles everything due at `now`. Starts come last and together, so that radios whose backoff
     /// ends in the same slot collide instead of sensing each other.
     fn step(&mut self, now: Instant) {
-        while let Some(Reverse(timer)) = self.timers.peek().copied().filter(|t| t.0.at <= now) {
-            self.timers.pop();
+        while let Some(timer) = self.timers.pop_if(|timer| timer.at <= now) {
             match timer.what {
                 Due::End(id) => self.finish(id, now),
                 Due::Timeout(radio, attempt) => self.time_out(radio, attempt, now),

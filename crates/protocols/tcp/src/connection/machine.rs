@@ -123,10 +123,9 @@ impl<P: Payload> Machine for Connection<P> {
 
     fn deadline(&self) -> Option<Instant> {
         let open = self.state != State::Closed;
-        [self.tx.deadline(), self.time_wait, self.pace, self.rx.deadline().filter(|_| open)]
-            .into_iter()
-            .flatten()
-            .min()
+        let rx = if open { self.rx.deadline() } else { None };
+        let machine = Instant::first_of(self.tx.deadline(), rx);
+        Instant::first_of(machine, Instant::first_of(self.time_wait, self.pace))
     }
 
     fn event(&mut self) -> Option<Event> {

@@ -406,12 +406,12 @@ impl<P: Payload> Receiver<P> {
         let free = self.free();
         let may_move = self.next > self.acked || self.acked == 0 || self.update_due();
         let moves = may_move && free >= reported + u64::from(self.step());
-        let unit = 1u64 << self.shift.unwrap_or(0);
+        let shift = self.shift.unwrap_or(0);
         // RFC 7323 section 2.4: rounded up, lest the window retract, but not beyond the buffer.
-        let up = reported.div_ceil(unit);
-        let kept = if up * unit <= free.max(reported) { up } else { reported / unit };
-        let field = if moves { kept.max(free / unit) } else { kept }.min(0xffff);
-        self.edge = self.edge.max(self.next + field * unit);
+        let up = (reported + (1 << shift) - 1) >> shift;
+        let kept = if up << shift <= free.max(reported) { up } else { reported >> shift };
+        let field = if moves { kept.max(free >> shift) } else { kept }.min(0xffff);
+        self.edge = self.edge.max(self.next + (field << shift));
         self.acked = self.next;
         self.ack_now = false;
         self.ack_deadline = None;

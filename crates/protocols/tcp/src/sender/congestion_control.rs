@@ -8,6 +8,8 @@ use fairwave_units::{BitRate, Duration, Instant};
 #[derive(Debug, Default)]
 pub(super) struct CongestionControl {
     controller: Option<Box<dyn Controller>>,
+    /// Its outputs after the last event: each segment asks for them several times.
+    output: Output,
     /// Bytes of a full segment: no algorithm makes the window smaller.
     smss: u32,
     /// Bytes marked lost so far that the algorithm has reacted to.
@@ -18,6 +20,24 @@ pub(super) struct CongestionControl {
     reduces_window: bool,
     /// Used part of the window, where slow start depends on it.
     usage: Option<Usage>,
+}
+
+/// Window, threshold and rate that an algorithm has set; `None` without one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Output {
+    cwnd: Option<u32>,
+    ssthresh: Option<u32>,
+    pacing_rate: Option<BitRate>,
+}
+
+impl Output {
+    fn of(controller: &dyn Controller) -> Self {
+        Self {
+            cwnd: Some(controller.cwnd()),
+            ssthresh: Some(controller.ssthresh()),
+            pacing_rate: controller.pacing_rate(),
+        }
+    }
 }
 
 /// The maximum data in flight within a window (Linux, `tcp_cwnd_validate`).
@@ -40,22 +60,24 @@ impl CongestionControl {
 
     /// The handshake settled on segments of `smss` bytes, and the algorithm was made for them.
     pub(super) fn install(&mut self, controller: Box<dyn Controller>, smss: u32) {
+        self.output = Output::of(controller.as_ref());
         self.controller = Some(controller);
         self.smss = smss;
     }
 
     pub(super) fn remove(&mut self) {
         self.controller = None;
+        self.output = Output::default();
     }
 
     /// The congestion window in bytes.
     pub(super) fn cwnd(&self) -> Option<u32> {
-        self.controller.as_ref().map(Controller::cwnd)
+        self.output.cwnd
     }
 
     /// The slow start threshold in bytes.
     pub(super) fn ssthresh(&self) -> Option<u32> {
-        self.controller.as_ref().map(Controller::ssthresh)
+        self.output.ssthresh
     }
 
     /// Lost ACKs that it inferred.
@@ -64,7 +86,7 @@ impl CongestionControl {
     }
 
     pub(super) fn pacing_rate(&self) -> Option<BitRate> {
-        self.controller.as_ref().and_then(Controller::pacing_rate)
+        self.output.pacing_rate
     }
 
     pub(super) fn recovery(&self) -> Recovery {
@@ -97,10 +119,10 @@ impl CongestionControl {
     }
 
     fn has_headroom(&self) -> bool {
-        let (Some(usage), Some(congestion_control)) = (self.usage, &self.controller) else {
+        let Output { cwnd: Some(cwnd), ssthresh: Some(ssthresh), .. } = self.output else {
             return false;
         };
-        congestion_control.cwnd() < congestion_control.ssthresh().min(usage.most.saturating_mul(2))
+        self.usage.is_some_and(|usage| cwnd < ssthresh.min(usage.most.saturating_mul(2)))
     }
 
     /// Returns the value that a loss with `flight` bytes outstanding (FlightSize) reduces.
@@ -160,6 +182,7 @@ impl CongestionControl {
     fn with_controller(&mut self, report: impl FnOnce(&mut dyn Controller)) {
         if let Some(congestion_control) = &mut self.controller {
             report(congestion_control.as_mut());
+            self.output = Output::of(congestion_control.as_ref());
             let (cwnd, minimum) = (congestion_control.cwnd(), self.smss);
             debug_assert!(
                 cwnd >= minimum,

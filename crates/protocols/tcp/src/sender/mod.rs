@@ -250,7 +250,8 @@ impl<P: Payload> Sender<P> {
     /// Time at which the first of all timers expires.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let Some(rack) = &self.rack else { return self.timing.timer() };
-        [self.timing.timer(), rack.timer(), self.tail.timer()].into_iter().flatten().min()
+        let early = Instant::first_of(rack.timer(), self.tail.timer());
+        Instant::first_of(self.timing.timer(), early)
     }
 
     /// Returns the time at which pacing lets the next segment leave, if pacing holds it back.
