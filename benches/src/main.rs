@@ -13,13 +13,16 @@
 
 mod agent;
 mod agree;
+mod bench_compare;
 mod bench_studies;
 mod captures;
 mod cases;
 #[cfg(test)]
 mod chart;
+mod checkout;
 mod emulator;
 mod forwarding;
+mod instructions;
 mod lost_acks;
 mod machine;
 mod minstrel;
@@ -72,6 +75,9 @@ enum Driver {
     BenchForwarding(forwarding::Options),
     /// Measure the proxy's capacity and its effect on round-trip times, beside direct connections.
     BenchProxy(relay::Options),
+    /// Count the instructions of each benchmark in two commits, and fail where the later one needs
+    /// more than a threshold allows.
+    BenchCompare(bench_compare::Options),
     /// Run every study from an empty store of results, then from the full one, and print seconds
     /// and memory.
     BenchStudies(bench_studies::Options),
@@ -119,6 +125,7 @@ fn main() -> ExitCode {
         Driver::BenchEmulate(options) => emulator::bench(&options),
         Driver::BenchForwarding(options) => forwarding::bench(&options),
         Driver::BenchProxy(options) => relay::bench(&options),
+        Driver::BenchCompare(options) => bench_compare::bench(&options),
         Driver::BenchStudies(options) => bench_studies::bench(&options),
         Driver::BenchSoc(options) => soc_cost::bench(&options),
         Driver::Captures(options) => captures::captures(&options),

@@ -3,6 +3,7 @@
 
 mod renamed;
 
+use crate::checkout::Checkout;
 use clap::Args;
 use renamed::Renamed;
 use std::fs;
@@ -12,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use xtask::compare::{Compared, compare};
 use xtask::pages::studies;
-use xtask::shell::{Outcome, cargo, command, root, run};
+use xtask::shell::{Outcome, cargo, root, run};
 use xtask::workspace;
 
 /// Options of `same`.
@@ -93,24 +94,13 @@ pub(crate) fn same(options: &Options) -> Outcome {
     if differ.is_empty() { Ok(()) } else { Err(format!("other results: {}", differ.join(", "))) }
 }
 
-/// Checks the commit out and builds it. Its build directory is not that of this tree, for which
-/// cargo would take its crates: they have the same names.
+/// Checks the commit out and builds it.
 fn base(commit: &str) -> Result<Side, String> {
-    let place = workspace::target().join("same");
-    let tree = place.join("tree");
-    let path = tree.to_string_lossy();
-    // Git changes the files that differ and no others, so that cargo builds little anew. In a
-    // directory without a `.git` of its own, git would check out this tree instead.
-    if tree.join(".git").exists() {
-        run(command("git", &["-C", &path, "checkout", "--quiet", "--detach", commit]))?;
-    } else {
-        run(command("git", &["worktree", "add", "--force", "--detach", &path, commit]))?;
-    }
-    let build = place.join("build");
-    let mut building = cargo(&BUILD);
-    building.current_dir(&tree).env("CARGO_TARGET_DIR", &build);
-    run(building)?;
-    Ok(Side { tree, program: build.join("release/fairwave"), out: place.join("base") })
+    let checkout = Checkout::of(commit)?;
+    checkout.cargo(&BUILD)?;
+    let program = checkout.build.join("release/fairwave");
+    let out = workspace::target().join("same/base");
+    Ok(Side { tree: checkout.tree, program, out })
 }
 
 fn this_tree() -> Result<Side, String> {

@@ -9,9 +9,10 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 19] = [
+pub const NAMES: [&str; 20] = [
     "agent",
     "agree",
+    "bench-compare",
     "bench-emulate",
     "bench-forwarding",
     "bench-ns3",

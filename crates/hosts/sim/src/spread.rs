@@ -1,5 +1,6 @@
 //! Many durations in constant memory: their number, mean, extremes and quantiles.
 
+use core::ops::Range;
 use fairwave_trace::{DelayBin, Times};
 use fairwave_units::Duration;
 
@@ -44,15 +45,28 @@ impl Spread {
 
     /// Forgets all durations, and keeps the memory.
     pub fn restart(&mut self) {
+        let held = self.held();
         let mut buckets = core::mem::take(&mut self.buckets);
-        buckets.fill(0);
+        // A series restarts at every sample: most buckets are zero already.
+        buckets[held].fill(0);
         *self = Self { buckets, ..Self::default() };
+    }
+
+    /// Buckets from that of the shortest duration to that of the longest.
+    fn held(&self) -> Range<usize> {
+        if self.count == 0 { 0..0 } else { bucket(self.least)..bucket(self.most) + 1 }
+    }
+
+    /// The buckets that hold durations, by their numbers, with their counts.
+    fn holding(&self) -> impl Iterator<Item = (usize, u64)> {
+        let held = self.held();
+        let counts = self.buckets[held.clone()].iter().copied();
+        held.zip(counts).filter(|(_, count)| *count > 0)
     }
 
     /// Every bucket that holds a duration, the shortest first.
     pub fn bins(&self) -> impl Iterator<Item = DelayBin> {
-        let holding = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
-        holding.map(|(i, &count)| {
+        self.holding().map(|(i, count)| {
             let (from, width) = bounds(i);
             let to = Duration::from_nanos(from.saturating_add(width));
             DelayBin { from: Duration::from_nanos(from), to, count }
@@ -89,7 +103,7 @@ impl Spread {
         });
         let mut found = [Duration::from_nanos(self.most); N];
         let (mut seen, mut next) = (0, 0);
-        for (i, count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (i, count) in self.holding() {
             seen += count;
             let (from, width) = bounds(i);
             let middle = (from + (width - 1) / 2).clamp(self.least, self.most);

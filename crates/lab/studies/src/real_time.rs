@@ -178,7 +178,7 @@ impl Agenda {
             simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), None, watch)?;
         keep_counterparts(&mut simulated, &runs);
         let judged = |runs| -> Result<Judged, Error> {
-            let results = Results { quick: self.quick, runs };
+            let results = Results { quick: self.quick, runs, ..Results::default() };
             let findings = evaluate(self.study, &results)?;
             Ok(Judged { results, findings })
         };

@@ -5,6 +5,7 @@
 //! paper leaves open it is one word ([`ClaimVerdict`]).
 
 pub mod beside;
+mod cache;
 mod claim;
 mod definition;
 mod evidence;
@@ -28,6 +29,7 @@ pub mod terminal;
 mod values;
 mod verdict;
 
+pub use cache::RunCache;
 pub use claim::{Claim, Criterion, Verdict};
 pub use definition::{Error, Study, evaluate};
 pub use evidence::{Bound, Condition, Evidence, Gap, Interval, Quantity, Reading, Tested};

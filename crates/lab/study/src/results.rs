@@ -1,5 +1,6 @@
 //! The runs that a study is judged by.
 
+use crate::cache::RunCache;
 use fairwave_lab::run::Run;
 use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,8 @@ pub struct Results {
     pub quick: bool,
     /// The runs.
     pub runs: BTreeMap<String, Vec<Run>>,
+    /// Measurements read from their directories.
+    pub cache: RunCache,
 }
 
 impl Results {

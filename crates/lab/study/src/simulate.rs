@@ -68,7 +68,7 @@ pub fn simulate(
     let mut plans = Planned::all(study.experiments(), quick, &[])?;
     plans.iter_mut().for_each(|planned| planned.tables = study.tables());
     let runs = simulate_plans(&plans, workers, root, store, watch)?;
-    Ok(Results { quick, runs })
+    Ok(Results { quick, runs, ..Results::default() })
 }
 
 /// Simulates `plans`, as [`simulate`] does those of a study; returns the runs by experiment.
@@ -100,7 +100,7 @@ pub fn simulate_plans(
 /// A scenario that is wrong, a run of the study's plan that is missing or was made by another
 /// scenario, or a directory that cannot be read. All such runs are named together.
 pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results, Error> {
-    let mut results = Results { quick, runs: BTreeMap::new() };
+    let mut results = Results { quick, ..Results::default() };
     let mut incomplete = Incomplete { root: root.to_owned(), ..Incomplete::default() };
     for Planned { experiment, plan, .. } in Planned::all(study.experiments(), quick, &[])? {
         let runs = read_plan(&plan, &root.join(experiment.name), &mut incomplete)?;

@@ -136,7 +136,7 @@ impl Sheet {
     fn push(&mut self, events: &[Event]) -> Result<(), Failure> {
         let one = |event: &Event| -> Result<(), Error> {
             match self {
-                Self::Parquet(writer) => writer.push(event),
+                Self::Parquet(writer) => writer.push(event.clone()),
                 Self::Csv(writer) => writer.push(event),
             }
         };

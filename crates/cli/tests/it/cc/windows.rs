@@ -83,7 +83,7 @@ fn each_ack_of_kernel_flows_has_a_row_and_is_drawn_beside_the_simulator() {
         let srtt = points("srtt_ns");
         assert!(srtt.iter().all(|(_, ns)| *ns >= 20e6), "{flow}: {srtt:?}");
     }
-    let known = ["reno", "cubic"].map(|flow| Some(flow.to_owned()));
+    let known = ["reno", "cubic"].map(|flow| Some(std::sync::Arc::from(flow)));
     assert!(series.texts("flow").expect("flows").iter().all(|flow| known.contains(flow)));
 
     ends_with(0, place.path(), &["run", "wire.toml", "--quiet", "--out", "simulator"]);

@@ -1,8 +1,9 @@
 //! A table as comma-separated values, row by row.
 
 use super::Error;
+use super::cell::Cell;
 use super::file::Pending;
-use super::table::{Cell, Table};
+use super::table::Table;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ impl<R> CsvWriter<R> {
     /// # Errors
     /// A file that cannot be written.
     pub fn push(&mut self, row: &R) -> Result<(), Error> {
-        let cells = self.table.columns.iter().map(|column| match (column.cell)(row) {
+        let cells = self.table.columns.iter().map(|column| match column.cells.cell(row) {
             Cell::Integer(number) => number.to_string(),
             Cell::Text(text) => field(&text),
             Cell::Null => String::new(),
@@ -69,26 +70,19 @@ pub(crate) fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::table::{Column, Kind};
+    use crate::results::columns::{integer, or_null, text};
 
     const PAIRS: Table<(i64, &str)> = Table {
         file: "pairs",
         doc: "Pairs.",
         columns: &[
-            Column {
-                name: "number",
-                kind: Kind::Integer,
-                nullable: true,
-                doc: "It is null where it is negative.",
-                cell: |row| if row.0 < 0 { Cell::Null } else { Cell::Integer(row.0) },
-            },
-            Column {
-                name: "text",
-                kind: Kind::Text,
-                nullable: false,
-                doc: "A text.",
-                cell: |row| Cell::Text(row.1.into()),
-            },
+            or_null(&integer("number", "It is null where it is negative.", &|row: &(
+                i64,
+                &str,
+            )| {
+                if row.0 < 0 { Cell::Null } else { Cell::Integer(row.0) }
+            })),
+            text("text", "A text.", &|row: &(i64, &str)| Cell::Text(row.1.into())),
         ],
     };
 

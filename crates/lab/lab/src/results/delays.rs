@@ -1,7 +1,8 @@
 //! One-way delays of flows, over time and as a distribution.
 
+use super::cell::Cell;
 use super::columns::{integer, nanos, or_null, text, time};
-use super::table::{Cell, Column, Table};
+use super::table::{Column, Table};
 use fairwave_trace::{DelayBin, Times};
 use fairwave_units::{Duration, Instant};
 use std::sync::Arc;
@@ -31,12 +32,12 @@ fn of_times(row: &DelayRow, part: fn(&Times) -> Duration) -> Cell {
     row.times.as_ref().map_or(Cell::Null, |times| nanos(part(times)))
 }
 
-const fn delay(
+const fn delay<F: Fn(&DelayRow) -> Cell + Sync>(
     name: &'static str,
     doc: &'static str,
-    cell: fn(&DelayRow) -> Cell,
+    cells: &'static F,
 ) -> Column<DelayRow> {
-    or_null(&integer(name, doc, cell))
+    or_null(&integer(name, doc, cells))
 }
 
 /// One-way delays of each flow, every sample interval.
@@ -49,19 +50,23 @@ pub const DELAYS: Table<DelayRow> = Table {
           all of it, in order. Quantiles are exact within 0.4 %. Null where nothing was \
           delivered, and for multi-tcp.",
     columns: &[
-        integer("t_ns", "Virtual time in nanoseconds.", |r: &DelayRow| time(r.at)),
-        text("flow", "Name of the flow.", |r| Cell::Text(r.flow.clone())),
-        integer("delivered", "Datagrams or segments delivered in the interval.", |r| {
-            Cell::unsigned(r.times.map_or(0, |times| times.count))
+        integer("t_ns", "Virtual time in nanoseconds.", &|r: &DelayRow| time(r.at)),
+        text("flow", "Name of the flow.", &|r: &DelayRow| Cell::Text(r.flow.clone())),
+        integer(
+            "delivered",
+            "Datagrams or segments delivered in the interval.",
+            &|r: &DelayRow| Cell::unsigned(r.times.map_or(0, |times| times.count)),
+        ),
+        delay("mean_ns", "Mean delay.", &|r: &DelayRow| of_times(r, |t| t.mean)),
+        delay("min_ns", "Least delay.", &|r: &DelayRow| of_times(r, |t| t.least)),
+        delay("p50_ns", "Median delay.", &|r: &DelayRow| of_times(r, |t| t.median)),
+        delay("p90_ns", "Delay that 90 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p90)),
+        delay("p95_ns", "Delay that 95 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p95)),
+        delay("p99_ns", "Delay that 99 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p99)),
+        delay("p999_ns", "Delay that 99.9 % do not exceed.", &|r: &DelayRow| {
+            of_times(r, |t| t.p999)
         }),
-        delay("mean_ns", "Mean delay.", |r| of_times(r, |t| t.mean)),
-        delay("min_ns", "Least delay.", |r| of_times(r, |t| t.least)),
-        delay("p50_ns", "Median delay.", |r| of_times(r, |t| t.median)),
-        delay("p90_ns", "Delay that 90 % do not exceed.", |r| of_times(r, |t| t.p90)),
-        delay("p95_ns", "Delay that 95 % do not exceed.", |r| of_times(r, |t| t.p95)),
-        delay("p99_ns", "Delay that 99 % do not exceed.", |r| of_times(r, |t| t.p99)),
-        delay("p999_ns", "Delay that 99.9 % do not exceed.", |r| of_times(r, |t| t.p999)),
-        delay("max_ns", "Greatest delay.", |r| of_times(r, |t| t.most)),
+        delay("max_ns", "Greatest delay.", &|r: &DelayRow| of_times(r, |t| t.most)),
     ],
 };
 
@@ -72,10 +77,12 @@ pub const DELAY_BINS: Table<DelayBinRow> = Table {
           the warm-up, that holds any; the least first. A bin is at most 0.8 % of its lower end \
           wide. Delays are those of `delays.parquet`.",
     columns: &[
-        text("flow", "Name of the flow.", |r: &DelayBinRow| Cell::Text(r.flow.clone())),
-        integer("from_ns", "Lower end of the bin.", |r| nanos(r.bin.from)),
-        integer("to_ns", "Upper end of the bin, which belongs to the next.", |r| nanos(r.bin.to)),
-        integer("delivered", "Datagrams or segments with such a delay.", |r| {
+        text("flow", "Name of the flow.", &|r: &DelayBinRow| Cell::Text(r.flow.clone())),
+        integer("from_ns", "Lower end of the bin.", &|r: &DelayBinRow| nanos(r.bin.from)),
+        integer("to_ns", "Upper end of the bin, which belongs to the next.", &|r: &DelayBinRow| {
+            nanos(r.bin.to)
+        }),
+        integer("delivered", "Datagrams or segments with such a delay.", &|r: &DelayBinRow| {
             Cell::unsigned(r.bin.count)
         }),
     ],

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The content of `meta.json`, the origin of the numbers. No timestamp, no worker count and
 /// no build profile, so that two runs on one machine give the same bytes.
@@ -43,7 +44,6 @@ pub struct Meta {
 impl Meta {
     /// Describes a run on this machine of the first point, which taps no node.
     pub fn here(seed: Seed, axes: BTreeMap<String, String>) -> Self {
-        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
             fairwave_version: env!("CARGO_PKG_VERSION").to_owned(),
             schema_version: SCHEMA_VERSION,
@@ -53,9 +53,18 @@ impl Meta {
             taps: BTreeMap::new(),
             architecture: std::env::consts::ARCH.to_owned(),
             system: std::env::consts::OS.to_owned(),
-            kernel: kernel.trim().to_owned(),
+            kernel: kernel().to_owned(),
         }
     }
+}
+
+/// Release of this system's kernel, which is read once for all runs of a sweep.
+fn kernel() -> &'static str {
+    static RELEASE: OnceLock<String> = OnceLock::new();
+    RELEASE.get_or_init(|| {
+        let text = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        text.trim().to_owned()
+    })
 }
 
 /// A run directory that is being written.
@@ -107,13 +116,7 @@ impl RunDirectory {
     /// the run before it begins.
     pub fn create(path: &Path, meta: &Meta, scenario: &str) -> Result<Self, Error> {
         fs::create_dir_all(path).map_err(Error::io(path))?;
-        for name in FILES {
-            let stale = path.join(name);
-            if stale.exists() {
-                fs::remove_file(&stale).map_err(Error::io(&stale))?;
-            }
-        }
-        remove_taps(path)?;
+        remove_earlier(path)?;
         file::write(&path.join("scenario.toml"), scenario.as_bytes())?;
         write_json(&path.join("meta.json"), meta)?;
         Ok(Self { path: path.to_owned() })
@@ -130,11 +133,12 @@ impl RunDirectory {
     }
 }
 
-/// Removes the captures of nodes that a former run tapped.
-fn remove_taps(path: &Path) -> Result<(), Error> {
+/// Removes the files of a former run.
+fn remove_earlier(path: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(path).map_err(Error::io(path))? {
         let stale = entry.map_err(Error::io(path))?.path();
-        if stale.file_name().and_then(|name| name.to_str()).is_some_and(is_tap_file) {
+        let name = stale.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| FILES.contains(&name) || is_tap_file(name)) {
             fs::remove_file(&stale).map_err(Error::io(&stale))?;
         }
     }

@@ -23,6 +23,7 @@
 //! it is complete, so that a crash leaves no half file under a final name.
 
 mod capture;
+mod cell;
 mod columns;
 mod contents;
 mod csv;
@@ -36,6 +37,7 @@ mod paths;
 mod probe;
 mod read;
 mod recorder;
+mod recurring;
 mod sides;
 mod stretch;
 mod summary;
@@ -47,6 +49,7 @@ mod wanted;
 mod windows;
 
 pub use capture::CaptureError;
+pub use cell::{Buffer, Cell, Cells, Kind};
 pub use columns::{
     ASSOCIATIONS, AssociationRow, DROPS, DropRow, FLOWS, FlowRow, PATHS, PathRow, QUEUES, QueueRow,
     SOC, STATIONS, SocRow, StationRow,
@@ -69,7 +72,7 @@ pub use summary::{
     WebSummary,
 };
 pub use table::Writer as TableWriter;
-pub use table::{Cell, Column, Kind, Table};
+pub use table::{Column, Table};
 pub use tap::tap_file;
 pub use times::TimesSummary;
 pub use video::VideoSummary;

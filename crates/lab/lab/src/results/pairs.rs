@@ -1,7 +1,8 @@
 //! Transmissions of each radio to each receiver: airtime, rates and sizes of A-MPDUs.
 
+use super::cell::Cell;
 use super::columns::{integer, nanos, or_null, text, time};
-use super::table::{Cell, Column, Table};
+use super::table::{Column, Table};
 use fairwave_sim::PairOutcome;
 use fairwave_trace::{NodeId, PairSample, Ppdu};
 use fairwave_units::{BitRate, Duration, Instant};
@@ -17,6 +18,8 @@ pub struct PairRow {
     pub at: Instant,
     /// Time at which the interval began.
     pub since: Instant,
+    /// Both names: `ap>sta1`, and `ap>*` for broadcasts.
+    pub name: Arc<str>,
     /// The transmitter's name.
     pub transmitter: Arc<str>,
     /// The receiver's name; `None` for broadcasts.
@@ -28,7 +31,7 @@ pub struct PairRow {
 /// Counts at the previous sample of the pairs.
 #[derive(Debug, Default)]
 pub(super) struct PairsBefore {
-    sent: BTreeMap<(NodeId, Option<NodeId>), PairSample>,
+    sent: BTreeMap<(NodeId, Option<NodeId>), (PairSample, Arc<str>)>,
     /// Beginning and end of the interval that is being sampled.
     interval: (Instant, Instant),
 }
@@ -47,9 +50,12 @@ impl PairsBefore {
             self.interval = (self.interval.1, at);
         }
         // A new receiver begins with counts of zero.
-        let before = self.sent.insert(ids, *sample).unwrap_or_default();
+        let name = || pair_name(&transmitter, receiver.as_deref()).into();
+        let (before, name) =
+            self.sent.entry(ids).or_insert_with(|| (PairSample::default(), name()));
+        let before = std::mem::replace(before, *sample);
         let (since, sample) = (self.interval.0, since_then(&before, sample));
-        PairRow { at, since, transmitter, receiver, sample }
+        PairRow { at, since, name: name.clone(), transmitter, receiver, sample }
     }
 }
 
@@ -99,12 +105,12 @@ fn pair_name(transmitter: &str, receiver: Option<&str>) -> String {
     format!("{transmitter}>{}", receiver.unwrap_or("*"))
 }
 
-const fn or_nothing(
+const fn or_nothing<F: Fn(&PairRow) -> Cell + Sync>(
     name: &'static str,
     doc: &'static str,
-    cell: fn(&PairRow) -> Cell,
+    cells: &'static F,
 ) -> Column<PairRow> {
-    or_null(&integer(name, doc, cell))
+    or_null(&integer(name, doc, cells))
 }
 
 /// Transmissions of each radio to each receiver, every sample interval.
@@ -115,60 +121,74 @@ pub const PAIRS: Table<PairRow> = Table {
           over its data PPDUs, retransmissions included, and null without any. Airtimes of a \
           transmitter add up to those of `stations.parquet`.",
     columns: &[
-        integer("t_ns", "Virtual time in nanoseconds.", |r: &PairRow| time(r.at)),
-        text("pair", "Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.", |r| {
-            Cell::Text(pair_name(&r.transmitter, r.receiver.as_deref()).into())
+        integer("t_ns", "Virtual time in nanoseconds.", &|r: &PairRow| time(r.at)),
+        text(
+            "pair",
+            "Both names: `ap>sta1`, and `ap>*` for what is sent to everybody.",
+            &|r: &PairRow| Cell::Text(r.name.clone()),
+        ),
+        text("transmitter", "Name of the transmitter.", &|r: &PairRow| {
+            Cell::Text(r.transmitter.clone())
         }),
-        text("transmitter", "Name of the transmitter.", |r| Cell::Text(r.transmitter.clone())),
-        or_null(&text("receiver", "Name of the receiver; null for everybody.", |r| {
+        or_null(&text("receiver", "Name of the receiver; null for everybody.", &|r: &PairRow| {
             r.receiver.clone().map_or(Cell::Null, Cell::Text)
         })),
-        integer("ppdus", "Data PPDUs sent.", |r| Cell::unsigned(r.sample.ppdus)),
-        integer("failures", "Of them those without ACK or BlockAck.", |r| {
+        integer("ppdus", "Data PPDUs sent.", &|r: &PairRow| Cell::unsigned(r.sample.ppdus)),
+        integer("failures", "Of them those without ACK or BlockAck.", &|r: &PairRow| {
             Cell::unsigned(r.sample.failures)
         }),
-        integer("mpdus", "MPDUs in them.", |r| Cell::unsigned(r.sample.mpdus)),
-        integer("retries", "Of the MPDUs those that were on the air before.", |r| {
+        integer("mpdus", "MPDUs in them.", &|r: &PairRow| Cell::unsigned(r.sample.mpdus)),
+        integer("retries", "Of the MPDUs those that were on the air before.", &|r: &PairRow| {
             Cell::unsigned(r.sample.retries)
         }),
-        integer("psdu_bytes", "Bytes of their PSDUs, MAC headers included.", |r| {
+        integer("psdu_bytes", "Bytes of their PSDUs, MAC headers included.", &|r: &PairRow| {
             Cell::unsigned(r.sample.psdu_bytes)
         }),
-        integer("airtime_ns", "Time spent transmitting data, RTS, BlockAckReqs, beacons.", |r| {
-            nanos(r.sample.airtime)
-        }),
-        integer("control_airtime_ns", "Time spent transmitting ACK, BlockAck and CTS.", |r| {
-            nanos(r.sample.control_airtime)
-        }),
-        integer("airtime_ppm", "Both, as a share of the interval in millionths.", share_ppm),
+        integer(
+            "airtime_ns",
+            "Time spent transmitting data, RTS, BlockAckReqs, beacons.",
+            &|r: &PairRow| nanos(r.sample.airtime),
+        ),
+        integer(
+            "control_airtime_ns",
+            "Time spent transmitting ACK, BlockAck and CTS.",
+            &|r: &PairRow| nanos(r.sample.control_airtime),
+        ),
+        integer("airtime_ppm", "Both, as a share of the interval in millionths.", &share_ppm),
         or_nothing(
             "mcs",
             "MCS of the last data PPDU; before 802.11n the place in the list of rates, from 0.",
-            |r| last(r, |ppdu, _| ppdu.mcs.into()),
+            &|r: &PairRow| last(r, |ppdu, _| ppdu.mcs.into()),
         ),
-        or_nothing("streams", "Spatial streams of the last data PPDU.", |r| {
+        or_nothing("streams", "Spatial streams of the last data PPDU.", &|r: &PairRow| {
             last(r, |ppdu, _| ppdu.streams.into())
         }),
-        or_nothing("width_mhz", "Its width in megahertz.", |r| {
+        or_nothing("width_mhz", "Its width in megahertz.", &|r: &PairRow| {
             last(r, |ppdu, _| ppdu.width_mhz.into())
         }),
-        or_nothing("rate_bps", "Its bit rate in bits per second.", |r| last(r, |_, rate| rate.0)),
-        or_nothing("mcs_mean_milli", "Mean MCS, in thousandths.", |r| mean(r, 1000, |s| s.mcs_sum)),
-        or_nothing("streams_mean_milli", "Mean number of streams, in thousandths.", |r| {
-            mean(r, 1000, |s| s.streams_sum)
+        or_nothing("rate_bps", "Its bit rate in bits per second.", &|r: &PairRow| {
+            last(r, |_, rate| rate.0)
         }),
-        or_nothing("width_mean_mhz", "Mean width, rounded to a megahertz.", |r| {
+        or_nothing("mcs_mean_milli", "Mean MCS, in thousandths.", &|r: &PairRow| {
+            mean(r, 1000, |s| s.mcs_sum)
+        }),
+        or_nothing(
+            "streams_mean_milli",
+            "Mean number of streams, in thousandths.",
+            &|r: &PairRow| mean(r, 1000, |s| s.streams_sum),
+        ),
+        or_nothing("width_mean_mhz", "Mean width, rounded to a megahertz.", &|r: &PairRow| {
             mean(r, 1, |s| s.width_mhz_sum)
         }),
-        or_nothing("rate_mean_bps", "Mean bit rate of the PPDUs.", |r| {
+        or_nothing("rate_mean_bps", "Mean bit rate of the PPDUs.", &|r: &PairRow| {
             mean(r, 1, |s| s.rate_bps_sum)
         }),
         or_nothing(
             "ampdu_mean_milli",
             "Mean number of MPDUs in a data PPDU, in thousandths; 1000 without aggregation.",
-            |r| mean(r, 1000, |s| s.mpdus),
+            &|r: &PairRow| mean(r, 1000, |s| s.mpdus),
         ),
-        or_nothing("ampdu_mean_bytes", "Mean length of a data PPDU's PSDU.", |r| {
+        or_nothing("ampdu_mean_bytes", "Mean length of a data PPDU's PSDU.", &|r: &PairRow| {
             mean(r, 1, |s| s.psdu_bytes)
         }),
     ],

@@ -1,5 +1,6 @@
 //! Reading a run directory back: figures are drawn from these files alone.
 
+use super::recurring::Recurring;
 use super::{Error, Meta, Summary};
 use crate::nearest;
 use parquet::basic::Type as Physical;
@@ -10,6 +11,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A column that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +19,7 @@ pub enum Values {
     /// Integers; `None` where the file has null.
     Integers(Vec<Option<i64>>),
     /// Text; `None` where the file has null.
-    Texts(Vec<Option<String>>),
+    Texts(Vec<Option<Arc<str>>>),
 }
 
 /// Some columns of a Parquet file in a run directory.
@@ -60,7 +62,7 @@ impl Series {
     }
 
     /// A column of text.
-    pub fn texts(&self, column: &str) -> Result<&[Option<String>], Error> {
+    pub fn texts(&self, column: &str) -> Result<&[Option<Arc<str>>], Error> {
         match self.columns.get(column) {
             Some(Values::Texts(values)) => Ok(values),
             _ => Err(Error::content(&self.path, format!("no text in {column:?}"))),
@@ -104,8 +106,10 @@ fn read_column(reader: &SerializedFileReader<File>, index: usize) -> Result<Valu
         }
     }
     if textual {
-        let text = |bytes: ByteArray| bytes.as_utf8().map(str::to_owned);
-        let texts: Result<Vec<_>, _> = texts.into_iter().map(|v| v.map(text).transpose()).collect();
+        let mut known = Recurring::new();
+        let mut text = |bytes: ByteArray| Ok(known.get(bytes.as_utf8()?, |_| ()).0.clone());
+        let texts: Result<Vec<_>, ParquetError> =
+            texts.into_iter().map(|value| value.map(&mut text).transpose()).collect();
         return Ok(Values::Texts(texts?));
     }
     Ok(Values::Integers(integers))

@@ -143,15 +143,15 @@ impl Recorder {
     fn write(&mut self, at: Instant, sample: &Sample) -> Result<(), Error> {
         match (sample, &mut self.series, &mut self.drops) {
             (Sample::Flow(id, sample), Some(SeriesWriters { flows: Some(flows), .. }), _) => {
-                flows.push(&flow_row(&self.names, &mut self.before, at, *id, sample))
+                flows.push(flow_row(&self.names, &mut self.before, at, *id, sample))
             }
             (Sample::Queue(id, sample), Some(SeriesWriters { queues: Some(queues), .. }), _) => {
                 let queue = self.names.queue(*id);
-                queues.push(&QueueRow { at, queue, sample: *sample })
+                queues.push(QueueRow { at, queue, sample: *sample })
             }
             (Sample::Station(id, sample), Some(SeriesWriters { stations: Some(to), .. }), _) => {
                 let station = self.names.node(*id);
-                to.push(&StationRow { at, station, sample: *sample })
+                to.push(StationRow { at, station, sample: *sample })
             }
             (
                 Sample::Association(id, ap),
@@ -159,11 +159,11 @@ impl Recorder {
                 _,
             ) => {
                 let (station, ap) = (self.names.node(*id), ap.map(|ap| self.names.node(ap)));
-                to.push(&AssociationRow { at, station, ap })
+                to.push(AssociationRow { at, station, ap })
             }
             (Sample::Soc(id, sample), Some(SeriesWriters { soc: Some(soc), .. }), _) => {
                 let station = self.names.node(*id);
-                soc.push(&SocRow { at, station, sample: *sample })
+                soc.push(SocRow { at, station, sample: *sample })
             }
             (
                 Sample::Path(id, number, sample),
@@ -171,25 +171,25 @@ impl Recorder {
                 _,
             ) => {
                 let (flow, path) = (self.names.flow(*id), self.names.path(*id, *number));
-                paths.push(&PathRow { at, flow, path, sample: *sample })
+                paths.push(PathRow { at, flow, path, sample: *sample })
             }
             (Sample::Pair(from, to, sample), Some(SeriesWriters { pairs: Some(pairs), .. }), _) => {
                 let (writer, before) = pairs;
                 let transmitter = self.names.node(*from);
                 let receiver = to.map(|to| self.names.node(to));
-                writer.push(&before.row(at, (*from, *to), transmitter, receiver, sample))
+                writer.push(before.row(at, (*from, *to), transmitter, receiver, sample))
             }
             (Sample::Delay(id, times), Some(SeriesWriters { delays: Some(delays), .. }), _) => {
                 let flow = self.names.flow(*id);
-                delays.push(&DelayRow { at, flow, times: *times })
+                delays.push(DelayRow { at, flow, times: *times })
             }
             (Sample::DelayBin(id, bin), Some(SeriesWriters { delay_bins: Some(bins), .. }), _) => {
-                bins.push(&DelayBinRow { flow: self.names.flow(*id), bin: *bin })
+                bins.push(DelayBinRow { flow: self.names.flow(*id), bin: *bin })
             }
             (Sample::Drop(sample), _, Some(drops)) => {
                 let flow = sample.flow.map(|id| self.names.flow(id));
                 let queue = self.names.queue(sample.queue);
-                drops.push(&DropRow { at, queue, flow, sample: *sample })
+                drops.push(DropRow { at, queue, flow, sample: *sample })
             }
             (Sample::Frame(frame), ..) => self
                 .capture

@@ -1,9 +1,10 @@
 //! A Parquet table from a list of column definitions, written row group by row group.
 
 use super::Error;
+use super::cell::{Buffer, Cells, Kind};
 use super::file::Pending;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -16,37 +17,11 @@ use std::sync::Arc;
 
 /// Rows of one row group, which is the maximum that a writer holds in memory.
 const ROWS_PER_GROUP: usize = 16_384;
-
-/// Type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A signed 64-bit integer.
-    Integer,
-    /// UTF-8 text.
-    Text,
-}
-
-/// One value of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
-    /// An integer.
-    Integer(i64),
-    /// Text, shared among rows.
-    Text(Arc<str>),
-    /// Nothing, in a column that allows it.
-    Null,
-}
-
-impl Cell {
-    /// An unsigned number, limited to 2^63 - 1.
-    pub fn unsigned(value: u64) -> Self {
-        Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
-    }
-}
+/// Rows after which their cells are taken, column by column: few enough to stay in a cache.
+const ROWS_AT_ONCE: usize = 64;
 
 /// One column of a table whose rows are made of `R`.
-#[derive(Debug)]
-pub struct Column<R> {
+pub struct Column<R: 'static> {
     /// Its name, ending in its unit where it has one.
     pub name: &'static str,
     /// Its type.
@@ -55,8 +30,14 @@ pub struct Column<R> {
     pub nullable: bool,
     /// Its meaning.
     pub doc: &'static str,
-    /// Takes its value from a row.
-    pub cell: fn(&R) -> Cell,
+    /// Takes its values from rows.
+    pub cells: &'static dyn Cells<R>,
+}
+
+impl<R> std::fmt::Debug for Column<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Column").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A table: the one definition that writer and documentation share.
@@ -127,8 +108,11 @@ pub struct Writer<R: 'static> {
     table: &'static Table<R>,
     pending: Pending,
     writer: SerializedFileWriter<BufWriter<File>>,
-    /// Cells by column.
-    cells: Vec<Vec<Cell>>,
+    /// Rows whose cells are not in the columns.
+    rows: Vec<R>,
+    /// Rows whose cells are.
+    taken: usize,
+    columns: Vec<Buffer>,
 }
 
 impl<R> Writer<R> {
@@ -152,31 +136,42 @@ impl<R> Writer<R> {
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
         });
         let writer = open.map_err(Error::parquet(pending.path()))?;
-        let cells = table.columns.iter().map(|_| Vec::new()).collect();
-        Ok(Self { table, pending, writer, cells })
+        let columns = table.columns.iter().map(|column| Buffer::new(column.nullable)).collect();
+        let rows = Vec::with_capacity(ROWS_AT_ONCE);
+        Ok(Self { table, pending, writer, rows, taken: 0, columns })
     }
 
     /// Adds a row.
-    pub fn push(&mut self, row: &R) -> Result<(), Error> {
-        for (column, cells) in self.table.columns.iter().zip(&mut self.cells) {
-            cells.push((column.cell)(row));
+    pub fn push(&mut self, row: R) -> Result<(), Error> {
+        self.rows.push(row);
+        if self.rows.len() < ROWS_AT_ONCE {
+            return Ok(());
         }
-        if self.cells[0].len() >= ROWS_PER_GROUP {
-            self.flush()?;
+        self.take();
+        if self.taken >= ROWS_PER_GROUP { self.flush() } else { Ok(()) }
+    }
+
+    /// Moves the cells of the rows into the columns.
+    fn take(&mut self) {
+        for (column, buffer) in self.table.columns.iter().zip(&mut self.columns) {
+            column.cells.append(&self.rows, buffer);
         }
-        Ok(())
+        self.taken += self.rows.len();
+        self.rows.clear();
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        let Self { table, pending, writer, cells } = self;
-        write_group(table, writer, cells).map_err(Error::parquet(pending.path()))?;
-        cells.iter_mut().for_each(Vec::clear);
+        let Self { table, pending, writer, columns, .. } = self;
+        write_group(table, writer, columns).map_err(Error::parquet(pending.path()))?;
+        columns.iter_mut().for_each(Buffer::clear);
+        self.taken = 0;
         Ok(())
     }
 
     /// Completes the file.
     pub fn finish(mut self) -> Result<(), Error> {
-        if !self.cells[0].is_empty() {
+        self.take();
+        if self.taken > 0 {
             self.flush()?;
         }
         let Self { pending, writer, .. } = self;
@@ -190,11 +185,11 @@ impl<R> Writer<R> {
 fn write_group<R>(
     table: &Table<R>,
     writer: &mut SerializedFileWriter<BufWriter<File>>,
-    cells: &[Vec<Cell>],
+    columns: &[Buffer],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for (column, cells) in table.columns.iter().zip(cells) {
-        write_column(&mut group, column.kind, column.nullable, cells)?;
+    for (column, buffer) in table.columns.iter().zip(columns) {
+        write_column(&mut group, column.kind, buffer)?;
     }
     group.close()?;
     Ok(())
@@ -203,30 +198,17 @@ fn write_group<R>(
 fn write_column(
     group: &mut SerializedRowGroupWriter<'_, BufWriter<File>>,
     kind: Kind,
-    nullable: bool,
-    cells: &[Cell],
+    buffer: &Buffer,
 ) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("fewer columns than the schema has".to_owned());
     let mut out = group.next_column()?.ok_or_else(missing)?;
-    let present: Vec<i16> = cells.iter().map(|c| i16::from(*c != Cell::Null)).collect();
-    let levels = nullable.then_some(&present[..]);
     match kind {
         Kind::Integer => {
-            let values: Vec<i64> = cells.iter().filter_map(as_integer).collect();
-            out.typed::<Int64Type>().write_batch(&values, levels, None)?;
+            out.typed::<Int64Type>().write_batch(buffer.integers(), buffer.levels(), None)?;
         }
         Kind::Text => {
-            let values: Vec<ByteArray> = cells.iter().filter_map(as_bytes).collect();
-            out.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+            out.typed::<ByteArrayType>().write_batch(buffer.texts(), buffer.levels(), None)?;
         }
     }
     out.close()
-}
-
-fn as_integer(cell: &Cell) -> Option<i64> {
-    if let Cell::Integer(value) = cell { Some(*value) } else { None }
-}
-
-fn as_bytes(cell: &Cell) -> Option<ByteArray> {
-    if let Cell::Text(text) = cell { Some(ByteArray::from(&**text)) } else { None }
 }

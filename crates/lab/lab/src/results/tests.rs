@@ -116,7 +116,7 @@ fn what_is_recorded_can_be_read_back() {
     assert_eq!(stations.texts("station").unwrap()[0].as_deref(), Some("sta2"));
     let drops = Series::read(&path, DROPS.file, &["queue", "cause", "flow", "protocol"]).unwrap();
     let texts = ["queue", "cause", "flow", "protocol"]
-        .map(|column| drops.texts(column).unwrap()[0].clone().unwrap());
+        .map(|column| drops.texts(column).unwrap()[0].clone().unwrap().to_string());
     assert_eq!(texts, ["ap", "queue_full", "up-sta2", "tcp"]);
     assert_eq!(read_meta(&path).unwrap().seed, Seed(7));
 }
@@ -176,7 +176,7 @@ fn many_rows_take_many_row_groups() {
     let mut writer = Writer::create(&QUEUES, &path).unwrap();
     for t in 0..40_000 {
         let sample = QueueSample { packets: t as u32, ..QueueSample::default() };
-        writer.push(&QueueRow { at: second(t), queue: "ap".into(), sample }).unwrap();
+        writer.push(QueueRow { at: second(t), queue: "ap".into(), sample }).unwrap();
     }
     writer.finish().unwrap();
     let read = Series::read(&path, QUEUES.file, &["t_ns", "queue", "length_packets"]).unwrap();

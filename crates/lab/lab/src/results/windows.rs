@@ -1,7 +1,8 @@
 //! Windows of the kernel's connections at each ACK, in an emulation that was asked for them.
 
+use super::cell::Cell;
 use super::columns::{integer, nanos, or_null, text, time};
-use super::table::{Cell, Table};
+use super::table::Table;
 use fairwave_units::{Duration, Instant};
 use std::sync::Arc;
 
@@ -41,34 +42,44 @@ pub const WINDOWS: Table<WindowRow> = Table {
           kernel, as the connection was before the kernel handled that segment. Only where \
           `fairwave emulate --windows` asked for it. Counters are cumulative.",
     columns: &[
-        integer("t_ns", "Virtual time in nanoseconds.", |r: &WindowRow| time(r.at)),
-        text("flow", "Name of the flow.", |r| Cell::Text(r.flow.clone())),
-        or_null(&text("path", "Node that the path passes; null for a flow of one path.", |r| {
-            r.path.clone().map_or(Cell::Null, Cell::Text)
-        })),
-        integer("cwnd_bytes", "Congestion window.", |r| Cell::unsigned(r.cwnd)),
-        or_null(&integer("ssthresh_bytes", "Slow start threshold; null while unset.", |r| {
-            r.ssthresh.map_or(Cell::Null, Cell::unsigned)
-        })),
-        integer("flight_bytes", "Bytes sent and not yet acknowledged.", |r| {
+        integer("t_ns", "Virtual time in nanoseconds.", &|r: &WindowRow| time(r.at)),
+        text("flow", "Name of the flow.", &|r: &WindowRow| Cell::Text(r.flow.clone())),
+        or_null(&text(
+            "path",
+            "Node that the path passes; null for a flow of one path.",
+            &|r: &WindowRow| r.path.clone().map_or(Cell::Null, Cell::Text),
+        )),
+        integer("cwnd_bytes", "Congestion window.", &|r: &WindowRow| Cell::unsigned(r.cwnd)),
+        or_null(&integer(
+            "ssthresh_bytes",
+            "Slow start threshold; null while unset.",
+            &|r: &WindowRow| r.ssthresh.map_or(Cell::Null, Cell::unsigned),
+        )),
+        integer("flight_bytes", "Bytes sent and not yet acknowledged.", &|r: &WindowRow| {
             Cell::unsigned(r.flight)
         }),
         integer(
             "pipe_bytes",
             "Estimate of the bytes on their way: segments that were SACKed or are held to be lost \
              do not count.",
-            |r| Cell::unsigned(r.pipe),
+            &|r: &WindowRow| Cell::unsigned(r.pipe),
         ),
-        or_null(&integer("srtt_ns", "Smoothed round-trip time; null before a sample.", |r| {
-            r.srtt.map_or(Cell::Null, nanos)
-        })),
-        integer("acked_bytes", "Bytes acknowledged.", |r| Cell::unsigned(r.acked)),
-        integer("retransmissions", "Retransmitted segments.", |r| {
+        or_null(&integer(
+            "srtt_ns",
+            "Smoothed round-trip time; null before a sample.",
+            &|r: &WindowRow| r.srtt.map_or(Cell::Null, nanos),
+        )),
+        integer("acked_bytes", "Bytes acknowledged.", &|r: &WindowRow| Cell::unsigned(r.acked)),
+        integer("retransmissions", "Retransmitted segments.", &|r: &WindowRow| {
             Cell::unsigned(r.retransmissions)
         }),
-        integer("lost_packets", "Segments held to be lost.", |r| Cell::unsigned(r.lost)),
-        text("phase", "Phase of loss recovery: open, disorder, cwr, recovery or loss.", |r| {
-            Cell::Text(r.phase.into())
+        integer("lost_packets", "Segments held to be lost.", &|r: &WindowRow| {
+            Cell::unsigned(r.lost)
         }),
+        text(
+            "phase",
+            "Phase of loss recovery: open, disorder, cwr, recovery or loss.",
+            &|r: &WindowRow| Cell::Text(r.phase.into()),
+        ),
     ],
 };

@@ -217,7 +217,7 @@ fn steady(results: &Results) -> Result<Option<String>, Error> {
     let mut texts = Vec::new();
     for profile in results.axis(STEADY, PROFILE) {
         let runs = results.select(STEADY, &[(PROFILE, &profile)]);
-        let Some(point) = point(&runs)? else { continue };
+        let Some(point) = point(results, &runs)? else { continue };
         texts.push(format!(
             "{profile}: {:.0} kbps in the mean, {:.0} at most",
             point.mean_deviation, point.most_deviation
@@ -259,7 +259,7 @@ fn wires(results: &Results) -> Result<Option<String>, Error> {
     for delay in results.axis(WIRE, DELAY) {
         let axes = [(DELAY, delay.as_str()), (PROFILE, ""), (DISCONNECTION, "3 s")];
         let given: Vec<_> = axes.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        let Some(point) = point(&results.select(WIRE, &given))? else { continue };
+        let Some(point) = point(results, &results.select(WIRE, &given))? else { continue };
         texts.push(format!(
             "{delay} each way: back after {}, recovery {} s, loss interval {}",
             point.caught_up.map_or("the run's end".into(), |s| format!("{s:.1} s")),

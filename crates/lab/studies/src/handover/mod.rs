@@ -98,7 +98,7 @@ impl Study for TfrcHandover {
 
     fn quantities(&self, results: &Results) -> Vec<(&'static str, Option<f64>)> {
         let runs = results.select(STEADY, &[(PROFILE, PAPERS)]);
-        let steady = points::point(&runs).ok().flatten();
+        let steady = points::point(results, &runs).ok().flatten();
         vec![("steady_deviation_kbps", steady.map(|point| point.steady_deviation))]
     }
 

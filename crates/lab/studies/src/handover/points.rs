@@ -6,6 +6,7 @@ use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
 use fairwave_study::{Error, Results};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Seconds after the handover over which goodputs and loss intervals are averaged.
 const AFTER_S: f64 = 10.0;
@@ -51,7 +52,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    fn of(runs: &[Courses]) -> Option<Self> {
+    fn of(runs: &[Arc<Courses>]) -> Option<Self> {
         let first = runs.first()?;
         let length = first.after() as f64 * STEP_S;
         let recoveries: Vec<f64> =
@@ -59,7 +60,7 @@ impl Point {
         let goodputs: Vec<f64> =
             runs.iter().filter_map(|run| run.residents_goodput(0.0, AFTER_S)).collect();
         let share = |from: f64, to: f64| {
-            let of = |run: &Courses| {
+            let of = |run: &Arc<Courses>| {
                 Some(run.mobile_goodput(from, to)? / run.residents_goodput(from, to)?)
             };
             let shares: Option<Vec<f64>> = runs.iter().map(of).collect();
@@ -68,26 +69,20 @@ impl Point {
         let deviations = over_runs(runs, Courses::deviation);
         let maximum =
             runs.iter().flat_map(|run| (run.end..run.mobile.rate.len()).map(|k| run.deviation(k)));
-        let (mobile, residents) = measure::rates(runs);
+        let rates = measure::rates(runs);
         Some(Self {
             disconnection: 0.0,
             recovery: Estimate::of(&recoveries),
-            caught_up: measure::caught_up(runs, 0.9),
-            below: measure::stays_below(runs),
-            within: measure::within(runs, NEAR, STEADY_S),
+            caught_up: measure::caught_up(&rates, 0.9),
+            below: measure::stays_below(&rates),
+            within: measure::within(&rates, NEAR, STEADY_S),
             length,
-            mobile,
-            residents,
+            mobile: rates.mobile,
+            residents: rates.residents,
             interval: known_over_runs(runs, |run, k| run.mobile.interval[k]),
-            residents_interval: until(
-                &known_over_runs(runs, |run, k| run.residents_mean(k, |c| &c.interval)),
-                AFTER_S,
-            ),
+            residents_interval: until(&known_over_runs(runs, Courses::residents_interval), AFTER_S),
             rtt: known_over_runs(runs, |run, k| run.mobile.rtt[k]),
-            residents_rtt: until(
-                &known_over_runs(runs, |run, k| run.residents_mean(k, |c| &c.rtt)),
-                2.0,
-            ),
+            residents_rtt: until(&known_over_runs(runs, Courses::residents_rtt), 2.0),
             first_second: share(0.0, 1.0),
             second_second: share(1.0, 2.0),
             from_1_s: share(1.0, 1.0 + STEADY_S),
@@ -110,10 +105,9 @@ impl Point {
 }
 
 /// The greatest deviation of the ten rates, means over a second and over runs.
-fn steady(runs: &[Courses]) -> f64 {
-    let second = (1.0 / STEP_S).round() as usize;
-    let of = |run: &Courses, k| run.deviation_over(k, second);
-    known_over_runs(runs, of).into_iter().map(|(_, deviation)| deviation).fold(0.0, f64::max)
+fn steady(runs: &[Arc<Courses>]) -> f64 {
+    let of_runs = known_over_runs(runs, Courses::steady_deviation);
+    of_runs.into_iter().map(|(_, deviation)| deviation).fold(0.0, f64::max)
 }
 
 /// The mean of a curve from its beginning to `seconds`.
@@ -134,7 +128,7 @@ pub(super) fn points(
             let axes = [(axis, value.as_str()), (DISCONNECTION, time.as_str())];
             let given: Vec<_> = axes.into_iter().filter(|(_, value)| !value.is_empty()).collect();
             let runs = results.select(experiment, &given);
-            if let Some(point) = point(&runs)? {
+            if let Some(point) = point(results, &runs)? {
                 all.entry(value.clone()).or_default().push(point);
             }
         }
@@ -151,9 +145,9 @@ fn axis_or_all(results: &Results, experiment: &str, axis: &str) -> Vec<String> {
 }
 
 /// Results of these runs of one point.
-pub(super) fn point(runs: &[&Run]) -> Result<Option<Point>, Error> {
-    let read: Result<Vec<_>, Error> = runs.iter().map(|run| courses(run)).collect();
-    let read: Vec<Courses> = read?.into_iter().flatten().collect();
+pub(super) fn point(results: &Results, runs: &[&Run]) -> Result<Option<Point>, Error> {
+    let read: Result<Vec<_>, Error> = runs.iter().map(|run| courses(results, run)).collect();
+    let read: Vec<Arc<Courses>> = read?.into_iter().flatten().collect();
     let disconnection = runs.first().map_or(0.0, |run| measure::disconnection(run));
     Ok(Point::of(&read).map(|point| Point { disconnection, ..point }))
 }

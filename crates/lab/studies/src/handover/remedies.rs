@@ -26,7 +26,7 @@ impl Remedies {
             combinations: names
                 .filter_map(|name| Some((name.clone(), all.remove(&name)?)))
                 .collect(),
-            join: point(&results.select(JOIN, &[]))?,
+            join: point(results, &results.select(JOIN, &[]))?,
             amounts: points(results, AMOUNT, DISCARD)?,
         })
     }

@@ -6,6 +6,7 @@ use super::*;
 use fairwave_lab::stats::Estimate;
 use fairwave_study::Claim;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[test]
 fn every_scenario_is_read_in_both_forms() {
@@ -87,17 +88,16 @@ fn recovery_is_when_the_rates_come_together() {
     use super::measure::{Course, Courses};
     let course = |rates: Vec<f64>| Course { rate: rates, ..Course::default() };
     let late: Vec<f64> = (0..200).map(|k| if k < 80 { 100.0 } else { 400.0 }).collect();
-    let courses =
-        Courses { mobile: course(late), residents: vec![course(vec![400.0; 200]); 9], end: 50 };
+    let courses = Courses::new(course(late), vec![course(vec![400.0; 200]); 9], 50);
     assert_eq!(courses.recovery(85.0).map(|s| (10.0 * s).round()), Some(30.0));
     assert_eq!(courses.recovery(0.0), None);
     // Over the second of which it stands at 100 for one half its mean is 250: 0.3 * 150 = 45 kbps.
     assert!((courses.deviation(60) - 90.0).abs() < 1e-9);
-    assert!((courses.deviation_over(75, 10).unwrap_or(0.0) - 45.0).abs() < 1e-9);
-    assert_eq!(courses.deviation_over(191, 10), None);
-    let runs = [courses];
-    assert_eq!(measure::caught_up(&runs, 0.9).map(|s| (10.0 * s).round()), Some(30.0));
+    assert!((courses.steady_deviation(75).unwrap_or(0.0) - 45.0).abs() < 1e-9);
+    assert_eq!(courses.steady_deviation(191), None);
+    let rates = measure::rates(&[Arc::new(courses)]);
+    assert_eq!(measure::caught_up(&rates, 0.9).map(|s| (10.0 * s).round()), Some(30.0));
     // One sample at 100 kbps in the second that follows leaves its mean below 400.
-    assert_eq!(measure::stays_below(&runs).map(|s| (10.0 * s).round()), Some(30.0));
-    assert_eq!(measure::within(&runs, 0.2, 2.0).map(|s| (10.0 * s).round()), Some(30.0));
+    assert_eq!(measure::stays_below(&rates).map(|s| (10.0 * s).round()), Some(30.0));
+    assert_eq!(measure::within(&rates, 0.2, 2.0).map(|s| (10.0 * s).round()), Some(30.0));
 }

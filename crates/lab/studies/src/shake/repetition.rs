@@ -19,6 +19,8 @@ use fairwave_lab::run::Run;
 use fairwave_lab::stats::Estimate;
 use fairwave_study::measure::{over, paired, paired_ratio, show};
 use fairwave_study::{Claim, Condition, Criterion, Error, Evidence, Exhibit, ResultTable, Results};
+use std::path::Path;
+use std::sync::Arc;
 
 /// From here on `rcv_nxt` stands still, in seconds.
 const STANDS_S: f64 = 2.0;
@@ -26,79 +28,78 @@ const STANDS_S: f64 = 2.0;
 /// Growth of one transfer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Course {
-    pub(super) variant: String,
-    pub(super) seed: u64,
+    variant: String,
+    seed: u64,
     /// Bytes in order over seconds, up to the last.
-    pub(super) points: Vec<(f64, f64)>,
+    points: Vec<(f64, f64)>,
+    /// The longest spell without a byte, in seconds.
+    pub(super) longest: f64,
+    /// The share of its time that it stands still.
+    pub(super) still: f64,
 }
 
 impl Course {
-    /// Seconds of every spell without a byte, from the first byte on.
-    fn spells(&self) -> Vec<f64> {
-        let mut spells = Vec::new();
-        let mut since: Option<(f64, f64)> = None;
-        for &(t, bytes) in &self.points {
-            match since {
-                None if bytes > 0.0 => since = Some((t, bytes)),
-                Some((from, before)) if bytes > before => {
-                    spells.push(t - from);
-                    since = Some((t, bytes));
-                }
-                _ => {}
-            }
-        }
-        spells
-    }
-
-    /// The longest spell.
-    pub(super) fn longest(&self) -> f64 {
-        self.spells().into_iter().fold(0.0, f64::max)
-    }
-
-    /// The share of its time that it stands still.
-    pub(super) fn still(&self) -> f64 {
-        let spells = self.spells();
+    /// A transfer with these bytes in order over seconds, up to the last.
+    pub(super) fn new(variant: String, seed: u64, points: Vec<(f64, f64)>) -> Self {
+        let spells = spells(&points);
         let all: f64 = spells.iter().sum();
         let still: f64 = spells.iter().filter(|spell| **spell >= STANDS_S).sum();
-        still / all
+        let longest = spells.into_iter().fold(0.0, f64::max);
+        Self { variant, seed, points, longest, still: still / all }
     }
 }
 
-/// The bytes in order of a run's transfer; nothing where no run directory was written.
-fn course(run: &Run) -> Result<Option<Course>, Error> {
-    let Some(directory) = &run.directory else { return Ok(None) };
+/// Seconds of every spell without a byte, from the first byte on.
+fn spells(points: &[(f64, f64)]) -> Vec<f64> {
+    let mut spells = Vec::new();
+    let mut since: Option<(f64, f64)> = None;
+    for &(t, bytes) in points {
+        match since {
+            None if bytes > 0.0 => since = Some((t, bytes)),
+            Some((from, before)) if bytes > before => {
+                spells.push(t - from);
+                since = Some((t, bytes));
+            }
+            _ => {}
+        }
+    }
+    spells
+}
+
+/// The bytes in order of a run's transfer.
+fn course(run: &Run, directory: &Path) -> Result<Course, Error> {
     let series = Series::read(directory, FLOWS.file, &["t_ns", "flow", "delivered_bytes"])?;
     let mut points = series.points(&[("flow", TRANSFER)], "delivered_bytes", 1.0)?;
     let last = points.last().map_or(0.0, |(_, bytes)| *bytes);
     let end = points.partition_point(|(_, bytes)| *bytes < last);
     points.truncate(end + 1);
-    Ok(Some(Course { variant: run.axis(VARIANT).to_owned(), seed: run.seed, points }))
+    Ok(Course::new(run.axis(VARIANT).to_owned(), run.seed, points))
 }
 
-/// Every run's course.
-pub(super) fn read(results: &Results) -> Result<Vec<Course>, Error> {
+/// The course of every run that left a directory.
+pub(super) fn read(results: &Results) -> Result<Vec<Arc<Course>>, Error> {
     let mut all = Vec::new();
     for run in results.runs.get(REPETITION).into_iter().flatten() {
-        all.extend(course(run)?);
+        all.extend(results.cache.get(run, |directory| course(run, directory))?);
     }
     Ok(all)
 }
 
 /// By how much the share of time that stands still exceeds that of the other variant, seed by seed.
-fn stiller(all: &[Course], still: &str, other: &str) -> Option<Estimate> {
+fn stiller(all: &[Arc<Course>], still: &str, other: &str) -> Option<Estimate> {
     let of = |variant: &str, seed: Option<u64>| {
-        let is_it = move |course: &&Course| seed.is_none_or(|seed| course.seed == seed);
+        let is_it = move |course: &&Arc<Course>| seed.is_none_or(|seed| course.seed == seed);
         let variant = variant.to_owned();
         all.iter().filter(move |course| course.variant == variant).filter(is_it)
     };
     let pairs = of(still, None)
-        .filter_map(|course| Some(course.still() - of(other, Some(course.seed)).next()?.still()));
+        .filter_map(|course| Some(course.still - of(other, Some(course.seed)).next()?.still));
     Estimate::of(&pairs.collect::<Vec<f64>>())
 }
 
-fn courses(all: &[Course], variant: &str, value: impl Fn(&Course) -> f64) -> Option<Estimate> {
+fn courses(all: &[Arc<Course>], variant: &str, value: impl Fn(&Course) -> f64) -> Option<Estimate> {
     let of = all.iter().filter(|course| course.variant == variant);
-    Estimate::of(&of.map(value).collect::<Vec<f64>>())
+    Estimate::of(&of.map(|course| value(course)).collect::<Vec<f64>>())
 }
 
 /// Puts in times under two variants and their difference. The conditions: the first takes less
@@ -113,11 +114,11 @@ fn put_times(map: &mut Evidence, a: (&str, &[&Run]), b: (&str, &[&Run])) -> [Con
     [less.high.below(0.0), all_end(map, &[a.1.to_vec(), b.1.to_vec()])]
 }
 
-pub(super) fn claims(results: &Results, all: &[Course]) -> Vec<Claim> {
+pub(super) fn claims(results: &Results, all: &[Arc<Course>]) -> Vec<Claim> {
     vec![shk_1(results, all), shk_2(results, all)]
 }
 
-fn shk_1(results: &Results, all: &[Course]) -> Claim {
+fn shk_1(results: &Results, all: &[Arc<Course>]) -> Claim {
     let measure = |acks: Acks| {
         let runs = |variant: &str| of(results, REPETITION, &acks.of(variant));
         let mut map = Evidence::of(results, &[REPETITION]);
@@ -131,7 +132,7 @@ fn shk_1(results: &Results, all: &[Course]) -> Claim {
         meaning: "Seconds of a transfer, means over seeds with 95 % intervals; widest_less_same_s \
                   is the difference seed by seed",
     };
-    let still = |variant: &str| show(courses(all, variant, Course::still), 3);
+    let still = |variant: &str| show(courses(all, variant, |course| course.still), 3);
     let note = format!(
         "Shares of time without a byte in order for 2 s and more: {} where the widest path \
          repeats, {} where the same does. {}",
@@ -157,19 +158,19 @@ fn repairs(results: &Results) -> String {
     format!("In a transfer: {}.", texts.join("; "))
 }
 
-fn shk_2(results: &Results, all: &[Course]) -> Claim {
+fn shk_2(results: &Results, all: &[Arc<Course>]) -> Claim {
     let measure = |acks: Acks| {
         let runs = |variant: &str| of(results, REPETITION, &acks.of(variant));
         let mut map = Evidence::of(results, &[REPETITION]);
         let [_, ends] = put_times(&mut map, ("sack", &runs(WIDEST)), ("none", &runs(NO_SACK)));
         let of = |variant: &str, value: fn(&Course) -> f64| courses(all, &acks.of(variant), value);
-        let still_sack = map.estimate("still_sack", of(WIDEST, Course::still));
-        map.estimate("still_none", of(NO_SACK, Course::still));
-        map.estimate("longest_sack_s", of(WIDEST, Course::longest));
-        map.estimate("longest_none_s", of(NO_SACK, Course::longest));
+        let still_sack = map.estimate("still_sack", of(WIDEST, |course| course.still));
+        map.estimate("still_none", of(NO_SACK, |course| course.still));
+        map.estimate("longest_sack_s", of(WIDEST, |course| course.longest));
+        map.estimate("longest_none_s", of(NO_SACK, |course| course.longest));
         let less = stiller(all, &acks.of(NO_SACK), &acks.of(WIDEST));
         let less = map.estimate("still_none_less_sack", less);
-        let still = |variant: &str| mean(of(variant, Course::still));
+        let still = |variant: &str| mean(of(variant, |course| course.still));
         // Where neither stands still they are alike.
         let over = |(sack, none): (f64, f64)| if sack == none { 1.0 } else { sack / none };
         let ratio = still(WIDEST).zip(still(NO_SACK)).map(over);
@@ -214,7 +215,7 @@ pub(super) fn explanation(results: &Results) -> Option<String> {
 }
 
 /// Bytes in order of the first seed under two variants.
-fn figure(title: &str, all: &[Course], variants: [(&str, &str); 2]) -> Figure {
+fn figure(title: &str, all: &[Arc<Course>], variants: [(&str, &str); 2]) -> Figure {
     let seed = all.iter().map(|course| course.seed).min().unwrap_or(0);
     let curve = |(variant, label): (&str, &str)| {
         let course = all.iter().find(|course| course.variant == variant && course.seed == seed);
@@ -234,7 +235,7 @@ fn figure(title: &str, all: &[Course], variants: [(&str, &str); 2]) -> Figure {
     }
 }
 
-pub(super) fn exhibits(all: &[Course]) -> Vec<Exhibit> {
+pub(super) fn exhibits(all: &[Arc<Course>]) -> Vec<Exhibit> {
     let paths = [(WIDEST, "widest path repeats"), (SAME, "same path repeats")];
     let sack = [(WIDEST, "SACK"), (NO_SACK, "no SACK")];
     vec![
@@ -255,7 +256,7 @@ pub(super) fn exhibits(all: &[Course]) -> Vec<Exhibit> {
     ]
 }
 
-pub(super) fn table(results: &Results, all: &[Course]) -> ResultTable {
+pub(super) fn table(results: &Results, all: &[Arc<Course>]) -> ResultTable {
     let row = |variant: String| {
         let runs = of(results, REPETITION, &variant);
         let course =
@@ -263,8 +264,8 @@ pub(super) fn table(results: &Results, all: &[Course]) -> ResultTable {
         vec![
             variant.clone(),
             show(over(&runs, seconds), 1),
-            course(Course::still, 3),
-            course(Course::longest, 1),
+            course(|course| course.still, 3),
+            course(|course| course.longest, 1),
         ]
     };
     let header = ["Variant", "Time (s)", "Share of time still", "Longest spell (s)"];

@@ -7,6 +7,7 @@ use super::windows::Windows;
 use super::*;
 use fairwave_lab::run::Run;
 use fairwave_study::{Claim, made};
+use std::sync::Arc;
 
 #[test]
 fn every_scenario_is_read_in_both_forms() {
@@ -93,41 +94,37 @@ fn as_in_the_paper(experiment: &str, variant: &str, _: &str) -> f64 {
 }
 
 /// A transfer of 100 s, a kilobyte each 0.5 s, but for one spell.
-fn courses(variant: &str, spell: f64) -> Vec<Course> {
-    let course = |(seed, acks): (u64, Acks)| Course {
-        variant: acks.of(variant),
-        seed,
-        points: (0..=200)
-            .map(|k| 0.5 * f64::from(k))
-            .map(|t| (t, if t < 50.0 { t } else { t.max(50.0 + spell) - spell }))
-            .collect(),
+fn courses(variant: &str, spell: f64) -> Vec<Arc<Course>> {
+    let course = |(seed, acks): (u64, Acks)| {
+        let times = (0..=200).map(|k| 0.5 * f64::from(k));
+        let points = times.map(|t| (t, if t < 50.0 { t } else { t.max(50.0 + spell) - spell }));
+        Course::new(acks.of(variant), seed, points.collect())
     };
     let all = SEEDS.into_iter().flat_map(|seed| Acks::ALL.map(|acks| (seed, acks)));
-    all.map(course).collect()
+    all.map(course).map(Arc::new).collect()
 }
 
 #[test]
 fn a_course_tells_how_long_it_stands_still() {
     let course = &courses(WIDEST, 4.5)[0];
     // The first byte comes at 0.5 s, so 99.5 s count; the spell is 4.5 s and the step after it.
-    assert_eq!(course.longest(), 5.0);
-    assert!((course.still() - 5.0 / 99.5).abs() < 1e-9);
+    assert_eq!(course.longest, 5.0);
+    assert!((course.still - 5.0 / 99.5).abs() < 1e-9);
 }
 
 /// Windows that go up and down by `swing` around `mean`.
-fn windows(shape: [(f64, f64); 3]) -> Vec<Windows> {
+fn windows(shape: [(f64, f64); 3]) -> Vec<Arc<Windows>> {
     let path = |seed: u64, (mean, swing): (f64, f64)| {
         let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         let scale = 1.0 + 1e-3 * seed as f64;
         (0..100).map(|k| scale * (mean + sign(k) * swing)).collect()
     };
-    let of = |(seed, acks): (u64, Acks)| Windows {
-        variant: acks.of(WIDEST),
-        seed,
-        seconds: (0..100).map(f64::from).collect(),
-        paths: shape.map(|shape| path(seed, shape)),
+    let of = |(seed, acks): (u64, Acks)| {
+        let seconds = (0..100).map(f64::from).collect();
+        Windows::new(acks.of(WIDEST), seed, seconds, shape.map(|shape| path(seed, shape)))
     };
-    SEEDS.into_iter().flat_map(|seed| Acks::ALL.map(|acks| (seed, acks))).map(of).collect()
+    let all = SEEDS.into_iter().flat_map(|seed| Acks::ALL.map(|acks| (seed, acks)));
+    all.map(of).map(Arc::new).collect()
 }
 
 fn verdicts(claims: &[Claim]) -> Vec<bool> {

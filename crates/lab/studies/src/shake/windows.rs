@@ -13,6 +13,8 @@ use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
 use fairwave_study::measure::show;
 use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Reading, ResultTable, Results};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Payload of a segment.
 const MSS: f64 = 1460.0;
@@ -24,60 +26,54 @@ const PHONES: [&str; 3] = ["phone1", "phone2", "phone3"];
 /// The windows of one transfer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Windows {
-    pub(super) variant: String,
-    pub(super) seed: u64,
-    pub(super) seconds: Vec<f64>,
+    variant: String,
+    seed: u64,
+    seconds: Vec<f64>,
     /// In segments, path by path, at each of these times.
-    pub(super) paths: [Vec<f64>; 3],
+    paths: [Vec<f64>; 3],
+    /// Mean and standard deviation of each path's window once the first slow start is over.
+    mean: [f64; 3],
+    deviation: [f64; 3],
+    /// The smallest sum of the windows from then on.
+    lowest_total: f64,
+    /// The share of samples from then on in which every window is one segment.
+    collapsed: f64,
 }
 
 impl Windows {
-    /// The windows of a path once the first slow start is over.
-    fn settled(&self, path: usize) -> &[f64] {
-        let from = self.seconds.partition_point(|t| *t < SETTLED_S);
-        self.paths[path].get(from..).unwrap_or_default()
-    }
-
-    fn mean(&self, path: usize) -> f64 {
-        stats::mean(self.settled(path)).unwrap_or(f64::NAN)
-    }
-
-    fn deviation(&self, path: usize) -> f64 {
-        stats::std_dev(self.settled(path))
-    }
-
-    /// The sum of the windows, sample by sample.
-    fn totals(&self) -> Vec<f64> {
-        let paths = [0, 1, 2].map(|path| self.settled(path));
-        let length = paths.iter().map(|windows| windows.len()).min().unwrap_or(0);
-        (0..length).map(|k| paths.iter().map(|windows| windows[k]).sum()).collect()
-    }
-
-    fn lowest_total(&self) -> f64 {
-        self.totals().into_iter().fold(f64::INFINITY, f64::min)
-    }
-
-    /// The share of samples in which every window is one segment.
-    fn collapsed(&self) -> f64 {
-        let totals = self.totals();
+    /// Windows in segments, path by path, at these times in seconds.
+    pub(super) fn new(variant: String, seed: u64, seconds: Vec<f64>, paths: [Vec<f64>; 3]) -> Self {
+        let from = seconds.partition_point(|t| *t < SETTLED_S);
+        let settled = [0, 1, 2].map(|path: usize| paths[path].get(from..).unwrap_or_default());
+        let length = settled.iter().map(|windows| windows.len()).min().unwrap_or(0);
+        let totals = (0..length).map(|k| settled.iter().map(|windows| windows[k]).sum());
+        let totals: Vec<f64> = totals.collect();
         let minimum = totals.iter().filter(|total| **total < 3.5).count();
-        minimum as f64 / totals.len() as f64
+        Self {
+            mean: settled.map(|windows| stats::mean(windows).unwrap_or(f64::NAN)),
+            deviation: settled.map(stats::std_dev),
+            lowest_total: totals.iter().copied().fold(f64::INFINITY, f64::min),
+            collapsed: minimum as f64 / totals.len() as f64,
+            variant,
+            seed,
+            seconds,
+            paths,
+        }
     }
 }
 
 /// The windows of every transfer whose widest path repeats.
-pub(super) fn read(results: &Results) -> Result<Vec<Windows>, Error> {
+pub(super) fn read(results: &Results) -> Result<Vec<Arc<Windows>>, Error> {
     let mut all = Vec::new();
     for run in results.runs.get(REPETITION).into_iter().flatten() {
         if Acks::ALL.iter().any(|acks| acks.of(WIDEST) == run.axis(VARIANT)) {
-            all.extend(windows(run)?);
+            all.extend(results.cache.get(run, |directory| windows(run, directory))?);
         }
     }
     Ok(all)
 }
 
-fn windows(run: &Run) -> Result<Option<Windows>, Error> {
-    let Some(directory) = &run.directory else { return Ok(None) };
+fn windows(run: &Run, directory: &Path) -> Result<Windows, Error> {
     let series = Series::read(directory, PATHS.file, &["t_ns", "flow", "path", "cwnd_bytes"])?;
     let end = transfer(run).and_then(|flow| flow.completed_ns).unwrap_or(run.summary.simulated_ns);
     let mut seconds = Vec::new();
@@ -88,33 +84,38 @@ fn windows(run: &Run) -> Result<Option<Windows>, Error> {
         points.retain(|(t, _)| *t <= end as f64 / 1e9);
         (seconds, *windows) = points.into_iter().unzip();
     }
-    Ok(Some(Windows { variant: run.axis(VARIANT).to_owned(), seed: run.seed, seconds, paths }))
+    Ok(Windows::new(run.axis(VARIANT).to_owned(), run.seed, seconds, paths))
+}
+
+fn of_variant<'a>(all: &'a [Arc<Windows>], variant: &str) -> Vec<&'a Windows> {
+    let of = all.iter().filter(|windows| windows.variant == variant);
+    of.map(|windows| &**windows).collect()
 }
 
 fn estimate(all: &[&Windows], value: impl Fn(&Windows) -> f64) -> Option<Estimate> {
     Estimate::of(&all.iter().map(|windows| value(windows)).collect::<Vec<f64>>())
 }
 
-pub(super) fn claim(all: &[Windows]) -> Claim {
+pub(super) fn claim(all: &[Arc<Windows>]) -> Claim {
     let measure = |acks: Acks| {
         let variant = acks.of(WIDEST);
-        let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == variant).collect();
+        let of = of_variant(all, &variant);
         let mut map = Evidence::default();
         for (k, name) in ["path_1", "path_2", "path_3"].into_iter().enumerate() {
-            map.estimate(format!("{name}_mean"), estimate(&of, |w| w.mean(k)));
-            map.estimate(format!("{name}_deviation"), estimate(&of, |w| w.deviation(k)));
+            map.estimate(format!("{name}_mean"), estimate(&of, |w| w.mean[k]));
+            map.estimate(format!("{name}_deviation"), estimate(&of, |w| w.deviation[k]));
         }
-        let low = |value: fn(&Windows, usize) -> f64| {
-            [1, 2].map(|k| Reading::low(estimate(&of, |w| value(w, 0) - value(w, k))))
+        let low = |value: fn(&Windows) -> &[f64; 3]| {
+            [1, 2].map(|k| Reading::low(estimate(&of, |w| value(w)[0] - value(w)[k])))
         };
-        let larger = map.number("larger_by_low", Reading::extreme(low(Windows::mean), f64::min));
+        let larger = map.number("larger_by_low", Reading::extreme(low(|w| &w.mean), f64::min));
         let livelier =
-            map.number("livelier_by_low", Reading::extreme(low(Windows::deviation), f64::min));
-        map.estimate("share_of_time_at_one", estimate(&of, Windows::collapsed));
-        let some = of.iter().filter(|w| w.collapsed() > 0.0).count() as f64;
+            map.number("livelier_by_low", Reading::extreme(low(|w| &w.deviation), f64::min));
+        map.estimate("share_of_time_at_one", estimate(&of, |w| w.collapsed));
+        let some = of.iter().filter(|w| w.collapsed > 0.0).count() as f64;
         let some = (!of.is_empty()).then(|| some / of.len() as f64);
         let at_one = map.number("transfers_at_one", some);
-        map.number("least_total", of.iter().map(|w| w.lowest_total()).reduce(f64::min));
+        map.number("least_total", of.iter().map(|w| w.lowest_total).reduce(f64::min));
         map.tested([larger.above(0.0), livelier.above(0.0), at_one.below(0.5)])
     };
     let criterion = Criterion {
@@ -131,12 +132,12 @@ pub(super) fn claim(all: &[Windows]) -> Claim {
     judge(criterion, measure, note(all))
 }
 
-fn note(all: &[Windows]) -> String {
-    let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == WIDEST).collect();
+fn note(all: &[Arc<Windows>]) -> String {
+    let of = of_variant(all, WIDEST);
     let path = |k: usize| {
-        let mean = estimate(&of, |w| w.mean(k));
-        let deviation = estimate(&of, |w| w.deviation(k));
-        let relative = estimate(&of, |w| w.deviation(k) / w.mean(k));
+        let mean = estimate(&of, |w| w.mean[k]);
+        let deviation = estimate(&of, |w| w.deviation[k]);
+        let relative = estimate(&of, |w| w.deviation[k] / w.mean[k]);
         format!(
             "path {}: {} segments, deviation {}, over the mean {}",
             k + 1,
@@ -153,7 +154,7 @@ fn note(all: &[Windows]) -> String {
     )
 }
 
-pub(super) fn exhibit(all: &[Windows]) -> Exhibit {
+pub(super) fn exhibit(all: &[Arc<Windows>]) -> Exhibit {
     let of = all.iter().filter(|windows| windows.variant == WIDEST);
     let first = of.min_by_key(|windows| windows.seed);
     let curve = |label: &str, values: Vec<f64>| {
@@ -181,17 +182,17 @@ pub(super) fn exhibit(all: &[Windows]) -> Exhibit {
     }
 }
 
-pub(super) fn table(all: &[Windows]) -> ResultTable {
+pub(super) fn table(all: &[Arc<Windows>]) -> ResultTable {
     let mut rows = Vec::new();
     for acks in Acks::ALL {
         let variant = acks.of(WIDEST);
-        let of: Vec<&Windows> = all.iter().filter(|windows| windows.variant == variant).collect();
+        let of = of_variant(all, &variant);
         for (k, phone) in PHONES.iter().enumerate() {
             rows.push(vec![
                 variant.clone(),
                 (*phone).to_owned(),
-                show(estimate(&of, |w| w.mean(k)), 2),
-                show(estimate(&of, |w| w.deviation(k)), 2),
+                show(estimate(&of, |w| w.mean[k]), 2),
+                show(estimate(&of, |w| w.deviation[k]), 2),
             ]);
         }
     }

@@ -93,7 +93,7 @@ impl Slope {
 pub(super) fn read(results: &Results) -> Result<Vec<Slope>, Error> {
     let mut slopes: Vec<Slope> = Vec::new();
     for run in results.runs.get(SLOPE).into_iter().flatten() {
-        let Some(soc) = walk::reported(run)? else { continue };
+        let Some(soc) = walk::reported(results, run)? else { continue };
         let (model, arq) = (run.axis(VARIANT), run.axis(ARQ) == "true");
         let profile = if arq { Profile::Arq } else { Profile::WaveLan };
         let known = slopes.iter().position(|s| s.model == model && s.profile == profile);

@@ -22,6 +22,7 @@ use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
 use fairwave_study::measure::{over, show, timeouts_per_flow, total_mbps};
 use fairwave_study::{Claim, Criterion, Error, Evidence, Exhibit, Quantity, Reading, Results};
+use std::sync::Arc;
 
 /// C1's SoC and goodput in each 3 s bin of a run but the first.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,13 +67,18 @@ pub(super) fn by_bin(points: &[(f64, f64)], bins: usize) -> Vec<Option<f64>> {
     all.iter().map(|values| stats::mean(values)).collect()
 }
 
-/// Reports of C1 in a run, bin by bin from the start; empty without a run directory.
-pub(super) fn reported(run: &Run) -> Result<Option<Vec<Option<f64>>>, Error> {
-    let Some(directory) = &run.directory else { return Ok(None) };
-    let series = Series::read(directory, "soc.parquet", &["t_ns", "station", "reported_millidb"])?;
-    let points = series.points(&[("station", "c1")], "reported_millidb", 1e-3)?;
-    let bins = run.summary.flows.iter().map(|flow| flow.bins_bps.len()).min().unwrap_or(0);
-    Ok(Some(by_bin(&points, bins)))
+/// Reports of C1 in a run, bin by bin from the start; `None` without a run directory.
+pub(super) fn reported(
+    results: &Results,
+    run: &Run,
+) -> Result<Option<Arc<Vec<Option<f64>>>>, Error> {
+    results.cache.get(run, |directory| {
+        let columns = ["t_ns", "station", "reported_millidb"];
+        let series = Series::read(directory, "soc.parquet", &columns)?;
+        let points = series.points(&[("station", "c1")], "reported_millidb", 1e-3)?;
+        let bins = run.summary.flows.iter().map(|flow| flow.bins_bps.len()).min().unwrap_or(0);
+        Ok(by_bin(&points, bins))
+    })
 }
 
 /// The walks of every scheme whose stations report.
@@ -81,13 +87,14 @@ pub(super) fn read(results: &Results) -> Result<Vec<Walk>, Error> {
     for run in results.runs.get(MOVING).into_iter().flatten() {
         let scheme = run.axis(VARIANT).to_owned();
         let reports = WEIGHTED.contains(&&*scheme) || [FIFO, EQUAL].contains(&&*scheme);
-        let Some(soc) = reports.then(|| reported(run)).transpose()?.flatten() else { continue };
+        let soc = reports.then(|| reported(results, run)).transpose()?.flatten();
+        let Some(soc) = soc else { continue };
         let profile = match run.axis(ARQ) {
             "true" => Profile::Arq,
             _ => Profile::WaveLan,
         };
         let c1 = run.summary.flows.iter().position(|flow| flow.name == "c1").unwrap_or(0);
-        let soc = soc.into_iter().skip(1).collect();
+        let soc = soc.iter().skip(1).copied().collect();
         walks.push(Walk { scheme, profile, seed: run.seed, soc, goodput: measure::bins(run, c1) });
     }
     Ok(walks)

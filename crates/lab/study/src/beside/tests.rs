@@ -6,7 +6,6 @@ use crate::definition::Error;
 use crate::evidence::Evidence;
 use crate::experiment::Experiment;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 #[derive(Debug)]
 struct Paper;
@@ -53,7 +52,7 @@ fn judged(measured: Option<f64>) -> Judged {
         tables: Vec::new(),
         explanations: Vec::new(),
     };
-    Judged { results: Results { quick: true, runs: BTreeMap::new() }, findings }
+    Judged { results: Results { quick: true, ..Results::default() }, findings }
 }
 
 fn beside(kernel: Option<f64>) -> Beside {
@@ -108,7 +107,7 @@ fn a_claim_of_which_nothing_was_run_is_named_and_no_more() {
 #[test]
 fn a_claim_without_a_run_of_its_experiment_is_not_judged_whatever_was_noted() {
     let unrun = || {
-        let results = Results { quick: true, runs: BTreeMap::new() };
+        let results = Results { quick: true, ..Results::default() };
         let mut evidence = Evidence::of(&results, &["uploads"]);
         evidence.fact("cells", 0_usize);
         let a = evidence.number("a", None);

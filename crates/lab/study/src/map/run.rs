@@ -129,7 +129,7 @@ pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
         .parts
         .into_iter()
         .map(|((name, sets), runs)| (format!("{name} {}", sets.join(" ")), runs));
-    let effort = Results { quick: ask.quick, runs: runs.collect() }.effort();
+    let effort = Results { runs: runs.collect(), ..Results::default() }.effort();
     Ok(Explored { joint: joint_sets(ask, &claims), claims, effort })
 }
 
@@ -385,7 +385,7 @@ impl Explorer<'_> {
         let ask = self.ask;
         let asked = ask.asked(id, runs, place, seeds);
         let place = ask.own(id, place);
-        let mut results = Results { quick: ask.quick, runs: BTreeMap::new() };
+        let mut results = Results { quick: ask.quick, ..Results::default() };
         for run in runs {
             let all = ask.study.experiments();
             let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };

@@ -19,13 +19,13 @@ pub struct BinRow {
     bin: Bin,
 }
 
-const fn integer(
+const fn integer<F: Fn(&BinRow) -> Cell + Sync>(
     name: &'static str,
     doc: &'static str,
     nullable: bool,
-    cell: fn(&BinRow) -> Cell,
+    cells: &'static F,
 ) -> Column<BinRow> {
-    Column { name, kind: Kind::Integer, nullable, doc, cell }
+    Column { name, kind: Kind::Integer, nullable, doc, cells }
 }
 
 /// Losses and shifts over time.
@@ -33,39 +33,45 @@ pub const BETWEEN: Table<BinRow> = Table {
     file: "between.parquet",
     doc: "What happened to the packets of each sender between two captures, in each interval.",
     columns: &[
-        integer("at_ns", "Begin, from the first frame of the first capture", false, |row| {
-            Cell::unsigned(row.at_ns)
-        }),
+        integer(
+            "at_ns",
+            "Begin, from the first frame of the first capture",
+            false,
+            &|row: &BinRow| Cell::unsigned(row.at_ns),
+        ),
         Column {
             name: "from",
             kind: Kind::Text,
             nullable: false,
             doc: "Address and port of the sender",
-            cell: |row| Cell::Text(Arc::clone(&row.from)),
+            cells: &|row: &BinRow| Cell::Text(Arc::clone(&row.from)),
         },
         Column {
             name: "to",
             kind: Kind::Text,
             nullable: false,
             doc: "Address and port of the receiver",
-            cell: |row| Cell::Text(Arc::clone(&row.to)),
+            cells: &|row: &BinRow| Cell::Text(Arc::clone(&row.to)),
         },
-        integer("crossed", "Packets seen at both points", false, |row| {
+        integer("crossed", "Packets seen at both points", false, &|row: &BinRow| {
             Cell::unsigned(row.bin.crossed)
         }),
-        integer("first_only", "Packets seen at the first point only", false, |row| {
+        integer("first_only", "Packets seen at the first point only", false, &|row: &BinRow| {
             Cell::unsigned(row.bin.alone[0])
         }),
-        integer("second_only", "Packets seen at the second point only", false, |row| {
+        integer("second_only", "Packets seen at the second point only", false, &|row: &BinRow| {
             Cell::unsigned(row.bin.alone[1])
         }),
-        integer("shift_mean_ns", "Mean time at the second less that at the first", true, |row| {
-            row.bin.mean_shift_ns().map_or(Cell::Null, Cell::Integer)
-        }),
-        integer("shift_min_ns", "The least of them", true, |row| {
+        integer(
+            "shift_mean_ns",
+            "Mean time at the second less that at the first",
+            true,
+            &|row: &BinRow| row.bin.mean_shift_ns().map_or(Cell::Null, Cell::Integer),
+        ),
+        integer("shift_min_ns", "The least of them", true, &|row: &BinRow| {
             row.bin.shift_ns.map_or(Cell::Null, |(min, _)| Cell::Integer(min))
         }),
-        integer("shift_max_ns", "The greatest of them", true, |row| {
+        integer("shift_max_ns", "The greatest of them", true, &|row: &BinRow| {
             row.bin.shift_ns.map_or(Cell::Null, |(_, maximum)| Cell::Integer(maximum))
         }),
     ],
@@ -107,13 +113,13 @@ pub fn between(
 fn rows(
     way: &WayBetween,
     bins: &Bins,
-    push: &mut impl FnMut(&BinRow) -> Result<(), fairwave_lab::results::Error>,
+    push: &mut impl FnMut(BinRow) -> Result<(), fairwave_lab::results::Error>,
 ) -> Result<(), fairwave_lab::results::Error> {
     let [from, to] = [&way.ends.a, &way.ends.b].map(|end| Arc::from(&**end));
     let (flow, end) = way.place;
     for &(number, bin) in bins.of(flow, end) {
         let at_ns = u64::from(number) * bins.length().as_nanos();
-        push(&BinRow { at_ns, from: Arc::clone(&from), to: Arc::clone(&to), bin })?;
+        push(BinRow { at_ns, from: Arc::clone(&from), to: Arc::clone(&to), bin })?;
     }
     Ok(())
 }

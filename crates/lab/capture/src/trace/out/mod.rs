@@ -169,7 +169,7 @@ impl Points for Drawings {
         if matches!(point.mark, Mark::Interval(_)) || self.failure.is_some() {
             return;
         }
-        self.failure = self.points.push(point).err();
+        self.failure = self.points.push(*point).err();
     }
 }
 

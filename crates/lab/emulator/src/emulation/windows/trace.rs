@@ -89,7 +89,7 @@ impl Writing {
         for event in events {
             let Some((flow, path)) = self.connections.find(event) else { continue };
             let bytes = |segments: u32| u64::from(segments) * u64::from(event.mss);
-            self.table.push(&WindowRow {
+            self.table.push(WindowRow {
                 at: clock.at(begun_ns + event.at.as_nanos()),
                 flow,
                 path,
