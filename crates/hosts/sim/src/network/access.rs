@@ -180,8 +180,9 @@ impl<'w> Access<'w> {
         let port = self.radios.ports[node.0 as usize].as_mut().expect("only radios transmit");
         debug_assert!(port.is_present, "{node:?} is between two access points");
         port.serving[port.queue.class(category)] = receiver;
-        let mpdu = port.mpdu(to, category, packet);
-        self.radios.cells[port.cell].channel.handle(cx.now, Input::Send(port.radio, mpdu));
+        let Cell { channel, packets, .. } = &mut self.radios.cells[port.cell];
+        let mpdu = port.mpdu(to, category, packet.wire_len(), packets.insert(packet));
+        channel.handle(cx.now, Input::Send(port.radio, mpdu));
     }
 
     /// Replaces the queue of a node's radio, whose waiting packets move over. Weights are as
@@ -325,7 +326,7 @@ impl<'w> Access<'w> {
         else {
             return;
         };
-        let Cell { channel, nodes } = &mut cells[cell];
+        let Cell { channel, nodes, .. } = &mut cells[cell];
         while let Some((peer, airtime)) = channel.take_airtime(radio) {
             port.queue.charge(nodes[peer.0 as usize].0, airtime, now);
         }
@@ -409,13 +410,13 @@ impl<'w> Access<'w> {
     ) -> Option<(NodeId, NodeId)> {
         let roamer = &mut self.roamers.all[i];
         let (node, seat) = (roamer.node, roamer.here());
-        let channel = &mut self.radios.cells[seat.cell].channel;
+        let cell = &mut self.radios.cells[seat.cell];
         let attempts = roamer.attempts() && !away.is_zero();
         if attempts {
-            channel.part(seat.radio);
+            cell.channel.part(seat.radio);
             roamer.leave(to, cx.now + away, core::iter::empty());
         } else {
-            let Some(frames) = channel.leave(seat.radio) else {
+            let Some(frames) = cell.leave(seat.radio) else {
                 roamer.leave_later(to, away);
                 return None;
             };
@@ -449,7 +450,7 @@ impl<'w> Access<'w> {
         let (node, last) = (roamer.node, roamer.here());
         let last_ap = last.ap;
         if self.radios.port(node).is_some_and(|port| port.is_present) {
-            let Some(frames) = self.radios.cells[last.cell].channel.leave(last.radio) else {
+            let Some(frames) = self.radios.cells[last.cell].leave(last.radio) else {
                 roamer.associate_later(to, cx.now);
                 return None;
             };

@@ -1,8 +1,8 @@
 //! The radios of a world: their channels, and the seats of stations that roam.
 
+use super::packets::{PacketId, Packets};
 use super::radio::{Cell, Port};
 use super::roaming::{Roamer, Seat};
-use crate::packet::Packet;
 use crate::world::{self, Role, World};
 use fairwave_dot11::channel::{AirtimeLimits, Channel, RadioConfig, RadioId};
 use fairwave_queue::{QueueLimits, Spec};
@@ -30,13 +30,13 @@ pub(super) fn build(world: &World, report: bool) -> (Vec<Cell>, Vec<Option<Port>
         let mut channel = Channel::new(cell.clone(), &radios, world.seed, &i.to_string());
         channel.report_frames(report);
         limit_airtime(world, &nodes, &mut channel);
-        Cell { channel, nodes }
+        Cell { channel, packets: Packets::default(), nodes }
     });
     (cells.collect(), ports)
 }
 
 /// Informs the radios whose queues limit the airtime below them.
-fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<Packet>) {
+fn limit_airtime(world: &World, nodes: &[NodeId], channel: &mut Channel<PacketId>) {
     for (node, radio) in nodes.iter().zip((0..).map(RadioId)) {
         if let Some(spec) = &world.nodes[node.0 as usize].radio {
             channel.limit_airtime(radio, airtime_limits(&spec.queue));

@@ -9,6 +9,7 @@ mod build;
 mod line;
 pub(crate) mod lines;
 pub(crate) mod metered;
+mod packets;
 pub(crate) mod radio;
 pub(crate) mod radios;
 pub(crate) mod roaming;

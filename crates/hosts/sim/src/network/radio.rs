@@ -1,6 +1,7 @@
 //! Radios of nodes, and the cells they share.
 
 use super::metered::Metered;
+use super::packets::{PacketId, Packets};
 use crate::packet::Packet;
 use crate::world::{self, Role};
 use fairwave_dot11::channel::{Channel, Mpdu, RadioId};
@@ -12,8 +13,19 @@ use fairwave_units::{Duration, Instant, Stream};
 /// A cell: a channel, and which node each of its radios belongs to.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    pub(crate) channel: Channel<Packet>,
+    pub(crate) channel: Channel<PacketId>,
+    /// The packets in frames of the channel.
+    pub(super) packets: Packets,
     pub(crate) nodes: Vec<NodeId>,
+}
+
+impl Cell {
+    /// Takes a radio off the channel and returns the packets of its frames, as
+    /// [`Channel::leave`] has it.
+    pub(super) fn leave(&mut self, radio: RadioId) -> Option<Vec<Packet>> {
+        let payloads = self.channel.leave(radio)?;
+        Some(payloads.into_iter().map(|payload| *self.packets.get(payload)).collect())
+    }
 }
 
 /// A node's radio interface: its place on the channel and its transmit queue.
@@ -46,15 +58,15 @@ const SATURATION_DEPTH: u32 = 2;
 const MAX_SATURATION: u32 = 1024;
 
 impl Port {
-    /// The MAC frame that carries `packet` to `to`.
-    pub(crate) fn mpdu(
+    /// The MAC frame that carries a packet of `wire_len` bytes to `to`.
+    pub(super) fn mpdu(
         &self,
         to: Option<RadioId>,
         category: AccessCategory,
-        packet: Packet,
-    ) -> Mpdu<Packet> {
-        let bytes = packet.wire_len() + self.overhead;
-        Mpdu { to, bytes, mode: self.mode, category, payload: packet }
+        wire_len: u32,
+        payload: PacketId,
+    ) -> Mpdu<PacketId> {
+        Mpdu { to, bytes: wire_len + self.overhead, mode: self.mode, category, payload }
     }
 
     /// Returns the number of packets that this number of saturating flows keep in the queue: enough

@@ -63,19 +63,32 @@ impl Radios {
 
     /// Lets a channel do the work that is due.
     pub(crate) fn wake(&mut self, cell: usize, now: Instant) {
-        self.cells[cell].channel.wake(now);
+        let Cell { channel, packets, .. } = &mut self.cells[cell];
+        // Outputs and reports of the last time were taken.
+        channel.released().for_each(|payload| packets.free(payload));
+        channel.wake(now);
     }
 
     /// Returns the outputs of a channel. New frames handed in meanwhile bring no new outputs before
     /// time moves on.
     pub(crate) fn poll(&mut self, cell: usize, now: Instant) -> Option<Output<Packet>> {
-        self.cells[cell].channel.poll(now)
+        let Cell { channel, packets, .. } = &mut self.cells[cell];
+        Some(match channel.poll(now)? {
+            Output::Deliver { to, from, payload } => {
+                Output::Deliver { to, from, payload: *packets.get(payload) }
+            }
+            Output::Done { radio, payload, fate } => {
+                Output::Done { radio, payload: *packets.get(payload), fate }
+            }
+        })
     }
 
     /// Returns a channel's report of a frame, if it was to make one, and the nodes of its radios.
     pub(crate) fn frame(&mut self, cell: usize) -> Option<(FrameReport<Packet>, &[NodeId])> {
-        let Cell { channel, nodes } = &mut self.cells[cell];
-        channel.event().map(|report| (report, &nodes[..]))
+        let Cell { channel, packets, nodes } = &mut self.cells[cell];
+        let report = channel.event()?;
+        let payload = report.payload.map(|payload| *packets.get(payload));
+        Some((report.with_payload(payload), nodes))
     }
 
     /// Sets the deadline of a channel.
@@ -90,7 +103,8 @@ impl Radios {
         let is = |packet: &Packet| {
             packet.is_from_outside() && packet.number == number && packet.sent == sent
         };
-        self.cells.iter().any(|cell| cell.channel.holds(is))
+        let cell_holds = |cell: &Cell| cell.channel.holds(|payload| is(cell.packets.get(*payload)));
+        self.cells.iter().any(cell_holds)
     }
 
     /// For how long a radio has been on the air.
@@ -102,7 +116,7 @@ impl Radios {
 
     /// For how long all radios of a cell have been on the air. Frames that overlap count twice.
     pub(crate) fn cell_airtime(&self, cell: usize) -> Duration {
-        let Cell { channel, nodes } = &self.cells[cell];
+        let Cell { channel, nodes, .. } = &self.cells[cell];
         let stats = (0..nodes.len() as u32).map(|radio| channel.stats(RadioId(radio)));
         stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
     }
@@ -110,7 +124,7 @@ impl Radios {
     /// Returns the transmissions of each radio to each receiver, in the order of both; broadcast is
     /// last.
     pub(crate) fn pair_samples(&self) -> Vec<PairState> {
-        let of_cell = |Cell { channel, nodes }: &Cell| -> Vec<_> {
+        let of_cell = |Cell { channel, nodes, .. }: &Cell| -> Vec<_> {
             let of_radio = |(radio, from): (u32, &NodeId)| {
                 let from = *from;
                 let node = |to: RadioId| nodes[to.0 as usize];

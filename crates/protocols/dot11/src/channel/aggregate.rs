@@ -233,6 +233,7 @@ impl<P: Copy> Channel<P> {
         let batch = &mut self.contenders[contender as usize].batch;
         while let Some(frame) = batch.frames.front().filter(|frame| frame.settled) {
             batch.filled -= in_ampdu(frame.bytes);
+            self.released.push(frame.payload);
             batch.frames.pop_front();
         }
         batch.count_mpdus();

@@ -8,12 +8,16 @@ use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
 use core::ops::Range;
+use crowd::Crowd;
 use fairwave_units::{Db, Dbm, Instant, Seed};
+use memo::Memos;
 use odds::Odds;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
 pub(super) use transmission::Transmission;
 
+mod crowd;
+mod memo;
 mod odds;
 #[cfg(test)]
 mod tests;
@@ -35,18 +39,6 @@ pub(super) enum Reception {
     Errored,
 }
 
-/// The last probabilities computed for a pair of radios in [`MEMOS`] slots: their SNR does not
-/// change, and frames mostly repeat.
-#[derive(Clone, Copy, Debug, Default)]
-struct Memo {
-    mode: Option<Mode>,
-    bytes: u32,
-    success: f64,
-}
-
-/// Frames of different lengths alternate on the air: data, TCP's ACKs, the MAC's ACKs.
-const MEMOS: usize = 4;
-
 #[derive(Debug)]
 pub(super) struct Air {
     radios: usize,
@@ -63,7 +55,7 @@ pub(super) struct Air {
     seed: Seed,
     name: String,
     names: Vec<String>,
-    memo: Vec<[Memo; MEMOS]>,
+    memos: Memos,
     /// The last level over noise for which a set delivery was computed, and the loss there.
     last_slope: (f64, f64),
     /// Per mode met so far.
@@ -84,6 +76,7 @@ pub(super) struct Air {
     /// The parts of the frame that is being received, between starts and ends of others.
     stretches: Vec<Stretch>,
     together: Together,
+    crowd: Crowd,
 }
 
 /// A part of a frame during which the interference does not change.
@@ -105,7 +98,6 @@ impl Air {
         let levels = Levels::new(&config, radios, seed, name);
         let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
         let by_snr = config.errors == ErrorModel::Snr;
-        let memos = if by_snr && levels.is_constant() { n * n } else { 0 };
         let mut air = Self {
             weakest_mw: vec![0.0; n],
             radios: n,
@@ -115,12 +107,11 @@ impl Air {
             detection: config.preamble_detection.map_or(0.0, Db::linear),
             capture: config.capture.map(Db::linear),
             hearers: vec![Box::default(); n],
-            levels,
             bursts: BTreeMap::new(),
             seed,
             name: name.to_owned(),
             names: radios.iter().map(|radio| radio.name.clone()).collect(),
-            memo: vec![Default::default(); memos],
+            memos: Memos::new(n, by_snr && levels.is_constant()),
             last_slope: (f64::NAN, 0.0),
             odds: Vec::new(),
             config,
@@ -130,7 +121,9 @@ impl Air {
             held: vec![NOTHING; n],
             prune_at: FEW,
             stretches: Vec::new(),
+            levels,
             together: Together::default(),
+            crowd: Crowd::default(),
         };
         (0..n as u32).for_each(|from| _ = air.survey(from));
         air
@@ -248,7 +241,7 @@ impl Air {
                 self.held.fill(NOTHING);
                 self.horizon = Instant::ZERO;
             }
-        } else if self.list.len() > self.prune_at {
+        } else if self.list.len() > self.prune_at && !self.crowd.is_under_way(&self.list) {
             self.prune_to_oldest();
             self.prune_at = FEW.max(2 * self.list.len());
         }
@@ -329,6 +322,16 @@ impl Air {
             }
             return;
         }
+        if self.is_judged(tx) {
+            // Bystanders have their receptions already: see `receive_together`.
+            let held = self.held_of_all(tx.to);
+            if held.is_some_and(|(place, ..)| self.list[place].id == tx.id) {
+                self.cut(tx);
+                let odds = self.odds_of(tx.mode);
+                note(tx.to, self.disturbed(tx, tx.to, &odds));
+            }
+            return;
+        }
         self.cut(tx);
         let odds = self.odds_of(tx.mode);
         let one_start = self.horizon == Instant::ZERO
@@ -392,18 +395,8 @@ impl Air {
             return 1.0 - self.set_loss(tx, radio, level);
         }
         let (sinr, bits) = (self.sinr(tx, level, 0.0), tx.mpdu_bits());
-        let modulation = tx.mode.modulation();
-        let index = tx.from as usize * self.radios + radio as usize;
-        let slot = (tx.bytes as usize / 2) % MEMOS;
-        let Some(memo) = self.memo.get(index).map(|memos| memos[slot]) else {
-            return error_model::success(modulation, sinr, bits);
-        };
-        if memo.mode == Some(tx.mode) && memo.bytes == tx.bytes {
-            return memo.success;
-        }
-        let success = error_model::success(modulation, sinr, bits);
-        self.memo[index][slot] = Memo { mode: Some(tx.mode), bytes: tx.bytes, success };
-        success
+        let success = || error_model::success(tx.mode.modulation(), sinr, bits);
+        self.memos.success(tx, radio, success)
     }
 
     /// Returns the set probability that a frame received at `level` is lost. It applies to the

@@ -8,10 +8,11 @@
 //! Radios that sense the same transmissions form a group, which a transition touches as a whole: in
 //! a cell where all sense all, a frame costs the logarithm of their number. Where every radio
 //! senses another selection, every radio is a group. Differences between radios (the receiver of a
-//! frame, the radios that decoded it) cost as much as they touch. See [`group`].
+//! frame, the radios that decoded it) cost as much as they touch; those that a collision makes are
+//! kept side by side until they matter. See [`group`].
 
-use contenders::{BUSY, Contenders, FIRST_READING, Fresh};
-pub(super) use contenders::{Counting, Sensed};
+use contenders::{BUSY, Contenders, Fresh};
+pub(super) use contenders::{Counting, Receptions, Sensed};
 use fairwave_units::{Duration, Instant};
 use group::Group;
 
@@ -19,9 +20,9 @@ mod contenders;
 mod group;
 #[cfg(test)]
 mod reference;
+mod slots;
 #[cfg(test)]
 mod tests;
-mod tournament;
 #[cfg(test)]
 mod worlds;
 
@@ -78,7 +79,6 @@ impl Contention {
                 group,
                 place,
                 state: vec![0; radios],
-                end: vec![FIRST_READING; contenders],
                 pending: vec![false; contenders],
                 wants: vec![false; contenders],
                 fresh: vec![Fresh { start: BUSY, slots: 0, is_listed: false }; contenders],
@@ -110,7 +110,7 @@ impl Contention {
     }
 
     fn nav(&self, radio: u32) -> u64 {
-        self.group_of(radio).states[self.all.state[radio as usize] as usize].nav
+        self.group_of(radio).state(&self.all, radio).nav
     }
 
     /// Returns whether the radio senses nothing at all, NAV aside.
@@ -141,7 +141,7 @@ impl Contention {
     ) {
         let Self { all, groups, reach } = self;
         for &group in &reach[from as usize] {
-            groups[group as usize].ending();
+            groups[group as usize].ending(all, sensed, now.as_nanos());
         }
         let itself = (sensed != Sensed::Energy).then_some((from, Sensed::Energy));
         for (radio, sensed) in except.chain(itself) {
@@ -152,11 +152,23 @@ impl Contention {
         }
     }
 
+    /// Whether every radio senses every other, and will.
+    pub(super) fn is_one_group(&self) -> bool {
+        self.groups.len() == 1
+    }
+
+    /// A frame, or several at once, ends now and was received so, where there is one group.
+    /// [`Contention::end`] is to follow for each frame, with `Energy` for all but its exceptions.
+    pub(super) fn end_together(&mut self, receptions: &mut Receptions, now: Instant) {
+        debug_assert!(self.is_one_group(), "{} groups", self.groups.len());
+        self.groups[0].end_together(&mut self.all, receptions, now.as_nanos());
+    }
+
     /// Nothing followed an RTS: radios that have received nothing since free the medium that it
     /// reserved (clause 10.3.2.4).
     pub(super) fn reset_nav(&mut self, rts: u64, now: Instant) {
         for group in &mut self.groups {
-            group.reset_nav(&mut self.all, rts, now.as_nanos());
+            group.reset_nav(rts, now.as_nanos());
         }
     }
 
@@ -165,7 +177,7 @@ impl Contention {
         let now = now.as_nanos();
         self.all.pending[contender as usize] = true;
         let start = self.start(contender);
-        let is_own = start < now || self.has_own_start(contender);
+        let is_own = start < now || self.all.has_own_start(contender);
         let start = self.boundary(start, now);
         self.restart(contender, is_own.then_some(start), slots);
     }
@@ -193,7 +205,7 @@ impl Contention {
                 self.contend(contender);
             } else {
                 self.all.pending[c] = true;
-                let own = self.has_own_start(contender).then_some(start);
+                let own = self.all.has_own_start(contender).then_some(start);
                 self.restart(contender, own, draw());
             }
         } else if start <= now && u64::from(left) <= (now - start) / self.all.slot {
@@ -210,21 +222,14 @@ impl Contention {
     /// The contender tries again with the backoff it has.
     pub(super) fn contend(&mut self, contender: u32) {
         self.all.wants[contender as usize] = true;
-        let left = self.slots_left(contender);
-        let own = self.has_own_start(contender).then(|| self.start(contender));
-        if left == 0 && !self.all.fresh[contender as usize].is_listed {
-            return self.set_end(contender, None, 0);
-        }
-        self.set_end(contender, own, left);
+        self.set(contender, self.slots_left(contender));
     }
 
     /// The contender transmits.
     pub(super) fn withdraw(&mut self, contender: u32) {
         self.all.wants[contender as usize] = false;
         self.all.pending[contender as usize] = false;
-        let end = self.all.end[contender as usize];
-        let group = self.all.group[self.all.split(contender).0 as usize];
-        self.groups[group as usize].set_end(&mut self.all, contender, end);
+        self.set(contender, self.slots_left(contender));
     }
 
     /// The first slot boundary at or after `now`, where the first of all is at `start`.
@@ -232,18 +237,12 @@ impl Contention {
         start + now.saturating_sub(start).div_ceil(self.all.slot) * self.all.slot
     }
 
-    fn has_own_start(&self, contender: u32) -> bool {
-        let fresh = &self.all.fresh[contender as usize];
-        fresh.is_listed && fresh.start != BUSY
-    }
-
     /// From when the contender counts slots; [`BUSY`] while its medium is.
     fn start(&self, contender: u32) -> u64 {
-        if self.has_own_start(contender) {
+        if self.all.has_own_start(contender) {
             return self.all.fresh[contender as usize].start;
         }
-        let (radio, category) = self.all.split(contender);
-        self.group_of(radio).start(self.all.state[radio as usize], category)
+        self.group_of(self.all.split(contender).0).start(&self.all, contender)
     }
 
     /// Slots left when the medium was last busy.
@@ -252,12 +251,7 @@ impl Contention {
         if fresh.is_listed {
             return fresh.slots;
         }
-        let (radio, category) = self.all.split(contender);
-        let group = self.group_of(radio);
-        let end = self.all.end[contender as usize]
-            .wrapping_sub(group.shift(self.all.state[radio as usize]));
-        let left = end.saturating_sub(group.queues[category].reading) / self.all.slot;
-        u32::try_from(left).unwrap_or(u32::MAX)
+        self.group_of(self.all.split(contender).0).left(&self.all, contender)
     }
 
     /// Begins a backoff anew, from a start of its own or from its radio's.
@@ -267,48 +261,39 @@ impl Contention {
         *fresh = Fresh { start: own.unwrap_or(BUSY), slots, is_listed: true };
         if !is_listed {
             let group = self.all.group[self.all.split(contender).0 as usize];
-            self.groups[group as usize].fresh.push(contender);
+            self.groups[group as usize].add_fresh(contender);
         }
-        self.set_end(contender, own, slots);
+        self.set(contender, slots);
     }
 
-    fn set_end(&mut self, contender: u32, own: Option<u64>, slots: u32) {
-        let (radio, category) = self.all.split(contender);
-        let group = &mut self.groups[self.all.group[radio as usize] as usize];
-        let nanos = u64::from(slots) * self.all.slot;
-        let end = match own {
-            Some(start) => group.end_of(category, start, nanos),
-            None => {
-                let shift = group.shift(self.all.state[radio as usize]);
-                group.queues[category].reading.wrapping_add(shift).wrapping_add(nanos)
-            }
-        };
-        group.set_end(&mut self.all, contender, end);
+    fn set(&mut self, contender: u32, slots: u32) {
+        let group = self.all.group[self.all.split(contender).0 as usize];
+        self.groups[group as usize].set(&self.all, contender, slots);
     }
 
     /// Returns the time at which this contender's backoff ends, if all stays idle.
     pub(super) fn access_of(&self, contender: u32) -> Option<Instant> {
-        let (radio, category) = self.all.split(contender);
-        let group = self.group_of(radio);
+        let group = self.group_of(self.all.split(contender).0);
         let contends = self.all.wants[contender as usize] && group.sensed == 0;
-        let time = || group.time_of(category, self.all.end[contender as usize]);
-        contends.then(|| Instant::from_nanos(time()))
+        contends.then(|| Instant::from_nanos(group.access(&self.all, contender)))
     }
 
     /// Time at which the next backoff ends, if all stays idle.
-    pub(super) fn next_access(&self) -> Option<Instant> {
-        let first = self.groups.iter().map(Group::next_access).min();
+    pub(super) fn next_access(&mut self) -> Option<Instant> {
+        let Self { all, groups, .. } = self;
+        let first = groups.iter_mut().map(|group| group.next_access(all)).min();
         first.filter(|time| *time != BUSY).map(Instant::from_nanos)
     }
 
     /// The contenders whose backoff ends at `now`, in index order, appended to `winners`. Those
     /// of one radio collide inside it, which the caller resolves.
-    pub(super) fn winners(&self, now: Instant, winners: &mut Vec<u32>) {
+    pub(super) fn winners(&mut self, now: Instant, winners: &mut Vec<u32>) {
+        let Self { all, groups, .. } = self;
         let first = winners.len();
-        for group in self.groups.iter().filter(|group| group.sensed == 0) {
-            group.winners(now.as_nanos(), winners);
+        for group in groups.iter_mut().filter(|group| group.sensed == 0) {
+            group.winners(all, now.as_nanos(), winners);
         }
-        debug_assert!(winners[first..].iter().all(|&winner| self.all.wants[winner as usize]));
+        debug_assert!(winners[first..].iter().all(|&winner| all.wants[winner as usize]));
         // Groups yield their winners one after the other. How radios are grouped is a matter of
         // cost alone and must not change the order of events.
         winners[first..].sort_unstable();

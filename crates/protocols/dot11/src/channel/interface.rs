@@ -270,6 +270,31 @@ pub struct FrameReport<P> {
     pub scoreboard: Option<Scoreboard>,
 }
 
+impl<P> FrameReport<P> {
+    /// The same report of a frame with another kind of payload.
+    pub fn with_payload<Q>(self, payload: Option<Q>) -> FrameReport<Q> {
+        let Self { start, airtime, kind, from, to, mode, signal, reserved, .. } = self;
+        let Self { sequence, retry, received, category, place, scoreboard, .. } = self;
+        FrameReport {
+            start,
+            airtime,
+            kind,
+            from,
+            to,
+            mode,
+            signal,
+            reserved,
+            sequence,
+            retry,
+            received,
+            payload,
+            category,
+            place,
+            scoreboard,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -278,13 +278,18 @@ impl<P> Contender<P> {
         self.backoff.below(u64::from(self.cw) + 1) as u32
     }
 
-    /// Drops the present frames; those without a receiver that has them are added to `payloads`.
-    pub(super) fn leave(&mut self, cw_min: u32, payloads: &mut Vec<P>) {
+    /// Drops the present frames. Adds their payloads to `released`, and those of frames without a
+    /// receiver that has them also to `left`.
+    pub(super) fn leave(&mut self, cw_min: u32, left: &mut Vec<P>, released: &mut Vec<P>)
+    where
+        P: Copy,
+    {
         self.serving = Serving::Nothing;
         self.cw = cw_min;
+        released.extend(self.batch.frames.iter().map(|frame| frame.payload));
         let frames = self.batch.frames.drain(..);
-        let left = frames.filter(|frame| (!frame.settled || frame.lost) && !frame.delivered);
-        payloads.extend(left.map(|frame| frame.payload));
+        let waiting = frames.filter(|frame| (!frame.settled || frame.lost) && !frame.delivered);
+        left.extend(waiting.map(|frame| frame.payload));
         self.batch.sending = 0;
         self.batch.asks = false;
         self.batch.request_failures = 0;

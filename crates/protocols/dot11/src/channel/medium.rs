@@ -74,6 +74,12 @@ impl<P: Copy> Channel<P> {
     fn receive_each(&mut self, tx: &Transmission, hearers: &[u32], now: Instant) -> bool {
         let mut receptions = core::mem::take(&mut self.receptions);
         let macs = &mut self.macs;
+        if tx.overlapped && self.contention.is_one_group() {
+            let unit = |radio: u32| macs[radio as usize].errors.unit();
+            if let Some(together) = self.air.receive_together(tx, unit) {
+                self.contention.end_together(together, now);
+            }
+        }
         let chance = |radio: u32, p| macs[radio as usize].errors.chance(p);
         self.air.receive(tx, hearers, chance, &mut receptions);
         let mut received = false;

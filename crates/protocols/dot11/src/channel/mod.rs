@@ -116,6 +116,8 @@ pub struct Channel<P> {
     /// Probability of decoding each MPDU of the A-MPDU that is being received.
     shares: Vec<f64>,
     outputs: VecDeque<Output<P>>,
+    /// Payloads of frames that are gone from their radios.
+    released: Vec<P>,
     reports_frames: bool,
     reports: VecDeque<FrameReport<P>>,
     /// For reports: the content of each radio's last BlockAck.
@@ -159,6 +161,7 @@ impl<P: Copy> Channel<P> {
             receptions: Vec::new(),
             shares: Vec::new(),
             outputs: VecDeque::new(),
+            released: Vec::new(),
             reports_frames: false,
             reports: VecDeque::new(),
             scoreboards: Vec::new(),
@@ -210,6 +213,12 @@ impl<P: Copy> Channel<P> {
     pub fn holds(&self, is: impl Fn(&P) -> bool) -> bool {
         let frames = self.contenders.iter().flat_map(|contender| &contender.batch.frames);
         frames.filter(|frame| frame.received && !frame.delivered).any(|frame| is(&frame.payload))
+    }
+
+    /// Takes the payloads that no output will bring from now on, but for those that wait to be
+    /// polled: their frames are settled and handed up, or given up, or were taken off the channel.
+    pub fn released(&mut self) -> impl Iterator<Item = P> {
+        self.released.drain(..)
     }
 
     /// The radio's counters and contention window.

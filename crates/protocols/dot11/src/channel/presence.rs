@@ -19,7 +19,7 @@ impl<P: Copy> Channel<P> {
         let mut payloads = Vec::new();
         for contender in radio.0 * categories..(radio.0 + 1) * categories {
             let cw_min = self.edca(contender).cw_min;
-            self.contenders[contender as usize].leave(cw_min, &mut payloads);
+            self.contenders[contender as usize].leave(cw_min, &mut payloads, &mut self.released);
             self.contention.withdraw(contender);
         }
         self.air.set_present(radio.0, false);

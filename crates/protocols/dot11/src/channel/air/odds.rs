@@ -52,12 +52,22 @@ impl Odds {
         Self { mode, sure_mw: sure, sure, hopeless }
     }
 
+    /// Ratio to noise and interference from which any frame is decoded.
+    pub(super) const fn sure_from(&self) -> f64 {
+        self.sure
+    }
+
+    /// Ratio below which a frame of `bits` bits is lost.
+    pub(super) fn hopeless_below(&self, bits: f64) -> f64 {
+        let class = LENGTHS.iter().rposition(|length| bits >= *length);
+        class.map_or(0.0, |class| self.hopeless[class])
+    }
+
     /// The probability of decoding `bits` bits at a linear SINR, if that is certain.
     pub(super) fn certain(&self, sinr: f64, bits: f64) -> Option<f64> {
-        let class = LENGTHS.iter().rposition(|length| bits >= *length);
         if sinr >= self.sure {
             Some(1.0)
-        } else if class.is_some_and(|class| sinr < self.hopeless[class]) {
+        } else if sinr < self.hopeless_below(bits) {
             Some(0.0)
         } else {
             None

@@ -1,15 +1,15 @@
 //! State of each contender, and the reception of its radio.
 
+use super::slots::{OUT, padded};
+
 /// The time of an event that does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
 
-/// First reading of a group's clock: so much that shifts never take it below zero.
-pub(super) const FIRST_READING: u64 = 1 << 60;
-
 /// A transmission as received by a radio that sensed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sensed {
     /// It made the medium busy, no more.
+    #[default]
     Energy,
     /// Its preamble was detected but not its frame decoded: EIFS follows.
     Errored,
@@ -22,6 +22,47 @@ pub(crate) enum Sensed {
         /// Its number if it is an RTS, else zero.
         rts: u64,
     },
+}
+
+/// Receptions of a frame, or of several that end together, by all radios that sense them.
+#[derive(Debug, Default)]
+pub(crate) struct Receptions {
+    /// By radio: [`Receptions::ENERGY`], [`Receptions::ERRORED`] or [`Receptions::DECODED`].
+    pub(crate) kinds: Vec<u8>,
+    /// By radio: [`Receptions::LATE`] if it received anything but energy, so that it counts slots later than
+    /// those that did not; else zero.
+    pub(crate) late: Vec<i32>,
+    /// The meaning of [`Receptions::DECODED`].
+    pub(crate) decoded: Sensed,
+}
+
+impl Receptions {
+    pub(crate) const ENERGY: u8 = 0;
+    pub(crate) const ERRORED: u8 = 1;
+    pub(crate) const DECODED: u8 = 2;
+    /// The mark of a radio that received anything but energy.
+    pub(crate) const LATE: i32 = OUT;
+
+    /// Makes room for the receptions of this number of radios.
+    pub(crate) fn resize(&mut self, radios: usize) {
+        self.kinds.resize(radios, Self::ENERGY);
+        self.late.resize(padded(radios), 0);
+    }
+
+    /// Sets the reception of one radio.
+    pub(crate) fn set(&mut self, radio: usize, kind: u8) {
+        self.kinds[radio] = kind;
+        self.late[radio] = if kind == Self::ENERGY { 0 } else { Self::LATE };
+    }
+
+    /// A reception of this kind.
+    pub(super) const fn sensed(&self, kind: u8) -> Sensed {
+        match kind {
+            Self::ENERGY => Sensed::Energy,
+            Self::ERRORED => Sensed::Errored,
+            _ => self.decoded,
+        }
+    }
 }
 
 /// Time at which a slot is taken off a backoff, and when a frame may begin that needs none.
@@ -57,9 +98,7 @@ pub(super) struct Contenders {
     pub(super) group: Vec<u32>,
     pub(super) place: Vec<u32>,
     pub(super) state: Vec<u32>,
-    /// Per contender: the reading of its group's clock at which its backoff ends.
-    pub(super) end: Vec<u64>,
-    /// Whether a backoff was drawn and not withdrawn. It may have ended since.
+    /// Per contender: whether a backoff was drawn and not withdrawn. It may have ended since.
     pub(super) pending: Vec<bool>,
     /// Whether the contender has a frame to send when its backoff ends.
     pub(super) wants: Vec<bool>,
@@ -74,5 +113,11 @@ impl Contenders {
         }
         let categories = self.categories as u32;
         (contender / categories, (contender % categories) as usize)
+    }
+
+    /// Whether the contender counts slots from a time of its own, in this idle period.
+    pub(super) fn has_own_start(&self, contender: u32) -> bool {
+        let fresh = &self.fresh[contender as usize];
+        fresh.is_listed && fresh.start != BUSY
     }
 }

@@ -176,7 +176,7 @@ fn edca() -> Contention {
     two_counting(Counting::Boundaries, &[BEST_EFFORT])
 }
 
-fn winners(c: &Contention, micros: u64) -> Vec<u32> {
+fn winners(c: &mut Contention, micros: u64) -> Vec<u32> {
     let mut winners = Vec::new();
     c.winners(at(micros), &mut winners);
     winners
@@ -197,14 +197,14 @@ fn the_loser_of_a_contention_has_one_slot_less_under_edca() {
         c.request(1, false, at(0), || 3);
         end(&mut c, 2, Sensed::Energy, at(100));
         assert_eq!(c.next_access(), Some(at(161)));
-        assert_eq!(winners(&c, 161), [0]);
+        assert_eq!(winners(&mut c, 161), [0]);
         c.withdraw(0);
         c.begin(0, at(161));
         end(&mut c, 0, Sensed::Energy, at(300));
         // Radio 0 was served and has drawn 0 for its next frame.
         c.back_off(0, 0, at(300));
         c.request(0, false, at(300), || unreachable!());
-        assert_eq!(winners(&c, 343), at_the_end_of_aifs, "{counting:?}");
+        assert_eq!(winners(&mut c, 343), at_the_end_of_aifs, "{counting:?}");
         assert_eq!(c.access_of(1), Some(at(343 + 9 * (2 - at_the_end_of_aifs.len() as u64))));
     }
 }

@@ -1,6 +1,7 @@
 //! Random worlds in which the groups are compared with the plain way, step by step.
 
 use super::reference::Plain;
+use super::slots::padded;
 use super::*;
 use fairwave_units::{Seed, Stream};
 use proptest::prelude::*;
@@ -65,8 +66,7 @@ impl World {
         self.now + Duration::from_micros(1 + self.pick(micros))
     }
 
-    fn begin(&mut self, from: u32) {
-        let end = self.later(200);
+    fn begin(&mut self, from: u32, end: Instant) {
         self.sent += 1;
         self.on_air.push((from, end));
         if self.varies && self.pick(4) == 0 {
@@ -96,6 +96,9 @@ impl World {
     }
 
     fn end(&mut self, from: u32) {
+        if self.groups.is_one_group() && self.pick(3) == 0 {
+            return self.end_with(&[from]);
+        }
         let maximum = self.sensed();
         let hearers = self.hearers[from as usize].clone();
         let oddness = [0, 1, 5][self.pick(3) as usize];
@@ -114,6 +117,42 @@ impl World {
         }
         self.plain.end_busy(from, self.now);
         self.groups.end(from, maximum, except.into_iter(), self.now);
+    }
+
+    /// Frames of these radios end, and most others have received something of their own.
+    fn end_with(&mut self, ends: &[u32]) {
+        let radios = self.hearers.len();
+        let count = padded(radios);
+        let until = (self.now + Duration::from_micros(self.pick(120))).as_nanos();
+        let is_rts = ends.len() == 1 && self.pick(3) == 0;
+        let rts = if is_rts { self.sent } else { 0 };
+        if is_rts {
+            let reset = self.later(100);
+            self.resets.push((rts, reset));
+        }
+        let decoded = Sensed::Decoded { until, rts };
+        let mut receptions = Receptions { kinds: vec![0; count], late: vec![0; count], decoded };
+        let kinds = 1 + self.pick(3);
+        for radio in (0..radios).filter(|radio| !ends.contains(&(*radio as u32))) {
+            receptions.set(radio, self.random.below(kinds) as u8);
+            self.plain.on_reception(radio as u32, receptions.sensed(receptions.kinds[radio]));
+        }
+        let kinds = receptions.kinds.clone();
+        self.groups.end_together(&mut receptions, self.now);
+        for &from in ends {
+            let radio = self.pick(radios as u64) as u32;
+            let is_open = radio != from && kinds[radio as usize] == Receptions::ENERGY;
+            let except = (is_open && self.pick(2) == 0).then(|| (radio, self.sensed()));
+            if let Some((radio, sensed)) = except {
+                self.plain.on_reception(radio, sensed);
+            }
+            for radio in self.hearers[from as usize].iter().chain([&from]) {
+                self.plain.end_busy(*radio, self.now);
+            }
+            self.groups.end(from, Sensed::Energy, except.into_iter(), self.now);
+            let contender = from * self.categories + self.pick(u64::from(self.categories)) as u32;
+            self.act(contender);
+        }
     }
 
     /// A contender of a radio that is not on the air draws, asks or tries again.
@@ -189,6 +228,11 @@ impl World {
         let due = events.chain(access).chain([idle]).min();
         self.now = due.expect("a step can always be idle");
         let now = self.now;
+        let is_crowd = !self.on_air.is_empty() && self.on_air.iter().all(|(_, end)| *end <= now);
+        if is_crowd && self.groups.is_one_group() && self.pick(4) > 0 {
+            let ends: Vec<u32> = self.on_air.drain(..).map(|(from, _)| from).collect();
+            self.end_with(&ends);
+        }
         while let Some(index) = self.on_air.iter().position(|(_, end)| *end <= now) {
             let (from, _) = self.on_air.remove(index);
             self.end(from);
@@ -210,12 +254,15 @@ impl World {
         if self.pick(6) == 0 && !is_on && !starting.contains(&radio) {
             starting.insert(0, radio);
         }
+        let together = self.later(200);
+        let ends_together = self.pick(2) == 0;
         for radio in starting {
-            self.begin(radio);
+            let end = if ends_together { together } else { self.later(200) };
+            self.begin(radio, end);
         }
     }
 
-    fn assert_same(&self) {
+    fn assert_same(&mut self) {
         assert_eq!(self.groups.next_access(), self.plain.next_access(), "at {}", self.now);
         for contender in 0..self.wants.len() as u32 {
             let (groups, plain) =

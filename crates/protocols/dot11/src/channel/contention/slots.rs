@@ -1,0 +1,180 @@
+//! Backoffs of one category in whole slots, and the first of them to end.
+//!
+//! A few numbers side by side are compared by vector instructions: to change one backoff costs as
+//! much as a walk through a tree would, and to change all costs an instruction or two for each.
+
+/// Number of places whose smallest number is kept.
+const BLOCK: usize = 16;
+
+/// The number of a place that does not take part.
+pub(super) const OUT: i32 = i32::MAX;
+
+/// Readings of a clock at which backoffs end, by place.
+#[derive(Debug)]
+pub(super) struct Slots {
+    ends: Vec<i32>,
+    /// [`OUT`] for a place without a frame to send, else zero.
+    bars: Vec<i32>,
+    /// The smallest end of each block among the places that take part.
+    least: Vec<i32>,
+    /// Number of places that take part.
+    participants: usize,
+    /// No backoff ends after this.
+    last: i32,
+}
+
+impl Slots {
+    /// `count` places without frames, whose backoffs ended at zero.
+    pub(super) fn new(count: usize) -> Self {
+        let count = padded(count);
+        let (ends, bars) = (vec![0; count], vec![OUT; count]);
+        Self { ends, bars, least: vec![OUT; count.div_ceil(BLOCK)], participants: 0, last: 0 }
+    }
+
+    /// The reading at which a backoff ends.
+    pub(super) fn end(&self, place: usize) -> i32 {
+        self.ends[place]
+    }
+
+    /// Whether a place has a frame to send.
+    pub(super) fn takes_part(&self, place: usize) -> bool {
+        self.bars[place] == 0
+    }
+
+    /// Moves the end of a backoff, either way; [`Slots::renew`] must follow.
+    pub(super) fn postpone(&mut self, place: usize, slots: i32) {
+        // No clock shows less than zero.
+        self.ends[place] = (self.ends[place] + slots).max(0);
+        self.last = self.last.max(self.ends[place]);
+    }
+
+    /// Moves the ends of all `late` backoffs, unless all ended by `reading`;
+    /// [`Slots::renew_all`] must follow.
+    pub(super) fn postpone_late(&mut self, late: &[i32], slots: i32, reading: i32) {
+        debug_assert!(slots >= 0, "{slots} slots");
+        if slots == 0 || self.last <= reading {
+            return;
+        }
+        self.last += slots;
+        for (end, late) in self.ends.iter_mut().zip(late) {
+            *end += *late & slots;
+        }
+    }
+
+    /// Sets one backoff. Places that are `late`, [`OUT`] there and else zero, are left out of the
+    /// smallest numbers.
+    pub(super) fn set(&mut self, place: usize, end: i32, takes_part: bool, late: &[i32]) {
+        self.participants -= usize::from(self.takes_part(place));
+        self.participants += usize::from(takes_part);
+        self.ends[place] = end;
+        self.last = self.last.max(end);
+        self.bars[place] = if takes_part { 0 } else { OUT };
+        self.renew(place, late);
+    }
+
+    /// Computes the smallest number of the block of `place` anew.
+    pub(super) fn renew(&mut self, place: usize, late: &[i32]) {
+        let block = place / BLOCK;
+        self.least[block] = match (self.ends.as_chunks(), self.bars.as_chunks(), late.as_chunks()) {
+            ((ends, []), (bars, []), (late, [])) => first(&ends[block], &bars[block], &late[block]),
+            _ => self.ends[0] | self.bars[0] | late[0],
+        };
+    }
+
+    /// Computes all smallest numbers anew.
+    pub(super) fn renew_all(&mut self, late: &[i32]) {
+        if self.participants == 0 {
+            return;
+        }
+        let ((ends, []), (bars, []), (late, [])) =
+            (self.ends.as_chunks(), self.bars.as_chunks(), late.as_chunks())
+        else {
+            return self.renew(0, late);
+        };
+        for (((least, ends), bars), late) in self.least.iter_mut().zip(ends).zip(bars).zip(late) {
+            *least = first(ends, bars, late);
+        }
+    }
+
+    /// The smallest number, [`OUT`] if no place takes part.
+    pub(super) fn least(&self) -> i32 {
+        self.least.iter().copied().fold(OUT, i32::min)
+    }
+
+    /// Calls `found` with every place whose number is at most `limit`, in order.
+    pub(super) fn up_to(&self, limit: i32, late: &[i32], mut found: impl FnMut(usize)) {
+        for (block, _) in self.least.iter().enumerate().filter(|(_, least)| **least <= limit) {
+            let last = self.ends.len().min((block + 1) * BLOCK);
+            for place in block * BLOCK..last {
+                if self.ends[place] | self.bars[place] | late[place] <= limit {
+                    found(place);
+                }
+            }
+        }
+    }
+
+    /// Sets the clock, which shows `reading`, to zero. Backoffs that have ended stay so.
+    pub(super) fn restart_clock(&mut self, reading: i32) {
+        for end in &mut self.ends {
+            *end = (*end).max(reading) - reading;
+        }
+        self.last = self.last.max(reading) - reading;
+    }
+}
+
+/// Length of arrays for this number of places: whole blocks, unless there is but one.
+pub(super) const fn padded(count: usize) -> usize {
+    if count == 1 { 1 } else { count.next_multiple_of(BLOCK) }
+}
+
+fn first(ends: &[i32; BLOCK], bars: &[i32; BLOCK], late: &[i32; BLOCK]) -> i32 {
+    (0..BLOCK).map(|i| ends[i] | bars[i] | late[i]).fold(OUT, i32::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_least_and_those_up_to_a_limit_are_found(
+            count in 1_usize..40,
+            changes in prop::collection::vec((0_usize..40, 0_i32..30, 0_u8..4), 0..60),
+            limit in 0_i32..30,
+        ) {
+            let mut slots = Slots::new(count);
+            let mut late = vec![0; padded(count)];
+            let mut plain = vec![(0, false); count];
+            for (place, end, change) in changes {
+                let place = place % count;
+                match change {
+                    0 => {
+                        late[place] ^= OUT;
+                        slots.renew(place, &late);
+                    }
+                    1 => {
+                        slots.postpone_late(&late, end, -1);
+                        slots.renew_all(&late);
+                        let ends = plain.iter_mut().zip(&late).filter(|(_, late)| **late == OUT);
+                        ends.for_each(|((plain, _), _)| *plain += end);
+                    }
+                    _ => {
+                        plain[place] = (end, change == 2);
+                        slots.set(place, end, change == 2, &late);
+                    }
+                }
+            }
+            let number = |place: usize| {
+                let (end, takes_part) = plain[place];
+                if takes_part && late[place] == 0 { end } else { OUT }
+            };
+            prop_assert_eq!(slots.least(), (0..count).map(number).min().unwrap_or(OUT));
+            let mut found = Vec::new();
+            slots.up_to(limit, &late, |place| found.push(place));
+            let expected: Vec<usize> = (0..count).filter(|place| number(*place) <= limit).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
