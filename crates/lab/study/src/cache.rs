@@ -1,6 +1,5 @@
 //! Measurements that were read from run directories, kept while the same runs are judged again.
 
-use crate::definition::Error;
 use fairwave_lab::run::Run;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -21,11 +20,11 @@ impl RunCache {
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn get<T: Send + Sync + 'static>(
+    pub fn get<T: Send + Sync + 'static, E>(
         &self,
         run: &Run,
-        read: impl FnOnce(&Path) -> Result<T, Error>,
-    ) -> Result<Option<Arc<T>>, Error> {
+        read: impl FnOnce(&Path) -> Result<T, E>,
+    ) -> Result<Option<Arc<T>>, E> {
         let Some(directory) = &run.directory else { return Ok(None) };
         let key = (TypeId::of::<T>(), directory.clone());
         let known = self.known().get(&key).cloned();
@@ -61,6 +60,7 @@ impl PartialEq for RunCache {
 mod tests {
     use super::*;
     use crate::made;
+    use std::convert::Infallible;
 
     #[test]
     fn a_directory_is_read_once_for_each_kind_of_measurement() {
@@ -72,14 +72,15 @@ mod tests {
         for name in ["a", "b", "a", "b", "a"] {
             let length = cache.clone().get(&run(name), |path| {
                 reads += 1;
-                Ok(path.as_os_str().len())
+                Ok::<_, Infallible>(path.as_os_str().len())
             });
             assert_eq!(length.unwrap().as_deref(), Some(&1));
         }
         assert_eq!(reads, 2);
-        let text = cache.get(&run("a"), |path| Ok(path.display().to_string())).unwrap();
+        let text = cache.get(&run("a"), |path| Ok::<_, Infallible>(path.display().to_string()));
+        let text = text.unwrap();
         assert_eq!(text.as_deref().map(String::as_str), Some("a"));
         let nowhere = made::shaped(&[], 1, 1, false, made::FAIR);
-        assert_eq!(cache.get(&nowhere, |_| Ok(0_u8)).unwrap(), None);
+        assert_eq!(cache.get(&nowhere, |_| Ok::<_, Infallible>(0_u8)).unwrap(), None);
     }
 }
