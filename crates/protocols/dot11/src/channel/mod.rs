@@ -215,8 +215,8 @@ impl<P: Copy> Channel<P> {
         frames.filter(|frame| frame.received && !frame.delivered).any(|frame| is(&frame.payload))
     }
 
-    /// Takes the payloads that no output will bring from now on, but for those that wait to be
-    /// polled: their frames are settled and handed up, or given up, or were taken off the channel.
+    /// Takes the payloads of frames that are gone: settled and handed up, given up, or taken off
+    /// the channel. Only outputs that wait to be polled still have them.
     pub fn released(&mut self) -> impl Iterator<Item = P> {
         self.released.drain(..)
     }

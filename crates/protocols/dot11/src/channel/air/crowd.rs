@@ -11,7 +11,7 @@ use super::{Air, BROADCAST, ErrorModel, FrameKind, Odds, Transmission};
 use crate::{Mode, error_model};
 use fairwave_units::Instant;
 
-/// A reception that the first look leaves open.
+/// A reception that the comparison of levels leaves open.
 const OPEN: u8 = 3;
 
 /// Curves that are kept, one for each mode and length.
@@ -73,8 +73,8 @@ struct Bounds {
 
 impl Bounds {
     fn new(air: &Air, odds: Odds, bits: f64) -> Self {
-        // A level has half a unit in the last place, their sum as many as there are; four times
-        // that leaves room for the operations that follow.
+        // Each level is rounded by half a unit in the last place, and so is each addition. Four
+        // times their sum leaves room for the operations that follow.
         let error = (air.list.len() as f64 + 8.0) * 4.0 * f64::from(f32::EPSILON) / 2.0;
         let above = |ratio: f64| match 1.0 - error * ratio {
             room if room > 0.0 => (ratio * (1.0 + error) / room) as f32,
@@ -324,7 +324,7 @@ impl Air {
         self.held_of_all(radio).is_some_and(|(place, ..)| self.list[place].to == radio)
     }
 
-    /// Decides what the first look left open.
+    /// Decides a reception that the comparison of levels left open.
     fn look(
         &mut self,
         tx: &Transmission,

@@ -29,8 +29,8 @@ pub(crate) enum Sensed {
 pub(crate) struct Receptions {
     /// By radio: [`Receptions::ENERGY`], [`Receptions::ERRORED`] or [`Receptions::DECODED`].
     pub(crate) kinds: Vec<u8>,
-    /// By radio: [`Receptions::LATE`] if it received anything but energy, so that it counts slots later than
-    /// those that did not; else zero.
+    /// By radio: [`Receptions::LATE`] if it received anything but energy, so that it counts slots
+    /// later than those that did not; else zero.
     pub(crate) late: Vec<i32>,
     /// The meaning of [`Receptions::DECODED`].
     pub(crate) decoded: Sensed,

@@ -7,12 +7,12 @@
 //! to count later, has its backoffs moved by the slots that it has not counted.
 //!
 //! After a collision nearly every radio has a reception of its own, which rarely matters before
-//! the next frame. They are kept as they came, see [`Overlay`], as long as nobody asks.
+//! the next frame. They are kept as they came, see [`Overlay`], until one of them is needed.
 
 use super::contenders::{BUSY, Contenders, Counting, Receptions, Sensed};
 use super::slots::{OUT, Slots, padded};
 
-/// Slots of an idle period that are told apart: more than any backoff has.
+/// Maximum number of slots counted in an idle period: more than any backoff has.
 const MANY: u64 = 1 << 24;
 
 /// Reading from which a clock is set to zero.
@@ -463,7 +463,7 @@ impl Group {
         all.state[r] = new as u32;
     }
 
-    /// Whether the overlay can say what this radio received.
+    /// Puts the reception of this radio into the overlay. Returns whether it has a place there.
     fn overlay_takes(&mut self, all: &Contenders, radio: u32, sensed: Sensed) -> bool {
         let state = self.state(all, radio).after(sensed);
         let Some(overlay) = &mut self.overlay else { return false };

@@ -104,10 +104,12 @@ impl Slots {
     /// Calls `found` with every place whose number is at most `limit`, in order.
     pub(super) fn up_to(&self, limit: i32, late: &[i32], mut found: impl FnMut(usize)) {
         for (block, _) in self.least.iter().enumerate().filter(|(_, least)| **least <= limit) {
-            let last = self.ends.len().min((block + 1) * BLOCK);
-            for place in block * BLOCK..last {
-                if self.ends[place] | self.bars[place] | late[place] <= limit {
-                    found(place);
+            let first = block * BLOCK;
+            let last = self.ends.len().min(first + BLOCK);
+            let bars = self.bars[first..last].iter().zip(&late[first..last]);
+            for (place, (end, (bar, late))) in self.ends[first..last].iter().zip(bars).enumerate() {
+                if end | bar | late <= limit {
+                    found(first + place);
                 }
             }
         }
