@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use together::{Detection, Together};
 pub(super) use transmission::Transmission;
 
+mod bystanders;
 mod crowd;
 mod memo;
 mod odds;
