@@ -86,7 +86,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     }
 }
 
-/// Prints a line that the suite counts.
+/// Prints the reason why nothing was measured.
 fn skipped(reason: &str) -> Outcome {
     println!("SKIPPED: {reason}");
     Ok(())

@@ -22,7 +22,7 @@ pub(crate) struct Benchmark {
     /// The arguments; `{}` stands for the length, or for the scenario of that length.
     arguments: &'static [&'static str],
     length: Length,
-    /// Whether the suite runs it, too.
+    /// Whether `--recorded` runs it, too.
     pub(crate) is_quick: bool,
 }
 

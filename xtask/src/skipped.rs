@@ -39,12 +39,6 @@ fn of_report(report: &str) -> Skipped {
     skipped
 }
 
-/// Reads the output of a step that skips itself as a whole.
-pub(crate) fn of_step(step: &str, output: &str) -> Skipped {
-    let reasons = output.lines().filter_map(|line| line.strip_prefix(MARK));
-    reasons.map(|reason| (reason.to_owned(), vec![step.to_owned()])).collect()
-}
-
 /// Text with XML's entities replaced.
 fn plain(text: &str) -> String {
     let entities =
@@ -75,12 +69,5 @@ mod tests {
             </testcase>\n<testcase name=\"cc::d\"/>\n";
         let skipped = of_report(report);
         assert_eq!(lines(&skipped), ["2 SKIPPED: no \"BTF\": cc::a, cc::b"]);
-    }
-
-    #[test]
-    fn a_step_that_skips_itself_counts_as_one() {
-        let skipped = of_step("instructions", "a table\nSKIPPED: no callgrind\n");
-        assert_eq!(lines(&skipped), ["1 SKIPPED: no callgrind: instructions"]);
-        assert!(of_step("instructions", "a table, not SKIPPED: x\n").is_empty());
     }
 }

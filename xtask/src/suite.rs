@@ -157,9 +157,6 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         determinism(&shared.program("fairwave"))
     })?;
     steps.step("every scenario is valid", check_scenarios)?;
-    let counted = "instructions of benchmarks beside recorded figures";
-    let skipped = steps.step(counted, || instructions(counted))?;
-    steps.remark(skipped);
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
@@ -206,20 +203,6 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// Counts the instructions of short benchmarks, and fails where they are many more than recorded.
-/// Returns a line for the end if this machine cannot count them.
-fn instructions(step: &str) -> Result<Vec<String>, String> {
-    let mut driver = drivers::command(&["bench-compare", "--recorded"].map(OsString::from))?;
-    let output = driver.stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("cargo run: {error}"))?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    println!("{printed}");
-    match output.status.success() {
-        true => Ok(skipped::lines(&skipped::of_step(step, &printed))),
-        false => Err("a benchmark fails, or needs more instructions than recorded".to_owned()),
-    }
 }
 
 /// Format, lints and the repository's rules.
