@@ -58,6 +58,7 @@ impl Cell {
             while let Some(output) = self.channel.poll(due) {
                 self.delivered += u64::from(matches!(output, Output::Deliver { .. }));
             }
+            self.channel.released().for_each(drop);
             self.fill();
         }
     }

@@ -209,10 +209,10 @@ impl Group {
     }
 
     fn first_access(&self, all: &Contenders) -> u64 {
-        let first = |queue: &Queue| match queue.backoffs.least() {
+        let first = |queue: &Queue| match queue.backoffs.min() {
             OUT => BUSY,
-            least => {
-                let left = (least - queue.clock).max(0).cast_unsigned();
+            end => {
+                let left = (end - queue.clock).max(0).cast_unsigned();
                 let start = self.states[0].idle_from.saturating_add(queue.aifs);
                 start + u64::from(left) * all.slot
             }

@@ -16,7 +16,7 @@ pub(super) struct Slots {
     /// [`OUT`] for a place without a frame to send, else zero.
     bars: Vec<i32>,
     /// The smallest end of each block among the places that take part.
-    least: Vec<i32>,
+    minima: Vec<i32>,
     /// Number of places that take part.
     participants: usize,
     /// No backoff ends after this.
@@ -28,7 +28,7 @@ impl Slots {
     pub(super) fn new(count: usize) -> Self {
         let count = padded(count);
         let (ends, bars) = (vec![0; count], vec![OUT; count]);
-        Self { ends, bars, least: vec![OUT; count.div_ceil(BLOCK)], participants: 0, last: 0 }
+        Self { ends, bars, minima: vec![OUT; count.div_ceil(BLOCK)], participants: 0, last: 0 }
     }
 
     /// The reading at which a backoff ends.
@@ -75,7 +75,8 @@ impl Slots {
     /// Computes the smallest number of the block of `place` anew.
     pub(super) fn renew(&mut self, place: usize, late: &[i32]) {
         let block = place / BLOCK;
-        self.least[block] = match (self.ends.as_chunks(), self.bars.as_chunks(), late.as_chunks()) {
+        self.minima[block] = match (self.ends.as_chunks(), self.bars.as_chunks(), late.as_chunks())
+        {
             ((ends, []), (bars, []), (late, [])) => first(&ends[block], &bars[block], &late[block]),
             _ => self.ends[0] | self.bars[0] | late[0],
         };
@@ -91,19 +92,19 @@ impl Slots {
         else {
             return self.renew(0, late);
         };
-        for (((least, ends), bars), late) in self.least.iter_mut().zip(ends).zip(bars).zip(late) {
-            *least = first(ends, bars, late);
+        for (((min, ends), bars), late) in self.minima.iter_mut().zip(ends).zip(bars).zip(late) {
+            *min = first(ends, bars, late);
         }
     }
 
     /// The smallest number, [`OUT`] if no place takes part.
-    pub(super) fn least(&self) -> i32 {
-        self.least.iter().copied().fold(OUT, i32::min)
+    pub(super) fn min(&self) -> i32 {
+        self.minima.iter().copied().fold(OUT, i32::min)
     }
 
     /// Calls `found` with every place whose number is at most `limit`, in order.
     pub(super) fn up_to(&self, limit: i32, late: &[i32], mut found: impl FnMut(usize)) {
-        for (block, _) in self.least.iter().enumerate().filter(|(_, least)| **least <= limit) {
+        for (block, _) in self.minima.iter().enumerate().filter(|(_, min)| **min <= limit) {
             let first = block * BLOCK;
             let last = self.ends.len().min(first + BLOCK);
             let bars = self.bars[first..last].iter().zip(&late[first..last]);
@@ -141,7 +142,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn the_least_and_those_up_to_a_limit_are_found(
+        fn the_minimum_and_those_up_to_a_limit_are_found(
             count in 1_usize..40,
             changes in prop::collection::vec((0_usize..40, 0_i32..30, 0_u8..4), 0..60),
             limit in 0_i32..30,
@@ -172,7 +173,7 @@ mod tests {
                 let (end, takes_part) = plain[place];
                 if takes_part && late[place] == 0 { end } else { OUT }
             };
-            prop_assert_eq!(slots.least(), (0..count).map(number).min().unwrap_or(OUT));
+            prop_assert_eq!(slots.min(), (0..count).map(number).min().unwrap_or(OUT));
             let mut found = Vec::new();
             slots.up_to(limit, &late, |place| found.push(place));
             let expected: Vec<usize> = (0..count).filter(|place| number(*place) <= limit).collect();
