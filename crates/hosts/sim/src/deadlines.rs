@@ -87,11 +87,13 @@ impl Deadlines {
 
     /// The earliest deadline and whose it is; it stays until it is set anew.
     pub fn first(&self) -> Option<(Instant, u32)> {
-        self.heap.first().map(|entry| (entry.turn.at, entry.id))
+        let first = self.heap.first()?;
+        debug_assert_eq!(first.turn, self.turns[first.id as usize], "machine {}", first.id);
+        Some((first.turn.at, first.id))
     }
 
-    /// Gives the turn of a machine, which has changed, its place. Apart from [`Self::set`], whose
-    /// other ways are short.
+    /// Moves a machine's entry to the place of its new turn.
+    // Not inlined, so that the usual way through `set` stays short.
     #[inline(never)]
     fn move_entry(&mut self, entry: Entry, place: u32) {
         match self.heap.get(place as usize) {

@@ -256,12 +256,12 @@ fn policy(lines: &[Timeline], losses: Losses) -> Finding<Policy> {
 
 /// Whether trains of a size, of those that arrived in bursts, were drained at one rate.
 fn is_steady(lines: &[Timeline]) -> bool {
-    let is_steady = |size: u32| {
+    let has_one_rate = |size: u32| {
         let own = lines.iter().filter(|line| line.payload_bytes == size && line.is_bursty());
         let drained: Vec<f64> = own.filter_map(|line| Some(line.rates()?.1)).collect();
         mean(&drained).is_none_or(|mean| std_dev(&drained) <= STEADY * mean)
     };
-    sizes(lines).into_iter().all(is_steady)
+    sizes(lines).into_iter().all(has_one_rate)
 }
 
 /// The packet sizes of trains, from the smallest.

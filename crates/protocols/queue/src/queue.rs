@@ -92,9 +92,6 @@ impl<T: Item + Debug + Send> Discipline<T> for Queue<T> {
 
     #[inline]
     fn deadline(&self) -> Option<Instant> {
-        match self {
-            Self::DropTail(_) => None,
-            Self::Other(queue) => queue.deadline(),
-        }
+        forward!(self.deadline())
     }
 }

@@ -4,6 +4,7 @@
 //! an A-MPDU again and again: four bytes for each instead of a packet's hundred and more.
 
 use crate::packet::Packet;
+use slab::Slab;
 
 /// Number of a packet that a radio has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,29 +12,21 @@ pub(crate) struct PacketId(u32);
 
 /// The packets of the radios of a cell.
 #[derive(Debug, Default)]
-pub(super) struct Packets {
-    slots: Vec<Packet>,
-    free: Vec<u32>,
-}
+pub(super) struct Packets(Slab<Packet>);
 
 impl Packets {
     /// Keeps a packet that a radio has taken.
     pub(super) fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(number) = self.free.pop() {
-            self.slots[number as usize] = packet;
-            return PacketId(number);
-        }
-        self.slots.push(packet);
-        PacketId(self.slots.len() as u32 - 1)
+        PacketId(self.0.insert(packet) as u32)
     }
 
     /// A packet by its number, which is not free.
     pub(super) fn get(&self, id: PacketId) -> &Packet {
-        &self.slots[id.0 as usize]
+        &self.0[id.0 as usize]
     }
 
     /// Frees the number of a packet.
     pub(super) fn free(&mut self, id: PacketId) {
-        self.free.push(id.0);
+        self.0.remove(id.0 as usize);
     }
 }

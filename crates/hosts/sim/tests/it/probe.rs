@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 use crate::common::{self, AP, flow, server, world};
 use fairwave_dot11::{Aggregation, Edca, Phy, Standard};
-use fairwave_queue::{AirtimeConfig, FairConfig, Limit as Bound, Spec};
+use fairwave_queue::{AirtimeConfig, FairConfig, Limit as Bound, PieConfig, Spec};
 use fairwave_sim::probe::diagnosis::{Company, Policy, Radio, Sharing};
 use fairwave_sim::world::{ErrorModel, Limits, Plan, ProbeFlow, Source, Traffic, Trial, World};
 use fairwave_sim::{Outcome, ProbeOutcome, run};
@@ -99,6 +99,13 @@ fn active_queue_management_behind_aggregates_is_no_full_queue() {
         let verdict = found.diagnosis.policy.verdict;
         assert_ne!(verdict, Some(Policy::DropTail), "{standard:?} {found:?}");
     }
+}
+
+#[test]
+fn pie_behind_aggregates_is_an_aqm() {
+    let pie = PieConfig::of(Bound::Packets(1_000));
+    let found = found(&aggregated(Standard::N, Spec::Pie(pie)));
+    assert_eq!(found.diagnosis.policy.verdict, Some(Policy::Aqm), "{found:?}");
 }
 
 /// The world of [`probed`] with A-MPDUs over the PHY's fastest mode of one stream, behind a fast

@@ -93,8 +93,6 @@ pub(super) struct Port {
     pub(super) backlog_since: Option<Instant>,
     /// Whether UDP datagrams may be written as one; `false` after the kernel has refused that.
     pub(super) joins_udp: bool,
-    /// Whether packets were written to it since its answers were read.
-    pub(super) is_answering: bool,
 }
 
 /// Result of a write.
@@ -110,7 +108,7 @@ pub(super) enum Written {
 impl Port {
     pub(super) fn new(end: End, world: &World) -> Self {
         let router = router(world, end.node);
-        Self { end, router, backlog_since: None, joins_udp: true, is_answering: false }
+        Self { end, router, backlog_since: None, joins_udp: true }
     }
 
     /// Reads a frame; `None` if none waits.

@@ -382,7 +382,7 @@ impl<'w> Turns<'w> {
                 counts.bytes_out += bytes;
                 let now = self.clock.now();
                 at.iter().for_each(|at| self.meter.packets.add(now.since(*at)));
-                if !core::mem::replace(&mut self.ports[port].is_answering, true) {
+                if !self.answering.contains(&port) {
                     self.answering.push(port);
                 }
             }
@@ -429,7 +429,6 @@ impl<'w> Turns<'w> {
     fn take_answers(&mut self) -> Halt {
         let now = self.simulation.now();
         while let Some(port) = self.answering.pop() {
-            self.ports[port].is_answering = false;
             let mut began = None;
             for _ in 0..self.options.reads_per_turn {
                 if now >= self.end || !self.take_next(port, now, &mut began)? {

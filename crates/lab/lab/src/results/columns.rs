@@ -103,6 +103,15 @@ pub const fn integer<R: 'static, F: Fn(&R) -> Cell + Sync>(
     Column { name, kind: Kind::Integer, nullable: false, doc, cells }
 }
 
+/// A column of integers, or null.
+pub const fn nullable_integer<R: 'static, F: Fn(&R) -> Cell + Sync>(
+    name: &'static str,
+    doc: &'static str,
+    cells: &'static F,
+) -> Column<R> {
+    or_null(&integer(name, doc, cells))
+}
+
 /// A column of texts.
 pub const fn text<R: 'static, F: Fn(&R) -> Cell + Sync>(
     name: &'static str,

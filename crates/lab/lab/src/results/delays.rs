@@ -1,8 +1,8 @@
 //! One-way delays of flows, over time and as a distribution.
 
 use super::cell::Cell;
-use super::columns::{integer, nanos, or_null, text, time};
-use super::table::{Column, Table};
+use super::columns::{integer, nanos, nullable_integer, text, time};
+use super::table::Table;
 use fairwave_trace::{DelayBin, Times};
 use fairwave_units::{Duration, Instant};
 use std::sync::Arc;
@@ -32,14 +32,6 @@ fn of_times(row: &DelayRow, part: fn(&Times) -> Duration) -> Cell {
     row.times.as_ref().map_or(Cell::Null, |times| nanos(part(times)))
 }
 
-const fn delay<F: Fn(&DelayRow) -> Cell + Sync>(
-    name: &'static str,
-    doc: &'static str,
-    cells: &'static F,
-) -> Column<DelayRow> {
-    or_null(&integer(name, doc, cells))
-}
-
 /// One-way delays of each flow, every sample interval.
 pub const DELAYS: Table<DelayRow> = Table {
     file: "delays.parquet",
@@ -57,16 +49,22 @@ pub const DELAYS: Table<DelayRow> = Table {
             "Datagrams or segments delivered in the interval.",
             &|r: &DelayRow| Cell::unsigned(r.times.map_or(0, |times| times.count)),
         ),
-        delay("mean_ns", "Mean delay.", &|r: &DelayRow| of_times(r, |t| t.mean)),
-        delay("min_ns", "Least delay.", &|r: &DelayRow| of_times(r, |t| t.least)),
-        delay("p50_ns", "Median delay.", &|r: &DelayRow| of_times(r, |t| t.median)),
-        delay("p90_ns", "Delay that 90 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p90)),
-        delay("p95_ns", "Delay that 95 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p95)),
-        delay("p99_ns", "Delay that 99 % do not exceed.", &|r: &DelayRow| of_times(r, |t| t.p99)),
-        delay("p999_ns", "Delay that 99.9 % do not exceed.", &|r: &DelayRow| {
+        nullable_integer("mean_ns", "Mean delay.", &|r: &DelayRow| of_times(r, |t| t.mean)),
+        nullable_integer("min_ns", "Least delay.", &|r: &DelayRow| of_times(r, |t| t.least)),
+        nullable_integer("p50_ns", "Median delay.", &|r: &DelayRow| of_times(r, |t| t.median)),
+        nullable_integer("p90_ns", "Delay that 90 % do not exceed.", &|r: &DelayRow| {
+            of_times(r, |t| t.p90)
+        }),
+        nullable_integer("p95_ns", "Delay that 95 % do not exceed.", &|r: &DelayRow| {
+            of_times(r, |t| t.p95)
+        }),
+        nullable_integer("p99_ns", "Delay that 99 % do not exceed.", &|r: &DelayRow| {
+            of_times(r, |t| t.p99)
+        }),
+        nullable_integer("p999_ns", "Delay that 99.9 % do not exceed.", &|r: &DelayRow| {
             of_times(r, |t| t.p999)
         }),
-        delay("max_ns", "Greatest delay.", &|r: &DelayRow| of_times(r, |t| t.most)),
+        nullable_integer("max_ns", "Greatest delay.", &|r: &DelayRow| of_times(r, |t| t.most)),
     ],
 };
 

@@ -81,7 +81,7 @@ pub use windows::{WINDOWS, WindowRow};
 
 /// Parts that definitions of tables are made of.
 pub mod column {
-    pub use super::columns::{integer, nanos, or_null, text, time};
+    pub use super::columns::{integer, nanos, nullable_integer, or_null, text, time};
 }
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Transmissions of each radio to each receiver: airtime, rates and sizes of A-MPDUs.
 
 use super::cell::Cell;
-use super::columns::{integer, nanos, or_null, text, time};
-use super::table::{Column, Table};
+use super::columns::{integer, nanos, nullable_integer, or_null, text, time};
+use super::table::Table;
 use fairwave_sim::PairOutcome;
 use fairwave_trace::{NodeId, PairSample, Ppdu};
 use fairwave_units::{BitRate, Duration, Instant};
@@ -105,14 +105,6 @@ fn pair_name(transmitter: &str, receiver: Option<&str>) -> String {
     format!("{transmitter}>{}", receiver.unwrap_or("*"))
 }
 
-const fn or_nothing<F: Fn(&PairRow) -> Cell + Sync>(
-    name: &'static str,
-    doc: &'static str,
-    cells: &'static F,
-) -> Column<PairRow> {
-    or_null(&integer(name, doc, cells))
-}
-
 /// Transmissions of each radio to each receiver, every sample interval.
 pub const PAIRS: Table<PairRow> = Table {
     file: "pairs.parquet",
@@ -155,42 +147,46 @@ pub const PAIRS: Table<PairRow> = Table {
             &|r: &PairRow| nanos(r.sample.control_airtime),
         ),
         integer("airtime_ppm", "Both, as a share of the interval in millionths.", &share_ppm),
-        or_nothing(
+        nullable_integer(
             "mcs",
             "MCS of the last data PPDU; before 802.11n the place in the list of rates, from 0.",
             &|r: &PairRow| last(r, |ppdu, _| ppdu.mcs.into()),
         ),
-        or_nothing("streams", "Spatial streams of the last data PPDU.", &|r: &PairRow| {
+        nullable_integer("streams", "Spatial streams of the last data PPDU.", &|r: &PairRow| {
             last(r, |ppdu, _| ppdu.streams.into())
         }),
-        or_nothing("width_mhz", "Its width in megahertz.", &|r: &PairRow| {
+        nullable_integer("width_mhz", "Its width in megahertz.", &|r: &PairRow| {
             last(r, |ppdu, _| ppdu.width_mhz.into())
         }),
-        or_nothing("rate_bps", "Its bit rate in bits per second.", &|r: &PairRow| {
+        nullable_integer("rate_bps", "Its bit rate in bits per second.", &|r: &PairRow| {
             last(r, |_, rate| rate.0)
         }),
-        or_nothing("mcs_mean_milli", "Mean MCS, in thousandths.", &|r: &PairRow| {
+        nullable_integer("mcs_mean_milli", "Mean MCS, in thousandths.", &|r: &PairRow| {
             mean(r, 1000, |s| s.mcs_sum)
         }),
-        or_nothing(
+        nullable_integer(
             "streams_mean_milli",
             "Mean number of streams, in thousandths.",
             &|r: &PairRow| mean(r, 1000, |s| s.streams_sum),
         ),
-        or_nothing("width_mean_mhz", "Mean width, rounded to a megahertz.", &|r: &PairRow| {
-            mean(r, 1, |s| s.width_mhz_sum)
-        }),
-        or_nothing("rate_mean_bps", "Mean bit rate of the PPDUs.", &|r: &PairRow| {
+        nullable_integer(
+            "width_mean_mhz",
+            "Mean width, rounded to a megahertz.",
+            &|r: &PairRow| mean(r, 1, |s| s.width_mhz_sum),
+        ),
+        nullable_integer("rate_mean_bps", "Mean bit rate of the PPDUs.", &|r: &PairRow| {
             mean(r, 1, |s| s.rate_bps_sum)
         }),
-        or_nothing(
+        nullable_integer(
             "ampdu_mean_milli",
             "Mean number of MPDUs in a data PPDU, in thousandths; 1000 without aggregation.",
             &|r: &PairRow| mean(r, 1000, |s| s.mpdus),
         ),
-        or_nothing("ampdu_mean_bytes", "Mean length of a data PPDU's PSDU.", &|r: &PairRow| {
-            mean(r, 1, |s| s.psdu_bytes)
-        }),
+        nullable_integer(
+            "ampdu_mean_bytes",
+            "Mean length of a data PPDU's PSDU.",
+            &|r: &PairRow| mean(r, 1, |s| s.psdu_bytes),
+        ),
     ],
 };
 

@@ -7,8 +7,8 @@
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
+use collision::Collision;
 use core::ops::Range;
-use crowd::Crowd;
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use memo::Memos;
 use odds::Odds;
@@ -17,7 +17,7 @@ use together::{Detection, Together};
 pub(super) use transmission::Transmission;
 
 mod bystanders;
-mod crowd;
+mod collision;
 mod memo;
 mod odds;
 #[cfg(test)]
@@ -77,7 +77,7 @@ pub(super) struct Air {
     /// The parts of the frame that is being received, between starts and ends of others.
     stretches: Vec<Stretch>,
     together: Together,
-    crowd: Crowd,
+    collision: Collision,
 }
 
 /// A part of a frame during which the interference does not change.
@@ -124,7 +124,7 @@ impl Air {
             stretches: Vec::new(),
             levels,
             together: Together::default(),
-            crowd: Crowd::default(),
+            collision: Collision::default(),
         };
         (0..n as u32).for_each(|from| _ = air.survey(from));
         air
@@ -242,7 +242,7 @@ impl Air {
                 self.held.fill(NOTHING);
                 self.horizon = Instant::ZERO;
             }
-        } else if self.list.len() > self.prune_at && !self.crowd.is_under_way(&self.list) {
+        } else if self.list.len() > self.prune_at && !self.collision.is_under_way(&self.list) {
             self.prune_to_oldest();
             self.prune_at = FEW.max(2 * self.list.len());
         }

@@ -6,7 +6,7 @@
 //! contender.
 //!
 //! Radios that sense the same transmissions form a group, which a transition touches as a whole: in
-//! a cell where all sense all, a frame costs the logarithm of their number. Where every radio
+//! a cell where all sense all, a frame costs an instruction or two for each. Where every radio
 //! senses another selection, every radio is a group. Differences between radios (the receiver of a
 //! frame, the radios that decoded it) cost as much as they touch; those that a collision makes are
 //! kept side by side until they matter. See [`group`].

@@ -4,7 +4,8 @@ use super::{DRAWN, Error, make};
 use crate::trace::{ComparisonSummary, WayBetween, words};
 use fairwave_lab::page::{CSS, ZOOM, responsive};
 use fairwave_lab::plot::{Content, Figure, Form, Span, SpanSeries};
-use fairwave_lab::results::{Cell, Column, Kind, Table, TableWriter, write_file};
+use fairwave_lab::results::column::{integer, nullable_integer, text};
+use fairwave_lab::results::{Cell, Table, TableWriter, write_file};
 use fairwave_trace::analysis::compare::{Bin, Bins};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::path::{Path, PathBuf};
@@ -19,59 +20,38 @@ pub struct BinRow {
     bin: Bin,
 }
 
-const fn integer<F: Fn(&BinRow) -> Cell + Sync>(
-    name: &'static str,
-    doc: &'static str,
-    nullable: bool,
-    cells: &'static F,
-) -> Column<BinRow> {
-    Column { name, kind: Kind::Integer, nullable, doc, cells }
-}
-
 /// Losses and shifts over time.
 pub const BETWEEN: Table<BinRow> = Table {
     file: "between.parquet",
     doc: "What happened to the packets of each sender between two captures, in each interval.",
     columns: &[
-        integer(
-            "at_ns",
-            "Begin, from the first frame of the first capture",
-            false,
-            &|row: &BinRow| Cell::unsigned(row.at_ns),
-        ),
-        Column {
-            name: "from",
-            kind: Kind::Text,
-            nullable: false,
-            doc: "Address and port of the sender",
-            cells: &|row: &BinRow| Cell::Text(Arc::clone(&row.from)),
-        },
-        Column {
-            name: "to",
-            kind: Kind::Text,
-            nullable: false,
-            doc: "Address and port of the receiver",
-            cells: &|row: &BinRow| Cell::Text(Arc::clone(&row.to)),
-        },
-        integer("crossed", "Packets seen at both points", false, &|row: &BinRow| {
+        integer("at_ns", "Begin, from the first frame of the first capture", &|row: &BinRow| {
+            Cell::unsigned(row.at_ns)
+        }),
+        text("from", "Address and port of the sender", &|row: &BinRow| {
+            Cell::Text(Arc::clone(&row.from))
+        }),
+        text("to", "Address and port of the receiver", &|row: &BinRow| {
+            Cell::Text(Arc::clone(&row.to))
+        }),
+        integer("crossed", "Packets seen at both points", &|row: &BinRow| {
             Cell::unsigned(row.bin.crossed)
         }),
-        integer("first_only", "Packets seen at the first point only", false, &|row: &BinRow| {
+        integer("first_only", "Packets seen at the first point only", &|row: &BinRow| {
             Cell::unsigned(row.bin.alone[0])
         }),
-        integer("second_only", "Packets seen at the second point only", false, &|row: &BinRow| {
+        integer("second_only", "Packets seen at the second point only", &|row: &BinRow| {
             Cell::unsigned(row.bin.alone[1])
         }),
-        integer(
+        nullable_integer(
             "shift_mean_ns",
             "Mean time at the second less that at the first",
-            true,
             &|row: &BinRow| row.bin.mean_shift_ns().map_or(Cell::Null, Cell::Integer),
         ),
-        integer("shift_min_ns", "The least of them", true, &|row: &BinRow| {
+        nullable_integer("shift_min_ns", "The least of them", &|row: &BinRow| {
             row.bin.shift_ns.map_or(Cell::Null, |(min, _)| Cell::Integer(min))
         }),
-        integer("shift_max_ns", "The greatest of them", true, &|row: &BinRow| {
+        nullable_integer("shift_max_ns", "The greatest of them", &|row: &BinRow| {
             row.bin.shift_ns.map_or(Cell::Null, |(_, maximum)| Cell::Integer(maximum))
         }),
     ],

@@ -1,7 +1,7 @@
-//! Receptions of frames that began together, by the radios that they are not for: see [`Crowd`].
+//! Judges receptions of a [`Collision`] by the radios that its frames are not for.
 
 use super::super::contention::Receptions;
-use super::crowd::{Bounds, Crowd, OPEN};
+use super::collision::{Bounds, Collision, OPEN};
 use super::together::Detection;
 use super::transmission::Transmission;
 use super::{Air, BROADCAST};
@@ -9,7 +9,7 @@ use crate::channel::{ErrorModel, FrameKind};
 use fairwave_units::Instant;
 
 /// Ratio above which a receiver detects but one of several preambles, by a clear lead.
-const LEAST_DETECTION: f64 = 1.01;
+const MIN_DETECTION: f64 = 1.01;
 
 /// Beyond the error of a computed probability.
 const SLACK: f64 = 1e-9;
@@ -26,7 +26,7 @@ impl Air {
         tx: &Transmission,
         mut unit: impl FnMut(u32) -> f64,
     ) -> Option<&mut Receptions> {
-        if !self.is_crowd() || self.is_judged(tx) {
+        if !self.is_collision() || self.is_judged(tx) {
             return None;
         }
         let is_whole = self.list.iter().all(|other| is_alike(tx, other));
@@ -39,45 +39,45 @@ impl Air {
         let Self { noise_mw, sense_mw, detection: sinr, .. } = *self;
         let by = Detection { noise_mw, sense_mw, sinr };
         let bounds = Bounds::new(by, self.list.len(), odds, bits);
-        let mut crowd = core::mem::take(&mut self.crowd);
-        crowd.sum_levels(&self.list, &self.levels, self.radios);
-        crowd.is_whole = is_whole;
-        crowd.judged = if is_whole { crowd.summed } else { tx.id };
-        crowd.judge(&bounds, (!is_whole).then_some(tx.from));
-        crowd.choose_curve(&bounds);
-        crowd.receptions.decoded = tx.decoded();
+        let mut collision = core::mem::take(&mut self.collision);
+        collision.sum_levels(&self.list, &self.levels, self.radios);
+        collision.is_whole = is_whole;
+        collision.judged = if is_whole { collision.summed } else { tx.id };
+        collision.judge(&bounds, (!is_whole).then_some(tx.from));
+        collision.choose_curve(&bounds);
+        collision.receptions.decoded = tx.decoded();
         for other in &self.list {
-            crowd.receptions.set(other.from as usize, Receptions::ENERGY);
+            collision.receptions.set(other.from as usize, Receptions::ENERGY);
             if is_whole && self.is_for(other.to) {
-                crowd.receptions.set(other.to as usize, Receptions::ENERGY);
+                collision.receptions.set(other.to as usize, Receptions::ENERGY);
             }
         }
         if !is_whole {
-            crowd.receptions.set(tx.to as usize, Receptions::ENERGY);
+            collision.receptions.set(tx.to as usize, Receptions::ENERGY);
         }
         for first in (0..self.radios).step_by(8) {
             let last = self.radios.min(first + 8);
-            if !crowd.receptions.kinds[first..last].contains(&OPEN) {
+            if !collision.receptions.kinds[first..last].contains(&OPEN) {
                 continue;
             }
             for radio in first..last {
-                if crowd.receptions.kinds[radio] == OPEN {
-                    let kind = self.look(tx, radio, &mut crowd, &bounds, &mut unit);
-                    crowd.receptions.set(radio, kind);
+                if collision.receptions.kinds[radio] == OPEN {
+                    let kind = self.decide(tx, radio, &mut collision, &bounds, &mut unit);
+                    collision.receptions.set(radio, kind);
                 }
             }
         }
-        debug_assert!(self.agrees(tx, &crowd, &bounds), "{:?}", crowd.receptions);
-        self.crowd = crowd;
-        Some(&mut self.crowd.receptions)
+        debug_assert!(self.agrees(tx, &collision, &bounds), "{:?}", collision.receptions);
+        self.collision = collision;
+        Some(&mut self.collision.receptions)
     }
 
     /// Whether all that is on the air began together, at levels that do not change.
-    fn is_crowd(&self) -> bool {
+    fn is_collision(&self) -> bool {
         let start = self.list.first().map(|tx| tx.start);
         self.levels.is_constant()
             && self.config.errors == ErrorModel::Snr
-            && self.detection > LEAST_DETECTION
+            && self.detection > MIN_DETECTION
             && self.horizon == Instant::ZERO
             && self.list.iter().all(|tx| Some(tx.start) == start)
     }
@@ -85,7 +85,7 @@ impl Air {
     /// Whether the bystanders of `tx` were judged.
     pub(super) fn is_judged(&self, tx: &Transmission) -> bool {
         let last = self.list.last().map_or(0, |tx| tx.id);
-        self.crowd.judged == if self.crowd.is_whole { last } else { tx.id }
+        self.collision.judged == if self.collision.is_whole { last } else { tx.id }
     }
 
     /// The frame that a radio holds of those that began together: its place, and its level and that
@@ -113,18 +113,18 @@ impl Air {
     }
 
     /// Decides a reception that the comparison of levels left open.
-    fn look(
+    fn decide(
         &mut self,
         tx: &Transmission,
         radio: usize,
-        crowd: &mut Crowd,
+        collision: &mut Collision,
         by: &Bounds,
         unit: &mut impl FnMut(u32) -> f64,
     ) -> u8 {
-        let ratio = crowd.ratios[radio];
+        let ratio = collision.ratios[radio];
         let kind = |lost| if lost { Receptions::ERRORED } else { Receptions::DECODED };
-        if self.stretches.len() == 1 && by.is_open(crowd.loudest[radio], ratio) {
-            let curve = &mut crowd.curves[crowd.curve];
+        if self.stretches.len() == 1 && by.is_open(collision.loudest[radio], ratio) {
+            let curve = &mut collision.curves[collision.curve];
             let open = |&(low, high): &(f64, f64)| low > SURELY_OPEN && high < 1.0 - SURELY_OPEN;
             if let Some((low, high)) = curve.around(ratio, by.error).filter(open) {
                 let drawn = unit(radio as u32);
@@ -134,11 +134,11 @@ impl Air {
                 if drawn >= 1.0 - low + SLACK {
                     return kind(false);
                 }
-                let success = self.success_of_held(tx, radio as u32, crowd.is_whole, by);
+                let success = self.success_of_held(tx, radio as u32, collision.is_whole, by);
                 return kind(drawn < 1.0 - success.unwrap_or(0.0));
             }
         }
-        match self.success_of_held(tx, radio as u32, crowd.is_whole, by) {
+        match self.success_of_held(tx, radio as u32, collision.is_whole, by) {
             None => Receptions::ENERGY,
             Some(success) => {
                 let loss = 1.0 - success;
@@ -167,13 +167,13 @@ impl Air {
     }
 
     /// Whether receptions are possible, by the levels of each radio alone.
-    fn agrees(&mut self, tx: &Transmission, crowd: &Crowd, by: &Bounds) -> bool {
+    fn agrees(&mut self, tx: &Transmission, collision: &Collision, by: &Bounds) -> bool {
         (0..self.radios as u32).all(|radio| {
-            let kind = crowd.receptions.kinds[radio as usize];
-            if if crowd.is_whole { self.is_for(radio) } else { radio == tx.to } {
+            let kind = collision.receptions.kinds[radio as usize];
+            if if collision.is_whole { self.is_for(radio) } else { radio == tx.to } {
                 return kind == Receptions::ENERGY;
             }
-            match self.success_of_held(tx, radio, crowd.is_whole, by) {
+            match self.success_of_held(tx, radio, collision.is_whole, by) {
                 None => kind == Receptions::ENERGY,
                 Some(success) if success <= 0.0 => kind == Receptions::ERRORED,
                 Some(success) if success >= 1.0 => kind == Receptions::DECODED,

@@ -28,7 +28,7 @@ pub(super) struct Memos {
 }
 
 impl Memos {
-    /// No probabilities yet; whether the SNR of each pair of `radios` is constant.
+    /// An empty memo for `radios` radios. It stays empty unless the SNR of pairs `is_constant`.
     pub(super) fn new(radios: usize, is_constant: bool) -> Self {
         let count = if is_constant { (radios * radios * EACH).min(MAX) } else { 0 };
         Self { radios, slots: vec![None; count] }

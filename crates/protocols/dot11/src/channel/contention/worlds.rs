@@ -228,8 +228,9 @@ impl World {
         let due = events.chain(access).chain([idle]).min();
         self.now = due.expect("a step can always be idle");
         let now = self.now;
-        let is_crowd = !self.on_air.is_empty() && self.on_air.iter().all(|(_, end)| *end <= now);
-        if is_crowd && self.groups.is_one_group() && self.pick(4) > 0 {
+        let is_collision =
+            !self.on_air.is_empty() && self.on_air.iter().all(|(_, end)| *end <= now);
+        if is_collision && self.groups.is_one_group() && self.pick(4) > 0 {
             let ends: Vec<u32> = self.on_air.drain(..).map(|(from, _)| from).collect();
             self.end_with(&ends);
         }

@@ -1,9 +1,9 @@
-//! Frames that begin together, the usual collision, as the radios receive them that they are not
+//! Receptions of frames that begin together, the usual collision, by the radios that they are not
 //! for.
 //!
-//! All radios are judged at once by levels in single precision. Each outcome is that of
-//! [`Air::judge`], radio by radio in double precision: that is asked where a ratio lies within the
-//! rounding errors of a threshold.
+//! All radios are judged at once by levels in single precision. Where a ratio lies within the
+//! rounding errors of a threshold, the radio is judged alone in double precision, so that outcomes
+//! are those of `Air::receive`.
 
 use super::super::contention::Receptions;
 use super::super::levels::Levels;
@@ -24,7 +24,7 @@ const CURVE_SHIFT: u32 = f32::MANTISSA_DIGITS - 1 - 6;
 const CURVE_POINTS: usize = 16 << 6;
 
 #[derive(Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct Collision {
     /// The levels of [`Levels::row`], rounded; empty before the first collision.
     levels: Vec<f32>,
     /// Per radio: the highest level, the sum of all, and the ratio of that to noise and the rest.
@@ -142,7 +142,7 @@ impl Curve {
     }
 }
 
-impl Crowd {
+impl Collision {
     pub(super) fn sum_levels(&mut self, list: &[Transmission], levels: &Levels, radios: usize) {
         let last = list.last().map_or(0, |tx| tx.id);
         if core::mem::replace(&mut self.summed, last) == last {
@@ -195,12 +195,12 @@ impl Crowd {
             *ratio = level / (by.wide_noise + others);
             let is_held = (detection >= by.detected) & (*level >= by.sensed);
             let is_other = *own < *level;
-            let is_unheard = (detection < by.undetected) | (*level < by.unsensed) | is_other;
+            let is_undetected = (detection < by.undetected) | (*level < by.unsensed) | is_other;
             let mut found =
                 if is_held & (*ratio < by.hopeless) { Receptions::ERRORED } else { OPEN };
             found = if is_held & (*ratio >= by.sure) { Receptions::DECODED } else { found };
-            *kind = if is_unheard { Receptions::ENERGY } else { found };
-            *late = if is_unheard { 0 } else { Receptions::LATE };
+            *kind = if is_undetected { Receptions::ENERGY } else { found };
+            *late = if is_undetected { 0 } else { Receptions::LATE };
         }
     }
 
