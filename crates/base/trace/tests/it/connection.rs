@@ -149,13 +149,42 @@ fn a_pause_with_missing_packets_is_starvation_at_the_receiver() {
     let place = *idle.iter().find(late).expect("it lasts three seconds");
     for missing in [0, 5] {
         let mut shots = paused(shots, place, MS(1_200));
-        for shot in shots.iter_mut().skip(place).filter(|shot| shot.bytes[15] == 1) {
-            let id = u16::from_be_bytes([shot.bytes[4], shot.bytes[5]]).wrapping_add(missing);
-            shot.bytes[4..6].copy_from_slice(&id.to_be_bytes());
-        }
+        skip_numbers(&mut shots[place..], missing);
         let starvation = only(&shots).ways[0].tcp.starvation;
         assert_eq!(starvation.count, u64::from(missing > 0), "{starvation:?}");
         assert!(starvation.count == 0 || starvation.total >= MS(1_200), "{starvation:?}");
+    }
+}
+
+/// Half a second of numbers that follow each other proves nothing about a pause of 1.2 s, but data
+/// that is sent again had no ACK at the sender.
+#[test]
+fn a_pause_before_repeated_data_is_starvation_in_a_short_connection_too() {
+    let config = Config { timestamps: true, ..Config::default() };
+    let transfer = Transfer::new(Seed(5), config, [wire(); 2], 4_000_000).run(Instant::MAX);
+    let shots = &transfer.captures[1];
+    let idle = idle_places(shots);
+    let late = |index: &&usize| shots[**index].at.since(shots[0].at) > MS(500);
+    let place = *idle.iter().find(late).expect("it lasts three seconds");
+    for is_repeated in [false, true] {
+        let mut shots = paused(shots, place, MS(1_200));
+        if is_repeated {
+            let is_data = |shot: &&Shot| shot.bytes[15] == 1 && shot.len > 1_000;
+            let last = shots[..place].iter().rfind(is_data).expect("data was sent");
+            let repeated = Shot { at: shots[place].at, ..last.clone() };
+            shots.insert(place, repeated);
+        }
+        skip_numbers(&mut shots[place..], 5);
+        let starvation = only(&shots).ways[0].tcp.starvation;
+        assert_eq!(starvation.count, u64::from(is_repeated), "{starvation:?}");
+    }
+}
+
+/// Raises the sender's identifications, as if that many packets before these were missing.
+fn skip_numbers(shots: &mut [Shot], missing: u16) {
+    for shot in shots.iter_mut().filter(|shot| shot.bytes[15] == 1) {
+        let id = u16::from_be_bytes([shot.bytes[4], shot.bytes[5]]).wrapping_add(missing);
+        shot.bytes[4..6].copy_from_slice(&id.to_be_bytes());
     }
 }
 

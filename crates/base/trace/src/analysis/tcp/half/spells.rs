@@ -84,7 +84,8 @@ impl Half {
     /// Handles a packet before which others are missing, by its IP identification. If all captured
     /// data is acknowledged, the missing packets were sent and lost in the pause before this one:
     /// the sender did have data. Nothing is inferred if the last segment was short, if the packet
-    /// has no data, or unless the identifications count this connection alone.
+    /// has no data, or unless the identifications count this connection alone or the packet repeats
+    /// data: only data without an ACK at the sender is sent again.
     pub(in crate::analysis::tcp) fn end_outage<P: Points>(
         &mut self,
         config: &Config,
@@ -95,7 +96,7 @@ impl Half {
         let from = self.next_at.max(self.starved_to);
         let length = packet.at.since(from);
         let sent_more = packet.len() > 0 && tcp.unique_bytes > 0 && !self.waits.is_short();
-        let sent_more = sent_more && self.ids.is_own(length);
+        let sent_more = sent_more && (packet.start < self.next || self.ids.is_own(length));
         if !sent_more || self.is_busy() || length < config.rto_min {
             return;
         }
