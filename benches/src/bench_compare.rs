@@ -1,6 +1,7 @@
 //! `cargo xtask bench-compare`: instructions of two commits side by side, or of this tree beside
 //! recorded figures.
 
+use crate::callgrind;
 use crate::checkout::Checkout;
 use crate::instructions::{self, ALL, Benchmark, Count, Programs};
 use crate::machine::{conditions, load, words};
@@ -75,7 +76,7 @@ struct Table {
 /// Compares, or writes figures. Fails where a benchmark has become slower than the threshold
 /// allows.
 pub(crate) fn bench(options: &Options) -> Outcome {
-    if !instructions::has_callgrind() {
+    if !callgrind::is_installed() {
         let missing = "callgrind, a tool of valgrind, is not installed";
         return if options.recorded { skipped(missing) } else { Err(missing.to_owned()) };
     }

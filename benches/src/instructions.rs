@@ -4,12 +4,11 @@
 //! depends on the compiler, and a little on the C library and the processor, by which that chooses
 //! its `memcpy`.
 
+use crate::callgrind;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
-use xtask::shell::succeeds;
 
 /// One benchmark.
 pub(crate) struct Benchmark {
@@ -166,7 +165,8 @@ impl Benchmark {
                 "recorded" => of.scratch.join("run").display().to_string(),
                 argument => argument.replace("{}", &length),
             });
-            let (instructions, printed) = callgrind(&program, &arguments.collect::<Vec<_>>())?;
+            let (instructions, printed) =
+                callgrind::count(&program, &arguments.collect::<Vec<_>>())?;
             Ok::<_, String>(work(&printed).map(|work| (instructions, work)))
         };
         let between = |of: [Option<(u64, u64)>; 2]| {
@@ -238,32 +238,6 @@ pub(crate) fn count(
     counts.into_inner().expect("nobody panics with it").into_iter().collect()
 }
 
-/// Whether callgrind is installed.
-pub(crate) fn has_callgrind() -> bool {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--version"]);
-    succeeds(valgrind)
-}
-
-/// Runs a program under callgrind. Returns its instructions and its standard output.
-fn callgrind(program: &Path, arguments: &[String]) -> Result<(u64, String), String> {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    let output = valgrind.arg(program).args(arguments).output();
-    let Output { status, stdout, stderr } = output.map_err(|error| format!("valgrind: {error}"))?;
-    let told = String::from_utf8_lossy(&stderr);
-    match collected(&told).filter(|_| status.success()) {
-        Some(count) => Ok((count, String::from_utf8_lossy(&stdout).into_owned())),
-        None => Err(format!("{} {}: {told}", program.display(), arguments.join(" "))),
-    }
-}
-
-/// The count in callgrind's output.
-fn collected(told: &str) -> Option<u64> {
-    let line = told.lines().find_map(|line| line.split_once("Collected :"))?;
-    line.1.trim().parse().ok()
-}
-
 /// The events of a run that `measured-run` reports.
 fn events(printed: &str) -> Option<u64> {
     let reported: serde_json::Value = serde_json::from_str(printed).ok()?;
@@ -271,7 +245,7 @@ fn events(printed: &str) -> Option<u64> {
 }
 
 /// A scenario without its sweep and warm-up, with this duration and sampling interval.
-fn lasting(text: &str, every: &str, seconds: u32) -> String {
+pub(crate) fn lasting(text: &str, every: &str, seconds: u32) -> String {
     let mut is_sweep = false;
     let mut made = format!("duration = \"{seconds} s\"\nrecord.sample_every = \"{every}\"\n");
     for line in text.lines() {
@@ -290,13 +264,6 @@ fn lasting(text: &str, every: &str, seconds: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn callgrinds_count_is_found() {
-        let told = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n";
-        assert_eq!(collected(told), Some(123_456));
-        assert_eq!(collected("valgrind: no such tool\n"), None);
-    }
 
     #[test]
     fn a_scenario_loses_its_sweep_and_gets_its_length() {

@@ -15,6 +15,8 @@ mod agent;
 mod agree;
 mod bench_compare;
 mod bench_studies;
+mod budget;
+mod callgrind;
 mod captures;
 mod cases;
 #[cfg(test)]
@@ -78,6 +80,9 @@ enum Driver {
     /// Count the instructions of each benchmark in two commits, and fail where the later one needs
     /// more than a threshold allows.
     BenchCompare(bench_compare::Options),
+    /// Divide the instructions of a frame by the parts of the program, measure how they grow, and
+    /// write results/performance.md with its flame graphs.
+    Budget(budget::Options),
     /// Run every study from an empty store of results, then from the full one, and print seconds
     /// and memory.
     BenchStudies(bench_studies::Options),
@@ -116,6 +121,7 @@ enum Driver {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().driver {
         Driver::BenchNs3(options) => ns3::bench(&options),
+        Driver::Budget(options) => budget::budget(&options),
         Driver::CompareNs3(options) => ns3::goodput::compare(&options),
         Driver::Ns3Minstrel(options) => ns3::minstrel::compare(&options),
         Driver::CompareMinstrel => minstrel::compare(),

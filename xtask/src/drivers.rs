@@ -9,7 +9,7 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 20] = [
+pub const NAMES: [&str; 21] = [
     "agent",
     "agree",
     "bench-compare",
@@ -20,6 +20,7 @@ pub const NAMES: [&str; 20] = [
     "bench-soc",
     "bench-studies",
     "bench-trace",
+    "budget",
     "captures",
     "cases",
     "compare-minstrel",
