@@ -1,15 +1,17 @@
 //! `cargo xtask budget`: where the instructions of a frame go, and how its cost grows. Writes
 //! results/performance.md and its flame graphs.
 
-use crate::callgrind::{self, Profile};
+use crate::callgrind;
 use crate::machine::words;
 use clap::Args;
+use cost::Cost;
 use inferno::flamegraph;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xtask::shell::{Outcome, cargo, note, root, run_aside};
 use xtask::workspace;
 
+mod cost;
 mod page;
 mod place;
 
@@ -21,8 +23,6 @@ pub(crate) struct Options {
     print: bool,
 }
 
-/// Functions by which a program asks for memory or returns it.
-const HEAP: [&str; 4] = ["malloc", "calloc", "realloc", "free"];
 /// The function at which the flame graphs begin: the event loop.
 const LOOP: &str = "fairwave_sim::run_while";
 
@@ -35,19 +35,6 @@ struct Case {
     seconds: [u32; 2],
     /// The sampling interval, if series are recorded.
     series: Option<&'static str>,
-}
-
-/// The cost of a case between its two durations.
-struct Cost {
-    name: String,
-    profile: Profile,
-    frames: u64,
-}
-
-impl Cost {
-    fn per_frame(&self, count: u64) -> f64 {
-        count as f64 / self.frames as f64
-    }
 }
 
 /// Measures, and writes the page.

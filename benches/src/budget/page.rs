@@ -1,6 +1,6 @@
 //! The page results/performance.md.
 
-use super::{Cost, HEAP, place};
+use super::cost::Cost;
 use crate::callgrind::{Events, LINE_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,23 +42,9 @@ pub(super) fn page(
     format!("{head}{}\nFlame graphs: {flames}.\n\n## Growth\n\n{growth}", budget(budgets))
 }
 
-fn parts(cost: &Cost) -> BTreeMap<String, Events> {
-    let mut parts: BTreeMap<String, Events> = BTreeMap::new();
-    for (file, events) in cost.profile.files() {
-        *parts.entry(place::part(file)).or_default() += events;
-    }
-    parts
-}
-
-fn sum(cost: &Cost) -> Events {
-    let mut sum = Events::default();
-    cost.profile.files().into_values().for_each(|events| sum += events);
-    sum
-}
-
 /// Instructions a frame by part of the program, a column for each case.
 fn budget(costs: &[Cost]) -> String {
-    let all: Vec<BTreeMap<String, Events>> = costs.iter().map(parts).collect();
+    let all: Vec<BTreeMap<String, Events>> = costs.iter().map(Cost::parts).collect();
     let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
     let of = |name: &str| -> Vec<f64> {
         let each = costs.iter().zip(&all);
@@ -78,15 +64,15 @@ fn budget(costs: &[Cost]) -> String {
     let mut text = header("instructions a frame", costs);
     large.iter().for_each(|(name, counts)| text += &row(name, counts));
     text += &row("all others", &rest.collect::<Vec<f64>>());
-    text += &row("**all**", &count(&|cost| sum(cost).instructions));
+    text += &row("**all**", &count(&|cost| cost.sum().instructions));
     text.push('\n');
     text += &header("memory, a frame", costs);
-    text += &row("reads and writes", &count(&|cost| sum(cost).accesses));
-    text += &row("bytes from beyond L1", &count(&|cost| sum(cost).l1_misses * LINE_BYTES));
+    text += &row("reads and writes", &count(&|cost| cost.sum().accesses));
+    text += &row("bytes from beyond L1", &count(&|cost| cost.sum().l1_misses * LINE_BYTES));
     text +=
-        &row("bytes from main memory", &count(&|cost| sum(cost).last_level_misses * LINE_BYTES));
-    let heap = |cost: &Cost| cost.profile.calls_of(&HEAP);
-    let heap: Vec<String> = costs.iter().map(|c| format!("{:.2}", c.per_frame(heap(c)))).collect();
+        &row("bytes from main memory", &count(&|cost| cost.sum().last_level_misses * LINE_BYTES));
+    let heap: Vec<String> =
+        costs.iter().map(|c| format!("{:.2}", c.per_frame(c.heap_calls()))).collect();
     text + &format!("| heap operations | {} |\n", heap.join(" | "))
 }
 
@@ -102,10 +88,10 @@ fn row(name: &str, counts: &[f64]) -> String {
 
 /// How the cost of a frame changes along one axis, with the ratio to the first case.
 fn grown(title: &str, costs: &[Cost]) -> String {
-    let each: Vec<f64> = costs.iter().map(|c| c.per_frame(sum(c).instructions)).collect();
+    let each: Vec<f64> = costs.iter().map(|c| c.per_frame(c.sum().instructions)).collect();
     let ratios: Vec<String> = each.iter().map(|e| format!("{:.2}", e / each[0])).collect();
     let bytes: Vec<f64> =
-        costs.iter().map(|c| c.per_frame(sum(c).l1_misses * LINE_BYTES)).collect();
+        costs.iter().map(|c| c.per_frame(c.sum().l1_misses * LINE_BYTES)).collect();
     let mut text = header(title, costs) + &row("instructions a frame", &each);
     text += &format!("| to the first | {} |\n", ratios.join(" | "));
     text + &row("bytes from beyond L1", &bytes) + "\n"
