@@ -18,10 +18,10 @@ and 8 MiB (last level). [docs/performance.md](../docs/performance.md) explains t
 
 ";
 
-/// Name of a case's flame graph, in the directory of the page.
+/// File name of a case's flame graph, beside the page.
 pub(super) fn flame(case: &str) -> String {
-    let first = |word: &&str| word.chars().all(|letter| letter.is_ascii_alphanumeric());
-    let words: Vec<&str> = case.split([' ', ',']).filter(first).take(3).collect();
+    let words = case.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     format!("flame-{}.svg", words.join("-").to_lowercase())
 }
 
