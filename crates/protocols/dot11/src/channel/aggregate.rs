@@ -5,7 +5,7 @@
 //! sender, as a BlockAckReq would report it.
 
 use super::air::Transmission;
-use super::mac::{Batch, Contender, DELIMITER_BYTES, in_ampdu};
+use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu};
 use super::marks;
 use super::outputs::Run;
 use super::room::{Filling, Room};
@@ -25,28 +25,30 @@ impl<P> Contender<P> {
     ) {
         let limits = limits.filter(|_| self.batch.to.is_some() && !self.batch.is_sample);
         let room = Room::new(phy, self.batch.mode, longest, limits);
-        self.batch.ends.clear();
         debug_assert!(!self.batch.settled.has(0), "a settled frame is first");
+        let Batch { frames, settled, ends, .. } = &mut self.batch;
+        let frames = frames.make_contiguous();
+        ends.clear();
         // MPDUs from the front of the window on, given to the receiver or not.
         let (mut span, mut total, mut index) = (0, 0u32, 0);
-        while index < self.batch.frames.len() {
-            let (end, bytes) = self.batch.mpdu_at(index, room);
-            if !self.batch.settled.has(index) {
+        while index < frames.len() {
+            let (end, bytes) = mpdu_at(frames, index, room);
+            if !settled.has(index) {
                 let with = total.next_multiple_of(4) + DELIMITER_BYTES + bytes;
                 // The first goes whatever its length: an MPDU over the limits would block for ever.
-                let is_first = self.batch.ends.is_empty();
+                let is_first = ends.is_empty();
                 // The window begins at the oldest open MPDU, so settled ones behind it count.
                 if !is_first && (span >= room.mpdus || with > room.bytes) {
                     break;
                 }
-                self.batch.ends.push((end, with));
+                ends.push((end, with));
                 total = with;
             }
             (span, index) = (span + 1, end);
         }
-        debug_assert!(self.batch.ends.len() <= room.mpdus as usize, "beyond the window");
+        debug_assert!(ends.len() <= room.mpdus as usize, "beyond the window");
         // Only VHT and HE put a single MPDU behind a delimiter.
-        let is_bare = self.batch.ends.len() == 1 && room.format < Format::Vht;
+        let is_bare = ends.len() == 1 && room.format < Format::Vht;
         self.batch.psdu_bytes = if is_bare { total - DELIMITER_BYTES } else { total };
         self.batch.sending = index;
     }
@@ -59,49 +61,43 @@ impl<P> Contender<P> {
 
     /// Numbers the MPDUs of the PPDU that is about to be sent.
     pub(super) fn number_formed(&mut self) {
+        let Self { batch: Batch { frames, settled, ends, .. }, sequence, .. } = self;
+        let frames = frames.make_contiguous();
         let mut from = 0;
-        for i in 0..self.batch.ends.len() {
-            let (end, _) = self.batch.ends[i];
-            from = self.batch.first_open(from);
-            self.number_mpdu(from, end);
+        for &(end, _) in &*ends {
+            from = marks::first(from..end, |index| !settled.word(index));
+            // Those that were sent before have their number.
+            if frames[from].sequence.is_none() {
+                for (i, frame) in frames[from..end].iter_mut().enumerate() {
+                    frame.sequence = Some(*sequence);
+                    frame.joined = i > 0;
+                }
+                *sequence = (*sequence + 1) % 4096;
+            }
             from = end;
-        }
-    }
-
-    /// Gives the frames `from..to` the number of their MPDU, if they have none.
-    fn number_mpdu(&mut self, from: usize, to: usize) {
-        if self.batch.frames[from].sequence.is_some() {
-            return;
-        }
-        let number = self.number();
-        for (i, frame) in self.batch.frames.range_mut(from..to).enumerate() {
-            frame.sequence = Some(number);
-            frame.joined = i > 0;
         }
     }
 }
 
-impl<P> Batch<P> {
-    /// The MPDU that begins with frame `index`: the frame after it, and its length. Frames that
-    /// were sent before stay joined as they were.
-    fn mpdu_at(&self, index: usize, room: Room) -> (usize, u32) {
-        let first = &self.frames[index];
-        let was_sent = first.sequence.is_some();
-        let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
-        while let Some(frame) = self.frames.get(end) {
-            let with = || bytes.next_multiple_of(4) + subframe(frame.bytes);
-            // A retransmission keeps its sequence number, so its A-MSDU must not change.
-            let joins = match was_sent {
-                true => frame.joined,
-                false => room.msdu_bytes > 0 && with() <= room.msdu_bytes,
-            };
-            if !joins {
-                break;
-            }
-            (end, bytes) = (end + 1, with());
+/// The MPDU that begins with frame `index`: the frame after it, and its length. Frames that were
+/// sent before stay joined as they were.
+fn mpdu_at(frames: &[Frame], index: usize, room: Room) -> (usize, u32) {
+    let first = &frames[index];
+    let was_sent = first.sequence.is_some();
+    let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
+    while let Some(frame) = frames.get(end) {
+        let with = || bytes.next_multiple_of(4) + subframe(frame.bytes);
+        // A retransmission keeps its sequence number, so its A-MSDU must not change.
+        let joins = match was_sent {
+            true => frame.joined,
+            false => room.msdu_bytes > 0 && with() <= room.msdu_bytes,
+        };
+        if !joins {
+            break;
         }
-        if end == index + 1 { (end, first.bytes) } else { (end, QOS_MAC_BYTES + bytes) }
+        (end, bytes) = (end + 1, with());
     }
+    if end == index + 1 { (end, first.bytes) } else { (end, QOS_MAC_BYTES + bytes) }
 }
 
 impl<P> Batch<P> {

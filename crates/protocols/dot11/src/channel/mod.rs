@@ -45,7 +45,7 @@ pub use interface::{
     AirtimeLimits, Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output,
     RadioConfig, RadioId, RateChoice,
 };
-use mac::{Contender, Mac, Peers};
+use mac::{Contender, Mac, Peers, Serving};
 use outputs::Outputs;
 pub use outputs::Run;
 use room::Room;
@@ -348,10 +348,14 @@ impl<P: Copy> Machine for Channel<P> {
             (self.config.phy, self.config.aggregation, self.edca(contender).txop);
         let longest = (!txop.is_zero()).then_some(txop);
         let room = |mode| Room::new(phy, mode, longest, limits);
-        self.contenders[contender as usize].push(mpdu, room);
-        self.load_next(contender, now);
-        let access = self.contention.access_of(contender);
-        self.next_access = self.next_access.into_iter().chain(access).min();
+        let own = &mut self.contenders[contender as usize];
+        own.push(mpdu, room);
+        // More frames for a batch that contends already change no access.
+        if own.serving == Serving::Nothing {
+            self.load_next(contender, now);
+            let access = self.contention.access_of(contender);
+            self.next_access = self.next_access.into_iter().chain(access).min();
+        }
     }
 
     fn wake(&mut self, now: Instant) {
