@@ -60,13 +60,22 @@ impl Owners {
     }
 
     /// The radio of `node` is done with a packet; `doubtful` if it cannot know whether that
-    /// arrived.
-    pub(crate) fn sent(&mut self, packet: &Packet, node: NodeId, doubtful: bool, now: Instant) {
+    /// arrived. Returns whether the owner takes notice.
+    pub(crate) fn sent(
+        &mut self,
+        packet: &Packet,
+        node: NodeId,
+        doubtful: bool,
+        now: Instant,
+    ) -> bool {
         if packet.is_from_outside() {
             self.outside.sent(packet, node, now);
         } else if doubtful && let Some(flow) = self.flows.get_mut(packet.flow.0 as usize) {
             flow.given_up(packet, node);
+        } else {
+            return false;
         }
+        true
     }
 
     /// A packet ended before its destination.

@@ -17,6 +17,7 @@ use crate::frames;
 use crate::monitor::Watches;
 use crate::network::Network;
 use crate::network::access::Associated;
+use crate::network::packets::PacketId;
 use crate::network::roaming::Move;
 use crate::observer::Observer;
 use crate::outcome::Outcome;
@@ -29,7 +30,7 @@ use crate::routes::Hop;
 use crate::sampling::Sampling;
 use crate::soc::Soc;
 use crate::world::{Flow, Source, World};
-use fairwave_dot11::channel::{Fate, Output, RadioId};
+use fairwave_dot11::channel::{Fate, RadioId, Run};
 use fairwave_trace::{FlowId, Kind, NodeId, Sample, Sink};
 use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::datagram::Contents;
@@ -81,6 +82,8 @@ pub struct Simulation<'w> {
     watches: Watches,
     announcers: Announcers,
     sampling: Sampling<'w>,
+    /// Packets of the outputs of a channel that are being handled.
+    packets: Vec<PacketId>,
     /// Time of the last event.
     last: Instant,
     events: u64,
@@ -121,6 +124,7 @@ impl<'w> Simulation<'w> {
             watches,
             announcers,
             sampling,
+            packets: Vec::new(),
             last: now,
             events: 0,
         };
@@ -342,23 +346,33 @@ impl<'w> Simulation<'w> {
 
     fn run_cell(&mut self, cell: usize) {
         self.network.access.radios.wake(cell, self.cx.now);
-        while let Some(output) = self.network.access.radios.poll(cell, self.cx.now) {
-            match output {
-                Output::Deliver { to, payload, .. } => {
+        let mut packets = core::mem::take(&mut self.packets);
+        while let Some(run) = self.network.access.radios.poll(cell, &mut packets) {
+            match run {
+                Run::Deliver { to, .. } => {
                     let node = self.network.access.received(cell, to, self.cx.now);
-                    self.arrive_by_radio(node, payload);
+                    packets.iter().for_each(|packet| self.arrive_by_radio(cell, node, *packet));
                 }
-                Output::Done { radio, payload, fate } => {
-                    self.radio_done(cell, radio, &payload, fate);
-                }
+                Run::Done { radio, fate } => self.radio_done(cell, radio, fate, &packets),
             }
         }
+        self.packets = packets;
         frames::report(cell, &mut self.network.access.radios, &mut self.cx);
         self.network.access.radios.arm(cell, &mut self.cx);
     }
 
     /// A packet came over the air: a report goes to the table there, the rest on.
-    fn arrive_by_radio(&mut self, node: NodeId, mut packet: Packet) {
+    fn arrive_by_radio(&mut self, cell: usize, node: NodeId, id: PacketId) {
+        let packet = self.network.access.radios.packet(cell, id);
+        // Most are at their destination, and are not copied for it.
+        if packet.report == 0 && node == packet.destination {
+            self.cx.observer.tap(self.cx.now, node, packet);
+            if let Some((flow, end)) = self.cx.owners.receive(node, packet, self.cx.now) {
+                self.flush_after(flow, end);
+            }
+            return;
+        }
+        let mut packet = *packet;
         if packet.report != 0 {
             reports::take(node, &mut packet, &mut self.network, &mut self.cx);
             if packet.is_report() {
@@ -371,18 +385,29 @@ impl<'w> Simulation<'w> {
         self.forward(node, packet);
     }
 
-    /// A radio is done with a frame, and gets its next ones.
-    fn radio_done(&mut self, cell: usize, radio: RadioId, packet: &Packet, fate: Fate) {
+    /// A radio is done with frames of the same fate, and gets its next ones.
+    fn radio_done(&mut self, cell: usize, radio: RadioId, fate: Fate, packets: &[PacketId]) {
         let cx = &mut self.cx;
-        let node = self.network.access.sent(cell, radio, packet, fate, cx);
-        // Who watches the link may stop the queue before that is asked for more.
-        if fate == Fate::RetryLimit
-            && !self.watches.is_empty()
-            && let Some(Hop::Radio(next)) = self.network.hop(node, packet.via)
-        {
-            self.watches.note_failure(node, next, &mut self.network.access.radios, cx);
+        let node = self.network.access.node(cell, radio);
+        // The category of which the radio has as many frames as it takes.
+        let mut full = None;
+        for id in packets {
+            let is_noticed = self.network.access.sent(cell, node, *id, fate, cx);
+            let packet = self.network.access.radios.packet(cell, *id);
+            let (category, via) = (cx.owners.category(packet), packet.via);
+            if !is_noticed && full == Some(category) {
+                continue;
+            }
+            // Who watches the link may stop the queue before that is asked for more.
+            if fate == Fate::RetryLimit
+                && !self.watches.is_empty()
+                && let Some(Hop::Radio(next)) = self.network.hop(node, via)
+            {
+                self.watches.note_failure(node, next, &mut self.network.access.radios, cx);
+            }
+            let has_changed = self.network.after_sent(cell, radio, node, category, cx);
+            full = (!has_changed).then_some(category);
         }
-        self.network.after_sent(cell, radio, node, packet, cx);
     }
 
     // Flows and proxies.

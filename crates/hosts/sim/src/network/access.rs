@@ -2,6 +2,7 @@
 //! channel a station that roams is on.
 
 use super::build;
+use super::packets::PacketId;
 use super::radio::{Cell, Port};
 use super::radios::Radios;
 use super::roaming::{Move, Roamers, Seat};
@@ -114,18 +115,23 @@ impl<'w> Access<'w> {
         radio.is_some_and(|to| channel.has_room(port.radio, category, to.radio, retrying))
     }
 
-    /// Hands packets of `category` to the node's radio, as many as it takes.
-    fn feed(&mut self, node: NodeId, category: AccessCategory, cx: &mut Context<'_>) {
+    /// Hands packets of `category` to the node's radio, as many as it takes. Returns false if the
+    /// radio and its queue are as before.
+    fn feed(&mut self, node: NodeId, category: AccessCategory, cx: &mut Context<'_>) -> bool {
+        let mut has_changed = false;
+        let mut takes_any = self.takes(node, category, None);
         loop {
-            let takes_any = self.takes(node, category, None);
             if let Some(own) = self.next_own(node, category, takes_any) {
                 self.transmit(node, own, cx);
+                (has_changed, takes_any) = (true, false);
                 continue;
             }
             let port = self.radios.ports[node.0 as usize].as_mut().expect("only radios are fed");
             if port.queue.is_empty(category) {
-                return;
+                return has_changed;
             }
+            // A scheduler may note that it was asked, even if it holds all packets back.
+            has_changed |= takes_any;
             let receiver = port.serving[port.queue.class(category)];
             let next = if takes_any {
                 let next = port.queue.pop(category, cx.now);
@@ -140,8 +146,10 @@ impl<'w> Access<'w> {
             } else {
                 None
             };
-            let Some(next) = next else { return };
+            let Some(next) = next else { return has_changed };
             self.transmit(node, next, cx);
+            // More frames may join this one, but no other is the first.
+            (has_changed, takes_any) = (true, false);
         }
     }
 
@@ -162,12 +170,15 @@ impl<'w> Access<'w> {
         self.roamers.next_own(node, |own| queue.class(own.category) == class)
     }
 
-    /// Reports the drops of the queue of a node's radio.
-    fn report_dropped(&mut self, node: NodeId, cx: &mut Context<'_>) {
-        let Some(port) = self.radios.port_mut(node) else { return };
+    /// Reports the drops of the queue of a node's radio. Returns whether there were any.
+    fn report_dropped(&mut self, node: NodeId, cx: &mut Context<'_>) -> bool {
+        let Some(port) = self.radios.port_mut(node) else { return false };
+        let mut has_dropped = false;
         while let Some((packet, cause)) = port.queue.dropped() {
             cx.dropped(&packet, port.queue_id, cause);
+            has_dropped = true;
         }
+        has_dropped
     }
 
     fn transmit(&mut self, node: NodeId, queued: Queued, cx: &mut Context<'_>) {
@@ -273,31 +284,41 @@ impl<'w> Access<'w> {
         }
     }
 
-    /// Brings the queues of a radio with saturating flows to their depth.
-    fn refill(&mut self, node: NodeId, routes: &Table, cx: &mut Context<'_>) {
+    /// Brings the queues of a radio with saturating flows to their depth. Returns false if all had
+    /// it.
+    fn refill(&mut self, node: NodeId, routes: &Table, cx: &mut Context<'_>) -> bool {
+        let mut has_changed = false;
         for class in 0..AccessCategory::ALL.len() {
-            self.refill_class(node, class, routes, cx);
+            has_changed |= self.refill_class(node, class, routes, cx);
         }
+        has_changed
     }
 
     /// Brings one of the queues to its depth, the flows that it is for in turn. A flow whose
-    /// receiver is not with this radio pauses.
-    fn refill_class(&mut self, node: NodeId, class: usize, routes: &Table, cx: &mut Context<'_>) {
+    /// receiver is not with this radio pauses. Returns false if the queue had its depth.
+    fn refill_class(
+        &mut self,
+        node: NodeId,
+        class: usize,
+        routes: &Table,
+        cx: &mut Context<'_>,
+    ) -> bool {
         let index = node.0 as usize;
         let flows = self.saturating[index][class].len() as u32;
         if flows == 0 {
-            return;
+            return false;
         }
         let world = self.world;
         let bytes = |flow: &usize| world.flows[*flow].traffic.description().saturates();
         let shortest = self.saturating[index][class].iter().filter_map(bytes).min().unwrap_or(0);
         let shortest = shortest + IPV4_HEADER_LEN + UDP_HEADER_LEN;
         let depth = self.radios.port(node).map_or(0, |port| port.saturation(flows, shortest));
-        let mut tries = 2 * depth.max(flows);
+        let max_tries = 2 * depth.max(flows);
+        let mut tries = 0;
         let is_low = |port: &Port| port.queue.len_of(class) < depth;
-        while tries > 0 && self.radios.port(node).is_some_and(is_low) {
-            tries -= 1;
-            let Some(flow) = self.saturating[index][class].pop_front() else { return };
+        while tries < max_tries && self.radios.port(node).is_some_and(is_low) {
+            tries += 1;
+            let Some(flow) = self.saturating[index][class].pop_front() else { return true };
             self.saturating[index][class].push_back(flow);
             let sink = self.world.flows[flow].sink;
             if let Some(Hop::Radio(next)) = routes[index][sink.0 as usize]
@@ -308,9 +329,10 @@ impl<'w> Access<'w> {
                 self.send(node, next, packet, cx);
             }
         }
+        tries > 0
     }
 
-    /// A radio decoded a frame. Returns its node.
+    /// A radio decoded frames. Returns its node.
     pub(crate) fn received(&mut self, cell: usize, to: RadioId, now: Instant) -> NodeId {
         let node = self.radios.cells[cell].nodes[to.0 as usize];
         self.charge(cell, to, node, now);
@@ -332,42 +354,51 @@ impl<'w> Access<'w> {
         }
     }
 
-    /// A radio is done with a frame: reports to the packet's owner. Returns the radio's node.
+    /// The node of a radio.
+    pub(crate) fn node(&self, cell: usize, radio: RadioId) -> NodeId {
+        self.radios.cells[cell].nodes[radio.0 as usize]
+    }
+
+    /// The radio of `node` is done with a frame: reports to the packet's owner. Returns false if
+    /// the owner takes no notice.
     pub(crate) fn sent(
         &mut self,
         cell: usize,
-        radio: RadioId,
-        packet: &Packet,
+        node: NodeId,
+        id: PacketId,
         fate: Fate,
         cx: &mut Context<'_>,
-    ) -> NodeId {
-        let node = self.radios.cells[cell].nodes[radio.0 as usize];
+    ) -> bool {
         let gave_up = fate == Fate::RetryLimit;
         let doubtful = gave_up || !self.world.cells[cell].acknowledges;
-        cx.owners.sent(packet, node, doubtful, cx.now);
+        let Radios { cells, ports, .. } = &mut self.radios;
+        let packet = cells[cell].packets.get(id);
+        let is_noticed = cx.owners.sent(packet, node, doubtful, cx.now);
         if gave_up {
-            let port = self.radios.port_mut(node).expect("a radio has a port");
+            let port = ports[node.0 as usize].as_mut().expect("a radio has a port");
             port.queue.count_drop(DropCause::RetryLimit);
             cx.dropped(packet, port.queue_id, DropCause::RetryLimit);
         }
-        node
+        is_noticed || gave_up
     }
 
     /// Hands over the next frames of a radio that is done with one. The queues are charged before
-    /// they are asked, for the charge may decide the order.
+    /// they are asked, for the charge may decide the order. Returns false if the radio and its
+    /// queue are as before.
     pub(super) fn after_sent(
         &mut self,
         cell: usize,
         radio: RadioId,
         node: NodeId,
-        packet: &Packet,
+        category: AccessCategory,
         routes: &Table,
         cx: &mut Context<'_>,
-    ) {
+    ) -> bool {
         self.charge(cell, radio, node, cx.now);
-        self.refill(node, routes, cx);
-        self.feed(node, cx.owners.category(packet), cx);
-        self.report_dropped(node, cx);
+        let is_refilled = self.refill(node, routes, cx);
+        let is_fed = self.feed(node, category, cx);
+        let has_dropped = self.report_dropped(node, cx);
+        is_refilled || is_fed || has_dropped
     }
 
     /// Sets the first deadlines of stations that roam.

@@ -9,7 +9,7 @@ mod build;
 mod line;
 pub(crate) mod lines;
 pub(crate) mod metered;
-mod packets;
+pub(crate) mod packets;
 pub(crate) mod radio;
 pub(crate) mod radios;
 pub(crate) mod roaming;
@@ -23,6 +23,7 @@ use crate::routes::{self, Hop, Table};
 use crate::soc::Weighing;
 use crate::world::{Change, World};
 use access::{Access, Associated};
+use fairwave_dot11::AccessCategory;
 use fairwave_dot11::channel::RadioId;
 use fairwave_trace::{DropCause, Kind, NodeId, QueueSample, Sample};
 use lines::Lines;
@@ -106,16 +107,17 @@ impl<'w> Network<'w> {
         self.access.saturate(spec.source, flow, spec.category, &self.routes, cx);
     }
 
-    /// The next frames of a radio that is done with one.
+    /// The next frames of a radio that is done with one. Returns false if the radio and its queue
+    /// are as before, so that nothing changes if it is done with another one, too.
     pub(crate) fn after_sent(
         &mut self,
         cell: usize,
         radio: RadioId,
         node: NodeId,
-        packet: &Packet,
+        category: AccessCategory,
         cx: &mut Context<'_>,
-    ) {
-        self.access.after_sent(cell, radio, node, packet, &self.routes, cx);
+    ) -> bool {
+        self.access.after_sent(cell, radio, node, category, &self.routes, cx)
     }
 
     /// The radio of a node may have something to send that it had not.

@@ -1,13 +1,14 @@
 //! The radios of all nodes, and the channels that they are on.
 
 use super::build;
+use super::packets::PacketId;
 use super::radio::{Cell, Port};
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
 use crate::packet::Packet;
 use crate::soc::Weighing;
 use crate::world::World;
-use fairwave_dot11::channel::{FrameReport, Output, RadioId};
+use fairwave_dot11::channel::{FrameReport, RadioId, Run};
 use fairwave_machine::Machine;
 use fairwave_trace::{NodeId, PairSample};
 use fairwave_units::{Db, Duration, Instant};
@@ -69,18 +70,15 @@ impl Radios {
         channel.wake(now);
     }
 
-    /// Returns the outputs of a channel. New frames handed in meanwhile bring no new outputs before
-    /// time moves on.
-    pub(crate) fn poll(&mut self, cell: usize, now: Instant) -> Option<Output<Packet>> {
-        let Cell { channel, packets, .. } = &mut self.cells[cell];
-        Some(match channel.poll(now)? {
-            Output::Deliver { to, from, payload } => {
-                Output::Deliver { to, from, payload: *packets.get(payload) }
-            }
-            Output::Done { radio, payload, fate } => {
-                Output::Done { radio, payload: *packets.get(payload), fate }
-            }
-        })
+    /// Returns the next outputs of a channel, as far as they differ in their packets alone; these
+    /// replace `packets`. New frames handed in meanwhile bring no new outputs before time moves on.
+    pub(crate) fn poll(&mut self, cell: usize, packets: &mut Vec<PacketId>) -> Option<Run> {
+        self.cells[cell].channel.poll_run(packets)
+    }
+
+    /// The packet of a frame that was delivered or is done.
+    pub(crate) fn packet(&self, cell: usize, id: PacketId) -> &Packet {
+        self.cells[cell].packets.get(id)
     }
 
     /// Returns a channel's report of a frame, if it was to make one, and the nodes of its radios.

@@ -5,9 +5,11 @@
 //! sender, as a BlockAckReq would report it.
 
 use super::air::Transmission;
-use super::mac::{Batch, Contender, DELIMITER_BYTES, in_ampdu};
+use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu};
+use super::marks;
+use super::outputs::Run;
 use super::room::{Filling, Room};
-use super::{Channel, Fate, Output, RadioId};
+use super::{Channel, Fate, RadioId};
 use crate::phy::{Format, QOS_MAC_BYTES, subframe};
 use crate::{Aggregation, Phy};
 use fairwave_units::Duration;
@@ -23,81 +25,79 @@ impl<P> Contender<P> {
     ) {
         let limits = limits.filter(|_| self.batch.to.is_some() && !self.batch.is_sample);
         let room = Room::new(phy, self.batch.mode, longest, limits);
-        self.batch.ends.clear();
-        debug_assert!(self.batch.frames.front().is_none_or(|frame| !frame.settled));
+        debug_assert!(!self.batch.settled.has(0), "a settled frame is first");
+        let Batch { frames, settled, ends, .. } = &mut self.batch;
+        let frames = frames.make_contiguous();
+        ends.clear();
         // MPDUs from the front of the window on, given to the receiver or not.
         let (mut span, mut total, mut index) = (0, 0u32, 0);
-        while index < self.batch.frames.len() {
-            let (end, bytes) = self.batch.mpdu_at(index, room);
-            if !self.batch.frames[index].settled {
+        while index < frames.len() {
+            let (end, bytes) = mpdu_at(frames, index, room);
+            if !settled.has(index) {
                 let with = total.next_multiple_of(4) + DELIMITER_BYTES + bytes;
                 // The first goes whatever its length: an MPDU over the limits would block for ever.
-                let is_first = self.batch.ends.is_empty();
+                let is_first = ends.is_empty();
                 // The window begins at the oldest open MPDU, so settled ones behind it count.
                 if !is_first && (span >= room.mpdus || with > room.bytes) {
                     break;
                 }
-                self.batch.ends.push((end, with));
+                ends.push((end, with));
                 total = with;
             }
             (span, index) = (span + 1, end);
         }
-        debug_assert!(self.batch.ends.len() <= room.mpdus as usize, "beyond the window");
+        debug_assert!(ends.len() <= room.mpdus as usize, "beyond the window");
         // Only VHT and HE put a single MPDU behind a delimiter.
-        let is_bare = self.batch.ends.len() == 1 && room.format < Format::Vht;
+        let is_bare = ends.len() == 1 && room.format < Format::Vht;
         self.batch.psdu_bytes = if is_bare { total - DELIMITER_BYTES } else { total };
         self.batch.sending = index;
     }
 
     /// Sequence number of the first MPDU that its sender is not done with.
     pub(super) fn window_start(&self) -> u16 {
-        self.batch.first().and_then(|frame| frame.sequence).unwrap_or(self.sequence)
+        let first = self.batch.frames.get(self.batch.first_open(0));
+        first.and_then(|frame| frame.sequence).unwrap_or(self.sequence)
     }
 
     /// Numbers the MPDUs of the PPDU that is about to be sent.
     pub(super) fn number_formed(&mut self) {
+        let Self { batch: Batch { frames, settled, ends, .. }, sequence, .. } = self;
+        let frames = frames.make_contiguous();
         let mut from = 0;
-        for i in 0..self.batch.ends.len() {
-            let (end, _) = self.batch.ends[i];
-            while self.batch.frames[from].settled {
-                from += 1;
+        for &(end, _) in &*ends {
+            from = marks::first(from..end, |index| !settled.word(index));
+            // Those that were sent before have their number.
+            if frames[from].sequence.is_none() {
+                for (i, frame) in frames[from..end].iter_mut().enumerate() {
+                    frame.sequence = Some(*sequence);
+                    frame.joined = i > 0;
+                }
+                *sequence = (*sequence + 1) % 4096;
             }
-            self.number_mpdu(from, end);
             from = end;
-        }
-    }
-
-    /// Gives the frames `from..to` the number of their MPDU, if they have none.
-    fn number_mpdu(&mut self, from: usize, to: usize) {
-        if self.batch.frames[from].sequence.is_some() {
-            return;
-        }
-        let number = self.number();
-        for (i, frame) in self.batch.frames.range_mut(from..to).enumerate() {
-            frame.sequence = Some(number);
-            frame.joined = i > 0;
         }
     }
 }
 
-impl<P> Batch<P> {
-    /// The MPDU that begins with frame `index`: the frame after it, and its length. Frames that
-    /// were sent before stay joined as they were.
-    fn mpdu_at(&self, index: usize, room: Room) -> (usize, u32) {
-        let first = &self.frames[index];
-        let was_sent = first.sequence.is_some();
-        let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
-        while let Some(frame) = self.frames.get(end) {
-            let with = bytes.next_multiple_of(4) + subframe(frame.bytes);
-            // A retransmission keeps its sequence number, so its A-MSDU must not change.
-            let joins = if was_sent { frame.joined } else { with <= room.msdu_bytes };
-            if !joins {
-                break;
-            }
-            (end, bytes) = (end + 1, with);
+/// The MPDU that begins with frame `index`: the frame after it, and its length. Frames that were
+/// sent before stay joined as they were.
+fn mpdu_at(frames: &[Frame], index: usize, room: Room) -> (usize, u32) {
+    let first = &frames[index];
+    let was_sent = first.sequence.is_some();
+    let (mut end, mut bytes) = (index + 1, subframe(first.bytes));
+    while let Some(frame) = frames.get(end) {
+        let with = || bytes.next_multiple_of(4) + subframe(frame.bytes);
+        // A retransmission keeps its sequence number, so its A-MSDU must not change.
+        let joins = match was_sent {
+            true => frame.joined,
+            false => room.msdu_bytes > 0 && with() <= room.msdu_bytes,
+        };
+        if !joins {
+            break;
         }
-        if end == index + 1 { (end, first.bytes) } else { (end, QOS_MAC_BYTES + bytes) }
+        (end, bytes) = (end + 1, with());
     }
+    if end == index + 1 { (end, first.bytes) } else { (end, QOS_MAC_BYTES + bytes) }
 }
 
 impl<P> Batch<P> {
@@ -133,29 +133,33 @@ impl<P> Batch<P> {
 impl<P: Copy> Channel<P> {
     /// `to` decoded the whole PPDU of `contender`.
     pub(super) fn take_all(&mut self, contender: u32, to: u32) {
-        self.contenders[contender as usize].batch.on_air().for_each(|frame| frame.received = true);
+        let Batch { received, settled, sending, .. } =
+            &mut self.contenders[contender as usize].batch;
+        received.add(0..*sending, |index| !settled.word(index));
         self.hand_up(contender, to);
     }
 
     /// Of the A-MPDU of `contender`, its receiver decoded each MPDU with its own chance. Whether
     /// any.
     pub(super) fn take_some(&mut self, contender: u32, tx: &Transmission) -> bool {
-        let batch = &mut self.contenders[contender as usize].batch;
-        self.air.shares(tx, &batch.ends, &mut self.shares);
+        let Batch { ends, received, settled, .. } = &mut self.contenders[contender as usize].batch;
+        self.air.shares(tx, ends, &mut self.shares);
         let errors = &mut self.macs[tx.to as usize].errors;
-        let (mut from, mut any) = (0, false);
-        for (&(end, _), &success) in batch.ends.iter().zip(&self.shares) {
+        // The run of MPDUs that have arrived since the last lost one.
+        let (mut run, mut any) = (0..0, false);
+        for (&(end, _), &success) in ends.iter().zip(&self.shares) {
             let arrives = success >= 1.0 || !errors.chance(1.0 - success);
             if self.reports_frames {
                 self.arrivals.push(arrives);
             }
             if arrives {
-                any = true;
-                let frames = batch.frames.range_mut(from..end);
-                frames.filter(|frame| !frame.settled).for_each(|frame| frame.received = true);
+                (run.end, any) = (end, true);
+            } else {
+                received.add(run, |index| !settled.word(index));
+                run = end..end;
             }
-            from = end;
         }
+        received.add(run, |index| !settled.word(index));
         if any {
             self.hand_up(contender, tx.to);
         }
@@ -164,30 +168,26 @@ impl<P: Copy> Channel<P> {
 
     /// Hands up the frames that are in order.
     pub(super) fn hand_up(&mut self, contender: u32, to: u32) {
-        let from = RadioId(self.radio_of(contender));
-        for frame in &mut self.contenders[contender as usize].batch.frames {
-            if frame.received && !frame.delivered {
-                frame.delivered = true;
-                let (to, payload) = (RadioId(to), frame.payload);
-                self.outputs.push_back(Output::Deliver { to, from, payload });
-            }
-            // One that was given up holds nothing back.
-            if !frame.received && !frame.settled {
-                break;
-            }
-        }
+        let run = Run::Deliver { to: RadioId(to), from: RadioId(self.radio_of(contender)) };
+        let batch = &mut self.contenders[contender as usize].batch;
+        let Batch { frames, payloads, received, settled, handed_up, .. } = batch;
+        // One that was given up holds nothing back.
+        let holds_back = |index| !(received.word(index) | settled.word(index));
+        let end = marks::first(*handed_up..frames.len(), holds_back);
+        let places = marks::runs(*handed_up..end, |index| received.word(index));
+        self.outputs.extend(run, payloads, places);
+        *handed_up = end;
     }
 
-    /// The sender learns which frames arrived.
-    pub(super) fn note_received(&mut self, contender: u32) {
-        let radio = RadioId(self.radio_of(contender));
-        for frame in self.contenders[contender as usize].batch.on_air() {
-            if frame.received {
-                frame.settled = true;
-                let (payload, fate) = (frame.payload, Fate::Sent);
-                self.outputs.push_back(Output::Done { radio, payload, fate });
-            }
-        }
+    /// The sender learns which frames arrived. Returns whether all did.
+    pub(super) fn note_received(&mut self, contender: u32) -> bool {
+        let run = Run::Done { radio: RadioId(self.radio_of(contender)), fate: Fate::Sent };
+        let batch = &mut self.contenders[contender as usize].batch;
+        let Batch { payloads, received, settled, sending, .. } = batch;
+        let arrived = |index| received.word(index) & !settled.word(index);
+        self.outputs.extend(run, payloads, marks::runs(0..*sending, arrived));
+        settled.add(0..*sending, |index| received.word(index));
+        batch.first_open(0) >= batch.sending
     }
 
     /// Counts a failure for every frame on the air that has not arrived, and drops those at their
@@ -195,24 +195,28 @@ impl<P: Copy> Channel<P> {
     /// notified of them after that.
     pub(super) fn count_failures(&mut self, contender: u32, is_long: bool) -> u64 {
         let radio = self.radio_of(contender);
+        let run = Run::Done { radio: RadioId(radio), fate: Fate::RetryLimit };
         let config = &self.config;
         let limit = if is_long { config.long_retry_limit } else { config.short_retry_limit };
         let limit = self.agreement(contender).and_then(|own| own.retry_limit).unwrap_or(limit);
         let tells = self.reports_drops(contender);
-        let mut given_up = 0;
-        for frame in self.contenders[contender as usize].batch.on_air() {
+        let batch = &mut self.contenders[contender as usize].batch;
+        let (mut given_up, mut place) = (0, batch.first_open(0));
+        while place < batch.sending {
+            let frame = &mut batch.frames[place];
             let count = if is_long { &mut frame.long_failures } else { &mut frame.short_failures };
             *count += 1;
             debug_assert!(*count <= limit.max(1), "{count} attempts of at most {limit}");
             if *count >= limit {
-                (frame.settled, frame.lost) = (true, tells);
                 given_up += 1;
+                batch.settled.add(place..place + 1, |_| u64::MAX);
                 if tells {
-                    continue;
+                    batch.lost.add(place..place + 1, |_| u64::MAX);
+                } else {
+                    self.outputs.push(run, batch.payloads[place]);
                 }
-                let (radio, payload) = (RadioId(radio), frame.payload);
-                self.outputs.push_back(Output::Done { radio, payload, fate: Fate::RetryLimit });
             }
+            place = batch.first_open(place + 1);
         }
         self.macs[radio as usize].stats.retry_drops += given_up;
         given_up
@@ -231,11 +235,9 @@ impl<P: Copy> Channel<P> {
             self.hand_up(contender, to.0);
         }
         let batch = &mut self.contenders[contender as usize].batch;
-        while let Some(frame) = batch.frames.front().filter(|frame| frame.settled) {
-            batch.filled -= in_ampdu(frame.bytes);
-            self.released.push(frame.payload);
-            batch.frames.pop_front();
-        }
+        let settled = batch.first_open(0);
+        self.released.extend(batch.payloads.range(..settled));
+        batch.drop_front(settled);
         batch.count_mpdus();
         debug_assert!(!batch.frames.is_empty() || batch.filled == 0, "{} B", batch.filled);
     }

@@ -8,10 +8,10 @@ use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
 use collision::Collision;
-use core::ops::Range;
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use memo::Memos;
 use odds::Odds;
+use shares::Part;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
 pub(super) use transmission::Transmission;
@@ -20,6 +20,7 @@ mod bystanders;
 mod collision;
 mod memo;
 mod odds;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -76,6 +77,8 @@ pub(super) struct Air {
     prune_at: usize,
     /// The parts of the frame that is being received, between starts and ends of others.
     stretches: Vec<Stretch>,
+    /// The same for the addressed receiver of an A-MPDU.
+    parts: Vec<Part>,
     together: Together,
     collision: Collision,
 }
@@ -122,6 +125,7 @@ impl Air {
             held: vec![NOTHING; n],
             prune_at: FEW,
             stretches: Vec::new(),
+            parts: Vec::new(),
             levels,
             together: Together::default(),
             collision: Collision::default(),
@@ -434,30 +438,6 @@ impl Air {
         level / (noise + interference) / f64::from(tx.mode.streams())
     }
 
-    /// The probability that the receiver of `tx`, an A-MPDU just received, decoded each MPDU;
-    /// they end at `ends` (bytes), one after the other.
-    pub(super) fn shares(
-        &mut self,
-        tx: &Transmission,
-        ends: &[(usize, u32)],
-        shares: &mut Vec<f64>,
-    ) {
-        shares.clear();
-        let odds = self.odds_of(tx.mode);
-        if !tx.overlapped {
-            self.stretches.clear();
-            self.stretches.push(Stretch { from: tx.start, bits: tx.mpdu_bits() });
-        }
-        let level = self.levels.received(tx.from, tx.to, tx.start);
-        let whole = f64::from(tx.mpdus);
-        let mut begin = 0.0;
-        for &(_, end) in ends {
-            let end = 8.0 * f64::from(end);
-            shares.push(self.share(tx, level, &odds, whole, begin..end));
-            begin = end;
-        }
-    }
-
     /// Whether `radio` held on to `tx` until its end, by a replay of all that overlapped.
     fn holds(&self, tx: &Transmission, radio: u32) -> bool {
         self.follow(radio, |other| other.start < tx.end).is_some_and(|held| held.id == tx.id)
@@ -546,40 +526,6 @@ impl Air {
             }
         }
         success
-    }
-
-    /// The probability that the receiver of `tx`, which gets it at `level`, decodes its bits
-    /// `span`. `tx` was cut into stretches that hold a `whole`-th of its bits.
-    fn share(
-        &mut self,
-        tx: &Transmission,
-        level: f64,
-        odds: &Odds,
-        whole: f64,
-        span: Range<f64>,
-    ) -> f64 {
-        let (mut success, mut worst, mut at) = (1.0, 0.0_f64, 0.0);
-        for stretch in &self.stretches {
-            let next = at + stretch.bits * whole;
-            let bits = next.min(span.end) - f64::max(at, span.start);
-            at = next;
-            if bits <= 0.0 {
-                continue;
-            }
-            let interference = self.interference(tx, tx.to, stretch.from);
-            worst = worst.max(interference);
-            if self.config.errors == ErrorModel::Snr {
-                let sinr = self.sinr(tx, level, interference);
-                let chance = || error_model::success(tx.mode.modulation(), sinr, bits);
-                success *= odds.certain(sinr, bits).unwrap_or_else(chance);
-            }
-        }
-        if self.config.errors == ErrorModel::Snr {
-            return success;
-        }
-        let captures = self.capture.is_some_and(|capture| level >= capture * worst);
-        let survives = captures || worst < self.sense_mw;
-        if survives { 1.0 - self.set_loss(tx, tx.to, level) } else { 0.0 }
     }
 
     /// Returns the time after `when` of the next beginning or end of a transmission.

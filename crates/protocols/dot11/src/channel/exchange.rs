@@ -3,8 +3,9 @@
 
 use super::air::{BROADCAST, Transmission};
 use super::mac::{Phase, Serving};
+use super::outputs::Run;
 use super::rates::Peer;
-use super::{Channel, Due, Fate, FrameKind, Output, RadioId};
+use super::{Channel, Due, Fate, FrameKind, RadioId};
 use super::{Response, ResponseKind};
 use crate::phy::{ACK_BYTES, BLOCK_ACK_BYTES, Format, RTS_BYTES};
 use crate::{AccessCategory, Aggregation, Edca, Mode};
@@ -356,9 +357,10 @@ impl<P: Copy> Channel<P> {
             return;
         }
         let turn = self.macs[tx.from as usize].turn;
-        let Some(frame) = self.contenders[turn as usize].batch.first() else { return };
+        let batch = &self.contenders[turn as usize].batch;
+        let Some(payload) = batch.payloads.get(batch.first_open(0)) else { return };
         let (to, from) = (RadioId(to), RadioId(tx.from));
-        self.outputs.push_back(Output::Deliver { to, from, payload: frame.payload });
+        self.outputs.push(Run::Deliver { to, from }, *payload);
     }
 
     /// No response began in time. A frame that is just being received may still be it, so the
@@ -402,9 +404,11 @@ impl<P: Copy> Channel<P> {
             return self.end_request(contender, now);
         }
         self.report_to_rate_control(contender, true, now);
-        self.note_received(contender);
         // The exchange succeeded, but the MPDUs that the BlockAck lacks have failed.
-        let given_up = self.count_failures(contender, self.uses_rts(contender));
+        let given_up = match self.note_received(contender) {
+            true => 0,
+            false => self.count_failures(contender, self.uses_rts(contender)),
+        };
         self.contenders[contender as usize].batch.asks =
             given_up > 0 && self.reports_drops(contender);
         self.slide(contender);
@@ -416,21 +420,21 @@ impl<P: Copy> Channel<P> {
     fn report_to_rate_control(&mut self, contender: u32, answered: bool, now: Instant) {
         let radio = self.radio_of(contender);
         let mac = &mut self.macs[radio as usize];
-        let batch = &mut self.contenders[contender as usize].batch;
+        let batch = &self.contenders[contender as usize].batch;
         let (Some(rates), Some(to)) = (&mut mac.rates, batch.to) else { return };
         let sent = batch.ends.len() as u32;
-        let arrived = batch.on_air().filter(|frame| frame.received && !frame.joined).count();
+        let is_first = |place: &usize| batch.received.has(*place) && !batch.frames[*place].joined;
+        let arrived = batch.on_air().flatten().filter(is_first).count();
         rates.on_attempt(to.0, sent, if answered { arrived as u32 } else { 0 }, now);
     }
 
     /// Ends a frame that needs no acknowledgement.
     fn conclude_unanswered(&mut self, radio: u32, now: Instant) {
         let contender = self.macs[radio as usize].turn;
-        for frame in self.contenders[contender as usize].batch.on_air() {
-            frame.settled = true;
-            let (radio, payload) = (RadioId(radio), frame.payload);
-            self.outputs.push_back(Output::Done { radio, payload, fate: Fate::Sent });
-        }
+        let batch = &mut self.contenders[contender as usize].batch;
+        let run = Run::Done { radio: RadioId(radio), fate: Fate::Sent };
+        self.outputs.extend(run, &batch.payloads, batch.on_air());
+        batch.settled.add(0..batch.sending, |_| u64::MAX);
         self.slide(contender);
         self.complete(radio, now);
     }

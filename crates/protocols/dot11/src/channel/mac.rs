@@ -1,11 +1,13 @@
 //! State of a radio and its contenders for their frames.
 
+use super::marks::{self, Marks};
 use super::pairs::Pairs;
 use super::rates::Rates;
 use super::room::{Filling, Room};
 use super::{AirtimeLimits, Config, Mpdu, RadioConfig, RadioId};
 pub(super) use crate::phy::{DELIMITER_BYTES, in_ampdu};
 use crate::{Capabilities, Edca, Mode, Phy};
+use core::ops::Range;
 use fairwave_trace::StationSample;
 use fairwave_units::{Duration, Instant, Seed, Stream};
 use std::collections::VecDeque;
@@ -142,8 +144,7 @@ pub(super) enum Serving {
 
 /// A frame of the host: an MPDU, or a part of one that is an A-MSDU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<P> {
-    pub(super) payload: P,
+pub(super) struct Frame {
     pub(super) bytes: u32,
     /// Set when it is first sent.
     pub(super) sequence: Option<u16>,
@@ -153,16 +154,6 @@ pub(super) struct Frame<P> {
     pub(super) short_failures: u32,
     /// Failed attempts at the data after a CTS (long retry count).
     pub(super) long_failures: u32,
-    /// Whether the receiver has decoded it: the receiver's scoreboard.
-    pub(super) received: bool,
-    /// Whether it was handed up there, in order.
-    pub(super) delivered: bool,
-    /// Whether its sender is done with it: acknowledged, or given up.
-    pub(super) settled: bool,
-    /// Whether it was dropped and the host has not been notified yet.
-    pub(super) lost: bool,
-    /// Number of its transmissions.
-    pub(super) transmissions: u32,
 }
 
 /// Frames for one receiver that are sent together where aggregation is on, and otherwise one
@@ -173,7 +164,21 @@ pub(super) struct Batch<P> {
     pub(super) mode: Mode,
     /// Whether the next PPDU is a sample of its mode, and has a single MPDU.
     pub(super) is_sample: bool,
-    pub(super) frames: VecDeque<Frame<P>>,
+    pub(super) frames: VecDeque<Frame>,
+    /// The payload of each frame.
+    pub(super) payloads: VecDeque<P>,
+    /// Frames that the receiver has decoded: its scoreboard.
+    pub(super) received: Marks,
+    /// Number of frames from the front that were handed up there, in order, or were dropped.
+    pub(super) handed_up: usize,
+    /// Frames that their sender is done with: acknowledged, or given up.
+    pub(super) settled: Marks,
+    /// Dropped frames of which the host has not been notified yet.
+    pub(super) lost: Marks,
+    /// Number of frames from the front that were on the air, and that were so before the PPDU that
+    /// was sent last.
+    sent: usize,
+    pub(super) sent_before: usize,
     /// Number of frames from the front that the present PPDU covers, settled ones included.
     pub(super) sending: usize,
     /// For each MPDU of that PPDU: the frame after it, and where it ends in bytes.
@@ -197,33 +202,36 @@ pub(super) struct Batch<P> {
 }
 
 impl<P> Batch<P> {
-    /// Frames of the PPDU under way that are not settled yet.
-    pub(super) fn on_air(&mut self) -> impl Iterator<Item = &mut Frame<P>> {
-        self.frames.iter_mut().take(self.sending).filter(|frame| !frame.settled)
+    /// Places of the frames of the PPDU under way that are not settled yet.
+    pub(super) fn on_air(&self) -> impl Iterator<Item = Range<usize>> {
+        marks::runs(0..self.sending, |index| !self.settled.word(index))
     }
 
     /// Puts the present PPDU on the air. Returns the number of its MPDUs that were there before.
     pub(super) fn note_transmission(&mut self) -> u64 {
-        let (mut from, mut retries) = (0, 0);
-        for &(end, _) in &self.ends {
-            // The payloads of an A-MSDU are sent together, so any of them tells of all.
-            let mut before = 0;
-            while from < end {
-                let frame = &mut self.frames[from];
-                if !frame.settled {
-                    before = frame.transmissions;
-                    frame.transmissions += 1;
-                }
-                from += 1;
-            }
-            retries += u64::from(before > 0);
-        }
-        retries
+        self.sent_before = self.sent;
+        self.sent = self.sent.max(self.sending);
+        // The payloads of an A-MSDU are sent together, so its end stands for all of them.
+        self.ends.partition_point(|(end, _)| *end <= self.sent_before) as u64
     }
 
-    /// The first frame of the PPDU under way.
-    pub(super) fn first(&self) -> Option<&Frame<P>> {
-        self.frames.iter().find(|frame| !frame.settled)
+    /// The place of the first frame from `from` on that is not settled; that after the last if all
+    /// are.
+    pub(super) fn first_open(&self, from: usize) -> usize {
+        marks::first(from..self.frames.len(), |index| !self.settled.word(index))
+    }
+
+    /// Removes the first `count` frames.
+    pub(super) fn drop_front(&mut self, count: usize) {
+        let gone = self.frames.drain(..count);
+        self.filled -= gone.map(|frame| in_ampdu(frame.bytes)).sum::<u32>();
+        self.payloads.drain(..count);
+        for marks in [&mut self.received, &mut self.settled, &mut self.lost] {
+            marks.drop_front(count);
+        }
+        for number in [&mut self.handed_up, &mut self.sent, &mut self.sent_before] {
+            *number = number.saturating_sub(count);
+        }
     }
 
     /// Returns whether no frame taken together with it was sent yet.
@@ -253,6 +261,13 @@ impl<P> Contender<P> {
             mode,
             is_sample: false,
             frames: VecDeque::new(),
+            payloads: VecDeque::new(),
+            received: Marks::default(),
+            handed_up: 0,
+            settled: Marks::default(),
+            lost: Marks::default(),
+            sent: 0,
+            sent_before: 0,
             sending: 0,
             ends: Vec::new(),
             psdu_bytes: 0,
@@ -286,14 +301,20 @@ impl<P> Contender<P> {
     {
         self.serving = Serving::Nothing;
         self.cw = cw_min;
-        released.extend(self.batch.frames.iter().map(|frame| frame.payload));
-        let frames = self.batch.frames.drain(..);
-        let waiting = frames.filter(|frame| (!frame.settled || frame.lost) && !frame.delivered);
-        left.extend(waiting.map(|frame| frame.payload));
-        self.batch.sending = 0;
-        self.batch.asks = false;
-        self.batch.request_failures = 0;
-        self.batch.failures = 0;
+        let batch = &mut self.batch;
+        released.extend(&batch.payloads);
+        for (place, payload) in batch.payloads.iter().enumerate() {
+            let is_delivered = place < batch.handed_up && batch.received.has(place);
+            let is_settled = batch.settled.has(place) && !batch.lost.has(place);
+            if !is_delivered && !is_settled {
+                left.push(*payload);
+            }
+        }
+        batch.drop_front(batch.frames.len());
+        batch.sending = 0;
+        batch.asks = false;
+        batch.request_failures = 0;
+        batch.failures = 0;
     }
 
     /// The number of the next new MPDU or beacon.
@@ -316,18 +337,13 @@ impl<P> Contender<P> {
             batch.is_rest = false;
         }
         batch.note_pushed(mpdu.bytes);
+        batch.payloads.push_back(mpdu.payload);
         batch.frames.push_back(Frame {
-            payload: mpdu.payload,
             bytes: mpdu.bytes,
             sequence: None,
             joined: false,
             short_failures: 0,
             long_failures: 0,
-            received: false,
-            delivered: false,
-            settled: false,
-            lost: false,
-            transmissions: 0,
         });
     }
 }

@@ -21,7 +21,9 @@ mod interface;
 mod ledger;
 mod levels;
 mod mac;
+mod marks;
 mod medium;
+mod outputs;
 mod pairs;
 mod presence;
 mod rates;
@@ -43,7 +45,9 @@ pub use interface::{
     AirtimeLimits, Config, ErrorModel, Fate, FrameKind, FrameReport, Input, Mpdu, Output,
     RadioConfig, RadioId, RateChoice,
 };
-use mac::{Contender, Mac, Peers};
+use mac::{Contender, Mac, Peers, Serving};
+use outputs::Outputs;
+pub use outputs::Run;
 use room::Room;
 use std::collections::VecDeque;
 
@@ -115,7 +119,7 @@ pub struct Channel<P> {
     receptions: Vec<(u32, Reception)>,
     /// Probability of decoding each MPDU of the A-MPDU that is being received.
     shares: Vec<f64>,
-    outputs: VecDeque<Output<P>>,
+    outputs: Outputs<P>,
     /// Payloads of frames that are gone from their radios.
     released: Vec<P>,
     reports_frames: bool,
@@ -160,7 +164,7 @@ impl<P: Copy> Channel<P> {
             responding: Vec::new(),
             receptions: Vec::new(),
             shares: Vec::new(),
-            outputs: VecDeque::new(),
+            outputs: Outputs::new(),
             released: Vec::new(),
             reports_frames: false,
             reports: VecDeque::new(),
@@ -211,8 +215,17 @@ impl<P: Copy> Channel<P> {
     /// Whether a receiver holds back a frame with a payload that `is` the one, because another
     /// before it is missing.
     pub fn holds(&self, is: impl Fn(&P) -> bool) -> bool {
-        let frames = self.contenders.iter().flat_map(|contender| &contender.batch.frames);
-        frames.filter(|frame| frame.received && !frame.delivered).any(|frame| is(&frame.payload))
+        self.contenders.iter().any(|Contender { batch, .. }| {
+            let waiting = batch.handed_up..batch.frames.len();
+            let mut held = marks::runs(waiting, |index| batch.received.word(index)).flatten();
+            held.any(|place| is(&batch.payloads[place]))
+        })
+    }
+
+    /// The next outputs of [`Machine::poll`] together, as far as they differ in their payloads
+    /// alone. These replace the contents of `payloads`.
+    pub fn poll_run(&mut self, payloads: &mut Vec<P>) -> Option<Run> {
+        self.outputs.pop_run(payloads)
     }
 
     /// Takes the payloads of frames that are gone: settled and handed up, given up, or taken off
@@ -335,10 +348,14 @@ impl<P: Copy> Machine for Channel<P> {
             (self.config.phy, self.config.aggregation, self.edca(contender).txop);
         let longest = (!txop.is_zero()).then_some(txop);
         let room = |mode| Room::new(phy, mode, longest, limits);
-        self.contenders[contender as usize].push(mpdu, room);
-        self.load_next(contender, now);
-        let access = self.contention.access_of(contender);
-        self.next_access = self.next_access.into_iter().chain(access).min();
+        let own = &mut self.contenders[contender as usize];
+        own.push(mpdu, room);
+        // More frames for a batch that contends already change no access.
+        if own.serving == Serving::Nothing {
+            self.load_next(contender, now);
+            let access = self.contention.access_of(contender);
+            self.next_access = self.next_access.into_iter().chain(access).min();
+        }
     }
 
     fn wake(&mut self, now: Instant) {
@@ -350,7 +367,7 @@ impl<P: Copy> Machine for Channel<P> {
     }
 
     fn poll(&mut self, _: Instant) -> Option<Output<P>> {
-        self.outputs.pop_front()
+        self.outputs.pop()
     }
 
     fn deadline(&self) -> Option<Instant> {

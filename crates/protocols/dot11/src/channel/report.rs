@@ -33,9 +33,9 @@ impl<P: Copy> Channel<P> {
         let own = &self.contenders[self.macs[to as usize].turn as usize];
         let start = own.window_start();
         let mut arrived = [0; 4];
-        let window = own.batch.frames.iter().skip_while(|frame| frame.settled);
-        for frame in window.filter(|frame| frame.received) {
-            let Some(sequence) = frame.sequence else { continue };
+        let batch = &own.batch;
+        for place in (batch.first_open(0)..batch.frames.len()).filter(|i| batch.received.has(*i)) {
+            let Some(sequence) = batch.frames[place].sequence else { continue };
             let bit = usize::from((sequence + 4096 - start) % 4096);
             debug_assert!(bit < 256, "MPDU {sequence} is {bit} after the window's start");
             if let Some(word) = arrived.get_mut(bit / 64) {
@@ -93,19 +93,17 @@ impl<P: Copy> Channel<P> {
 
     /// Reports every payload of a data PPDU; `report` holds the common fields.
     fn report_data(&mut self, tx: &Transmission, contender: u32, mut report: FrameReport<P>) {
-        let batch = &mut self.contenders[contender as usize].batch;
+        let batch = &self.contenders[contender as usize].batch;
         let mpdus = batch.ends.len();
         let any = report.received;
         let mut from = 0;
         for (i, &(end, _)) in batch.ends.iter().enumerate() {
             report.received = any && self.arrivals.get(i).copied().unwrap_or(true);
-            let mpdu = batch.frames.iter_mut().take(end).skip(from);
-            let mut frames = mpdu.filter(|frame| !frame.settled).peekable();
-            while let Some(frame) = frames.next() {
-                let goes_on = frames.peek().is_some();
+            for place in batch.first_open(from)..end {
+                let (frame, goes_on) = (&batch.frames[place], place + 1 < end);
                 report.sequence = frame.sequence.unwrap_or(0);
-                report.retry = frame.transmissions > 1;
-                report.payload = Some(frame.payload);
+                report.retry = place < batch.sent_before;
+                report.payload = Some(batch.payloads[place]);
                 report.place = Some(Place {
                     ppdu: tx.id,
                     is_ampdu: mpdus > 1 || tx.mode.format() >= Format::Vht,

@@ -6,7 +6,8 @@
 //! MPDUs whose fate is unknown are retransmitted, and the receiver hands up the frames that it held
 //! back.
 
-use super::{Channel, Fate, FrameKind, Output, RadioId};
+use super::outputs::Run;
+use super::{Channel, Fate, FrameKind, RadioId, marks};
 use crate::phy::BLOCK_ACK_REQ_BYTES;
 use crate::{Aggregation, BlockAckRequest};
 use fairwave_units::Instant;
@@ -68,14 +69,12 @@ impl<P: Copy> Channel<P> {
 
     /// Moves the window, and reports the dropped frames to the host.
     fn forget_request(&mut self, contender: u32) {
-        let radio = RadioId(self.radio_of(contender));
+        let run = Run::Done { radio: RadioId(self.radio_of(contender)), fate: Fate::RetryLimit };
         let batch = &mut self.contenders[contender as usize].batch;
         (batch.asks, batch.request_failures) = (false, 0);
-        for frame in batch.frames.iter_mut().filter(|frame| frame.lost) {
-            frame.lost = false;
-            let (payload, fate) = (frame.payload, Fate::RetryLimit);
-            self.outputs.push_back(Output::Done { radio, payload, fate });
-        }
+        let lost = marks::runs(0..batch.frames.len(), |index| batch.lost.word(index));
+        self.outputs.extend(run, &batch.payloads, lost);
+        batch.lost.clear();
         self.slide(contender);
     }
 }
