@@ -142,18 +142,18 @@ fn check_paths(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(),
 }
 
 fn check_flow(world: &World, routes: &routes::Table, flow: &Flow) -> Result<(), Error> {
-    let (source, sink) = (flow.source.0 as usize, flow.sink.0 as usize);
-    let nodes = world.nodes.len();
-    ensure(source < nodes && sink < nodes && source != sink, || {
+    let (source, sink) = (flow.source, flow.sink);
+    let exists = |node: NodeId| (node.0 as usize) < world.nodes.len();
+    ensure(exists(source) && exists(sink) && source != sink, || {
         format!("flow {}: it needs two different nodes", flow.name)
     })?;
-    ensure(routes[source][sink].is_some() && routes[sink][source].is_some(), || {
+    ensure(routes.hop(source, sink).is_some() && routes.hop(sink, source).is_some(), || {
         format!("flow {}: there is no way between its ends", flow.name)
     })?;
     let traffic = flow.traffic.description();
     let endless = traffic.saturates().is_some()
         && matches!(
-            routes[source][sink],
+            routes.hop(source, sink),
             Some(Hop::Line(i)) if world.links[i / 2].greatest_rate(i % 2).is_none()
         );
     ensure(!endless, || format!("flow {}: its link is never saturated", flow.name))?;

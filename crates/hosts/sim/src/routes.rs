@@ -14,8 +14,40 @@ pub(crate) enum Hop {
     Radio(NodeId),
 }
 
-/// `table[node][destination]`: the next hop, if there is a way.
-pub(crate) type Table = Vec<Vec<Option<Hop>>>;
+/// The next hops from every node to every other.
+#[derive(Debug)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+    /// For each node: the first node of those that ways join it with.
+    islands: Vec<u32>,
+}
+
+/// The next hops from one node.
+#[derive(Debug)]
+enum Row {
+    /// It has no neighbour.
+    Alone,
+    /// It has one neighbour: all ways begin with the same hop. Stations are many, and a hop to each
+    /// node from each of them would take 16 MB for a thousand.
+    Leaf(Hop),
+    /// By destination.
+    Hops(Box<[Option<Hop>]>),
+}
+
+impl Table {
+    /// The next hop from a node to another, if there is a way.
+    pub(crate) fn hop(&self, from: NodeId, to: NodeId) -> Option<Hop> {
+        let (from, to) = (from.0 as usize, to.0 as usize);
+        match &self.rows[from] {
+            Row::Alone => None,
+            Row::Leaf(hop) => {
+                let is_joined = from != to && self.islands[from] == self.islands[to];
+                is_joined.then_some(*hop)
+            }
+            Row::Hops(hops) => hops[to],
+        }
+    }
+}
 
 /// The neighbours of every node: links first, in order, then the radio. Stations in `roamed` are
 /// at the access point beside them, others at that of their role.
@@ -42,18 +74,39 @@ pub(crate) fn table(world: &World) -> Table {
     table_with(world, &[])
 }
 
-/// The same with the stations in `roamed` at the access point beside them: breadth first from
-/// every node.
+/// The same with the stations in `roamed` at the access point beside them.
 pub(crate) fn table_with(world: &World, roamed: &[(NodeId, NodeId)]) -> Table {
     let neighbours = neighbours(world, roamed);
-    (0..world.nodes.len()).map(|from| from_node(from, &neighbours)).collect()
+    let nodes = 0..world.nodes.len();
+    let row = |from: usize| match &neighbours[from][..] {
+        [] => Row::Alone,
+        [(to, hop), rest @ ..] if rest.iter().all(|(other, _)| other == to) => Row::Leaf(*hop),
+        _ => Row::Hops(from_node(from, &neighbours).into()),
+    };
+    Table { rows: nodes.map(row).collect(), islands: islands(&neighbours) }
+}
+
+/// For each node, the first of the nodes that ways join it with.
+fn islands(neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<u32> {
+    let mut found = vec![u32::MAX; neighbours.len()];
+    let mut next = Vec::new();
+    for first in 0..neighbours.len() as u32 {
+        next.push(NodeId(first));
+        while let Some(node) = next.pop() {
+            let island = &mut found[node.0 as usize];
+            if *island == u32::MAX {
+                *island = first;
+                next.extend(neighbours[node.0 as usize].iter().map(|(other, _)| *other));
+            }
+        }
+    }
+    found
 }
 
 /// The nodes on the way, without the first and with the last; empty where there is none.
 pub(crate) fn way(world: &World, table: &Table, from: NodeId, to: NodeId) -> Vec<NodeId> {
     let next = |node: &NodeId| {
-        let hop = table[node.0 as usize][to.0 as usize]?;
-        Some(match hop {
+        Some(match table.hop(*node, to)? {
             Hop::Radio(next) => next,
             Hop::Line(line) => {
                 let (a, b) = world.links[line / 2].ends;
@@ -125,6 +178,7 @@ pub(crate) fn detour_by(
     Ok(())
 }
 
+/// The first hops from a node to all others, breadth first.
 fn from_node(from: usize, neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<Option<Hop>> {
     let mut first: Vec<Option<Hop>> = vec![None; neighbours.len()];
     let mut queue = VecDeque::from([from]);

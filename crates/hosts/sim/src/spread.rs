@@ -7,61 +7,85 @@ use fairwave_units::Duration;
 /// Buckets of each power of two. A bucket is at most 1/128 of its smallest value wide, so that a
 /// quantile, which is a bucket's middle, is off by at most 0.4 %.
 const PARTS_LOG2: u32 = 7;
-const PARTS: u64 = 1 << PARTS_LOG2;
+const PARTS: usize = 1 << PARTS_LOG2;
 
-/// A log-linear histogram, as HdrHistogram has it. It takes memory up to the longest duration that
-/// it has met: 24 KB for a second.
+/// Counts of the buckets of one power of two.
+type Octave = Box<[u64; PARTS]>;
+
+/// A log-linear histogram, as HdrHistogram has it. It takes 1 KB for each power of two of which it
+/// has met a duration.
 #[derive(Clone, Debug, Default)]
 pub struct Spread {
     count: u64,
     sum_ns: u128,
     least: u64,
     most: u64,
-    buckets: Vec<u64>,
+    /// By power of two; `None` where no duration was met.
+    octaves: Vec<Option<Octave>>,
 }
 
 impl Spread {
     /// One that has room for every duration, 59 KB: adding takes no memory.
     pub fn with_room() -> Self {
-        Self { buckets: vec![0; bucket(u64::MAX) + 1], ..Self::default() }
+        let octaves = bucket(u64::MAX) / PARTS + 1;
+        let octaves = (0..octaves).map(|_| Some(Box::new([0; PARTS]))).collect();
+        Self { octaves, ..Self::default() }
     }
 
     /// Adds one.
     pub fn add(&mut self, duration: Duration) {
         let ns = duration.as_nanos();
         let bucket = bucket(ns);
-        if bucket >= self.buckets.len() {
-            // Whole powers of two, so that a run allocates a few times only.
-            self.buckets.resize((bucket | (PARTS as usize - 1)) + 1, 0);
+        let (octave, part) = (bucket / PARTS, bucket % PARTS);
+        match self.octaves.get_mut(octave) {
+            Some(Some(counts)) => counts[part] += 1,
+            _ => self.add_octave(octave)[part] = 1,
         }
         if self.count == 0 {
             (self.least, self.most) = (ns, ns);
         }
-        self.buckets[bucket] += 1;
         self.count += 1;
         self.sum_ns += u128::from(ns);
         (self.least, self.most) = (self.least.min(ns), self.most.max(ns));
     }
 
-    /// Forgets all durations, and keeps the memory.
-    pub fn restart(&mut self) {
-        let held = self.held();
-        let mut buckets = core::mem::take(&mut self.buckets);
-        // A series restarts at every sample: most buckets are zero already.
-        buckets[held].fill(0);
-        *self = Self { buckets, ..Self::default() };
+    #[cold]
+    fn add_octave(&mut self, octave: usize) -> &mut Octave {
+        if octave >= self.octaves.len() {
+            self.octaves.resize(octave + 1, None);
+        }
+        self.octaves[octave].insert(Box::new([0; PARTS]))
     }
 
-    /// Buckets from that of the shortest duration to that of the longest.
-    fn held(&self) -> Range<usize> {
-        if self.count == 0 { 0..0 } else { bucket(self.least)..bucket(self.most) + 1 }
+    /// Forgets all durations, and keeps the memory.
+    pub fn restart(&mut self) {
+        let mut octaves = core::mem::take(&mut self.octaves);
+        // A series restarts at every sample: most buckets are zero already.
+        for (octave, parts) in self.held() {
+            if let Some(counts) = &mut octaves[octave] {
+                counts[parts].fill(0);
+            }
+        }
+        *self = Self { octaves, ..Self::default() };
+    }
+
+    /// Buckets from that of the shortest duration to that of the longest: octaves, and their parts.
+    fn held(&self) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
+        let (first, last) = (bucket(self.least), bucket(self.most));
+        let octaves = if self.count == 0 { 0..0 } else { first / PARTS..last / PARTS + 1 };
+        octaves.map(move |octave| {
+            let part = |bucket: usize| bucket.saturating_sub(octave * PARTS).min(PARTS);
+            (octave, part(first)..part(last + 1))
+        })
     }
 
     /// The buckets that hold durations, by their numbers, with their counts.
     fn holding(&self) -> impl Iterator<Item = (usize, u64)> {
-        let held = self.held();
-        let counts = self.buckets[held.clone()].iter().copied();
-        held.zip(counts).filter(|(_, count)| *count > 0)
+        let counts = self.held().filter_map(move |(octave, parts)| {
+            let first = octave * PARTS + parts.start;
+            Some((first..).zip(&self.octaves[octave].as_ref()?[parts]))
+        });
+        counts.flatten().filter(|(_, count)| **count > 0).map(|(bucket, count)| (bucket, *count))
     }
 
     /// Every bucket that holds a duration, the shortest first.
@@ -118,21 +142,20 @@ impl Spread {
 }
 
 fn bucket(ns: u64) -> usize {
-    if ns < PARTS {
+    if ns < PARTS as u64 {
         return ns as usize;
     }
     let power = ns.ilog2() - PARTS_LOG2;
-    (u64::from(power) * PARTS + (ns >> power)) as usize
+    power as usize * PARTS + (ns >> power) as usize
 }
 
 /// Smallest value of a bucket, and its number of values.
 fn bounds(index: usize) -> (u64, u64) {
-    let index = index as u64;
     if index < PARTS {
-        return (index, 1);
+        return (index as u64, 1);
     }
     let power = index / PARTS - 1;
-    ((index % PARTS + PARTS) << power, 1 << power)
+    (((index % PARTS + PARTS) as u64) << power, 1 << power)
 }
 
 #[cfg(test)]
@@ -146,7 +169,7 @@ mod tests {
         for ns in powers.chain([u64::MAX]) {
             let (from, width) = bounds(bucket(ns));
             assert!(ns >= from && ns - from < width, "{ns}: {from} + {width}");
-            assert!(width == 1 || width <= from / PARTS, "{ns}");
+            assert!(width == 1 || width <= from / PARTS as u64, "{ns}");
         }
     }
 
@@ -187,9 +210,11 @@ mod tests {
     #[test]
     fn one_with_room_grows_for_no_duration() {
         let mut spread = Spread::with_room();
-        let room = spread.buckets.len();
-        [0, 1, u64::MAX].iter().for_each(|ns| spread.add(Duration::from_nanos(*ns)));
-        assert_eq!(spread.buckets.len(), room);
+        let room = |spread: &Spread| spread.octaves.iter().flatten().count();
+        let before = room(&spread);
+        (0..64).for_each(|power| spread.add(Duration::from_nanos(1 << power)));
+        [0, u64::MAX].iter().for_each(|ns| spread.add(Duration::from_nanos(*ns)));
+        assert_eq!(room(&spread), before);
     }
 
     proptest! {

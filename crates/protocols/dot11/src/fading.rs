@@ -34,29 +34,19 @@ struct Oscillator {
     amplitude: (f64, f64),
 }
 
-/// The fading of one pair of radios, the same in both directions.
+/// Sinusoids of one pair of radios.
 #[derive(Clone, Debug)]
-pub struct FadingLink {
-    oscillators: Box<[Oscillator; OSCILLATORS]>,
-    direct: f64,
-    /// Nanoseconds between grid points; zero for a gain that does not change.
-    step: f64,
-    /// Number of the grid point before the last time asked for, and the scattered part there and
-    /// at the next.
-    cell: u64,
-    before: (f64, f64),
-    after: (f64, f64),
-}
+pub(crate) struct Waves([Oscillator; OSCILLATORS]);
 
-impl FadingLink {
-    /// A link with angles and phases drawn from `stream`.
-    pub fn new(fading: Fading, mut stream: Stream) -> Self {
+impl Waves {
+    /// Sinusoids with angles and phases drawn from `stream`.
+    pub(crate) fn new(fading: Fading, mut stream: Stream) -> Self {
         let mut angle = || (2.0 * stream.unit() - 1.0) * PI;
         let m = OSCILLATORS as f64;
         // Each component has the variance 1/2 of the scattered share of the power.
         let amplitude = (2.0 / (m * (fading.rice_k + 1.0))).sqrt();
         let theta = angle();
-        let oscillators = core::array::from_fn(|n| {
+        Self(core::array::from_fn(|n| {
             let arrival = (TAU * (n + 1) as f64 - PI + theta) / (4.0 * m);
             let (phase, psi) = (angle(), angle());
             Oscillator {
@@ -64,53 +54,109 @@ impl FadingLink {
                 phase,
                 amplitude: (amplitude * math::cos(psi), amplitude * math::sin(psi)),
             }
-        });
+        }))
+    }
+
+    /// The scattered part of the complex gain.
+    fn scattered(&self, seconds: f64) -> (f64, f64) {
+        self.0.iter().fold((0.0, 0.0), |(re, im), o| {
+            let wave = math::cos(o.radians_per_second * seconds + o.phase);
+            (re + o.amplitude.0 * wave, im + o.amplitude.1 * wave)
+        })
+    }
+}
+
+/// Parameters of fading that all pairs of radios share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process {
+    direct: f64,
+    /// Nanoseconds between grid points; zero for gains that do not change.
+    step: f64,
+}
+
+impl Process {
+    pub(crate) fn new(fading: Fading) -> Self {
         let moves = fading.doppler_hz > 0.0;
-        let mut link = Self {
-            oscillators: Box::new(oscillators),
+        Self {
             direct: (fading.rice_k / (fading.rice_k + 1.0)).sqrt(),
             step: if moves { 1e9 / (GRID * fading.doppler_hz) } else { 0.0 },
-            cell: 0,
-            before: (0.0, 0.0),
-            after: (0.0, 0.0),
-        };
-        link.before = link.scattered(0);
-        link.after = link.scattered(1);
-        link
+        }
+    }
+
+    /// Whether gains change with time.
+    pub(crate) fn moves(&self) -> bool {
+        self.step > 0.0
+    }
+
+    /// Number of the grid point before a time, and the part of the way to the next.
+    pub(crate) fn place(&self, at: Instant) -> (u64, f64) {
+        if !self.moves() {
+            return (0, 0.0);
+        }
+        let place = at.as_nanos() as f64 / self.step;
+        let cell = place as u64;
+        (cell, place - cell as f64)
+    }
+
+    /// Power gain, as a factor with mean 1, so far on the way between two grid points.
+    pub(crate) fn power(&self, points: &Points, part: f64) -> f64 {
+        let between = |from: f64, to: f64| from + part * (to - from);
+        let re = self.direct + between(points.before.0, points.after.0);
+        let im = between(points.before.1, points.after.1);
+        re * re + im * im
+    }
+}
+
+/// The scattered part of the complex gain of a pair at two grid points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Points {
+    /// Number of the first.
+    cell: u64,
+    before: (f64, f64),
+    after: (f64, f64),
+}
+
+impl Points {
+    /// Those of a pair that was not asked for yet.
+    pub(crate) const NONE: Self = Self { cell: u64::MAX, before: (0.0, 0.0), after: (0.0, 0.0) };
+
+    /// Whether the first has this number.
+    pub(crate) fn are_at(&self, cell: u64) -> bool {
+        self.cell == cell
+    }
+
+    /// Computes the point of this number and the next.
+    pub(crate) fn go_to(&mut self, cell: u64, process: &Process, waves: &Waves) {
+        let point = |cell: u64| waves.scattered(cell as f64 * process.step / 1e9);
+        let follows = self.cell.checked_add(1) == Some(cell);
+        self.before = if follows { self.after } else { point(cell) };
+        self.after = point(cell + 1);
+        self.cell = cell;
+    }
+}
+
+/// The fading of one pair of radios, the same in both directions.
+#[derive(Clone, Debug)]
+pub struct FadingLink {
+    process: Process,
+    waves: Box<Waves>,
+    points: Points,
+}
+
+impl FadingLink {
+    /// A link with angles and phases drawn from `stream`.
+    pub fn new(fading: Fading, stream: Stream) -> Self {
+        let (process, waves) = (Process::new(fading), Waves::new(fading, stream));
+        Self { process, waves: Box::new(waves), points: Points::NONE }
     }
 
     /// Power gain at `at`, as a factor with mean 1.
     pub fn gain(&mut self, at: Instant) -> f64 {
-        let mut part = 0.0;
-        if self.step > 0.0 {
-            let place = at.as_nanos() as f64 / self.step;
-            let cell = place as u64;
-            part = place - cell as f64;
-            self.go_to(cell);
+        let (cell, part) = self.process.place(at);
+        if !self.points.are_at(cell) {
+            self.points.go_to(cell, &self.process, &self.waves);
         }
-        let between = |from: f64, to: f64| from + part * (to - from);
-        let re = self.direct + between(self.before.0, self.after.0);
-        let im = between(self.before.1, self.after.1);
-        re * re + im * im
-    }
-
-    fn go_to(&mut self, cell: u64) {
-        if cell == self.cell {
-            return;
-        }
-        let follows = cell == self.cell + 1;
-        self.before = if follows { self.after } else { self.scattered(cell) };
-        self.after = self.scattered(cell + 1);
-        self.cell = cell;
-    }
-
-    /// The scattered part of the complex gain at a grid point.
-    fn scattered(&self, cell: u64) -> (f64, f64) {
-        let seconds = cell as f64 * self.step / 1e9;
-        self.oscillators.iter().fold((0.0, 0.0), |(re, im), o| {
-            let wave = math::cos(o.radians_per_second * seconds + o.phase);
-            (re + o.amplitude.0 * wave, im + o.amplitude.1 * wave)
-        })
+        self.process.power(&self.points, part)
     }
 }
 

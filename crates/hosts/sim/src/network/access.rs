@@ -321,7 +321,7 @@ impl<'w> Access<'w> {
             let Some(flow) = self.saturating[index][class].pop_front() else { return true };
             self.saturating[index][class].push_back(flow);
             let sink = self.world.flows[flow].sink;
-            if let Some(Hop::Radio(next)) = routes[index][sink.0 as usize]
+            if let Some(Hop::Radio(next)) = routes.hop(node, sink)
                 && self.roamers.away(next).is_none()
                 && let Some(packet) = cx.owners.flows[flow].next_datagram(cx.now)
             {

@@ -64,7 +64,7 @@ impl<'w> Network<'w> {
 
     /// The first hop from a node on the way to another, if there is a way.
     pub(crate) fn hop(&self, from: NodeId, to: NodeId) -> Option<Hop> {
-        self.routes[from.0 as usize][to.0 as usize]
+        self.routes.hop(from, to)
     }
 
     /// Sends a packet from `node` to the next hop.

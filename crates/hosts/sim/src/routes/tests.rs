@@ -75,3 +75,16 @@ fn a_node_off_every_way_is_told_from_one_on_a_longer_way() {
     assert_eq!(detour(ALONE), Err(Astray::NoWay(HOST, ALONE)));
     assert_eq!(detour(BEHIND), Err(Astray::PassesEnd(HOST, BEHIND, SERVER)));
 }
+
+#[test]
+fn a_node_with_one_neighbour_has_the_hops_that_a_search_finds() {
+    let world = world();
+    let (table, neighbours) = (table(&world), neighbours(&world, &[]));
+    for from in 0..world.nodes.len() {
+        let hops = from_node(from, &neighbours);
+        for (to, hop) in hops.into_iter().enumerate() {
+            assert_eq!(table.hop(NodeId(from as u32), NodeId(to as u32)), hop, "{from} to {to}");
+        }
+    }
+    assert!(matches!(table.rows[BEHIND.0 as usize], Row::Leaf(_)));
+}

@@ -7,6 +7,7 @@
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
 use crate::{BurstLink, Mode, error_model, propagation};
+use blocks::along_curve;
 use collision::Collision;
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use memo::Memos;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use together::{Detection, Together};
 pub(super) use transmission::Transmission;
 
+mod blocks;
 mod bystanders;
 mod collision;
 mod memo;
@@ -128,7 +130,7 @@ impl Air {
             parts: Vec::new(),
             levels,
             together: Together::default(),
-            collision: Collision::default(),
+            collision: Collision::new(along_curve(radios)),
         };
         (0..n as u32).for_each(|from| _ = air.survey(from));
         air

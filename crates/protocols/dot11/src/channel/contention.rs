@@ -15,6 +15,7 @@ use contenders::{BUSY, Contenders, Fresh};
 pub(super) use contenders::{Counting, Receptions, Sensed};
 use fairwave_units::{Duration, Instant};
 use group::Group;
+pub(super) use slots::BLOCK;
 
 mod contenders;
 mod group;
@@ -88,6 +89,17 @@ impl Contention {
             contention.set_reach(from as u32, hearers);
         }
         contention
+    }
+
+    /// Gives radios their places in this order where there is one group, before anything has
+    /// happened: those of [`Receptions`].
+    pub(super) fn arrange(&mut self, order: &[u32]) {
+        if let [group] = &mut self.groups[..] {
+            group.members = order.into();
+            for (place, radio) in (0..).zip(order) {
+                self.all.place[*radio as usize] = place;
+            }
+        }
     }
 
     /// Sets the radios that sense `from` from now on; while it is silent, and only where that is to

@@ -7,10 +7,12 @@
 //! interference are computed from means, as a radio averages them too.
 
 use super::{Config, RadioConfig};
-use crate::fading::FadingLink;
 use crate::shadowing::ShadowingLink;
 use crate::{Path, SnrTrace, propagation};
 use fairwave_units::{Db, Dbm, Instant, Metres, Seed, math};
+use links::{Links, in_order, pair};
+
+mod links;
 
 /// Minimum interval between computations of the levels of a moving transmitter: walking makes 15
 /// mm.
@@ -38,11 +40,8 @@ struct Varying {
     moves: bool,
     /// Per transmitter: the tick of its levels, or [`STALE`].
     ticks: Vec<u64>,
-    /// Per pair of radios, made when it is first asked for. Empty without fading.
-    fading: Vec<Option<FadingLink>>,
-    seed: Seed,
-    channel: String,
-    names: Vec<String>,
+    /// `None` without fading.
+    fading: Option<Links>,
 }
 
 /// Inputs of mean levels.
@@ -93,7 +92,7 @@ impl Levels {
     /// Returns whether the received level is always the mean, so that it can be judged for all at
     /// once.
     pub(super) fn is_steady(&self) -> bool {
-        self.varying.as_ref().is_none_or(|v| v.fading.is_empty() && !v.may_leave)
+        self.varying.as_ref().is_none_or(|v| v.fading.is_none() && !v.may_leave)
     }
 
     /// Whether probabilities for a pair of radios hold for the whole run.
@@ -165,30 +164,24 @@ impl Varying {
         let may_leave = radios.iter().any(|radio| radio.roams);
         let moves = geometry.moves();
         let n = radios.len();
-        let fades = geometry.config.fading.is_some();
-        (may_leave || moves || fades).then(|| {
+        let names = || radios.iter().map(|radio| radio.name.clone()).collect();
+        let fading = geometry.config.fading;
+        let fading = fading.map(|fading| Links::new(fading, seed, channel, names()));
+        (may_leave || moves || fading.is_some()).then(|| {
             Box::new(Self {
                 geometry,
                 present: vec![true; n],
                 may_leave,
                 moves,
                 ticks: vec![0; n],
-                fading: if fades { vec![None; pairs(n)] } else { Vec::new() },
-                seed,
-                channel: channel.to_owned(),
-                names: radios.iter().map(|radio| radio.name.clone()).collect(),
+                fading,
             })
         })
     }
 
     fn gain(&mut self, from: u32, to: u32, at: Instant) -> f64 {
-        let Some(fading) = self.geometry.config.fading else { return 1.0 };
-        let (low, high) = in_order(from as usize, to as usize);
-        let link = self.fading[pair(low, high)].get_or_insert_with(|| {
-            let (a, b) = (&self.names[low], &self.names[high]);
-            FadingLink::new(fading, self.seed.stream(&format!("fading/{}/{a}/{b}", self.channel)))
-        });
-        link.gain(at)
+        let fading = self.fading.as_mut();
+        fading.map_or(1.0, |fading| fading.gain(from as usize, to as usize, at))
     }
 }
 
@@ -280,20 +273,6 @@ impl Geometry {
         let (first, second) = if from == low { (here, there) } else { (there, here) };
         self.shadowing[pair(low, high)].loss(first, second)
     }
-}
-
-/// Pairs of `n` radios.
-fn pairs(n: usize) -> usize {
-    n * n.saturating_sub(1) / 2
-}
-
-/// Number of the pair of radios `low` < `high`.
-fn pair(low: usize, high: usize) -> usize {
-    pairs(high) + low
-}
-
-fn in_order(a: usize, b: usize) -> (usize, usize) {
-    (a.min(b), a.max(b))
 }
 
 #[cfg(test)]

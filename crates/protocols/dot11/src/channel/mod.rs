@@ -147,8 +147,11 @@ impl<P: Copy> Channel<P> {
             Some(_) => Counting::Boundaries,
             None => Counting::WholeSlots,
         };
+        let hearers = air.hearers();
+        let mut contention = Contention::new(phy.slot(), counting, &access, hearers, varies);
+        contention.arrange(air.order());
         let mut channel = Self {
-            contention: Contention::new(phy.slot(), counting, &access, air.hearers(), varies),
+            contention,
             air,
             macs: radios.iter().map(|r| Mac::new(seed, name, r, &config)).collect(),
             contenders: contenders(&config, &edca, radios, seed, name),

@@ -1,6 +1,7 @@
 //! Judges receptions of a [`Collision`] by the radios that its frames are not for.
 
 use super::super::contention::Receptions;
+use super::blocks::WIDTH;
 use super::collision::{Bounds, Collision, OPEN};
 use super::together::Detection;
 use super::transmission::Transmission;
@@ -18,6 +19,11 @@ const SLACK: f64 = 1e-9;
 const SURELY_OPEN: f64 = 1e-15;
 
 impl Air {
+    /// Returns the radios by their places in [`Receptions`].
+    pub(in super::super) fn order(&self) -> &[u32] {
+        &self.collision.order
+    }
+
     /// Receptions of `tx`, which ends, by all radios that it is not for, where all that is on the
     /// air began together; of all those frames at the first, where they end together. Else nothing.
     /// `unit` draws a number from 0 to 1 for a radio whose reception is open.
@@ -40,33 +46,21 @@ impl Air {
         let by = Detection { noise_mw, sense_mw, sinr };
         let bounds = Bounds::new(by, self.list.len(), odds, bits);
         let mut collision = core::mem::take(&mut self.collision);
-        collision.sum_levels(&self.list, &self.levels, self.radios);
         collision.is_whole = is_whole;
-        collision.judged = if is_whole { collision.summed } else { tx.id };
-        collision.judge(&bounds, (!is_whole).then_some(tx.from));
+        collision.judged = if is_whole { self.list.last().map_or(0, |tx| tx.id) } else { tx.id };
+        collision.judge(&self.list, &self.levels, &bounds, (!is_whole).then_some(tx.from));
         collision.choose_curve(&bounds);
         collision.receptions.decoded = tx.decoded();
         for other in &self.list {
-            collision.receptions.set(other.from as usize, Receptions::ENERGY);
+            collision.leave_out(other.from);
             if is_whole && self.is_for(other.to) {
-                collision.receptions.set(other.to as usize, Receptions::ENERGY);
+                collision.leave_out(other.to);
             }
         }
         if !is_whole {
-            collision.receptions.set(tx.to as usize, Receptions::ENERGY);
+            collision.leave_out(tx.to);
         }
-        for first in (0..self.radios).step_by(8) {
-            let last = self.radios.min(first + 8);
-            if !collision.receptions.kinds[first..last].contains(&OPEN) {
-                continue;
-            }
-            for radio in first..last {
-                if collision.receptions.kinds[radio] == OPEN {
-                    let kind = self.decide(tx, radio, &mut collision, &bounds, &mut unit);
-                    collision.receptions.set(radio, kind);
-                }
-            }
-        }
+        self.decide_open(tx, &mut collision, &bounds, &mut unit);
         debug_assert!(self.agrees(tx, &collision, &bounds), "{:?}", collision.receptions);
         self.collision = collision;
         Some(&mut self.collision.receptions)
@@ -112,37 +106,61 @@ impl Air {
         self.held_of_all(radio).is_some_and(|(place, ..)| self.list[place].to == radio)
     }
 
+    /// Decides the receptions that the comparison of levels left open.
+    fn decide_open(
+        &mut self,
+        tx: &Transmission,
+        collision: &mut Collision,
+        by: &Bounds,
+        unit: &mut impl FnMut(u32) -> f64,
+    ) {
+        for index in 0..collision.judged_alone.len() {
+            let first = collision.judged_alone[index] as usize * WIDTH;
+            let (kinds, _) = collision.receptions.kinds[first..].as_chunks::<WIDTH>();
+            if !kinds[0].contains(&OPEN) {
+                continue;
+            }
+            for place in first..first + WIDTH {
+                if collision.receptions.kinds[place] == OPEN {
+                    let kind = self.decide(tx, place, collision, by, unit);
+                    collision.receptions.set(place, kind);
+                }
+            }
+        }
+    }
+
     /// Decides a reception that the comparison of levels left open.
     fn decide(
         &mut self,
         tx: &Transmission,
-        radio: usize,
+        place: usize,
         collision: &mut Collision,
         by: &Bounds,
         unit: &mut impl FnMut(u32) -> f64,
     ) -> u8 {
-        let ratio = collision.ratios[radio];
+        let radio = collision.order[place];
+        let (loudest, ratio) = collision.of_place(place);
         let kind = |lost| if lost { Receptions::ERRORED } else { Receptions::DECODED };
-        if self.stretches.len() == 1 && by.is_open(collision.loudest[radio], ratio) {
+        if self.stretches.len() == 1 && by.is_open(loudest, ratio) {
             let curve = &mut collision.curves[collision.curve];
             let open = |&(low, high): &(f64, f64)| low > SURELY_OPEN && high < 1.0 - SURELY_OPEN;
             if let Some((low, high)) = curve.around(ratio, by.error).filter(open) {
-                let drawn = unit(radio as u32);
+                let drawn = unit(radio);
                 if drawn < 1.0 - high - SLACK {
                     return kind(true);
                 }
                 if drawn >= 1.0 - low + SLACK {
                     return kind(false);
                 }
-                let success = self.success_of_held(tx, radio as u32, collision.is_whole, by);
+                let success = self.success_of_held(tx, radio, collision.is_whole, by);
                 return kind(drawn < 1.0 - success.unwrap_or(0.0));
             }
         }
-        match self.success_of_held(tx, radio as u32, collision.is_whole, by) {
+        match self.success_of_held(tx, radio, collision.is_whole, by) {
             None => Receptions::ENERGY,
             Some(success) => {
                 let loss = 1.0 - success;
-                kind(loss > 0.0 && (loss >= 1.0 || unit(radio as u32) < loss))
+                kind(loss > 0.0 && (loss >= 1.0 || unit(radio) < loss))
             }
         }
     }
@@ -169,7 +187,8 @@ impl Air {
     /// Whether receptions are possible, by the levels of each radio alone.
     fn agrees(&mut self, tx: &Transmission, collision: &Collision, by: &Bounds) -> bool {
         (0..self.radios as u32).all(|radio| {
-            let kind = collision.receptions.kinds[radio as usize];
+            let place = collision.places[radio as usize] as usize;
+            let kind = collision.receptions.kinds[place];
             if if collision.is_whole { self.is_for(radio) } else { radio == tx.to } {
                 return kind == Receptions::ENERGY;
             }

@@ -1,19 +1,29 @@
 //! Receptions of frames that begin together, the usual collision, by the radios that they are not
 //! for.
 //!
-//! All radios are judged at once by levels in single precision. Where a ratio lies within the
-//! rounding errors of a threshold, the radio is judged alone in double precision, so that outcomes
-//! are those of `Air::receive`.
+//! Blocks of neighbours are judged at once by the extremes of their levels in single precision.
+//! Where those do not decide, each radio of the block is judged by its levels. Where a ratio lies
+//! within the rounding errors of a threshold, the radio is judged alone in double precision, so
+//! that outcomes are those of `Air::receive`.
 
-use super::super::contention::Receptions;
+use super::super::contention::{BLOCK, Receptions};
 use super::super::levels::Levels;
+use super::blocks::{Blocks, Lanes, Sums, WIDTH, higher};
 use super::odds::Odds;
 use super::together::Detection;
 use super::transmission::Transmission;
 use crate::{Mode, error_model};
+use core::array::from_fn;
 
 /// A reception that the comparison of levels leaves open.
 pub(super) const OPEN: u8 = 3;
+
+/// Kinds of reception with the width of levels, which are compared side by side.
+type Kinds = [u32; WIDTH];
+const WIDE_OPEN: u32 = OPEN as u32;
+const ENERGY: u32 = Receptions::ENERGY as u32;
+const ERRORED: u32 = Receptions::ERRORED as u32;
+const DECODED: u32 = Receptions::DECODED as u32;
 
 /// Curves that are kept, one for each mode and length.
 const CURVES: usize = 8;
@@ -25,15 +35,21 @@ const CURVE_POINTS: usize = 16 << 6;
 
 #[derive(Debug, Default)]
 pub(super) struct Collision {
-    /// The levels of [`Levels::row`], rounded; empty before the first collision.
-    levels: Vec<f32>,
-    /// Per radio: the highest level, the sum of all, and the ratio of that to noise and the rest.
-    pub(super) loudest: Vec<f32>,
-    sums: Vec<f32>,
-    pub(super) ratios: Vec<f32>,
+    /// Radios by place, in an order of neighbours, and the place of each.
+    pub(super) order: Vec<u32>,
+    pub(super) places: Vec<u32>,
+    /// Empty before the first collision.
+    blocks: Blocks,
+    /// Transmitters of the present collision.
+    froms: Vec<u32>,
+    /// By place, in blocks whose radios were judged: the highest level, and its ratio to noise and
+    /// the rest.
+    loudest: Vec<Lanes>,
+    ratios: Vec<Lanes>,
+    /// Blocks whose radios were judged.
+    pub(super) judged_alone: Vec<u32>,
+    /// By place.
     pub(super) receptions: Receptions,
-    /// Number of the last frame of the collision whose levels were summed up.
-    pub(super) summed: u64,
     /// Number of the frame that was judged; of the last of a collision that was as a whole.
     pub(super) judged: u64,
     pub(super) is_whole: bool,
@@ -62,6 +78,8 @@ pub(super) struct Bounds {
     not_sure: f32,
     /// Relative error of a ratio to noise and interference, over one more than the ratio.
     pub(super) error: f64,
+    /// One less than that error.
+    exact: f32,
 }
 
 impl Bounds {
@@ -94,6 +112,7 @@ impl Bounds {
             sure: above(sure),
             not_sure: below(sure),
             error,
+            exact: (1.0 - error) as f32,
         }
     }
 
@@ -143,65 +162,102 @@ impl Curve {
 }
 
 impl Collision {
-    pub(super) fn sum_levels(&mut self, list: &[Transmission], levels: &Levels, radios: usize) {
-        let last = list.last().map_or(0, |tx| tx.id);
-        if core::mem::replace(&mut self.summed, last) == last {
-            return;
-        }
-        if self.levels.is_empty() {
-            let rows = (0..radios as u32).flat_map(|from| levels.row(from));
-            self.levels.extend(rows.map(|level| *level as f32));
-        }
-        let row = |tx: &Transmission| &self.levels[tx.from as usize * radios..][..radios];
-        let higher = |a: f32, b: f32| if a > b { a } else { b };
-        let [first, rest @ ..] = list else { return };
-        self.loudest.clear();
-        self.loudest.extend_from_slice(row(first));
-        self.sums.clone_from(&self.loudest);
-        // Two rows at a time, as the sums take as long to read and write as a row.
-        let (pairs, single) = rest.as_chunks();
-        for [a, b] in pairs {
-            let sums = self.loudest.iter_mut().zip(&mut self.sums);
-            for (((loudest, sum), a), b) in sums.zip(row(a)).zip(row(b)) {
-                *loudest = higher(*loudest, higher(*a, *b));
-                *sum += *a + *b;
-            }
-        }
-        for tx in single {
-            let sums = self.loudest.iter_mut().zip(&mut self.sums);
-            for ((loudest, sum), level) in sums.zip(row(tx)) {
-                *loudest = higher(*loudest, *level);
-                *sum += *level;
-            }
-        }
+    /// No collision yet of radios in this order.
+    pub(super) fn new(order: Vec<u32>) -> Self {
+        let mut places = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(radio, place)| places[*radio as usize] = place);
+        Self { order, places, ..Self::default() }
     }
 
     /// Judges all radios as far as their ratios are clear of the thresholds: as receivers of the
     /// frame from `from`, or of whichever they hold.
-    pub(super) fn judge(&mut self, by: &Bounds, from: Option<u32>) {
-        let radios = self.loudest.len();
-        let row = match from {
-            Some(from) => &self.levels[from as usize * radios..][..radios],
-            None => &self.loudest,
-        };
-        self.ratios.resize(radios, 0.0);
-        self.receptions.resize(radios);
-        let Receptions { kinds, late, .. } = &mut self.receptions;
-        let of = self.loudest.iter().zip(&self.sums).zip(row);
-        let to = self.ratios.iter_mut().zip(kinds).zip(late);
-        for (((level, sum), own), ((ratio, kind), late)) in of.zip(to) {
-            let others = sum - level;
-            let detection = level / (by.noise + others);
-            *ratio = level / (by.wide_noise + others);
-            let is_held = (detection >= by.detected) & (*level >= by.sensed);
-            let is_other = *own < *level;
-            let is_undetected = (detection < by.undetected) | (*level < by.unsensed) | is_other;
-            let mut found =
-                if is_held & (*ratio < by.hopeless) { Receptions::ERRORED } else { OPEN };
-            found = if is_held & (*ratio >= by.sure) { Receptions::DECODED } else { found };
-            *kind = if is_undetected { Receptions::ENERGY } else { found };
-            *late = if is_undetected { 0 } else { Receptions::LATE };
+    pub(super) fn judge(
+        &mut self,
+        list: &[Transmission],
+        levels: &Levels,
+        by: &Bounds,
+        from: Option<u32>,
+    ) {
+        if self.blocks.is_empty() {
+            self.blocks = Blocks::new(levels, &self.order);
+            self.loudest.resize(self.blocks.groups() * WIDTH, Lanes::default());
+            self.ratios.clone_from(&self.loudest);
         }
+        self.froms.clear();
+        self.froms.extend(list.iter().map(|tx| tx.from));
+        self.receptions.clear(self.order.len());
+        self.judged_alone.clear();
+        for group in 0..self.blocks.groups() {
+            let sums = self.blocks.sum(&self.froms, group);
+            let found = judge_group(&sums, by);
+            if found == [ENERGY; WIDTH] {
+                continue;
+            }
+            for (lane, found) in found.into_iter().enumerate() {
+                if found != ENERGY {
+                    self.judge_block(group * WIDTH + lane, found, (&sums, lane), by, from);
+                }
+            }
+        }
+    }
+
+    /// Judges the radios of a block, of which the extremes of levels say so much.
+    fn judge_block(
+        &mut self,
+        block: usize,
+        found: u32,
+        (sums, lane): (&Sums, usize),
+        by: &Bounds,
+        from: Option<u32>,
+    ) {
+        let own = from.map(|from| self.blocks.extremes(from, block));
+        if own.is_some_and(|(_, high)| high < sums.low_max[lane]) {
+            return;
+        }
+        let is_loudest = own.is_none_or(|(low, _)| low > sums.second[lane]);
+        self.receptions.touched.insert(block * WIDTH / BLOCK);
+        let Receptions { kinds, late, .. } = &mut self.receptions;
+        let kinds = &mut kinds.as_chunks_mut::<WIDTH>().0[block];
+        let late = &mut late.as_chunks_mut::<WIDTH>().0[block];
+        if found != WIDE_OPEN && is_loudest {
+            (*kinds, *late) = ([found as u8; WIDTH], [Receptions::LATE; WIDTH]);
+            return;
+        }
+        let (mut loudest, mut sum) = (Lanes::default(), Lanes::default());
+        for from in &self.froms {
+            let levels = self.blocks.levels(*from, block);
+            loudest = from_fn(|i| higher(loudest[i], levels[i]));
+            sum = from_fn(|i| sum[i] + levels[i]);
+        }
+        let own = from.map_or(&loudest, |from| self.blocks.levels(from, block));
+        let others: Lanes = from_fn(|i| sum[i] - loudest[i]);
+        let ratios: Lanes = from_fn(|i| loudest[i] / (by.wide_noise + others[i]));
+        let judged: Kinds = from_fn(|i| {
+            let (level, ratio) = (loudest[i], ratios[i]);
+            let detection = level / (by.noise + others[i]);
+            let is_held = (detection >= by.detected) & (level >= by.sensed);
+            let is_other = own[i] < level;
+            let is_undetected = (detection < by.undetected) | (level < by.unsensed) | is_other;
+            let found = if is_held & (ratio < by.hopeless) { ERRORED } else { WIDE_OPEN };
+            let found = if is_held & (ratio >= by.sure) { DECODED } else { found };
+            if is_undetected { ENERGY } else { found }
+        });
+        *kinds = judged.map(|kind| kind as u8);
+        *late = judged.map(|kind| if kind == ENERGY { 0 } else { Receptions::LATE });
+        (self.loudest[block], self.ratios[block]) = (loudest, ratios);
+        self.judged_alone.push(block as u32);
+    }
+
+    /// The highest level at a place of a block whose radios were judged, and its ratio to noise and
+    /// the rest.
+    pub(super) fn of_place(&self, place: usize) -> (f32, f32) {
+        let (block, lane) = (place / WIDTH, place % WIDTH);
+        (self.loudest[block][lane], self.ratios[block][lane])
+    }
+
+    /// Sets the reception of a radio that is on the air, or that a frame is for.
+    pub(super) fn leave_out(&mut self, radio: u32) {
+        self.receptions.set(self.places[radio as usize] as usize, Receptions::ENERGY);
     }
 
     /// Whether `list` is of a collision that was judged as a whole.
@@ -222,4 +278,23 @@ impl Collision {
             self.curves.len() - 1
         });
     }
+}
+
+/// Receptions that are the same for all radios of a block, else [`OPEN`].
+fn judge_group(sums: &Sums, by: &Bounds) -> Kinds {
+    from_fn(|i| {
+        let (low, high) = (sums.low_max[i], sums.high_max[i]);
+        // The interference with the loudest frame is the sum of all highest levels without that of
+        // this frame, or less. Its highest level is at least `low`, and it is `high` where no other
+        // frame reaches `low`.
+        let loudest = if low > sums.second[i] { high } else { low };
+        let (min, max) = (sums.low[i] - low, sums.high[i] - loudest * by.exact);
+        let is_undetected = (high < by.unsensed) | (high < by.undetected * (by.noise + min));
+        let is_held = (low >= by.sensed) & (low >= by.detected * (by.noise + max));
+        let is_errored = is_held & (high < by.hopeless * (by.wide_noise + min));
+        let is_decoded = is_held & (low >= by.sure * (by.wide_noise + max));
+        let kind = if is_errored { ERRORED } else { WIDE_OPEN };
+        let kind = if is_decoded { DECODED } else { kind };
+        if is_undetected { ENERGY } else { kind }
+    })
 }

@@ -1,6 +1,6 @@
 //! State of each contender, and the reception of its radio.
 
-use super::slots::{OUT, padded};
+use super::slots::{BlockSet, OUT, padded};
 
 /// The time of an event that does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
@@ -24,14 +24,17 @@ pub(crate) enum Sensed {
     },
 }
 
-/// Receptions of a frame, or of several that end together, by all radios that sense them.
+/// Receptions of a frame, or of several that end together, by all radios that sense them, in the
+/// order of their places.
 #[derive(Debug, Default)]
 pub(crate) struct Receptions {
-    /// By radio: [`Receptions::ENERGY`], [`Receptions::ERRORED`] or [`Receptions::DECODED`].
+    /// By place: [`Receptions::ENERGY`], [`Receptions::ERRORED`] or [`Receptions::DECODED`].
     pub(crate) kinds: Vec<u8>,
-    /// By radio: [`Receptions::LATE`] if it received anything but energy, so that it counts slots
+    /// By place: [`Receptions::LATE`] if it received anything but energy, so that it counts slots
     /// later than those that did not; else zero.
     pub(crate) late: Vec<i32>,
+    /// Blocks of places with receptions of more than energy, and maybe others.
+    pub(crate) touched: BlockSet,
     /// The meaning of [`Receptions::DECODED`].
     pub(crate) decoded: Sensed,
 }
@@ -43,16 +46,20 @@ impl Receptions {
     /// The mark of a radio that received anything but energy.
     pub(crate) const LATE: i32 = OUT;
 
-    /// Makes room for the receptions of this number of radios.
-    pub(crate) fn resize(&mut self, radios: usize) {
-        self.kinds.resize(radios, Self::ENERGY);
+    /// Receptions of energy only by this number of radios.
+    pub(crate) fn clear(&mut self, radios: usize) {
+        self.kinds.clear();
+        self.kinds.resize(padded(radios), Self::ENERGY);
+        self.late.clear();
         self.late.resize(padded(radios), 0);
+        self.touched.clear();
     }
 
-    /// Sets the reception of one radio.
-    pub(crate) fn set(&mut self, radio: usize, kind: u8) {
-        self.kinds[radio] = kind;
-        self.late[radio] = if kind == Self::ENERGY { 0 } else { Self::LATE };
+    /// Sets the reception at one place, whose block is among those touched if that is more than
+    /// energy.
+    pub(crate) fn set(&mut self, place: usize, kind: u8) {
+        self.kinds[place] = kind;
+        self.late[place] = if kind == Self::ENERGY { 0 } else { Self::LATE };
     }
 
     /// A reception of this kind.

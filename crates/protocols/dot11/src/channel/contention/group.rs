@@ -10,7 +10,7 @@
 //! the next frame. They are kept as they came, see [`Overlay`], until one of them is needed.
 
 use super::contenders::{BUSY, Contenders, Counting, Receptions, Sensed};
-use super::slots::{OUT, Slots, padded};
+use super::slots::{BLOCK, BlockSet, OUT, Slots, padded, within};
 
 /// Maximum number of slots counted in an idle period: more than any backoff has.
 const MANY: u64 = 1 << 24;
@@ -110,8 +110,10 @@ pub(super) struct Group {
     kinds: Vec<u8>,
     /// By place: [`OUT`] for radios in another state than the first, else zero.
     late: Vec<i32>,
-    /// Places whose blocks of backoffs are to be looked through anew when the medium is idle.
-    stale: Vec<u32>,
+    /// Blocks with places that are late by the overlay.
+    touched: BlockSet,
+    /// Blocks of backoffs that are to be looked through anew when the medium is idle.
+    stale: BlockSet,
     is_all_stale: bool,
     /// Contenders whose backoff is [`super::Fresh`].
     fresh: Vec<u32>,
@@ -136,7 +138,8 @@ impl Group {
             overlay: None,
             kinds: Vec::new(),
             late: vec![0; padded(count)],
-            stale: Vec::new(),
+            touched: BlockSet::default(),
+            stale: BlockSet::default(),
             is_all_stale: false,
             fresh: Vec::new(),
             settled: 1,
@@ -316,7 +319,7 @@ impl Group {
             let first = passed(idle_from);
             if let Some(overlay) = &self.overlay {
                 let slots = first - passed(overlay.states[0].idle_from);
-                backoffs.postpone_late(&self.late, slots, *clock);
+                backoffs.postpone_late(&self.touched, &self.late, slots, *clock);
             }
             for &radio in &self.away {
                 let (place, state) = (all.place[radio as usize], all.state[radio as usize]);
@@ -338,8 +341,8 @@ impl Group {
     fn forget_late(&mut self) {
         if let Some(overlay) = self.overlay.as_mut().filter(|overlay| !overlay.is_past) {
             overlay.is_past = true;
-            self.late.fill(0);
-            self.is_all_stale = true;
+            self.touched.for_each(|block| self.late[within(block)].fill(0));
+            self.stale.append(&mut self.touched);
         }
     }
 
@@ -387,6 +390,7 @@ impl Group {
         }
         core::mem::swap(&mut self.kinds, &mut receptions.kinds);
         core::mem::swap(&mut self.late, &mut receptions.late);
+        core::mem::swap(&mut self.touched, &mut receptions.touched);
         let first = State { away: 0, ..self.states[0] };
         let after = |kind| first.after(receptions.sensed(kind));
         let states = [after(Receptions::ERRORED), after(Receptions::DECODED)];
@@ -429,7 +433,7 @@ impl Group {
             self.away.push(radio);
             self.late[place] = OUT;
         }
-        self.is_all_stale = true;
+        self.stale.append(&mut self.touched);
         self.next = None;
     }
 
@@ -455,8 +459,7 @@ impl Group {
         self.states[new].away += 1;
         if old == 0 {
             self.away.push(radio);
-            self.late[all.place[r] as usize] = OUT;
-            self.stale.push(all.place[r]);
+            self.set_late(all.place[r], OUT);
         } else {
             self.states[old].away -= 1;
         }
@@ -474,7 +477,17 @@ impl Group {
         let place = all.place[radio as usize] as usize;
         self.kinds[place] = kind as u8;
         self.late[place] = if kind == 0 { 0 } else { OUT };
+        self.touched.insert(place / BLOCK);
         true
+    }
+
+    /// Sets whether a radio is late.
+    fn set_late(&mut self, place: u32, late: i32) {
+        let place = place as usize;
+        self.late[place] = late;
+        if self.queues.iter().any(|queue| queue.backoffs.takes_part(place)) {
+            self.stale.insert(place / BLOCK);
+        }
     }
 
     /// Ends the transmission; `sensed` is the reception of the radios that are not excepted.
@@ -505,17 +518,14 @@ impl Group {
 
     /// Brings the smallest numbers of blocks up to date.
     fn renew(&mut self) {
-        let is_all_stale = core::mem::take(&mut self.is_all_stale) || self.overlay.is_some();
+        let is_all_stale = core::mem::take(&mut self.is_all_stale);
         for Queue { backoffs, .. } in &mut self.queues {
             if is_all_stale {
                 backoffs.renew_all(&self.late);
                 continue;
             }
-            for &place in &self.stale {
-                if backoffs.takes_part(place as usize) {
-                    backoffs.renew(place as usize, &self.late);
-                }
-            }
+            self.stale.for_each(|block| backoffs.renew(block, &self.late));
+            self.touched.for_each(|block| backoffs.renew(block, &self.late));
         }
         self.stale.clear();
     }
@@ -524,10 +534,9 @@ impl Group {
     fn merge(&mut self, all: &mut Contenders) {
         let (first, others) = self.states.split_first().expect("there is always a first state");
         if others.iter().all(|state| state.away == 0 || state.is_like(first)) {
-            for radio in self.away.drain(..) {
+            while let Some(radio) = self.away.pop() {
                 all.state[radio as usize] = 0;
-                self.late[all.place[radio as usize] as usize] = 0;
-                self.stale.push(all.place[radio as usize]);
+                self.set_late(all.place[radio as usize], 0);
             }
             return self.states.truncate(1);
         }
@@ -554,15 +563,16 @@ impl Group {
         if unchanged {
             return;
         }
-        self.away.retain(|&radio| {
+        let mut away = core::mem::take(&mut self.away);
+        away.retain(|&radio| {
             let state = &mut all.state[radio as usize];
             *state = self.renamed[*state as usize];
             if *state == 0 {
-                self.late[all.place[radio as usize] as usize] = 0;
-                self.stale.push(all.place[radio as usize]);
+                self.set_late(all.place[radio as usize], 0);
             }
             *state > 0
         });
+        self.away = away;
     }
 
     /// Nothing followed an RTS: radios that it reserved the medium for and that have received

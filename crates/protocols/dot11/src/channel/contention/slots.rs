@@ -3,11 +3,50 @@
 //! A few numbers side by side are compared by vector instructions: to change one backoff costs as
 //! much as a walk through a tree would, and to change all costs an instruction or two for each.
 
+use core::ops::Range;
+
 /// Number of places whose smallest number is kept.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// The number of a place that does not take part.
 pub(super) const OUT: i32 = i32::MAX;
+
+/// A set of blocks.
+#[derive(Debug, Default)]
+pub(crate) struct BlockSet(Vec<u64>);
+
+impl BlockSet {
+    /// Adds a block.
+    pub(crate) fn insert(&mut self, block: usize) {
+        let word = block / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (block % 64);
+    }
+
+    /// Removes all blocks.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Moves all blocks of another set to this.
+    pub(super) fn append(&mut self, other: &mut Self) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(other.0.drain(..)).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Calls `act` with each block, in order.
+    pub(super) fn for_each(&self, mut act: impl FnMut(usize)) {
+        for (index, word) in self.0.iter().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                act(index * 64 + rest.trailing_zeros() as usize);
+                rest &= rest - 1;
+            }
+        }
+    }
+}
 
 /// Readings of a clock at which backoffs end, by place.
 #[derive(Debug)]
@@ -48,17 +87,25 @@ impl Slots {
         self.last = self.last.max(self.ends[place]);
     }
 
-    /// Moves the ends of all `late` backoffs, unless all ended by `reading`;
-    /// [`Slots::renew_all`] must follow.
-    pub(super) fn postpone_late(&mut self, late: &[i32], slots: i32, reading: i32) {
+    /// Moves the ends of all `late` backoffs, which are in these blocks, unless all ended by
+    /// `reading`; [`Slots::renew`] of the blocks must follow.
+    pub(super) fn postpone_late(
+        &mut self,
+        blocks: &BlockSet,
+        late: &[i32],
+        slots: i32,
+        reading: i32,
+    ) {
         debug_assert!(slots >= 0, "{slots} slots");
         if slots == 0 || self.last <= reading {
             return;
         }
         self.last += slots;
-        for (end, late) in self.ends.iter_mut().zip(late) {
-            *end += *late & slots;
-        }
+        blocks.for_each(|block| {
+            for (end, late) in self.ends[within(block)].iter_mut().zip(&late[within(block)]) {
+                *end += *late & slots;
+            }
+        });
     }
 
     /// Sets one backoff. Places that are `late`, [`OUT`] there and else zero, are left out of the
@@ -69,12 +116,11 @@ impl Slots {
         self.ends[place] = end;
         self.last = self.last.max(end);
         self.bars[place] = if takes_part { 0 } else { OUT };
-        self.renew(place, late);
+        self.renew(place / BLOCK, late);
     }
 
-    /// Computes the smallest number of the block of `place` anew.
-    pub(super) fn renew(&mut self, place: usize, late: &[i32]) {
-        let block = place / BLOCK;
+    /// Computes the smallest number of a block anew.
+    pub(super) fn renew(&mut self, block: usize, late: &[i32]) {
         self.minima[block] = match (self.ends.as_chunks(), self.bars.as_chunks(), late.as_chunks())
         {
             ((ends, []), (bars, []), (late, [])) => first(&ends[block], &bars[block], &late[block]),
@@ -130,6 +176,11 @@ pub(super) const fn padded(count: usize) -> usize {
     if count == 1 { 1 } else { count.next_multiple_of(BLOCK) }
 }
 
+/// Places of a block of whole ones.
+pub(super) const fn within(block: usize) -> Range<usize> {
+    block * BLOCK..(block + 1) * BLOCK
+}
+
 fn first(ends: &[i32; BLOCK], bars: &[i32; BLOCK], late: &[i32; BLOCK]) -> i32 {
     (0..BLOCK).map(|i| ends[i] | bars[i] | late[i]).fold(OUT, i32::min)
 }
@@ -155,11 +206,14 @@ mod tests {
                 match change {
                     0 => {
                         late[place] ^= OUT;
-                        slots.renew(place, &late);
+                        slots.renew(place / BLOCK, &late);
                     }
                     1 => {
-                        slots.postpone_late(&late, end, -1);
-                        slots.renew_all(&late);
+                        let mut blocks = BlockSet::default();
+                        let late_places = (0..late.len()).filter(|place| late[*place] == OUT);
+                        late_places.for_each(|place| blocks.insert(place / BLOCK));
+                        slots.postpone_late(&blocks, &late, end, -1);
+                        blocks.for_each(|block| slots.renew(block, &late));
                         let ends = plain.iter_mut().zip(&late).filter(|(_, late)| **late == OUT);
                         ends.for_each(|((plain, _), _)| *plain += end);
                     }

@@ -1,7 +1,6 @@
 //! Random worlds in which the groups are compared with the plain way, step by step.
 
 use super::reference::Plain;
-use super::slots::padded;
 use super::*;
 use fairwave_units::{Seed, Stream};
 use proptest::prelude::*;
@@ -13,6 +12,8 @@ struct World {
     groups: Contention,
     plain: Plain,
     hearers: Vec<Box<[u32]>>,
+    /// Radios by place.
+    order: Vec<u32>,
     categories: u32,
     varies: bool,
     random: Stream,
@@ -28,7 +29,9 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         let mut random = Seed(seed).stream("world");
-        let radios = 1 + random.below(12) as u32;
+        // Seldom so many that their backoffs fill several blocks.
+        let max = if random.below(8) == 0 { 40 } else { 12 };
+        let radios = 1 + random.below(max) as u32;
         let categories = [1, 1, 2, 4][random.below(4) as usize];
         // All hear all, or each hears some.
         let deafness = [0, 0, 1, 5][random.below(4) as usize];
@@ -43,8 +46,13 @@ impl World {
         let access: Vec<_> = (0..u64::from(categories)).map(access).collect();
         let varies = random.below(4) == 0;
         let counting = [Counting::WholeSlots, Counting::Boundaries][random.below(2) as usize];
+        let mut groups = Contention::new(SLOT, counting, &access, &hearers, varies);
+        let mut order: Vec<u32> = (0..radios).collect();
+        order.sort_by_cached_key(|_| random.next_u64());
+        groups.arrange(&order);
         Self {
-            groups: Contention::new(SLOT, counting, &access, &hearers, varies),
+            groups,
+            order,
             varies,
             plain: Plain::new(hearers.len(), SLOT, counting, &access),
             wants: vec![false; hearers.len() * access.len()],
@@ -122,7 +130,6 @@ impl World {
     /// Frames of these radios end, and most others have received something of their own.
     fn end_with(&mut self, ends: &[u32]) {
         let radios = self.hearers.len();
-        let count = padded(radios);
         let until = (self.now + Duration::from_micros(self.pick(120))).as_nanos();
         let is_rts = ends.len() == 1 && self.pick(3) == 0;
         let rts = if is_rts { self.sent } else { 0 };
@@ -131,13 +138,21 @@ impl World {
             self.resets.push((rts, reset));
         }
         let decoded = Sensed::Decoded { until, rts };
-        let mut receptions = Receptions { kinds: vec![0; count], late: vec![0; count], decoded };
+        let mut receptions = Receptions { decoded, ..Receptions::default() };
+        receptions.clear(radios);
         let kinds = 1 + self.pick(3);
-        for radio in (0..radios).filter(|radio| !ends.contains(&(*radio as u32))) {
-            receptions.set(radio, self.random.below(kinds) as u8);
-            self.plain.on_reception(radio as u32, receptions.sensed(receptions.kinds[radio]));
+        for (place, radio) in self.order.iter().enumerate() {
+            if ends.contains(radio) || self.random.below(3) == 0 {
+                continue;
+            }
+            receptions.set(place, self.random.below(kinds) as u8);
+            receptions.touched.insert(place / BLOCK);
+            self.plain.on_reception(*radio, receptions.sensed(receptions.kinds[place]));
         }
-        let kinds = receptions.kinds.clone();
+        let mut kinds = vec![0; radios];
+        for (place, radio) in self.order.iter().enumerate() {
+            kinds[*radio as usize] = receptions.kinds[place];
+        }
         self.groups.end_together(&mut receptions, self.now);
         for &from in ends {
             let radio = self.pick(radios as u64) as u32;
