@@ -8,6 +8,9 @@ use fairwave_units::Duration;
 /// quantile, which is a bucket's middle, is off by at most 0.4 %.
 const PARTS_LOG2: u32 = 7;
 const PARTS: u64 = 1 << PARTS_LOG2;
+/// Up to this number of durations, their buckets are listed. A series has a few durations of each
+/// flow in an interval, in hundreds of buckets from the shortest to the longest.
+const FEW: usize = 32;
 
 /// A log-linear histogram, as HdrHistogram has it. It takes memory up to the longest duration that
 /// it has met: 24 KB for a second.
@@ -18,6 +21,8 @@ pub struct Spread {
     least: u64,
     most: u64,
     buckets: Vec<u64>,
+    /// Buckets of the first durations, in the order of adding.
+    first: [u16; FEW],
 }
 
 impl Spread {
@@ -38,6 +43,9 @@ impl Spread {
             (self.least, self.most) = (ns, ns);
         }
         self.buckets[bucket] += 1;
+        if let Some(first) = self.first.get_mut(self.count as usize) {
+            *first = bucket as u16;
+        }
         self.count += 1;
         self.sum_ns += u128::from(ns);
         (self.least, self.most) = (self.least.min(ns), self.most.max(ns));
@@ -45,10 +53,12 @@ impl Spread {
 
     /// Forgets all durations, and keeps the memory.
     pub fn restart(&mut self) {
-        let held = self.held();
         let mut buckets = core::mem::take(&mut self.buckets);
         // A series restarts at every sample: most buckets are zero already.
-        buckets[held].fill(0);
+        match self.first.get(..self.count as usize) {
+            Some(few) => few.iter().for_each(|bucket| buckets[usize::from(*bucket)] = 0),
+            None => buckets[self.held()].fill(0),
+        }
         *self = Self { buckets, ..Self::default() };
     }
 
@@ -101,14 +111,21 @@ impl Spread {
             let all = u128::from(self.count) * u128::from(numerator);
             all.div_ceil(u128::from(denominator)) as u64
         });
+        let middle = |bucket: usize| {
+            let (from, width) = bounds(bucket);
+            Duration::from_nanos((from + (width - 1) / 2).clamp(self.least, self.most))
+        };
+        let mut first = self.first;
+        if let Some(few) = first.get_mut(..self.count as usize) {
+            few.sort_unstable();
+            return ranks.map(|rank| middle(usize::from(few[rank as usize - 1])));
+        }
         let mut found = [Duration::from_nanos(self.most); N];
         let (mut seen, mut next) = (0, 0);
         for (i, count) in self.holding() {
             seen += count;
-            let (from, width) = bounds(i);
-            let middle = (from + (width - 1) / 2).clamp(self.least, self.most);
             while next < N && seen >= ranks[next] {
-                found[next] = Duration::from_nanos(middle);
+                found[next] = middle(i);
                 next += 1;
             }
         }
