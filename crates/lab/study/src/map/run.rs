@@ -6,6 +6,7 @@ use super::grid::{Grid, SetUp};
 use super::joint::{self, Alone, JointSet};
 use super::judge::Judged;
 use super::outcome::Outcome;
+use crate::cache::RunCache;
 use crate::claim::{Claim, Verdict};
 use crate::definition::{Error, Study};
 use crate::evidence::Condition;
@@ -385,7 +386,8 @@ impl Explorer<'_> {
         let ask = self.ask;
         let asked = ask.asked(id, runs, place, seeds);
         let place = ask.own(id, place);
-        let mut results = Results { quick: ask.quick, ..Results::default() };
+        let cache = RunCache::keeping();
+        let mut results = Results { quick: ask.quick, cache, ..Results::default() };
         for run in runs {
             let all = ask.study.experiments();
             let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };
