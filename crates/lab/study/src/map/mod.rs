@@ -16,9 +16,11 @@ mod grid;
 pub mod joint;
 mod judge;
 pub mod markdown;
+mod order;
 mod outcome;
 pub mod page;
 mod panels;
+mod request;
 mod run;
 mod summary;
 pub mod terminal;
@@ -35,7 +37,8 @@ pub use earlier::{CONFIRMED, EXPLORED, Earlier, EarlierVerdict};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
 pub use outcome::Outcome;
-pub use run::{Explored, MapRequest, Mapped, Visit, explore};
+pub use request::MapRequest;
+pub use run::{Explored, Mapped, Visit, explore};
 pub use summary::{ClaimMap, Decides, Direction, MapSummary, PointOfMap, to_json};
 
 /// The map of a study; `None` where none is declared.
