@@ -2,11 +2,12 @@
 
 use super::evaluations::{EvaluationKey, Evaluations, Given, Part};
 use super::file::{AnchorFile, ClaimFile, RunFile};
-use super::grid::Grid;
-use super::joint::{self, JointSet};
+use super::joint::JointSet;
 use super::judge::Judged;
+use super::mapped::{Mapped, Visit};
 use super::outcome::Outcome;
 use super::request::{ALL_STEPS, MapRequest, Place, Seeds, experiment};
+use super::together;
 use crate::cache::RunCache;
 use crate::claim::{Claim, Verdict};
 use crate::definition::Error;
@@ -18,50 +19,6 @@ use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-
-/// A claim in one set-up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Visit {
-    /// Outcome of the claim.
-    pub outcome: Outcome,
-    /// Outcome of the conditions on direction alone.
-    pub direction: Outcome,
-    /// Number of seeds that it took.
-    pub seeds: u64,
-    /// Whether its verdict depends on a single seed, so that another one may change it.
-    pub is_open: bool,
-    /// The claim as it was judged there; `None` where the set-up is left out.
-    pub claim: Option<Claim>,
-}
-
-/// A claim over its grid.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mapped {
-    /// Its identifier.
-    pub id: String,
-    /// Its grid: the axes that change its runs, and those of its anchors.
-    pub grid: Grid,
-    /// Its visits, in the order of [`Grid::set_ups`].
-    pub visits: Vec<Visit>,
-    /// The whole claim over the grid.
-    pub judged: Judged,
-    /// Its direction alone; `None` where no condition is about magnitude.
-    pub direction: Option<Judged>,
-}
-
-impl Mapped {
-    /// The set-up of the study's own scenario files.
-    pub fn base(&self) -> Option<&Visit> {
-        let base = self.grid.base()?;
-        let at = self.judged.outcomes.iter().position(|(set_up, _)| *set_up == base)?;
-        self.visits.get(at)
-    }
-
-    /// The claim as it was judged in some set-up; `None` if all are left out.
-    pub fn any(&self) -> Option<&Claim> {
-        self.visits.iter().find_map(|visit| visit.claim.as_ref())
-    }
-}
 
 /// Results of a map.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +54,7 @@ pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
     let runs =
         runs.map(|(part, runs)| (part.to_string(), runs.into_iter().map(|(_, run)| run).collect()));
     let effort = Results { runs: runs.collect(), ..Results::default() }.effort();
-    Ok(Explored { joint: joint::of(ask, &claims), claims, effort, spared })
+    Ok(Explored { joint: together::sets(ask, &claims), claims, effort, spared })
 }
 
 /// The index of a point in its plan, and a run of it.
