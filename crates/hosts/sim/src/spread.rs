@@ -8,6 +8,9 @@ use fairwave_units::Duration;
 /// quantile, which is a bucket's middle, is off by at most 0.4 %.
 const PARTS_LOG2: u32 = 7;
 const PARTS: usize = 1 << PARTS_LOG2;
+/// Up to this number of durations, their buckets are listed. A series has a few durations of each
+/// flow in an interval, in hundreds of buckets from the shortest to the longest.
+const FEW: usize = 32;
 
 /// Counts of the buckets of one power of two.
 type Octave = Box<[u64; PARTS]>;
@@ -22,6 +25,8 @@ pub struct Spread {
     most: u64,
     /// By power of two; `None` where no duration was met.
     octaves: Vec<Option<Octave>>,
+    /// Buckets of the first durations, in the order of adding.
+    first: [u16; FEW],
 }
 
 impl Spread {
@@ -44,6 +49,9 @@ impl Spread {
         if self.count == 0 {
             (self.least, self.most) = (ns, ns);
         }
+        if let Some(first) = self.first.get_mut(self.count as usize) {
+            *first = bucket as u16;
+        }
         self.count += 1;
         self.sum_ns += u128::from(ns);
         (self.least, self.most) = (self.least.min(ns), self.most.max(ns));
@@ -61,10 +69,16 @@ impl Spread {
     pub fn restart(&mut self) {
         let mut octaves = core::mem::take(&mut self.octaves);
         // A series restarts at every sample: most buckets are zero already.
-        for (octave, parts) in self.held() {
+        let mut clear = |octave: usize, parts: Range<usize>| {
             if let Some(counts) = &mut octaves[octave] {
                 counts[parts].fill(0);
             }
+        };
+        match self.first.get(..self.count as usize) {
+            Some(few) => few.iter().map(|bucket| usize::from(*bucket)).for_each(|bucket| {
+                clear(bucket / PARTS, bucket % PARTS..bucket % PARTS + 1);
+            }),
+            None => self.held().for_each(|(octave, parts)| clear(octave, parts)),
         }
         *self = Self { octaves, ..Self::default() };
     }
@@ -125,14 +139,21 @@ impl Spread {
             let all = u128::from(self.count) * u128::from(numerator);
             all.div_ceil(u128::from(denominator)) as u64
         });
+        let middle = |bucket: usize| {
+            let (from, width) = bounds(bucket);
+            Duration::from_nanos((from + (width - 1) / 2).clamp(self.least, self.most))
+        };
+        let mut first = self.first;
+        if let Some(few) = first.get_mut(..self.count as usize) {
+            few.sort_unstable();
+            return ranks.map(|rank| middle(usize::from(few[rank as usize - 1])));
+        }
         let mut found = [Duration::from_nanos(self.most); N];
         let (mut seen, mut next) = (0, 0);
         for (i, count) in self.holding() {
             seen += count;
-            let (from, width) = bounds(i);
-            let middle = (from + (width - 1) / 2).clamp(self.least, self.most);
             while next < N && seen >= ranks[next] {
-                found[next] = Duration::from_nanos(middle);
+                found[next] = middle(i);
                 next += 1;
             }
         }

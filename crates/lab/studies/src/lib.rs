@@ -34,7 +34,11 @@ pub fn find(name: &str) -> Option<&'static dyn Study> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_study::Results;
+    use fairwave_lab::run::Run;
+    use fairwave_scenario::plan::{Override, Point};
+    use fairwave_study::map::file::RunFile;
+    use fairwave_study::{Results, made};
+    use fairwave_units::Seed;
     use std::collections::BTreeSet;
 
     #[test]
@@ -65,6 +69,71 @@ mod tests {
             for id in ids {
                 let is_drawn = drawn.contains(id) || OF_RUNS.contains(&id);
                 assert_ne!(is_drawn, not.contains(id), "{id} of {}", study.name());
+            }
+        }
+    }
+
+    /// Three runs of a point with random goodputs.
+    fn random_runs(point: &Point, seed: u64) -> impl Iterator<Item = Run> {
+        let flows = point.scenario.to_world(1).flows;
+        let axes: Vec<(&str, &str)> =
+            point.axes.iter().map(|(key, value)| (&**key, &**value)).collect();
+        let mut random = Seed(seed).stream(&format!("{axes:?}"));
+        let mut next = move || random.next_u64() as f64 / u64::MAX as f64;
+        let runs = (1..=3).map(|seed| {
+            let rates: Vec<f64> = flows.iter().map(|_| 1.0 + next()).collect();
+            let mut run = made::run(&axes, seed, &rates, 0.1);
+            for (flow, of) in run.summary.flows.iter_mut().zip(&flows) {
+                flow.name.clone_from(&of.name);
+                flow.bins_bps = (0..9).map(|_| (2e6 * next()) as u64).collect();
+            }
+            run
+        });
+        runs.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The runs of the first `steps` of an experiment.
+    fn first(study: &dyn Study, run: &RunFile, steps: usize, seed: u64) -> Results {
+        let name = run.experiment.get_ref();
+        let experiment = study.experiments().iter().find(|e| e.name == name).unwrap();
+        let sets: Vec<Override> = run.set.iter().map(|set| Override::set(set)).collect();
+        let plan = experiment.plan_with(false, &sets).unwrap_or_else(|e| panic!("{e}"));
+        let order = run.order.as_ref().unwrap();
+        let points = plan.points.iter().filter(|point| order.step(&point.axes) < steps);
+        let runs: Vec<Run> = points.flat_map(|point| random_runs(point, seed)).collect();
+        assert!(!runs.is_empty(), "{name}: no point in the first {steps} steps of its order");
+        Results { runs: [(name.clone(), runs)].into(), ..Results::default() }
+    }
+
+    /// A set-up whose first points show that a claim does not hold has no others.
+    #[test]
+    fn a_condition_has_its_value_after_some_steps_or_after_all() {
+        for study in ALL {
+            let Some(declared) = fairwave_study::map::of(*study).unwrap() else { continue };
+            let runs = declared
+                .claim
+                .iter()
+                .flat_map(|claim| claim.run.iter().map(move |run| (claim, run)));
+            for (claim, run) in runs.filter(|(_, run)| run.order.is_some()) {
+                for seed in 0..4 {
+                    let conditions = |steps: usize| {
+                        let claims = study.claims(&first(*study, run, steps, seed)).unwrap();
+                        let judged = claims.into_iter().find(|judged| judged.id == claim.id);
+                        judged.unwrap().conditions
+                    };
+                    let whole = conditions(run.all_steps());
+                    assert_eq!(
+                        conditions(run.steps()),
+                        whole,
+                        "{}: points that are shown alone",
+                        claim.id
+                    );
+                    for steps in 1..run.steps() {
+                        for (part, whole) in conditions(steps).iter().zip(&whole) {
+                            assert!(part.value().is_err() || part == whole, "{part:?} {whole:?}");
+                        }
+                    }
+                }
             }
         }
     }

@@ -11,11 +11,17 @@ type Known = BTreeMap<(TypeId, PathBuf), Arc<dyn Any + Send + Sync>>;
 /// Measurements by their type and the run directory that they were read from.
 ///
 /// A map judges the runs of a set-up once more without each of its seeds. The files of a run are
-/// read the first time only. Clones share what they know.
+/// read the first time only. Clones share what they know. The default keeps nothing: a study judges
+/// its own set-up once, by thousands of runs.
 #[derive(Clone, Default)]
-pub struct RunCache(Arc<Mutex<Known>>);
+pub struct RunCache(Option<Arc<Mutex<Known>>>);
 
 impl RunCache {
+    /// A cache that keeps measurements, for the runs of one set-up.
+    pub fn keeping() -> Self {
+        Self(Some(Arc::default()))
+    }
+
     /// The measurement that `read` takes from the directory of a run; `None` if the run left none.
     ///
     /// # Errors
@@ -26,26 +32,28 @@ impl RunCache {
         read: impl FnOnce(&Path) -> Result<T, E>,
     ) -> Result<Option<Arc<T>>, E> {
         let Some(directory) = &run.directory else { return Ok(None) };
+        let Some(measurements) = &self.0 else { return Ok(Some(Arc::new(read(directory)?))) };
         let key = (TypeId::of::<T>(), directory.clone());
-        let known = self.known().get(&key).cloned();
+        let known = locked(measurements).get(&key).cloned();
         if let Some(known) = known.and_then(|known| known.downcast().ok()) {
             return Ok(Some(known));
         }
         // Without the lock: other threads read other runs meanwhile.
         let made = Arc::new(read(directory)?);
-        self.known().insert(key, made.clone());
+        locked(measurements).insert(key, made.clone());
         Ok(Some(made))
     }
+}
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        // A panic leaves whole entries.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked(measurements: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    // A panic leaves whole entries.
+    measurements.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for RunCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("RunCache").field(&self.known().len()).finish()
+        let measurements = self.0.as_deref().map(|known| locked(known).len());
+        f.debug_tuple("RunCache").field(&measurements).finish()
     }
 }
 
@@ -68,7 +76,7 @@ mod tests {
             directory: Some(name.into()),
             ..made::shaped(&[], 1, 1, false, made::FAIR)
         };
-        let (cache, mut reads) = (RunCache::default(), 0);
+        let (cache, mut reads) = (RunCache::keeping(), 0);
         for name in ["a", "b", "a", "b", "a"] {
             let length = cache.clone().get(&run(name), |path| {
                 reads += 1;

@@ -23,6 +23,8 @@ pub struct Planned {
     pub plan: Plan,
     /// Tables of a run directory that the study reads; `None`: all.
     pub tables: Option<&'static [&'static str]>,
+    /// Points that are run, by their indices; `None`: all.
+    pub points: Option<Vec<usize>>,
 }
 
 impl Planned {
@@ -36,9 +38,18 @@ impl Planned {
         more: &[Override],
     ) -> Result<Vec<Self>, Diagnostics> {
         let planned = |experiment: &'static Experiment| {
-            Ok(Self { experiment, plan: experiment.plan_with(quick, more)?, tables: None })
+            let plan = experiment.plan_with(quick, more)?;
+            Ok(Self { experiment, plan, tables: None, points: None })
         };
         experiments.iter().map(planned).collect()
+    }
+
+    /// Its runs, point by point.
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = self.plan.jobs();
+        let chosen = self.points.as_ref();
+        jobs.retain(|job| chosen.is_none_or(|points| points.contains(&job.point)));
+        jobs
     }
 
     /// Files that its runs write into `directory`.
@@ -86,7 +97,8 @@ pub fn simulate_plans(
         plans.iter().map(|planned| root.join(planned.experiment.name)).collect();
     let sweeps = plans.iter().zip(&directories).map(|(planned, directory)| {
         let output = planned.output(directory);
-        (&planned.plan, SweepOptions { output, before: Before::Rerun, store })
+        let points = planned.points.as_deref();
+        (&planned.plan, SweepOptions { output, before: Before::Rerun, store, points })
     });
     let sweeps: Vec<_> = sweeps.collect();
     let runs = run::sweep_all(&sweeps, workers, watch, &|run| run)?;
@@ -109,15 +121,21 @@ pub fn read_back(study: &dyn Study, quick: bool, root: &Path) -> Result<Results,
     if incomplete.is_empty() { Ok(results) } else { Err(incomplete.into()) }
 }
 
-/// Reads every run of `plan` back from under `root`, or from the store.
+/// Reads every run of `planned` back from under `root`, or from the store.
 ///
 /// # Errors
 /// As [`read_back`].
-pub(crate) fn kept(plan: &Plan, root: &Path, store: Option<&Store>) -> Result<Vec<Run>, Error> {
+pub(crate) fn kept(
+    planned: &Planned,
+    root: &Path,
+    store: Option<&Store>,
+) -> Result<Vec<Run>, Error> {
+    let plan = &planned.plan;
     let mut incomplete = Incomplete { root: root.to_owned(), ..Incomplete::default() };
-    let how = SweepOptions { output: Output::Nothing, before: Before::Rerun, store };
+    let (output, before) = (Output::Nothing, Before::Rerun);
+    let how = SweepOptions { output, before, store, points: None };
     let mut runs = Vec::new();
-    for job in plan.jobs() {
+    for job in planned.jobs() {
         let place = run::directory_of(plan, job, root);
         // A directory may have series, which the claims may ask for.
         let there = match run::kept(plan, job, &place)? {

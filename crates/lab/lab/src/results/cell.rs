@@ -47,13 +47,14 @@ impl<R, F: Fn(&R) -> Cell + Sync> Cells<R> for F {
     }
 
     fn append(&self, rows: &[R], to: &mut Buffer) {
-        rows.iter().for_each(|row| to.push(self(row)));
+        to.append(rows.iter().map(self));
     }
 }
 
 /// The cells of one column as Parquet takes them: values, and for each row whether it has one.
 #[derive(Debug)]
 pub struct Buffer {
+    kind: Kind,
     is_nullable: bool,
     integers: Vec<i64>,
     texts: Vec<ByteArray>,
@@ -65,9 +66,9 @@ pub struct Buffer {
 
 impl Buffer {
     /// An empty buffer.
-    pub(super) fn new(is_nullable: bool) -> Self {
+    pub(super) fn new(kind: Kind, is_nullable: bool) -> Self {
         let (integers, texts, levels) = Default::default();
-        Self { is_nullable, integers, texts, levels, known: Recurring::new() }
+        Self { kind, is_nullable, integers, texts, levels, known: Recurring::new() }
     }
 
     /// Values of a column of integers.
@@ -85,23 +86,43 @@ impl Buffer {
         self.is_nullable.then_some(&self.levels)
     }
 
+    /// Appends cells. Columns of integers have loops of their own, in which a cell is a number and
+    /// no enumeration.
     #[inline]
-    fn push(&mut self, cell: Cell) {
-        if self.is_nullable {
-            self.levels.push(i16::from(!matches!(cell, Cell::Null)));
-        }
-        match cell {
-            Cell::Integer(value) => self.integers.push(value),
-            Cell::Text(text) => self.push_text(&text),
-            Cell::Null => {}
+    fn append(&mut self, cells: impl ExactSizeIterator<Item = Cell>) {
+        match (self.kind, self.is_nullable) {
+            (Kind::Integer, false) => self.integers.extend(cells.map(|cell| match cell {
+                Cell::Integer(value) => value,
+                Cell::Text(_) | Cell::Null => unreachable!("the column has integers alone"),
+            })),
+            (Kind::Integer, true) => {
+                self.integers.reserve(cells.len());
+                self.levels.extend(cells.map(|cell| match cell {
+                    Cell::Integer(value) => {
+                        self.integers.push(value);
+                        1
+                    }
+                    Cell::Text(_) | Cell::Null => 0,
+                }));
+            }
+            (Kind::Text, _) => cells.for_each(|cell| self.push_text(&cell)),
         }
     }
 
-    // Apart, so that the loops over integers stay small enough to have all of `push` in them.
+    // Apart: the loops over columns of integers have nothing of it.
     #[inline(never)]
-    fn push_text(&mut self, text: &str) {
-        let (_, bytes) = self.known.get(text, |text| ByteArray::from(&**text));
-        self.texts.push(bytes.clone());
+    fn push_text(&mut self, cell: &Cell) {
+        let text = match cell {
+            Cell::Text(text) => Some(text),
+            Cell::Integer(_) | Cell::Null => None,
+        };
+        if self.is_nullable {
+            self.levels.push(i16::from(text.is_some()));
+        }
+        if let Some(text) = text {
+            let (_, bytes) = self.known.get(text, |text| ByteArray::from(&**text));
+            self.texts.push(bytes.clone());
+        }
     }
 
     /// Removes all cells.

@@ -3,13 +3,13 @@
 use super::Error;
 use super::cell::{Buffer, Cells, Kind};
 use super::file::Pending;
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -84,6 +84,23 @@ impl<R> Table<R> {
         entries
     }
 
+    /// Integers are stored as differences from row to row. A dictionary of them would hash each
+    /// value, though most occur once. Names recur, and have one.
+    fn properties(&self) -> WriterProperties {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("fairwave {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(self.metadata()));
+        let integers = self.columns.iter().filter(|column| column.kind == Kind::Integer);
+        let properties = integers.fold(properties, |properties, column| {
+            let path = ColumnPath::from(column.name);
+            properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+        });
+        properties.build()
+    }
+
     fn schema(&self) -> Result<Type, ParquetError> {
         let fields: Result<Vec<_>, _> =
             self.columns.iter().map(|c| field(c).map(Arc::new)).collect();
@@ -127,16 +144,13 @@ impl<R> Writer<R> {
     /// A file that cannot be written.
     pub fn at(table: &'static Table<R>, path: PathBuf) -> Result<Self, Error> {
         let (pending, out) = Pending::create(path)?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by(format!("fairwave {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(table.metadata()))
-            .build();
+        let properties = table.properties();
         let open = table.schema().and_then(|schema| {
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
         });
         let writer = open.map_err(Error::parquet(pending.path()))?;
-        let columns = table.columns.iter().map(|column| Buffer::new(column.nullable)).collect();
+        let columns =
+            table.columns.iter().map(|column| Buffer::new(column.kind, column.nullable)).collect();
         let rows = Vec::with_capacity(ROWS_AT_ONCE);
         Ok(Self { table, pending, writer, rows, taken: 0, columns })
     }

@@ -48,16 +48,25 @@ pub struct SweepOptions<'a> {
     pub before: Before,
     /// Store of results. A run that it has is not made again.
     pub store: Option<&'a Store>,
+    /// Points of the plan that are run, by their indices; `None`: all.
+    pub points: Option<&'a [usize]>,
 }
 
 impl<'a> From<(Output<'a>, Before)> for SweepOptions<'a> {
     fn from(pair: (Output<'a>, Before)) -> Self {
         let (output, before) = pair;
-        Self { output, before, store: None }
+        Self { output, before, store: None, points: None }
     }
 }
 
 impl SweepOptions<'_> {
+    /// The jobs of `plan` that are run.
+    fn jobs(&self, plan: &Plan) -> Vec<Job> {
+        let mut jobs = plan.jobs();
+        jobs.retain(|job| self.points.is_none_or(|points| points.contains(&job.point)));
+        jobs
+    }
+
     /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
@@ -148,8 +157,8 @@ pub fn sweep_all<T: Send>(
     watch: Watch<'_>,
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<Vec<T>>, Error> {
-    let of_plan = |(at, (plan, _)): (usize, &(&Plan, SweepOptions<'_>))| {
-        plan.jobs().into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
+    let of_plan = |(at, (plan, how)): (usize, &(&Plan, SweepOptions<'_>))| {
+        how.jobs(plan).into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
     };
     let jobs: Vec<(usize, Job)> = sweeps.iter().enumerate().flat_map(of_plan).collect();
     let pool = rayon::ThreadPoolBuilder::new()

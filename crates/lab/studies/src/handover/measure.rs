@@ -126,6 +126,11 @@ impl Courses {
         };
         let steps = (end..courses.mobile.rate.len()).map(step).collect();
         courses.steps = steps;
+        // The rest of residents is in the steps: a map holds the runs of a set-up at once.
+        for course in &mut courses.residents {
+            *course =
+                Course { delivered: std::mem::take(&mut course.delivered), ..Course::default() };
+        }
         courses
     }
 

@@ -3,6 +3,7 @@
 //! Several claims are about the same runs, and each is judged once more without every single seed.
 //! A study judges all of its claims at once, and reads series of each run to do so.
 
+use super::order::OrderFile;
 use crate::claim::Claim;
 use crate::definition::{Error, Study};
 use crate::results::Results;
@@ -10,8 +11,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// An experiment and its settings.
-pub(super) type Part = (&'static str, Vec<String>);
+/// An experiment and its settings, and a step in the order of its points.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    pub(super) experiment: &'static str,
+    pub(super) sets: Vec<String>,
+    pub(super) order: Option<OrderFile>,
+    pub(super) step: usize,
+}
 
 /// Identity of the runs of a claim or anchor in one set-up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 //! The declaration of a study's map: a TOML file with axes, claims and anchors.
 
 use super::grid::{Axis, Grid};
+pub use super::order::{OrderFile, RunFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,21 +177,6 @@ pub struct ClaimFile {
     pub full: bool,
     /// The day on which this was settled, where it is another than the file's.
     pub declared: Option<String>,
-}
-
-/// Runs of one experiment.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RunFile {
-    /// The experiment's name.
-    #[schemars(with = "String")]
-    pub experiment: Spanned<String>,
-    /// Settings before those of the axes, as `key=value`.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// The same, in the full form alone.
-    #[serde(default)]
-    pub full: Vec<String>,
 }
 
 /// A fact that the paper states about its set-up.

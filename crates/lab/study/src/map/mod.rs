@@ -15,15 +15,19 @@ pub mod file;
 mod grid;
 pub mod joint;
 mod judge;
+mod mapped;
 pub mod markdown;
+mod order;
 mod outcome;
 pub mod page;
 mod panels;
+mod request;
 mod run;
 mod summary;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use crate::definition::{Error, Study};
 use crate::results::Results;
@@ -34,8 +38,10 @@ pub use decide::{OneWay, Split, Tree, one_way};
 pub use earlier::{CONFIRMED, EXPLORED, Earlier, EarlierVerdict};
 pub use grid::{Axis, Grid, SetUp};
 pub use judge::{Judged, Tally, Word};
+pub use mapped::{Mapped, Visit};
 pub use outcome::Outcome;
-pub use run::{Explored, MapRequest, Mapped, Visit, explore};
+pub use request::MapRequest;
+pub use run::{Explored, explore};
 pub use summary::{ClaimMap, Decides, Direction, MapSummary, PointOfMap, to_json};
 
 /// The map of a study; `None` where none is declared.

@@ -57,11 +57,22 @@ pub fn days<'a>(maps: impl IntoIterator<Item = &'a MapSummary>) -> String {
             "{} run of {}: {}, seeds from {} on.",
             if map.confirms { "Confirming" } else { "Exploring" },
             map.ran,
-            several(map.runs, "run"),
+            runs(map),
             map.first_seed,
         ));
     }
     sentences.join(" ")
+}
+
+/// Number of runs, and of those that were not needed.
+pub(super) fn runs(map: &MapSummary) -> String {
+    match (map.runs, map.runs_not_needed) {
+        (runs, 0) => several(runs, "run"),
+        (runs, rest) => format!(
+            "{runs} of {}, as the other {rest} could not change a verdict",
+            several(runs + rest, "run")
+        ),
+    }
 }
 
 fn words(map: &MapSummary, explored: Option<&Earlier>) -> Markup {

@@ -1,99 +1,24 @@
 //! Running a map: every claim in every set-up of its grid, each different run once.
 
 use super::evaluations::{EvaluationKey, Evaluations, Given, Part};
-use super::file::{AnchorFile, ClaimFile, Declared, RunFile, ValueFile, filled};
-use super::grid::{Grid, SetUp};
-use super::joint::{self, Alone, JointSet};
+use super::file::{AnchorFile, ClaimFile, RunFile};
+use super::joint::JointSet;
 use super::judge::Judged;
+use super::mapped::{Mapped, Visit};
 use super::outcome::Outcome;
+use super::request::{ALL_STEPS, MapRequest, Place, Seeds, experiment};
+use super::together;
+use crate::cache::RunCache;
 use crate::claim::{Claim, Verdict};
-use crate::definition::{Error, Study};
+use crate::definition::Error;
 use crate::evidence::Condition;
-use crate::experiment::Experiment;
 use crate::results::{Effort, Results};
 use crate::simulate::{self, Planned};
-use fairwave_lab::run::{self, Before, Output, Progress, Run, SweepOptions, Watch};
-use fairwave_lab::store::Store;
-use fairwave_scenario::plan::Override;
+use fairwave_lab::run::{self, Output, Progress, Run, SweepOptions, Watch};
 use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
-/// Inputs of a map.
-#[derive(Clone, Copy)]
-pub struct MapRequest<'a> {
-    /// The study.
-    pub study: &'a dyn Study,
-    /// Its map.
-    pub declared: &'a Declared,
-    /// Identifiers of the claims to map: those of the file.
-    pub claims: &'a [String],
-    /// Whether values that are marked `full` are left out, and runs are short.
-    pub quick: bool,
-    /// Whether this run confirms an earlier one, with seeds that no exploring run had.
-    pub confirms: bool,
-    /// Whether the runs write everything, and captures of the radio: for a single set-up.
-    pub with_traces: bool,
-    /// Worker threads.
-    pub workers: usize,
-    /// Parent of the run directories.
-    pub root: &'a Path,
-    /// Treatment of complete runs that exist already.
-    pub before: Before,
-    /// Whether nothing is simulated: a run that is neither there nor in the store is an error.
-    pub only_kept: bool,
-    /// Store of results. A run that it has is not made again, and runs without series leave no
-    /// directory.
-    pub store: Option<&'a Store>,
-    /// Claims without a grid that hold in the study's own set-up, for the joint sets.
-    pub alone: &'a [Alone],
-    /// Receiver of the progress, which can also stop the map.
-    pub watch: Watch<'a>,
-}
-
-/// A claim in one set-up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Visit {
-    /// Outcome of the claim.
-    pub outcome: Outcome,
-    /// Outcome of the conditions on direction alone.
-    pub direction: Outcome,
-    /// Number of seeds that it took.
-    pub seeds: u64,
-    /// Whether its verdict depends on a single seed, so that another one may change it.
-    pub is_open: bool,
-    /// The claim as it was judged there; `None` where the set-up is left out.
-    pub claim: Option<Claim>,
-}
-
-/// A claim over its grid.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mapped {
-    /// Its identifier.
-    pub id: String,
-    /// Its grid: the axes that change its runs, and those of its anchors.
-    pub grid: Grid,
-    /// Its visits, in the order of [`Grid::set_ups`].
-    pub visits: Vec<Visit>,
-    /// The whole claim over the grid.
-    pub judged: Judged,
-    /// Its direction alone; `None` where no condition is about magnitude.
-    pub direction: Option<Judged>,
-}
-
-impl Mapped {
-    /// The set-up of the study's own scenario files.
-    pub fn base(&self) -> Option<&Visit> {
-        let base = self.grid.base()?;
-        let at = self.judged.outcomes.iter().position(|(set_up, _)| *set_up == base)?;
-        self.visits.get(at)
-    }
-
-    /// The claim as it was judged in some set-up; `None` if all are left out.
-    pub fn any(&self) -> Option<&Claim> {
-        self.visits.iter().find_map(|visit| visit.claim.as_ref())
-    }
-}
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 /// Results of a map.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,10 +29,9 @@ pub struct Explored {
     pub joint: Vec<JointSet>,
     /// Number of runs, seeds and frames, and simulated time, over all runs.
     pub effort: Effort,
+    /// Number of further runs of these set-ups, which could not change a verdict and were not made.
+    pub spared: usize,
 }
-
-/// Axes by their indices in the file, each with a value.
-type Place<'a> = Vec<(usize, &'a ValueFile)>;
 
 /// Judges every claim that is asked for in every set-up of its grid.
 ///
@@ -125,130 +49,30 @@ pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
     let wanted = |claim: &&ClaimFile| ask.claims.contains(&claim.id);
     let claims = ask.declared.claim.iter().filter(wanted).map(|claim| explorer.claim(claim));
     let claims: Vec<Mapped> = claims.collect::<Result<_, _>>()?;
-    let runs = explorer
-        .parts
-        .into_iter()
-        .map(|((name, sets), runs)| (format!("{name} {}", sets.join(" ")), runs));
+    let spared = explorer.spared(&claims)?;
+    let runs = explorer.parts.into_values().enumerate();
+    let runs =
+        runs.map(|(part, runs)| (part.to_string(), runs.into_iter().map(|(_, run)| run).collect()));
     let effort = Results { runs: runs.collect(), ..Results::default() }.effort();
-    Ok(Explored { joint: joint_sets(ask, &claims), claims, effort })
+    Ok(Explored { joint: together::sets(ask, &claims), claims, effort, spared })
 }
 
-impl MapRequest<'_> {
-    fn first_seed(&self) -> u64 {
-        let seeds = self.declared.seeds;
-        if self.confirms { seeds.confirm_from } else { seeds.explore_from }
-    }
+/// The index of a point in its plan, and a run of it.
+type PointRun = (usize, Run);
 
-    /// Seeds that every set-up has.
-    fn seeds(&self) -> u64 {
-        let seeds = self.declared.seeds;
-        if self.confirms && !self.quick { seeds.full } else { seeds.quick }
-    }
-
-    /// Maximum number of seeds of a set-up. The quick form adds none, so that its verdicts may stay
-    /// open. An exploring run leaves the last word to the confirming one.
-    fn most(&self) -> u64 {
-        let seeds = self.declared.seeds;
-        match (self.quick, self.confirms) {
-            (true, _) => seeds.quick,
-            (false, false) => seeds.full,
-            (false, true) => seeds.most,
-        }
-    }
-
-    /// The progress before the first run: the number of runs without further seeds.
-    fn expected(&self) -> Progress {
-        // A set, as claims that have runs in common share them.
-        let mut parts = BTreeSet::new();
-        for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
-            let axes = self.declared.axes_of_map(&claim.id);
-            let grid = self.declared.grid(self.quick).of(&axes);
-            for set_up in grid.set_ups() {
-                let place = self.place(&axes, &set_up);
-                let anchors = self.declared.anchors_of(&claim.id);
-                let of_anchors = anchors.map(|anchor| (anchor.id.as_str(), &anchor.run));
-                for (id, runs) in of_anchors.chain([(claim.id.as_str(), &claim.run)]) {
-                    let own = self.own(id, &place);
-                    parts.extend(runs.iter().map(|run| (experiment(run), self.sets(run, &own))));
-                }
-            }
-        }
-        let total = parts.len() * usize::try_from(self.seeds()).unwrap_or(1);
-        Progress { done: 0, total, simulated: Duration::ZERO }
-    }
-
-    fn place(&self, axes: &[usize], set_up: &[usize]) -> Place<'_> {
-        let value = |(&axis, &value): (&usize, &usize)| {
-            Some((axis, self.declared.axis[axis].values(self.quick).nth(value)?))
-        };
-        axes.iter().zip(set_up).filter_map(value).collect()
-    }
-
-    /// The values of those axes that change the runs of a claim or anchor.
-    fn own<'p>(&self, id: &str, place: &Place<'p>) -> Place<'p> {
-        let axes = self.declared.axes_of(id);
-        place.iter().copied().filter(|(axis, _)| axes.contains(axis)).collect()
-    }
-
-    /// The runs of a claim or anchor in one set-up, by experiment and settings.
-    fn parts(&self, id: &str, runs: &[RunFile], place: &Place<'_>) -> Vec<Part> {
-        let own = self.own(id, place);
-        let all = self.study.experiments();
-        let known = |run: &RunFile| all.iter().find(|known| known.name == experiment(run));
-        let part = |run: &RunFile| Some((known(run)?.name, self.sets(run, &own)));
-        runs.iter().filter_map(part).collect()
-    }
-
-    fn asked(&self, id: &str, runs: &[RunFile], place: &Place<'_>, seeds: u64) -> EvaluationKey {
-        let own = self.own(id, place);
-        let labels = own.iter().map(|(axis, value)| (*axis, value.label.clone())).collect();
-        EvaluationKey { parts: self.parts(id, runs, place), labels, seeds }
-    }
-
-    /// The plan of a part with these seeds, and where its runs go.
-    fn planned(&self, part: &Part, seeds: Seeds) -> Result<(Planned, PathBuf), Error> {
-        let ((name, sets), (first, count)) = (part, seeds);
-        let all = self.study.experiments();
-        let experiment = all.iter().find(|known| known.name == *name);
-        let experiment = experiment.expect("parts are those of experiments of the study");
-        let mut settings = sets.clone();
-        settings.extend([format!("seed={first}"), format!("sweep.seeds={count}")]);
-        if self.with_traces {
-            settings.push("record.pcap=true".to_owned());
-        }
-        let sets_of: Vec<Override> = settings.iter().map(|set| Override::set(set)).collect();
-        // The quick settings of the experiment are not used: those of the map are in `sets`.
-        let plan = experiment.plan_with(false, &sets_of)?;
-        let directory = self.root.join("runs").join(directory_name(name, sets));
-        Ok((Planned { experiment, plan, tables: self.study.tables() }, directory))
-    }
-
-    /// Settings of a run: those of every run, its own, and then those of the axes.
-    fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
-        let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
-        let full = if self.quick { &[] } else { run.full.as_slice() };
-        let of_all = self.declared.set.iter().chain(quick).chain(full).chain(&run.set).cloned();
-        let label = |name: &str| {
-            let is_called = |axis: usize| self.declared.axis[axis].key.get_ref() == name;
-            let found = place.iter().find(|(axis, _)| is_called(*axis));
-            found.map(|(_, value)| value.label.as_str())
-        };
-        let of_axes = place.iter().flat_map(|(_, value)| &value.set);
-        of_all.chain(of_axes.map(|set| filled(set.get_ref(), label))).collect()
-    }
+/// How many runs a claim or anchor is judged by.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Steps in the order of points.
+    steps: usize,
+    /// Seeds of each point.
+    seeds: u64,
 }
-
-fn experiment(run: &RunFile) -> &str {
-    run.experiment.get_ref()
-}
-
-/// Seeds of the runs of a part: the first, and how many.
-type Seeds = (u64, u64);
 
 struct Explorer<'a> {
     ask: &'a MapRequest<'a>,
-    /// Runs that were made, in the order of points and then of seeds.
-    parts: BTreeMap<Part, Vec<Run>>,
+    /// Runs that were made, each with the index of its point.
+    parts: BTreeMap<Part, Vec<PointRun>>,
     /// Claims over runs that were judged already.
     evaluations: Evaluations,
     /// Quantities that a study measured over the runs of an anchor, by those runs.
@@ -263,7 +87,8 @@ impl Explorer<'_> {
         let mut visits = Vec::with_capacity(grid.len());
         for set_up in grid.set_ups() {
             let place = self.ask.place(&axes, &set_up);
-            visits.push(self.visit(claim, &place)?);
+            let steps = self.ask.steps(claim, grid.base().as_ref() == Some(&set_up));
+            visits.push(self.visit(claim, &place, steps)?);
         }
         let of = |pick: fn(&Visit) -> &Outcome| {
             let outcomes = visits.iter().map(|visit| pick(visit).clone());
@@ -274,26 +99,40 @@ impl Explorer<'_> {
         Ok(Mapped { id: claim.id.clone(), grid, visits, judged, direction })
     }
 
-    /// Judges a claim in one set-up, with more seeds as long as one of them decides.
-    fn visit(&mut self, claim: &ClaimFile, place: &Place<'_>) -> Result<Visit, Error> {
+    /// Judges a claim in one set-up after the first of `steps` that settles it, and with more seeds
+    /// as long as one of them decides.
+    fn visit(
+        &mut self,
+        claim: &ClaimFile,
+        place: &Place<'_>,
+        steps: RangeInclusive<usize>,
+    ) -> Result<Visit, Error> {
         if let Some(anchor) = self.contradicted(claim, place)? {
             let outcome = Outcome::LeftOut(anchor.clone());
             let direction = outcome.clone();
             // A single set-up is requested for its measurements, which an anchor does not replace.
             let (claim, seeds) = if self.ask.with_traces {
                 let seeds = self.ask.seeds();
-                let given = self.given(&claim.id, &claim.run, place, seeds)?;
+                let extent = Extent { steps: *steps.end(), seeds };
+                let given = self.given(&claim.id, &claim.run, place, extent)?;
                 (self.judge(claim, &given)?, seeds)
             } else {
                 (None, 0)
             };
             return Ok(Visit { outcome, direction, seeds, is_open: false, claim });
         }
-        let mut seeds = self.ask.seeds();
+        let mut extent = Extent { steps: *steps.start(), seeds: self.ask.seeds() };
         loop {
-            let given = self.given(&claim.id, &claim.run, place, seeds)?;
+            let given = self.given(&claim.id, &claim.run, place, extent)?;
             let judged = self.judge(claim, &given)?;
             let is_open = self.is_open(claim, &given, judged.as_ref())?;
+            let seeds = extent.seeds;
+            if !self.is_settled(claim, judged.as_ref(), is_open, seeds)
+                && extent.steps < *steps.end()
+            {
+                extent.steps += 1;
+                continue;
+            }
             // Seeds double, so that a set-up near a limit is judged a few times only.
             if !is_open || seeds >= self.ask.most() {
                 let judged = match self.ask.quick && is_open {
@@ -307,8 +146,23 @@ impl Explorer<'_> {
                 let direction = outcome(of_direction.as_ref());
                 return Ok(Visit { outcome: whole, direction, seeds, is_open, claim: judged });
             }
-            seeds = (2 * seeds).min(self.ask.most());
+            extent.seeds = (2 * seeds).min(self.ask.most());
         }
+    }
+
+    /// Whether further points can change neither the verdict nor the direction, nor whether it is
+    /// open: the claim does not hold in either, with each seed and without any one of them. Without
+    /// the only seed no claim is decided, whatever its points.
+    fn is_settled(
+        &self,
+        claim: &ClaimFile,
+        judged: Option<&Claim>,
+        is_open: bool,
+        seeds: u64,
+    ) -> bool {
+        let fails = |verdict: &Verdict| verdict.holds() == Some(false);
+        let both = |judged: &Claim| fails(&judged.verdict) && fails(&self.direction(judged, claim));
+        judged.is_some_and(both) && (!is_open || seeds == 1)
     }
 
     /// The anchor that a set-up contradicts, if there is one. A missing measurement contradicts
@@ -316,7 +170,8 @@ impl Explorer<'_> {
     fn contradicted(&mut self, claim: &ClaimFile, at: &Place<'_>) -> Result<Option<String>, Error> {
         let ask = self.ask;
         for anchor in ask.declared.anchors_of(&claim.id) {
-            let Given { asked, results } = self.given(&anchor.id, &anchor.run, at, ask.seeds())?;
+            let extent = Extent { steps: ALL_STEPS, seeds: ask.seeds() };
+            let Given { asked, results } = self.given(&anchor.id, &anchor.run, at, extent)?;
             let quantities =
                 self.quantities.entry(asked).or_insert_with(|| ask.study.quantities(&results));
             let is_wanted = |(name, _): &&(&str, Option<f64>)| name == anchor.quantity.get_ref();
@@ -380,85 +235,128 @@ impl Explorer<'_> {
         id: &str,
         runs: &[RunFile],
         place: &Place<'_>,
-        seeds: u64,
+        extent: Extent,
     ) -> Result<Given, Error> {
         let ask = self.ask;
-        let asked = ask.asked(id, runs, place, seeds);
-        let place = ask.own(id, place);
-        let mut results = Results { quick: ask.quick, ..Results::default() };
+        let parts =
+            |run: &RunFile| ask.parts(id, std::slice::from_ref(run), place, 0..extent.steps);
+        let own = ask.own(id, place);
+        let mut asked = EvaluationKey {
+            parts: Vec::new(),
+            labels: own.iter().map(|(axis, value)| (*axis, value.label.clone())).collect(),
+            seeds: extent.seeds,
+        };
+        let cache = RunCache::keeping();
+        let mut results = Results { quick: ask.quick, cache, ..Results::default() };
+        // Another claim may have asked for more seeds of the same runs.
+        let last = ask.first_seed() + extent.seeds;
         for run in runs {
-            let all = ask.study.experiments();
-            let Some(experiment) = all.iter().find(|e| e.name == experiment(run)) else { continue };
-            let made = self.part(experiment, ask.sets(run, &place), seeds)?;
-            // Another claim may have asked for more seeds of the same runs.
-            let last = ask.first_seed() + seeds;
-            let made = made.iter().filter(|run| run.seed < last).cloned();
-            let read = made.map(|run| read_as(run, &place));
-            results.runs.entry(experiment.name.to_owned()).or_default().extend(read);
+            let mut made = Vec::new();
+            for part in parts(run) {
+                let all = self.part(&part, extent.seeds)?;
+                made.extend(all.iter().filter(|(_, run)| run.seed < last).cloned());
+                asked.parts.push(part);
+            }
+            made.sort_by_key(|(point, run)| ask.rank(*point, run));
+            let read = made.into_iter().map(|(_, run)| read_as(run, &own));
+            results.runs.entry(experiment(run).to_owned()).or_default().extend(read);
         }
         Ok(Given { asked, results })
     }
 
-    /// The runs of an experiment with some settings. Missing runs are made.
-    fn part(
-        &mut self,
-        experiment: &'static Experiment,
-        sets: Vec<String>,
-        seeds: u64,
-    ) -> Result<&[Run], Error> {
-        let part = (experiment.name, sets);
+    /// The runs of a part. Missing runs are made.
+    fn part(&mut self, part: &Part, seeds: u64) -> Result<&[PointRun], Error> {
         let first = self.ask.first_seed();
-        let known = self.parts.get(&part).map_or(&[][..], Vec::as_slice);
-        let next = known.iter().map(|run| run.seed + 1).max().unwrap_or(first);
-        if next < first + seeds {
+        let known = self.parts.get(part).map_or(&[][..], Vec::as_slice);
+        let next = known.iter().map(|(_, run)| run.seed + 1).max().unwrap_or(first);
+        if next < first + seeds && !(known.is_empty() && self.parts.contains_key(part)) {
             let wanted = [(part.clone(), (next, first + seeds - next))];
             let more = self.made(&wanted)?.into_iter().flatten();
             self.parts.entry(part.clone()).or_default().extend(more);
         }
-        Ok(self.parts.get(&part).map_or(&[][..], Vec::as_slice))
+        Ok(self.parts.get(part).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Makes the runs that every set-up has, all at once: those of anchors, and then those of
-    /// claims where no anchor is contradicted. One by one they would leave workers idle.
+    /// Makes the runs that every set-up has, all at once: those of anchors, and then, step by step,
+    /// those of claims where no anchor is contradicted and no earlier step settles the verdict. One
+    /// by one they would leave workers idle.
     fn ahead(&mut self) -> Result<(), Error> {
         let ask = self.ask;
         let claims = ask.declared.claim.iter().filter(|claim| ask.claims.contains(&claim.id));
-        for of_anchors in [true, false] {
-            let mut wanted = BTreeSet::new();
-            for claim in claims.clone() {
-                let axes = ask.declared.axes_of_map(&claim.id);
-                for set_up in ask.declared.grid(ask.quick).of(&axes).set_ups() {
-                    let place = ask.place(&axes, &set_up);
-                    if of_anchors {
-                        for anchor in ask.declared.anchors_of(&claim.id) {
-                            wanted.extend(ask.parts(&anchor.id, &anchor.run, &place));
-                        }
-                    } else if self.contradicted(claim, &place)?.is_none() {
-                        wanted.extend(ask.parts(&claim.id, &claim.run, &place));
-                    }
+        let (mut of_anchors, mut open) = (BTreeSet::new(), Vec::new());
+        for claim in claims {
+            let axes = ask.declared.axes_of_map(&claim.id);
+            let grid = ask.declared.grid(ask.quick).of(&axes);
+            for set_up in grid.set_ups() {
+                let place = ask.place(&axes, &set_up);
+                for anchor in ask.declared.anchors_of(&claim.id) {
+                    of_anchors.extend(ask.parts(&anchor.id, &anchor.run, &place, 0..ALL_STEPS));
+                }
+                open.push((claim, place, ask.steps(claim, grid.base() == Some(set_up))));
+            }
+        }
+        self.make(of_anchors)?;
+        let seeds = ask.seeds();
+        let mut step = 0;
+        while !open.is_empty() {
+            let (mut wanted, mut rest) = (BTreeSet::new(), Vec::new());
+            for (claim, place, steps) in open {
+                let known = Extent { steps: step, seeds };
+                let is_done = match step {
+                    0 => self.contradicted(claim, &place)?.is_some(),
+                    _ if step >= *steps.end() => true,
+                    _ => steps.contains(&step) && self.is_settled_by(claim, &place, known)?,
+                };
+                if !is_done {
+                    wanted.extend(ask.parts(&claim.id, &claim.run, &place, step..step + 1));
+                    rest.push((claim, place, steps));
                 }
             }
-            let seeds = (ask.first_seed(), ask.seeds());
-            let is_new = |part: &Part| !self.parts.contains_key(part);
-            let parts: Vec<(Part, Seeds)> =
-                wanted.into_iter().filter(is_new).map(|part| (part, seeds)).collect();
-            let made = self.made(&parts)?;
-            self.parts.extend(parts.into_iter().map(|(part, _)| part).zip(made));
+            self.make(wanted)?;
+            (open, step) = (rest, step + 1);
         }
         Ok(())
     }
 
+    /// Whether the first steps settle a claim in one set-up.
+    fn is_settled_by(
+        &mut self,
+        claim: &ClaimFile,
+        place: &Place<'_>,
+        extent: Extent,
+    ) -> Result<bool, Error> {
+        let given = self.given(&claim.id, &claim.run, place, extent)?;
+        let judged = self.judge(claim, &given)?;
+        let is_open = self.is_open(claim, &given, judged.as_ref())?;
+        Ok(self.is_settled(claim, judged.as_ref(), is_open, extent.seeds))
+    }
+
+    /// Makes the runs of those parts that have none, with the seeds of every set-up.
+    fn make(&mut self, mut parts: BTreeSet<Part>) -> Result<(), Error> {
+        parts.retain(|part| !self.parts.contains_key(part));
+        let seeds = (self.ask.first_seed(), self.ask.seeds());
+        let parts: Vec<(Part, Seeds)> = parts.into_iter().map(|part| (part, seeds)).collect();
+        let made = self.made(&parts)?;
+        self.parts.extend(parts.into_iter().map(|(part, _)| part).zip(made));
+        Ok(())
+    }
+
     /// Makes the runs of each part.
-    fn made(&mut self, parts: &[(Part, Seeds)]) -> Result<Vec<Vec<Run>>, Error> {
+    fn made(&mut self, parts: &[(Part, Seeds)]) -> Result<Vec<Vec<PointRun>>, Error> {
         let ask = self.ask;
         let plans: Result<Vec<_>, Error> =
             parts.iter().map(|(part, seeds)| ask.planned(part, *seeds)).collect();
         let plans = plans?;
+        // Runs come in the order of their jobs.
+        let with_points = |(planned, runs): (&(Planned, PathBuf), Vec<Run>)| {
+            planned.0.jobs().into_iter().map(|job| job.point).zip(runs).collect()
+        };
         if ask.only_kept {
             let kept = |(planned, directory): &(Planned, PathBuf)| {
-                simulate::kept(&planned.plan, directory, ask.store)
+                simulate::kept(planned, directory, ask.store)
             };
-            return plans.iter().map(kept).collect();
+            let runs = plans.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
+            return Ok(plans.iter().zip(runs).map(with_points).collect());
         }
         // Captures are large, and belong to a single set-up that is looked at once.
         let store = ask.store.filter(|_| !ask.with_traces);
@@ -468,7 +366,8 @@ impl Explorer<'_> {
                 (false, Output::Summary(_)) if ask.store.is_some() => Output::Nothing,
                 (false, output) => output,
             };
-            (&planned.plan, SweepOptions { output, before: ask.before, store })
+            let points = planned.points.as_deref();
+            (&planned.plan, SweepOptions { output, before: ask.before, store, points })
         });
         let sweeps: Vec<_> = sweeps.collect();
         let base = self.progress;
@@ -485,7 +384,28 @@ impl Explorer<'_> {
         self.progress.total = self.progress.total.max(self.progress.done);
         let simulated = runs.iter().flatten().map(|run| run.summary.simulated_ns).sum();
         self.progress.simulated += Duration::from_nanos(simulated);
-        Ok(runs)
+        Ok(plans.iter().zip(runs).map(with_points).collect())
+    }
+
+    /// Number of runs that the visited set-ups would have had without an order of points.
+    fn spared(&self, claims: &[Mapped]) -> Result<usize, Error> {
+        let ask = self.ask;
+        let mut parts = BTreeSet::new();
+        for mapped in claims {
+            let claim = ask.declared.claim.iter().find(|claim| claim.id == mapped.id);
+            let axes = ask.declared.axes_of_map(&mapped.id);
+            for (set_up, outcome) in &mapped.judged.outcomes {
+                let Some(claim) = claim.filter(|_| !matches!(outcome, Outcome::LeftOut(_))) else {
+                    continue;
+                };
+                let place = ask.place(&axes, set_up);
+                parts.extend(ask.parts(&claim.id, &claim.run, &place, 0..ALL_STEPS));
+            }
+        }
+        parts.retain(|part| !self.parts.contains_key(part));
+        let seeds = (ask.first_seed(), ask.seeds());
+        let jobs = parts.iter().map(|part| Ok(ask.planned(part, seeds)?.0.jobs().len()));
+        jobs.sum()
     }
 }
 
@@ -518,46 +438,4 @@ fn read_as(mut run: Run, place: &Place<'_>) -> Run {
         run.axes.insert(key.clone(), label.clone());
     }
     run
-}
-
-/// A directory for the runs of a part: the same settings have the same one, whatever else the
-/// map holds, so that an interrupted map finds its runs again.
-fn directory_name(experiment: &str, sets: &[String]) -> String {
-    let name = fairwave_units::Seed(0).stream(&sets.join("\n")).next_u64();
-    format!("{experiment}-{name:016x}")
-}
-
-/// The sets of the paper's claims that hold together. A set-up that contradicts an anchor of one
-/// of them is none for the others. A claim without a grid was judged in the study's own set-up:
-/// it is known to hold there, or everywhere if the paper leaves none of its parameters open.
-fn joint_sets(ask: &MapRequest<'_>, claims: &[Mapped]) -> Vec<JointSet> {
-    let is_ours = |claim: &&Mapped| claim.any().is_some_and(|claim| claim.is_ours);
-    let claims: Vec<&Mapped> = claims.iter().filter(|claim| !is_ours(claim)).collect();
-    let axes: Vec<Vec<usize>> =
-        claims.iter().map(|claim| ask.declared.axes_of_map(&claim.id)).collect();
-    let all: Vec<usize> =
-        axes.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let grid = ask.declared.grid(ask.quick).of(&all);
-    let base = grid.base();
-    let outcomes: Vec<BTreeMap<&SetUp, &Outcome>> = claims
-        .iter()
-        .map(|claim| claim.judged.outcomes.iter().map(|(s, o)| (s, o)).collect())
-        .collect();
-    let held = |set_up: SetUp| {
-        let alone =
-            ask.alone.iter().filter(|alone| alone.everywhere || base.as_ref() == Some(&set_up));
-        let mut held: BTreeSet<String> = alone.map(|alone| alone.id.clone()).collect();
-        for ((claim, axes), outcomes) in claims.iter().zip(&axes).zip(&outcomes) {
-            let at = |axis: &usize| all.iter().position(|other| other == axis);
-            let own: SetUp = axes.iter().filter_map(|axis| Some(set_up[at(axis)?])).collect();
-            match outcomes.get(&own) {
-                Some(Outcome::LeftOut(_)) => return None,
-                Some(Outcome::Holds) => drop(held.insert(claim.id.clone())),
-                _ => {}
-            }
-        }
-        Some((set_up, held))
-    };
-    let held: Vec<_> = grid.set_ups().filter_map(held).collect();
-    joint::sets(&grid, &held)
 }

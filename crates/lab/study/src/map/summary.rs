@@ -5,8 +5,10 @@ use super::file::Declared;
 use super::grid::Grid;
 use super::joint::JointSet;
 use super::judge::{Judged, Tally, Word};
+use super::mapped::{Mapped, Visit};
 use super::outcome::Outcome;
-use super::run::{Explored, MapRequest, Mapped, Visit};
+use super::request::MapRequest;
+use super::run::Explored;
 use crate::findings::Cost;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,6 +41,8 @@ pub struct MapSummary {
     pub quick: bool,
     /// Number of runs.
     pub runs: usize,
+    /// Number of further runs that could not change a verdict, and were not made.
+    pub runs_not_needed: usize,
     /// Time that it took.
     #[schemars(extend("unit" = "s"))]
     pub wall_s: f64,
@@ -182,6 +186,7 @@ pub fn to_json(ask: &MapRequest<'_>, explored: &Explored, cost: Cost, ran: Strin
         first_seed: if ask.confirms { seeds.confirm_from } else { seeds.explore_from },
         quick: ask.quick,
         runs: explored.effort.runs,
+        runs_not_needed: explored.spared,
         wall_s: cost.wall_s,
         simulated_s: explored.effort.simulated.as_secs_f64(),
         cpu_s: cost.cpu_s,

@@ -1,5 +1,6 @@
 //! A map for a terminal.
 
+use super::page::runs;
 use super::summary::{ClaimMap, MapSummary, explained};
 use crate::definition::Study;
 use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, styled};
@@ -17,7 +18,7 @@ pub fn text(study: &dyn Study, summary: &MapSummary, is_single: bool) -> String 
     if summary.quick {
         text.push_str("This was the quick form, with fewer values and seeds; --full runs all.\n");
     }
-    let (runs, wall) = (several(summary.runs, "run"), summary.wall_s);
+    let (runs, wall) = (runs(summary), summary.wall_s);
     text.push_str(&format!("{runs}, {:.0} simulated s in {wall:.1} s\n", summary.simulated_s));
     text
 }

@@ -447,6 +447,32 @@ fn a_map_judges_each_set_up_and_leaves_out_what_an_anchor_contradicts() {
     assert_eq!((found.effort.runs, found.effort.seeds), (12, BTreeSet::from([20, 21, 22])));
 }
 
+/// Two set-ups of two points: in the second the faster one shows that the claim does not hold.
+#[test]
+fn a_set_up_that_its_first_points_settle_has_no_others() {
+    let place = Place::new("order");
+    let found = |first: &str| {
+        let (head, rest) = MAP.split_once("[[axis]]\nkey = \"rate\"").unwrap();
+        let (_, rest) = rest.split_once("[[axis]]").unwrap();
+        let rest = rest.replace("tcp.congestion_control={algorithm}", "flow.up.start=250 ms");
+        let order = format!("order = {{ axis = 'node.sta.data_rate', first = {first} }}");
+        let run = "run = [{ experiment = \"upload\"";
+        let text = format!("{head}[[axis]]{rest}").replace(run, &format!("{run}, {order}"));
+        let declared = parsed(&text).unwrap();
+        let one = ["TINY-1".to_owned()];
+        let ask = |ask: MapRequest<'_>| {
+            explore(&MapRequest { declared: &declared, claims: &one, ..ask }).unwrap()
+        };
+        mapped(&place.0, Before::Rerun, usize::MAX, ask)
+    };
+    let (whole, part) = (found("[]"), found("[['54 Mbps']]"));
+    assert_eq!((whole.effort.runs, whole.spared), (8, 0));
+    assert_eq!((part.effort.runs, part.spared), (6, 2));
+    let outcomes = |found: &super::Explored| found.claims[0].judged.clone();
+    assert_eq!(outcomes(&whole).tally.holding, 1);
+    assert_eq!(outcomes(&part), outcomes(&whole));
+}
+
 #[test]
 fn a_run_has_settings_of_its_own_in_the_full_form_and_in_no_other() {
     let place = Place::new("full");

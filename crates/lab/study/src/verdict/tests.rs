@@ -129,6 +129,7 @@ fn maps(quick: bool, settings: &[&str], outcome: &'static str) -> Maps {
         first_seed: 1,
         quick,
         runs: 1,
+        runs_not_needed: 0,
         wall_s: 1.0,
         simulated_s: 1.0,
         cpu_s: None,
