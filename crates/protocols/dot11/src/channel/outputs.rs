@@ -104,7 +104,7 @@ mod tests {
         let mut outputs = Outputs::new();
         outputs.push(deliver, 20);
         outputs.extend(deliver, &all, [1..3, 5..6].into_iter());
-        outputs.extend(ready(0, Fate::Sent), &all, [4..4].into_iter());
+        outputs.extend(ready(0, Fate::Sent), &all, core::iter::once(4..4));
         outputs.push(ready(0, Fate::Sent), 7);
         outputs.push(ready(0, Fate::RetryLimit), 8);
         let mut payloads = vec![99];
