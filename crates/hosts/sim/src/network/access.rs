@@ -75,14 +75,15 @@ impl<'w> Access<'w> {
         // What waits at a station that roams is for whatever access point it has then.
         let receiver = self.roamers.place(node).map_or(next, |_| node).0;
         let queued = Queued { packet, receiver, category };
-        let takes = self.takes(node, category, Some(receiver));
+        let waits = self.radios.port(node).is_some_and(|port| !port.queue.is_empty(category));
+        let passes = !waits && self.takes(node, category, Some(receiver));
         let port =
             self.radios.ports[node.0 as usize].as_mut().expect("routes lead over radios only");
-        if !takes || !port.queue.is_empty(category) {
+        if !passes {
             let cell = port.cell;
             port.queue.push(queued, cx.now);
             // A queue may hold what it will not send yet, while the radio has nothing to do.
-            if takes && self.takes(node, category, None) {
+            if self.takes(node, category, None) {
                 self.feed(node, category, cx);
                 self.radios.arm(cell, cx);
             }

@@ -65,7 +65,9 @@ impl<P> Contender<P> {
         let frames = frames.make_contiguous();
         let mut from = 0;
         for &(end, _) in &*ends {
-            from = marks::first(from..end, |index| !settled.word(index));
+            while settled.has(from) {
+                from += 1;
+            }
             // Those that were sent before have their number.
             if frames[from].sequence.is_none() {
                 for (i, frame) in frames[from..end].iter_mut().enumerate() {
