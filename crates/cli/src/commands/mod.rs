@@ -359,7 +359,16 @@ fn with_new_name(mut error: clap::Error) -> clap::Error {
 pub(crate) fn read<T: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = T>,
 ) -> Result<(Cli, String), clap::Error> {
-    let mut definition = definition();
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    // Help, errors and `list` need the definition with the options of each command, which takes
+    // longer to make than a short run takes.
+    match parse(Cli::command(), &words) {
+        Ok((cli, command)) if !matches!(cli.command, Command::List(_)) => Ok((cli, command)),
+        _ => parse(definition(), &words),
+    }
+}
+
+fn parse(mut definition: clap::Command, words: &[OsString]) -> Result<(Cli, String), clap::Error> {
     let matches = definition.try_get_matches_from_mut(words).map_err(with_new_name)?;
     let names = successors(matches.subcommand(), |(_, inner)| inner.subcommand());
     let command = names.map(|(name, _)| name).collect::<Vec<_>>().join(" ");

@@ -51,9 +51,11 @@ impl Air {
         collision.judge(&self.list, &self.levels, &bounds, (!is_whole).then_some(tx.from));
         collision.choose_curve(&bounds);
         collision.receptions.decoded = tx.decoded();
+        let mut last = None;
         for other in &self.list {
             collision.leave_out(other.from);
-            if is_whole && self.is_for(other.to) {
+            // Mostly all frames are for one radio, the access point.
+            if is_whole && last.replace(other.to) != Some(other.to) && self.is_for(other.to) {
                 collision.leave_out(other.to);
             }
         }

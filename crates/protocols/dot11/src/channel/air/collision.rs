@@ -195,7 +195,7 @@ impl Collision {
             }
             for (lane, found) in found.into_iter().enumerate() {
                 if found != ENERGY {
-                    self.judge_block(group * WIDTH + lane, found, (&sums, lane), by, from);
+                    self.judge_block(group * WIDTH + lane, found, &sums, by, from);
                 }
             }
         }
@@ -206,10 +206,11 @@ impl Collision {
         &mut self,
         block: usize,
         found: u32,
-        (sums, lane): (&Sums, usize),
+        sums: &Sums,
         by: &Bounds,
         from: Option<u32>,
     ) {
+        let lane = block % WIDTH;
         let own = from.map(|from| self.blocks.extremes(from, block));
         if own.is_some_and(|(_, high)| high < sums.low_max[lane]) {
             return;
@@ -217,10 +218,11 @@ impl Collision {
         let is_loudest = own.is_none_or(|(low, _)| low > sums.second[lane]);
         self.receptions.touched.insert(block * WIDTH / BLOCK);
         let Receptions { kinds, late, .. } = &mut self.receptions;
-        let kinds = &mut kinds.as_chunks_mut::<WIDTH>().0[block];
-        let late = &mut late.as_chunks_mut::<WIDTH>().0[block];
+        let places = block * WIDTH..(block + 1) * WIDTH;
+        let (kinds, late) = (&mut kinds[places.clone()], &mut late[places]);
         if found != WIDE_OPEN && is_loudest {
-            (*kinds, *late) = ([found as u8; WIDTH], [Receptions::LATE; WIDTH]);
+            kinds.fill(found as u8);
+            late.fill(Receptions::LATE);
             return;
         }
         let (mut loudest, mut sum) = (Lanes::default(), Lanes::default());
@@ -242,8 +244,9 @@ impl Collision {
             let found = if is_held & (ratio >= by.sure) { DECODED } else { found };
             if is_undetected { ENERGY } else { found }
         });
-        *kinds = judged.map(|kind| kind as u8);
-        *late = judged.map(|kind| if kind == ENERGY { 0 } else { Receptions::LATE });
+        kinds.copy_from_slice(&judged.map(|kind| kind as u8));
+        let late_of = |kind| if kind == ENERGY { 0 } else { Receptions::LATE };
+        late.copy_from_slice(&judged.map(late_of));
         (self.loudest[block], self.ratios[block]) = (loudest, ratios);
         self.judged_alone.push(block as u32);
     }

@@ -1,6 +1,6 @@
 //! State of each contender, and the reception of its radio.
 
-use super::slots::{BlockSet, OUT, padded};
+use super::slots::{BlockSet, OUT, padded, within};
 
 /// The time of an event that does not come by itself: the medium is busy.
 pub(super) const BUSY: u64 = u64::MAX;
@@ -48,10 +48,13 @@ impl Receptions {
 
     /// Receptions of energy only by this number of radios.
     pub(crate) fn clear(&mut self, radios: usize) {
-        self.kinds.clear();
         self.kinds.resize(padded(radios), Self::ENERGY);
-        self.late.clear();
         self.late.resize(padded(radios), 0);
+        self.touched.for_each(|block| {
+            let places = within(block, self.kinds.len());
+            self.kinds[places.clone()].fill(Self::ENERGY);
+            self.late[places].fill(0);
+        });
         self.touched.clear();
     }
 

@@ -110,7 +110,7 @@ pub(super) struct Group {
     kinds: Vec<u8>,
     /// By place: [`OUT`] for radios in another state than the first, else zero.
     late: Vec<i32>,
-    /// Blocks with places that are late by the overlay.
+    /// Blocks with receptions of the overlay, or of the last one.
     touched: BlockSet,
     /// Blocks of backoffs that are to be looked through anew when the medium is idle.
     stale: BlockSet,
@@ -341,8 +341,9 @@ impl Group {
     fn forget_late(&mut self) {
         if let Some(overlay) = self.overlay.as_mut().filter(|overlay| !overlay.is_past) {
             overlay.is_past = true;
-            self.touched.for_each(|block| self.late[within(block)].fill(0));
-            self.stale.append(&mut self.touched);
+            let places = self.late.len();
+            self.touched.for_each(|block| self.late[within(block, places)].fill(0));
+            self.stale.extend(&self.touched);
         }
     }
 
@@ -433,7 +434,7 @@ impl Group {
             self.away.push(radio);
             self.late[place] = OUT;
         }
-        self.stale.append(&mut self.touched);
+        self.stale.extend(&self.touched);
         self.next = None;
     }
 
@@ -519,13 +520,15 @@ impl Group {
     /// Brings the smallest numbers of blocks up to date.
     fn renew(&mut self) {
         let is_all_stale = core::mem::take(&mut self.is_all_stale);
+        if self.overlay.is_some() {
+            self.stale.extend(&self.touched);
+        }
         for Queue { backoffs, .. } in &mut self.queues {
             if is_all_stale {
                 backoffs.renew_all(&self.late);
                 continue;
             }
             self.stale.for_each(|block| backoffs.renew(block, &self.late));
-            self.touched.for_each(|block| backoffs.renew(block, &self.late));
         }
         self.stale.clear();
     }

@@ -30,10 +30,10 @@ impl BlockSet {
         self.0.clear();
     }
 
-    /// Moves all blocks of another set to this.
-    pub(super) fn append(&mut self, other: &mut Self) {
+    /// Adds all blocks of another set.
+    pub(super) fn extend(&mut self, other: &Self) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
-        self.0.iter_mut().zip(other.0.drain(..)).for_each(|(own, other)| *own |= other);
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
     }
 
     /// Calls `act` with each block, in order.
@@ -102,7 +102,8 @@ impl Slots {
         }
         self.last += slots;
         blocks.for_each(|block| {
-            for (end, late) in self.ends[within(block)].iter_mut().zip(&late[within(block)]) {
+            let places = within(block, late.len());
+            for (end, late) in self.ends[places.clone()].iter_mut().zip(&late[places]) {
                 *end += *late & slots;
             }
         });
@@ -176,9 +177,9 @@ pub(super) const fn padded(count: usize) -> usize {
     if count == 1 { 1 } else { count.next_multiple_of(BLOCK) }
 }
 
-/// Places of a block of whole ones.
-pub(super) const fn within(block: usize) -> Range<usize> {
-    block * BLOCK..(block + 1) * BLOCK
+/// Places of a block, of so many places.
+pub(super) fn within(block: usize, places: usize) -> Range<usize> {
+    block * BLOCK..places.min((block + 1) * BLOCK)
 }
 
 fn first(ends: &[i32; BLOCK], bars: &[i32; BLOCK], late: &[i32; BLOCK]) -> i32 {
