@@ -12,7 +12,6 @@ use collision::Collision;
 use fairwave_units::{Db, Dbm, Instant, Seed};
 use memo::Memos;
 use odds::Odds;
-use shares::Part;
 use std::collections::BTreeMap;
 use together::{Detection, Together};
 pub(super) use transmission::Transmission;
@@ -90,6 +89,16 @@ pub(super) struct Air {
 struct Stretch {
     from: Instant,
     bits: f64,
+}
+
+/// A part of an A-MPDU during which the interference at its receiver does not change.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Its end, in bits from the beginning of the A-MPDU.
+    end: f64,
+    /// Interference in milliwatts, and SINR.
+    interference: f64,
+    sinr: f64,
 }
 
 /// The transmission that an idle receiver holds; transmissions are numbered from one.

@@ -223,6 +223,16 @@ impl<P> Batch<P> {
 
     /// Removes the first `count` frames.
     pub(super) fn drop_front(&mut self, count: usize) {
+        // Mostly all go, always where nothing is aggregated.
+        if count == self.frames.len() {
+            self.frames.clear();
+            self.payloads.clear();
+            for marks in [&mut self.received, &mut self.settled, &mut self.lost] {
+                marks.clear();
+            }
+            (self.handed_up, self.sent, self.sent_before, self.filled) = (0, 0, 0, 0);
+            return;
+        }
         let gone = self.frames.drain(..count);
         self.filled -= gone.map(|frame| in_ampdu(frame.bytes)).sum::<u32>();
         self.payloads.drain(..count);

@@ -108,7 +108,8 @@ mod tests {
             let range = from.min(to)..from.max(to);
             let expected = range.clone().find(|place| other[*place]).unwrap_or(range.end);
             prop_assert_eq!(first(range.clone(), |index| except.word(index)), expected);
-            let inside: Vec<usize> = runs(range.clone(), |index| except.word(index)).flatten().collect();
+            let inside = runs(range.clone(), |index| except.word(index)).flatten();
+            let inside: Vec<usize> = inside.collect();
             let expected: Vec<usize> = range.clone().filter(|place| other[*place]).collect();
             prop_assert_eq!(inside, expected);
             marks.add(range.clone(), |index| !except.word(index));

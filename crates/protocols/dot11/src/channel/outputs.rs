@@ -98,21 +98,21 @@ mod tests {
 
     #[test]
     fn equal_outputs_make_a_run_and_come_out_one_by_one_or_together() {
-        let ready = |radio, fate| Run::Done { radio: RadioId(radio), fate };
+        let done = |radio, fate| Run::Done { radio: RadioId(radio), fate };
         let deliver = Run::Deliver { to: RadioId(1), from: RadioId(0) };
         let all: VecDeque<u32> = (0..10).collect();
         let mut outputs = Outputs::new();
         outputs.push(deliver, 20);
         outputs.extend(deliver, &all, [1..3, 5..6].into_iter());
-        outputs.extend(ready(0, Fate::Sent), &all, core::iter::once(4..4));
-        outputs.push(ready(0, Fate::Sent), 7);
-        outputs.push(ready(0, Fate::RetryLimit), 8);
+        outputs.extend(done(0, Fate::Sent), &all, core::iter::once(4..4));
+        outputs.push(done(0, Fate::Sent), 7);
+        outputs.push(done(0, Fate::RetryLimit), 8);
         let mut payloads = vec![99];
         assert_eq!(outputs.pop(), Some(deliver.with(20)));
         assert_eq!(outputs.pop_run(&mut payloads), Some(deliver));
         assert_eq!(payloads, [1, 2, 5]);
-        assert_eq!(outputs.pop(), Some(ready(0, Fate::Sent).with(7)));
-        assert_eq!(outputs.pop_run(&mut payloads), Some(ready(0, Fate::RetryLimit)));
+        assert_eq!(outputs.pop(), Some(done(0, Fate::Sent).with(7)));
+        assert_eq!(outputs.pop_run(&mut payloads), Some(done(0, Fate::RetryLimit)));
         assert_eq!(payloads, [8]);
         assert_eq!((outputs.pop_run(&mut payloads), outputs.pop()), (None, None));
     }

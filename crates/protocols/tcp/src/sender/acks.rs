@@ -10,6 +10,10 @@ use fairwave_units::Instant;
 impl<P: Payload> Sender<P> {
     /// Takes an ACK that is neither too old nor beyond SND.NXT.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: &Ack<'_>) -> Observed {
+        if self.has_sent_nothing() && !ack.ece {
+            self.check_app_limited();
+            return Observed::default();
+        }
         let was_outstanding = self.buffer.has_outstanding();
         // Answers to probes of a closed window advance nothing, and yet keep the connection open
         // for as long as they come (RFC 9293 section 3.8.6.1).
@@ -40,6 +44,12 @@ impl<P: Payload> Sender<P> {
         self.reduce(arrivals.bytes, safe);
         self.check();
         observed
+    }
+
+    /// Whether an ACK can concern no data, as of an end that only receives: most segments that it
+    /// gets are data with the same ACK. RACK looks at the D-SACKs of every ACK.
+    fn has_sent_nothing(&self) -> bool {
+        self.buffer.next() == 0 && self.rack.is_none() && !self.peer.is_closed()
     }
 
     /// Moves SND.UNA and the scoreboard by an ACK.

@@ -5,19 +5,9 @@
 
 use super::super::ErrorModel;
 use super::odds::Odds;
-use super::{Air, Stretch, Transmission};
+use super::{Air, Part, Stretch, Transmission};
 use crate::error_model;
 use core::ops::Range;
-
-/// A part of an A-MPDU during which the interference at its receiver does not change.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    /// Its end, in bits from the beginning of the A-MPDU.
-    end: f64,
-    /// Interference in milliwatts, and SINR.
-    interference: f64,
-    sinr: f64,
-}
 
 /// The probability that a number of bits is decoded at an SINR.
 #[derive(Clone, Copy, Debug)]
