@@ -218,11 +218,10 @@ impl Collision {
         let is_loudest = own.is_none_or(|(low, _)| low > sums.second[lane]);
         self.receptions.touched.insert(block * WIDTH / BLOCK);
         let Receptions { kinds, late, .. } = &mut self.receptions;
-        let places = block * WIDTH..(block + 1) * WIDTH;
-        let (kinds, late) = (&mut kinds[places.clone()], &mut late[places]);
+        let kinds = &mut kinds.as_chunks_mut::<WIDTH>().0[block];
+        let late = &mut late.as_chunks_mut::<WIDTH>().0[block];
         if found != WIDE_OPEN && is_loudest {
-            kinds.fill(found as u8);
-            late.fill(Receptions::LATE);
+            (*kinds, *late) = ([found as u8; WIDTH], [Receptions::LATE; WIDTH]);
             return;
         }
         let (mut loudest, mut sum) = (Lanes::default(), Lanes::default());
@@ -244,9 +243,8 @@ impl Collision {
             let found = if is_held & (ratio >= by.sure) { DECODED } else { found };
             if is_undetected { ENERGY } else { found }
         });
-        kinds.copy_from_slice(&judged.map(|kind| kind as u8));
-        let late_of = |kind| if kind == ENERGY { 0 } else { Receptions::LATE };
-        late.copy_from_slice(&judged.map(late_of));
+        *kinds = judged.map(|kind| kind as u8);
+        *late = judged.map(|kind| if kind == ENERGY { 0 } else { Receptions::LATE });
         (self.loudest[block], self.ratios[block]) = (loudest, ratios);
         self.judged_alone.push(block as u32);
     }

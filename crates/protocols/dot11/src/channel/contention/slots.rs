@@ -101,11 +101,15 @@ impl Slots {
             return;
         }
         self.last += slots;
+        let (ends, single) = self.ends.as_chunks_mut::<BLOCK>();
+        if let [end] = single {
+            *end += late[0] & slots;
+        }
+        let (late, _) = late.as_chunks::<BLOCK>();
+        // By blocks of one length, which are vectors: there is none where there is one place.
         blocks.for_each(|block| {
-            let places = within(block, late.len());
-            for (end, late) in self.ends[places.clone()].iter_mut().zip(&late[places]) {
-                *end += *late & slots;
-            }
+            let Some(ends) = ends.get_mut(block) else { return };
+            ends.iter_mut().zip(&late[block]).for_each(|(end, late)| *end += *late & slots);
         });
     }
 
