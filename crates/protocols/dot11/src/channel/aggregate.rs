@@ -176,6 +176,9 @@ impl<P: Copy> Channel<P> {
         // One that was given up holds nothing back.
         let holds_back = |index| !(received.word(index) | settled.word(index));
         let end = marks::first(*handed_up..frames.len(), holds_back);
+        if end == *handed_up {
+            return;
+        }
         let places = marks::runs(*handed_up..end, |index| received.word(index));
         self.outputs.extend(run, payloads, places);
         *handed_up = end;

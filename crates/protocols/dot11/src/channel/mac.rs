@@ -223,6 +223,9 @@ impl<P> Batch<P> {
 
     /// Removes the first `count` frames.
     pub(super) fn drop_front(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
         // Mostly all go, always where nothing is aggregated.
         if count == self.frames.len() {
             self.frames.clear();
