@@ -4,10 +4,10 @@ use crate::Fading;
 use crate::fading::{Points, Process, Waves};
 use fairwave_units::{Instant, Seed};
 
-/// Pairs that keep their sinusoids, 640 bytes each: all pairs of 400 radios. Those of further pairs
-/// are drawn again from their streams whenever they are needed, which takes two to three times as
-/// long: a thousand radios would have 320 MB of sinusoids.
-const MAX_KEPT: usize = 80_000;
+/// Pairs that keep their sinusoids, 640 bytes each: all pairs of 360 radios. Those of further pairs
+/// are drawn again from their streams whenever they are needed. For a thousand radios that spares
+/// 280 MB.
+const MAX_KEPT: usize = 65_000;
 
 /// Gain of one pair, the same in both directions.
 #[derive(Clone, Debug)]
