@@ -34,8 +34,8 @@ fn judged(cases: &[Case]) -> impl Iterator<Item = (&Case, &str)> + Clone {
 fn confusion(cases: &[Case]) -> String {
     let limits: BTreeSet<&str> = judged(cases).map(|(_, limit)| limit).collect();
     let mut text = format!(
-        "## What limited it\n\nConnections by what limited them (rows) and what was said \
-         (columns), from the sender's capture + from the receiver's.\n\n| truth | {} |\n|---|{}\n",
+        "## Limits of connections\n\nConnections by their known limit (rows) and the verdict \
+         (columns), from the sender's capture + from the receiver's.\n\n| limit | {} |\n|---|{}\n",
         VERDICTS.join(" | "),
         "---|".repeat(VERDICTS.len())
     );
@@ -68,12 +68,12 @@ fn confusion(cases: &[Case]) -> String {
 
 /// Lost ACKs, from the sender's capture.
 fn counts(cases: &[Case]) -> String {
-    let mut text = "## Lost ACKs\n\nACKs that the path dropped, and those that the sender's \
-                    capture says were lost. Dropped ones of a closed socket, which have no IP \
-                    identification, do not show.\n\n| capture | dropped | said | by |\n\
+    let mut text = "## Lost ACKs\n\nACKs that the path dropped, and the losses found in the \
+                    sender's capture. Dropped ones of a closed socket, which have no IP \
+                    identification, do not show.\n\n| capture | dropped | found | by |\n\
                     |---|---|---|---|\n"
         .to_owned();
-    let (mut without, mut wrong, mut untold) = (0, 0, 0);
+    let (mut without, mut wrong, mut undecided) = (0, 0, 0);
     for (case, _) in judged(cases) {
         let (way, dropped) = (case.way(0), case.acks_dropped());
         let inferred = way["acks_lost_inferred"].as_u64();
@@ -85,11 +85,11 @@ fn counts(cases: &[Case]) -> String {
         }
         without += 1;
         wrong += usize::from(inferred.is_some_and(|inferred| inferred > dropped));
-        untold += usize::from(inferred.is_none());
+        undecided += usize::from(inferred.is_none());
     }
     text.push_str(&format!(
-        "\nOf the {without} others, stretch ACKs of receivers with GRO among them, {wrong} are \
-         said to have lost ACKs that were not, and of {untold} it is said that it cannot be told.\n"
+        "\nOf the {without} others, stretch ACKs of receivers with GRO among them, {wrong} have \
+         more losses found than the path dropped, and {undecided} are undecided.\n"
     ));
     text
 }
@@ -104,12 +104,12 @@ fn between(cases: &[Case]) -> String {
     let mut text = format!(
         "## Losses between two captures\n\n`fairwave trace SENDER RECEIVER --same-clock` counts \
          exactly what the path and its queues dropped, there and back, in {exact} of {} pairs \
-         ({dropped} packets dropped, {printed} said to be lost).\n",
+         ({dropped} packets dropped, {printed} found).\n",
         cases.len()
     );
     for case in cases.iter().filter(|case| case.lost_between() != case.dropped()) {
         let (printed, dropped) = (case.lost_between(), case.dropped());
-        text.push_str(&format!("- {}: {dropped:?} dropped, {printed:?} said\n", case.name));
+        text.push_str(&format!("- {}: {dropped:?} dropped, {printed:?} found\n", case.name));
     }
     text
 }
@@ -117,8 +117,8 @@ fn between(cases: &[Case]) -> String {
 /// Losses of numbered datagrams, from the receiver's capture.
 fn udp(cases: &[Case]) -> String {
     let mut text = "## Numbered datagrams\n\nDatagrams that the path dropped, the losses and the \
-                    last jitter in ms that iperf itself reports, and what the receiver's capture \
-                    says.\n\n\
+                    last jitter in ms that iperf itself reports, and the losses and jitter in the \
+                    receiver's capture.\n\n\
                     | capture | numbers | dropped | by iperf | lost | reordered | jitter by \
                     iperf | jitter |\n|---|---|---|---|---|---|---|---|\n"
         .to_owned();
@@ -143,13 +143,12 @@ fn udp(cases: &[Case]) -> String {
 
 /// Every connection.
 fn each(cases: &[Case]) -> String {
-    let mut text =
-        "## Each connection\n\nIn bold what is not the truth. Joined: packets that stand \
+    let mut text = "## Each connection\n\nWrong verdicts are bold. Joined: packets that stand \
                     for several segments, at the sender + at the receiver. Resent: retransmitted \
                     segments, of so many, at the sender.\n\n\
-                    | capture | truth | at the sender | at the receiver | joined | resent |\n\
+                    | capture | limit | at the sender | at the receiver | joined | resent |\n\
                     |---|---|---|---|---|---|\n"
-            .to_owned();
+        .to_owned();
     for (case, limit) in judged(cases) {
         let verdict = |end: usize| match case.reported(end) {
             reported if reported == limit => reported.to_owned(),
