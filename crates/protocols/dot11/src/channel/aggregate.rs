@@ -27,7 +27,10 @@ impl<P> Contender<P> {
         let room = Room::new(phy, self.batch.mode, longest, limits);
         debug_assert!(!self.batch.settled.has(0), "a settled frame is first");
         let Batch { frames, settled, ends, .. } = &mut self.batch;
-        let frames = frames.make_contiguous();
+        if !frames.as_slices().1.is_empty() {
+            frames.make_contiguous();
+        }
+        let (frames, _) = frames.as_slices();
         ends.clear();
         // MPDUs from the front of the window on, given to the receiver or not.
         let (mut span, mut total, mut index) = (0, 0u32, 0);
@@ -62,7 +65,8 @@ impl<P> Contender<P> {
     /// Numbers the MPDUs of the PPDU that is about to be sent.
     pub(super) fn number_formed(&mut self) {
         let Self { batch: Batch { frames, settled, ends, .. }, sequence, .. } = self;
-        let frames = frames.make_contiguous();
+        // `form` has put them side by side; those that joined since may lie apart.
+        let (frames, _) = frames.as_mut_slices();
         let mut from = 0;
         for &(end, _) in &*ends {
             while settled.has(from) {
@@ -241,7 +245,7 @@ impl<P: Copy> Channel<P> {
         }
         let batch = &mut self.contenders[contender as usize].batch;
         let settled = batch.first_open(0);
-        self.released.extend(batch.payloads.range(..settled));
+        (0..settled).for_each(|place| self.released.push(batch.payloads[place]));
         batch.drop_front(settled);
         batch.count_mpdus();
         debug_assert!(!batch.frames.is_empty() || batch.filled == 0, "{} B", batch.filled);

@@ -109,6 +109,9 @@ impl<P: Copy> Channel<P> {
     /// The mode of the next PPDU, if that is for this radio to choose.
     fn choose_mode(&mut self, contender: u32, now: Instant) {
         let radio = self.radio_of(contender);
+        if self.macs[radio as usize].rates.is_none() {
+            return;
+        }
         let batch = &mut self.contenders[contender as usize].batch;
         let Some(to) = batch.to.map(|to| to.0) else { return };
         let (name, capabilities) = (self.air.name_of(to), self.macs[to as usize].capabilities);

@@ -11,11 +11,13 @@ pub(super) struct Marks {
 
 impl Marks {
     /// The places from `64 * index` on, the first in the lowest bit.
+    #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
         self.words.get(index).copied().unwrap_or(0)
     }
 
     /// Whether `place` is in the set.
+    #[inline]
     pub(super) fn has(&self, place: usize) -> bool {
         self.word(place / 64) >> (place % 64) & 1 == 1
     }
@@ -55,6 +57,7 @@ impl Marks {
 }
 
 /// Returns the first place of `range` of which `word` has the bit; its end if there is none.
+#[inline]
 pub(super) fn first(range: Range<usize>, word: impl Fn(usize) -> u64) -> usize {
     let mut index = range.start / 64;
     let mut bits = word(index) & (u64::MAX << (range.start % 64));

@@ -60,7 +60,11 @@ impl<P: Copy> Outputs<P> {
         places: impl Iterator<Item = Range<usize>>,
     ) {
         let before = self.payloads.len();
-        places.for_each(|places| self.payloads.extend(all.range(places)));
+        places.for_each(|places| match places.len() {
+            // A frame outside of an A-MPDU, which is most often the case.
+            1 => self.payloads.push_back(all[places.start]),
+            _ => self.payloads.extend(all.range(places)),
+        });
         self.count(run, self.payloads.len() - before);
     }
 
