@@ -2,6 +2,7 @@
 //! results/performance.md and its flame graphs.
 
 use crate::callgrind;
+use crate::instructions::lasting;
 use crate::machine::words;
 use clap::Args;
 use cost::Cost;
@@ -141,8 +142,7 @@ fn cost(case: Case, scratch: &Path) -> Result<Cost, String> {
     let program = workspace::target().join("profiling/examples/measured-run");
     let run = |seconds: u32| {
         let file = scratch.join("case.toml");
-        let text =
-            super::instructions::lasting(&case.scenario, case.series.unwrap_or("100 ms"), seconds);
+        let text = lasting(&case.scenario, case.series.unwrap_or("100 ms"), seconds);
         fs::write(&file, text).map_err(failed(&file))?;
         let output = match case.series {
             Some(_) => scratch.join("run"),
@@ -172,6 +172,8 @@ fn draw(cost: &Cost) -> Outcome {
     options.title = format!("{}: instructions below the event loop", cost.name);
     options.count_name = "instructions".into();
     options.no_javascript = true;
+    // Colours by name, so that equal profiles give equal bytes.
+    options.hash = true;
     options.image_width = Some(1200);
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, stacks.iter().map(String::as_str), &mut svg)

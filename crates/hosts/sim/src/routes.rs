@@ -18,8 +18,8 @@ pub(crate) enum Hop {
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: Vec<Row>,
-    /// For each node: the first node of those that ways join it with.
-    islands: Vec<u32>,
+    /// For each node: the first node of its connected component.
+    components: Vec<u32>,
 }
 
 /// The next hops from one node.
@@ -41,7 +41,7 @@ impl Table {
         match &self.rows[from] {
             Row::Alone => None,
             Row::Leaf(hop) => {
-                let is_joined = from != to && self.islands[from] == self.islands[to];
+                let is_joined = from != to && self.components[from] == self.components[to];
                 is_joined.then_some(*hop)
             }
             Row::Hops(hops) => hops[to],
@@ -83,19 +83,19 @@ pub(crate) fn table_with(world: &World, roamed: &[(NodeId, NodeId)]) -> Table {
         [(to, hop), rest @ ..] if rest.iter().all(|(other, _)| other == to) => Row::Leaf(*hop),
         _ => Row::Hops(from_node(from, &neighbours).into()),
     };
-    Table { rows: nodes.map(row).collect(), islands: islands(&neighbours) }
+    Table { rows: nodes.map(row).collect(), components: components(&neighbours) }
 }
 
-/// For each node, the first of the nodes that ways join it with.
-fn islands(neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<u32> {
+/// The first node of each node's connected component.
+fn components(neighbours: &[Vec<(NodeId, Hop)>]) -> Vec<u32> {
     let mut found = vec![u32::MAX; neighbours.len()];
     let mut next = Vec::new();
     for first in 0..neighbours.len() as u32 {
         next.push(NodeId(first));
         while let Some(node) = next.pop() {
-            let island = &mut found[node.0 as usize];
-            if *island == u32::MAX {
-                *island = first;
+            let component = &mut found[node.0 as usize];
+            if *component == u32::MAX {
+                *component = first;
                 next.extend(neighbours[node.0 as usize].iter().map(|(other, _)| *other));
             }
         }

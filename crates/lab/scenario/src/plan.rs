@@ -141,6 +141,13 @@ impl Plan {
         self.points.iter().flat_map(runs).collect()
     }
 
+    /// The runs of the points with these indices, of all points for `None`.
+    pub fn jobs_of(&self, points: Option<&[usize]>) -> Vec<Job> {
+        let mut jobs = self.jobs();
+        jobs.retain(|job| points.is_none_or(|points| points.contains(&job.point)));
+        jobs
+    }
+
     /// Valid settings of some point that are likely to give meaningless results.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<(String, usize)> = Vec::new();

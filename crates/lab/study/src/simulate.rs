@@ -46,10 +46,7 @@ impl Planned {
 
     /// Its runs, point by point.
     pub fn jobs(&self) -> Vec<Job> {
-        let mut jobs = self.plan.jobs();
-        let chosen = self.points.as_ref();
-        jobs.retain(|job| chosen.is_none_or(|points| points.contains(&job.point)));
-        jobs
+        self.plan.jobs_of(self.points.as_deref())
     }
 
     /// Files that its runs write into `directory`.

@@ -60,13 +60,6 @@ impl<'a> From<(Output<'a>, Before)> for SweepOptions<'a> {
 }
 
 impl SweepOptions<'_> {
-    /// The jobs of `plan` that are run.
-    fn jobs(&self, plan: &Plan) -> Vec<Job> {
-        let mut jobs = plan.jobs();
-        jobs.retain(|job| self.points.is_none_or(|points| points.contains(&job.point)));
-        jobs
-    }
-
     /// The run of a job that exists already; its directory is `place`.
     ///
     /// # Errors
@@ -158,7 +151,7 @@ pub fn sweep_all<T: Send>(
     reduce: &(dyn Fn(Run) -> T + Sync),
 ) -> Result<Vec<Vec<T>>, Error> {
     let of_plan = |(at, (plan, how)): (usize, &(&Plan, SweepOptions<'_>))| {
-        how.jobs(plan).into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
+        plan.jobs_of(how.points).into_iter().map(move |job| (at, job)).collect::<Vec<_>>()
     };
     let jobs: Vec<(usize, Job)> = sweeps.iter().enumerate().flat_map(of_plan).collect();
     let pool = rayon::ThreadPoolBuilder::new()

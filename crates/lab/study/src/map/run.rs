@@ -30,7 +30,7 @@ pub struct Explored {
     /// Number of runs, seeds and frames, and simulated time, over all runs.
     pub effort: Effort,
     /// Number of further runs of these set-ups, which could not change a verdict and were not made.
-    pub spared: usize,
+    pub runs_not_needed: usize,
 }
 
 /// Judges every claim that is asked for in every set-up of its grid.
@@ -49,12 +49,12 @@ pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
     let wanted = |claim: &&ClaimFile| ask.claims.contains(&claim.id);
     let claims = ask.declared.claim.iter().filter(wanted).map(|claim| explorer.claim(claim));
     let claims: Vec<Mapped> = claims.collect::<Result<_, _>>()?;
-    let spared = explorer.spared(&claims)?;
+    let runs_not_needed = explorer.not_needed(&claims)?;
     let runs = explorer.parts.into_values().enumerate();
     let runs =
         runs.map(|(part, runs)| (part.to_string(), runs.into_iter().map(|(_, run)| run).collect()));
     let effort = Results { runs: runs.collect(), ..Results::default() }.effort();
-    Ok(Explored { joint: together::sets(ask, &claims), claims, effort, spared })
+    Ok(Explored { joint: together::sets(ask, &claims), claims, effort, runs_not_needed })
 }
 
 /// The index of a point in its plan, and a run of it.
@@ -388,7 +388,7 @@ impl Explorer<'_> {
     }
 
     /// Number of runs that the visited set-ups would have had without an order of points.
-    fn spared(&self, claims: &[Mapped]) -> Result<usize, Error> {
+    fn not_needed(&self, claims: &[Mapped]) -> Result<usize, Error> {
         let ask = self.ask;
         let mut parts = BTreeSet::new();
         for mapped in claims {

@@ -186,7 +186,7 @@ pub fn to_json(ask: &MapRequest<'_>, explored: &Explored, cost: Cost, ran: Strin
         first_seed: if ask.confirms { seeds.confirm_from } else { seeds.explore_from },
         quick: ask.quick,
         runs: explored.effort.runs,
-        runs_not_needed: explored.spared,
+        runs_not_needed: explored.runs_not_needed,
         wall_s: cost.wall_s,
         simulated_s: explored.effort.simulated.as_secs_f64(),
         cpu_s: cost.cpu_s,

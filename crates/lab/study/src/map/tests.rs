@@ -466,8 +466,8 @@ fn a_set_up_that_its_first_points_settle_has_no_others() {
         mapped(&place.0, Before::Rerun, usize::MAX, ask)
     };
     let (whole, part) = (found("[]"), found("[['54 Mbps']]"));
-    assert_eq!((whole.effort.runs, whole.spared), (8, 0));
-    assert_eq!((part.effort.runs, part.spared), (6, 2));
+    assert_eq!((whole.effort.runs, whole.runs_not_needed), (8, 0));
+    assert_eq!((part.effort.runs, part.runs_not_needed), (6, 2));
     let outcomes = |found: &super::Explored| found.claims[0].judged.clone();
     assert_eq!(outcomes(&whole).tally.holding, 1);
     assert_eq!(outcomes(&part), outcomes(&whole));

@@ -5,8 +5,8 @@
 //! sender, as a BlockAckReq would report it.
 
 use super::air::Transmission;
-use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu};
-use super::marks;
+use super::bitmap;
+use super::mac::{Batch, Contender, DELIMITER_BYTES, Frame, in_ampdu, take_number};
 use super::outputs::Run;
 use super::room::{Filling, Room};
 use super::{Channel, Fate, RadioId};
@@ -74,11 +74,11 @@ impl<P> Contender<P> {
             }
             // Those that were sent before have their number.
             if frames[from].sequence.is_none() {
+                let number = take_number(sequence);
                 for (i, frame) in frames[from..end].iter_mut().enumerate() {
-                    frame.sequence = Some(*sequence);
+                    frame.sequence = Some(number);
                     frame.joined = i > 0;
                 }
-                *sequence = (*sequence + 1) % 4096;
             }
             from = end;
         }
@@ -179,11 +179,11 @@ impl<P: Copy> Channel<P> {
         let Batch { frames, payloads, received, settled, handed_up, .. } = batch;
         // One that was given up holds nothing back.
         let holds_back = |index| !(received.word(index) | settled.word(index));
-        let end = marks::first(*handed_up..frames.len(), holds_back);
+        let end = bitmap::first(*handed_up..frames.len(), holds_back);
         if end == *handed_up {
             return;
         }
-        let places = marks::runs(*handed_up..end, |index| received.word(index));
+        let places = bitmap::runs(*handed_up..end, |index| received.word(index));
         self.outputs.extend(run, payloads, places);
         *handed_up = end;
     }
@@ -194,7 +194,7 @@ impl<P: Copy> Channel<P> {
         let batch = &mut self.contenders[contender as usize].batch;
         let Batch { payloads, received, settled, sending, .. } = batch;
         let arrived = |index| received.word(index) & !settled.word(index);
-        self.outputs.extend(run, payloads, marks::runs(0..*sending, arrived));
+        self.outputs.extend(run, payloads, bitmap::runs(0..*sending, arrived));
         settled.add(0..*sending, |index| received.word(index));
         batch.first_open(0) >= batch.sending
     }

@@ -1,6 +1,6 @@
 //! State of a radio and its contenders for their frames.
 
-use super::marks::{self, Marks};
+use super::bitmap::{self, Bitmap};
 use super::pairs::Pairs;
 use super::rates::Rates;
 use super::room::{Filling, Room};
@@ -142,6 +142,13 @@ pub(super) enum Serving {
     Batch,
 }
 
+/// Returns a sequence number, and moves `next` to the one after it: they have 12 bits.
+pub(super) const fn take_number(next: &mut u16) -> u16 {
+    let number = *next;
+    *next = (number + 1) % 4096;
+    number
+}
+
 /// A frame of the host: an MPDU, or a part of one that is an A-MSDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
@@ -168,13 +175,13 @@ pub(super) struct Batch<P> {
     /// The payload of each frame.
     pub(super) payloads: VecDeque<P>,
     /// Frames that the receiver has decoded: its scoreboard.
-    pub(super) received: Marks,
+    pub(super) received: Bitmap,
     /// Number of frames from the front that were handed up there, in order, or were dropped.
     pub(super) handed_up: usize,
     /// Frames that their sender is done with: acknowledged, or given up.
-    pub(super) settled: Marks,
+    pub(super) settled: Bitmap,
     /// Dropped frames of which the host has not been notified yet.
-    pub(super) lost: Marks,
+    pub(super) lost: Bitmap,
     /// Number of frames from the front that were on the air, and that were so before the PPDU that
     /// was sent last.
     sent: usize,
@@ -204,7 +211,7 @@ pub(super) struct Batch<P> {
 impl<P> Batch<P> {
     /// Places of the frames of the PPDU under way that are not settled yet.
     pub(super) fn on_air(&self) -> impl Iterator<Item = Range<usize>> {
-        marks::runs(0..self.sending, |index| !self.settled.word(index))
+        bitmap::runs(0..self.sending, |index| !self.settled.word(index))
     }
 
     /// Puts the present PPDU on the air. Returns the number of its MPDUs that were there before.
@@ -218,7 +225,7 @@ impl<P> Batch<P> {
     /// The place of the first frame from `from` on that is not settled; that after the last if all
     /// are.
     pub(super) fn first_open(&self, from: usize) -> usize {
-        marks::first(from..self.frames.len(), |index| !self.settled.word(index))
+        bitmap::first(from..self.frames.len(), |index| !self.settled.word(index))
     }
 
     /// Removes the first `count` frames.
@@ -230,8 +237,8 @@ impl<P> Batch<P> {
         if count == self.frames.len() {
             self.frames.clear();
             self.payloads.clear();
-            for marks in [&mut self.received, &mut self.settled, &mut self.lost] {
-                marks.clear();
+            for bitmap in [&mut self.received, &mut self.settled, &mut self.lost] {
+                bitmap.clear();
             }
             (self.handed_up, self.sent, self.sent_before, self.filled) = (0, 0, 0, 0);
             return;
@@ -239,8 +246,8 @@ impl<P> Batch<P> {
         let gone = self.frames.drain(..count);
         self.filled -= gone.map(|frame| in_ampdu(frame.bytes)).sum::<u32>();
         self.payloads.drain(..count);
-        for marks in [&mut self.received, &mut self.settled, &mut self.lost] {
-            marks.drop_front(count);
+        for bitmap in [&mut self.received, &mut self.settled, &mut self.lost] {
+            bitmap.drop_front(count);
         }
         for number in [&mut self.handed_up, &mut self.sent, &mut self.sent_before] {
             *number = number.saturating_sub(count);
@@ -275,10 +282,10 @@ impl<P> Contender<P> {
             is_sample: false,
             frames: VecDeque::new(),
             payloads: VecDeque::new(),
-            received: Marks::default(),
+            received: Bitmap::default(),
             handed_up: 0,
-            settled: Marks::default(),
-            lost: Marks::default(),
+            settled: Bitmap::default(),
+            lost: Bitmap::default(),
             sent: 0,
             sent_before: 0,
             sending: 0,
@@ -330,11 +337,9 @@ impl<P> Contender<P> {
         batch.failures = 0;
     }
 
-    /// The number of the next new MPDU or beacon.
+    /// The sequence number of the next new MPDU or beacon.
     pub(super) fn number(&mut self) -> u16 {
-        let number = self.sequence;
-        self.sequence = (self.sequence + 1) % 4096;
-        number
+        take_number(&mut self.sequence)
     }
 
     /// Takes a frame over; the first of a batch sets its receiver and mode. `room` gives the

@@ -15,13 +15,13 @@ mod airtime;
 mod any_aggregates;
 #[cfg(test)]
 mod any_world;
+mod bitmap;
 mod contention;
 mod exchange;
 mod interface;
 mod ledger;
 mod levels;
 mod mac;
-mod marks;
 mod medium;
 mod outputs;
 mod pairs;
@@ -220,7 +220,7 @@ impl<P: Copy> Channel<P> {
     pub fn holds(&self, is: impl Fn(&P) -> bool) -> bool {
         self.contenders.iter().any(|Contender { batch, .. }| {
             let waiting = batch.handed_up..batch.frames.len();
-            let mut held = marks::runs(waiting, |index| batch.received.word(index)).flatten();
+            let mut held = bitmap::runs(waiting, |index| batch.received.word(index)).flatten();
             held.any(|place| is(&batch.payloads[place]))
         })
     }

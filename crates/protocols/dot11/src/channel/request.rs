@@ -7,7 +7,7 @@
 //! back.
 
 use super::outputs::Run;
-use super::{Channel, Fate, FrameKind, RadioId, marks};
+use super::{Channel, Fate, FrameKind, RadioId, bitmap};
 use crate::phy::BLOCK_ACK_REQ_BYTES;
 use crate::{Aggregation, BlockAckRequest};
 use fairwave_units::Instant;
@@ -72,7 +72,7 @@ impl<P: Copy> Channel<P> {
         let run = Run::Done { radio: RadioId(self.radio_of(contender)), fate: Fate::RetryLimit };
         let batch = &mut self.contenders[contender as usize].batch;
         (batch.asks, batch.request_failures) = (false, 0);
-        let lost = marks::runs(0..batch.frames.len(), |index| batch.lost.word(index));
+        let lost = bitmap::runs(0..batch.frames.len(), |index| batch.lost.word(index));
         self.outputs.extend(run, &batch.payloads, lost);
         batch.lost.clear();
         self.slide(contender);

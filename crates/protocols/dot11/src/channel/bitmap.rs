@@ -5,11 +5,11 @@ use core::ops::Range;
 
 /// A set of places, counted from the front of a batch.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct Bitmap {
     words: Vec<u64>,
 }
 
-impl Marks {
+impl Bitmap {
     /// The places from `64 * index` on, the first in the lowest bit.
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
@@ -89,12 +89,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn filled(places: &[bool]) -> Marks {
-        let mut marks = Marks::default();
+    fn filled(places: &[bool]) -> Bitmap {
+        let mut bitmap = Bitmap::default();
         for place in (0..places.len()).filter(|place| places[*place]) {
-            marks.add(place..place + 1, |_| u64::MAX);
+            bitmap.add(place..place + 1, |_| u64::MAX);
         }
-        marks
+        bitmap
     }
 
     proptest! {
@@ -105,9 +105,9 @@ mod tests {
             other in prop::collection::vec(prop::bool::weighted(0.9), 300),
             (from, to, count) in (0usize..300, 0usize..300, 0usize..300),
         ) {
-            let (mut marks, except) = (filled(&one), filled(&other));
+            let (mut bitmap, except) = (filled(&one), filled(&other));
             let has = |place: usize| one.get(place) == Some(&true);
-            prop_assert!((0..400).all(|place| marks.has(place) == has(place)));
+            prop_assert!((0..400).all(|place| bitmap.has(place) == has(place)));
             let range = from.min(to)..from.max(to);
             let expected = range.clone().find(|place| other[*place]).unwrap_or(range.end);
             prop_assert_eq!(first(range.clone(), |index| except.word(index)), expected);
@@ -115,22 +115,22 @@ mod tests {
             let inside: Vec<usize> = inside.collect();
             let expected: Vec<usize> = range.clone().filter(|place| other[*place]).collect();
             prop_assert_eq!(inside, expected);
-            marks.add(range.clone(), |index| !except.word(index));
-            marks.drop_front(count);
+            bitmap.add(range.clone(), |index| !except.word(index));
+            bitmap.drop_front(count);
             for place in 0..400 {
                 let old = place + count;
                 let is_added = range.contains(&old) && !other[old];
-                prop_assert_eq!(marks.has(place), has(old) || is_added, "{} of {}", old, count);
+                prop_assert_eq!(bitmap.has(place), has(old) || is_added, "{} of {}", old, count);
             }
         }
     }
 
     #[test]
     fn runs_end_at_gaps_and_go_on_over_words() {
-        let mut marks = Marks::default();
-        marks.add(3..70, |_| u64::MAX);
-        marks.add(128..130, |_| u64::MAX);
-        let all = |range| runs(range, |index| marks.word(index)).collect::<Vec<_>>();
+        let mut bitmap = Bitmap::default();
+        bitmap.add(3..70, |_| u64::MAX);
+        bitmap.add(128..130, |_| u64::MAX);
+        let all = |range| runs(range, |index| bitmap.word(index)).collect::<Vec<_>>();
         assert_eq!(all(0..200), [3..70, 128..130]);
         assert_eq!(all(10..129), [10..70, 128..129]);
         assert_eq!(all(70..128), [0..0; 0]);
