@@ -84,9 +84,14 @@ const FIRST_INTERVALS: &[(&str, world::FirstInterval)] = &[
 ];
 
 fn remedies() -> Kind<Vec<Remedy>> {
-    let words: Vec<&str> = REMEDIES.iter().map(|(word, _)| *word).collect();
-    let items = json!({ "type": "string", "enum": words });
-    list(listed, |remedy| json!(reader::word(REMEDIES, remedy)), &items)
+    list(
+        listed,
+        |remedy| json!(reader::word(REMEDIES, remedy)),
+        || {
+            let words: Vec<&str> = REMEDIES.iter().map(|(word, _)| *word).collect();
+            json!({ "type": "string", "enum": words })
+        },
+    )
 }
 
 fn listed(value: &Value) -> Read<Vec<Remedy>> {

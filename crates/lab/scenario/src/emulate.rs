@@ -94,7 +94,7 @@ fn kernel_congestion_control() -> Kind<Vec<String>> {
             _ => Err(wrong_type(value, "a list such as [\"up*=bbr\"]")),
         }
     };
-    list(read, |algorithm| json!(algorithm), &json!({ "type": "string" }))
+    list(read, |algorithm| json!(algorithm), || json!({ "type": "string" }))
 }
 
 /// `FLOW=LAW`, with a name that the kernel can have.
@@ -124,7 +124,7 @@ fn sysctls() -> Kind<Vec<String>> {
             _ => Err(wrong_type(value, "a list such as [\"net.ipv4.tcp_sack=0\"]")),
         }
     };
-    list(read, |setting| json!(setting), &json!({ "type": "string" }))
+    list(read, |setting| json!(setting), || json!({ "type": "string" }))
 }
 
 /// `net.KEY=VALUE`. A namespace has settings of its own below `net` alone.

@@ -70,7 +70,7 @@ pub(crate) fn errors() -> Kind<Errors> {
         _ => Err(Refusal::new("this must be \"snr\" or a table")
             .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
     };
-    Kind::new(read, json_of, Json::Null).described(|definitions| {
+    Kind::new(read, json_of, |definitions| {
         json!({ "anyOf": [
             { "const": "snr" },
             reference::<ErrorRate>(definitions),

@@ -23,17 +23,13 @@ pub(crate) struct Kind<T> {
 }
 
 impl<T: Clone + 'static> Kind<T> {
-    /// Values that `schema` describes.
+    /// Values that `schema` describes, which may define tables. Reading a file asks for no schema.
     pub(crate) fn new(
         read: impl Fn(&Value) -> Read<T> + 'static,
         write: impl Fn(&T) -> Json + 'static,
-        schema: Json,
+        schema: impl Fn(&Definitions) -> Json + 'static,
     ) -> Self {
-        Self {
-            read: Box::new(read),
-            write: Box::new(write),
-            schema: Box::new(move |_| schema.clone()),
-        }
+        Self { read: Box::new(read), write: Box::new(write), schema: Box::new(schema) }
     }
 
     /// Reads a value.
@@ -41,7 +37,7 @@ impl<T: Clone + 'static> Kind<T> {
         (self.read)(value)
     }
 
-    /// The same values, described by `schema`, which may define tables.
+    /// The same values, described by `schema`.
     pub(crate) fn described(self, schema: impl Fn(&Definitions) -> Json + 'static) -> Self {
         Self { schema: Box::new(schema), ..self }
     }
@@ -401,7 +397,7 @@ pub(crate) fn names<T: Keyed>() -> Vec<&'static str> {
 /// A table inside another one, with the context that its defaults depend on.
 pub(crate) fn table_in<T: Keyed>(context: T::Context, help: &'static str) -> Kind<T> {
     let read = move |value: &Value| T::nested(value, &context, help);
-    Kind::new(read, |this| Json::Object(written(this)), Json::Null).described(reference::<T>)
+    Kind::new(read, |this| Json::Object(written(this)), reference::<T>)
 }
 
 /// A table inside another one.

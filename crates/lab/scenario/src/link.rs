@@ -124,8 +124,10 @@ fn delays() -> Kind<Duration> {
 }
 
 fn ends() -> Kind<[String; 2]> {
-    let item = json!({ "type": "string" });
-    let schema = json!({ "type": "array", "items": item, "minItems": 2, "maxItems": 2 });
+    let schema = |_: &_| {
+        let item = json!({ "type": "string" });
+        json!({ "type": "array", "items": item, "minItems": 2, "maxItems": 2 })
+    };
     Kind::new(reader::ends, |ends| json!(ends), schema)
 }
 
@@ -138,7 +140,7 @@ fn losses() -> Kind<Loss> {
         Loss::Rate(p) => json!(p),
         Loss::Bursts(table) => Json::Object(written(table)),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         let number = json!({ "type": "number", "minimum": 0, "maximum": 1 });
         json!({ "anyOf": [number, reference::<LossBursts>(definitions)] })
     })
@@ -149,8 +151,9 @@ fn changes(at_first: Change) -> Kind<Vec<Change>> {
     let write = |changes: &Vec<Change>| {
         changes.iter().map(|change| Json::Object(written(change))).collect()
     };
-    let kind = Kind::new(move |value| read_changes(value, at_first), write, Json::Null);
-    kind.described(
+    Kind::new(
+        move |value| read_changes(value, at_first),
+        write,
         |definitions| json!({ "type": "array", "items": reference::<Change>(definitions) }),
     )
 }

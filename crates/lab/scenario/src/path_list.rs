@@ -26,10 +26,14 @@ pub(crate) trait Via: Keyed {
 /// A list of paths.
 pub(crate) fn paths<P: Via>(context: P::Context) -> Kind<Vec<P>> {
     let write = |paths: &Vec<P>| paths.iter().map(|path| Json::Object(written(path))).collect();
-    Kind::new(move |value| read(value, &context), write, Json::Null).described(|definitions| {
-        let items = reference::<P>(definitions);
-        json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_PATHS })
-    })
+    Kind::new(
+        move |value| read(value, &context),
+        write,
+        |definitions| {
+            let items = reference::<P>(definitions);
+            json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_PATHS })
+        },
+    )
 }
 
 fn read<P: Via>(value: &Value, context: &P::Context) -> Read<Vec<P>> {

@@ -61,10 +61,12 @@ fn payloads() -> Kind<Vec<u32>> {
         [one] => json!(text(one)),
         more => json!(more.iter().map(text).collect::<Vec<_>>()),
     };
-    let items = json!({ "type": "string" });
-    let list = json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_SIZES });
-    let range = format!("From {MIN_PAYLOAD} B to {MAX_PAYLOAD} B");
-    Kind::new(read, write, json!({ "anyOf": [{ "type": "string" }, list], "x-range": range }))
+    Kind::new(read, write, |_| {
+        let items = json!({ "type": "string" });
+        let list = json!({ "type": "array", "items": items, "minItems": 1, "maxItems": MAX_SIZES });
+        let range = format!("From {MIN_PAYLOAD} B to {MAX_PAYLOAD} B");
+        json!({ "anyOf": [{ "type": "string" }, list], "x-range": range })
+    })
 }
 
 impl Probe {

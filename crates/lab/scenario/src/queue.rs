@@ -67,7 +67,7 @@ pub(super) fn queue(place: Place) -> Values<Queue> {
         }
         _ => reader::limit(value).map(Spec::from),
     };
-    let values = Values::new(read, write, Json::Null).described(|definitions| {
+    let values = Values::new(read, write, |definitions| {
         if !definitions.borrow().contains_key(Spec::NAME) {
             let either = json!({
                 "description": DESCRIPTION,

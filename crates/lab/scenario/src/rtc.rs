@@ -68,8 +68,8 @@ fn within_bounds(r: &Reader<'_>, min_rate: BitRate) -> BitRate {
 pub struct LeaveOut(pub bool);
 
 fn remedies() -> Kind<LeaveOut> {
-    let words = json!({ "type": "string", "enum": ["leave-out"] });
-    list(listed, |word| json!(word), &words).map(
+    let words = || json!({ "type": "string", "enum": ["leave-out"] });
+    list(listed, |word| json!(word), words).map(
         |list| LeaveOut(!list.is_empty()),
         |LeaveOut(is_on)| is_on.then_some("leave-out").into_iter().collect(),
     )

@@ -153,7 +153,7 @@ pub(crate) fn link_monitor() -> Kind<LinkMonitor> {
         LinkMonitor::Level(table) => Json::Object(written(table)),
         LinkMonitor::Failures(table) => Json::Object(written(table)),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         let level = reference::<LevelMonitor>(definitions);
         json!({ "anyOf": [level, reference::<FailureMonitor>(definitions)] })
     })
@@ -193,7 +193,7 @@ fn policy() -> Kind<Policy> {
         Policy::GoodOrBad(table) => Json::Object(written(table)),
         Policy::Knots(table) => Json::Object(written(table)),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         json!({ "anyOf": [
             { "type": "string", "enum": policy_names() },
             reference::<GoodOrBad>(definitions),
@@ -204,7 +204,7 @@ fn policy() -> Kind<Policy> {
 
 fn knot_list() -> Kind<Vec<(Db, f64)>> {
     let write = |(level, weight): &(Db, f64)| json!([level.to_string(), weight]);
-    list(knots, write, &json!({ "type": "array", "minItems": 2, "maxItems": 2 }))
+    list(knots, write, || json!({ "type": "array", "minItems": 2, "maxItems": 2 }))
 }
 
 fn knots(value: &Value) -> Read<Vec<(Db, f64)>> {

@@ -54,7 +54,7 @@ keys! {
 }
 
 fn nodes() -> Kind<String> {
-    Kind::new(reader::text, |name| json!(name), json!({ "type": "string" }))
+    Kind::new(reader::text, |name| json!(name), |_| json!({ "type": "string" }))
 }
 
 /// Reads changes of one world, and keeps the parts that later ones leave as they are.

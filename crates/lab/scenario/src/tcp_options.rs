@@ -122,7 +122,7 @@ fn delayed_acks() -> Kind<DelayedAck> {
         0 | 1 => json!("off"),
         _ => Json::Object(written(&AckDelay { every, timeout })),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         let words = json!({ "type": "string", "enum": ["on", "off"] });
         json!({ "anyOf": [words, reference::<AckDelay>(definitions)] })
     })

@@ -81,7 +81,7 @@ fn objects() -> Kind<Objects> {
         Objects::Constant(n) => json!(n),
         Objects::Pareto(table) => Json::Object(written(table)),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         let number = json!({ "type": "integer", "minimum": 0, "maximum": 1000 });
         json!({ "anyOf": [number, reference::<ParetoObjects>(definitions)] })
     })
@@ -149,7 +149,7 @@ fn sizes() -> Kind<Size> {
         Size::LogNormal(table) => Json::Object(written(table)),
         Size::Pareto(table) => Json::Object(written(table)),
     };
-    Kind::new(read, write, Json::Null).described(|definitions| {
+    Kind::new(read, write, |definitions| {
         let tables =
             [reference::<LogNormalSize>(definitions), reference::<ParetoSize>(definitions)];
         json!({ "anyOf": [{ "type": "string" }, tables[0], tables[1]] })

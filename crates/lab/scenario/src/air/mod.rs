@@ -184,8 +184,11 @@ fn tables<T: Keyed>(
         check(&tables).map_or(Ok(tables), Err)
     };
     let write = |tables: &Vec<T>| tables.iter().map(|table| Json::Object(written(table))).collect();
-    Kind::new(read, write, Json::Null)
-        .described(|definitions| json!({ "type": "array", "items": reference::<T>(definitions) }))
+    Kind::new(
+        read,
+        write,
+        |definitions| json!({ "type": "array", "items": reference::<T>(definitions) }),
+    )
 }
 
 /// The key `path` of a station.
@@ -205,7 +208,7 @@ fn handovers(aps: Vec<String>) -> Kind<Vec<Handover>> {
 
 fn points() -> Kind<Vec<(Duration, Db)>> {
     let write = |(at, snr): &(Duration, Db)| json!([at.to_string(), snr.to_string()]);
-    list(read_points, write, &json!({ "type": "array", "items": { "type": "string" } }))
+    list(read_points, write, || json!({ "type": "array", "items": { "type": "string" } }))
 }
 
 fn read_points(value: &Value) -> Read<Vec<(Duration, Db)>> {
@@ -240,13 +243,13 @@ fn known_aps(reach: Reach) -> Kind<Vec<String>> {
         let names = entries(value)?.iter().map(|value| read_ap(value, &all));
         names.collect::<Read<Vec<_>>>()
     };
-    list(read, |name| json!(name), &json!({ "type": "string" }))
+    list(read, |name| json!(name), || json!({ "type": "string" }))
         .checked(move |aps| Ok(with_own(&reach, aps)))
 }
 
 fn known_ap(aps: Vec<String>) -> Kind<String> {
     let read = move |value: &Value| read_ap(value, &aps);
-    Kind::new(read, |name| json!(name), json!({ "type": "string" }))
+    Kind::new(read, |name| json!(name), |_| json!({ "type": "string" }))
 }
 
 fn read_ap(value: &Value, aps: &[String]) -> Read<String> {
@@ -267,7 +270,7 @@ fn discards() -> Kind<Discard> {
         age.map(Discard::Older)
             .map_err(|refusal| refusal.help("write \"200 ms\", \"25 packets\" or \"none\""))
     };
-    Kind::new(read, |discard| json!(discard.to_string()), json!({ "type": "string" }))
+    Kind::new(read, |discard| json!(discard.to_string()), |_| json!({ "type": "string" }))
 }
 
 /// The key `rate_control` of a radio.
