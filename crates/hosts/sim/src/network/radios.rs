@@ -122,16 +122,14 @@ impl Radios {
     /// Returns the transmissions of each radio to each receiver, in the order of both; broadcast is
     /// last.
     pub(crate) fn pair_samples(&self) -> Vec<PairState> {
-        let of_cell = |Cell { channel, nodes, .. }: &Cell| -> Vec<_> {
-            let of_radio = |(radio, from): (u32, &NodeId)| {
-                let from = *from;
-                let node = |to: RadioId| nodes[to.0 as usize];
+        let mut samples = Vec::new();
+        for Cell { channel, nodes, .. } in &self.cells {
+            for (radio, from) in (0..).zip(nodes) {
                 let pairs = channel.pairs(RadioId(radio));
-                pairs.map(move |(to, sample)| (from, to.map(node), sample)).collect::<Vec<_>>()
-            };
-            (0..).zip(nodes).flat_map(of_radio).collect()
-        };
-        let mut samples: Vec<_> = self.cells.iter().flat_map(of_cell).collect();
+                let named = |to: RadioId| nodes[to.0 as usize];
+                samples.extend(pairs.map(|(to, sample)| (*from, to.map(named), sample)));
+            }
+        }
         samples.sort_by_key(pair_key);
         debug_assert!(samples.is_sorted_by(|a, b| pair_key(a) < pair_key(b)), "a pair twice");
         samples

@@ -8,26 +8,24 @@ use std::sync::Arc;
 pub(super) struct Recurring<V> {
     all: Vec<(Arc<str>, V)>,
     places: BTreeMap<Arc<str>, usize>,
-    /// Place of the text behind the last one. Names come in the same order in each interval, so
-    /// that the next one is nearly always there.
-    next: usize,
+    /// Place of the last text. Names come in the same order in each interval, or several times in
+    /// a row, so that the next one is nearly always there or behind it.
+    last: usize,
 }
 
 impl<V> Recurring<V> {
     /// No texts.
     pub(super) const fn new() -> Self {
-        Self { all: Vec::new(), places: BTreeMap::new(), next: 0 }
+        Self { all: Vec::new(), places: BTreeMap::new(), last: 0 }
     }
 
     /// A text and its value, which `make` makes if the text is new.
     pub(super) fn get(&mut self, text: &str, make: impl FnOnce(&Arc<str>) -> V) -> &(Arc<str>, V) {
-        let is_next = self.all.get(self.next).is_some_and(|(known, _)| **known == *text);
-        let place = match is_next {
-            true => self.next,
-            false => self.place(text, make),
-        };
-        self.next = if place + 1 < self.all.len() { place + 1 } else { 0 };
-        &self.all[place]
+        let behind = if self.last + 1 < self.all.len() { self.last + 1 } else { 0 };
+        let is_at = |place: &usize| self.all.get(*place).is_some_and(|(known, _)| **known == *text);
+        let expected = [behind, self.last].into_iter().find(is_at);
+        self.last = expected.unwrap_or_else(|| self.place(text, make));
+        &self.all[self.last]
     }
 
     fn place(&mut self, text: &str, make: impl FnOnce(&Arc<str>) -> V) -> usize {

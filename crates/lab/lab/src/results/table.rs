@@ -7,7 +7,7 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Phy
 use parquet::data_type::{ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use std::fs::File;
@@ -85,18 +85,23 @@ impl<R> Table<R> {
     }
 
     /// Integers are stored as differences from row to row. A dictionary of them would hash each
-    /// value, though most occur once. Names recur, and have one.
+    /// value, though most occur once. Names recur, and have one; every group has all of them, so
+    /// that a reader learns nothing from the first and the last.
     fn properties(&self) -> WriterProperties {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("fairwave {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(self.metadata()));
-        let integers = self.columns.iter().filter(|column| column.kind == Kind::Integer);
-        let properties = integers.fold(properties, |properties, column| {
+        let properties = self.columns.iter().fold(properties, |properties, column| {
             let path = ColumnPath::from(column.name);
-            properties
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+            match column.kind {
+                Kind::Integer => properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+                Kind::Text => {
+                    properties.set_column_statistics_enabled(path, EnabledStatistics::None)
+                }
+            }
         });
         properties.build()
     }
