@@ -96,6 +96,7 @@ pub(crate) fn study(name: &str, options: &[&str]) -> Result<String, String> {
     })?;
     validate("reproduce", &summary)?;
     let (one_fails, printed) = verdicts(&summary)?;
+    all_drawn(&summary)?;
     let expected = if one_fails { 3 } else { 0 };
     match output.status.code() {
         Some(code) if code == expected => Ok(printed),
@@ -159,6 +160,18 @@ fn without_days(page: &[u8]) -> String {
             if is_day(day) { part.replacen(day, "DAY", 1) } else { part.to_owned() }
         })
         .collect()
+}
+
+/// Checks that the study lists the figures of its paper, and draws those that it says it draws.
+fn all_drawn(summary: &Value) -> Outcome {
+    let originals = summary["originals"].as_array().filter(|originals| !originals.is_empty());
+    let originals = originals.ok_or("reproduce --json: no figures of the paper")?;
+    let missing = originals.iter().filter(|original| original["outcome"] == "not drawn");
+    let missing: Vec<&str> = missing.filter_map(|original| original["name"].as_str()).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(format!("reproduce --json: not drawn: {}", missing.join(", "))),
+    }
 }
 
 /// Whether a claim fails, and a line with each claim's verdict; or an error for missing keys.

@@ -59,7 +59,7 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     } else if args.markdown {
         output::print_raw(markdown::page(&reproduction, &command).as_bytes())?;
     } else {
-        output::print(&terminal::text(study, &verdicts, &summary, args.verbose))?;
+        output::print(&terminal::text(&reproduction, &verdicts, &summary, args.verbose))?;
         output::print(&store::taken(store.as_ref()))?;
         output::print(&format!("Report: {}\n", page.display()))?;
     }

@@ -37,9 +37,10 @@ mod tests {
     use fairwave_lab::run::Run;
     use fairwave_scenario::plan::{Override, Point};
     use fairwave_study::map::file::RunFile;
-    use fairwave_study::{Results, made};
+    use fairwave_study::{Counterpart, Results, made};
     use fairwave_units::Seed;
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     #[test]
     fn a_claim_is_known_by_its_id_over_all_studies() {
@@ -69,6 +70,30 @@ mod tests {
             for id in ids {
                 let is_drawn = drawn.contains(id) || OF_RUNS.contains(&id);
                 assert_ne!(is_drawn, not.contains(id), "{id} of {}", study.name());
+            }
+        }
+    }
+
+    /// Whether the figures exist depends on runs; `cargo xtask test` asks the quick forms.
+    #[test]
+    fn each_figure_of_a_paper_names_claims_and_files_that_exist() {
+        for study in ALL {
+            let findings = study.evaluate(&Results::default()).unwrap();
+            let is_claim = |id: &&str| findings.claims.iter().any(|claim| claim.id == *id);
+            assert!(!study.originals().is_empty(), "{}", study.name());
+            for original in study.originals() {
+                let is_known = match original.counterpart {
+                    Counterpart::Drawn { figures, claims } => {
+                        !figures.is_empty() && claims.iter().all(|id| is_claim(&id))
+                    }
+                    Counterpart::Measured(claims) => claims.iter().all(|id| is_claim(&id)),
+                    Counterpart::Defined(files) => {
+                        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+                        files.iter().all(|file| root.join(file).is_file())
+                    }
+                    Counterpart::Missing(why) => !why.is_empty(),
+                };
+                assert!(is_known, "{original:?} of {}", study.name());
             }
         }
     }

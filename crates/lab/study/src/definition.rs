@@ -5,6 +5,7 @@ use crate::experiment::Experiment;
 use crate::findings::Findings;
 use crate::incomplete::Incomplete;
 use crate::map::file::{self, Source};
+use crate::originals::Original;
 use crate::results::Results;
 use fairwave_capture::file as capture;
 use fairwave_lab::run;
@@ -35,6 +36,8 @@ pub trait Study: std::fmt::Debug + Sync {
     fn without_figure(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
+    /// Figures and tables of the paper, in its order.
+    fn originals(&self) -> &'static [Original];
     /// Judges the claims and draws the figures, from results and run directories alone.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The findings of a study as one JSON value.
 
 use crate::claim::Claim;
+use crate::compared::OriginalSummary;
 use crate::findings::Cost;
 use crate::map::file::CriterionFile;
 use crate::map::joint::JointSet;
@@ -22,6 +23,8 @@ pub struct StudySummary {
     /// The largest sets of the paper's claims that one set-up satisfies; a set that another one
     /// contains is not among them.
     pub joint: Vec<JointSet>,
+    /// The figures and tables of the paper beside ours, in its order.
+    pub originals: Vec<OriginalSummary>,
     /// The last day on which something of the map was settled; null where none is declared.
     pub declared: Option<String>,
     /// The day of the exploring run, in UTC; null where no map is declared.
@@ -109,6 +112,7 @@ pub fn to_json(reproduction: &Reproduction<'_>, cost: Option<Cost>) -> Value {
         study: reproduction.study.name(),
         claims: reproduction.verdicts(),
         joint: reproduction.joint(),
+        originals: reproduction.originals(),
         declared: maps.map(|maps| maps.judged().declared.clone()),
         explored: maps.map(|maps| maps.explored.ran.clone()),
         confirmed: maps.and_then(|maps| Some(maps.confirmed.as_ref()?.ran.clone())),

@@ -2,6 +2,7 @@
 //! two runs of the same command but the days of its maps.
 
 use crate::claim::Claim;
+use crate::compared;
 use crate::findings::ResultTable;
 use crate::map::markdown as map;
 use crate::map::page::days;
@@ -42,7 +43,9 @@ pub fn page(reproduction: &Reproduction<'_>, command: &str) -> String {
     page.truncate(page.trim_end().len());
     page.push('\n');
     page.push_str(&map::joint(&reproduction.joint(), reproduction.papers_claims()));
-    page.push_str("\n## How each verdict was reached\n\n");
+    page.push('\n');
+    page.push_str(&compared::markdown(&reproduction.originals()));
+    page.push_str("## How each verdict was reached\n\n");
     if maps.as_ref().is_some_and(|maps| !maps.judged().claims.is_empty()) {
         let _ = write!(page, "{}\n\n", map::SIGNS);
     }

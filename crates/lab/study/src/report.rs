@@ -5,6 +5,7 @@
 
 mod claims;
 
+use crate::compared;
 use crate::definition::Error;
 use crate::findings::{Cost, Findings, ResultTable};
 use crate::map::page as map;
@@ -72,6 +73,7 @@ pub fn page(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Result<St
         section { h2 { "Verdicts" } (claims::verdicts(&verdicts, &reproduction.joint())) }
         section { h2 { "What the paper says" } p { (study.statement()) } }
         (sections)
+        (compared::section(&reproduction.originals()))
         (further(&others?, findings))
         (set_ups(reproduction))
         section {

@@ -1,5 +1,6 @@
 //! A study that was run: its own set-up, the maps of its claims, and the verdicts of both.
 
+use crate::compared::OriginalSummary;
 use crate::definition::Study;
 use crate::findings::Findings;
 use crate::map::Grid;
@@ -43,6 +44,13 @@ impl Reproduction<'_> {
         let here: BTreeSet<String> =
             alone(&self.findings.claims, None, &[]).into_iter().map(|alone| alone.id).collect();
         joint::sets(&Grid::default(), &[(Vec::new(), here)])
+    }
+
+    /// The figures and tables of the paper beside ours.
+    pub fn originals(&self) -> Vec<OriginalSummary> {
+        let (exhibits, verdicts) = (&self.findings.exhibits, self.verdicts());
+        let originals = self.study.originals().iter();
+        originals.map(|original| OriginalSummary::of(original, exhibits, &verdicts)).collect()
     }
 
     /// Number of claims that the paper makes.

@@ -1,8 +1,10 @@
 //! The verdicts of a study for a terminal.
 
+use crate::compared;
 use crate::definition::Study;
 use crate::map::Word;
 use crate::plain::{KeyFigure, Standing};
+use crate::reproduction::Reproduction;
 use crate::verdict::ClaimVerdict;
 use fairwave_text::{BAD, GOOD, HEADING, WORTH_A_LOOK, styled, wrapped};
 use fairwave_units::several;
@@ -18,11 +20,12 @@ pub fn command_line(study: &dyn Study, quick: bool) -> String {
 /// The claims of the paper, then questions of ours, then the cost of the runs. With `is_verbose`
 /// each claim has its criterion and all that was measured.
 pub fn text(
-    study: &dyn Study,
+    reproduction: &Reproduction<'_>,
     verdicts: &[ClaimVerdict],
     summary: &Value,
     is_verbose: bool,
 ) -> String {
+    let study = reproduction.study;
     let (ours, papers): (Vec<&ClaimVerdict>, Vec<&ClaimVerdict>) =
         verdicts.iter().partition(|claim| claim.ours);
     let show =
@@ -41,6 +44,7 @@ pub fn text(
             text.push_str(&format!("Together {together} hold in {}.\n", several(count, "set-up")));
         }
     }
+    text.push_str(&compared::text(&reproduction.originals()));
     if summary["quick"] == true {
         let full = command_line(study, false);
         let quick = "This was the quick form, with fewer seeds, points and set-ups";

@@ -4,13 +4,14 @@ mod claims;
 mod experiments;
 mod figures;
 mod measure;
+mod originals;
 mod remedies;
 
 use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_lab::results::{DROPS, FLOWS, QUEUES};
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,10 @@ impl Study for AckLoss {
             "The paper's remedy for a receiver that acknowledges every segment (ack-loss-literal) \
              is not run: Linux's receivers delay ACKs.",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

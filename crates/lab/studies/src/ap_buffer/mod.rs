@@ -4,11 +4,12 @@ mod claims;
 mod experiments;
 mod figures;
 mod measure;
+mod originals;
 
 use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,10 @@ impl Study for ApBuffer {
             "Nothing here runs over TCP, so that no stack of either host plays a part.",
             "Trains are shorter than the paper's 10,000 packets and fewer, as they take real time.",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

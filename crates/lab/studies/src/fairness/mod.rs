@@ -7,6 +7,7 @@ mod experiments;
 mod figures;
 mod map;
 mod measure;
+mod originals;
 mod spells;
 mod split;
 mod traces;
@@ -15,7 +16,7 @@ use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,10 @@ impl Study for Fairness {
             "Datagrams sent as fast as the interface takes them are saturated sources of the \
              simulator (BUF-5, BUF-6).",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

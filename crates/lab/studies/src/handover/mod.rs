@@ -5,6 +5,7 @@ mod experiments;
 mod figures;
 mod friendly;
 mod measure;
+mod originals;
 mod points;
 mod remedies;
 
@@ -12,7 +13,7 @@ use crate::declare::map;
 use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,10 @@ impl Study for TfrcHandover {
     fn not_emulated(&self) -> &'static [&'static str] {
         &["Linux has had no DCCP since 6.16, and none with the paper's remedies: its flows \
              are simulated."]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

@@ -12,6 +12,7 @@ mod changes;
 mod coupled;
 mod experiments;
 mod measure;
+mod originals;
 mod policy;
 mod repetition;
 mod today;
@@ -22,7 +23,7 @@ use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_lab::results::{FLOWS, PATHS};
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +65,10 @@ impl Study for Shake {
              SHAKE. They are about its retransmissions, dispatch and growth, or about its \
              predecessor.",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

@@ -16,6 +16,7 @@ mod filters;
 mod load;
 mod measure;
 mod modern;
+mod originals;
 mod reports;
 mod slope;
 mod walk;
@@ -24,7 +25,7 @@ use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS, QUICK_WARNING};
 use fairwave_lab::results::SOC;
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,10 @@ impl Study for Socps {
             "Schemes of others (SOC-X1 to SOC-X3) are simulated only: their runs would take \
              hours in real time.",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

@@ -4,11 +4,12 @@ mod claims;
 mod experiments;
 mod figures;
 mod measure;
+mod originals;
 
 use crate::declare::map;
 use experiments::{EMULATED, EXPERIMENTS};
 use fairwave_study::map::file::Source;
-use fairwave_study::{Claim, Error, Experiment, Findings, Results, Study};
+use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
 
 /// The study.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,10 @@ impl Study for TcpAv {
             "Larger windows, other settings of the algorithm, longer delays, background load and \
              several targets (AV-X1) are simulated only.",
         ]
+    }
+
+    fn originals(&self) -> &'static [Original] {
+        originals::ORIGINALS
     }
 
     fn limits(&self) -> &'static [&'static str] {

@@ -27,6 +27,10 @@ impl Study for Paper {
         &[]
     }
 
+    fn originals(&self) -> &'static [crate::Original] {
+        &[]
+    }
+
     fn not_emulated(&self) -> &'static [&'static str] {
         &["The rest is simulated only."]
     }

@@ -290,6 +290,10 @@ impl Study for Tiny {
         }]
     }
 
+    fn originals(&self) -> &'static [crate::Original] {
+        &[]
+    }
+
     fn not_emulated(&self) -> &'static [&'static str] {
         &[]
     }
