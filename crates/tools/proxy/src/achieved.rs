@@ -2,8 +2,7 @@
 
 use fairwave_units::{BitRate, Duration};
 
-/// Numbers of equal intervals ("bins") in which a target was reached, missed or not offered. Ando,
-/// Murase and Oguchi call the share of bins that reached the target AVR.
+/// Numbers of equal intervals ("bins") in which a target was reached, missed or not offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Achieved {
     /// Bins whose mean rate was at or above the target.
@@ -33,6 +32,13 @@ impl Achieved {
         self.not_offered += other.not_offered;
     }
 
+    /// AVR of Ando, Murase and Oguchi, section 6.1: the share of all bins that reached the target,
+    /// from 0 to 1; `None` without a bin.
+    pub fn avr(&self) -> Option<f64> {
+        let all = self.reached + self.missed + self.not_offered;
+        (all > 0).then(|| self.reached as f64 / all as f64)
+    }
+
     /// Share of the bins with sufficient offered load that reached the target, from 0 to 1; `None`
     /// without such a bin.
     pub fn share(&self) -> Option<f64> {
@@ -46,15 +52,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bin_counts_where_the_client_offered_enough() {
+    fn bins_in_which_the_client_offered_less_are_told_apart() {
         let (target, bin) = (BitRate::mbps(8), Duration::from_secs(5));
         let mut achieved = Achieved::default();
-        assert_eq!(achieved.share(), None);
+        assert_eq!((achieved.avr(), achieved.share()), (None, None));
         achieved.judge(target, 5_000_000, bin, false); // 8 Mbps
         achieved.judge(target, 4_999_999, bin, true);
         achieved.judge(target, 4_999_999, bin, false);
         achieved.judge(target, 6_000_000, bin, true);
         assert_eq!(achieved, Achieved { reached: 2, missed: 1, not_offered: 1 });
-        assert_eq!(achieved.share(), Some(2.0 / 3.0));
+        assert_eq!((achieved.avr(), achieved.share()), (Some(0.5), Some(2.0 / 3.0)));
     }
 }

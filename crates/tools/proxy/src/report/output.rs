@@ -46,9 +46,13 @@ pub struct AchievedOutput {
     pub reached: u64,
     /// Bins in which the receiver acknowledged less, although the sender had more to send.
     pub missed: u64,
-    /// Bins in which the sender offered less than the target; they do not count.
+    /// Bins in which the sender offered less than the target.
     pub not_offered: u64,
-    /// Share of reached bins among those that count (the paper's AVR); null if there are none.
+    /// Share of reached bins among all (the paper's AVR); null if there are none.
+    #[schemars(extend("unit" = "share from 0 to 1"))]
+    pub avr: Option<f64>,
+    /// Share of reached bins among those in which the sender offered enough; null if there are
+    /// none.
     #[schemars(extend("unit" = "share from 0 to 1"))]
     pub share: Option<f64>,
 }
@@ -95,11 +99,12 @@ impl ProxyOutput {
 }
 
 impl AchievedOutput {
-    fn of(achieved: Achieved) -> Self {
+    pub(super) fn of(achieved: Achieved) -> Self {
         Self {
             reached: achieved.reached,
             missed: achieved.missed,
             not_offered: achieved.not_offered,
+            avr: achieved.avr(),
             share: achieved.share(),
         }
     }

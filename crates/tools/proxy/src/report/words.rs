@@ -60,17 +60,15 @@ pub(crate) fn summary(found: &ProxyOutput) -> String {
 
 /// Returns text such as "reached in 97 % of 5 s bins", with the numbers of bins.
 fn achieved(found: &AchievedOutput, bin_s: f64) -> String {
-    let Some(share) = found.share else {
-        return format!("No {bin_s} s bin had a target and enough on offer.");
-    };
+    let Some(avr) = found.avr else { return format!("No {bin_s} s bin had a target.") };
     let rest = match found.not_offered {
         0 => String::new(),
-        bins => format!("; in {bins} more, clients offered less"),
+        bins => format!("; in {bins} of the others, clients offered less"),
     };
-    let judged = found.reached + found.missed;
+    let all = found.reached + found.missed + found.not_offered;
     format!(
-        "Targets were reached in {:.0} % of {bin_s} s bins ({} of {judged}{rest}).",
-        100.0 * share,
+        "Targets were reached in {:.0} % of {bin_s} s bins ({} of {all}{rest}).",
+        100.0 * avr,
         found.reached
     )
 }
@@ -99,18 +97,17 @@ fn targets(found: &[TargetOutput]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::achieved::Achieved;
 
     #[test]
     fn achievement_is_a_sentence() {
-        let found = |reached, missed, not_offered, share| AchievedOutput {
-            reached,
-            missed,
-            not_offered,
-            share,
+        let found = |reached, missed, not_offered| {
+            AchievedOutput::of(Achieved { reached, missed, not_offered })
         };
-        let text = achieved(&found(97, 3, 7, Some(0.97)), 5.0);
-        let expected = "reached in 97 % of 5 s bins (97 of 100; in 7 more, clients offered less).";
+        let expected = "in 88 % of 5 s bins (97 of 110; in 7 of the others, clients offered less).";
+        let text = achieved(&found(97, 6, 7), 5.0);
         assert!(text.ends_with(expected), "{text}");
-        assert!(achieved(&found(0, 0, 4, None), 5.0).starts_with("No 5 s bin"));
+        assert!(achieved(&found(0, 0, 0), 5.0).starts_with("No 5 s bin"));
+        assert!(achieved(&found(0, 0, 4), 5.0).contains("in 0 % of"));
     }
 }
