@@ -72,6 +72,10 @@ pub struct Probe {
     /// over IPv6) that the path carries]
     #[arg(long, value_name = "BYTES")]
     pub packet_size: Option<Bytes>,
+    /// Send 10 trains of 10,000 packets, as Ando, Murase and Oguchi did. The unit of the buffer's
+    /// limit stays unknown
+    #[arg(long)]
+    pub paper: bool,
     /// Write a page with plots to this file
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
@@ -174,7 +178,8 @@ fn run_client(
     out.map_or(Ok(()), |out| create_dir_all(out).map_err(Failure::at(out)))?;
     let stop = console.stop()?;
     let way = if probe.reverse { Way::Back } else { Way::There };
-    let request = Request { server, key, rate: probe.rate, way, packet: probe.packet_size };
+    let Probe { rate, packet_size: packet, paper: is_paper, .. } = *probe;
+    let request = Request { server, key, rate, way, packet, is_paper };
     let note = |progress| {
         if !console.is_quiet() && !console.is_json() {
             console.note(doing(progress));

@@ -112,6 +112,9 @@ pub struct Measured {
     pub is_beside: bool,
     /// Size of the buffer; `None` if none filled, or if it drops packets before it is full.
     pub buffer: Option<Buffer>,
+    /// Packets of a train before the first that is missing, over the trains of large packets: the
+    /// buffer as Ando, Murase and Oguchi count it (section 3). Packets that left meanwhile count.
+    pub before_gap: Option<Interval>,
     /// Its kind; `None` if it cannot be determined.
     pub kind: Option<Kind>,
     /// The numbers behind `kind`.
@@ -211,6 +214,7 @@ impl Measured {
             burst: 1.0,
             is_beside: false,
             buffer: None,
+            before_gap: None,
             kind: None,
             evidence: Vec::new(),
             idle: Latency::default(),
@@ -273,6 +277,7 @@ impl Measured {
         if let Some(largest) = largest(accounts) {
             let bytes = ip_bytes(largest.payload_bytes, self.server);
             self.buffer = buffer(&largest, accounts, bytes, drift_ppm / 1e6);
+            self.before_gap = largest.naive.map(Interval::of);
             self.burst = largest.burst.map_or(1.0, |burst| burst.mean);
         }
         let diagnosis = diagnosis::diagnose(accounts);

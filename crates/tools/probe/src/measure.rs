@@ -40,6 +40,9 @@ const LONGEST_SENDING: Duration = Duration::from_secs(4);
 const LONGEST_WAIT_MS: f64 = 5_000.0;
 /// Number of trains of each size.
 const TRIALS: usize = 4;
+/// Trains of the paper, and the packets of each (Ando, Murase, Oguchi, section 3).
+const PAPERS_TRIALS: usize = 10;
+const PAPERS_TRAIN: u32 = 10_000;
 /// Duration of a load, to which twice the wait in the buffer is added, and its rate in multiples of
 /// the drain rate: the buffer is full in the second half.
 const LOADED: Duration = Duration::from_secs(2);
@@ -62,6 +65,9 @@ pub struct Request {
     /// Length of the large IP packets; `None` for the usual length, or a shorter one that the path
     /// carries.
     pub packet: Option<Bytes>,
+    /// Whether to send the trains of the paper, 10 of 10,000 packets, in place of trains of two
+    /// sizes.
+    pub is_paper: bool,
 }
 
 /// Progress of a measurement.
@@ -92,7 +98,7 @@ pub fn measure(
     let large = request.packet.and_then(payload);
     let mut run =
         Run { line, rate: request.rate, way: request.way, large: LARGE, granted: None, found };
-    let error = run.all(large, &mut report).err();
+    let error = run.all(large, request.is_paper, &mut report).err();
     (run.found, error)
 }
 
@@ -108,7 +114,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, large: Option<u32>, report: &mut impl FnMut(Progress)) -> Result<(), Error> {
+    fn all(
+        &mut self,
+        large: Option<u32>,
+        is_paper: bool,
+        report: &mut impl FnMut(Progress),
+    ) -> Result<(), Error> {
         report(Progress::Idle);
         let pings = self.line.pings(IDLE, &AtomicBool::new(false))?;
         self.found.take_idle(&pings);
@@ -122,9 +133,14 @@ impl Run<'_> {
         };
         self.found.is_shortened = large.is_none() && self.large < LARGE;
         self.found.packet_bytes = ip_bytes(self.large, self.line.server);
-        let (train, has_filled) = self.search(self.way, report)?;
-        report(Progress::Trains);
-        self.trains(train, has_filled)?;
+        if is_paper {
+            report(Progress::Trains);
+            self.papers_trains()?;
+        } else {
+            let (train, has_filled) = self.search(self.way, report)?;
+            report(Progress::Trains);
+            self.trains(train, has_filled)?;
+        }
         report(Progress::OtherWay);
         self.search(other(self.way), &mut |_| {})?;
         Loaded::ALL.into_iter().try_for_each(|loaded| {
@@ -211,6 +227,21 @@ impl Run<'_> {
         self.keep(&session);
         self.found.take_trains(self.way, &session.accounts);
         session.error.map_or(Ok(()), Err)
+    }
+
+    /// Sends the trains of the paper, each in a session of its own: a server that grants one grants
+    /// all.
+    fn papers_trains(&mut self) -> Result<(), Error> {
+        let (mut accounts, mut end) = (Vec::new(), Ok(()));
+        while accounts.len() < PAPERS_TRIALS && end.is_ok() {
+            let trial = trial(self.large, PAPERS_TRAIN);
+            let session = self.line.session(self.way, self.limits(), plan(&[trial]));
+            self.keep(&session);
+            accounts.extend(session.accounts);
+            end = session.error.map_or(Ok(()), Err);
+        }
+        self.found.take_trains(self.way, &accounts);
+        end
     }
 
     fn load(&mut self, loaded: Loaded) -> Result<(), Error> {

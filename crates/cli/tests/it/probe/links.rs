@@ -143,6 +143,24 @@ fn a_full_disk_is_named_and_what_was_measured_is_printed() {
 
 /// The router announces the MTU of its link by ICMP. Full packets of the probe would be cut there,
 /// and their pieces would count as packets of a buffer.
+/// The count of the paper is over what the link sends meanwhile: 30 packets, and a fifth of those
+/// that came at 100 Mbps. A busy sender is slower, and more leave meanwhile.
+#[test]
+fn the_papers_trains_count_the_packets_before_the_first_gap() {
+    let ended = run("
+        shape b root handle 1: tbf rate 20mbit burst 3000 limit 1000000
+        shape b parent 1: pfifo limit 30
+        serve
+        within c \"$F\" probe 10.9.2.1 --pairing sixteenlettersok --paper --json > found
+        kill $server; wait $server");
+    let Some(ended) = ended else { return };
+    let found = ended.found();
+    let count = number(&found, "/packets_before_gap/value");
+    assert!(HELD[0] <= count && count < 10_000.0, "{found:#}");
+    let words = found["evidence"].to_string();
+    assert_ne!(found["kind"], "bytes", "trains of one size show no unit: {words}");
+}
+
 #[test]
 fn a_lower_mtu_of_the_path_shortens_the_packets_and_is_named() {
     let script = "

@@ -1,7 +1,7 @@
 //! Types of the output of `fairwave probe HOST --json`.
 
 use super::words::warnings;
-use crate::{Buffer, Kind, Latency, Leg, Measured, Percentiles, Way};
+use crate::{Buffer, Interval, Kind, Latency, Leg, Measured, Percentiles, Way};
 use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +28,10 @@ pub struct ProbeOutput {
     /// The narrowest buffer in that direction; null if none filled, or if it drops before it is
     /// full.
     pub buffer: Option<Buffer>,
+    /// Packets of a train before the first that is missing: the buffer as Ando, Murase and Oguchi
+    /// count it, in which packets that left meanwhile count; null if no packet was missing.
+    #[schemars(extend("unit" = "packets"))]
+    pub packets_before_gap: Option<Interval>,
     /// `packets` or `bytes` (unit of the buffer's limit), `aqm` (drops before it is full),
     /// `per-station` (packets of other stations do not wait), `none-found`; null if undetermined.
     pub kind: Option<String>,
@@ -157,6 +161,7 @@ impl ProbeOutput {
             packet_bytes: found.packet_bytes,
             burst_packets: found.burst,
             buffer: found.buffer,
+            packets_before_gap: found.before_gap,
             kind: found.kind.map(|kind| word(kind).to_owned()),
             direction: if found.way == Way::There { "up" } else { "down" }.to_owned(),
             drain_mbps: found.drain_mbps(),

@@ -85,9 +85,12 @@ fn buffer(host: &str, found: &Measured) -> String {
             ". Whether its limit counts packets or bytes is not clear"
         }
     };
+    let gap = found.before_gap.map_or_else(String::new, |count| {
+        format!(" The first gap in a train came after {:.0} packets.", count.value)
+    });
     format!(
         "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} \
-         kB{counted}.",
+         kB{counted}.{gap}",
         packets.value,
         packets.low,
         packets.high,
@@ -234,6 +237,15 @@ mod tests {
         assert!(words.contains("within 80.0 ms; 3 of 50 pings lost)"), "{words}");
         let [warning] = &warnings(&found)[..] else { panic!("one warning: {words}") };
         assert!(warning.contains("none of 50 pings beside an upload"), "{warning}");
+    }
+
+    #[test]
+    fn the_papers_count_stands_beside_the_buffer() {
+        let count = Interval { value: 153.4, low: 150.0, high: 156.0 };
+        let found = Measured { before_gap: Some(count), ..found(Kind::Packets, None) };
+        let words = words("ap", &found);
+        let expected = "counts packets. The first gap in a train came after 153 packets.";
+        assert!(words.contains(expected), "{words}");
     }
 
     /// A call is a flow of its own, so its own wait counts, not that of the train.
