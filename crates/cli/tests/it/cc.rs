@@ -91,9 +91,12 @@ impl Shell {
         fs::read_to_string(self.place.path().join(name)).unwrap_or_default()
     }
 
+    /// The last value of a file: a command that serves prints another once it listens.
     fn json(&self, name: &str) -> Value {
         let text = self.file(name);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
+        let values = serde_json::Deserializer::from_str(&text).into_iter();
+        let last = values.last().unwrap_or_else(|| panic!("{name} is empty"));
+        last.unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
     }
 
     /// Waits for the end of the script, and checks that nothing remains while its mounts, and thus

@@ -6,8 +6,9 @@ use std::process::Command;
 
 /// Runs in its own namespaces, so that it does not see other activity on the machine. Processes,
 /// interfaces and mounts are compared before and after; a zombie is one of them until it is reaped.
-/// `/tmp` is separate for the same reason: compilers and other tests make and remove files in the
-/// machine's at any time. Only the test's directory and the command are visible from there.
+/// `/tmp` and `/run` are separate for the same reason: compilers and other tests make and remove
+/// files in the machine's at any time, and the first `ip netns` makes `/run/netns`. Only the test's
+/// directory and the command are visible from there.
 pub(super) const AUDIT: &str = r#"
 mount -t proc proc /proc
 exec 8< "$PLACE" 9< "${BINARY%/*}"
@@ -15,6 +16,7 @@ mount -t tmpfs tmpfs /tmp && mkdir -p "$PLACE" "${BINARY%/*}" || exit 1
 mount --no-canonicalize --bind /proc/self/fd/8 "$PLACE" || exit 1
 mount --no-canonicalize --bind /proc/self/fd/9 "${BINARY%/*}" || exit 1
 exec 8<&- 9<&-
+mount -t tmpfs tmpfs /run || exit 1
 cd "$PLACE"
 snapshot() {
     for process in /proc/[0-9]*; do
