@@ -242,7 +242,7 @@ static void show_watch(void)
 	printf("], seen: %u }, whole: Mean { sum: %u }, sacked: %u, after_rto: %s, round: Round { end: ",
 	       watch.learner.seen, watch.whole, watch.sacked, truth(watch.after_rto));
 	option("", watch.round.has_end, watch.round.end);
-	printf(", lost: %llu, received: %llu, answered: %s, hold_off: %s }, share: Share(%u), total: "
+	printf(", lost: %llu, received: %llu, answered: %s, hold_off: %s, reacted: false }, share: Share(%u), total: "
 	       "%llu }",
 	       watch.round.lost, watch.round.heard, truth(watch.round.answered),
 	       truth(watch.round.hold_off), watch.share, watch.total);
