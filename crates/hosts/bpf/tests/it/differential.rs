@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The algorithms that are compared, by their names in `crates/protocols/cc`.
-const ALGORITHMS: [&str; 12] = [
+const ALGORITHMS: [&str; 16] = [
     "reno",
     "cubic",
     "compound",
@@ -24,6 +24,10 @@ const ALGORITHMS: [&str; 12] = [
     "ack-loss+cubic",
     "ack-loss+compound",
     "ack-loss+tcp-av",
+    "ack-loss-literal+reno",
+    "ack-loss-literal+cubic",
+    "ack-loss-literal+compound",
+    "ack-loss-literal+tcp-av",
     "ack-loss-timestamps+reno",
     "ack-loss-timestamps+cubic",
     "ack-loss-timestamps+compound",
