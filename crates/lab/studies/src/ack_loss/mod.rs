@@ -55,9 +55,9 @@ impl Study for AckLoss {
         &[
             "The paper's figures are known from its text only: the scan has no pictures, so no \
              number can be read off its curves.",
-            "The paper leaves open when a reaction is decided, whether a pause follows it, and which \
-             lost ACKs count. Here the decision falls at the end of each round, without pauses and \
-             exclusions; the maps of ACK-2 and ACK-3 have the other readings.",
+            "The paper leaves open when a reaction is decided, whether a pause follows it, and \
+             which lost ACKs count. Here the decision falls at the end of each round, without \
+             pauses and exclusions; the maps of ACK-2 and ACK-3 have the other readings.",
             "The paper names neither ns-2's version nor its TCP parameters. Assumed: SACK on, no \
              timestamps, initial window of 3 segments, RTO of at least 1 s, starts spread over \
              1 s, 54 Mbps data rate, no RTS/CTS, no beacons. Congestion avoidance counts ACKs, not \

@@ -9,7 +9,8 @@ pub enum Stride {
     /// ceil(k/b) - 1, with `b` the most frequent recent advance. Counts nothing while the
     /// advances are not multiples of one stride (GRO, stretch ACKs).
     Learnt,
-    /// By [`crate::AckEvent::echo_gap`] whatever the stride; as [`Stride::Learnt`] where that is `None`.
+    /// By [`crate::AckEvent::echo_gap`] whatever the stride; as [`Stride::Learnt`] where that is
+    /// `None`.
     /// A gap counts as many ACKs as it holds advances of the size that is usual without a gap.
     Timestamps,
 }
