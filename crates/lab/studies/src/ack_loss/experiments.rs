@@ -87,6 +87,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
 /// are left to the simulator.
 pub(super) const EMULATED: &[Experiment] = &[
     experiment!("ack-loss", UPLOADS, "emulated-uploads", &["sweep.seeds=2", "duration=60 s"], true),
+    experiment!("ack-loss", UP_DOWN, "emulated-up-down", &["sweep.seeds=2", "duration=45 s"], true),
     experiment!(
         "ack-loss",
         DELAYED,
@@ -94,5 +95,4 @@ pub(super) const EMULATED: &[Experiment] = &[
         &["sweep.seeds=2", "duration=60 s"],
         true
     ),
-    experiment!("ack-loss", UP_DOWN, "emulated-up-down", &["sweep.seeds=2", "duration=45 s"], true),
 ];
