@@ -6,12 +6,14 @@ mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; m
 hostname guest; ip link set lo up
 echo "GUEST kernel $(uname -r)"
 run() {
-    fairwave cc load fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_tcp_av || return 1
+    fairwave cc load fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_literal_reno fw_literal_cubic \
+        fw_literal_comp fw_tcp_av || return 1
     fairwave cc list
     iperf3 -s --forceflush > /tmp/server & server=$!
     until grep -q listening /tmp/server; do sleep 1; done
     fairwave cc target 127.0.0.0/8 --rate '50 Mbps' || return 1
-    for algorithm in fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_tcp_av; do
+    for algorithm in fw_ackloss_reno fw_ackloss_cubic fw_compound fw_ackloss_comp fw_literal_reno fw_literal_cubic \
+        fw_literal_comp fw_tcp_av; do
         iperf3 -c 127.0.0.1 -C $algorithm -t 5 > /tmp/client 2>&1 & client=$!
         seen=0
         while kill -0 $client 2> /dev/null; do

@@ -253,16 +253,18 @@ fn no_ack_is_found_lost_where_none_was_dropped() {
     let Some(_turn) = turn() else { return };
     let mut shell = Shell::start(&format!(
         r#"
-$F cc load fw_ackloss_reno fw_ackloss_cubi fw_ackloss_comp
+$F cc load fw_ackloss_reno fw_ackloss_cubi fw_ackloss_comp fw_literal_reno
 $F cc status --watch --json > told 2> watching & watcher=$!
 await has '^\[' told
 {WIRE}
 send() {{ nobody iperf3 -c 10.9.0.2 -C "$1" -n "$2" -J > "$1"; }}
 send fw_ackloss_reno 2M
+ip -n "$b" route replace 10.9.0.0/24 dev vb scope link src 10.9.0.2 quickack 1
+send fw_literal_reno 2M
 ip netns exec "$a" tc qdisc del dev va root
 ip -n "$a" link set va gso_max_segs 65535; ip -n "$b" link set vb gso_max_segs 65535
 for algorithm in fw_ackloss_reno fw_ackloss_cubi fw_ackloss_comp; do send $algorithm 400M; done
-over() {{ [ "$(grep -c '"happened":"ended".*:5201' told)" -ge 4 ]; }}
+over() {{ [ "$(grep -c '"happened":"ended".*:5201' told)" -ge 5 ]; }}
 await over
 kill $watcher; wait $watcher || true
 $F cc unload --all
@@ -272,12 +274,17 @@ $F cc unload --all
     let reported = shell.file("told");
     let events = reported.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let ended: Vec<Value> = events.filter(|event| event["happened"] == "ended").collect();
-    assert!(ended.len() >= 4, "{reported}");
+    assert!(ended.len() >= 5, "{reported}");
     for event in ended {
         let connection = &event["connection"];
         let [lost, acked] = ["acks_lost", "acked_bytes"].map(|key| connection[key].as_u64());
-        // The wire's transfer has 2 MB and some 700 to 1400 ACKs; the others have 400 MB.
-        let maximum = if acked < Some(10_000_000) { 14 } else { 0 };
+        // The wire's transfers have 2 MB and some 700 to 1400 ACKs; the others have 400 MB.
+        // The paper's words count each ACK for several segments: 1300 where ACKs are delayed.
+        let maximum = match connection["algorithm"].as_str() {
+            Some("fw_literal_reno") => 70,
+            _ if acked < Some(10_000_000) => 14,
+            _ => 0,
+        };
         assert!(lost.is_some_and(|lost| lost <= maximum), "{event}");
     }
 }

@@ -2,7 +2,8 @@
  *
  * Congestion control on lost ACKs: crates/protocols/cc/src/{ack_loss,stride}.rs in C, configured as
  * `ack-loss-timestamps` (timestamp echoes as evidence, full reduction, one lost ACK per round
- * suffices). For peers without timestamps the stride is learnt, as in `ack-loss`.
+ * suffices). For peers without timestamps the stride is learnt, as in `ack-loss`. The decision
+ * falls at the end of the round. fw_literal_on_ack has `ack-loss-literal` on the same state.
  *
  * The learner computes the same weights and stride as the one in Rust, which decays 64 weights and
  * sums them at each ACK. Here only the weights that still decay are updated (bits of `active`), and
@@ -275,8 +276,9 @@ FW_INLINE void fw_watch_share(struct fw_watch *watch)
 		       (share >> FW_SHARE_G_SHIFT);
 }
 
-/* Ends the round if this ACK does. Returns whether the algorithm shall react to lost ACKs. */
-FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ack)
+/* Ends the round if this ACK does. Returns whether the algorithm shall react to lost ACKs. With
+ * `ours` it does not in a round with a data loss, nor in the round after a reaction. */
+FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ack, int ours)
 {
 	struct fw_round *round = &watch->round;
 	int quiet, react;
@@ -289,13 +291,13 @@ FW_INLINE int fw_watch_end_round(struct fw_watch *watch, const struct fw_ack *ac
 	if (ack->una < round->end)
 		return 0;
 	fw_watch_share(watch);
-	quiet = round->answered || round->hold_off || ack->in_recovery;
+	quiet = ours && (round->answered || round->hold_off || ack->in_recovery);
 	react = !quiet && round->lost >= 1;
 	round->end = ack->next;
 	round->lost = 0;
 	round->heard = 0;
 	round->answered = ack->in_recovery;
-	round->hold_off = react;
+	round->hold_off = ours && react;
 	return react;
 }
 
@@ -311,7 +313,25 @@ FW_INLINE int fw_watch_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
 			watch->total += lost;
 		}
 	}
-	return fw_watch_end_round(watch, ack);
+	return fw_watch_end_round(watch, ack, 1);
+}
+
+/* As fw_watch_on_ack for `ack-loss-literal`: the paper's words, for receivers that acknowledge each
+ * segment. Every advance of two segments or more counts, and its count is the advance. */
+FW_INLINE int fw_literal_on_ack(struct fw_watch *watch, const struct fw_ack *ack)
+{
+	/* Only its notes on SACKs and timeouts are used, as nothing is excluded. */
+	fw_watch_telling(watch, ack);
+	if (ack->acked) {
+		u32 segments = fw_watch_segments(watch, ack->acked);
+
+		watch->round.heard++;
+		if (segments >= 2) {
+			watch->round.lost += segments;
+			watch->total += segments;
+		}
+	}
+	return fw_watch_end_round(watch, ack, 0);
 }
 
 /* The algorithm has reacted to a loss or a mark. */

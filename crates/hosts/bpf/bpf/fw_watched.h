@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT OR Apache-2.0)
  *
  * An algorithm (fw_inner_*) whose ACKs are watched: cc's AckLoss. `struct fw_law` has `echo`,
- * `watch` and `notes`, in this order after the algorithm's own fields.
+ * `watch` and `notes`, in this order after the algorithm's own fields; with FW_LITERAL, which
+ * reads no timestamps, `watch` alone.
  */
 #ifndef FW_WATCHED_H
 #define FW_WATCHED_H
@@ -25,6 +26,22 @@ static inline void fw_law_init(struct fw_connection *c, struct tcp_sock *tp,
 	fw_watch_init(&c->law.watch, initial);
 }
 
+#ifdef FW_LITERAL
+FW_INLINE int fw_watched_on_ack(struct fw_law *law, const struct fw_ack *ack)
+{
+	return fw_literal_on_ack(&law->watch, ack);
+}
+
+FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct fw_connection *c,
+			    const struct tcp_sock *tp)
+{
+}
+#else
+FW_INLINE int fw_watched_on_ack(struct fw_law *law, const struct fw_ack *ack)
+{
+	return fw_watch_on_ack(&law->watch, ack);
+}
+
 FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct fw_connection *c,
 			    const struct tcp_sock *tp)
 {
@@ -41,6 +58,7 @@ FW_INLINE void fw_hear_echo(struct fw_law *law, struct fw_ack *ack, const struct
 	fw_echo_note(echo, &law->notes, tp->snd_nxt,
 		     fw_echo_tick(echo, fw_last_sent(tp), fw_tick_length(tp)));
 }
+#endif
 
 static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 				 const struct fw_ack *heard)
@@ -53,7 +71,7 @@ static inline void fw_law_on_ack(struct fw_connection *c, struct tcp_sock *tp,
 	ack.sacked = fw_newly_sacked(law->watch.sacked, ack.acked, c, tp);
 	fw_hear_echo(law, &ack, c, tp);
 	fw_inner_on_ack(law, &ack);
-	answers = fw_watch_on_ack(&law->watch, &ack);
+	answers = fw_watched_on_ack(law, &ack);
 	if (answers) {
 		fw_inner_on_ack_loss(law);
 		c->seen.answers++;

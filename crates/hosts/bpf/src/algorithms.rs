@@ -26,7 +26,7 @@ impl Algorithm {
 }
 
 /// All algorithms.
-pub static ALGORITHMS: [Algorithm; 5] = [
+pub static ALGORITHMS: [Algorithm; 8] = [
     Algorithm {
         name: "fw_ackloss_reno",
         model: "ack-loss-timestamps+reno",
@@ -54,6 +54,27 @@ pub static ALGORITHMS: [Algorithm; 5] = [
         summary: "Compound TCP that answers lost ACKs as lost segments",
         aliases: &["fw_ackloss_compound", "ackloss-compound", "ack-loss+compound"],
         object: include_bytes!("../objects/fw_ackloss_comp.o"),
+    },
+    Algorithm {
+        name: "fw_literal_reno",
+        model: "ack-loss-literal+reno",
+        summary: "Reno that answers lost ACKs; the receiver acknowledges each segment",
+        aliases: &["ackloss-literal-reno"],
+        object: include_bytes!("../objects/fw_literal_reno.o"),
+    },
+    Algorithm {
+        name: "fw_literal_cubi",
+        model: "ack-loss-literal+cubic",
+        summary: "CUBIC that answers lost ACKs; the receiver acknowledges each segment",
+        aliases: &["fw_literal_cubic", "ackloss-literal-cubic"],
+        object: include_bytes!("../objects/fw_literal_cubic.o"),
+    },
+    Algorithm {
+        name: "fw_literal_comp",
+        model: "ack-loss-literal+compound",
+        summary: "Compound TCP that answers lost ACKs; the receiver acknowledges each segment",
+        aliases: &["fw_literal_compound", "ackloss-literal-compound"],
+        object: include_bytes!("../objects/fw_literal_comp.o"),
     },
     Algorithm {
         name: "fw_tcp_av",

@@ -1,6 +1,7 @@
 //! Settings of a script.
 
 use crate::parse::number;
+use fairwave_cc::{Decision, Exclusions};
 use fairwave_tcp::{Config, OptionKind, Profile, ReductionBound};
 use fairwave_units::Duration;
 
@@ -13,7 +14,7 @@ pub(crate) struct Settings {
     /// That of our endpoint; a kernel follows as far as it can.
     pub(crate) config: Config,
     /// Name of the congestion control, an algorithm of ours.
-    pub(crate) algorithm: &'static str,
+    pub(crate) algorithm: String,
     /// The keys that the script gives.
     pub(crate) given: Vec<String>,
 }
@@ -30,7 +31,7 @@ impl Default for Settings {
             initial_window_segments: 10,
             ..Config::default()
         };
-        Self { config, algorithm: "newreno", given: Vec::new() }
+        Self { config, algorithm: "newreno".to_owned(), given: Vec::new() }
     }
 }
 
@@ -39,9 +40,8 @@ impl Settings {
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "algorithm" => {
-                let known = fairwave_cc::ALL.iter().find(|algorithm| algorithm.name == value);
-                self.algorithm =
-                    known.ok_or_else(|| format!("there is no algorithm {value:?}"))?.name;
+                let known = fairwave_cc::names().into_iter().find(|name| name == value);
+                self.algorithm = known.ok_or_else(|| format!("there is no algorithm {value:?}"))?;
             }
             "profile" => self.follow(value)?,
             _ => self.configure(key, value)?,
@@ -60,7 +60,7 @@ impl Settings {
         let profile = Profile::find(name).ok_or_else(|| format!("there is no stack {name:?}"))?;
         let Config { local_port, remote_port, mss, .. } = self.config;
         self.config = Config { local_port, remote_port, mss, ..(profile.config)() };
-        self.algorithm = profile.congestion_control;
+        self.algorithm = profile.congestion_control.to_owned();
         Ok(())
     }
 
@@ -102,6 +102,9 @@ fn set(kind: &OptionKind, config: &mut Config, value: &str) -> Result<(), String
         OptionKind::TimeOr(at, word, _) => (at.set)(config, or_none(value, word, millis)?),
         OptionKind::Acks(_) => return Err("write ack_every=N and ack_timeout=MS".to_owned()),
         OptionKind::Bound(at) => (at.set)(config, bound(value)?),
+        OptionKind::SwitchOr(at, word) => (at.set)(config, or_none(value, word, switch)?),
+        OptionKind::Decision(at) => (at.set)(config, decision(value)?),
+        OptionKind::ExclusionsOr(at, word) => (at.set)(config, or_none(value, word, exclusions)?),
     }
     Ok(())
 }
@@ -117,6 +120,21 @@ fn switch(value: &str) -> Result<bool, String> {
 fn bound(value: &str) -> Result<ReductionBound, String> {
     let found = ReductionBound::ALL.iter().find(|(name, _)| *name == value);
     found.map(|(_, bound)| *bound).ok_or_else(|| format!("there is no bound {value:?}"))
+}
+
+fn decision(value: &str) -> Result<Decision, String> {
+    let found = Decision::ALL.iter().find(|(name, _)| *name == value);
+    found.map(|(_, time)| *time).ok_or_else(|| format!("there is no time of decision {value:?}"))
+}
+
+/// Names apart by commas; an empty text has none.
+fn exclusions(value: &str) -> Result<Exclusions, String> {
+    let names = value.split(',').filter(|name| !name.is_empty());
+    names.into_iter().try_fold(Exclusions::NONE, |all, wanted| {
+        let found = Exclusions::NAMES.iter().find(|(name, _)| *name == wanted);
+        let (_, one) = found.ok_or_else(|| format!("there is no exclusion {wanted:?}"))?;
+        Ok(all.and(*one))
+    })
 }
 
 /// `word` for none, or what `read` reads.

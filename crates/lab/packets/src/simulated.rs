@@ -25,9 +25,10 @@ pub fn simulate(script: &Script) -> Result<(), String> {
 
 /// A connection as scripts set it up.
 pub(crate) fn connection<P: Payload>(settings: &Settings) -> Connection<P> {
-    let algorithm = settings.algorithm;
-    let build =
-        move |initial: Initial| fairwave_cc::build(algorithm, initial).expect("a listed algorithm");
+    let algorithm = settings.algorithm.clone();
+    let build = move |initial: Initial| {
+        fairwave_cc::build(&algorithm, initial).expect("a listed algorithm")
+    };
     Connection::new(settings.config, NUMBERS.iss, Box::new(build))
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn open(
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, FLAGS, Some(ipproto::TCP));
     let socket = socket.map_err(refused("a socket"))?;
     sockopt::set_socket_reuseaddr(&socket, true).map_err(refused("SO_REUSEADDR"))?;
-    sockopt::set_tcp_congestion(&socket, algorithm(settings.algorithm))
+    sockopt::set_tcp_congestion(&socket, algorithm(&settings.algorithm))
         .map_err(refused("TCP_CONGESTION"))?;
     sockopt::set_tcp_nodelay(&socket, !config.nagle).map_err(refused("TCP_NODELAY"))?;
     setsockopt(&socket, TcpMaxSeg, &u32::from(config.mss)).map_err(refused("TCP_MAXSEG"))?;

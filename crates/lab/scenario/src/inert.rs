@@ -12,8 +12,10 @@ use crate::node::{Kind, Node, Radio};
 use crate::phy::{CONSTANT, Rate};
 use crate::queue::{Place, Queue};
 use crate::transport::Transport;
+use fairwave_cc::Decision;
 use fairwave_dot11::{AccessCategory, BlockAckRequest, Capabilities, Format, GuardInterval};
 use fairwave_queue::Spec;
+use fairwave_tcp::Config;
 
 /// A key, and the condition under which another value than its default has no effect.
 struct Rule {
@@ -48,6 +50,7 @@ const TRACED: &str = "snr_trace sets the only level on the frequency";
 const SILENT: &str = "it sends no data";
 const BEYOND: &str = "no peer has as much";
 const BELOW: &str = "each peer has less";
+const NO_WATCH: &str = "its algorithm watches no ACKs";
 const NO_FLOW: &str = "no flow has the category";
 
 /// Every rule, in the order of the reference.
@@ -162,6 +165,12 @@ const RULES: &[Rule] = &[
         flow.category != AccessCategory::BestEffort
             && f.scenario.cell.iter().all(|cell| !cell.generation.edca)
     }),
+    flow("thresh_ack_losses", NO_WATCH, |_, flow| blind(flow).thresh_ack_losses != 1),
+    flow("ack_loss_decision", NO_WATCH, |_, flow| {
+        blind(flow).ack_loss_decision != Decision::RoundEnd
+    }),
+    flow("ack_loss_pause", NO_WATCH, |_, flow| blind(flow).ack_loss_pause.is_some()),
+    flow("ack_loss_exclude", NO_WATCH, |_, flow| blind(flow).ack_loss_exclude.is_some()),
     flow("start", "the run ends before", |f, flow| flow.start >= f.scenario.duration),
     flow("stop", "the run ends before", |f, flow| {
         flow.stop.is_some_and(|stop| stop >= f.scenario.duration)
@@ -377,6 +386,15 @@ impl Facts<'_> {
             Kind::AccessPoint(_) => to.kind.station().is_some() || from.name == node.name,
             _ => from.name == node.name || is_linked(node),
         }
+    }
+}
+
+/// Options of a flow whose algorithms watch no ACKs; else the usual ones.
+fn blind(flow: &Flow) -> Config {
+    let watches = |algorithm: &str| algorithm.starts_with("ack-loss");
+    match flow.transport.connections() {
+        Some(tcp) if !watches(&tcp.congestion_control) => tcp.options,
+        _ => Config::default(),
     }
 }
 

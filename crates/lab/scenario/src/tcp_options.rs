@@ -2,11 +2,12 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, Part, keys, reference, written};
-use crate::kinds::{boolean, choice, count, counted, size, within};
+use crate::kinds::{boolean, choice, count, counted, list, size, within};
 use crate::limits::NANOSECOND;
-use crate::reader::Reader;
+use crate::reader::{self, Read, Reader};
 use crate::value::{Data, Value};
 use core::ops::RangeInclusive;
+use fairwave_cc::{Decision, Exclusions};
 use fairwave_tcp::{
     Config, ConfigOption, DelayedAck, OptionField, OptionKind, Profile, ReductionBound,
 };
@@ -56,6 +57,9 @@ fn go(option: &ConfigOption, r: &Reader<'_>, this: Option<&Config>, config: &mut
         }
         OptionKind::Acks(at) => pass.go(at, delayed_acks(), config),
         OptionKind::Bound(at) => pass.go(at, bounds(), config),
+        OptionKind::SwitchOr(at, word) => pass.go(at, boolean().or_word(word), config),
+        OptionKind::Decision(at) => pass.go(at, choice(&Decision::ALL), config),
+        OptionKind::ExclusionsOr(at, word) => pass.go(at, exclusions().or_word(word), config),
     }
 }
 
@@ -85,6 +89,27 @@ fn segments(min: u32, max: u32) -> Kind<u32> {
 
 fn bounds() -> Kind<ReductionBound> {
     choice(&ReductionBound::ALL)
+}
+
+/// A list of names, each at most once; an empty one has no exclusion.
+fn exclusions() -> Kind<Exclusions> {
+    let read = |value: &Value| -> Read<Vec<Exclusions>> {
+        let Data::List(values) = &value.data else {
+            return Err(Refusal::new("this must be a list of names")
+                .help("write ack_loss_exclude = [\"recovery\", \"sacked\"]"));
+        };
+        values.iter().map(reader::choice(&Exclusions::NAMES)).collect()
+    };
+    let words = Exclusions::NAMES.map(|(name, _)| name);
+    let item = |one: &Exclusions| json!(reader::word(&Exclusions::NAMES, one));
+    let kind = list(read, item, &json!({ "type": "string", "enum": words }));
+    kind.map(
+        |all| all.into_iter().fold(Exclusions::NONE, Exclusions::and),
+        |all| {
+            let of = |name| Exclusions::NAMES.iter().find(|(known, _)| *known == name);
+            all.names().filter_map(of).map(|(_, one)| *one).collect()
+        },
+    )
 }
 
 keys! {

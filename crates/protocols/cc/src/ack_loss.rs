@@ -6,86 +6,28 @@
 //! [`Response::Share`] is ours: the algorithm then makes the part of its reduction that equals the
 //! share of the lost ACKs, as DCTCP does with marks.
 //!
-//! The paper leaves delayed ACKs, recovery and the round open. Here a round ends once everything
-//! outstanding at its start is acknowledged, the decision falls at its end, and a round that
-//! also saw a data loss or a mark, and the round after a reaction, decide nothing. An ACK is
-//! not counted if it arrives in or ends recovery, covers a retransmission or data already
-//! SACKed (the advance then tells when a hole was filled), or is the first after a timeout.
+//! A round stands for the paper's "1 RTT": it ends once everything outstanding at its start is
+//! acknowledged. One round has at most one reaction. The paper leaves four questions open, which
+//! [`AckLossConfig`] answers: the size of the count, the time of the decision ([`Decision`]),
+//! whether a round without reaction follows, and which ACKs and rounds do not count
+//! ([`Exclusions`]).
+//!
+//! The paper halves "the current congestion window". Here that is the reaction of the inner
+//! algorithm, which lowers ssthresh with it: in slow start the window would else be back after one
+//! round. Reno and Compound go to half of their window, at least two segments (RFC 5681 equation
+//! 4), CUBIC to 0.7 of it.
 
 use crate::stride::{Mean, StrideEstimator};
 use crate::{AckEvent, Controller, Fraction, Initial, LossEvent, Recovery, RtoEvent};
 use fairwave_units::{BitRate, Duration, Instant};
 
+mod config;
 mod share;
 #[cfg(test)]
 mod tests;
 
+pub use config::{AckLossConfig, AckLossOptions, Decision, Exclusions, Response, Stride};
 use share::Share;
-
-/// Inference of the number of lost ACKs from an advance of k segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stride {
-    /// As Hashimoto et al. 2008 write: the receiver acknowledges every segment, and an advance
-    /// of k >= 2 counts k lost ACKs. A delayed-ACK receiver then seems to lose ACKs always.
-    Literal,
-    /// ceil(k/b) - 1, with `b` the most frequent recent advance. Counts nothing while the
-    /// advances are not multiples of one stride (GRO, stretch ACKs).
-    Learnt,
-    /// By [`AckEvent::echo_gap`] whatever the stride; as [`Stride::Learnt`] where that is `None`.
-    /// A gap counts as many ACKs as it holds advances of the size that is usual without a gap.
-    Timestamps,
-}
-
-/// Part of the inner algorithm's own reduction that a round with lost ACKs asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Response {
-    /// All of it, as for a lost segment: the paper's.
-    Whole,
-    /// The smoothed share of lost ACKs, so that an algorithm that halves goes to `1 - share / 2` of
-    /// its window (RFC 8257 section 3.3, with lost ACKs in place of marked bytes).
-    Share,
-}
-
-/// The remedy's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckLossConfig {
-    /// Inference of lost ACKs.
-    pub stride: Stride,
-    /// `thresh_ack_losses` of the paper: lost ACKs in a round that mean congestion. Zero is one.
-    pub threshold: u64,
-    /// Size of the reaction to them.
-    pub response: Response,
-}
-
-impl AckLossConfig {
-    /// Every configuration that has a name, in the order in which names are listed.
-    pub const ALL: [Self; 4] = [
-        Self::named(Stride::Learnt, Response::Whole),
-        Self::named(Stride::Literal, Response::Whole),
-        Self::named(Stride::Timestamps, Response::Whole),
-        Self::named(Stride::Learnt, Response::Share),
-    ];
-
-    const fn named(stride: Stride, response: Response) -> Self {
-        Self { stride, threshold: 1, response }
-    }
-
-    /// Prefix of the inner algorithm's name (with `+`).
-    pub const fn prefix(self) -> &'static str {
-        match (self.response, self.stride) {
-            (Response::Share, _) => "ack-loss-gentle",
-            (_, Stride::Literal) => "ack-loss-literal",
-            (_, Stride::Learnt) => "ack-loss",
-            (_, Stride::Timestamps) => "ack-loss-timestamps",
-        }
-    }
-}
-
-impl Default for AckLossConfig {
-    fn default() -> Self {
-        Self::named(Stride::Learnt, Response::Whole)
-    }
-}
 
 /// Watches the advances of the cumulative acknowledgement on behalf of the algorithm `C`.
 #[derive(Clone, Debug)]
@@ -114,8 +56,10 @@ struct Round {
     received: u64,
     /// The algorithm already answered to a data loss or a mark.
     answered: bool,
-    /// The previous round ended in a reaction, whose effect is only now under way.
+    /// The previous round had a reaction, whose effect is only now under way.
     hold_off: bool,
+    /// This round had its reaction.
+    reacted: bool,
 }
 
 impl Round {
@@ -141,7 +85,8 @@ impl<C: Controller> AckLoss<C> {
         }
     }
 
-    /// Whether the advance depends on ACKs only, not on holes that were filled.
+    /// Whether the advance counts: by the exclusions it depends on ACKs only, not on holes that
+    /// were filled.
     fn telling(&mut self, ack: &AckEvent) -> bool {
         let over_sacked = self.sacked > 0;
         self.sacked = self.sacked.saturating_sub(ack.acked).saturating_add(ack.sacked);
@@ -149,7 +94,9 @@ impl<C: Controller> AckLoss<C> {
             return false;
         }
         let first = core::mem::take(&mut self.after_rto);
-        !(over_sacked || first || ack.in_recovery || ack.covers_retransmission)
+        let in_recovery = ack.in_recovery || ack.covers_retransmission;
+        let Exclusions { recovery, sacked, timeout, .. } = self.config.exclude;
+        !(sacked && over_sacked || timeout && first || recovery && in_recovery)
     }
 
     /// Lost ACKs shown by this advance; teaches the learner.
@@ -176,20 +123,29 @@ impl<C: Controller> AckLoss<C> {
         bytes.saturating_add(self.mss / 2) / self.mss
     }
 
-    /// Ends the round if this ACK does, and calls the inner algorithm if enough ACKs were lost in
-    /// it.
-    fn end_round(&mut self, ack: &AckEvent) {
-        let Some(end) = self.round.end else {
-            self.round.end = Some(ack.next);
-            return;
+    /// Decides whether to react, ends the round if this ACK does, and calls the inner algorithm.
+    fn decide(&mut self, ack: &AckEvent) {
+        let ends = match self.round.end {
+            Some(end) => ack.una >= end,
+            None => {
+                self.round.end = Some(ack.next);
+                false
+            }
         };
-        if ack.una < end {
-            return;
+        let due = match self.config.decision {
+            Decision::RoundEnd => ends,
+            Decision::Count => true,
+        };
+        let lossy = self.round.answered || ack.in_recovery;
+        let quiet =
+            self.round.reacted || self.round.hold_off || self.config.exclude.data_loss && lossy;
+        let react = due && !quiet && self.round.lost >= self.config.threshold.max(1);
+        self.round.reacted |= react;
+        if ends {
+            self.share.observe(self.round.lost, self.round.received);
+            let hold_off = self.config.pause && self.round.reacted;
+            self.round = Round { answered: ack.in_recovery, hold_off, ..Round::until(ack.next) };
         }
-        self.share.observe(self.round.lost, self.round.received);
-        let quiet = self.round.answered || self.round.hold_off || ack.in_recovery;
-        let react = !quiet && self.round.lost >= self.config.threshold.max(1);
-        self.round = Round { answered: ack.in_recovery, hold_off: react, ..Round::until(ack.next) };
         if react {
             let loss = LossEvent { now: ack.now, flight: ack.flight, next: ack.next };
             let part = match self.config.response {
@@ -222,7 +178,7 @@ impl<C: Controller> Controller for AckLoss<C> {
             self.round.received += 1;
             self.total = self.total.saturating_add(lost);
         }
-        self.end_round(ack);
+        self.decide(ack);
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {

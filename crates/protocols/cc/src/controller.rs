@@ -1,6 +1,6 @@
 //! The contract between a TCP sender and a congestion control law.
 
-use crate::{Fraction, TcpAvConfig};
+use crate::{AckLossOptions, Fraction, TcpAvConfig};
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Instant};
 
@@ -21,6 +21,8 @@ pub struct Initial {
     pub slow_start_segments: u32,
     /// Target of `tcp-av`; other algorithms ignore it.
     pub av: TcpAvConfig,
+    /// Options of algorithms that watch ACKs; others ignore them.
+    pub ack_loss: AckLossOptions,
 }
 
 /// End of fast recovery when the connection has no SACK. With SACK, RFC 6675 rules for all.

@@ -25,7 +25,9 @@ mod tcp_av;
 mod vegas;
 mod westwood;
 
-pub use ack_loss::{AckLoss, AckLossConfig, Response, Stride};
+pub use ack_loss::{
+    AckLoss, AckLossConfig, AckLossOptions, Decision, Exclusions, Response, Stride,
+};
 pub use bbr::Bbr;
 pub use compound::{Compound, CompoundConfig};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recovery, RtoEvent};

@@ -124,6 +124,7 @@ pub fn build(name: &str, initial: Initial) -> Result<Box<dyn Controller>, Unknow
         .ok_or_else(unknown)?;
     let config = AckLossConfig::ALL.into_iter().find(|wrapper| wrapper.prefix() == prefix);
     let config = config.ok_or_else(unknown)?;
+    let config = config.with(initial.ack_loss);
     Ok(Box::new(AckLoss::new((algorithm.build)(initial), initial, config)))
 }
 
@@ -204,6 +205,7 @@ mod tests {
         byte_counting: true,
         slow_start_segments: 1,
         av: crate::TcpAvConfig::DEFAULT,
+        ack_loss: crate::AckLossOptions::DEFAULT,
     };
 
     #[test]

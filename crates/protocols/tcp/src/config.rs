@@ -2,7 +2,7 @@
 
 use crate::declare::options;
 use core::ops::RangeInclusive;
-use fairwave_cc::TcpAvConfig;
+use fairwave_cc::{AckLossOptions, Decision, Exclusions, TcpAvConfig};
 use fairwave_units::Duration;
 
 const MICROSECOND: Duration = Duration::from_micros(1);
@@ -128,6 +128,24 @@ options! {
         /// where the receiver holds the data back (Linux, `tcp_reno_ssthresh`,
         /// `tcp_init_cwnd_reduction`).
         reduce_window: bool = false, Switch;
+        /// Lost ACKs within a round trip that mean congestion, for algorithms that watch ACKs.
+        ///
+        /// Hashimoto, Hasegawa, Murata 2008: 1 in their runs. The literal count is the advance: 2
+        /// for one lost ACK.
+        thresh_ack_losses: u32 = 1, Count(1..=1_000_000);
+        /// Time of the decision on lost ACKs: "round-end", or "count", with the ACK that reaches
+        /// `thresh_ack_losses`.
+        ack_loss_decision: Decision = Decision::RoundEnd, Decision;
+        /// After a reaction to lost ACKs, let a round pass without one; "usual" is as the algorithm
+        /// has it.
+        ///
+        /// Without a pause for `ack-loss-literal+`, with one for the others.
+        ack_loss_pause: Option<bool> = None, SwitchOr("usual");
+        /// ACKs and rounds in which lost ACKs do not count: a list of "recovery", "sacked",
+        /// "timeout" and "data-loss", or "usual": as the algorithm has it.
+        ///
+        /// None for `ack-loss-literal+`, all for the others.
+        ack_loss_exclude: Option<Exclusions> = None, ExclusionsOr("usual");
         /// Duplicate ACKs that mean a loss.
         ///
         /// RFC 5681: 3.
@@ -193,6 +211,16 @@ options! {
 }
 
 impl Config {
+    /// Options of an algorithm that watches ACKs.
+    pub fn ack_loss(&self) -> AckLossOptions {
+        AckLossOptions {
+            threshold: self.thresh_ack_losses.into(),
+            decision: self.ack_loss_decision,
+            pause: self.ack_loss_pause,
+            exclude: self.ack_loss_exclude,
+        }
+    }
+
     /// Finds the option called `name`, with or without a key in scenarios.
     pub fn option(name: &str) -> Option<&'static ConfigOption> {
         Self::KEYS.iter().chain(Self::INNER).find(|option| option.name == name)
@@ -265,6 +293,8 @@ pub struct OptionField<T> {
 pub enum OptionKind {
     /// On or off.
     Switch(OptionField<bool>),
+    /// On or off, or none.
+    SwitchOr(OptionField<Option<bool>>, &'static str),
     /// A number.
     Count(OptionField<u32>, RangeInclusive<u32>),
     /// A number of segments.
@@ -283,6 +313,10 @@ pub enum OptionKind {
     Acks(OptionField<DelayedAck>),
     /// Bound of proportional rate reduction.
     Bound(OptionField<ReductionBound>),
+    /// Time of the decision on lost ACKs.
+    Decision(OptionField<Decision>),
+    /// ACKs and rounds in which lost ACKs do not count, or none.
+    ExclusionsOr(OptionField<Option<Exclusions>>, &'static str),
 }
 
 /// Conversion between the type of a field and that of its [`OptionKind`].

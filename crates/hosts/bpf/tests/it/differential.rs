@@ -6,7 +6,8 @@
 //! them lacks is a difference too.
 
 use fairwave_cc::{
-    AckEvent, Controller, Fraction, Initial, LossEvent, RtoEvent, TcpAvConfig, build,
+    AckEvent, AckLossOptions, Controller, Fraction, Initial, LossEvent, RtoEvent, TcpAvConfig,
+    build,
 };
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The algorithms that are compared, by their names in `crates/protocols/cc`.
-const ALGORITHMS: [&str; 12] = [
+const ALGORITHMS: [&str; 16] = [
     "reno",
     "cubic",
     "compound",
@@ -23,6 +24,10 @@ const ALGORITHMS: [&str; 12] = [
     "ack-loss+cubic",
     "ack-loss+compound",
     "ack-loss+tcp-av",
+    "ack-loss-literal+reno",
+    "ack-loss-literal+cubic",
+    "ack-loss-literal+compound",
+    "ack-loss-literal+tcp-av",
     "ack-loss-timestamps+reno",
     "ack-loss-timestamps+cubic",
     "ack-loss-timestamps+compound",
@@ -145,6 +150,7 @@ fn start(random: &mut Stream) -> Initial {
         byte_counting: random.chance(0.7),
         slow_start_segments: pick(random, &[1, 1, 2, 0, u32::MAX]),
         av: aim(random),
+        ack_loss: AckLossOptions::DEFAULT,
     }
 }
 
@@ -286,7 +292,8 @@ pub(crate) fn driver(into: &Path) -> PathBuf {
 
 /// What is configured stays as it is, and is given to the driver by the start.
 fn without_configurations(mut state: String) -> String {
-    for (begin, end) in [("config: AckLossConfig {", " }"), ("config: CompoundConfig {", " }, mss")]
+    for (begin, end) in
+        [("config: AckLossConfig {", " } }"), ("config: CompoundConfig {", " }, mss")]
     {
         cut(&mut state, begin, end);
     }

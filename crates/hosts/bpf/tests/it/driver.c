@@ -34,7 +34,7 @@ static struct fw_cubic cubic;
 static struct fw_compound compound;
 static struct fw_av av;
 static struct fw_watch watch;
-static int watched;
+static int watched, literal;
 static u64 plain_acks;
 
 static void signed_128(struct fw_u128 x)
@@ -242,7 +242,7 @@ static void show_watch(void)
 	printf("], seen: %u }, whole: Mean { sum: %u }, sacked: %u, after_rto: %s, round: Round { end: ",
 	       watch.learner.seen, watch.whole, watch.sacked, truth(watch.after_rto));
 	option("", watch.round.has_end, watch.round.end);
-	printf(", lost: %llu, received: %llu, answered: %s, hold_off: %s }, share: Share(%u), total: "
+	printf(", lost: %llu, received: %llu, answered: %s, hold_off: %s, reacted: false }, share: Share(%u), total: "
 	       "%llu }",
 	       watch.round.lost, watch.round.heard, truth(watch.round.answered),
 	       truth(watch.round.hold_off), watch.share, watch.total);
@@ -299,7 +299,7 @@ static int took_plain(const struct fw_ack *ack)
 	struct fw_plain plain;
 	u64 before = ack->una - ack->acked;
 
-	if (!watched || !fw_plain_of(&plain, &watch, before) ||
+	if (!watched || literal || !fw_plain_of(&plain, &watch, before) ||
 	    !fw_plain_takes(&plain, ack) || (ack->una ^ before) >> 31)
 		return 0;
 	if (!(law == 'r' && reno_took_plain(ack)) && !(law == 'c' && cubic_took_plain(ack)))
@@ -321,7 +321,7 @@ static void on_ack(const struct fw_ack *ack)
 	case 'o': fw_compound_on_ack(&compound, ack); break;
 	case 'a': fw_av_on_ack(&av, ack); break;
 	}
-	if (watched && fw_watch_on_ack(&watch, ack))
+	if (watched && (literal ? fw_literal_on_ack(&watch, ack) : fw_watch_on_ack(&watch, ack)))
 		on_ack_loss((struct fw_fraction){ 1, 1 });
 }
 
@@ -489,6 +489,7 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "echo"))
 		return show_gaps();
 	watched = strchr(name, '+') != NULL;
+	literal = strstr(name, "ack-loss-literal+") != NULL;
 	name = watched ? strchr(name, '+') + 1 : name;
 	law = !strcmp(name, "reno") ? 'r' : !strcmp(name, "cubic") ? 'c' :
 	      !strcmp(name, "compound") ? 'o' : !strcmp(name, "tcp-av") ? 'a' : 0;

@@ -263,12 +263,15 @@ const UNCOUPLED: &str = "uncoupled";
 /// Algorithms of [`fairwave_sim`] with another name in the kernel. The kernel's Reno stays in
 /// recovery until the whole window is acknowledged (RFC 6582), so that it is both `reno` and
 /// `newreno`. Names that begin with `fw_` are BPF programs, which have to be loaded first.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 9] = [
     ("newreno", "reno"),
     ("ack-loss-timestamps+reno", "fw_ackloss_reno"),
     ("ack-loss-timestamps+cubic", "fw_ackloss_cubi"),
     ("compound", "fw_compound"),
     ("ack-loss-timestamps+compound", "fw_ackloss_comp"),
+    ("ack-loss-literal+reno", "fw_literal_reno"),
+    ("ack-loss-literal+cubic", "fw_literal_cubi"),
+    ("ack-loss-literal+compound", "fw_literal_comp"),
     ("tcp-av", "fw_tcp_av"),
 ];
 

@@ -225,6 +225,10 @@ const CHANGES: &[(&str, &str)] = &[
     ("flow.down.stop", "\"100 ms\""),
     ("flow.down.stop", "\"1 s\""),
     ("flow.down.category", "\"video\""),
+    ("flow.down.thresh_ack_losses", "8"),
+    ("flow.down.ack_loss_decision", "\"count\""),
+    ("flow.down.ack_loss_pause", "true"),
+    ("flow.down.ack_loss_exclude", "[\"sacked\"]"),
 ];
 
 /// Keys of cells that name things, or that a scenario must have.
@@ -286,6 +290,25 @@ fn warnings(text: &str, sets: &[&str]) -> Vec<String> {
     let text = if has_path { text.replace("distance = \"66 m\"\n", "") } else { text.to_owned() };
     let sets: Vec<Override> = sets.iter().map(|set| Override::set(set)).collect();
     Plan::parse_with("base.toml", &text, &sets).expect("it is a scenario").warnings()
+}
+
+#[test]
+fn options_for_lost_acks_are_idle_without_an_algorithm_that_watches_acks() {
+    let options = [
+        "thresh_ack_losses=2",
+        "ack_loss_decision='count'",
+        "ack_loss_pause=true",
+        "ack_loss_exclude=[]",
+    ];
+    for option in options {
+        let option = format!("flow.down.{option}");
+        let named = |algorithm: &str| {
+            let algorithm = format!("flow.down.congestion_control='{algorithm}'");
+            let found = warnings(CROWD, &[&option, &algorithm]);
+            found.iter().filter(|warning| warning.contains("watches no ACKs")).count()
+        };
+        assert_eq!((named("compound"), named("ack-loss-literal+compound")), (1, 0), "{option}");
+    }
 }
 
 /// -82 dBm are 12 dB over the noise of 20 MHz, however wide the cell is.

@@ -6,6 +6,7 @@ use fairwave_study::Experiment;
 pub(super) const UPLOADS: &str = "uploads";
 pub(super) const DELAYED: &str = "delayed-ack";
 pub(super) const UP_DOWN: &str = "up-down";
+pub(super) const THRESHOLD: &str = "threshold";
 pub(super) const UNREPAIRED: &str = "up-down-unrepaired";
 pub(super) const REMEDIES: &str = "remedies";
 pub(super) const REMEDIES_UP_DOWN: &str = "remedies-up-down";
@@ -13,6 +14,7 @@ pub(super) const DETAIL: &str = "detail";
 pub(super) const COUNT: &str = "node.sta.count";
 pub(super) const LAW: &str = "tcp.congestion_control";
 pub(super) const ERRORS: &str = "cell.errors.data";
+pub(super) const LOST_ACKS: &str = "tcp.thresh_ack_losses";
 /// The number of uploads in the paper's figures.
 pub(super) const PAPER_UPLOADS: &str = "16";
 /// The packet error rates that stand for the paper's "low" and "high", which it does not state.
@@ -37,6 +39,13 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         UPLOADS,
         "uploads",
         &["sweep.seeds=3", SHORT, "sweep.node.sta.count=[4, 16]"],
+        false
+    ),
+    experiment!(
+        "ack-loss",
+        THRESHOLD,
+        "threshold",
+        &["sweep.seeds=2", SHORT, "sweep.tcp.congestion_control=['ack-loss-literal+reno']"],
         false
     ),
     experiment!(
@@ -79,4 +88,11 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
 pub(super) const EMULATED: &[Experiment] = &[
     experiment!("ack-loss", UPLOADS, "emulated-uploads", &["sweep.seeds=2", "duration=60 s"], true),
     experiment!("ack-loss", UP_DOWN, "emulated-up-down", &["sweep.seeds=2", "duration=45 s"], true),
+    experiment!(
+        "ack-loss",
+        DELAYED,
+        "emulated-delayed-ack",
+        &["sweep.seeds=2", "duration=60 s"],
+        true
+    ),
 ];

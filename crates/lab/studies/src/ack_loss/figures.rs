@@ -1,7 +1,7 @@
 //! The paper's figures, ours beside them, and the tables.
 
-use super::experiments::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOW, PAPER_UPLOADS};
-use super::experiments::{UNREPAIRED, UP_DOWN, UPLOADS};
+use super::experiments::{COUNT, DELAYED, DETAIL, ERRORS, HIGH, LAW, LOST_ACKS, LOW};
+use super::experiments::{PAPER_UPLOADS, THRESHOLD, UNREPAIRED, UP_DOWN, UPLOADS};
 use super::measure::{self, over, show};
 use fairwave_lab::plot::{BarSeries, Content, Curve, Figure, Interval, Mark};
 use fairwave_lab::results::{DROPS, FLOWS, FlowSummary, QUEUES, Series};
@@ -21,8 +21,11 @@ pub(super) fn exhibits(results: &Results) -> Result<Vec<Exhibit>, Error> {
     exhibits.push(figure_3(results, "reno", "fig3-reno", &["ACK-2"]));
     exhibits.push(figure_3(results, "compound", "fig3-compound", &["ACK-1"]));
     exhibits.push(figure_4(results));
-    exhibits.push(by_count(results, "jain", "Jain's index", Some((0.0, 1.02)), measure::jain));
-    exhibits.push(by_count(results, "total", "Total goodput (Mbps)", None, measure::total_mbps));
+    for axis in [UPLOADS_AXIS, THRESHOLD_AXIS] {
+        let (jain, total) = (measure::jain, measure::total_mbps);
+        exhibits.push(axis.exhibit(results, "jain", "Jain's index", Some((0.0, 1.02)), jain));
+        exhibits.push(axis.exhibit(results, "total", "Total goodput (Mbps)", None, total));
+    }
     exhibits.push(delayed(results));
     Ok(exhibits)
 }
@@ -206,34 +209,65 @@ fn figure_4(results: &Results) -> Exhibit {
     }
 }
 
-fn by_count(
-    results: &Results,
-    id: &str,
-    y_label: &str,
-    y_range: Option<(f64, f64)>,
-    value: fn(&Run) -> f64,
-) -> Exhibit {
-    let counts = results.axis(UPLOADS, COUNT);
-    let curve = |algorithm: String| {
-        let point = |count: &String| {
-            let runs = results.select(UPLOADS, &[(COUNT, count), (LAW, &algorithm)]);
-            Some((count.parse().ok()?, over(&runs, value)?.into()))
+/// An experiment whose results are drawn along one axis, with a curve for each algorithm.
+#[derive(Clone, Copy)]
+struct Along {
+    experiment: &'static str,
+    key: &'static str,
+    label: &'static str,
+    claims: &'static [&'static str],
+    paper: &'static str,
+}
+
+const UPLOADS_AXIS: Along = Along {
+    experiment: UPLOADS,
+    key: COUNT,
+    label: "Uploads",
+    claims: &["ACK-2"],
+    paper: "Not in the paper, which shows 16 uploads only.",
+};
+const THRESHOLD_AXIS: Along = Along {
+    experiment: THRESHOLD,
+    key: LOST_ACKS,
+    label: "Threshold of lost ACKs",
+    claims: &["ACK-2"],
+    paper: "Not in the paper, whose runs have thresh_ack_losses = 1.",
+};
+
+impl Along {
+    fn exhibit(
+        self,
+        results: &Results,
+        id: &str,
+        y_label: &str,
+        y_range: Option<(f64, f64)>,
+        value: fn(&Run) -> f64,
+    ) -> Exhibit {
+        let Self { experiment, key, label, claims, paper } = self;
+        let places = results.axis(experiment, key);
+        let curve = |algorithm: String| {
+            let point = |place: &String| {
+                let runs = results.select(experiment, &[(key, place), (LAW, &algorithm)]);
+                Some((place.parse().ok()?, over(&runs, value)?.into()))
+            };
+            let points = places.iter().filter_map(point).collect();
+            Curve { label: algorithm, points, mark: Mark::DottedLine }
         };
-        let points = counts.iter().filter_map(point).collect();
-        Curve { label: algorithm, points, mark: Mark::DottedLine }
-    };
-    Exhibit {
-        id: format!("uploads-{id}"),
-        claims: &["ACK-2"],
-        paper: "Not in the paper, which shows 16 uploads only.".into(),
-        ours: format!("{y_label} by the number of uploads, with 95 % confidence intervals."),
-        figure: Figure {
-            title: format!("{} by number of uploads", y_label.split(" (").next().unwrap_or("")),
-            x_label: "Uploads".into(),
-            y_label: y_label.to_owned(),
-            y_range,
-            content: Content::Curves(results.axis(UPLOADS, LAW).into_iter().map(curve).collect()),
-        },
+        let curves = results.axis(experiment, LAW).into_iter().map(curve).collect();
+        let by = label.to_lowercase().replace("acks", "ACKs");
+        Exhibit {
+            id: format!("{experiment}-{id}"),
+            claims,
+            paper: paper.into(),
+            ours: format!("{y_label} by {by}, with 95 % confidence intervals."),
+            figure: Figure {
+                title: format!("{} by {by}", y_label.split(" (").next().unwrap_or("")),
+                x_label: label.to_owned(),
+                y_label: y_label.to_owned(),
+                y_range,
+                content: Content::Curves(curves),
+            },
+        }
     }
 }
 
@@ -270,6 +304,7 @@ fn delayed(results: &Results) -> Exhibit {
 pub(super) fn tables(results: &Results) -> Vec<ResultTable> {
     [
         (UPLOADS, "Uploads, an ACK for every segment", "Uploads", COUNT),
+        (THRESHOLD, "16 uploads by threshold", "Lost ACKs", LOST_ACKS),
         (DELAYED, "Uploads, delayed ACKs", "Uploads", COUNT),
         (UP_DOWN, "Eight uploads and eight downloads", "Packet error rate", ERRORS),
         (UNREPAIRED, "The same, the MAC repairing nothing", "Packet error rate", ERRORS),

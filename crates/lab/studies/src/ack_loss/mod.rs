@@ -47,8 +47,8 @@ impl Study for AckLoss {
         &[
             "Remedies at the access point (ACK-X1, ACK-X2) are simulated only: 720 runs of two \
              minutes each would take a day in real time.",
-            "The paper's remedy for a receiver that acknowledges every segment (ack-loss-literal) \
-             is not run: Linux's receivers delay ACKs.",
+            "Where ACKs are delayed, ack-loss-timestamps stands for the remedy and is told, not \
+             judged: the paper's receivers acknowledge every segment.",
         ]
     }
 
@@ -60,6 +60,9 @@ impl Study for AckLoss {
         &[
             "The paper's figures are known from its text only: the scan has no pictures, so no \
              number can be read off its curves.",
+            "The paper leaves open when a reaction is decided, whether a pause follows it, and \
+             which lost ACKs count. Here the decision falls at the end of each round, without \
+             pauses and exclusions; the maps of ACK-2 and ACK-3 have the other readings.",
             "The paper names neither ns-2's version nor its TCP parameters. Assumed: SACK on, no \
              timestamps, initial window of 3 segments, RTO of at least 1 s, starts spread over \
              1 s, 54 Mbps data rate, no RTS/CTS, no beacons. Congestion avoidance counts ACKs, not \

@@ -27,6 +27,11 @@ pub(super) fn results(shape: impl Fn(&str, &str) -> Shapes) -> Results {
             }
         }
     }
+    for threshold in ["1", "8"] {
+        let axes = [(LOST_ACKS, threshold), (LAW, "ack-loss-literal+reno")];
+        let one = run(&axes, 1, shape("ack-loss-literal+reno", "").0);
+        results.runs.entry(THRESHOLD.into()).or_default().push(one);
+    }
     add_remedies(&mut results, shape);
     results
 }
@@ -175,6 +180,7 @@ fn without_runs_nothing_is_decided() {
 fn findings_follow_the_runs() {
     let findings = AckLoss.evaluate(&results(as_in_the_paper)).unwrap();
     assert_eq!(findings.tables[0].rows.len(), 4);
+    assert_eq!(findings.tables[1].rows.len(), 2);
     assert!(findings.exhibits.iter().any(|exhibit| exhibit.id == "fig3-reno"));
     for exhibit in &findings.exhibits {
         exhibit.figure.to_svg().unwrap();

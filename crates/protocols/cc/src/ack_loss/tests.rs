@@ -13,6 +13,7 @@ const START: Initial = Initial {
     byte_counting: true,
     slow_start_segments: 1,
     av: crate::TcpAvConfig::DEFAULT,
+    ack_loss: AckLossOptions::DEFAULT,
 };
 /// Segments per round of the scripted connection.
 const WINDOW: u64 = 64;
@@ -130,6 +131,94 @@ fn a_round_that_lost_data_too_is_answered_once() {
     let after_loss = link.algorithm.ssthresh();
     link.round(&[2; 32]);
     assert_eq!(link.algorithm.ssthresh(), after_loss);
+}
+
+/// The configuration of the name `ack-loss-literal`, with these options.
+fn literal(options: AckLossOptions) -> Link {
+    let named = AckLossConfig::ALL.into_iter().find(|config| config.stride == Stride::Literal);
+    Link::with(named.expect("it has a name").with(options))
+}
+
+#[test]
+fn the_papers_words_know_no_pause_and_no_exclusion() {
+    let mut link = literal(AckLossOptions::DEFAULT);
+    let mut halvings = 0;
+    for round in 0..8 {
+        if round == 2 {
+            link.ack(0, |ack| ack.sacked = 4 * MSS);
+        }
+        for _ in 0..32 {
+            let before = link.algorithm.cwnd();
+            link.ack(2, |ack| ack.in_recovery = round == 4);
+            halvings += u32::from(link.algorithm.cwnd() < before);
+        }
+    }
+    // The first ACK opens a round; the first ACK of each later group of 32 ends one.
+    assert_eq!((link.algorithm.acks_lost(), halvings), (8 * 64, 7));
+}
+
+#[test]
+fn each_exclusion_leaves_out_its_acks_alone() {
+    for (name, exclude) in Exclusions::NAMES {
+        let mut link =
+            literal(AckLossOptions { exclude: Some(exclude), ..AckLossOptions::DEFAULT });
+        let counted = |link: &mut Link, change: fn(&mut AckEvent)| {
+            let before = link.algorithm.acks_lost();
+            link.ack(3, change);
+            link.algorithm.acks_lost() > before
+        };
+        let plain = counted(&mut link, |_| {});
+        let in_recovery = counted(&mut link, |ack| ack.in_recovery = true);
+        let retransmitted = counted(&mut link, |ack| ack.covers_retransmission = true);
+        link.ack(0, |ack| ack.sacked = 3 * MSS);
+        let over_sacked = counted(&mut link, |_| {});
+        link.algorithm.on_rto(&RtoEvent { now: Instant::ZERO, flight: 64_000, backoff: 1 });
+        let after_timeout = counted(&mut link, |_| {});
+        let all = [plain, in_recovery, retransmitted, over_sacked, after_timeout];
+        let expected = match name {
+            "recovery" => [true, false, false, true, true],
+            "sacked" => [true, true, true, false, true],
+            "timeout" => [true, true, true, true, false],
+            _ => [true; 5],
+        };
+        assert_eq!(all, expected, "{name}");
+        assert_eq!(exclude.names().collect::<Vec<_>>(), [name]);
+    }
+    assert_eq!(Exclusions::ALL.names().count(), Exclusions::NAMES.len());
+    assert_eq!(Exclusions::NONE.names().count(), 0);
+}
+
+#[test]
+fn a_round_with_data_loss_reacts_unless_it_is_excluded() {
+    for (exclude, reacts) in [(Exclusions::NONE, true), (Exclusions::NAMES[3].1, false)] {
+        let mut link =
+            literal(AckLossOptions { exclude: Some(exclude), ..AckLossOptions::DEFAULT });
+        link.round(&[1; 64]);
+        link.algorithm.on_loss(&LossEvent { now: Instant::ZERO, flight: 64_000, next: link.una });
+        let after_loss = link.algorithm.ssthresh();
+        link.round(&[2; 32]);
+        link.ack(1, |_| {});
+        assert_eq!(link.algorithm.ssthresh() < after_loss, reacts, "{exclude:?}");
+    }
+}
+
+#[test]
+fn at_the_count_the_window_is_halved_with_the_ack_that_reaches_the_threshold() {
+    let at_count = |threshold| {
+        literal(AckLossOptions { threshold, decision: Decision::Count, ..AckLossOptions::DEFAULT })
+    };
+    let mut link = at_count(4);
+    link.round(&[1; 8]);
+    link.ack(2, |_| {});
+    assert_eq!(link.algorithm.ssthresh(), 64_000);
+    link.ack(2, |_| {});
+    assert_eq!(link.algorithm.ssthresh(), 32_000);
+    // No second reaction in the round, however many more ACKs are lost.
+    link.round(&[2; 20]);
+    assert_eq!(link.algorithm.ssthresh(), 32_000);
+    // The next round has its own.
+    link.round(&[2; 20]);
+    assert!(link.algorithm.ssthresh() < 32_000);
 }
 
 #[test]

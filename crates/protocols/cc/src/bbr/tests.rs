@@ -12,6 +12,7 @@ const INITIAL: Initial = Initial {
     byte_counting: true,
     slow_start_segments: 1,
     av: crate::TcpAvConfig::DEFAULT,
+    ack_loss: crate::AckLossOptions::DEFAULT,
 };
 
 fn millis(millis: u64) -> Duration {

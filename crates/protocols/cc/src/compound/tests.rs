@@ -146,6 +146,7 @@ impl Path {
             byte_counting: true,
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
+            ack_loss: crate::AckLossOptions::DEFAULT,
         };
         Self { algorithm: Compound::with_config(initial, config), una: 0 }
     }

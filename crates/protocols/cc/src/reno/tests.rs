@@ -156,6 +156,7 @@ fn initial(cwnd: u32, ssthresh: u32) -> Initial {
         byte_counting: true,
         slow_start_segments: 1,
         av: crate::TcpAvConfig::DEFAULT,
+        ack_loss: crate::AckLossOptions::DEFAULT,
     }
 }
 

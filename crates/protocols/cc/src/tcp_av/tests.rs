@@ -15,7 +15,15 @@ fn config() -> TcpAvConfig {
 }
 
 fn initial(cwnd: u32, av: TcpAvConfig) -> Initial {
-    Initial { mss: MSS, cwnd, ssthresh: cwnd, byte_counting: true, slow_start_segments: 1, av }
+    Initial {
+        mss: MSS,
+        cwnd,
+        ssthresh: cwnd,
+        byte_counting: true,
+        slow_start_segments: 1,
+        av,
+        ack_loss: crate::AckLossOptions::DEFAULT,
+    }
 }
 
 struct Path {

@@ -20,6 +20,7 @@ impl Path {
             byte_counting: true,
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
+            ack_loss: crate::AckLossOptions::DEFAULT,
         };
         Self { algorithm: Vegas::new(initial), una: 0 }
     }

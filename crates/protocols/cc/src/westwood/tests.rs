@@ -20,6 +20,7 @@ impl Path {
             byte_counting: true,
             slow_start_segments: 1,
             av: crate::TcpAvConfig::DEFAULT,
+            ack_loss: crate::AckLossOptions::DEFAULT,
         };
         let mut path = Self { algorithm: Westwood::new(initial), now: Instant::ZERO, delivered: 0 };
         path.ack(0, 0);

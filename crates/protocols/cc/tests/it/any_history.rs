@@ -1,8 +1,8 @@
 //! Whatever happens to a connection, however absurd the numbers: windows stay windows.
 
 use fairwave_cc::{
-    AckEvent, Controller, Fraction, Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig, build,
-    names,
+    AckEvent, AckLoss, AckLossConfig, AckLossOptions, Controller, Decision, Exclusions, Fraction,
+    Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig, build, names,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 use proptest::prelude::*;
@@ -53,6 +53,22 @@ fn apply(algorithm: &mut dyn Controller, (kind, a, b, x, y, flag): Happening) {
     }
 }
 
+/// Any answers to the questions that the paper of the remedy leaves open.
+fn ack_loss() -> impl Strategy<Value = AckLossOptions> {
+    let exclude = any::<[bool; 4]>().prop_map(|[recovery, sacked, timeout, data_loss]| {
+        Exclusions { recovery, sacked, timeout, data_loss }
+    });
+    let decision = prop_oneof![Just(Decision::RoundEnd), Just(Decision::Count)];
+    (0..20_u64, decision, any::<Option<bool>>(), prop::option::of(exclude)).prop_map(
+        |(threshold, decision, pause, exclude)| AckLossOptions {
+            threshold,
+            decision,
+            pause,
+            exclude,
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
@@ -61,13 +77,14 @@ proptest! {
         cwnd: u32,
         ssthresh: u32,
         target in prop::option::of(prop_oneof![any::<u64>(), 0u64..100_000_000]),
+        ack_loss in ack_loss(),
         history in prop::collection::vec(happening(), 1..200),
     ) {
         let av = TcpAvConfig { target: target.map(BitRate), ..TcpAvConfig::DEFAULT };
         for name in names() {
             let (byte_counting, slow_start_segments) = (mss % 2 == 0, 1);
             let initial =
-                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
+                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av, ack_loss };
             let mut algorithm = build(&name, initial).expect("listed");
             for event in &history {
                 apply(algorithm.as_mut(), *event);
@@ -149,14 +166,114 @@ proptest! {
         let kbps = (digit * 10_u64.pow(decade)).min(100_000_000);
         let target = Some(BitRate(kbps * 500));
         let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
+        let ack_loss = AckLossOptions::DEFAULT;
         for name in names() {
             let cwnd = mss.saturating_mul(10);
             let (ssthresh, byte_counting, slow_start_segments) = (u32::MAX, true, 1);
             let initial =
-                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av };
+                Initial { mss, cwnd, ssthresh, byte_counting, slow_start_segments, av, ack_loss };
             let mut algorithm = build(&name, initial).expect("listed");
             let driven = drive(algorithm.as_mut(), mss, (kbps, micros));
             prop_assert_eq!(driven, Ok(()), "{} at {} kbps, {} us", name, kbps, micros);
+        }
+    }
+}
+
+/// An algorithm that counts the reactions that it is asked for, and does nothing else.
+#[derive(Debug, Default)]
+struct Asked(u32);
+
+impl Controller for Asked {
+    fn name(&self) -> String {
+        "asked".to_owned()
+    }
+
+    fn on_ack(&mut self, _: &AckEvent) {}
+
+    fn on_loss(&mut self, _: &LossEvent) {}
+
+    fn on_rto(&mut self, _: &RtoEvent) {}
+
+    fn on_ack_loss(&mut self, _: &LossEvent, _: Fraction) {
+        self.0 += 1;
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> u32 {
+        u32::MAX
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    /// The paper's words, computed apart: in each round trip the advances of two segments or more
+    /// are summed, and a sum of at least the threshold asks for one reaction, whatever else
+    /// happens. With a pause no two rounds in a row react; at the count a reaction comes no later.
+    #[test]
+    fn the_literal_remedy_is_the_papers_sentence(
+        threshold in 1u64..20,
+        advances in prop::collection::vec((1u32..6, 0u8..20), 1..600),
+    ) {
+        const MSS: u32 = 1_000;
+        const WINDOW: u64 = 32_000;
+        let initial = Initial {
+            mss: MSS,
+            cwnd: 1,
+            ssthresh: 1,
+            byte_counting: true,
+            slow_start_segments: 1,
+            av: TcpAvConfig::DEFAULT,
+            ack_loss: AckLossOptions::DEFAULT,
+        };
+        let literal = AckLossConfig::ALL
+            .into_iter()
+            .find(|config| config.prefix() == "ack-loss-literal")
+            .expect("it has a name");
+        let with = |decision, pause| {
+            let options = AckLossOptions { threshold, decision, pause, exclude: None };
+            AckLoss::new(Asked::default(), initial, literal.with(options))
+        };
+        let mut end_of_round = with(Decision::RoundEnd, None);
+        let mut pausing = with(Decision::RoundEnd, Some(true));
+        let mut at_count = with(Decision::Count, None);
+        let (mut una, mut end, mut sum, mut reactions, mut rounds) = (0, None, 0, 0, 0_u32);
+        for (segments, fate) in advances {
+            una += u64::from(segments * MSS);
+            let ack = AckEvent {
+                acked: segments * MSS,
+                sacked: if fate == 0 { MSS } else { 0 },
+                una,
+                next: una + WINDOW,
+                in_recovery: fate == 1,
+                covers_retransmission: fate == 2,
+                ..AckEvent::default()
+            };
+            let loss = LossEvent { now: ack.now, flight: 0, next: ack.next };
+            let rto = RtoEvent { now: ack.now, flight: 0, backoff: 1 };
+            for algorithm in [&mut end_of_round, &mut pausing, &mut at_count] {
+                match fate {
+                    3 => algorithm.on_loss(&loss),
+                    4 => algorithm.on_rto(&rto),
+                    5 => algorithm.on_ecn(&loss),
+                    _ => {}
+                }
+                algorithm.on_ack(&ack);
+            }
+            sum += if segments >= 2 { u64::from(segments) } else { 0 };
+            if end.is_some_and(|end| una >= end) {
+                reactions += u32::from(sum >= threshold);
+                rounds += 1;
+                (end, sum) = (Some(una + WINDOW), 0);
+            }
+            end = end.or(Some(una + WINDOW));
+            prop_assert_eq!(end_of_round.cwnd(), reactions);
+            let open = u32::from(sum >= threshold);
+            prop_assert_eq!(at_count.cwnd(), reactions + open);
+            prop_assert!(pausing.cwnd() <= reactions.min(rounds.div_ceil(2)));
+            prop_assert!(reactions == 0 || pausing.cwnd() > 0);
         }
     }
 }

@@ -2,7 +2,8 @@
 //! round. A change of behaviour shows as a diff of `golden/windows.txt`.
 
 use fairwave_cc::{
-    AckEvent, Controller, Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig, build, names,
+    AckEvent, AckLossOptions, Controller, Initial, LossEvent, RateSample, RtoEvent, TcpAvConfig,
+    build, names,
 };
 use fairwave_units::{BitRate, Duration, Instant};
 use std::fmt::Write as _;
@@ -111,6 +112,7 @@ fn row(name: &str, ssthresh: u32, script: Script, target: Option<BitRate>) -> St
         byte_counting: true,
         slow_start_segments: 1,
         av,
+        ack_loss: AckLossOptions::DEFAULT,
     };
     let algorithm = build(name, initial).expect("listed");
     let mut path = Path { algorithm, una: 0, now: Instant::ZERO, rtt: Duration::from_millis(100) };

@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 fn is_sound(kind: &OptionKind, config: &Config) -> bool {
     match kind {
         OptionKind::Switch(at) => takes(at, config, !(at.get)(config)),
+        OptionKind::SwitchOr(at, _) => {
+            [None, Some(true), Some(false)].into_iter().all(|value| takes(at, config, value))
+        }
         OptionKind::Count(at, range)
         | OptionKind::Segments(at, range)
         | OptionKind::Size(at, range) => {
@@ -30,6 +33,10 @@ fn is_sound(kind: &OptionKind, config: &Config) -> bool {
         OptionKind::Bound(at) => {
             ReductionBound::ALL.iter().all(|(_, bound)| takes(at, config, *bound))
         }
+        OptionKind::Decision(at) => Decision::ALL.iter().all(|(_, time)| takes(at, config, *time)),
+        OptionKind::ExclusionsOr(at, _) => [None, Some(Exclusions::NONE), Some(Exclusions::ALL)]
+            .into_iter()
+            .all(|value| takes(at, config, value)),
     }
 }
 

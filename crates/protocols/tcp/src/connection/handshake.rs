@@ -145,6 +145,7 @@ impl<P: Payload> Connection<P> {
             byte_counting: self.config.byte_counting,
             slow_start_segments: self.config.slow_start_segments.unwrap_or(u32::MAX),
             av: self.config.av,
+            ack_loss: self.config.ack_loss(),
         };
         let build = self.build.take().expect("a connection is established once");
         self.tx.establish(build(initial), &self.agreed);

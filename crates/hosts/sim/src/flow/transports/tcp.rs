@@ -52,6 +52,7 @@ pub(crate) fn check_congestion_control(algorithm: &str) -> Result<(), String> {
         byte_counting: true,
         slow_start_segments: 1,
         av: cc::TcpAvConfig::DEFAULT,
+        ack_loss: cc::AckLossOptions::DEFAULT,
     };
     cc::build(algorithm, initial).map(drop).map_err(|unknown| unknown.to_string())
 }
