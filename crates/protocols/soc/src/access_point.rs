@@ -24,7 +24,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Answer, Greeting};
+use fairwave_wire::soc::{self, Answer, Greeting, Plain};
 use station::{Change, Known};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hint::black_box;
@@ -143,8 +143,18 @@ impl AccessPoint {
         if Greeting::is_meant(frame.payload()) {
             return self.take_greeting(now, frame);
         }
-        let is_registered = self.stations.get(link).is_some_and(|known| known.is_registered);
-        if !is_registered && let Err(why) = self.introduce(now, frame) {
+        let is_plain = self.config.table.compat && Plain::is_meant(frame.payload());
+        // A seal counts for more: it registers anew a station that somebody reported of without.
+        let is_registered = self
+            .stations
+            .get(link)
+            .is_some_and(|known| known.is_registered && (known.has_key || is_plain));
+        let introduced = match (is_registered, is_plain) {
+            (true, _) => Ok(()),
+            (false, true) => self.introduce_plain(now, frame),
+            (false, false) => self.introduce(now, frame),
+        };
+        if let Err(why) = introduced {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
         }
@@ -200,10 +210,26 @@ impl AccessPoint {
         if !self.make_room(now, link) {
             return Err(Refusal::Full);
         }
-        let station = Station { link, key: Some(key), ipv4: None, ipv6: None };
-        self.table.handle(now, TableInput::Register(station));
-        self.stations.or_default(link).is_registered = true;
+        self.register(now, link, Some(key));
         Ok(())
+    }
+
+    /// Registers a station that reports in the paper's format, which proves nothing.
+    fn introduce_plain(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
+        Plain::parse(frame.payload()).map_err(|_| Refusal::Truncated)?;
+        self.admit_stranger(now)?;
+        if !self.make_room(now, frame.from()) {
+            return Err(Refusal::Full);
+        }
+        self.register(now, frame.from(), None);
+        Ok(())
+    }
+
+    fn register(&mut self, now: Instant, link: Mac, key: Option<Key>) {
+        let known = self.stations.or_default(link);
+        (known.is_registered, known.has_key) = (true, key.is_some());
+        let station = Station { link, key, ipv4: None, ipv6: None };
+        self.table.handle(now, TableInput::Register(station));
     }
 
     /// A token bucket, as the generic cell rate algorithm has it (ITU-T I.371).
