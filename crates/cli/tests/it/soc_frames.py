@@ -40,7 +40,7 @@ def drain(receiver, patience_s):
 
 
 def closed(*words):
-    """A station without weight is sent nothing, not what waited either, until its SoC is back."""
+    """A station without weight is sent nothing, waiting packets included, until its SoC is back."""
     before = traffic_control()
     set_level("14")
     ap = start_ap("--policy", "gb1", *words, rate="400 kbps")
@@ -89,7 +89,7 @@ def refused(name, *words):
 
 
 def plain():
-    """The frame of the paper weighs a station where both sides say that they know it for what it is."""
+    """The frame of the paper weighs a station where both sides accept that it is not authenticated."""
     set_level("10")
     ap = start_ap("--frame", "plain", "--unauthenticated")
     walker = start_walker("--frame", "plain", "--unauthenticated")
@@ -97,7 +97,7 @@ def plain():
     listener = raw("a")
     of_station = lambda seen: seen if seen[6:12] == bytes.fromhex(mac(2).replace(":", "")) else None
     report = until("a report", lambda: of_station(listener.recv(200)))
-    # A sealed station beside it, whom nobody moves without its key.
+    # A sealed station beside it, whose weight needs its key.
     sealed = start_station("s2", 14, "200 ms")
     until("the other's weight", lambda: weights().get(mac(3)) == 1.0)
     raw("s3").send(frame(mac(3), bytes([10, 79, 0, 3, 0, 0, 0, 1]) + bytes(38)))

@@ -207,7 +207,7 @@ impl AccessPoint {
         self.admit_stranger(now)?;
         let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, true) {
             return Err(Refusal::Full);
         }
         self.register(now, link, Some(key));
@@ -218,7 +218,7 @@ impl AccessPoint {
     fn introduce_plain(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
         Plain::parse(frame.payload()).map_err(|_| Refusal::Truncated)?;
         self.admit_stranger(now)?;
-        if !self.make_room(now, frame.from()) {
+        if !self.make_room(now, frame.from(), false) {
             return Err(Refusal::Full);
         }
         self.register(now, frame.from(), None);
@@ -244,25 +244,32 @@ impl AccessPoint {
     }
 
     /// Returns whether there is room for one more station. A station that is gone makes room, the
-    /// one silent for longest first.
-    fn make_room(&mut self, now: Instant, link: Mac) -> bool {
+    /// one silent for longest first; so does one that has proved nothing for one that has.
+    fn make_room(&mut self, now: Instant, link: Mac, has_key: bool) -> bool {
         let is_new = self.stations.find(link).is_none();
         if !is_new || self.stations.len() < self.config.table.max_stations {
             return true;
         }
-        let gone = self.stations.iter().filter(|(_, known)| !known.is_served());
+        let gives_way = |known: &Known| {
+            !known.is_served() || (has_key && known.is_registered && !known.has_key)
+        };
+        let gone = self.stations.iter().filter(|(_, known)| gives_way(known));
         let Some(oldest) = gone.map(|(link, known)| (known.reported_at, link)).min() else {
             return false;
         };
-        let removed = self.stations.remove(oldest.1);
-        self.give_up(removed.map_or(Reach::Link, |(_, known)| known.reach));
+        let Some((_, removed)) = self.stations.remove(oldest.1) else { return false };
+        if removed.is_served() {
+            let (action, reason) = (Action::Stop { station: oldest.1 }, WeightReason::Unknown);
+            self.ask(oldest.1, action, Source::Nothing, reason);
+        }
+        self.give_up(removed.reach);
         self.alarms.retain(|(_, link)| *link != oldest.1);
         self.table.handle(now, TableInput::Forget(oldest.1));
         true
     }
 
     fn join(&mut self, now: Instant, link: Mac) {
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, false) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why: Refusal::Full });
         }
@@ -282,7 +289,7 @@ impl AccessPoint {
 
     fn see(&mut self, now: Instant, view: StationView) {
         let link = view.link;
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, false) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return;
         }

@@ -112,9 +112,6 @@ pub fn run(
     let desk = StatusSocket::open(&interface)?;
     let actuator = Actuator::start(&actuator, &interface)?;
     let mut unloading = piggyback.then(|| Unloading::start(&interface)).transpose()?;
-    let rest = REST.to_owned();
-    let traffic = [rest].into_iter().chain(traffic.iter().map(|kind| kind.name().to_owned()));
-    let traffic = traffic.collect();
     let ap = AccessPoint::new(config);
     let mut all = Loop {
         socket,
@@ -124,7 +121,7 @@ pub fn run(
         actuator,
         interface: interface.clone(),
         failed: 0,
-        traffic,
+        traffic: classes(&traffic),
         trouble: None,
         meter: Meter::default(),
         airtime: AirtimeMeter::default(),
@@ -170,6 +167,11 @@ pub fn run(
         }
     }
     Ok(all.status(clock.now()))
+}
+
+/// Names of the classes of traffic: the rest, and the kinds that have their own.
+fn classes(traffic: &[Traffic]) -> Vec<String> {
+    [REST].into_iter().chain(traffic.iter().map(|kind| kind.name())).map(str::to_owned).collect()
 }
 
 fn open_datagrams(at: SocketAddr) -> Result<UdpSocket, Error> {

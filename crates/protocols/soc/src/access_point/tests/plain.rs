@@ -40,7 +40,7 @@ fn they_are_refused_otherwise() {
     assert_eq!(bench.ap.counters().strangers_refused[Refusal::Malformed as usize], 2);
 }
 
-/// Whoever sends in another's name before it cannot keep it from proving itself, and then moves
+/// A sender in another's name cannot keep that station from proving itself, and then changes
 /// nothing.
 #[test]
 fn a_seal_takes_the_place_of_reports_without_one() {
@@ -57,4 +57,27 @@ fn a_seal_takes_the_place_of_reports_without_one() {
     bench.notify(600, forged);
     assert_eq!(bench.ap.counters().strangers_refused[Refusal::WrongSender as usize], 1);
     assert_eq!(bench.ap.stations(ms(600)).len(), 2);
+}
+
+/// Two invented stations fill the table; the one that has been silent for longer makes room for a
+/// station with a key, and another invented one gets none.
+#[test]
+fn invented_stations_do_not_keep_out_one_with_a_key() {
+    let config = believing();
+    let table = TableConfig { max_stations: 2, ..config.table };
+    let mut bench = Bench::new(ApConfig { table, ..config });
+    let [first, second, third] = [10, 11, 12].map(Mac::local);
+    bench.notify(0, plain(first, 7, None));
+    bench.notify(10, plain(second, 7, None));
+    bench.notify(20, plain(third, 7, None));
+    bench.notify(30, report(A, 1, 30, 14.0));
+    let half = Some(0.5);
+    bench.has_requested(&[
+        (0, first, half),
+        (10, second, half),
+        (30, first, None),
+        (30, A, Some(1.0)),
+    ]);
+    assert_eq!(bench.ap.counters().strangers_refused[Refusal::Full as usize], 1);
+    assert_eq!(bench.ap.stations(ms(30)).len(), 2);
 }
