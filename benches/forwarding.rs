@@ -7,13 +7,14 @@
 use fairwave_machine::Machine;
 use fairwave_queue::{Discipline, FlowKey, HfscConfig, Item, Limit, Segment, SocpsConfig, Spec};
 use fairwave_soc::{
-    Curve, Policies, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Station, Table,
-    TableConfig, TableInput,
+    Curve, Format, Policies, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Station,
+    Table, TableConfig, TableInput,
 };
 use fairwave_units::{Db, Duration, Instant, Seed};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use std::fmt::Write;
+use fairwave_wire::soc::Written;
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::net::Ipv4Addr;
 
@@ -130,9 +131,10 @@ fn forwarding(name: &str, spec: &Spec) -> String {
 }
 
 /// Sealed reports of one station every 200 ms, with their sending times.
-fn reports(key: Key, count: usize) -> Vec<(Instant, [u8; fairwave_wire::soc::LEN])> {
+fn reports(key: Key, count: usize) -> Vec<(Instant, Written)> {
     let config = ReporterConfig::new(Mac::local(1), Ipv4Addr::new(10, 0, 0, 1));
-    let mut reporter = Reporter::new(config, key, Instant::ZERO).expect("the usual configuration");
+    let mut reporter =
+        Reporter::new(config, Format::Sealed(key), Instant::ZERO).expect("the usual configuration");
     let (mut reports, mut level) = (Vec::with_capacity(count), 0.0);
     while reports.len() < count {
         let Some(due) = reporter.deadline() else { break };

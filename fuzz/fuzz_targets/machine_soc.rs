@@ -13,7 +13,7 @@ use fairwave_units::{Db, Dbm, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::routed::{self, Reply, Token};
-use fairwave_wire::soc::{self, Answer, CentiDb, Greeting, Report, SESSION_LEN, Session};
+use fairwave_wire::soc::{self, Answer, CentiDb, Greeting, Plain, Report, SESSION_LEN, Session};
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU16;
@@ -49,6 +49,7 @@ fn config() -> ApConfig {
     let pw = POLICIES.iter().find(|kind| kind.name == "pw").expect("it is listed");
     let table = TableConfig {
         max_stations: STATIONS,
+        compat: true,
         ..TableConfig::new(Policies::per_class(vec![(pw.curve)(), (pw.curve)()]))
     };
     let tokens = Some(Key::new(&[9; 32]).expect("long enough"));
@@ -122,7 +123,7 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
     let sequence = if a & 1 == 0 { number } else { u64::from(b) };
     let own = report(OWNER, sequence, made, u16::from(b), soc).seal(&session_key_of(OWNER));
     let unknown = Mac::local(3 + u32::from(a));
-    match kind % 12 {
+    match kind % 13 {
         0 => ApInput::Report(ReceivedFrame::new(OWNER, &own)),
         // A report in another station's name, sealed with the owner's key.
         1 => {
@@ -157,6 +158,12 @@ fn input(step: &[u8; STEP], number: u64, now: Instant, owner: &Owner) -> ApInput
         10 => {
             let greeting = Greeting { station: OWNER, sequence }.seal(&key_of(OWNER));
             ApInput::Report(ReceivedFrame::new(OWNER, &greeting))
+        }
+        11 => {
+            // The paper's format, which anybody can send in anybody's name.
+            let plain = Plain { ipv4: Ipv4Addr::LOCALHOST, soc_db: u32::from(d) };
+            let from = if a & 1 == 0 { VICTIM } else { unknown };
+            ApInput::Report(ReceivedFrame::new(from, &plain.written(None)))
         }
         _ if a & 1 == 0 => ApInput::Joined(unknown),
         _ => ApInput::Left(if a & 2 == 0 { OWNER } else { unknown }),

@@ -472,7 +472,7 @@ pub struct FrameSample {
     /// Its content.
     pub body: FrameBody,
     /// A report of a Strength of Connection ([`fairwave_wire::soc`]) in front of that.
-    pub report: Option<[u8; soc::LEN]>,
+    pub report: Option<soc::Written>,
     /// Whether the intended receiver decoded it (for broadcast: whether anybody did).
     pub received: bool,
 }

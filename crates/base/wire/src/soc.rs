@@ -18,11 +18,15 @@
 
 mod answer;
 pub mod pair;
+mod plain;
 pub mod routed;
 mod session;
+mod written;
 
 pub use answer::{ANSWER_LEN, ANSWER_SUBTYPE, Answer, AnswerError, frame};
+pub use plain::Plain;
 pub use session::{GREETING_SUBTYPE, Greeting, GreetingError, KeyRefused, SESSION_LEN, Session};
+pub use written::Written;
 
 use crate::ethernet::{EtherType, Mac};
 use crate::reader::{Reader, Truncated};
@@ -227,45 +231,6 @@ impl Report {
         field(&self.made_ms.to_be_bytes());
         field(&self.interval_ms.get().to_be_bytes());
         field(&self.soc.0.to_be_bytes());
-    }
-}
-
-/// The frame of the paper (section 4.4.1, Fig. 8): unsealed, IPv4 only.
-///
-/// The paper names the fields' C types. That they are in network order and that the SoC is in
-/// whole decibels is Fairwave's reading; so is the type [`ETHER_TYPE`], whose number for
-/// `ETHERTYPE_SOC` it does not give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plain {
-    /// "Sender protocol address".
-    pub ipv4: Ipv4Addr,
-    /// The SoC in decibels; unsigned, so levels below the noise cannot be reported.
-    pub soc_db: u32,
-}
-
-impl Plain {
-    /// Length in bytes.
-    pub const LEN: usize = 8;
-
-    /// Reads one; the rest is padding.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Truncated> {
-        let mut reader = Reader::new(bytes);
-        let ipv4 = Ipv4Addr::from(reader.array::<4>("sender protocol address")?);
-        Ok(Self { ipv4, soc_db: reader.u32_be("soc")? })
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> [u8; Self::LEN] {
-        let mut bytes = [0; Self::LEN];
-        bytes[..4].copy_from_slice(&self.ipv4.octets());
-        bytes[4..].copy_from_slice(&self.soc_db.to_be_bytes());
-        bytes
-    }
-
-    /// Whether the payload of a frame of type [`ETHER_TYPE`] is to be read as this format: it is
-    /// shorter than a report even with Ethernet's padding, and does not begin as one.
-    pub fn is_meant(bytes: &[u8]) -> bool {
-        bytes.len() < LEN && !bytes.starts_with(&SUBTYPE.to_be_bytes())
     }
 }
 

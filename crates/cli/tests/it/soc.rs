@@ -116,6 +116,72 @@ fn whoever_ends_or_has_another_key_is_known_at_once() {
     }
 }
 
+/// gb1 gives 0 below 12 dB. A class with the kernel's minimum rate sent some packets at once, and
+/// one each few seconds.
+#[test]
+fn a_station_without_weight_is_sent_nothing_until_its_soc_is_back() {
+    let Some(found) = found("closed") else { return };
+    assert_eq!((&found["served"], &found["arrived"]), (&1.into(), &0.into()), "{found}");
+    assert_eq!((&found["fresh"], &found["other"]), (&0.into(), &5.into()), "{found}");
+    assert_eq!(found["closed"], 2, "{found}");
+}
+
+#[test]
+fn the_frame_of_the_paper_counts_where_both_sides_accept_it() {
+    let Some(found) = found("plain") else { return };
+    // The type, 10.79.0.2 and 10 dB, and Ethernet's padding if the link has that.
+    let report = found["report"].as_str().expect("hexadecimal");
+    assert!(report.starts_with("88b50a4f00020000000a"), "{report}");
+    assert!(report[20..].bytes().all(|digit| digit == b'0'), "{report}");
+    let weight = |station: &str| found["weights"][station].as_f64().expect("a weight");
+    let weights = [weight("02:00:00:00:00:02"), weight("02:00:00:00:00:03")];
+    assert!((weights[0] - 0.8).abs() < 1e-3 && weights[1] == 1.0, "{found}");
+    let count = |name: &str| found[name].as_u64().expect("a count");
+    assert!(
+        count("unauthenticated") > 0 && count("accepted") > count("unauthenticated"),
+        "{found}"
+    );
+    for (refused, word) in
+        [("unasked", "--unauthenticated accepts that"), ("pointless", "for --frame plain")]
+    {
+        for one in found[refused].as_array().expect("refusals") {
+            assert!(one[0].as_str().is_some_and(|why| why.contains(word)), "{one}");
+            assert_eq!(one[1], 2, "{one}");
+        }
+    }
+}
+
+#[test]
+fn reports_ride_on_data_that_leaves_within_the_interval() {
+    let Some(found) = found("piggyback") else { return };
+    let riding = found["riding"].as_array().expect("frames");
+    // Ethernet's header, the report, and a datagram of 104 bytes: never one that fills the MTU.
+    assert!(
+        riding.len() >= 8 && riding.iter().all(|bytes| *bytes == 14 + 64 + 28 + 104),
+        "{found}"
+    );
+    assert_eq!((&found["lost"], &found["again"]), (&serde_json::json!([]), &0.into()), "{found}");
+    let count = |value: &Value| value.as_u64().expect("a count");
+    assert!(count(&found["believed"]) >= 8, "{found}");
+    let (in_front, sent) = (count(&found["counts"]["in_front"]), count(&found["counts"]["sent"]));
+    assert!(in_front >= 8 && sent >= in_front + 3, "{found}");
+    assert_eq!(found["restored"], true, "{found}");
+}
+
+/// How long it takes is `cargo xtask bench-soc`'s; here each packet is traced from its receipt to
+/// the end of its transmission.
+#[test]
+fn the_kernel_forwards_by_each_policy_and_is_traced() {
+    let Some(found) = found("table4-short") else { return };
+    let rows = found.as_array().expect("rows");
+    let schemes: Vec<_> = rows.iter().filter_map(|row| row["scheme"].as_str()).collect();
+    assert_eq!(schemes, ["fifo", "gb1", "gb2", "gb3", "pw"]);
+    for row in rows {
+        let times = row["ns"].as_array().expect("times");
+        assert!(times.len() == 10 && times.iter().all(|ns| ns.as_i64() > Some(0)), "{row}");
+    }
+}
+
 #[test]
 fn our_own_scheduler_shares_by_link_by_address_and_by_kind() {
     let Some(by_link) = found("plane-shares") else { return };

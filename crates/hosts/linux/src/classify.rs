@@ -15,6 +15,8 @@ use std::net::IpAddr;
 const BUCKETS: u32 = 256;
 /// Filters that a station may have where traffic is classified: a power of two.
 const ROW: u32 = 16;
+/// `ETH_P_PAE`, of 802.1X.
+const EAPOL: u16 = 0x888e;
 /// `ETH_P_IP` and `ETH_P_IPV6`.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
@@ -270,15 +272,18 @@ pub(crate) const fn most(traffic: &[Traffic]) -> usize {
     if traffic.is_empty() { 0xf00 } else { 0xff0 / ROW as usize }
 }
 
-/// The tables, and before them the filter that leads frames of one EtherType into a class,
-/// whichever station they are for.
+/// The tables, and before them the filters that lead frames of one EtherType, and those of the key
+/// exchange, into a class, whichever station they are for: a station without weight loses its data
+/// and not its association.
 pub(crate) fn set_up(index: u32, urgent: u16, minor: u16) -> Vec<TcMessage> {
     let tables = [Table::Ipv4, Table::Ipv6, Table::Link];
     let mut all: Vec<TcMessage> = tables.iter().map(|table| table.make(index)).collect();
-    let mut selector = matching(vec![key(0xffff, u32::from(urgent), -4)]);
-    selector.flags = TcU32SelectorFlags::Terminal;
-    let class = TcFilterU32Option::ClassId(class(minor));
-    all.push(Table::Link.filter(index, 0, vec![class, TcFilterU32Option::Selector(selector)]));
+    for ether_type in [urgent, EAPOL] {
+        let mut selector = matching(vec![key(0xffff, u32::from(ether_type), -4)]);
+        selector.flags = TcU32SelectorFlags::Terminal;
+        let class = TcFilterU32Option::ClassId(class(minor));
+        all.push(Table::Link.filter(index, 0, vec![class, TcFilterU32Option::Selector(selector)]));
+    }
     all.extend(tables.iter().map(|table| table.hashing(index)));
     all
 }

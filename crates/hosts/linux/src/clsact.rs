@@ -8,8 +8,8 @@ use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
     TcAction, TcActionAttribute, TcActionMirrorOption, TcActionOption, TcActionType, TcAttribute,
-    TcFilterU32Option, TcHandle, TcMessage, TcMirror, TcOption, TcU32Key, TcU32Selector,
-    TcU32SelectorFlags,
+    TcFilterU32Option, TcHandle, TcMessage, TcMirror, TcMirrorActionType, TcOption, TcU32Key,
+    TcU32Selector, TcU32SelectorFlags,
 };
 use std::io;
 
@@ -17,7 +17,8 @@ use std::io;
 const PARENT: TcHandle = TcHandle::INGRESS;
 const HANDLE: TcHandle = TcHandle { major: 0xffff, minor: 0 };
 /// `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS`: the hooks.
-const HOOKS: [TcHandle; 2] = [hook(0xfff2), EGRESS];
+const HOOKS: [TcHandle; 2] = [INGRESS, EGRESS];
+const INGRESS: TcHandle = hook(0xfff2);
 const EGRESS: TcHandle = hook(0xfff3);
 /// Our filter's preference, by which it is known again.
 const PREFERENCE: u16 = MAJOR;
@@ -32,19 +33,22 @@ fn clsact(index: u32) -> TcMessage {
     message
 }
 
-fn filter(index: u32, options: Vec<TcFilterU32Option>) -> TcMessage {
-    let mut message = message(index, TcHandle::UNSPEC, EGRESS);
+fn filter(index: u32, hook: TcHandle, options: Vec<TcFilterU32Option>) -> TcMessage {
+    let mut message = message(index, TcHandle::UNSPEC, hook);
     message.header.info = u32::from(PREFERENCE) << 16 | ALL_PROTOCOLS;
     let options = options.into_iter().map(TcOption::U32).collect();
     message.attributes = vec![TcAttribute::Kind("u32".to_owned()), TcAttribute::Options(options)];
     message
 }
 
-/// Every frame to another interface, by which it leaves.
-fn redirection(index: u32, to: u32) -> TcMessage {
+/// Every frame of a hook to another interface: by which it leaves, or at which it arrives.
+fn redirection(index: u32, hook: TcHandle, to: u32) -> TcMessage {
     let mut mirror = TcMirror::default();
     mirror.generic.action = TcActionType::Stolen;
     mirror.ifindex = to;
+    if hook == INGRESS {
+        mirror.eaction = TcMirrorActionType::IngressRedir;
+    }
     let mut action = TcAction::default();
     action.tab = 1;
     action.attributes = vec![
@@ -59,7 +63,7 @@ fn redirection(index: u32, to: u32) -> TcMessage {
     selector.flags = TcU32SelectorFlags::Terminal;
     let options =
         vec![TcFilterU32Option::Action(vec![action]), TcFilterU32Option::Selector(selector)];
-    filter(index, options)
+    filter(index, hook, options)
 }
 
 impl Netlink {
@@ -71,7 +75,14 @@ impl Netlink {
     /// Leads every frame that leaves an interface, which has no hooks yet, to another one.
     pub(crate) fn redirect_egress(&mut self, index: u32, to: u32) -> io::Result<()> {
         self.add_qdisc(clsact(index))?;
-        self.add_filter(redirection(index, to))
+        self.add_filter(redirection(index, EGRESS, to))
+    }
+
+    /// Has every frame that arrives at an interface, which has no hooks yet, arrive at another one
+    /// instead.
+    pub(crate) fn redirect_ingress(&mut self, index: u32, to: u32) -> io::Result<()> {
+        self.add_qdisc(clsact(index))?;
+        self.add_filter(redirection(index, INGRESS, to))
     }
 
     /// Takes our filter away, and the hooks if no other filter uses them.
@@ -91,7 +102,7 @@ impl Netlink {
         }
         match (is_ours, others) {
             (_, 0) => self.ask(RouteNetlinkMessage::DelQueueDiscipline(clsact(index)), 0),
-            (true, _) => self.delete_filter(filter(index, Vec::new())),
+            (true, _) => self.delete_filter(filter(index, EGRESS, Vec::new())),
             (false, _) => Ok(()),
         }
     }

@@ -75,7 +75,7 @@ pub fn may_lead_egress() -> io::Result<()> {
 }
 
 /// A TAP device that is up, and its number.
-fn tap(netlink: &mut Netlink, pieces: Pieces) -> io::Result<(OwnedFd, u32)> {
+pub(crate) fn tap(netlink: &mut Netlink, pieces: Pieces) -> io::Result<(OwnedFd, u32)> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let tap = rustix::fs::open(CLONE_DEVICE, flags, Mode::empty())?;
     let name = create_tap(&tap, NAME)?;
@@ -148,6 +148,11 @@ impl Egress {
     /// MTU when this was opened or the longest piece.
     pub const fn longest(&self) -> usize {
         self.longest
+    }
+
+    /// Bytes of the longest packet behind Ethernet's header.
+    pub const fn longest_packet(&self) -> usize {
+        self.longest - VNET_HEADER_LENGTH - AROUND
     }
 
     /// Takes the next frame with its virtio header of

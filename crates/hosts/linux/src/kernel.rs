@@ -126,9 +126,25 @@ const PACKET_QDISC_BYPASS: c_int = 20;
 /// It asks for all types and has the kernel filter them: a socket for one type is not served where
 /// the interface is a port of a bridge.
 pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, FrameRing)> {
+    let socket = typed_socket(ether_type)?;
+    let ring = FrameRing::attach(&socket)?;
+    let interface = c_int::try_from(interface).map_err(io::Error::other)?;
+    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
+    Ok((socket, ring))
+}
+
+/// The same without a ring, for whole frames of any length.
+pub fn whole_frame_socket(interface: u32, ether_type: u16) -> io::Result<OwnedFd> {
+    let socket = typed_socket(ether_type)?;
+    let interface = c_int::try_from(interface).map_err(io::Error::other)?;
+    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
+    Ok(socket)
+}
+
+/// A socket that is not bound yet, for frames of one EtherType.
+fn typed_socket(ether_type: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
-    let interface = c_int::try_from(interface).map_err(io::Error::other)?;
     set_option(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
     // Classic BPF: load the half-word at 12; unless it is the type, skip one; accept; drop.
     let steps = [
@@ -138,9 +154,7 @@ pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, Fra
         step(0x06, 0, 0),
     ];
     attach_filter(&socket, &steps)?;
-    let ring = FrameRing::attach(&socket)?;
-    bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
-    Ok((socket, ring))
+    Ok(socket)
 }
 
 /// Has the kernel drop the packets that arrive at a raw socket of IP for other ports. The protocol

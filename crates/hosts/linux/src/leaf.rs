@@ -85,6 +85,18 @@ pub(crate) fn queue(index: u32, minor: u16, leaf: Leaf, packets: u32, longest: u
     message
 }
 
+/// The queue of a class to which nothing is sent: it drops every packet, those that waited in the
+/// queue before it included. No [`Leaf`] is of its kind, so that it takes the place of any instead
+/// of changing its limit. A queue that keeps its packets would not do: HFSC stops for a class that
+/// has some and gives none.
+pub(crate) fn closed(index: u32, minor: u16) -> TcMessage {
+    let parent = TcHandle { minor: 1, ..handle(minor) };
+    let mut message = message(index, TcHandle::UNSPEC, parent);
+    let no_bytes = DefaultNla::new(OPTIONS, 0_u32.to_ne_bytes().to_vec());
+    message.attributes = vec![TcAttribute::Kind("bfifo".to_owned()), TcAttribute::Other(no_bytes)];
+    message
+}
+
 /// A root qdisc as cutters are, to see whether the kernel has it.
 pub(crate) fn trial(index: u32) -> TcMessage {
     let mut message = cutter(index, 0, 1600);

@@ -2,9 +2,10 @@
 //!
 //! [`kernel`] has the system calls that no crate offers in a safe form. [`Shaper`] shares an
 //! interface by weights of HTB or HFSC classes, [`Egress`] leads what leaves an interface through
-//! this program, [`Interception`] leads connections to a transparent proxy. The [`keeper`], a
-//! process of its own that outlives this one, undoes what they change. [`radio`] asks nl80211 and
-//! hostapd, [`EtherSocket`] exchanges frames of one EtherType, [`clock`] reads the monotonic clock.
+//! this program, and [`Ingress`] has frames arrive there. [`Interception`] leads connections to a
+//! transparent proxy. The [`keeper`], a process of its own that outlives this one, undoes what they
+//! change. [`radio`] asks nl80211 and hostapd, [`EtherSocket`] exchanges frames of one EtherType,
+//! [`clock`] reads the monotonic clock.
 #![cfg(target_os = "linux")]
 
 pub mod arrival;
@@ -16,6 +17,7 @@ mod egress;
 pub mod error;
 mod ether;
 mod forwarding;
+mod ingress;
 mod intercept;
 pub mod keeper;
 pub mod kernel;
@@ -41,8 +43,9 @@ pub use classify::Traffic;
 pub use clock::Clock;
 pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
 pub use error::{Error, Lack, Missing};
-pub use ether::{EtherSocket, link_address};
+pub use ether::{EtherSocket, ipv4_address, link_address};
 pub use forwarding::Forwarding;
+pub use ingress::Ingress;
 pub use intercept::{Interception, InterceptionPlan};
 pub use keeper::Watchdog;
 pub use leaf::Leaf;

@@ -18,7 +18,7 @@ use rustix::net::{
     AddressFamily as Family, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// Type of a message that acknowledges or refuses: `NLMSG_ERROR`.
@@ -151,6 +151,13 @@ impl Netlink {
         found.ok_or_else(|| io::Error::other("it has no link address of six bytes"))
     }
 
+    /// Gives an interface a link address.
+    pub fn set_link_address(&mut self, index: u32, address: [u8; 6]) -> io::Result<()> {
+        let mut link = link(index);
+        link.attributes = vec![LinkAttribute::Address(address.to_vec())];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// The MTU of an interface in bytes.
     pub fn mtu(&mut self, index: u32) -> io::Result<u32> {
         let found = self.attribute(index, |attribute| match attribute {
@@ -220,6 +227,21 @@ impl Netlink {
 
     /// All addresses of this namespace.
     pub fn addresses(&mut self) -> io::Result<Vec<Prefix>> {
+        Ok(self.address_messages()?.iter().filter_map(prefix).collect())
+    }
+
+    /// The first IPv4 address of an interface.
+    pub fn ipv4_address(&mut self, index: u32) -> io::Result<Option<Ipv4Addr>> {
+        let all = self.address_messages()?;
+        let own = all.iter().filter(|message| message.header.index == index).filter_map(prefix);
+        let ipv4 = |prefix: Prefix| match prefix.address {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        };
+        Ok(own.filter_map(ipv4).next())
+    }
+
+    fn address_messages(&mut self) -> io::Result<Vec<AddressMessage>> {
         let question = RouteNetlinkMessage::GetAddress(AddressMessage::default());
         self.post(question, NLM_F_DUMP)?;
         let mut found = Vec::new();
@@ -227,7 +249,7 @@ impl Netlink {
             for message in self.answers()? {
                 match message.payload {
                     NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewAddress(message)) => {
-                        found.extend(prefix(&message));
+                        found.push(message);
                     }
                     NetlinkPayload::Error(error) if error.code.is_some() => {
                         return Err(error.to_io());

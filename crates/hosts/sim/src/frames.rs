@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use fairwave_dot11::AccessCategory;
 use fairwave_dot11::channel::{FrameKind, FrameReport, RadioId};
 use fairwave_trace::{FrameBody, FrameSample, NodeId, Sample};
-use fairwave_wire::soc;
+use fairwave_wire::soc::Written;
 
 /// Passes on a channel's frames, if it was to report them.
 pub(crate) fn report(cell: usize, radios: &mut Radios, cx: &mut Context<'_>) {
@@ -22,7 +22,7 @@ pub(crate) fn report(cell: usize, radios: &mut Radios, cx: &mut Context<'_>) {
 fn frame_sample(
     nodes: &[NodeId],
     report: &FrameReport<Packet>,
-    soc: Option<[u8; soc::LEN]>,
+    soc: Option<Written>,
 ) -> FrameSample {
     let node = |radio: RadioId| nodes[radio.0 as usize];
     let body = match (report.kind, report.payload) {

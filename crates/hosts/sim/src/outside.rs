@@ -136,7 +136,7 @@ impl Outside {
         self.places[place as usize] = Some(under_way);
         let number = number(place, category);
         let (flow, via, sent) = (Packet::OUTSIDE, via.unwrap_or(destination), now);
-        Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
+        Packet { flow, source, destination, via, number, sent, datagram, report: 0, report_len: 0 }
     }
 
     fn find(&mut self, packet: &Packet) -> Option<&mut UnderWay> {

@@ -5,7 +5,6 @@ use fairwave_queue::{FlowKey, Item, Segment};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Datagram, Transport};
-use fairwave_wire::soc;
 use std::net::Ipv4Addr;
 
 /// A datagram with the simulator's own data.
@@ -23,6 +22,8 @@ pub(crate) struct Packet {
     pub(crate) datagram: Datagram,
     /// Number of the report that it carries from a station to its access point; 0 for none.
     pub(crate) report: u32,
+    /// Length of that report in bytes.
+    pub(crate) report_len: u8,
 }
 
 impl Packet {
@@ -49,7 +50,7 @@ impl Packet {
     /// Length of a frame's payload in bytes.
     pub(crate) fn wire_len(&self) -> u32 {
         let datagram = if self.is_report() { 0 } else { self.datagram.wire_len() };
-        datagram + if self.report == 0 { 0 } else { soc::LEN as u32 }
+        datagram + if self.report == 0 { 0 } else { u32::from(self.report_len) }
     }
 
     /// Its TCP segment, if it carries one.

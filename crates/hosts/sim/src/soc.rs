@@ -1,8 +1,8 @@
 //! Strength of Connection: stations read their cards and report, access points believe and weigh.
 //!
 //! Reports travel as frames do: alone through the station's queue, or in front of the next data
-//! frame that the station's radio takes. They hold the sealed bytes of [`fairwave_wire::soc`],
-//! which the access point's table checks as it would on the air.
+//! frame that the station's radio takes. They hold the bytes of [`fairwave_wire::soc`], sealed
+//! or in the paper's format, which the access point's table checks as it would on the air.
 //!
 //! Nothing here knows the network: cards are read for it, and weights are handed back.
 
@@ -15,15 +15,15 @@ use fairwave_dot11::AccessCategory;
 use fairwave_machine::Machine;
 use fairwave_queue::Weight;
 use fairwave_soc::{
-    Made, Observation, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Sent, Station,
-    Table, TableInput,
+    Format, Made, Observation, ReceivedFrame, Reporter, ReporterConfig, ReporterInput, Sent,
+    Station, Table, TableInput,
 };
 use fairwave_trace::{NodeId, SocSample};
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::datagram::{Datagram, Transport};
 use fairwave_wire::ethernet::{EtherType, Mac};
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc;
+use fairwave_wire::soc::Written;
 use std::collections::VecDeque;
 
 /// Reports of a station that may be under way at once; older ones would be stale.
@@ -71,7 +71,7 @@ struct Reporting {
     read_at: Instant,
     on_air: Duration,
     /// Reports under way, and the number of the newest.
-    sent: VecDeque<[u8; soc::LEN]>,
+    sent: VecDeque<Written>,
     newest: u32,
     seen: SocSample,
 }
@@ -126,7 +126,7 @@ impl Soc {
             let start = Instant::from_nanos(phase.below(spec.interval.as_nanos()));
             let station = Station {
                 link: mac(node),
-                key: Some(key(node)),
+                key: (!spec.table.compat).then(|| key(node)),
                 ipv4: Some(address(node)),
                 ipv6: None,
             };
@@ -136,7 +136,7 @@ impl Soc {
                 node,
                 ap: spec.ap,
                 table: self.tables.len(),
-                reporter: Reporter::new(config(spec, node), key(node), start)
+                reporter: Reporter::new(config(spec, node), format(spec, node), start)
                     .expect("`check` has passed it"),
                 read_at: start,
                 on_air: Duration::ZERO,
@@ -189,8 +189,8 @@ impl Soc {
 
     /// The next report that a station sends in a frame of its own.
     pub(crate) fn poll_reporter(&mut self, i: usize, now: Instant) -> Option<Packet> {
-        let (number, _) = self.reporters[i].poll(now)?;
-        Some(self.reporters[i].packet(number, now))
+        let (number, sent) = self.reporters[i].poll(now)?;
+        Some(self.reporters[i].packet(number, &sent, now))
     }
 
     /// Sets the deadline of a station.
@@ -209,14 +209,14 @@ impl Soc {
         let Some(i) = self.of(node).filter(|_| packet.report == 0) else { return };
         let station = &mut self.reporters[i];
         station.reporter.handle(now, ReporterInput::DataLeaves(EtherType::IPV4));
-        if let Some((number, _)) = station.poll(now) {
-            packet.report = number;
+        if let Some((number, sent)) = station.poll(now) {
+            (packet.report, packet.report_len) = (number, sent.bytes().len() as u8);
             self.arm_reporter(i, deadlines);
         }
     }
 
     /// The report that a packet carries, for a capture.
-    pub(crate) fn report_of(&self, packet: &Packet) -> Option<[u8; soc::LEN]> {
+    pub(crate) fn report_of(&self, packet: &Packet) -> Option<Written> {
         if packet.report == 0 {
             return None;
         }
@@ -330,13 +330,13 @@ impl Reporting {
     }
 
     /// The bytes of a report, unless it is too old.
-    fn bytes(&self, number: u32) -> Option<&[u8; soc::LEN]> {
+    fn bytes(&self, number: u32) -> Option<&Written> {
         let back = self.newest.checked_sub(number)? as usize;
         self.sent.len().checked_sub(back + 1).map(|place| &self.sent[place])
     }
 
     /// A report in a frame of its own.
-    fn packet(&self, number: u32, now: Instant) -> Packet {
+    fn packet(&self, number: u32, sent: &Sent, now: Instant) -> Packet {
         let transport = Transport::Udp { source_port: 0, destination_port: 0 };
         let (source, destination) = (address(self.node), address(self.ap));
         let datagram =
@@ -350,6 +350,7 @@ impl Reporting {
             sent: now,
             datagram,
             report: number,
+            report_len: sent.bytes().len() as u8,
         }
     }
 }
@@ -369,6 +370,11 @@ fn config(spec: &world::Soc, node: NodeId) -> ReporterConfig {
         filter: spec.filter,
         ..ReporterConfig::new(mac(node), address(node))
     }
+}
+
+/// The format in which the stations of an access point report.
+fn format(spec: &world::Soc, node: NodeId) -> Format {
+    if spec.table.compat { Format::Plain } else { Format::Sealed(key(node)) }
 }
 
 fn mac(node: NodeId) -> Mac {
@@ -416,7 +422,8 @@ pub(crate) fn check(world: &World) -> Result<(), Error> {
         if spec.read_every.is_zero() {
             return invalid(spec, "a card cannot be read all the time");
         }
-        if let Err(why) = Reporter::new(config(spec, spec.ap), key(spec.ap), Instant::ZERO) {
+        if let Err(why) = Reporter::new(config(spec, spec.ap), format(spec, spec.ap), Instant::ZERO)
+        {
             return invalid(spec, &why.to_string());
         }
     }

@@ -86,7 +86,7 @@ pub struct Soc {
     /// Mapping from readings to reports.
     pub filter: FilterSpec,
     /// Mapping from reports to weights. With several curves, each is for the traffic of an access
-    /// category, from the lowest priority.
+    /// category, from the lowest priority. With `compat`, stations report in the paper's format.
     pub table: TableConfig,
 }
 

@@ -19,6 +19,8 @@ pub enum Errors {
     Bursts(ErrorBursts),
     /// Data frames by their level over noise.
     Slope(ErrorSlope),
+    /// By level over noise and length, with the bit errors of PSK (802.11b).
+    Psk,
 }
 
 keys! {
@@ -67,12 +69,13 @@ pub(crate) fn errors() -> Kind<Errors> {
         }
         Data::Table(_) => ErrorRate::nested(value, &(), "").map(Errors::Rate),
         Data::Text(text) if text == "snr" => Ok(Errors::Snr),
-        _ => Err(Refusal::new("this must be \"snr\" or a table")
+        Data::Text(text) if text == "psk" => Ok(Errors::Psk),
+        _ => Err(Refusal::new("this must be \"snr\", \"psk\" or a table")
             .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
     };
     Kind::new(read, json_of, |definitions| {
         json!({ "anyOf": [
-            { "const": "snr" },
+            { "enum": ["snr", "psk"] },
             reference::<ErrorRate>(definitions),
             reference::<ErrorBursts>(definitions),
             reference::<ErrorSlope>(definitions),
@@ -83,6 +86,7 @@ pub(crate) fn errors() -> Kind<Errors> {
 fn json_of(errors: &Errors) -> Json {
     match errors {
         Errors::Snr => json!("snr"),
+        Errors::Psk => json!("psk"),
         Errors::Rate(table) => Json::Object(written(table)),
         Errors::Bursts(table) => Json::Object(written(table)),
         Errors::Slope(table) => Json::Object(written(table)),
@@ -94,6 +98,7 @@ impl Errors {
     pub(crate) fn to_world(&self) -> world::ErrorModel {
         match *self {
             Self::Snr => world::ErrorModel::Snr,
+            Self::Psk => world::ErrorModel::Psk,
             Self::Rate(ErrorRate { data, control }) => world::ErrorModel::Rate { data, control },
             Self::Bursts(ErrorBursts { p, r, good, bad }) => {
                 world::ErrorModel::Bursts(world::GilbertElliott { p, r, good, bad })

@@ -29,6 +29,8 @@ keys! {
             within(Duration::ZERO, SECOND).or(interval / 4).phrase("a quarter of the interval");
         /// Interval at which a station reads its card.
         read_every: Duration = within(MILLISECOND, SECOND).or(Duration::from_millis(10));
+        /// Format of reports: 64 bytes with a seal, or the paper's 8 bytes ("plain").
+        frame: Frame = choice(FRAMES).or(Frame::Sealed);
         /// Mapping from readings to reports.
         filter: String = filter().or("mean".to_owned());
         /// Mapping from reports to weights: a name, { threshold = "5 dB" }, or
@@ -128,6 +130,16 @@ keys! {
     }
 }
 
+/// Format of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Fairwave's, with a seal.
+    Sealed,
+    /// That of the paper's Fig. 8.
+    Plain,
+}
+
+const FRAMES: &[(&str, Frame)] = &[("sealed", Frame::Sealed), ("plain", Frame::Plain)];
 const DECAYS: &[(&str, Decay)] = &[("soc", Decay::Soc), ("weight", Decay::Weight)];
 const RULES: &[(&str, Rule)] = &[("linear", Rule::Linear), ("step", Rule::UpperStep)];
 
@@ -291,6 +303,8 @@ impl Soc {
                 decay: self.decay,
                 floor: self.floor,
                 forget_after: self.forget_after,
+                compat: self.frame == Frame::Plain,
+                compat_interval: self.interval,
                 ..TableConfig::new(policies)
             },
         }

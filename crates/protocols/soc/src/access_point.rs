@@ -24,7 +24,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, Answer, Greeting};
+use fairwave_wire::soc::{self, Answer, Greeting, Plain};
 use station::{Change, Known};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hint::black_box;
@@ -143,8 +143,18 @@ impl AccessPoint {
         if Greeting::is_meant(frame.payload()) {
             return self.take_greeting(now, frame);
         }
-        let is_registered = self.stations.get(link).is_some_and(|known| known.is_registered);
-        if !is_registered && let Err(why) = self.introduce(now, frame) {
+        let is_plain = self.config.table.compat && Plain::is_meant(frame.payload());
+        // A seal counts for more: it registers anew a station that somebody reported of without.
+        let is_registered = self
+            .stations
+            .get(link)
+            .is_some_and(|known| known.is_registered && (known.has_key || is_plain));
+        let introduced = match (is_registered, is_plain) {
+            (true, _) => Ok(()),
+            (false, true) => self.introduce_plain(now, frame),
+            (false, false) => self.introduce(now, frame),
+        };
+        if let Err(why) = introduced {
             self.counters.strangers_refused[why as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why });
         }
@@ -197,13 +207,29 @@ impl AccessPoint {
         self.admit_stranger(now)?;
         let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, true) {
             return Err(Refusal::Full);
         }
-        let station = Station { link, key: Some(key), ipv4: None, ipv6: None };
-        self.table.handle(now, TableInput::Register(station));
-        self.stations.or_default(link).is_registered = true;
+        self.register(now, link, Some(key));
         Ok(())
+    }
+
+    /// Registers a station that reports in the paper's format, which proves nothing.
+    fn introduce_plain(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
+        Plain::parse(frame.payload()).map_err(|_| Refusal::Truncated)?;
+        self.admit_stranger(now)?;
+        if !self.make_room(now, frame.from(), false) {
+            return Err(Refusal::Full);
+        }
+        self.register(now, frame.from(), None);
+        Ok(())
+    }
+
+    fn register(&mut self, now: Instant, link: Mac, key: Option<Key>) {
+        let known = self.stations.or_default(link);
+        (known.is_registered, known.has_key) = (true, key.is_some());
+        let station = Station { link, key, ipv4: None, ipv6: None };
+        self.table.handle(now, TableInput::Register(station));
     }
 
     /// A token bucket, as the generic cell rate algorithm has it (ITU-T I.371).
@@ -218,25 +244,32 @@ impl AccessPoint {
     }
 
     /// Returns whether there is room for one more station. A station that is gone makes room, the
-    /// one silent for longest first.
-    fn make_room(&mut self, now: Instant, link: Mac) -> bool {
+    /// one silent for longest first; so does one that has proved nothing for one that has.
+    fn make_room(&mut self, now: Instant, link: Mac, has_key: bool) -> bool {
         let is_new = self.stations.find(link).is_none();
         if !is_new || self.stations.len() < self.config.table.max_stations {
             return true;
         }
-        let gone = self.stations.iter().filter(|(_, known)| !known.is_served());
+        let gives_way = |known: &Known| {
+            !known.is_served() || (has_key && known.is_registered && !known.has_key)
+        };
+        let gone = self.stations.iter().filter(|(_, known)| gives_way(known));
         let Some(oldest) = gone.map(|(link, known)| (known.reported_at, link)).min() else {
             return false;
         };
-        let removed = self.stations.remove(oldest.1);
-        self.give_up(removed.map_or(Reach::Link, |(_, known)| known.reach));
+        let Some((_, removed)) = self.stations.remove(oldest.1) else { return false };
+        if removed.is_served() {
+            let (action, reason) = (Action::Stop { station: oldest.1 }, WeightReason::Unknown);
+            self.ask(oldest.1, action, Source::Nothing, reason);
+        }
+        self.give_up(removed.reach);
         self.alarms.retain(|(_, link)| *link != oldest.1);
         self.table.handle(now, TableInput::Forget(oldest.1));
         true
     }
 
     fn join(&mut self, now: Instant, link: Mac) {
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, false) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why: Refusal::Full });
         }
@@ -256,7 +289,7 @@ impl AccessPoint {
 
     fn see(&mut self, now: Instant, view: StationView) {
         let link = view.link;
-        if !self.make_room(now, link) {
+        if !self.make_room(now, link, false) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return;
         }

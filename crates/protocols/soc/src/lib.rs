@@ -40,7 +40,7 @@ pub use policy::{
     Weight, shares,
 };
 pub use reporter::{
-    INTERVAL_DESIGN, MIN_INTERVAL, Made, Reporter, ReporterConfig, ReporterConfigError,
+    Format, INTERVAL_DESIGN, MIN_INTERVAL, Made, Reporter, ReporterConfig, ReporterConfigError,
     ReporterInput, Sent,
 };
 pub use table::{

@@ -7,7 +7,7 @@ use fairwave_machine::Machine;
 use fairwave_units::{Db, Duration, Instant};
 use fairwave_wire::ethernet::{EtherType, Mac};
 use fairwave_wire::seal::Key;
-use fairwave_wire::soc::{self, CentiDb, Report};
+use fairwave_wire::soc::{CentiDb, Plain, Report, Written};
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
@@ -41,6 +41,16 @@ pub struct ReporterConfig {
     /// Number of this start of the station. It must be greater than that of every earlier start
     /// with the same key, as a counter in lasting memory or the date in seconds is.
     pub epoch: u32,
+}
+
+/// Format of a station's reports.
+#[derive(Clone)]
+pub enum Format {
+    /// Fairwave's, sealed with this key.
+    Sealed(Key),
+    /// The paper's ([`Plain`]), which anybody can forge. It has no last report: a station that
+    /// ends reporting is one whose reports are lost.
+    Plain,
 }
 
 /// Reason for which a reporter cannot be.
@@ -91,6 +101,8 @@ pub enum ReporterInput {
     /// A data frame to the access point with a payload of this type is about to leave. If a
     /// report waits, it comes out as [`Sent::InFront`] of this frame.
     DataLeaves(EtherType),
+    /// The station has this IPv4 address from now on; unspecified if it has none.
+    Address(Ipv4Addr),
     /// The station is associated with another access point now: samples of the one before say
     /// nothing about this one.
     Roamed,
@@ -100,15 +112,15 @@ pub enum ReporterInput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The payload of a frame of its own to the access point.
-    Alone([u8; soc::LEN]),
+    Alone(Written),
     /// Returns the report to put in front of the payload of the frame that is about to leave; the
-    /// frame's type becomes [`soc::ETHER_TYPE`].
-    InFront([u8; soc::LEN]),
+    /// frame's type becomes [`ETHER_TYPE`](fairwave_wire::soc::ETHER_TYPE).
+    InFront(Written),
 }
 
 impl Sent {
     /// The report's bytes.
-    pub const fn bytes(&self) -> &[u8; soc::LEN] {
+    pub const fn bytes(&self) -> &Written {
         match self {
             Self::Alone(bytes) | Self::InFront(bytes) => bytes,
         }
@@ -129,7 +141,7 @@ pub struct Made {
 pub struct Reporter {
     config: ReporterConfig,
     interval_ms: NonZeroU16,
-    key: Key,
+    format: Format,
     filter: Box<dyn Filter>,
     samples: u32,
     /// Time at which the interval ends.
@@ -155,13 +167,13 @@ impl Reporter {
     /// If the interval or the wait is out of bounds.
     pub fn new(
         config: ReporterConfig,
-        key: Key,
+        format: Format,
         now: Instant,
     ) -> Result<Self, ReporterConfigError> {
         let interval_ms = config.check()?;
         Ok(Self {
             interval_ms,
-            key,
+            format,
             filter: config.filter.build(),
             samples: 0,
             end: now + config.interval,
@@ -173,18 +185,23 @@ impl Reporter {
         })
     }
 
-    /// Seals reports with this key from the next one on.
+    /// Seals reports with this key from the next one on, whatever their format was.
     pub fn set_key(&mut self, key: Key) {
-        self.key = key;
+        self.format = Format::Sealed(key);
     }
 
     /// Makes the report with which the station ends reporting, so that the access point does not
     /// take it for one whose reports are lost. As it may be lost itself, several may be made.
-    pub fn last_report(&mut self, now: Instant) -> [u8; soc::LEN] {
-        self.seal(None, now, CentiDb::NONE)
+    /// Returns `None` in the paper's format, which has no such report.
+    pub fn last_report(&mut self, now: Instant) -> Option<Written> {
+        let is_sealed = matches!(self.format, Format::Sealed(_));
+        is_sealed.then(|| self.write(None, now, CentiDb::NONE))
     }
 
-    fn seal(&mut self, next: Option<EtherType>, made: Instant, soc: CentiDb) -> [u8; soc::LEN] {
+    fn write(&mut self, next: Option<EtherType>, made: Instant, soc: CentiDb) -> Written {
+        let Format::Sealed(key) = &self.format else {
+            return Plain::new(self.config.ipv4, soc).written(next);
+        };
         self.sequence = self.sequence.wrapping_add(1);
         let report = Report {
             next,
@@ -196,14 +213,14 @@ impl Reporter {
             interval_ms: self.interval_ms,
             soc,
         };
-        report.seal(&self.key)
+        report.seal(key).into()
     }
 
     /// Sends the waiting report.
     fn release(&mut self, next: Option<EtherType>) {
         let Some(waiting) = self.waiting.take() else { return };
         debug_assert!(self.out.is_none(), "a report has not been fetched");
-        let bytes = self.seal(next, waiting.made, waiting.soc);
+        let bytes = self.write(next, waiting.made, waiting.soc);
         self.out = Some(if next.is_none() { Sent::Alone(bytes) } else { Sent::InFront(bytes) });
     }
 
@@ -237,6 +254,7 @@ impl Machine for Reporter {
                 self.filter.sample(now, snr);
             }
             ReporterInput::DataLeaves(payload) => self.release(Some(payload)),
+            ReporterInput::Address(ipv4) => self.config.ipv4 = ipv4,
             ReporterInput::Roamed => {
                 self.filter = self.config.filter.build();
                 self.samples = 0;

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::actuator::{Actuator, ActuatorPlan};
 use crate::airtime_effect::AirtimeMeter;
 use crate::effect::Meter;
+use crate::piggyback::Unloading;
 use crate::source::StationSource;
 use crate::status::{Effect, Status, StatusSocket};
 use crate::wait::wait_for;
@@ -43,6 +44,8 @@ pub struct ApPlan {
     /// Address at which datagrams with the reports of stations behind routers arrive; `None`
     /// accepts reports in frames only.
     pub listen: Option<SocketAddr>,
+    /// Whether reports in front of data frames are taken off, so that the data arrives.
+    pub piggyback: bool,
     /// Configuration of the state machine. With `listen`, it has a key for tokens.
     pub config: ApConfig,
     /// Kinds of traffic to which the policies after the first apply.
@@ -103,14 +106,12 @@ pub fn run(
     mut receive: impl FnMut(AccessPointEvent),
 ) -> Result<Status, Error> {
     let clock = Clock::start();
-    let ApPlan { interface, config, traffic, actuator, mut radio, listen } = plan;
+    let ApPlan { interface, piggyback, config, traffic, actuator, mut radio, listen } = plan;
     let socket = EtherSocket::open(&interface, soc::ETHER_TYPE.number())?;
     let datagrams = listen.map(open_datagrams).transpose()?;
     let desk = StatusSocket::open(&interface)?;
     let actuator = Actuator::start(&actuator, &interface)?;
-    let rest = REST.to_owned();
-    let traffic = [rest].into_iter().chain(traffic.iter().map(|kind| kind.name().to_owned()));
-    let traffic = traffic.collect();
+    let mut unloading = piggyback.then(|| Unloading::start(&interface)).transpose()?;
     let ap = AccessPoint::new(config);
     let mut all = Loop {
         socket,
@@ -120,7 +121,7 @@ pub fn run(
         actuator,
         interface: interface.clone(),
         failed: 0,
-        traffic,
+        traffic: classes(&traffic),
         trouble: None,
         meter: Meter::default(),
         airtime: AirtimeMeter::default(),
@@ -139,6 +140,7 @@ pub fn run(
         if now >= look {
             look = now + LOOK;
             all.actuator.check().map_err(broken)?;
+            unloading.as_mut().map_or(Ok(()), Unloading::check).map_err(broken)?;
             all.see(now, radio.facts(), &mut receive);
             all.measure(now, &mut receive);
         }
@@ -165,6 +167,11 @@ pub fn run(
         }
     }
     Ok(all.status(clock.now()))
+}
+
+/// Names of the classes of traffic: the rest, and the kinds that have their own.
+fn classes(traffic: &[Traffic]) -> Vec<String> {
+    [REST].into_iter().chain(traffic.iter().map(|kind| kind.name())).map(str::to_owned).collect()
 }
 
 fn open_datagrams(at: SocketAddr) -> Result<UdpSocket, Error> {

@@ -19,6 +19,7 @@ mod error;
 pub mod key;
 pub mod pairing;
 mod path;
+mod piggyback;
 #[cfg(feature = "user-space")]
 pub mod plane;
 mod radio;

@@ -122,12 +122,14 @@ impl Path {
 
     /// Sends a report or a greeting. Returns `false` if it is lost, such as while there is no
     /// route.
-    pub(crate) fn send(&self, report: &[u8; soc::LEN], to: Listener) -> io::Result<bool> {
+    pub(crate) fn send(&self, report: &[u8], to: Listener) -> io::Result<bool> {
         match (self, to) {
             (Self::Frames(socket), Listener::Link(to)) => {
                 socket.send(&soc::frame(self.station(), to, report))
             }
             (Self::Datagrams(Datagrams { socket, token, .. }), Listener::Address(to)) => {
+                // Datagrams have sealed reports alone.
+                let Some(report) = report.first_chunk() else { return Ok(false) };
                 Ok(socket.send_to(&routed::datagram(report, *token), to).is_ok())
             }
             // Answers arrive by the path's own kind of transport only.
@@ -137,8 +139,8 @@ impl Path {
         }
     }
 
-    /// Receives a message that waits; `None` if nothing waits.
-    pub(crate) fn receive(&mut self, key: &Key) -> io::Result<Option<Received>> {
+    /// Receives a message that waits; `None` if nothing waits. Without a key none is an answer.
+    pub(crate) fn receive(&mut self, key: Option<&Key>) -> io::Result<Option<Received>> {
         let mut bytes = [0; MAX];
         match self {
             Self::Frames(socket) => {
@@ -160,7 +162,7 @@ impl AsFd for Path {
 }
 
 impl Datagrams {
-    fn receive(&self, bytes: &mut [u8], key: &Key) -> io::Result<Option<Received>> {
+    fn receive(&self, bytes: &mut [u8], key: Option<&Key>) -> io::Result<Option<Received>> {
         let (length, from) = match self.socket.recv_from(bytes) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -171,16 +173,20 @@ impl Datagrams {
         if from != self.to {
             return Ok(Some(Received::Other));
         }
-        let Ok(reply) = Reply::open(bytes, key) else { return Ok(Some(refused_in(bytes, by))) };
+        let Some(Ok(reply)) = key.map(|key| Reply::open(bytes, key)) else {
+            return Ok(Some(refused_in(bytes, by)));
+        };
         let Reply { station, sequence, session, token, .. } = reply;
         Ok(Some(Received::Answer(Answered { by, station, sequence, session, token })))
     }
 }
 
-fn received_in(frame: &[u8], key: &Key) -> Received {
+fn received_in(frame: &[u8], key: Option<&Key>) -> Received {
     let Ok((header, payload)) = ethernet::parse(frame) else { return Received::Other };
     let (by, token) = (Listener::Link(header.source), Token::default());
-    let Ok(answer) = Answer::open(payload, key) else { return refused_in(payload, by) };
+    let Some(Ok(answer)) = key.map(|key| Answer::open(payload, key)) else {
+        return refused_in(payload, by);
+    };
     let Answer { station, sequence, session } = answer;
     Received::Answer(Answered { by, station, sequence, session, token })
 }

@@ -3,22 +3,28 @@
 use crate::Error;
 use crate::key::Secret;
 use crate::path::{Listener, Path, Received};
+use crate::piggyback::Outgoing;
 use crate::source::{Level, SnrSource};
 use crate::wait::wait_for;
-use fairwave_linux::Clock;
+use fairwave_linux::{Clock, ipv4_address};
 use fairwave_machine::Machine;
-use fairwave_soc::{Contact, FilterSpec, Reporter, ReporterConfig, ReporterInput, Sent};
+use fairwave_soc::{Contact, FilterSpec, Format, Reporter, ReporterConfig, ReporterInput, Sent};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::{self, Greeting, Session};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples per report interval.
 const SAMPLES: u64 = 4;
+/// Part of the interval for which a report waits for a data frame, as in the simulator.
+const HOLD: u64 = 4;
 /// Last reports that are sent, as some may be lost.
 const LAST_REPORTS: u32 = 3;
+/// Period of readings of the interface's IPv4 address.
+const ADDRESS_LOOK: Duration = Duration::from_secs(1);
 /// Maximum wait, so that the loop notices a request to stop.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -28,10 +34,14 @@ pub struct StationPlan {
     pub interface: String,
     /// Address of the access point, if reports are sent as datagrams; `None` sends frames.
     pub to: Option<SocketAddr>,
-    /// Key that seals its reports.
-    pub secret: Secret,
+    /// Key that seals its reports. Without one they have the paper's format: nobody answers them,
+    /// and each goes to the access point of the association, or else to all.
+    pub secret: Option<Secret>,
     /// Time between reports: the paper's T_soc.
     pub interval: Duration,
+    /// Whether a report waits for a quarter of the interval for a data frame that takes it along.
+    /// All frames of the interface then pass through this program.
+    pub piggyback: bool,
     /// Filter from samples to SoC.
     pub filter: FilterSpec,
     /// A number that is greater at each start, such as the date in seconds.
@@ -62,6 +72,8 @@ pub struct StationCounts {
     pub made: u64,
     /// Reports, and greetings in place of reports, that were sent.
     pub sent: u64,
+    /// Reports among them that rode on a data frame.
+    pub in_front: u64,
     /// Valid answers.
     pub answers: u64,
     /// Received frames that were not answers of the access point.
@@ -72,7 +84,7 @@ struct Station {
     path: Path,
     address: Mac,
     /// The station's own key, which opens answers and seals greetings.
-    key: Key,
+    key: Option<Key>,
     /// Session with the access point, for which reports are sealed.
     session: Option<Session>,
     reporter: Reporter,
@@ -109,15 +121,16 @@ pub fn run(
     let StationPlan { interface, interval, mut source, to, .. } = plan;
     let path = Path::open(&interface, to)?;
     let address = path.station();
-    let key = plan.secret.of_station(address)?;
+    let key = plan.secret.as_ref().map(|secret| secret.of_station(address)).transpose()?;
+    let format = key.clone().map_or(Format::Plain, Format::Sealed);
     let config = ReporterConfig {
         interval,
-        hold: Duration::ZERO,
+        hold: if plan.piggyback { interval / HOLD } else { Duration::ZERO },
         filter: plan.filter,
         epoch: plan.epoch,
         ..ReporterConfig::new(address, Ipv4Addr::UNSPECIFIED)
     };
-    let reporter = Reporter::new(config, key.clone(), clock.now())
+    let reporter = Reporter::new(config, format, clock.now())
         .map_err(|error| Error::Usage(error.to_string()))?;
     let contact = Contact::new(clock.now(), interval, path.everybody());
     let mut station = Station {
@@ -138,20 +151,33 @@ pub fn run(
         is_refusal_reported: false,
         interval,
     };
+    let mut outgoing = plan.piggyback.then(|| Outgoing::open(&interface)).transpose()?;
     let mut sample = clock.now();
+    let mut look = clock.now();
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
+        if now >= look {
+            look = now + ADDRESS_LOOK;
+            let ipv4 = ipv4_address(&interface)?.unwrap_or(Ipv4Addr::UNSPECIFIED);
+            station.reporter.handle(now, ReporterInput::Address(ipv4));
+        }
         if now >= sample {
             sample = now + interval / SAMPLES;
             station.take(now, &source.sample(), &mut receive);
         }
         station.listen(now).map_err(broken)?;
+        if let Some(outgoing) = &mut outgoing {
+            station.ride(now, outgoing).map_err(broken)?;
+        }
         station.report(now).map_err(broken)?;
         station.notify(now, &mut receive);
         let next = station.reporter.deadline().map_or(sample, |due| due.min(sample));
         let max = next.since(clock.now()).min(LOOK);
-        let _ = wait_for(&[&station.path], max).map_err(broken)?;
+        let frames = outgoing.as_ref().map(|outgoing| &outgoing.egress as &dyn AsFd);
+        let readable: Vec<&dyn AsFd> =
+            [&station.path as &dyn AsFd].into_iter().chain(frames).collect();
+        let _ = wait_for(&readable, max).map_err(broken)?;
     }
     station.end(clock.now()).map_err(broken)?;
     Ok(station.counts)
@@ -187,7 +213,7 @@ impl Station {
     }
 
     fn listen(&mut self, now: Instant) -> std::io::Result<()> {
-        while let Some(received) = self.path.receive(&self.key)? {
+        while let Some(received) = self.path.receive(self.key.as_ref())? {
             match received {
                 Received::Answer(answer)
                     if answer.station == self.address && answer.sequence > self.answered =>
@@ -197,9 +223,11 @@ impl Station {
                     self.counts.answers += 1;
                     self.path.accept(&answer);
                     self.contact.answer(now, answer.by);
-                    if self.session != Some(answer.session) {
+                    if let Some(key) =
+                        self.key.as_ref().filter(|_| self.session != Some(answer.session))
+                    {
                         self.session = Some(answer.session);
-                        self.reporter.set_key(answer.session.key(&self.key));
+                        self.reporter.set_key(answer.session.key(key));
                     }
                 }
                 Received::KeyRefused { by, notice }
@@ -220,10 +248,33 @@ impl Station {
             return Ok(());
         };
         for _ in 0..LAST_REPORTS {
-            let report = self.reporter.last_report(now);
-            self.path.send(&report, to)?;
+            if let Some(report) = self.reporter.last_report(now) {
+                self.path.send(&report, to)?;
+            }
         }
         Ok(())
+    }
+
+    /// Passes on the frames that leave; one of them takes a waiting report along. While no session
+    /// is known, a report waits for its end, and a greeting goes in its place.
+    fn ride(&mut self, now: Instant, outgoing: &mut Outgoing) -> std::io::Result<()> {
+        let to = match &self.key {
+            Some(_) => self.contact.access_point(now).filter(|_| self.session.is_some()),
+            None => self.associated.map(Listener::Link),
+        };
+        let to = match to {
+            Some(Listener::Link(to)) => Some(to),
+            Some(Listener::Address(_)) | None => None,
+        };
+        let Self { reporter, counts, .. } = self;
+        outgoing.pass(to, |kind| {
+            reporter.handle(now, ReporterInput::DataLeaves(kind));
+            let report = reporter.poll(now)?;
+            counts.made += 1;
+            counts.sent += 1;
+            counts.in_front += 1;
+            Some(*report.bytes())
+        })
     }
 
     fn report(&mut self, now: Instant) -> std::io::Result<()> {
@@ -233,6 +284,12 @@ impl Station {
         self.reporter.wake(now);
         while let Some(report) = self.reporter.poll(now) {
             self.counts.made += 1;
+            let Some(key) = &self.key else {
+                let to = self.associated.map(|with| self.path.associated(with));
+                let sent = self.path.send(report.bytes(), to.unwrap_or(self.path.everybody()))?;
+                self.counts.sent += u64::from(sent);
+                continue;
+            };
             if self.contact.access_point(now).is_none() {
                 // The next answer may come from another access point, or from the same one after a
                 // restart.
@@ -241,20 +298,16 @@ impl Station {
             let Some(to) = self.contact.addressee(now) else { continue };
             let bytes = match self.session {
                 Some(_) => *report.bytes(),
-                None => self.greeting(&report),
+                None => {
+                    let greeting = greeting(&report, self.address);
+                    self.greeted = greeting.sequence;
+                    greeting.seal(key).into()
+                }
             };
             self.counts.sent += u64::from(self.path.send(&bytes, to)?);
         }
         while self.reporter.event().is_some() {}
         Ok(())
-    }
-
-    /// The greeting that is sent instead of a report while no session is known.
-    fn greeting(&mut self, report: &Sent) -> [u8; soc::LEN] {
-        let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
-        let sequence = report.map_or(0, |report| report.sequence);
-        self.greeted = sequence;
-        Greeting { station: self.address, sequence }.seal(&self.key)
     }
 
     fn notify(&mut self, now: Instant, receive: &mut impl FnMut(StationEvent)) {
@@ -272,4 +325,10 @@ impl Station {
         self.reported = listens;
         receive(listens.map_or(StationEvent::Alone, StationEvent::ReceivedFrame));
     }
+}
+
+/// The greeting that is sent instead of a report while no session is known.
+fn greeting(report: &Sent, station: Mac) -> Greeting {
+    let report = soc::parse(report.bytes()).map(|(claim, _)| claim.unchecked());
+    Greeting { station, sequence: report.map_or(0, |report| report.sequence) }
 }

@@ -43,6 +43,9 @@ pub struct Status {
     pub stations: Vec<StationLine>,
     /// Reports that were accepted.
     pub accepted: u64,
+    /// Reports among them that are not authenticated (`--frame plain`).
+    #[serde(default)]
+    pub unauthenticated: u64,
     /// Reports that did not arrive in time.
     pub missed: u64,
     /// Numbers of refused reports by reason; reasons that did not occur are left out.
@@ -201,6 +204,7 @@ impl Status {
             stations: stations.iter().map(|one| StationLine::of(one, class_of(one.link))).collect(),
             challenges: own.challenges,
             accepted: table.accepted,
+            unauthenticated: table.compat,
             missed: table.missed,
             refused: Refusal::ALL.into_iter().filter_map(counted).collect(),
             changes: own.changes,

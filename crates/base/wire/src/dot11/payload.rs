@@ -8,7 +8,7 @@ use crate::soc;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Payload<'a> {
     /// A report; the frame's type is then [`soc::ETHER_TYPE`].
-    pub report: Option<[u8; soc::LEN]>,
+    pub report: Option<soc::Written>,
     /// A datagram.
     pub datagram: Option<Datagram>,
     /// Contents of the datagram; without them, padding stands for options, and the pattern for
@@ -25,7 +25,7 @@ impl From<Datagram> for Payload<'_> {
 impl Payload<'_> {
     /// Appends it; after an error there is less of it than all.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), datagram::Error> {
-        out.extend(self.report.iter().flatten());
+        out.extend(self.report.iter().flat_map(|report| report.iter()));
         self.datagram.map_or(Ok(()), |datagram| datagram.write_with(self.contents, out))
     }
 }

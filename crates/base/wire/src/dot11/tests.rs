@@ -269,7 +269,7 @@ fn payloads(parts: &[(Subframe, Datagram)]) -> impl Iterator<Item = (Subframe, P
 
 #[test]
 fn a_report_is_in_front_of_its_datagram_or_alone() {
-    let report = [0xab; crate::soc::LEN];
+    let report = crate::soc::Written::from([0xab; crate::soc::LEN]);
     let header = Data { ether_type: crate::soc::ETHER_TYPE, ..data(Direction::ToAp) };
     let (_, datagram) = part(10);
     for behind in [None, Some(datagram)] {
@@ -279,7 +279,7 @@ fn a_report_is_in_front_of_its_datagram_or_alone() {
         let (frame, payload) = parse(strip_fcs(&out).unwrap()).unwrap();
         assert_eq!(frame, Frame::Data(header));
         let (front, rest) = payload.split_at(report.len());
-        assert_eq!(front, report);
+        assert_eq!(front, &*report);
         assert_eq!(datagram::parse(rest).ok().map(|(datagram, _)| datagram), behind);
     }
 }

@@ -4,7 +4,7 @@ use super::content::Content;
 use super::frame::{Captured, Closed};
 use crate::ethernet::EtherType;
 use crate::reader::{Reader, Truncated};
-use crate::soc;
+use crate::soc::{self, Plain};
 
 /// VLAN tags: 802.1Q, 802.1ad, and the number that cards used before it.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
@@ -56,6 +56,13 @@ pub(crate) fn behind(from: Captured<'_>, mut kind: u16) -> Result<Captured<'_>, 
             }
             report if report == soc::ETHER_TYPE.number() => {
                 // A report in front of the payload, whose type it names (zero for none).
+                let rest = reader.rest();
+                if let Some(next) = Plain::next(rest).filter(|_| Plain::is_meant(rest)) {
+                    // The paper's format, with the type behind it.
+                    reader.take(Plain::LEN + 2, "report")?;
+                    kind = next.number();
+                    continue;
+                }
                 let bytes = reader.take(soc::LEN, "report")?;
                 let next = Reader::new(&bytes[NEXT_OF_REPORT..]).u16_be("next type")?;
                 let next = EtherType::new(next).ok_or(Closed::NotIp(Content::EtherType(report)))?;

@@ -97,6 +97,30 @@ fn the_frame_of_the_paper_in_hex() {
     assert!(Plain::parse(&[0; 7]).is_err());
 }
 
+/// Like a VLAN tag, the frame of the paper is followed by the type of the payload behind it.
+#[test]
+fn the_frame_of_the_paper_in_front_of_data_in_hex() {
+    let plain = Plain { ipv4: Ipv4Addr::new(192, 168, 0, 7), soc_db: 15 };
+    assert_eq!(&*plain.written(None), &plain.bytes());
+    let mut frame = plain.written(Some(EtherType::IPV4)).to_vec();
+    assert_eq!(hex(&frame), "c0a800070000000f0800");
+    frame.extend([0x45; 1500]);
+    assert_eq!(Plain::parse(&frame), Ok(plain));
+    assert_eq!(Plain::next(&frame), Some(EtherType::IPV4));
+    assert!(Plain::is_meant(&frame) && Plain::is_meant(&frame[..LEN]));
+    // Other messages to an access point are none of it, however long they are.
+    for mark in ["SC", "SG", "SA", "SP"] {
+        let other = [mark.as_bytes(), &frame[2..]].concat();
+        assert!(!Plain::is_meant(&other) && !Plain::is_meant(&other[..40]), "{mark}");
+    }
+}
+
+#[test]
+fn the_frame_of_the_paper_has_whole_decibels_and_none_below_the_noise() {
+    let soc_db = |centi| Plain::new(Ipv4Addr::LOCALHOST, CentiDb(centi)).soc_db;
+    assert_eq!([1449, 1450, 0, -1, -3000].map(soc_db), [14, 15, 0, 0, 0]);
+}
+
 proptest! {
     #[test]
     fn what_is_sealed_opens_with_what_follows_it(report in reports(), tail: Vec<u8>) {
@@ -130,8 +154,12 @@ proptest! {
     }
 
     #[test]
-    fn a_plain_frame_survives(ipv4: u32, soc_db: u32) {
+    fn a_plain_frame_survives(ipv4: u32, soc_db: u32, next in prop::option::of(0x600u16..)) {
         let plain = Plain { ipv4: ipv4.into(), soc_db };
-        prop_assert_eq!(Plain::parse(&plain.bytes()), Ok(plain));
+        let next = next.and_then(EtherType::new);
+        let written = plain.written(next);
+        prop_assert_eq!(Plain::parse(&written), Ok(plain));
+        prop_assert_eq!(Plain::next(&written), next);
+        prop_assert!(Plain::is_meant(&written) || ipv4 >> 24 == 0x53);
     }
 }

@@ -19,8 +19,9 @@ pub(super) const UNKNOWN: u16 = 2;
 const FIRST: u16 = 0x10;
 /// Longest frames in the turn of a full weight.
 const TURN: f64 = 40.0;
-/// Bytes a second of a station whose weight is 0: the kernel's minimum that still ends a queue.
-const TRICKLE: u32 = 125;
+/// Minimum of a class's rate in bytes a second: neither HTB nor HFSC has one of 0. A class whose
+/// weight is 0 has it, too, and a queue that drops everything.
+const MIN_RATE: u32 = 125;
 /// By how much the sum of weights for which rates are computed may exceed the true one.
 const SLACK: f64 = 1.25;
 
@@ -79,6 +80,8 @@ struct Class {
     share: Option<Share>,
     /// Confirmed qdiscs in it: the cutter, and then the queue.
     queues: usize,
+    /// Whether that queue is the one of a weight of 0, which drops everything.
+    is_closed: bool,
 }
 
 impl Classes {
@@ -192,8 +195,7 @@ impl Classes {
     }
 
     fn settle_unknown(&mut self, kernel: &mut impl TrafficControl) -> io::Result<()> {
-        let share = self.layout.share(1.0, self.whole);
-        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, share)
+        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, 1.0, self.whole)
     }
 
     fn settle_one(&mut self, kernel: &mut impl TrafficControl, number: u16) -> io::Result<()> {
@@ -266,7 +268,7 @@ impl Layout {
     ) -> io::Result<()> {
         let minors = self.first_minor(slot.number)..;
         for ((class, minor), weight) in slot.classes.iter_mut().zip(minors).zip(&wanted.weights) {
-            self.settle_class(kernel, class, minor, self.share(*weight, whole))?;
+            self.settle_class(kernel, class, minor, *weight, whole)?;
         }
         let destination = wanted.destination;
         let row = self.row(slot.number, destination).add(self.index);
@@ -289,8 +291,10 @@ impl Layout {
         kernel: &mut impl TrafficControl,
         class: &mut Class,
         minor: u16,
-        share: Share,
+        weight: f64,
+        whole: f64,
     ) -> io::Result<()> {
+        let (share, is_closed) = (self.share(weight, whole), weight == 0.0);
         let named = |what: &str| {
             let name = format!("{what} class {:x}:{minor:x}", tc::MAJOR);
             move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"))
@@ -306,10 +310,17 @@ impl Layout {
             kernel.set_qdisc(cutter).map_err(named("tbf in"))?;
             class.queues = 1;
         }
+        if class.is_closed != is_closed {
+            class.queues = 1;
+        }
         if class.queues == 1 {
-            let queue = leaf::queue(index, minor, leaf, queue_packets, longest);
-            kernel.set_qdisc(queue).map_err(named(&format!("{} in", leaf.name())))?;
-            class.queues = 2;
+            let queue = match is_closed {
+                true => leaf::closed(index, minor),
+                false => leaf::queue(index, minor, leaf, queue_packets, longest),
+            };
+            let name = if is_closed { "bfifo" } else { leaf.name() };
+            kernel.set_qdisc(queue).map_err(named(&format!("{name} in")))?;
+            (class.queues, class.is_closed) = (2, is_closed);
         }
         Ok(())
     }
@@ -317,7 +328,7 @@ impl Layout {
     /// Deletes filters first: the kernel keeps a class to which a filter leads.
     fn clear_slot(&self, kernel: &mut impl TrafficControl, slot: &mut Slot) -> io::Result<()> {
         self.delete_filters(kernel, slot, |_| true)?;
-        let any = Share { rate: TRICKLE, ceil: TRICKLE, quantum: self.longest, overhead: 0 };
+        let any = Share { rate: MIN_RATE, ceil: MIN_RATE, quantum: self.longest, overhead: 0 };
         let minors = self.first_minor(slot.number)..;
         for (class, minor) in slot.classes.iter_mut().zip(minors) {
             if class.is_requested {
@@ -369,12 +380,12 @@ impl Layout {
     fn share(&self, weight: f64, whole: f64) -> Share {
         let Self { rate, longest, overhead, .. } = *self;
         if weight == 0.0 {
-            return Share { rate: TRICKLE, ceil: TRICKLE, quantum: longest, overhead };
+            return Share { rate: MIN_RATE, ceil: MIN_RATE, quantum: longest, overhead };
         }
         let own = f64::from(rate) * weight / whole;
         // A turn shorter than a frame would be a turn of a frame.
         let quantum = ((f64::from(longest) * TURN * weight) as u32).max(longest);
-        Share { rate: (own as u32).max(TRICKLE), ceil: rate, quantum, overhead }
+        Share { rate: (own as u32).max(MIN_RATE), ceil: rate, quantum, overhead }
     }
 }
 

@@ -99,7 +99,7 @@ impl Ends {
             payload_len: bytes,
         };
         let (flow, sent, via) = (self.flow, now, destination);
-        Packet { flow, source, destination, via, number, sent, datagram, report: 0 }
+        Packet { flow, source, destination, via, number, sent, datagram, report: 0, report_len: 0 }
     }
 
     /// The next UDP datagram of `end`.

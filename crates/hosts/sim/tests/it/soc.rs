@@ -11,7 +11,8 @@ use fairwave_sim::{Outcome, run};
 use fairwave_soc::{POLICIES, Policies};
 use fairwave_trace::{FrameBody, Kind, NodeId, Sample, Sink, SocSample};
 use fairwave_units::{Db, Dbm, Duration, Instant};
-use fairwave_wire::soc;
+use fairwave_wire::ethernet::EtherType;
+use fairwave_wire::soc::{self, Plain, Written};
 
 const FIRST: NodeId = NodeId(1);
 /// A channel that is good all the time.
@@ -36,14 +37,12 @@ impl Sink for Watch {
             Sample::Soc(node, soc) => self.socs.push((at, *node, *soc)),
             Sample::Frame(frame) => match (frame.body, frame.report) {
                 (FrameBody::Report, Some(bytes)) => {
-                    let (claim, _) = soc::parse(&bytes).expect("a station writes what is read");
-                    assert_eq!(claim.unchecked().next, None);
+                    assert_eq!(next(&bytes), None);
                     self.alone += u64::from(!frame.retry);
                     self.received += u64::from(frame.received);
                 }
                 (FrameBody::Data(_), Some(bytes)) => {
-                    let (claim, _) = soc::parse(&bytes).expect("a station writes what is read");
-                    assert!(claim.unchecked().next.is_some());
+                    assert_eq!(next(&bytes), Some(EtherType::IPV4));
                     self.in_front += u64::from(!frame.retry);
                 }
                 (FrameBody::Report, None) => panic!("a report without one"),
@@ -52,6 +51,15 @@ impl Sink for Watch {
             _ => {}
         }
     }
+}
+
+/// The type of the payload that follows a report of either format.
+fn next(bytes: &Written) -> Option<EtherType> {
+    if Plain::is_meant(bytes) {
+        return Plain::next(bytes);
+    }
+    let (claim, _) = soc::parse(bytes).expect("a station writes what is read");
+    claim.unchecked().next
 }
 
 impl Watch {
@@ -102,6 +110,13 @@ fn voices(queue: &str, policy: &str, snrs: &[&[(u64, f64)]]) -> World {
     let radio = world.nodes[AP.0 as usize].radio.as_mut().expect("the AP has one");
     radio.queue = (kind.spec)(Limit::Packets(200));
     world.soc = vec![soc(policy)];
+    world
+}
+
+/// The same with the frame of the paper's Fig. 8.
+fn plain(mut world: World) -> World {
+    let table = &mut world.soc[0].table;
+    (table.compat, table.compat_interval) = (true, Duration::from_millis(200));
     world
 }
 
@@ -241,6 +256,39 @@ fn a_silent_access_point_is_not_read_and_not_reported() {
     world.flows.clear();
     let (_, watch) = simulate(&world);
     assert_eq!(watch.last(FIRST).alone, 0);
+}
+
+/// With the frame of the paper: whole decibels, of which pw makes 0.5 at 7 dB, and none below 0.
+#[test]
+fn the_access_point_believes_the_frame_of_the_paper() {
+    let steady: [&[(u64, f64)]; 3] = [&[(0, 7.3)], &[(0, 30.0)], &[(0, -2.0)]];
+    let mut world = plain(voices("wfq", "pw", &steady));
+    world.cells[0].errors = ErrorModel::Rate { data: 0.0, control: 0.0 };
+    let (payload_bytes, interval) = (322, Duration::from_millis(30));
+    let voice = Traffic::Datagrams(Source::Cbr { payload_bytes, interval });
+    world.flows.push(flow("up", NodeId(2), server(&world), voice));
+    let (outcome, watch) = simulate(&world);
+    for (node, db, weight) in [(1, 7.0, 0.5), (2, 30.0, 1.0), (3, 0.0, 0.0)] {
+        let seen = watch.last(NodeId(node));
+        assert_eq!((seen.soc, seen.weight), (Some(Db(db)), weight), "{seen:?}");
+        let (alone, in_front) = if node == 2 { (0, 48) } else { (48, 0) };
+        assert!(seen.alone >= alone && seen.in_front >= in_front, "{seen:?}");
+        assert_eq!((seen.accepted, seen.missed, seen.refused), (seen.alone + seen.in_front, 0, 0));
+    }
+    assert!(watch.in_front >= 48 && watch.last(NodeId(2)).alone == 0);
+    let up = outcome.flows[3].datagrams.expect("a datagram flow");
+    assert_eq!(up.lost, 0, "the data behind a report arrives too");
+}
+
+/// 44 bytes at 2 Mbps behind a long preamble: 192 + 176 us.
+#[test]
+fn the_frame_of_the_paper_takes_less_airtime() {
+    let mut world = plain(voices("drop-tail", "pw", &[GOOD; 4]));
+    world.soc[0].hold = Duration::ZERO;
+    let (outcome, watch) = simulate(&world);
+    let stations = outcome.stations[1..].iter().map(|station| station.at_end.airtime);
+    let each = stations.map(Duration::as_secs_f64).sum::<f64>() / watch.alone as f64;
+    assert!(watch.alone > 190 && (368e-6..380e-6).contains(&each), "{each} s for a report");
 }
 
 #[test]

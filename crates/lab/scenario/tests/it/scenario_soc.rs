@@ -128,6 +128,15 @@ fn every_key_acts() {
 }
 
 #[test]
+fn reports_have_the_frame_of_the_paper_if_asked_for() {
+    let table = |key: &str| soc(key)[0].table.clone();
+    assert!(!table("soc = {}").compat && !table("soc.frame = \"sealed\"").compat);
+    // The format does not say when the next report is due.
+    let plain = table("soc = { frame = \"plain\", interval = \"20 ms\" }");
+    assert_eq!((plain.compat, plain.compat_interval), (true, millis(20)));
+}
+
+#[test]
 fn knots_make_a_curve() {
     let at = |rule: &str, db: f64| {
         let key = format!(

@@ -31,11 +31,11 @@ pub(super) const VOICE_BITS: f64 = 322.0 * 8.0;
 pub(super) const VOICE_EVERY_MS: f64 = 30.0;
 
 pub(super) const FIFO: &str = "fifo";
-/// The paper's schedulers by weight.
+/// The paper's schedulers by weight, over H-FSC.
 pub(super) const WEIGHTED: [&str; 4] = ["gb1", "gb2", "gb3", "pw"];
 /// Schemes for comparison, of others and ours: the paper compares with FIFO alone.
 pub(super) const BESIDE: [&str; 9] = [
-    "pw-h-fsc",
+    "pw-wfq",
     "pw-traffic",
     "fifo-silent",
     "drr",
@@ -46,7 +46,7 @@ pub(super) const BESIDE: [&str; 9] = [
     "cif-q",
 ];
 /// Hosts in queues of their own that are served alike, though they report.
-pub(super) const EQUAL: &str = "wfq-equal";
+pub(super) const EQUAL: &str = "h-fsc-equal";
 /// Schemes that separate the effect of weights from that of queues, and of queues from that of
 /// room: run in some settings only.
 pub(super) const CONTROLS: [&str; 2] = [EQUAL, "fifo-400"];
@@ -74,7 +74,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         &[
             "sweep.seeds=3",
             "duration=120 s",
-            "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'wfq-equal', 'fifo-400', 'drr']",
+            "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'h-fsc-equal', 'fifo-400', 'drr']",
         ],
         false
     ),
@@ -97,7 +97,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         &[
             "sweep.seeds=3",
             "duration=246 s",
-            "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'wfq-equal', \
+            "variant=['fifo', 'gb1', 'gb2', 'gb3', 'pw', 'h-fsc-equal', \
              'fifo-20ms', 'gb1-20ms', 'gb2-20ms', 'gb3-20ms', 'pw-20ms']",
         ],
         true

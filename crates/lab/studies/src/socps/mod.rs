@@ -3,7 +3,8 @@
 //! The criteria of the claims are in [`claims`], [`walk`], [`slope`] and [`cost`], and were written
 //! before anything was run. Each is judged without link-layer ARQ, as the paper's WaveLAN was, and
 //! beside that with the acknowledgements of 802.11b. The criteria of SOC-4, SOC-5, SOC-7, SOC-8 and
-//! SOC-9 were changed after runs, on 2026-11-25, to follow the paper's text. Their modules, the
+//! SOC-9 were changed after runs, on 2026-11-25, to follow the paper's text, and the scheduler
+//! that is judged on 2026-11-28: H-FSC instead of WFQ. Their modules, the
 //! map's file and `results/verdicts.md` list the criteria that became looser and those that became
 //! stricter.
 
@@ -107,8 +108,11 @@ impl Study for Socps {
              error bars stand on totals; the bins of a host, as in SOC-1 and SOC-3, are shown \
              beside it.",
             "A report has 64 bytes, 100 on the air and 592 us at 2 Mbps; the paper's has 8, which \
-             would be 368 us. Each 20 ms eight stations' reports alone take 23.7 % of the air here \
-             and would take 14.7 % there, contention aside.",
+             takes 368 us and is an axis of SOC-7's map. Each 20 ms eight stations' reports alone \
+             take 23.7 % of the air here and 14.7 % there, contention aside.",
+            "Weights drive H-FSC, for which section 4.3 gives the pseudo-code (Fig. 7); WFQ, which \
+             it names too, stands beside it (pw-wfq). Until 2026-11-28 WFQ was judged, and its \
+             results had been seen then.",
             "In Tr_cbr and in voice by load C1's flow comes from one server and all others from a \
              second, since their number varies; elsewhere each of four servers sends two. Wires of \
              100 Mbps carry 10.5 Mbps at most, so that nothing waits there.",

@@ -302,9 +302,10 @@ impl Air {
                 let detection_db = detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
                 Odds::new(mode, self.noise_mw, detection_db)
             }
-            ErrorModel::Rate { .. } | ErrorModel::Bursts(_) | ErrorModel::Slope(_) => {
-                Odds::open(mode)
-            }
+            ErrorModel::Rate { .. }
+            | ErrorModel::Bursts(_)
+            | ErrorModel::Slope(_)
+            | ErrorModel::Psk => Odds::open(mode),
         };
         self.odds.push(odds);
         odds
@@ -437,6 +438,10 @@ impl Air {
                     self.last_slope = (snr, slope.loss(snr));
                 }
                 self.last_slope.1
+            }
+            (ErrorModel::Psk, _) => {
+                let (snr, bits) = (self.sinr(tx, level, 0.0), tx.mpdu_bits());
+                1.0 - error_model::psk_success(tx.mode.modulation(), snr, bits)
             }
             (ErrorModel::Bursts(_) | ErrorModel::Slope(_), _) => 0.0,
         }

@@ -30,6 +30,9 @@ pub enum ErrorModel {
     /// Data frames by signal to noise, along a slope that was measured or set; other frames are
     /// intact. Overlaps as for `Rate`.
     Slope(DeliverySlope),
+    /// Frames of DSSS by signal to noise and their length, through [`crate::psk_success`].
+    /// Overlaps as for `Rate`.
+    Psk,
 }
 
 /// Parameters of the whole channel.

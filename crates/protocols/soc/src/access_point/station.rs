@@ -11,8 +11,9 @@ const NEWEST: f64 = 0.5;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// Whether the table has its key.
+    /// Whether the table has it, and its key, without which it reports in the paper's format.
     pub(super) is_registered: bool,
+    pub(super) has_key: bool,
     /// Whether it reports, is seen, or is associated.
     pub(super) is_present: bool,
     /// Whether the radio reported that it associated, and not yet that it left.

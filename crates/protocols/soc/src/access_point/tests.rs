@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU16;
 
+mod plain;
 mod routed_reports;
 mod sessions;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use fairwave_machine::contract;
+use fairwave_wire::soc;
 use proptest::prelude::*;
 
 const STATION: Mac = Mac::local(7);
@@ -19,7 +20,7 @@ fn config() -> ReporterConfig {
 }
 
 fn reporter(config: ReporterConfig) -> Reporter {
-    Reporter::new(config, key(), Instant::ZERO).unwrap()
+    Reporter::new(config, Format::Sealed(key()), Instant::ZERO).unwrap()
 }
 
 fn opened(sent: &Sent) -> Report {
@@ -110,7 +111,7 @@ fn intervals_out_of_bounds_are_refused() {
     let refused = |interval: u64, hold: u64| {
         let (interval, hold) = (Duration::from_millis(interval), Duration::from_millis(hold));
         let config = ReporterConfig { interval, hold, ..config() };
-        Reporter::new(config, key(), Instant::ZERO).unwrap_err().to_string()
+        Reporter::new(config, Format::Sealed(key()), Instant::ZERO).unwrap_err().to_string()
     };
     assert_eq!(refused(19, 0), "interval 19 ms is not within 20 ms and 1 s");
     assert_eq!(refused(1001, 0), "interval 1001 ms is not within 20 ms and 1 s");
@@ -154,10 +155,40 @@ proptest! {
 fn last_reports_have_numbers_of_their_own_and_no_level() {
     let mut reporter = reporter(config());
     let numbers = [1, 2].map(|_| {
-        let (claim, report) = (reporter.last_report(ms(300)), CentiDb::NONE);
+        let (claim, report) = (reporter.last_report(ms(300)).unwrap(), CentiDb::NONE);
         let opened = opened(&Sent::Alone(claim));
         assert_eq!((opened.soc, opened.made_ms, opened.next), (report, 300, None));
         opened.sequence
     });
     assert_eq!(numbers, [2 << 32 | 1, 2 << 32 | 2]);
+}
+
+/// The frame of the paper's Fig. 8: 10.0.0.7, and the mean of the interval in whole decibels;
+/// in front of data, the type of that data behind it.
+#[test]
+fn the_format_of_the_paper_is_an_address_and_whole_decibels() {
+    let mut reporter = Reporter::new(config(), Format::Plain, Instant::ZERO).unwrap();
+    let mut sent = |end: u64, level: f64, data: Option<u64>| {
+        reporter.handle(ms(end - 100), ReporterInput::Snr(Db(level)));
+        reporter.wake(ms(end));
+        if let Some(at) = data {
+            reporter.handle(ms(at), ReporterInput::DataLeaves(EtherType::IPV6));
+        }
+        reporter.wake(ms(end + 50));
+        let sent = reporter.poll(ms(end + 50)).unwrap();
+        (matches!(sent, Sent::InFront(_)), sent.bytes().to_vec())
+    };
+    let alone = vec![10, 0, 0, 7, 0, 0, 0, 12];
+    assert_eq!(sent(200, 11.6, None), (false, alone));
+    assert_eq!(sent(400, -3.0, Some(430)), (true, vec![10, 0, 0, 7, 0, 0, 0, 0, 0x86, 0xdd]));
+    assert_eq!(reporter.last_report(ms(500)), None);
+}
+
+#[test]
+fn a_report_has_the_address_that_the_station_has_when_it_leaves() {
+    let address = ReporterInput::Address(Ipv4Addr::new(10, 0, 0, 8));
+    let snr = ReporterInput::Snr(Db(9.0));
+    let sent = run(config(), &[(10, snr), (210, address), (220, snr)], 460);
+    let seen: Vec<_> = sent.iter().map(|(at, report)| (*at, report.ipv4.octets()[3])).collect();
+    assert_eq!(seen, [(250, 8), (450, 8)]);
 }

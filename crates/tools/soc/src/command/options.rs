@@ -19,8 +19,14 @@ pub struct Station {
     #[arg(long, short, value_name = "IF")]
     pub interface: String,
     /// A file with the key of the station or the network: 32 bytes in base64
-    #[arg(long, value_name = "FILE")]
-    pub key: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "unauthenticated")]
+    pub key: Option<PathBuf>,
+    /// Format of reports; plain needs --unauthenticated
+    #[arg(long, value_enum, default_value_t = Frame::Sealed)]
+    pub frame: Frame,
+    /// Send reports that anybody can forge, without a key: for --frame plain
+    #[arg(long, conflicts_with_all = ["key", "to"])]
+    pub unauthenticated: bool,
     /// Send reports as datagrams to an access point behind routers: HOST, or HOST:PORT if it is not
     /// 9437
     #[arg(long, value_name = "HOST[:PORT]", value_parser = listener)]
@@ -34,6 +40,10 @@ pub struct Station {
     /// Time from one report to the next (T_soc), from 20 ms to 1 s
     #[arg(long, value_name = "DURATION", default_value = "200 ms")]
     pub interval: Duration,
+    /// Let a report wait up to a quarter of the interval for a data frame to the access point that
+    /// takes it along; the access point needs --piggyback, too
+    #[arg(long, conflicts_with = "to")]
+    pub piggyback: bool,
     /// Filter from samples to SoC: mean, ewma, median or kalman
     #[arg(long, value_name = "FILTER", default_value = "mean", value_parser = filter)]
     pub filter: FilterSpec,
@@ -46,8 +56,17 @@ pub struct Ap {
     #[arg(long, short, value_name = "IF")]
     pub interface: String,
     /// A file with the network's key: 32 bytes in base64
-    #[arg(long, value_name = "FILE", required_unless_present = "plan")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["plan", "unauthenticated"])]
     pub key: Option<PathBuf>,
+    /// Format of reports that are accepted; plain accepts both, and needs --unauthenticated
+    #[arg(long, value_enum, default_value_t = Frame::Sealed)]
+    pub frame: Frame,
+    /// Accept reports that anybody can forge, of stations without a key: for --frame plain
+    #[arg(long)]
+    pub unauthenticated: bool,
+    /// Time from one report of a station to the next in --frame plain, which does not say it
+    #[arg(long, value_name = "DURATION")]
+    pub plain_interval: Option<Duration>,
     /// Total rate of all stations; somewhat less than the link carries
     #[arg(long, short = 'b', value_name = "RATE", required_unless_present = "plan")]
     pub rate: Option<BitRate>,
@@ -55,10 +74,19 @@ pub struct Ap {
     /// 0:0,4:0.2,14:1
     #[arg(long, value_name = "POLICY", default_value = "pw", value_parser = curve)]
     pub policy: Curve,
+    /// Factor of each missing report on a station's SoC
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.7, value_parser = share)]
+    pub beta: f64,
+    /// Share of the newest report in the SoC, beside the one before (the paper's a)
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    pub smoothing: f64,
     /// A policy for one kind of traffic to each station, which then has its own class: voice, video
     /// or background by DSCP, or tcp; may be repeated
     #[arg(long, value_name = "KIND=POLICY", value_parser = own_policy)]
     pub policy_for: Vec<(Traffic, Curve)>,
+    /// Take reports off data frames that carry them, of stations with --piggyback
+    #[arg(long)]
+    pub piggyback: bool,
     /// Take reports of stations behind routers as datagrams at this address, such as [::]:9437
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub udp: Option<SocketAddr>,
@@ -141,6 +169,15 @@ pub struct Join {
     /// Maximum time to ask
     #[arg(long = "for", value_name = "DURATION", default_value = "120 s")]
     pub window: Duration,
+}
+
+/// Formats of reports.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Authenticated by a key, 64 bytes
+    Sealed,
+    /// That of the paper, 8 bytes: an IPv4 address, and the SoC in whole decibels
+    Plain,
 }
 
 /// Actuators that share an interface.

@@ -3,7 +3,7 @@
 use crate::access_point::{self, AccessPointEvent, ApPlan};
 use crate::command::choice::Facts;
 use crate::command::log::Log;
-use crate::command::options::{Actuator, Ap, Join, Pair, Station, StationKey};
+use crate::command::options::{Actuator, Ap, Frame, Join, Pair, Station, StationKey};
 use crate::key::{Secret, line_of, line_of_station};
 use crate::pairing::{self, People, random};
 #[cfg(feature = "user-space")]
@@ -15,7 +15,11 @@ use crate::status::{Status, ask, served};
 use crate::{AccessPointRadio, ActuatorPlan, Error, StationRadio};
 use fairwave_linux::{Discipline, KeeperCommand, ShaperPlan, Traffic, clock, max_stations};
 use fairwave_soc::pairing::Code;
-use fairwave_soc::{Action, ApConfig, Decision, KEY_LEN, Policies, Reach, TableConfig};
+use fairwave_soc::{
+    Action, ApConfig, Decision, INTERVAL_DESIGN, KEY_LEN, MIN_INTERVAL, Policies, Reach,
+    TableConfig,
+};
+use fairwave_units::Duration;
 use fairwave_wire::ethernet::Mac;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::{ETHER_TYPE, Session};
@@ -157,6 +161,23 @@ pub fn join(
     Ok(CommandResult { words, value: json!({ "interface": interface, "file": place.to_string() }) })
 }
 
+/// Refuses the format without a seal unless the user has accepted that, and his word where there
+/// is nothing to accept.
+fn check_frame(frame: Frame, is_accepted: bool) -> Result<(), Error> {
+    let refused = |why: &str| Err(Error::Usage(why.to_owned()));
+    match (frame, is_accepted) {
+        (Frame::Plain, false) => refused(
+            "--frame plain is not authenticated: whoever can send on the link can set the weight \
+             of a station; --unauthenticated accepts that",
+        ),
+        (Frame::Sealed, true) => refused(
+            "--unauthenticated is for --frame plain: without that, reports are authenticated, and \
+             --key has the key",
+        ),
+        (Frame::Plain, true) | (Frame::Sealed, false) => Ok(()),
+    }
+}
+
 /// Reports until `stop` is set.
 ///
 /// # Errors
@@ -166,7 +187,8 @@ pub fn report(
     stop: &AtomicBool,
     console: &impl Console,
 ) -> Result<CommandResult, Error> {
-    let secret = secret(&station.key)?;
+    check_frame(station.frame, station.unauthenticated)?;
+    let secret = station.key.as_deref().map(secret).transpose()?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
         (None, Some(file)) => Box::new(FromFile(file.clone())),
@@ -177,6 +199,7 @@ pub fn report(
         to: station.to,
         secret,
         interval: station.interval,
+        piggyback: station.piggyback,
         filter: station.filter,
         // Greater at each start.
         epoch: u32::try_from(unix_s()).unwrap_or(u32::MAX),
@@ -191,7 +214,7 @@ pub fn report(
         StationEvent::KeyRefused(by) => console.warn(&format!(
             "{by} refuses the key in {}: it is not this station's key of that network; `soc pair` \
              there and `soc join` here give one",
-            station.key.display()
+            station.key.as_deref().map_or(Path::new("-"), |file| file).display()
         )),
         StationEvent::Trouble(why) => console.warn(&why),
     };
@@ -199,6 +222,7 @@ pub fn report(
     let value = json!({
         "made": counts.made,
         "sent": counts.sent,
+        "in_front": counts.in_front,
         "answers": counts.answers,
         "refused": counts.refused,
     });
@@ -225,19 +249,43 @@ fn policies(ap: &Ap) -> Result<(Policies, Vec<Traffic>), Error> {
     }
 }
 
-/// A random key for tokens, which is new at each start.
-fn tokens() -> Result<Key, Error> {
+/// The interval of reports in the format that does not say it.
+fn checked(interval: Duration, frame: Frame) -> Result<Duration, Error> {
+    if frame != Frame::Plain {
+        let why = "--plain-interval is for --frame plain: other reports say when the next is due";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    if !(MIN_INTERVAL..=*INTERVAL_DESIGN.end()).contains(&interval) {
+        return Err(Error::Usage(format!(
+            "--plain-interval {interval} is not within 20 ms and 1 s"
+        )));
+    }
+    Ok(interval)
+}
+
+fn random_key() -> Result<Key, Error> {
     let secret: [u8; KEY_LEN] = random()?;
     Key::new(&secret).map_err(|error| Error::Usage(error.to_string()))
 }
 
 fn config(ap: &Ap, policies: Policies, traffic: &[Traffic]) -> Result<ApConfig, Error> {
+    check_frame(ap.frame, ap.unauthenticated)?;
     let needed = || Error::Usage("--key and --rate are needed".to_owned());
-    let file = ap.key.as_ref().ok_or_else(needed)?;
-    let network = secret(file)?.network(&file.display().to_string())?;
+    let network = match &ap.key {
+        Some(file) => secret(file)?.network(&file.display().to_string())?,
+        // Nobody has this key: there are no stations but those without a seal.
+        None if ap.frame == Frame::Plain => random_key()?,
+        None => return Err(needed()),
+    };
     let mut table = TableConfig::new(policies);
+    (table.beta, table.smoothing) = (ap.beta, ap.smoothing);
+    table.compat = ap.frame == Frame::Plain;
+    if let Some(interval) = ap.plain_interval {
+        table.compat_interval = checked(interval, ap.frame)?;
+    }
     table.max_stations = table.max_stations.min(max_stations(traffic));
-    let tokens = ap.udp.map(|_| tokens()).transpose()?;
+    // The tokens' key is new at each start.
+    let tokens = ap.udp.map(|_| random_key()).transpose()?;
     let session = Session(random()?);
     Ok(ApConfig { step: ap.step, pace: ap.pace, tokens, ..ApConfig::new(table, network, session) })
 }
@@ -330,6 +378,7 @@ pub fn serve(ap: &Ap, stop: &AtomicBool, console: &impl Console) -> Result<Comma
     let plan = ApPlan {
         interface: ap.interface.clone(),
         listen: ap.udp,
+        piggyback: ap.piggyback,
         config,
         traffic,
         actuator,

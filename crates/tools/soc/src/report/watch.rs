@@ -124,6 +124,7 @@ mod tests {
             stations: vec![station],
             traffic: vec!["rest".into()],
             accepted: 7,
+            unauthenticated: 0,
             ..Status::default()
         };
         let screen = live_table::on_terminal(&shown(&[status]), 100, 6);

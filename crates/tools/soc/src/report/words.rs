@@ -34,6 +34,9 @@ pub(crate) fn words(status: &Status) -> String {
     if status.is_pending {
         text.push_str("  the kernel has refused changes; they are requested again each second\n");
     }
+    if status.unauthenticated > 0 {
+        let _ = writeln!(text, "  not authenticated: {} of the reports", status.unauthenticated);
+    }
     for (why, count) in &status.refused {
         let _ = writeln!(text, "  refused as {}: {count}", why.replace('_', " "));
     }

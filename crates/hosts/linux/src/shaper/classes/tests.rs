@@ -157,15 +157,20 @@ fn assert_kernel_agrees(classes: &Classes, kernel: &Kernel) {
     let (mut shares, mut filters) = (BTreeMap::new(), BTreeMap::new());
     let layout = &classes.layout;
     let own = |minor: u16| u32::from(tc::class(minor));
-    let mut expect = |minor: u16, share: Share| {
+    let mut queues = BTreeMap::new();
+    let mut expect = |minor: u16, weight: f64| {
+        let share = layout.share(weight, classes.whole);
         shares.insert(own(minor), layout.class(minor, ALL, share).attributes);
+        let cutter = u32::from(0x1000 + minor) << 16;
+        queues.insert(cutter, "tbf".to_owned());
+        queues.insert(cutter | 1, if weight == 0.0 { "bfifo" } else { "pfifo" }.to_owned());
     };
-    expect(UNKNOWN, layout.share(1.0, classes.whole));
+    expect(UNKNOWN, 1.0);
     for slot in classes.slots.values() {
         let wanted = slot.wanted.as_ref().expect("no slot is left of a station that has gone");
         let first = layout.first_minor(slot.number);
         for (minor, weight) in (first..).zip(&wanted.weights) {
-            expect(minor, layout.share(*weight, classes.whole));
+            expect(minor, *weight);
         }
         for filter in layout.row(slot.number, wanted.destination).add(layout.index) {
             filters.insert(handle(&filter), own(first));
@@ -176,11 +181,7 @@ fn assert_kernel_agrees(classes: &Classes, kernel: &Kernel) {
     assert_eq!(found, shares);
     let found: Vec<u32> = kernel.filters.keys().copied().collect();
     assert_eq!(found, filters.keys().copied().collect::<Vec<_>>());
-    let queues = shares.keys().flat_map(|handle| {
-        let cutter = (0x1000 + (handle & 0xffff)) << 16;
-        [cutter, cutter | 1]
-    });
-    assert_eq!(kernel.qdiscs.keys().copied().collect::<Vec<_>>(), queues.collect::<Vec<_>>());
+    assert_eq!(kernel.qdiscs, queues);
 }
 
 fn started(traffic: Vec<Traffic>) -> (Classes, Kernel) {
@@ -227,6 +228,27 @@ fn a_weight_that_was_refused_is_sent_again() {
     assert!(!classes.is_settled());
     slower.make(&mut classes, &mut kernel).unwrap();
     assert_kernel_agrees(&classes, &kernel);
+}
+
+/// Not even at the kernel's minimum rate: the queue is one that drops everything, until the weight
+/// is above 0 again.
+#[test]
+fn nothing_waits_for_a_station_without_weight() {
+    let (mut classes, mut kernel) = started(Vec::new());
+    let kind = |kernel: &Kernel| kernel.qdiscs[&(0x1010 << 16 | 1)].clone();
+    for (weight, queue) in [(1.0, "pfifo"), (0.0, "bfifo"), (0.2, "pfifo"), (0.0, "bfifo")] {
+        let change = Change::Serve { station: 1, address: None, weight };
+        change.make(&mut classes, &mut kernel).unwrap();
+        assert_eq!(kind(&kernel), queue, "{weight}");
+        assert_kernel_agrees(&classes, &kernel);
+    }
+    let again = Change::Serve { station: 1, address: None, weight: 0.5 };
+    // The share, and then its queue.
+    kernel.fails = [(kernel.asked + 2, false)].into();
+    let why = again.make(&mut classes, &mut kernel).unwrap_err().to_string();
+    assert!(why.starts_with("pfifo in class 5343:10: "), "{why}");
+    classes.settle(&mut kernel).unwrap();
+    assert_eq!(kind(&kernel), "pfifo");
 }
 
 #[test]

@@ -23,7 +23,17 @@ fn packet(id: u16) -> Packet {
     };
     let (number, sent) = (u32::from(id), Instant::ZERO);
     let via = destination;
-    Packet { flow: FlowId(0), source, destination, via, number, sent, datagram, report: 0 }
+    Packet {
+        flow: FlowId(0),
+        source,
+        destination,
+        via,
+        number,
+        sent,
+        datagram,
+        report: 0,
+        report_len: 0,
+    }
 }
 
 /// 100 Mbps and 100 ms.

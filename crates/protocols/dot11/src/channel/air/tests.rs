@@ -152,6 +152,38 @@ fn a_slope_judges_data_by_its_level() {
     assert_eq!(loss(2, FrameKind::Ack), 0.0);
 }
 
+/// Any frame of DSSS is lost by the bit errors of PSK at the level that its receiver gets.
+#[test]
+fn the_psk_of_the_paper_judges_any_frame_by_level_and_length() {
+    let mut config = config(Standard::B);
+    config.errors = ErrorModel::Psk;
+    config.preamble_detection = None;
+    let (near, noise_mw) = {
+        let air = Air::new(config.clone(), &[radio("a", 0.0), radio("b", 10.0)], Seed(1), "0");
+        (air.level(0, 1), air.noise_mw)
+    };
+    // The level falls with the third power of the distance: to 8 dB over the noise.
+    let ratio = near / noise_mw / math::db_to_linear(8.0);
+    let far = 10.0 * math::pow(ratio, 1.0 / config.path_loss_exponent);
+    let mut air = Air::new(config, &[radio("a", 0.0), radio("b", far)], Seed(1), "0");
+    let snr = air.level(0, 1) / air.noise_mw;
+    assert!((math::linear_to_db(snr) - 8.0).abs() < 1e-6);
+    for (id, kind) in [(1, FrameKind::Data), (2, FrameKind::Ack)] {
+        let tx = transmission(id, 0, at(200 * id), at(200 * id + 100));
+        air.begin(Transmission { to: 1, kind, mode: Phy::new(Standard::B).lowest_mode(), ..tx });
+        let tx = air.end(id);
+        let (mut loss, mut receptions) = (0.0, Vec::new());
+        let met = |_, p| {
+            loss = p;
+            false
+        };
+        air.receive(&tx, &[1], met, &mut receptions);
+        air.prune();
+        let success = error_model::psk_success(tx.mode.modulation(), snr, tx.mpdu_bits());
+        assert!((1.0 - loss - success).abs() < 1e-9 && success < 1.0, "{kind:?}: {loss}");
+    }
+}
+
 /// The level from which a frame is certain must leave nothing to chance at any level above.
 #[test]
 fn above_the_sure_level_success_is_certain() {
