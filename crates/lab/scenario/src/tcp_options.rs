@@ -100,10 +100,12 @@ fn exclusions() -> Kind<Exclusions> {
         };
         values.iter().map(reader::choice(&Exclusions::NAMES)).collect()
     };
-    let words = Exclusions::NAMES.map(|(name, _)| name);
     let item = |one: &Exclusions| json!(reader::word(&Exclusions::NAMES, one));
-    let kind = list(read, item, &json!({ "type": "string", "enum": words }));
-    kind.map(
+    let items = || {
+        let words = Exclusions::NAMES.map(|(name, _)| name);
+        json!({ "type": "string", "enum": words })
+    };
+    list(read, item, items).map(
         |all| all.into_iter().fold(Exclusions::NONE, Exclusions::and),
         |all| {
             let of = |name| Exclusions::NAMES.iter().find(|(known, _)| *known == name);

@@ -84,9 +84,9 @@ mod tests {
             for original in study.originals() {
                 let is_known = match original.counterpart {
                     Counterpart::Drawn { figures, claims } => {
-                        !figures.is_empty() && claims.iter().all(|id| is_claim(&id))
+                        !figures.is_empty() && claims.iter().all(is_claim)
                     }
-                    Counterpart::Measured(claims) => claims.iter().all(|id| is_claim(&id)),
+                    Counterpart::Measured(claims) => claims.iter().all(is_claim),
                     Counterpart::Defined(files) => {
                         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
                         files.iter().all(|file| root.join(file).is_file())

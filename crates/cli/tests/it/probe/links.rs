@@ -156,7 +156,7 @@ fn the_papers_trains_count_the_packets_before_the_first_gap() {
     let Some(ended) = ended else { return };
     let found = ended.found();
     let count = number(&found, "/packets_before_gap/value");
-    assert!(HELD[0] <= count && count < 10_000.0, "{found:#}");
+    assert!((HELD[0]..10_000.0).contains(&count), "{found:#}");
     let words = found["evidence"].to_string();
     assert_ne!(found["kind"], "bytes", "trains of one size show no unit: {words}");
 }
