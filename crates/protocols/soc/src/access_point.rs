@@ -76,6 +76,17 @@ pub struct AccessPoint {
     strangers: Instant,
 }
 
+/// Evidence that a station is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    /// A report in the paper's format, which anybody can send.
+    Nothing,
+    /// The radio's driver lists it.
+    Radio,
+    /// A report sealed by its key.
+    Key,
+}
+
 impl AccessPoint {
     /// Makes an access point without stations.
     pub fn new(config: ApConfig) -> Self {
@@ -207,7 +218,7 @@ impl AccessPoint {
         self.admit_stranger(now)?;
         let key = self.config.session.key(&self.key_of(link)?);
         claim.open(&key).map_err(|_| Refusal::Forged)?;
-        if !self.make_room(now, link, true) {
+        if !self.make_room(now, link, Proof::Key) {
             return Err(Refusal::Full);
         }
         self.register(now, link, Some(key));
@@ -218,7 +229,7 @@ impl AccessPoint {
     fn introduce_plain(&mut self, now: Instant, frame: &ReceivedFrame) -> Result<(), Refusal> {
         Plain::parse(frame.payload()).map_err(|_| Refusal::Truncated)?;
         self.admit_stranger(now)?;
-        if !self.make_room(now, frame.from(), false) {
+        if !self.make_room(now, frame.from(), Proof::Nothing) {
             return Err(Refusal::Full);
         }
         self.register(now, frame.from(), None);
@@ -243,33 +254,40 @@ impl AccessPoint {
         Ok(())
     }
 
-    /// Returns whether there is room for one more station. A station that is gone makes room, the
-    /// one silent for longest first; so does one that has proved nothing for one that has.
-    fn make_room(&mut self, now: Instant, link: Mac, has_key: bool) -> bool {
+    /// Returns whether there is room for one more station. A station that is gone makes room,
+    /// those without a key first, then the one silent for longest; so does one that has proved
+    /// nothing for one that has. One that has proved nothing displaces no station with a key, whose
+    /// replay guard would go with it.
+    fn make_room(&mut self, now: Instant, link: Mac, proof: Proof) -> bool {
         let is_new = self.stations.find(link).is_none();
         if !is_new || self.stations.len() < self.config.table.max_stations {
             return true;
         }
         let gives_way = |known: &Known| {
-            !known.is_served() || (has_key && known.is_registered && !known.has_key)
+            let is_stranger = known.is_registered && !known.has_key && !known.is_associated;
+            match proof {
+                Proof::Nothing => !known.is_served() && !known.has_key,
+                Proof::Radio | Proof::Key => !known.is_served() || is_stranger,
+            }
         };
         let gone = self.stations.iter().filter(|(_, known)| gives_way(known));
-        let Some(oldest) = gone.map(|(link, known)| (known.reported_at, link)).min() else {
+        let Some(oldest) = gone.map(|(link, known)| (known.has_key, known.reported_at, link)).min()
+        else {
             return false;
         };
-        let Some((_, removed)) = self.stations.remove(oldest.1) else { return false };
+        let Some((_, removed)) = self.stations.remove(oldest.2) else { return false };
         if removed.is_served() {
-            let (action, reason) = (Action::Stop { station: oldest.1 }, WeightReason::Unknown);
-            self.ask(oldest.1, action, Source::Nothing, reason);
+            let (action, reason) = (Action::Stop { station: oldest.2 }, WeightReason::Unknown);
+            self.ask(oldest.2, action, Source::Nothing, reason);
         }
         self.give_up(removed.reach);
-        self.alarms.retain(|(_, link)| *link != oldest.1);
-        self.table.handle(now, TableInput::Forget(oldest.1));
+        self.alarms.retain(|(_, link)| *link != oldest.2);
+        self.table.handle(now, TableInput::Forget(oldest.2));
         true
     }
 
     fn join(&mut self, now: Instant, link: Mac) {
-        if !self.make_room(now, link, false) {
+        if !self.make_room(now, link, Proof::Radio) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return self.events.push_back(Decision::Refused { from: link, why: Refusal::Full });
         }
@@ -289,7 +307,7 @@ impl AccessPoint {
 
     fn see(&mut self, now: Instant, view: StationView) {
         let link = view.link;
-        if !self.make_room(now, link, false) {
+        if !self.make_room(now, link, Proof::Radio) {
             self.counters.strangers_refused[Refusal::Full as usize] += 1;
             return;
         }

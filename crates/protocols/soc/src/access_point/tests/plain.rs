@@ -81,3 +81,25 @@ fn invented_stations_do_not_keep_out_one_with_a_key() {
     assert_eq!(bench.ap.counters().strangers_refused[Refusal::Full as usize], 1);
     assert_eq!(bench.ap.stations(ms(30)).len(), 2);
 }
+
+/// A replay guard goes with its station: reports that were recorded would count once more.
+#[test]
+fn invented_stations_displace_no_key_and_give_way_to_those_that_the_radio_lists() {
+    let config = believing();
+    let table = TableConfig { max_stations: 2, ..config.table };
+    let mut bench = Bench::new(ApConfig { table, ..config });
+    let [first, second, listed] = [10, 11, 12].map(Mac::local);
+    bench.notify(0, report(A, 1, 0, 14.0));
+    bench.notify(10, ApInput::Left(A));
+    bench.notify(20, plain(first, 7, None));
+    bench.notify(30, plain(second, 7, None));
+    assert_eq!(bench.ap.counters().strangers_refused[Refusal::Full as usize], 1);
+    bench.notify(40, ApInput::Joined(listed));
+    bench.notify(50, report(A, 1, 0, 14.0));
+    let links = |bench: &Bench| {
+        bench.ap.stations(ms(50)).iter().map(|status| status.link).collect::<Vec<_>>()
+    };
+    assert_eq!(links(&bench), [listed], "the recorded report counts for nothing");
+    bench.notify(50, report(A, 2, 50, 14.0));
+    assert_eq!(links(&bench), [A, listed]);
+}
