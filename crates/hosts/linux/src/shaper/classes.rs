@@ -195,7 +195,7 @@ impl Classes {
     }
 
     fn settle_unknown(&mut self, kernel: &mut impl TrafficControl) -> io::Result<()> {
-        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, 1.0, self.whole)
+        self.layout.settle_class(kernel, &mut self.unknown, UNKNOWN, 1.0, self.whole, false)
     }
 
     fn settle_one(&mut self, kernel: &mut impl TrafficControl, number: u16) -> io::Result<()> {
@@ -268,7 +268,8 @@ impl Layout {
     ) -> io::Result<()> {
         let minors = self.first_minor(slot.number)..;
         for ((class, minor), weight) in slot.classes.iter_mut().zip(minors).zip(&wanted.weights) {
-            self.settle_class(kernel, class, minor, *weight, whole)?;
+            let is_closed = *weight == 0.0 && matches!(wanted.destination, Destination::Link(_));
+            self.settle_class(kernel, class, minor, *weight, whole, is_closed)?;
         }
         let destination = wanted.destination;
         let row = self.row(slot.number, destination).add(self.index);
@@ -286,6 +287,8 @@ impl Layout {
         self.delete_filters(kernel, slot, |other| other != destination)
     }
 
+    /// A station behind a router keeps the kernel's minimum rate without weight: the answers to its
+    /// reports take its class, and without them it would not learn that reports arrive.
     fn settle_class(
         &self,
         kernel: &mut impl TrafficControl,
@@ -293,8 +296,9 @@ impl Layout {
         minor: u16,
         weight: f64,
         whole: f64,
+        is_closed: bool,
     ) -> io::Result<()> {
-        let (share, is_closed) = (self.share(weight, whole), weight == 0.0);
+        let share = self.share(weight, whole);
         let named = |what: &str| {
             let name = format!("{what} class {:x}:{minor:x}", tc::MAJOR);
             move |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"))

@@ -158,19 +158,20 @@ fn assert_kernel_agrees(classes: &Classes, kernel: &Kernel) {
     let layout = &classes.layout;
     let own = |minor: u16| u32::from(tc::class(minor));
     let mut queues = BTreeMap::new();
-    let mut expect = |minor: u16, weight: f64| {
+    let mut expect = |minor: u16, weight: f64, is_closed: bool| {
         let share = layout.share(weight, classes.whole);
         shares.insert(own(minor), layout.class(minor, ALL, share).attributes);
         let cutter = u32::from(0x1000 + minor) << 16;
         queues.insert(cutter, "tbf".to_owned());
-        queues.insert(cutter | 1, if weight == 0.0 { "bfifo" } else { "pfifo" }.to_owned());
+        queues.insert(cutter | 1, if is_closed { "bfifo" } else { "pfifo" }.to_owned());
     };
-    expect(UNKNOWN, 1.0);
+    expect(UNKNOWN, 1.0, false);
     for slot in classes.slots.values() {
         let wanted = slot.wanted.as_ref().expect("no slot is left of a station that has gone");
         let first = layout.first_minor(slot.number);
         for (minor, weight) in (first..).zip(&wanted.weights) {
-            expect(minor, *weight);
+            let is_direct = matches!(wanted.destination, Destination::Link(_));
+            expect(minor, *weight, is_direct && *weight == 0.0);
         }
         for filter in layout.row(slot.number, wanted.destination).add(layout.index) {
             filters.insert(handle(&filter), own(first));
@@ -249,6 +250,16 @@ fn nothing_waits_for_a_station_without_weight() {
     assert!(why.starts_with("pfifo in class 5343:10: "), "{why}");
     classes.settle(&mut kernel).unwrap();
     assert_eq!(kind(&kernel), "pfifo");
+}
+
+/// Its class has the answers to its reports, too.
+#[test]
+fn a_station_behind_a_router_keeps_the_least_rate_without_weight() {
+    let (mut classes, mut kernel) = started(Vec::new());
+    let change = Change::Serve { station: 1, address: Some(7), weight: 0.0 };
+    change.make(&mut classes, &mut kernel).unwrap();
+    assert_eq!(kernel.qdiscs[&(0x1010 << 16 | 1)], "pfifo");
+    assert_kernel_agrees(&classes, &kernel);
 }
 
 #[test]
