@@ -16,6 +16,9 @@ use std::thread::{self, JoinHandle};
 const BATCH: usize = 64;
 /// Maximum wait of the thread that takes reports off, so that it notices a request to stop.
 const LOOK: Duration = Duration::from_millis(100);
+/// EtherType of the key exchange (EAPOL), which takes nothing along: an access point may not take
+/// other frames before its end.
+const EAPOL: EtherType = EtherType::new(0x888e).expect("it is above 1535");
 /// Bytes of both addresses of Ethernet, behind which the type stands.
 const ADDRESSES: usize = 12;
 
@@ -59,7 +62,8 @@ fn kind_of(frame: &[u8], to: Option<Mac>, room: usize) -> Option<EtherType> {
     let packet = frame.len().checked_sub(HEADER_LEN)?;
     let is_meant = frame.starts_with(&to?.0) && packet + soc::LEN <= room;
     let kind = *frame.get(ADDRESSES..)?.first_chunk()?;
-    EtherType::new(u16::from_be_bytes(kind)).filter(|kind| is_meant && *kind != soc::ETHER_TYPE)
+    let kind = EtherType::new(u16::from_be_bytes(kind)).filter(|_| is_meant)?;
+    (![soc::ETHER_TYPE, EAPOL].contains(&kind)).then_some(kind)
 }
 
 /// A frame behind a virtio header with a report in front of its payload.
@@ -69,8 +73,8 @@ fn in_front(frame: &[u8], report: &[u8]) -> Vec<u8> {
     [addresses, &soc::ETHER_TYPE.number().to_be_bytes(), report, payload].concat()
 }
 
-/// A frame without the report in front of its payload; `None` if there is no report, or nothing
-/// behind it.
+/// A frame without the report in front of its payload; `None` if there is no report, or nothing or
+/// another report behind it.
 fn without(frame: &[u8]) -> Option<Vec<u8>> {
     let (header, payload) = frame.split_at_checked(HEADER_LEN)?;
     let (next, rest) = if Plain::is_meant(payload) {
@@ -79,7 +83,8 @@ fn without(frame: &[u8]) -> Option<Vec<u8>> {
         let (claim, rest) = soc::parse(payload).ok()?;
         (claim.unchecked().next?, rest)
     };
-    Some([&header[..ADDRESSES], &next.number().to_be_bytes(), rest].concat())
+    let is_data = next != soc::ETHER_TYPE;
+    is_data.then(|| [&header[..ADDRESSES], &next.number().to_be_bytes(), rest].concat())
 }
 
 /// A thread that takes reports off the frames that arrive at an access point, and has the rest
@@ -177,8 +182,9 @@ mod tests {
         assert_eq!(kind(&data(AP, EtherType::IPV6, &[&full[..], &[0]].concat())), None);
         assert_eq!(kind(&data(STATION, EtherType::IPV4, &[0; 40])), None);
         assert_eq!(kind(&data(Mac::BROADCAST, EtherType::IPV4, &[0; 40])), None);
-        // A report of its own, a frame of 802.2, and one that is cut.
+        // A report of its own, a key exchange, a frame of 802.2, and one that is cut.
         assert_eq!(kind(&data(AP, soc::ETHER_TYPE, &[0; 64])), None);
+        assert_eq!(kind(&data(AP, EAPOL, &[0; 64])), None);
         assert_eq!(kind(&[&AP.0[..], &STATION.0, &[0, 64], &[0; 64]].concat()), None);
         assert_eq!(kind(&AP.0), None);
         assert_eq!(kind_of(&data(AP, EtherType::IPV4, &[0; 40]), None, 1500), None);
@@ -190,6 +196,10 @@ mod tests {
         for alone in [&sealed[..40], &plain[..8], &[0; 64]] {
             assert_eq!(without(&data(AP, soc::ETHER_TYPE, alone)), None);
         }
+        for nested in reports(soc::ETHER_TYPE) {
+            let frame = data(AP, soc::ETHER_TYPE, &[&nested[..], &[0; 64]].concat());
+            assert_eq!(without(&frame), None);
+        }
     }
 
     proptest! {
@@ -198,6 +208,7 @@ mod tests {
             number in 0x600u16.., payload: Vec<u8>, format in 0..2usize,
         ) {
             let kind = EtherType::new(number).unwrap();
+            prop_assume!(kind != soc::ETHER_TYPE);
             let frame = data(AP, kind, &payload);
             let virtio = [&[0; VNET_HEADER_LENGTH], &frame[..]].concat();
             let tagged = in_front(&virtio, &reports(kind)[format]);

@@ -152,15 +152,13 @@ pub fn run(
         interval,
     };
     let mut outgoing = plan.piggyback.then(|| Outgoing::open(&interface)).transpose()?;
-    let mut sample = clock.now();
-    let mut look = clock.now();
+    let (mut sample, mut look) = (clock.now(), clock.now());
     let broken = |error| Error::at(format!("interface `{interface}`"))(error);
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now >= look {
             look = now + ADDRESS_LOOK;
-            let ipv4 = ipv4_address(&interface)?.unwrap_or(Ipv4Addr::UNSPECIFIED);
-            station.reporter.handle(now, ReporterInput::Address(ipv4));
+            station.look_up_address(now, &interface);
         }
         if now >= sample {
             sample = now + interval / SAMPLES;
@@ -180,6 +178,8 @@ pub fn run(
         let _ = wait_for(&readable, max).map_err(broken)?;
     }
     station.end(clock.now()).map_err(broken)?;
+    // The last reports take the way of all frames, through this program.
+    outgoing.map_or(Ok(()), |mut outgoing| outgoing.pass(None, |_| None)).map_err(broken)?;
     Ok(station.counts)
 }
 
@@ -253,6 +253,14 @@ impl Station {
             }
         }
         Ok(())
+    }
+
+    /// Reads the interface's IPv4 address; without an answer of the kernel the last one stays.
+    fn look_up_address(&mut self, now: Instant, interface: &str) {
+        if let Ok(ipv4) = ipv4_address(interface) {
+            let ipv4 = ipv4.unwrap_or(Ipv4Addr::UNSPECIFIED);
+            self.reporter.handle(now, ReporterInput::Address(ipv4));
+        }
     }
 
     /// Passes on the frames that leave; one of them takes a waiting report along. While no session

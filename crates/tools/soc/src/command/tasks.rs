@@ -188,6 +188,12 @@ pub fn report(
     console: &impl Console,
 ) -> Result<CommandResult, Error> {
     check_frame(station.frame, station.unauthenticated)?;
+    let asks_radio = station.snr.is_none() && station.snr_from.is_none();
+    if station.piggyback && station.frame == Frame::Plain && !asks_radio {
+        let why = "--piggyback with --frame plain needs a radio, which names the access point: \
+                   leave out --snr and --snr-from";
+        return Err(Error::Usage(why.to_owned()));
+    }
     let secret = station.key.as_deref().map(secret).transpose()?;
     let source: Box<dyn SnrSource> = match (station.snr, &station.snr_from) {
         (Some(level), _) => Box::new(Fixed(level)),
