@@ -91,7 +91,7 @@ fn bounds() -> Kind<ReductionBound> {
     choice(&ReductionBound::ALL)
 }
 
-/// A list of names, each at most once; an empty one has no exclusion.
+/// A list of names; an empty one has no exclusion.
 fn exclusions() -> Kind<Exclusions> {
     let read = |value: &Value| -> Read<Vec<Exclusions>> {
         let Data::List(values) = &value.data else {

@@ -66,11 +66,12 @@ fn judged(claims: &[&str], verdicts: &[ClaimVerdict]) -> (&'static str, String) 
     let verdict = |id: &&str| verdicts.iter().find(|verdict| verdict.id == *id);
     let verdicts: Vec<&ClaimVerdict> = claims.iter().filter_map(verdict).collect();
     let all = |standing| verdicts.iter().all(|verdict| verdict.standing() == standing);
+    let one = |standing| verdicts.iter().any(|verdict| verdict.standing() == standing);
     let outcome = match () {
         () if all(Standing::Open) => "undecided",
         () if all(Standing::Holds) => "reproduced",
-        () if all(Standing::Fails) => "differs",
-        () => "reproduced in part",
+        () if one(Standing::Holds) || one(Standing::HoldsInPart) => "reproduced in part",
+        () => "differs",
     };
     let words = verdicts.iter().map(|verdict| format!("{} {}", verdict.id, verdict.in_words()));
     (outcome, words.collect::<Vec<_>>().join("; "))
@@ -172,6 +173,7 @@ mod tests {
         assert_eq!(outcome(&["OPEN"]), "undecided");
         assert_eq!(outcome(&["HOLDS", "FAILS"]), "reproduced in part");
         assert_eq!(outcome(&["HOLDS", "OPEN"]), "reproduced in part");
+        assert_eq!(outcome(&["FAILS", "OPEN"]), "differs");
     }
 
     #[test]

@@ -141,8 +141,6 @@ fn a_full_disk_is_named_and_what_was_measured_is_printed() {
     assert_eq!(ended.file("left"), "probe.json\n", "no half of a file");
 }
 
-/// The router announces the MTU of its link by ICMP. Full packets of the probe would be cut there,
-/// and their pieces would count as packets of a buffer.
 /// The count of the paper is over what the link sends meanwhile: 30 packets, and a fifth of those
 /// that came at 100 Mbps. A busy sender is slower, and more leave meanwhile.
 #[test]
@@ -161,6 +159,8 @@ fn the_papers_trains_count_the_packets_before_the_first_gap() {
     assert_ne!(found["kind"], "bytes", "trains of one size show no unit: {words}");
 }
 
+/// The router announces the MTU of its link by ICMP. Full packets of the probe would be cut there,
+/// and their pieces would count as packets of a buffer.
 #[test]
 fn a_lower_mtu_of_the_path_shortens_the_packets_and_is_named() {
     let script = "

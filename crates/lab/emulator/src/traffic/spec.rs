@@ -1,6 +1,7 @@
 //! Description of a world's flow on sockets of the kernel, with all defaults resolved.
 
 use crate::address;
+use fairwave_cc::AckLossOptions;
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::ports;
 use fairwave_sim::world::{Flow, ProbeFlow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
@@ -185,6 +186,9 @@ fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
         return Err("it has a viewer");
     }
     match &flow.traffic {
+        Traffic::Tcp(tcp) if tcp.sender.ack_loss() != AckLossOptions::DEFAULT => {
+            Err("the kernel's remedy on lost ACKs has the usual threshold, decision and exclusions")
+        }
         Traffic::Tcp(tcp) => Ok(Load::Connection(connection(tcp, random))),
         Traffic::Datagrams(source) => {
             let (source, random) = (source.clone(), random());

@@ -52,7 +52,10 @@ pub(super) const ORIGINALS: &[Original] = &[
     Original {
         name: "Fig. 8",
         content: "the frame and the entry of the table",
-        counterpart: Defined(&["crates/base/wire/src/soc.rs", "crates/protocols/soc/src/table.rs"]),
+        counterpart: Defined(&[
+            "crates/base/wire/src/soc/plain.rs",
+            "crates/protocols/soc/src/table.rs",
+        ]),
     },
     Original {
         name: "Fig. 9",

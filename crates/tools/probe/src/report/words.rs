@@ -65,8 +65,11 @@ fn buffer(host: &str, found: &Measured) -> String {
         Way::There => "to",
         Way::Back => "from",
     };
+    let gap = found.before_gap.map_or_else(String::new, |count| {
+        format!(" The first gap in a train came after {:.0} packets.", count.value)
+    });
     let Some(Buffer { packets, bytes, .. }) = found.buffer else {
-        return match found.kind {
+        let reason = match found.kind {
             Some(Kind::Aqm) => format!(
                 "The buffer on the way {way} {host} drops packets before it is full: it manages \
                  its queue (AQM), so it has no size to find."
@@ -76,6 +79,7 @@ fn buffer(host: &str, found: &Measured) -> String {
             ),
             None => format!("It is not known whether there is a buffer on the way {way} {host}."),
         };
+        return reason + &gap;
     };
     let counted = match found.kind {
         Some(Kind::Packets) => ". Its limit counts packets",
@@ -85,9 +89,6 @@ fn buffer(host: &str, found: &Measured) -> String {
             ". Whether its limit counts packets or bytes is not clear"
         }
     };
-    let gap = found.before_gap.map_or_else(String::new, |count| {
-        format!(" The first gap in a train came after {:.0} packets.", count.value)
-    });
     format!(
         "The buffer on the way {way} {host} holds {:.0} packets ({:.0} to {:.0}), {:.0} \
          kB{counted}.{gap}",
@@ -246,6 +247,8 @@ mod tests {
         let words = words("ap", &found);
         let expected = "counts packets. The first gap in a train came after 153 packets.";
         assert!(words.contains(expected), "{words}");
+        let managed = Measured { kind: Some(Kind::Aqm), buffer: None, ..found };
+        assert!(super::words("ap", &managed).contains("to find. The first gap"), "{managed:?}");
     }
 
     /// A call is a flow of its own, so its own wait counts, not that of the train.
