@@ -28,3 +28,38 @@ pub enum Counterpart {
     /// None, for a reason in a clause.
     Missing(&'static str),
 }
+
+impl Original {
+    /// One that figures of ours show, compared by claims.
+    pub const fn drawn(
+        name: &'static str,
+        content: &'static str,
+        figures: &'static [&'static str],
+        claims: &'static [&'static str],
+    ) -> Self {
+        Self { name, content, counterpart: Counterpart::Drawn { figures, claims } }
+    }
+
+    /// One that files of the repository define.
+    pub const fn defined(
+        name: &'static str,
+        content: &'static str,
+        files: &'static [&'static str],
+    ) -> Self {
+        Self { name, content, counterpart: Counterpart::Defined(files) }
+    }
+
+    /// One whose numbers claims contain.
+    pub const fn measured(
+        name: &'static str,
+        content: &'static str,
+        claims: &'static [&'static str],
+    ) -> Self {
+        Self { name, content, counterpart: Counterpart::Measured(claims) }
+    }
+
+    /// One that has no counterpart, for the reason `why`.
+    pub const fn missing(name: &'static str, content: &'static str, why: &'static str) -> Self {
+        Self { name, content, counterpart: Counterpart::Missing(why) }
+    }
+}

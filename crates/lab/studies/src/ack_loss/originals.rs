@@ -1,37 +1,41 @@
 //! The figures and tables of the paper, and ours.
 
-use fairwave_study::Counterpart::{Defined, Drawn};
 use fairwave_study::Original;
 
 pub(super) const ORIGINALS: &[Original] = &[
-    Original {
-        name: "Fig. 1",
-        content: "the network",
-        counterpart: Defined(&["studies/ack-loss/uploads.toml", "studies/ack-loss/up-down.toml"]),
-    },
-    Original {
-        name: "Fig. 2(a)",
-        content: "windows of a normal and of a starved flow",
-        counterpart: Drawn { figures: &["fig2a-windows"], claims: &["ACK-1"] },
-    },
-    Original {
-        name: "Fig. 2(b)",
-        content: "ACKs of the starved flow at the access point",
-        counterpart: Drawn { figures: &["fig2b-queue"], claims: &["ACK-1"] },
-    },
-    Original {
-        name: "Fig. 3",
-        content: "throughput of each of 16 uploads by Reno, with the remedy and without",
-        counterpart: Drawn { figures: &["fig3-reno"], claims: &["ACK-2"] },
-    },
-    Original {
-        name: "Fig. 4(a)",
-        content: "means of uploads and downloads, few packet errors",
-        counterpart: Drawn { figures: &["fig4-up-down"], claims: &["ACK-3"] },
-    },
-    Original {
-        name: "Fig. 4(b)",
-        content: "means of uploads and downloads, many packet errors",
-        counterpart: Drawn { figures: &["fig4-up-down"], claims: &["ACK-4"] },
-    },
+    Original::defined(
+        "Fig. 1",
+        "the network",
+        &["studies/ack-loss/uploads.toml", "studies/ack-loss/up-down.toml"],
+    ),
+    Original::drawn(
+        "Fig. 2(a)",
+        "windows of a normal and of a starved flow",
+        &["fig2a-windows"],
+        &["ACK-1"],
+    ),
+    Original::drawn(
+        "Fig. 2(b)",
+        "ACKs of the starved flow at the access point",
+        &["fig2b-queue"],
+        &["ACK-1"],
+    ),
+    Original::drawn(
+        "Fig. 3",
+        "throughput of each of 16 uploads by Reno, with the remedy and without",
+        &["fig3-reno"],
+        &["ACK-2"],
+    ),
+    Original::drawn(
+        "Fig. 4(a)",
+        "means of uploads and downloads, few packet errors",
+        &["fig4-up-down"],
+        &["ACK-3"],
+    ),
+    Original::drawn(
+        "Fig. 4(b)",
+        "means of uploads and downloads, many packet errors",
+        &["fig4-up-down"],
+        &["ACK-4"],
+    ),
 ];

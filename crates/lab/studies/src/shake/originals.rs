@@ -1,105 +1,56 @@
 //! The figures and tables of the paper, and ours.
 
-use fairwave_study::Counterpart::{Defined, Drawn};
 use fairwave_study::Original;
 
 pub(super) const ORIGINALS: &[Original] = &[
-    Original {
-        name: "Fig. 1",
-        content: "hosts that share their links, as a drawing",
-        counterpart: Defined(&["docs/models/shake.md"]),
-    },
-    Original {
-        name: "Fig. 2",
-        content: "buffers and windows of the sender",
-        counterpart: Defined(&["docs/models/shake.md"]),
-    },
-    Original {
-        name: "Fig. 3",
-        content: "buffer of the receiver",
-        counterpart: Defined(&["docs/models/shake.md"]),
-    },
-    Original {
-        name: "Fig. 4",
-        content: "segments in and out of order, as a drawing",
-        counterpart: Defined(&["docs/models/shake.md"]),
-    },
-    Original {
-        name: "Fig. 5",
-        content: "the model with three paths",
-        counterpart: Defined(&["studies/shake/repetition.toml"]),
-    },
-    Original {
-        name: "Table 1",
-        content: "rates and delays of the paths",
-        counterpart: Defined(&["studies/shake/repetition.toml"]),
-    },
-    Original {
-        name: "Table 2",
-        content: "losses for Figs. 6 and 7",
-        counterpart: Defined(&["studies/shake/repetition.toml"]),
-    },
-    Original {
-        name: "Fig. 6",
-        content: "rcv_nxt by the path of retransmissions",
-        counterpart: Drawn { figures: &["fig6"], claims: &["SHK-1"] },
-    },
-    Original {
-        name: "Fig. 7",
-        content: "rcv_nxt with SACK and without",
-        counterpart: Drawn { figures: &["fig7"], claims: &["SHK-2"] },
-    },
-    Original {
-        name: "Table 3",
-        content: "losses of three scenarios",
-        counterpart: Defined(&["studies/shake/losses.toml"]),
-    },
-    Original {
-        name: "Fig. 8",
-        content: "time of a transfer over its size, three scenarios",
-        counterpart: Drawn { figures: &["fig8"], claims: &["SHK-3"] },
-    },
-    Original {
-        name: "Table 4",
-        content: "conditions of bursts",
-        counterpart: Defined(&["studies/shake/bursts.toml"]),
-    },
-    Original {
-        name: "Table 5",
-        content: "scenarios of bursts",
-        counterpart: Defined(&["studies/shake/bursts.toml"]),
-    },
-    Original {
-        name: "Fig. 9",
-        content: "time of a transfer over the length of bursts",
-        counterpart: Drawn { figures: &["fig9"], claims: &["SHK-4"] },
-    },
-    Original {
-        name: "Table 6",
-        content: "losses for Fig. 10",
-        counterpart: Defined(&["studies/shake/repetition.toml"]),
-    },
-    Original {
-        name: "Fig. 10",
-        content: "windows of the paths over time",
-        counterpart: Drawn { figures: &["fig10"], claims: &["SHK-5"] },
-    },
-    Original {
-        name: "Table 7",
-        content: "losses for Fig. 11",
-        counterpart: Defined(&["studies/shake/connections-shake.toml"]),
-    },
-    Original {
-        name: "Table 8",
-        content: "parameters of TCP",
-        counterpart: Defined(&[
-            "studies/shake/connections-shake.toml",
-            "studies/shake/connections-tcp.toml",
-        ]),
-    },
-    Original {
-        name: "Fig. 11",
-        content: "time of a transfer over its size, three methods",
-        counterpart: Drawn { figures: &["fig11"], claims: &["SHK-6"] },
-    },
+    Original::defined(
+        "Fig. 1",
+        "hosts that share their links, as a drawing",
+        &["docs/models/shake.md"],
+    ),
+    Original::defined("Fig. 2", "buffers and windows of the sender", &["docs/models/shake.md"]),
+    Original::defined("Fig. 3", "buffer of the receiver", &["docs/models/shake.md"]),
+    Original::defined(
+        "Fig. 4",
+        "segments in and out of order, as a drawing",
+        &["docs/models/shake.md"],
+    ),
+    Original::defined("Fig. 5", "the model with three paths", &["studies/shake/repetition.toml"]),
+    Original::defined(
+        "Table 1",
+        "rates and delays of the paths",
+        &["studies/shake/repetition.toml"],
+    ),
+    Original::defined("Table 2", "losses for Figs. 6 and 7", &["studies/shake/repetition.toml"]),
+    Original::drawn("Fig. 6", "rcv_nxt by the path of retransmissions", &["fig6"], &["SHK-1"]),
+    Original::drawn("Fig. 7", "rcv_nxt with SACK and without", &["fig7"], &["SHK-2"]),
+    Original::defined("Table 3", "losses of three scenarios", &["studies/shake/losses.toml"]),
+    Original::drawn(
+        "Fig. 8",
+        "time of a transfer over its size, three scenarios",
+        &["fig8"],
+        &["SHK-3"],
+    ),
+    Original::defined("Table 4", "conditions of bursts", &["studies/shake/bursts.toml"]),
+    Original::defined("Table 5", "scenarios of bursts", &["studies/shake/bursts.toml"]),
+    Original::drawn(
+        "Fig. 9",
+        "time of a transfer over the length of bursts",
+        &["fig9"],
+        &["SHK-4"],
+    ),
+    Original::defined("Table 6", "losses for Fig. 10", &["studies/shake/repetition.toml"]),
+    Original::drawn("Fig. 10", "windows of the paths over time", &["fig10"], &["SHK-5"]),
+    Original::defined("Table 7", "losses for Fig. 11", &["studies/shake/connections-shake.toml"]),
+    Original::defined(
+        "Table 8",
+        "parameters of TCP",
+        &["studies/shake/connections-shake.toml", "studies/shake/connections-tcp.toml"],
+    ),
+    Original::drawn(
+        "Fig. 11",
+        "time of a transfer over its size, three methods",
+        &["fig11"],
+        &["SHK-6"],
+    ),
 ];

@@ -1,149 +1,66 @@
 //! The figures and tables of the paper, and ours.
 
-use fairwave_study::Counterpart::{Defined, Drawn, Measured, Missing};
 use fairwave_study::Original;
 
 pub(super) const ORIGINALS: &[Original] = &[
-    Original {
-        name: "Fig. 1",
-        content: "hosts near and far, as a drawing",
-        counterpart: Defined(&["studies/socps/bad-tcp.toml"]),
-    },
-    Original {
-        name: "Fig. 2",
-        content: "kinds of channel state by grain and frequency",
-        counterpart: Missing("a classification, which measures nothing"),
-    },
-    Original {
-        name: "Fig. 3",
-        content: "the parts of SoCPS",
-        counterpart: Defined(&["docs/models/soc.md"]),
-    },
-    Original {
-        name: "Fig. 4",
-        content: "the damping of lost reports",
-        counterpart: Defined(&["crates/protocols/soc/src/table.rs"]),
-    },
-    Original {
-        name: "Fig. 5",
-        content: "weight over SoC, GB",
-        counterpart: Defined(&["crates/protocols/soc/src/policy.rs"]),
-    },
-    Original {
-        name: "Table 1",
-        content: "shares by GB",
-        counterpart: Defined(&["crates/protocols/soc/src/policy/tests.rs"]),
-    },
-    Original {
-        name: "Fig. 6",
-        content: "weight over SoC, PW",
-        counterpart: Defined(&["crates/protocols/soc/src/policy.rs"]),
-    },
-    Original {
-        name: "Table 2",
-        content: "shares by PW",
-        counterpart: Defined(&["crates/protocols/soc/src/policy/tests.rs"]),
-    },
-    Original {
-        name: "Fig. 7",
-        content: "the scheduler in pseudo-code",
-        counterpart: Defined(&["docs/models/schedulers.md"]),
-    },
-    Original {
-        name: "Fig. 8",
-        content: "the frame and the entry of the table",
-        counterpart: Defined(&[
-            "crates/base/wire/src/soc/plain.rs",
-            "crates/protocols/soc/src/table.rs",
-        ]),
-    },
-    Original {
-        name: "Fig. 9",
-        content: "the branch by EtherType in a FreeBSD kernel",
-        counterpart: Missing("a diagram of code in FreeBSD 3.4; ours runs on Linux"),
-    },
-    Original {
-        name: "Fig. 10",
-        content: "the testbed",
-        counterpart: Defined(&["studies/socps/good-tcp.toml"]),
-    },
-    Original {
-        name: "Table 3",
-        content: "environments",
-        counterpart: Defined(&[
+    Original::defined(
+        "Fig. 1",
+        "hosts near and far, as a drawing",
+        &["studies/socps/bad-tcp.toml"],
+    ),
+    Original::missing(
+        "Fig. 2",
+        "kinds of channel state by grain and frequency",
+        "a classification, which measures nothing",
+    ),
+    Original::defined("Fig. 3", "the parts of SoCPS", &["docs/models/soc.md"]),
+    Original::defined(
+        "Fig. 4",
+        "the damping of lost reports",
+        &["crates/protocols/soc/src/table.rs"],
+    ),
+    Original::defined("Fig. 5", "weight over SoC, GB", &["crates/protocols/soc/src/policy.rs"]),
+    Original::defined("Table 1", "shares by GB", &["crates/protocols/soc/src/policy/tests.rs"]),
+    Original::defined("Fig. 6", "weight over SoC, PW", &["crates/protocols/soc/src/policy.rs"]),
+    Original::defined("Table 2", "shares by PW", &["crates/protocols/soc/src/policy/tests.rs"]),
+    Original::defined("Fig. 7", "the scheduler in pseudo-code", &["docs/models/schedulers.md"]),
+    Original::defined(
+        "Fig. 8",
+        "the frame and the entry of the table",
+        &["crates/base/wire/src/soc/plain.rs", "crates/protocols/soc/src/table.rs"],
+    ),
+    Original::missing(
+        "Fig. 9",
+        "the branch by EtherType in a FreeBSD kernel",
+        "a diagram of code in FreeBSD 3.4; ours runs on Linux",
+    ),
+    Original::defined("Fig. 10", "the testbed", &["studies/socps/good-tcp.toml"]),
+    Original::defined(
+        "Table 3",
+        "environments",
+        &[
             "studies/socps/good-tcp.toml",
             "studies/socps/bad-tcp.toml",
             "studies/socps/moving-tcp.toml",
-        ]),
-    },
-    Original {
-        name: "Table 4",
-        content: "time of forwarding a packet",
-        counterpart: Measured(&["SOC-8"]),
-    },
-    Original {
-        name: "Fig. 11",
-        content: "throughput over time, FIFO",
-        counterpart: Drawn { figures: &["fig11"], claims: &["SOC-1"] },
-    },
-    Original {
-        name: "Fig. 12",
-        content: "throughput over time, SoCPS",
-        counterpart: Drawn { figures: &["fig12"], claims: &["SOC-1"] },
-    },
-    Original {
-        name: "Fig. 13",
-        content: "totals of hosts, TCP, all good",
-        counterpart: Drawn { figures: &["fig13"], claims: &["SOC-1"] },
-    },
-    Original {
-        name: "Fig. 14",
-        content: "totals by scheme, TCP, one host bad",
-        counterpart: Drawn { figures: &["fig14"], claims: &["SOC-2"] },
-    },
-    Original {
-        name: "Fig. 15",
-        content: "throughput of voice, all good",
-        counterpart: Drawn { figures: &["fig15"], claims: &["SOC-3"] },
-    },
-    Original {
-        name: "Fig. 16",
-        content: "totals of voice, one host bad",
-        counterpart: Drawn { figures: &["fig16"], claims: &["SOC-4"] },
-    },
-    Original {
-        name: "Fig. 17",
-        content: "total over the number of hosts, constant rate",
-        counterpart: Drawn { figures: &["fig17"], claims: &["SOC-5"] },
-    },
-    Original {
-        name: "Fig. 18",
-        content: "totals of voice and TCP",
-        counterpart: Drawn { figures: &["fig18"], claims: &["SOC-6"] },
-    },
-    Original {
-        name: "Fig. 19",
-        content: "SoC of a host that walks",
-        counterpart: Drawn { figures: &["fig19"], claims: &["SOC-7"] },
-    },
-    Original {
-        name: "Fig. 20",
-        content: "throughput of the hosts meanwhile",
-        counterpart: Drawn { figures: &["fig20"], claims: &["SOC-7"] },
-    },
-    Original {
-        name: "Fig. 21",
-        content: "totals for both intervals of reports",
-        counterpart: Drawn { figures: &["fig21"], claims: &["SOC-7"] },
-    },
-    Original {
-        name: "Fig. 22",
-        content: "throughput over SoC",
-        counterpart: Drawn { figures: &["fig22"], claims: &["SOC-9"] },
-    },
-    Original {
-        name: "Fig. 23",
-        content: "loss over SoC",
-        counterpart: Drawn { figures: &["fig23"], claims: &["SOC-9"] },
-    },
+        ],
+    ),
+    Original::measured("Table 4", "time of forwarding a packet", &["SOC-8"]),
+    Original::drawn("Fig. 11", "throughput over time, FIFO", &["fig11"], &["SOC-1"]),
+    Original::drawn("Fig. 12", "throughput over time, SoCPS", &["fig12"], &["SOC-1"]),
+    Original::drawn("Fig. 13", "totals of hosts, TCP, all good", &["fig13"], &["SOC-1"]),
+    Original::drawn("Fig. 14", "totals by scheme, TCP, one host bad", &["fig14"], &["SOC-2"]),
+    Original::drawn("Fig. 15", "throughput of voice, all good", &["fig15"], &["SOC-3"]),
+    Original::drawn("Fig. 16", "totals of voice, one host bad", &["fig16"], &["SOC-4"]),
+    Original::drawn(
+        "Fig. 17",
+        "total over the number of hosts, constant rate",
+        &["fig17"],
+        &["SOC-5"],
+    ),
+    Original::drawn("Fig. 18", "totals of voice and TCP", &["fig18"], &["SOC-6"]),
+    Original::drawn("Fig. 19", "SoC of a host that walks", &["fig19"], &["SOC-7"]),
+    Original::drawn("Fig. 20", "throughput of the hosts meanwhile", &["fig20"], &["SOC-7"]),
+    Original::drawn("Fig. 21", "totals for both intervals of reports", &["fig21"], &["SOC-7"]),
+    Original::drawn("Fig. 22", "throughput over SoC", &["fig22"], &["SOC-9"]),
+    Original::drawn("Fig. 23", "loss over SoC", &["fig23"], &["SOC-9"]),
 ];
