@@ -81,6 +81,14 @@ pub(crate) fn counts(args: &[&str], capture: &Path, filters: &[&str]) -> Vec<usi
     cells.into_iter().step_by(2).collect()
 }
 
+/// Filter of packets that a kernel or this program sent with a wrong TCP checksum.
+///
+/// Where the sum is zero, a kernel that computes it itself writes 0xffff for every protocol
+/// (`skb_checksum_help` of Linux): one of 65,536 packets. The two are equal in one's complement,
+/// but tshark demands zero for TCP (RFC 1624).
+pub(crate) const WRONG_TCP_CHECKSUM: &str = "(tcp.checksum.status == 0 \
+    && !(tcp.checksum == 0xffff && tcp.checksum_calculated == 0))";
+
 /// Lines that tshark prints for a capture with these arguments, with checksums verified.
 pub(crate) fn tshark(args: &[&str], capture: &Path) -> Vec<String> {
     let mut tshark = Command::new("tshark");
