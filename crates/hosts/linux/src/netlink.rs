@@ -11,7 +11,7 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{
@@ -92,13 +92,13 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Adds a route by an interface.
+    /// Adds a route by an interface. With `quick_acks`, TCP delays no ACK on it.
     pub fn route(
         &mut self,
         index: u32,
         to: Prefix,
         gateway: Option<IpAddr>,
-        source: Option<IpAddr>,
+        quick_acks: bool,
     ) -> io::Result<()> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
@@ -115,7 +115,9 @@ impl Netlink {
             message.attributes.push(RouteAttribute::Destination(to.address.into()));
         }
         message.attributes.extend(gateway.map(|via| RouteAttribute::Gateway(via.into())));
-        message.attributes.extend(source.map(|from| RouteAttribute::PrefSource(from.into())));
+        if quick_acks {
+            message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::QuickAck(1)]));
+        }
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 

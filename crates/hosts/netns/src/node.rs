@@ -258,7 +258,7 @@ fn connect(plan: &NodePlan, receivers: Option<&str>) -> Result<Tun, Error> {
     }
     for route in &plan.routes {
         let what = at(format!("route to {}/{}", route.to.address, route.to.length));
-        netlink.route(index, route.to, None, route.source).map_err(Error::at(what))?;
+        netlink.route(index, route.to, None, route.quick_acks).map_err(Error::at(what))?;
     }
     Ok(tun)
 }

@@ -72,8 +72,15 @@ impl NodePlan {
 pub struct Route {
     /// Destination; `0.0.0.0/0` is the default route.
     pub to: Prefix,
-    /// Preferred source address.
-    pub source: Option<IpAddr>,
+    /// Whether TCP delays no ACK to the destination (`quickack` of ip-route(8)).
+    pub quick_acks: bool,
+}
+
+impl Route {
+    /// A route on which TCP delays ACKs as usual.
+    pub fn new(to: Prefix) -> Self {
+        Self { to, quick_acks: false }
+    }
 }
 
 /// Whether the kernel leaves segmentation and checksums to the reader of the TUN.

@@ -255,7 +255,7 @@ fn lead_out(links: &[Link]) -> io::Result<()> {
     netlink.up(index)?;
     for link in links {
         netlink.address(index, link.prefix(link.there))?;
-        netlink.route(index, link.everywhere(), Some(link.here), None).map_err(|error| {
+        netlink.route(index, link.everywhere(), Some(link.here), false).map_err(|error| {
             let why = "the default route to the uplink, which the plan may already lead elsewhere";
             io::Error::other(format!("{why}: {error}"))
         })?;

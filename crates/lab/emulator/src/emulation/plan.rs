@@ -6,7 +6,7 @@ use crate::emulation::order::Uplink;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use fairwave_netns::{NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 use fairwave_scenario::{Emulate, Scenario};
-use fairwave_sim::world::World;
+use fairwave_sim::world::{Traffic, World};
 use fairwave_trace::NodeId;
 use fairwave_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,10 +31,11 @@ pub(crate) fn namespaces(
         UplinkPlan { node: node.clone(), interface: interface.clone(), has_ipv6 }
     });
     let ways: Vec<UplinkPlan> = ways.collect();
-    let four = Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None };
-    let six = Route { to: Prefix::new(Ipv6Addr::UNSPECIFIED, 0), source: None };
+    let four = Route::new(Prefix::new(Ipv4Addr::UNSPECIFIED, 0));
+    let six = Route::new(Prefix::new(Ipv6Addr::UNSPECIFIED, 0));
     let has_six = ways.first().is_some_and(|way| way.has_ipv6);
-    let out = || [four].into_iter().chain(has_six.then_some(six)).collect();
+    let out = [four].into_iter().chain(has_six.then_some(six));
+    let undelayed = undelayed(scenario, world);
     let Paths { mut aliases, mut endpoints } = Paths::of(scenario, world);
     let mut node = |id: &NodeId| NodePlan {
         aliases: aliases.remove(id).unwrap_or_default().into_iter().collect(),
@@ -44,12 +45,42 @@ pub(crate) fn namespaces(
             Prefix::new(address::v6(*id), address::V6_PREFIX_LEN),
         ],
         mtu: emulate.mtu,
-        routes: if leads_out(id) { out() } else { Vec::new() },
+        routes: (out.clone().filter(|_| leads_out(id)))
+            .chain(quick_routes(&undelayed, *id))
+            .collect(),
         offload: if emulate.offload { Offload::On } else { Offload::Off },
         sysctls: sysctls.clone(),
         ..NodePlan::new(world.nodes[id.0 as usize].name.clone())
     };
     Plan { nodes: real.iter().map(&mut node).collect(), uplinks: ways, ..Plan::default() }
+}
+
+/// Pairs of nodes (receiver, sender) between which the scenario's TCP flows on the kernel's sockets
+/// delay no ACK. The receiver's kernel leaves the mode of `TCP_QUICKACK` by itself, a route's
+/// setting is permanent: a pair with another flow whose ACKs are delayed has the former alone.
+fn undelayed(scenario: &Scenario, world: &World) -> BTreeSet<(NodeId, NodeId)> {
+    let flows = scenario.kernel_flows();
+    let pairs = flows.iter().filter_map(|id| {
+        let flow = &world.flows[id.0 as usize];
+        let Traffic::Tcp(tcp) = &flow.traffic else { return None };
+        let sender = flow.proxy.as_ref().map_or(flow.source, |proxy| proxy.at);
+        Some(((flow.sink, sender), tcp.receiver.delayed_ack.every == 1))
+    });
+    let (quick, delayed): (Vec<_>, Vec<_>) = pairs.partition(|(_, is_quick)| *is_quick);
+    let is_delayed = |pair: &_| delayed.iter().any(|(other, _)| other == pair);
+    quick.into_iter().map(|(pair, _)| pair).filter(|pair| !is_delayed(pair)).collect()
+}
+
+/// Routes from `receiver` to the senders whose data it acknowledges at once.
+fn quick_routes(
+    undelayed: &BTreeSet<(NodeId, NodeId)>,
+    receiver: NodeId,
+) -> impl Iterator<Item = Route> {
+    let senders = undelayed.iter().filter(move |(sink, _)| *sink == receiver);
+    senders.flat_map(|(_, sender)| {
+        let hosts = [Prefix::new(address::v4(*sender), 32), Prefix::new(address::v6(*sender), 128)];
+        hosts.map(|to| Route { to, quick_acks: true })
+    })
 }
 
 /// Addresses at the nodes where flows over paths of the scenario begin and end.
@@ -136,5 +167,38 @@ paths = [{ via = "phone3" }]
         assert_eq!(of("host").endpoints.as_deref(), Some(&paths[..2]));
         assert_eq!((of("server").aliases.len(), of("server").endpoints.clone()), (0, Some(vec![])));
         assert_eq!((of("phone1").aliases.len(), of("phone1").endpoints.clone()), (0, None));
+    }
+
+    const QUICK: &str = r#"# Which ACKs does the kernel delay?
+title = "Uploads whose ACKs are delayed, and one whose are not: for tests"
+duration = "1 s"
+emulate = { kernel_flows = ["*"] }
+node = [{ name = "sta", kind = "host", count = 2 }, { name = "server", kind = "host" }]
+link = [{ ends = ["sta*", "server"] }]
+[[flow]]
+name = "up"
+from = "sta*"
+to = "server"
+delayed_ack = "off"
+[[flow]]
+name = "late"
+from = "sta2"
+to = "server"
+delayed_ack = "on"
+"#;
+
+    #[test]
+    fn a_receiver_has_a_route_without_delayed_acks_where_no_flow_delays_them() {
+        let plan = ScenarioPlan::parse("quick.toml", QUICK, &[]).expect("a scenario");
+        let job = plan.jobs()[0];
+        let scenario = plan.scenario(job);
+        let world = scenario.to_world(job.seed);
+        let built = namespaces(&scenario, &world, &scenario.real_nodes(), &[]);
+        let of = |name: &str| built.nodes.iter().find(|node| node.name == name).expect("it is");
+        let first = NodeId(0);
+        let to = [Prefix::new(address::v4(first), 32), Prefix::new(address::v6(first), 128)];
+        let quick = to.map(|to| Route { to, quick_acks: true });
+        assert_eq!(of("server").routes, quick, "not to sta2, which has a flow of each kind");
+        assert_eq!(of("sta1").routes, []);
     }
 }

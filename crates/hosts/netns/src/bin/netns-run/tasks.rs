@@ -384,7 +384,7 @@ const CHANGES: &str = "cat /proc/sys/net/ipv4/conf/wan0/forwarding; nft list rul
 
 fn uplink_plan() -> Plan {
     let mut plan = plan();
-    plan.nodes[0].routes = vec![Route { to: Prefix::new(Ipv4Addr::UNSPECIFIED, 0), source: None }];
+    plan.nodes[0].routes = vec![Route::new(Prefix::new(Ipv4Addr::UNSPECIFIED, 0))];
     let (node, interface) = ("server".to_owned(), "wan0".to_owned());
     plan.uplinks = vec![UplinkPlan { node, interface, has_ipv6: false }];
     plan
