@@ -119,6 +119,10 @@ pub struct AxisFile {
     /// Whether its values ascend, so that a threshold can be found.
     #[serde(default)]
     pub ordered: bool,
+    /// Whether its other values are tried with the base of all other axes alone, so that the map
+    /// grows by their number instead of by a factor.
+    #[serde(default)]
+    pub alone: bool,
     /// The claims and anchors whose runs it changes, by identifier; all where it is empty.
     #[serde(default, rename = "for")]
     #[schemars(with = "Vec<String>")]
@@ -520,6 +524,7 @@ impl AxisFile {
             labels: self.values(quick).map(|value| value.label.clone()).collect(),
             weights: self.values(quick).map(|value| value.weight).collect(),
             base,
+            is_alone: self.alone,
         }
     }
 }

@@ -16,9 +16,11 @@ pub struct Axis {
     /// The value of the study's own scenario files: an index into `labels`; `None` where that is
     /// not tried.
     pub base: Option<usize>,
+    /// Whether its other values are tried with the study's own values of all other axes alone.
+    pub is_alone: bool,
 }
 
-/// The combinations of all values.
+/// The combinations of all values; of an axis that stands alone only those along it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
     /// The axes; the last one varies fastest.
@@ -28,21 +30,32 @@ pub struct Grid {
     pub is_star: bool,
 }
 
+impl Axis {
+    const fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether a value is another than the study's own.
+    fn leaves(&self, value: usize) -> bool {
+        self.base.is_some_and(|base| base != value)
+    }
+}
+
 /// One combination: for each axis an index of a value.
 pub type SetUp = Vec<usize>;
 
 impl Grid {
     /// Number of set-ups; one without axes.
     pub fn len(&self) -> usize {
-        let values = self.axes.iter().map(|axis| axis.labels.len());
-        match self.is_star {
-            true => values.fold(1, |sum, values| sum + values.saturating_sub(1)),
-            false => self.combinations(),
-        }
+        let (alone, together): (Vec<&Axis>, Vec<&Axis>) =
+            self.axes.iter().partition(|axis| self.is_star || axis.is_alone);
+        let product =
+            together.iter().fold(1, |product: usize, axis| product.saturating_mul(axis.len()));
+        alone.iter().fold(product, |sum, axis| sum.saturating_add(axis.len().saturating_sub(1)))
     }
 
     fn combinations(&self) -> usize {
-        self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.labels.len()))
+        self.axes.iter().fold(1, |product, axis| product.saturating_mul(axis.len()))
     }
 
     /// Whether there is no set-up, because some axis has no value.
@@ -53,7 +66,15 @@ impl Grid {
     /// Every set-up, the last axis fastest.
     pub fn set_ups(&self) -> impl Iterator<Item = SetUp> + '_ {
         let all = (0..self.combinations()).map(|index| self.set_up(index));
-        all.filter(|set_up| !self.is_star || self.distance_from_base(set_up) <= 1)
+        all.filter(|set_up| self.is_tried(set_up))
+    }
+
+    /// Whether a combination is a set-up of the grid: one that leaves the study's own value on an
+    /// axis that stands alone leaves it on no other axis.
+    fn is_tried(&self, set_up: &[usize]) -> bool {
+        let mut beside = self.axes.iter().zip(set_up).filter(|(axis, value)| axis.leaves(**value));
+        let is_free = !self.is_star && beside.all(|(axis, _)| !axis.is_alone);
+        is_free || self.distance_from_base(set_up) <= 1
     }
 
     fn set_up(&self, index: usize) -> SetUp {
@@ -97,7 +118,36 @@ impl Grid {
 
     /// On how many axes a set-up differs from the study's own, where that is tried.
     pub fn distance_from_base(&self, set_up: &[usize]) -> usize {
-        let differs = |(axis, value): &(&Axis, &usize)| axis.base.is_some_and(|b| b != **value);
-        self.axes.iter().zip(set_up).filter(differs).count()
+        self.axes.iter().zip(set_up).filter(|(axis, value)| axis.leaves(**value)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(key: &str, values: usize, is_alone: bool) -> Axis {
+        Axis {
+            key: key.to_owned(),
+            name: key.to_owned(),
+            is_ordered: false,
+            labels: (0..values).map(|value| value.to_string()).collect(),
+            weights: vec![1.0; values],
+            base: Some(0),
+            is_alone,
+        }
+    }
+
+    /// Two axes of two values make four set-ups; one of three that stands alone adds two.
+    #[test]
+    fn an_axis_alone_adds_its_values_instead_of_multiplying() {
+        let axes = vec![axis("a", 2, false), axis("b", 3, true), axis("c", 2, false)];
+        let grid = Grid { axes, is_star: false };
+        let set_ups: Vec<SetUp> = grid.set_ups().collect();
+        let expected =
+            [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 2, 0], [1, 0, 0], [1, 0, 1]].map(Vec::from);
+        assert_eq!((set_ups, grid.len()), (expected.to_vec(), 6));
+        // On its own it is an axis like any other.
+        assert_eq!(grid.of(&[1]).set_ups().count(), 3);
     }
 }

@@ -20,27 +20,34 @@ pub(super) struct Panel<'a> {
 
 /// The panels of a claim's map. In a whole map the axis that decides lies across, and of the others
 /// the one with the largest number of values lies down. Each combination of the rest has a panel. A
-/// star has a panel for each axis.
+/// star has a panel for each axis, and in a whole map so has an axis that stands alone.
 pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
-    if grid.is_star {
-        let axes = grid.axes.iter().filter(|axis| axis.labels.len() > 1);
-        return axes.map(|axis| along(grid, axis, claim)).collect();
-    }
+    let is_along = |axis: &&Axis| grid.is_star || axis.is_alone;
+    let axes = grid.axes.iter().filter(is_along).filter(|axis| axis.labels.len() > 1);
+    let mut panels = if grid.is_star { Vec::new() } else { multiples(grid, claim) };
+    panels.extend(axes.map(|axis| along(grid, axis, claim)));
+    panels
+}
+
+/// The panels of the axes that are combined; axes that stand alone have the study's own values.
+fn multiples<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
+    let combined: Vec<usize> =
+        (0..grid.axes.len()).filter(|&axis| !grid.axes[axis].is_alone).collect();
+    let alone = grid.axes.iter().filter(|axis| axis.is_alone);
+    let own: Vec<(&str, &str)> = alone.map(|axis| (axis.key.as_str(), own_label(axis))).collect();
     let decides = claim.decides.as_ref().map(|decides| decides.key.as_str());
-    let across = grid.axes.iter().position(|axis| Some(axis.key.as_str()) == decides);
-    let across = across.unwrap_or(0);
-    if grid.axes.is_empty() {
+    let is_deciding = |&&axis: &&usize| Some(grid.axes[axis].key.as_str()) == decides;
+    let Some(&across) = combined.iter().find(is_deciding).or(combined.first()) else {
         return Vec::new();
-    }
-    let others = grid.axes.iter().enumerate().filter(|(index, _)| *index != across);
+    };
+    let others = combined.iter().copied().filter(|&axis| axis != across);
     // Of several the first: `max_by_key` takes the last.
-    let down = others.rev().max_by_key(|(_, axis)| axis.labels.len()).map(|(index, _)| index);
-    let rest: Vec<usize> =
-        (0..grid.axes.len()).filter(|&axis| axis != across && Some(axis) != down).collect();
+    let down = others.clone().rev().max_by_key(|&axis| grid.axes[axis].labels.len());
+    let rest: Vec<usize> = others.filter(|&axis| Some(axis) != down).collect();
     let (across, down) = (&grid.axes[across], down.map(|axis| &grid.axes[axis]));
     let rest = grid.of(&rest);
     let panel = |set_up: Vec<usize>| {
-        let fixed: BTreeMap<&str, &str> = rest.labels(&set_up).collect();
+        let fixed = rest.labels(&set_up).chain(own.iter().copied()).collect();
         Panel { caption: rest.text(&set_up), across, down, rows: rows(across, down, &fixed, claim) }
     };
     rest.set_ups().map(panel).collect()
@@ -49,10 +56,14 @@ pub(super) fn of<'a>(grid: &'a Grid, claim: &'a ClaimMap) -> Vec<Panel<'a>> {
 /// The set-ups that differ from the study's own on this axis.
 fn along<'a>(grid: &'a Grid, axis: &'a Axis, claim: &'a ClaimMap) -> Panel<'a> {
     let others = grid.axes.iter().filter(|other| other.key != axis.key);
-    let label = |axis: &'a Axis| axis.labels[axis.base.unwrap_or_default()].as_str();
-    let fixed = others.map(|other| (other.key.as_str(), label(other)));
+    let fixed = others.map(|other| (other.key.as_str(), own_label(other)));
     let rows = rows(axis, None, &fixed.collect(), claim);
     Panel { caption: String::new(), across: axis, down: None, rows }
+}
+
+/// The label of the study's own value.
+fn own_label(axis: &Axis) -> &str {
+    &axis.labels[axis.base.unwrap_or_default()]
 }
 
 fn rows<'a>(

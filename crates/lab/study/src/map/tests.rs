@@ -29,6 +29,7 @@ fn axis(key: &str, values: usize, is_ordered: bool) -> Axis {
         labels: (0..values).map(|value| value.to_string()).collect(),
         weights: vec![1.0; values],
         base: Some(0),
+        is_alone: false,
     }
 }
 
@@ -578,9 +579,13 @@ fn small_multiples_mark_the_own_set_up_the_threshold_and_what_is_left_out() {
     assert_eq!(svg.matches("url(#out-TINY-1)").count(), 3 + 1, "three cells and the legend");
     assert_eq!(svg.matches("stroke-dasharray").count(), 1 + 1, "the threshold and the legend");
     assert!(svg.contains("aria-label=\"what it shows\""));
-    let star = Grid { is_star: true, ..grid };
+    let mut partly = grid.clone();
+    partly.axes[1].is_alone = true;
     let expected = "a   0    1    2       b   0    1\n   (–)   H    H *        (–)   ·\n";
-    assert_eq!(figure::text(&panels::of(&star, &claim)), expected);
+    let star = Grid { is_star: true, ..grid };
+    for grid in [star, partly] {
+        assert_eq!(figure::text(&panels::of(&grid, &claim)), expected);
+    }
 }
 
 #[test]
