@@ -12,8 +12,8 @@ use crate::value::{Data, Value};
 use crate::variants::{Usual, others, variants};
 use fairwave_queue::{
     ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
-    IwfqConfig, Kind, Limit, Mac80211Config, QueueLimits, ServiceCurve, SocpsConfig, Spec,
-    SwitchingConfig, WfqConfig,
+    IwfqConfig, Kind, Limit, Mac80211Config, QueueLimits, RingConfig, ServiceCurve, SocpsConfig,
+    Spec, SwitchingConfig, WfqConfig,
 };
 use fairwave_units::{BitRate, Duration};
 use serde_json::{Value as Json, json};
@@ -52,9 +52,21 @@ impl Place {
             return Err(Refusal::new("nobody reports to a wired link")
                 .help("use it at an access point, or \"wfq\" here"));
         }
+        if let Spec::Ring(ring) = spec
+            && ring.descriptors < ring.taken_by(MAX_PACKET)
+        {
+            let (has, needs) = (ring.descriptors, ring.taken_by(MAX_PACKET));
+            return Err(Refusal::new(format!(
+                "{has} descriptors never take a packet of 2304 bytes"
+            ))
+            .help(format!("write {needs} or more, or a larger `buffer`")));
+        }
         Ok(spec)
     }
 }
+
+/// Bytes of the largest packet that every queue must take: an MSDU.
+const MAX_PACKET: u32 = 2304;
 
 /// A queue at `place`.
 pub(super) fn queue(place: Place) -> Values<Queue> {
@@ -178,6 +190,7 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
             let entry = times().or(lifetime);
             Spec::Lifetime { limit, lifetime: key(r, "lifetime", about, entry, &lifetime) }
         }
+        Spec::Ring(config) => Spec::Ring(go(r, &config)),
         Spec::Red(config) => Spec::Red(go(r, &config)),
         Spec::Pie(config) => Spec::Pie(go(r, &config)),
         Spec::FqCodel(config) => Spec::FqCodel(go(r, &config)),
@@ -221,6 +234,22 @@ const BOUND: &str = "Bound, in packets or bytes.";
 
 pub(crate) fn times() -> Values<Duration> {
     within(MICROSECOND, HOUR)
+}
+
+keys! {
+    /// A ring of descriptors.
+    for RingConfig |r| (usual: RingConfig = RingConfig::of(Place::Radio.usual())) {
+        /// Number of descriptors.
+        descriptors: u32 = count(1, 1_000_000)
+            .or(usual.descriptors)
+            .phrase("as many as the packets that the queue holds without a discipline");
+        /// Size of the buffer that a descriptor stands for: a packet takes a descriptor for each
+        /// begun buffer of its bytes, from the IP header on. MACB of Atmel has "128 B" for what it
+        /// receives.
+        buffer: u32 = size(64, 1 << 16).or(usual.buffer);
+        /// Descriptors that each packet takes beside these: 1 in b43, for a frame's header.
+        per_packet: u32 = count(0, 16).or(usual.per_packet);
+    }
 }
 
 keys! {
@@ -442,14 +471,18 @@ mod tests {
     #[test]
     fn every_discipline_survives_being_written_and_read() {
         for kind in fairwave_queue::ALL {
-            let queue = format!("{{ discipline = {:?}, limit = \"77 packets\" }}", kind.name);
+            let (key, bound) = match kind.name {
+                "ring" => ("descriptors", "77"),
+                _ => ("limit", "\"77 packets\""),
+            };
+            let queue = format!("{{ discipline = {:?}, {key} = {bound} }}", kind.name);
             let of_radios =
                 ["airtime-drr", "mac80211", "socps", "socps-traffic"].contains(&kind.name);
             let link = if of_radios { "\"7 packets\"" } else { queue.as_str() };
             let read = Scenario::parse("s", &scenario(&queue, link)).unwrap();
             let again = Scenario::parse("t", &read.to_toml()).unwrap();
             assert_eq!(read, again, "{}", read.to_toml());
-            assert!(read.to_toml().contains("77 packets"));
+            assert!(read.to_toml().contains(bound));
         }
     }
 
@@ -459,6 +492,9 @@ mod tests {
         for (discipline, key, value) in [
             ("ack-split", "ack_limit", "\"3 packets\""),
             ("window-clamp", "idle", "\"3 s\""),
+            ("ring", "descriptors", "33"),
+            ("ring", "buffer", "\"256 B\""),
+            ("ring", "per_packet", "1"),
             ("red", "min_threshold", "\"3 packets\""),
             ("red", "max_threshold", "\"33 packets\""),
             ("red", "max_percent", "3"),

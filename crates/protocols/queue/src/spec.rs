@@ -12,8 +12,8 @@ use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, Cake, CakeConfig, CifQConfig, CodelConfig,
     Discipline, DropTail, DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig,
-    Lifetime, Limit, Mac80211Config, Pie, PieConfig, Queue, QueueLimits, Red, RedConfig,
-    ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
+    Lifetime, Limit, Mac80211Config, Pie, PieConfig, Queue, QueueLimits, Red, RedConfig, Ring,
+    RingConfig, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Stream};
@@ -52,6 +52,8 @@ pub enum Spec {
         /// Time for which a packet may wait.
         lifetime: Duration,
     },
+    /// [`Ring`].
+    Ring(RingConfig),
     /// [`Red`].
     Red(RedConfig),
     /// [`Pie`].
@@ -141,6 +143,13 @@ pub const ALL: &[Kind] = &[
         source: "802.11-2020 clause 10.23.2.12",
         limit: None,
         spec: |limit| Spec::Lifetime { limit, lifetime: Duration::from_micros(512_000) },
+    },
+    Kind {
+        name: "ring",
+        summary: "drop-tail over a driver's descriptors, each with a buffer of one size",
+        source: "MadWifi, if_athvar.h; Linux, b43 and macb",
+        limit: None,
+        spec: |limit| Spec::Ring(RingConfig::of(limit)),
     },
     Kind {
         name: "red",
@@ -346,6 +355,7 @@ impl Spec {
             Self::AckSplit { .. } => "ack-split",
             Self::WindowClamp { .. } => "window-clamp",
             Self::Lifetime { .. } => "lifetime",
+            Self::Ring(_) => "ring",
             Self::Red(_) => "red",
             Self::Pie(_) => "pie",
             Self::FqCodel(_) => "fq-codel",
@@ -441,6 +451,7 @@ impl Spec {
             | Self::WindowClamp { limit, .. }
             | Self::Lifetime { limit, .. } => packets(limit),
             Self::AckSplit { limit, ack_limit } => packets(limit) + packets(ack_limit),
+            Self::Ring(config) => u64::from(config.descriptors / config.taken_by(0)),
             Self::Red(config) => packets(config.limit),
             Self::Pie(config) => packets(config.limit),
             Self::FqCodel(config) => packets(config.limit),
@@ -493,6 +504,7 @@ impl Spec {
             Self::AckSplit { limit, ack_limit } => Box::new(AckSplit::new(ack_limit, limit)),
             Self::WindowClamp { limit, idle } => Box::new(WindowClamp::new(limit, idle)),
             Self::Lifetime { limit, lifetime } => Box::new(Lifetime::new(limit, lifetime)),
+            Self::Ring(config) => Box::new(Ring::new(config)),
             Self::Red(config) => Box::new(Red::new(config, random)),
             Self::Pie(config) => Box::new(Pie::new(config, random)),
             Self::FqCodel(config) => Box::new(FqCodel::new(config)),
