@@ -75,6 +75,7 @@ fn line(event: &ServerEvent) -> String {
             format!("{name} ({address}) is there: {here} of {hosts}\n")
         }
         ServerEvent::Left(name) => format!("{name} is not there any more\n"),
+        ServerEvent::Alone(name) => format!("{name} has one flow alone\n"),
         ServerEvent::Started(repetition) => format!("Repetition {repetition} begins\n"),
         ServerEvent::Over => "The run is over\n".to_owned(),
     }
@@ -138,12 +139,15 @@ fn request(run: &RunFairness, key: Key) -> Result<Request, Failure> {
         name: run.name.clone().unwrap_or_else(own),
         traffic,
         terms,
+        alone: run.measures_effective(),
     })
 }
 
 fn doing(progress: Progress, run: &RunFairness) -> String {
     match progress {
         Progress::Waiting(here) => format!("{here} of {} stations are there ...", run.hosts),
+        Progress::Alone => format!("One flow alone: {} ...", run.time),
+        Progress::Resting => format!("Another station has one flow alone: {} ...", run.time),
         Progress::Running(repetition) => {
             format!("Repetition {repetition} of {}: {} ...", run.repetitions, run.time)
         }

@@ -6,8 +6,8 @@ use super::flow::{
 };
 use super::link::{Inbox, Link, greet};
 use super::message::{
-    Ending, Flow, Join, Limits, Protocol, RadioSample, Repetition, Report, Station, Terms, ToHost,
-    ToServer, Traffic,
+    Ending, Flow, Join, Limits, Part, Protocol, RadioSample, Repetition, Report, Station, Terms,
+    ToHost, ToServer, Traffic,
 };
 use super::path::Path;
 use super::radio::{Radio, interface_of};
@@ -58,6 +58,8 @@ pub struct Request {
     pub traffic: Traffic,
     /// Terms that all hosts share.
     pub terms: Terms,
+    /// Whether one flow of this host is measured alone before the repetitions.
+    pub alone: bool,
 }
 
 /// Progress of a run.
@@ -65,6 +67,10 @@ pub struct Request {
 pub enum Progress {
     /// This number of hosts has joined, and more are awaited.
     Waiting(u16),
+    /// One flow of this host begins, alone.
+    Alone,
+    /// One flow of another host begins, alone.
+    Resting,
     /// A repetition begins; counted from 1.
     Running(u16),
     /// An interval of this host's flows has ended.
@@ -156,8 +162,11 @@ struct Host<'a> {
     /// checked.
     own: Option<IpAddr>,
     own_seen: Instant,
-    /// The requested traffic within the server's limits.
+    /// The traffic of this repetition within the server's limits.
     traffic: Traffic,
+    part: Part,
+    /// Number of repetitions of one flow alone so far, of whatever host.
+    alone: u16,
     /// Messages that arrived during the wait for an answer.
     later: VecDeque<ToHost>,
     repetition: u16,
@@ -190,7 +199,7 @@ impl<'a> Host<'a> {
                 _ => Error::Silent { server, cause: error },
             })?;
         let (name, traffic, terms) = (request.name.clone(), request.traffic.clone(), request.terms);
-        let join = Join { name, traffic: traffic.clone(), terms };
+        let join = Join { name, traffic: traffic.clone(), terms, alone: request.alone };
         link.send(&ToServer::Join(join)).map_err(|_| Error::Gone { server })?;
         Ok(Self {
             request,
@@ -203,6 +212,8 @@ impl<'a> Host<'a> {
             own,
             own_seen: clock.now(),
             traffic,
+            part: Part::All,
+            alone: 0,
             later: VecDeque::new(),
             repetition: 0,
             offset_ns: 0,
@@ -271,16 +282,19 @@ impl<'a> Host<'a> {
             match message {
                 ToHost::Joined { session, limits } => {
                     self.session = session;
-                    self.traffic = limits.applied(self.request.traffic.clone());
                     self.found.limits = Some(limits);
                 }
                 ToHost::Refused(refusal) => {
                     return Err(Error::Refused { server: self.request.server, refusal });
                 }
                 ToHost::Waiting { here } => send_to(Progress::Waiting(here)),
-                ToHost::Prepare { repetition } => self.prepare(repetition)?,
+                ToHost::Prepare { repetition, part } => self.prepare(repetition, part)?,
                 ToHost::Start { at_ns } => {
-                    send_to(Progress::Running(self.repetition + 1));
+                    send_to(match self.part {
+                        Part::All => Progress::Running(self.number() + 1),
+                        Part::Alone => Progress::Alone,
+                        Part::Rest => Progress::Resting,
+                    });
                     self.send_and_receive(at_ns, send_to)?;
                     received = self.clock.now();
                 }
@@ -292,8 +306,14 @@ impl<'a> Host<'a> {
     }
 
     /// Opens the flows, and measures the offset of the server's clock.
-    fn prepare(&mut self, repetition: u16) -> Result<(), Error> {
-        self.repetition = repetition;
+    fn prepare(&mut self, repetition: u16, part: Part) -> Result<(), Error> {
+        (self.repetition, self.part) = (repetition, part);
+        self.alone += u16::from(part != Part::All);
+        let requested = self.request.traffic.of(part);
+        self.traffic = match self.found.limits {
+            Some(limits) => limits.applied(requested),
+            None => requested,
+        };
         let directions = u16::from(self.traffic.up) + u16::from(self.traffic.down);
         let server = self.request.server;
         let open = |flow| self.open(FlowLabel { session: self.session, repetition, flow });
@@ -302,6 +322,11 @@ impl<'a> Host<'a> {
         self.ends = ends.map_err(|cause| Error::Flow { server, cause })?;
         let rtt_ns = self.learn_time()?;
         self.say(&ToServer::Ready { clock_error_ns: self.clock_error_ns, rtt_ns })
+    }
+
+    /// Number of the repetition, from 0, without those of one flow alone.
+    const fn number(&self) -> u16 {
+        self.repetition.saturating_sub(self.alone)
     }
 
     const fn is_up(&self, flow: u16) -> bool {
@@ -385,7 +410,8 @@ impl<'a> Host<'a> {
             let ended = window.ended(self.clock.now() - SAMPLED);
             if shown < ended {
                 let flows: Vec<_> = counters.iter().map(|counter| counter.flow()).collect();
-                (shown..ended).for_each(|at| send_to(Progress::Interval(Interval::of(&flows, at))));
+                let numbers = if flows.is_empty() { 0..0 } else { shown..ended };
+                numbers.for_each(|at| send_to(Progress::Interval(Interval::of(&flows, at))));
                 shown = ended;
             }
             if self.stop.load(Ordering::Relaxed) {
@@ -468,6 +494,9 @@ impl<'a> Host<'a> {
     /// Keeps this host's own counts, and returns the error.
     fn keep(&mut self, counters: &[Arc<Counter>], error: Error) -> Result<(), Error> {
         counters.iter().for_each(|counter| counter.stop());
+        if self.part == Part::Rest {
+            return Err(error);
+        }
         let station = Station {
             name: self.request.name.clone(),
             address: self.own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
@@ -478,7 +507,9 @@ impl<'a> Host<'a> {
             flows: counters.iter().map(|counter| counter.flow()).collect(),
             ending: Ending::Open,
         };
-        let repetition = Repetition { number: self.repetition, stations: vec![station] };
+        let is_alone = self.part == Part::Alone;
+        let number = if is_alone { self.repetition } else { self.number() };
+        let repetition = Repetition { number, is_alone, stations: vec![station] };
         self.found.repetitions.push(repetition);
         Err(error)
     }

@@ -29,6 +29,30 @@ pub struct Traffic {
     pub protocol: Protocol,
 }
 
+impl Traffic {
+    /// The part of it in one repetition.
+    pub(super) fn of(&self, part: Part) -> Self {
+        let (up, down, parallel) = match part {
+            Part::All => (self.up, self.down, self.parallel),
+            Part::Alone => (self.up, self.down && !self.up, 1),
+            Part::Rest => (false, false, self.parallel),
+        };
+        Self { up, down, parallel, protocol: self.protocol.clone() }
+    }
+}
+
+/// Part of a host in a repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Part {
+    /// All of its flows, beside those of the other hosts.
+    #[default]
+    All,
+    /// One flow, beside no other.
+    Alone,
+    /// No flow, while another host has its one.
+    Rest,
+}
+
 /// Transport of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {
@@ -131,6 +155,9 @@ pub(super) struct Join {
     pub(super) name: String,
     pub(super) traffic: Traffic,
     pub(super) terms: Terms,
+    /// Whether one flow of the host is measured alone before the repetitions.
+    #[serde(default)]
+    pub(super) alone: bool,
 }
 
 /// Reason for which a server refuses a host.
@@ -230,8 +257,11 @@ pub struct Station {
 /// Measurements of all stations in a repetition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repetition {
-    /// Its number, from 0.
+    /// Its number, from 0; repetitions of one flow alone are counted apart.
     pub number: u16,
+    /// Whether it had one flow of one station alone.
+    #[serde(default)]
+    pub is_alone: bool,
     /// The stations in the order in which they joined.
     pub stations: Vec<Station>,
 }
@@ -262,12 +292,27 @@ pub(super) enum ToServer {
 /// Messages from the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum ToHost {
-    Joined { session: u64, limits: Limits },
+    Joined {
+        session: u64,
+        limits: Limits,
+    },
     Refused(Refusal),
-    Waiting { here: u16 },
-    Pong { sent_ns: u64, server_ns: u64 },
-    Prepare { repetition: u16 },
-    Start { at_ns: u64 },
+    Waiting {
+        here: u16,
+    },
+    Pong {
+        sent_ns: u64,
+        server_ns: u64,
+    },
+    /// The number distinguishes the flows of one repetition from those of the next.
+    Prepare {
+        repetition: u16,
+        #[serde(default)]
+        part: Part,
+    },
+    Start {
+        at_ns: u64,
+    },
     Done(Repetition),
     Over,
 }

@@ -16,7 +16,7 @@ pub use flent::flent;
 pub(crate) use measured::of_measurement;
 pub use read::{Error, read};
 pub use record::{Carrier, Counted, Ending, Flow, RadioSample, Record, Repetition, Station};
-pub use summary::{StarvedFlow, StationSummary, Summary, TargetSummary};
+pub use summary::{EffectiveFrom, SingleFlow, StarvedFlow, StationSummary, Summary, TargetSummary};
 
 #[cfg(test)]
 mod tests;

@@ -4,15 +4,15 @@ use super::counter::{Budget, Counted, Counter, Window};
 use super::flow::{has_congestion_control, prepare, receive, send, send_datagrams, spawn};
 use super::link::Link;
 use super::message::{
-    Ending, Flow, Join, Limits, Protocol, Refusal, Repetition, Report, Station, Terms, ToHost,
-    ToServer, Traffic, is_name,
+    Ending, Flow, Join, Limits, Part, Protocol, Refusal, Repetition, Report, Station, Terms,
+    ToHost, ToServer, Traffic, is_name,
 };
 use super::udp::Hub;
 use fairwave_linux::clock::Clock;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::fairness::FlowLabel;
 use fairwave_wire::seal::Key;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub enum ServerEvent {
     Joined(String, IpAddr, u16, u16),
     /// A host has left.
     Left(String),
+    /// A host begins with one flow alone.
+    Alone(String),
     /// All hosts begin a repetition, counted from 1.
     Started(u16),
     /// A run is over.
@@ -68,7 +70,12 @@ struct Member {
     ip: IpAddr,
     link: Arc<Link>,
     key: Key,
+    /// Traffic that it asked for.
+    requested: Traffic,
+    /// Its traffic in this repetition, within the server's limits.
     traffic: Traffic,
+    /// Whether it asked for a flow alone.
+    alone: bool,
     budget: Arc<Budget>,
     streams: BTreeMap<u16, TcpStream>,
     /// Error of its clock and its round-trip time, once its flows are open.
@@ -98,7 +105,12 @@ pub(super) struct Round {
     terms: Option<Terms>,
     members: Vec<Member>,
     phase: Phase,
+    /// Number by which the flows of this repetition are told from those of others.
     repetition: u16,
+    /// Number of complete repetitions of all hosts.
+    complete: u16,
+    /// Hosts whose flow alone has not been measured, the present one first.
+    alone: VecDeque<u64>,
     events: Vec<ServerEvent>,
     ended: Vec<u64>,
 }
@@ -112,6 +124,8 @@ impl Round {
             members: Vec::new(),
             phase: Phase::Gathering,
             repetition: 0,
+            complete: 0,
+            alone: VecDeque::new(),
             events: Vec::new(),
             ended: Vec::new(),
         }
@@ -152,7 +166,7 @@ impl Round {
             self.ended.push(session);
             return;
         }
-        let Join { name, traffic, terms } = join;
+        let Join { name, traffic, terms, alone } = join;
         self.terms = Some(terms);
         let here = self.members.len() as u16 + 1;
         self.events.push(ServerEvent::Joined(name.clone(), ip, here, terms.hosts));
@@ -162,7 +176,9 @@ impl Round {
             ip,
             link,
             key,
-            traffic: self.limits.applied(traffic),
+            traffic: self.limits.applied(traffic.clone()),
+            requested: traffic,
+            alone,
             budget: Budget::new(self.limits.bytes),
             streams: BTreeMap::new(),
             ready: None,
@@ -178,7 +194,7 @@ impl Round {
     }
 
     fn check(&self, join: &Join) -> Result<(), Refusal> {
-        let Join { name, traffic, terms } = join;
+        let Join { name, traffic, terms, alone } = join;
         let is_full = self.terms.is_some_and(|agreed| self.members.len() >= agreed.hosts.into());
         if self.phase != Phase::Gathering || is_full {
             return Err(Refusal::Busy);
@@ -195,7 +211,9 @@ impl Round {
         if self.members.iter().any(|member| member.name == *name) {
             return Err(Refusal::Name);
         }
-        if terms.duration_ns.saturating_mul(u64::from(terms.repetitions)) > self.limits.time_ns {
+        let before = self.members.iter().filter(|member| member.alone).count() as u64;
+        let repetitions = u64::from(terms.repetitions) + before + u64::from(*alone);
+        if terms.duration_ns.saturating_mul(repetitions) > self.limits.time_ns {
             return Err(Refusal::Time(self.limits.time_ns));
         }
         match (&traffic.protocol, traffic.down) {
@@ -271,6 +289,8 @@ impl Round {
 
     fn reset(&mut self) {
         (self.terms, self.phase, self.repetition) = (None, Phase::Gathering, 0);
+        self.complete = 0;
+        self.alone.clear();
     }
 
     /// Handles the passage of time.
@@ -279,9 +299,16 @@ impl Round {
         let Some(terms) = self.terms else { return };
         match self.phase {
             Phase::Gathering if self.members.len() == usize::from(terms.hosts) => {
+                let alone = self.members.iter().filter(|member| member.alone);
+                self.alone = alone.map(|member| member.session).collect();
                 self.prepare(hub);
             }
             Phase::Gathering => {}
+            Phase::Preparing { .. } if self.has_lost_the_one() => {
+                self.alone.pop_front();
+                self.repetition += 1;
+                self.prepare(hub);
+            }
             Phase::Preparing { until } => {
                 if self.members.iter().all(Member::is_prepared) {
                     self.start(terms, hub);
@@ -311,7 +338,16 @@ impl Round {
     fn prepare(&mut self, hub: &Hub) {
         self.phase = Phase::Preparing { until: self.clock.now() + PREPARATION };
         let repetition = self.repetition;
+        self.alone.retain(|session| self.members.iter().any(|m| m.session == *session));
+        let alone = self.alone.front().copied();
         for member in &mut self.members {
+            let part = match alone {
+                None => Part::All,
+                Some(session) if session == member.session => Part::Alone,
+                Some(_) => Part::Rest,
+            };
+            member.traffic = self.limits.applied(member.requested.of(part));
+            member.send_to(&ToHost::Prepare { repetition, part });
             (member.ready, member.report) = (None, None);
             member.streams.clear();
             member.counters.clear();
@@ -323,7 +359,6 @@ impl Round {
                 }
             }
         }
-        self.send_all(&ToHost::Prepare { repetition });
     }
 
     fn start(&mut self, terms: Terms, hub: &Hub) {
@@ -345,13 +380,26 @@ impl Round {
                 .collect();
         }
         self.phase = Phase::Running { until: window.end() };
-        self.events.push(ServerEvent::Started(repetition + 1));
+        let alone = self.alone.front().and_then(|session| self.name_of(*session));
+        self.events.push(alone.map_or(ServerEvent::Started(self.complete + 1), ServerEvent::Alone));
+    }
+
+    /// Whether the host that was to have one flow alone is not there any more.
+    fn has_lost_the_one(&self) -> bool {
+        self.alone.front().is_some_and(|session| self.name_of(*session).is_none())
+    }
+
+    fn name_of(&self, session: u64) -> Option<String> {
+        let member = self.members.iter().find(|member| member.session == session)?;
+        Some(member.name.clone())
     }
 
     /// Results of this repetition so far.
     fn result(&self) -> Repetition {
-        let stations = self.members.iter().map(Member::station).collect();
-        Repetition { number: self.repetition, stations }
+        let is_alone = !self.alone.is_empty();
+        let number = if is_alone { self.repetition } else { self.complete };
+        let taking_part = self.members.iter().filter(|member| !is_alone || member.flows() > 0);
+        Repetition { number, is_alone, stations: taking_part.map(Member::station).collect() }
     }
 
     fn finish(&mut self, terms: Terms, hub: &Hub) {
@@ -369,7 +417,10 @@ impl Round {
             self.members.iter().filter(|m| !stay(m)).map(|member| member.session).collect();
         self.phase = Phase::Resting { until: self.clock.now() + REST };
         self.repetition += 1;
-        let is_over = self.repetition >= terms.repetitions;
+        if self.alone.pop_front().is_none() {
+            self.complete += 1;
+        }
+        let is_over = self.complete >= terms.repetitions;
         if is_over {
             self.send_all(&ToHost::Over);
         }

@@ -26,7 +26,7 @@ fn both(protocol: Protocol) -> Traffic {
 }
 
 fn request(server: SocketAddr, name: &str, traffic: Traffic, terms: Terms) -> Request {
-    Request { server, key: key(), name: name.to_owned(), traffic, terms }
+    Request { server, key: key(), name: name.to_owned(), traffic, terms, alone: false }
 }
 
 /// Does something beside a server, which ends afterwards; what it told, and how many connections
@@ -155,6 +155,47 @@ fn hosts_start_together_and_each_gets_the_results_of_all() {
     assert_eq!(names, ["one", "other"]);
     let starts = events.iter().filter(|event| matches!(event, ServerEvent::Started(1))).count();
     assert_eq!(starts, 1, "{events:?}");
+}
+
+/// Of two hosts one asks for a flow alone. It has one of its four, and the other rests.
+#[test]
+fn a_flow_is_measured_alone_before_the_repetitions() {
+    let ((one, other), events, _) = beside("127.0.0.1:0", LIMITS, |server, _| {
+        let of = |name, alone| Request { alone, ..request(server, name, both(TCP), terms(2, 1)) };
+        let (one, other) = (of("one", true), of("other", false));
+        thread::scope(|scope| {
+            let one = scope.spawn(|| run(&one));
+            let other = scope.spawn(|| run(&other));
+            (one.join().unwrap(), other.join().unwrap())
+        })
+    });
+    assert!(one.1.is_none() && other.1.is_none(), "{one:?} {other:?}");
+    assert_eq!(one.0, other.0);
+    let [alone, together] = &one.0.repetitions[..] else { panic!("{one:?}") };
+    let [station] = &alone.stations[..] else { panic!("{alone:?}") };
+    let [flow] = &station.flows[..] else { panic!("{station:?}") };
+    assert!(alone.is_alone && flow.is_up && sum(flow) > 0, "{alone:?}");
+    assert_eq!((station.name.as_str(), station.ending), ("one", Ending::Complete));
+    assert_eq!((together.is_alone, together.number), (false, 0));
+    let flows: Vec<usize> = together.stations.iter().map(|station| station.flows.len()).collect();
+    assert_eq!(flows, [4, 4]);
+    let begun = events.iter().filter(|event| {
+        matches!(event, ServerEvent::Alone(_) | ServerEvent::Started(_) | ServerEvent::Over)
+    });
+    let expected =
+        [ServerEvent::Alone("one".to_owned()), ServerEvent::Started(1), ServerEvent::Over];
+    assert_eq!(begun.cloned().collect::<Vec<_>>(), expected);
+}
+
+/// The time of flows alone counts: 200 ms of each of two hosts, and one repetition of 200 ms.
+#[test]
+fn the_time_of_flows_alone_is_within_the_limit_of_the_server() {
+    let limits = Limits { time_ns: 399_000_000, ..LIMITS };
+    let (reported, ..) = beside("127.0.0.1:0", limits, |server, _| {
+        let request = Request { alone: true, ..request(server, "one", both(TCP), terms(1, 1)) };
+        run(&request).1.unwrap().to_string()
+    });
+    assert!(reported.contains("--max-time"), "{reported}");
 }
 
 #[test]

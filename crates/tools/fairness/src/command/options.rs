@@ -130,13 +130,24 @@ pub struct RunFairness {
     pub judged: Judged,
 }
 
+impl RunFairness {
+    /// Whether one flow of this station is measured alone, for the effective bandwidth. One whose
+    /// rate is given would measure that rate and not the network.
+    pub(super) const fn measures_effective(&self) -> bool {
+        let is_free = !self.udp && self.bitrate.is_none();
+        is_free && self.judged.target.is_some() && self.judged.effective.is_none()
+    }
+}
+
 /// Reference rates for the evaluation, and the output file.
 #[derive(Args, Debug)]
 pub struct Judged {
     /// Target rate of each station; the share of intervals that reach it is reported
     #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero)]
     pub target: Option<BitRate>,
-    /// Throughput of one station alone in the network [default: the sum over all stations]
+    /// Effective bandwidth: the maximum of one flow alone in the network [default of `run` for TCP
+    /// without -b: measured, a flow of this station before the repetitions, which takes --time;
+    /// else the sum over all stations]
     #[arg(long, value_name = "RATE", value_parser = BitRate::above_zero, requires = "target")]
     pub effective: Option<BitRate>,
     /// Write a page with plots to this file

@@ -170,6 +170,7 @@ mod tests {
             begun_unix_s: None,
             target_bps: None,
             effective_bps: None,
+            single: Vec::new(),
             repetitions: vec![Repetition { stations: vec![station(radio)] }],
         };
         let titles = |radio: &[RadioSample]| -> Vec<String> {

@@ -1,6 +1,8 @@
 //! Shares of stations in a network, in words and bars.
 
-use crate::results::{Counted, Ending, Flow, RadioSample, Record, StationSummary, Summary};
+use crate::results::{
+    Counted, EffectiveFrom, Ending, Flow, RadioSample, Record, StationSummary, Summary,
+};
 use fairwave_lab::means::MeanSummary;
 use fairwave_lab::stats::mean;
 use fairwave_text::Table;
@@ -162,6 +164,7 @@ pub(super) fn sentences(summary: &Summary) -> Vec<String> {
             several(summary.repetitions, "repetition")
         ));
     }
+    lines.extend(single(summary));
     lines.extend(target(summary));
     lines
 }
@@ -171,16 +174,27 @@ fn within(of: MeanSummary, decimals: usize) -> String {
     of.half_width.map_or_else(String::new, |half| format!(" +- {half:.decimals$}"))
 }
 
+/// Rates of the flows that had the network for themselves.
+fn single(summary: &Summary) -> Option<String> {
+    let rates = summary.single.iter().map(|flow| format!("{} {:.2}", flow.station, flow.mbps));
+    let rates: Vec<String> = rates.collect();
+    (!rates.is_empty()).then(|| format!("One flow alone, in Mbps: {}.", rates.join(", ")))
+}
+
 fn target(summary: &Summary) -> Option<String> {
     let target = summary.target?;
-    let stated = if target.is_stated { "stated" } else { "what all had together" };
+    let from = match target.effective_from {
+        EffectiveFrom::Stated => "stated",
+        EffectiveFrom::SingleFlow => "the maximum of one flow alone",
+        EffectiveFrom::Total => "the total of all stations",
+    };
     let reached = summary.stations.iter().filter_map(|station| {
         let avr = station.achievement?.mean;
         Some(format!("{} in {:.0} % of intervals", station.name, 100.0 * avr))
     });
     let reached: Vec<String> = reached.collect();
     Some(format!(
-        "The target of {:.2} Mbps is {} of the effective bandwidth, {:.2} Mbps ({stated}); an \
+        "The target of {:.2} Mbps is {} of the effective bandwidth, {:.2} Mbps ({from}); an \
          equal share is {:.2} Mbps. Reached (AVR): {}.",
         target.mbps,
         target.normalized.map_or_else(|| "no part".to_owned(), |n| format!("{:.0} %", 100.0 * n)),
@@ -193,7 +207,10 @@ fn target(summary: &Summary) -> Option<String> {
 /// Warnings about the figures.
 pub(crate) fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = Vec::new();
-    for (repetition, number) in record.repetitions.iter().zip(1..) {
+    let single = record.single.iter().map(|one| ("one flow alone".to_owned(), one));
+    let numbered = record.repetitions.iter().zip(1..);
+    let numbered = numbered.map(|(one, number)| (format!("repetition {number}"), one));
+    for (place, repetition) in single.chain(numbered) {
         for station in &repetition.stations {
             let name = &station.name;
             let ended = match station.ending {
@@ -203,9 +220,9 @@ pub(crate) fn warnings(record: &Record) -> Vec<String> {
                 Ending::UsedUp => Some("used up what the server grants; raise --max-bytes there"),
                 Ending::Open => Some("was cut off"),
             };
-            warnings.extend(ended.map(|how| format!("repetition {number}: {name} {how}")));
+            warnings.extend(ended.map(|how| format!("{place}: {name} {how}")));
             if station.flows.iter().any(|flow| flow.is_broken) {
-                warnings.push(format!("repetition {number}: a connection of {name} broke"));
+                warnings.push(format!("{place}: a connection of {name} broke"));
             }
             let noticed = |ms: Option<f64>| ms.filter(|ms| *ms > NOTICED_MS);
             let clock = noticed(station.clock_error_ms).map(|ms| {
@@ -217,11 +234,12 @@ pub(crate) fn warnings(record: &Record) -> Vec<String> {
             let late =
                 noticed(station.late_ms).map(|ms| format!("its start was late by {ms:.0} ms"));
             let off = clock.into_iter().chain(late);
-            warnings.extend(off.map(|what| format!("repetition {number}: {name}: {what}")));
+            warnings.extend(off.map(|what| format!("{place}: {name}: {what}")));
         }
     }
     let flows = || {
-        let stations = record.repetitions.iter().flat_map(|repetition| &repetition.stations);
+        let all = record.single.iter().chain(&record.repetitions);
+        let stations = all.flat_map(|repetition| &repetition.stations);
         stations.flat_map(|station| &station.flows)
     };
     if flows().any(|flow| flow.counted == Counted::AtSender) {

@@ -118,6 +118,7 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Record, String> {
         begun_unix_s: output.start.timestamp.timesecs,
         target_bps: None,
         effective_bps: None,
+        single: Vec::new(),
         repetitions: vec![Repetition { stations: vec![station] }],
     })
 }

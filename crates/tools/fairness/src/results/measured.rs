@@ -9,15 +9,18 @@ pub(crate) fn of_measurement(
     terms: &measured::Terms,
     begun_unix_s: u64,
 ) -> Record {
-    let repetitions = found.repetitions.iter().map(|repetition| Repetition {
-        stations: repetition.stations.iter().map(station).collect(),
-    });
+    let of_kind = |is_alone| {
+        let of = found.repetitions.iter().filter(move |one| one.is_alone == is_alone);
+        let stations = |one: &measured::Repetition| one.stations.iter().map(station).collect();
+        of.map(|one| Repetition { stations: stations(one) }).collect()
+    };
     Record {
         interval_s: terms.interval_ns as f64 / 1e9,
         begun_unix_s: Some(begun_unix_s),
         target_bps: None,
         effective_bps: None,
-        repetitions: repetitions.collect(),
+        single: of_kind(true),
+        repetitions: of_kind(false),
     }
 }
 

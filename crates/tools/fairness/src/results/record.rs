@@ -19,6 +19,10 @@ pub struct Record {
     /// Capacity of the network, if it was stated; else null.
     #[schemars(extend("unit" = "bits per second"))]
     pub effective_bps: Option<u64>,
+    /// Flows that had the network for themselves, measured before the repetitions: one of one
+    /// station in each. Empty where the target was not given, or the capacity was.
+    #[serde(default)]
+    pub single: Vec<Repetition>,
     /// The repetitions in their order.
     pub repetitions: Vec<Repetition>,
 }
@@ -148,7 +152,7 @@ pub struct Flow {
 
 impl Flow {
     /// Its mean rate in Mbps over its first `bins` intervals of `interval_s` seconds each.
-    fn mbps(&self, interval_s: f64, bins: usize) -> f64 {
+    pub(super) fn mbps(&self, interval_s: f64, bins: usize) -> f64 {
         let bytes = self.bytes.iter().take(bins);
         let rates: Vec<f64> = bytes.map(|bytes| mbps(*bytes, interval_s)).collect();
         mean(&rates).unwrap_or(0.0)

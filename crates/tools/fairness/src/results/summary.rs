@@ -1,6 +1,6 @@
 //! Evaluation of a run.
 
-use super::record::{Record, Repetition, Station};
+use super::record::{Flow, Record, Repetition, Station};
 use fairwave_lab::means::MeanSummary;
 use fairwave_lab::results::STARVED_FRACTION;
 use fairwave_lab::stats::{Estimate, jain, mean, unfair};
@@ -36,6 +36,8 @@ pub struct Summary {
     /// Repetitions in which a station had nearly no throughput while another had more than its
     /// share.
     pub unfair_repetitions: usize,
+    /// Flows that had the network for themselves, in their order.
+    pub single: Vec<SingleFlow>,
     /// Results for the target; null without one.
     pub target: Option<TargetSummary>,
 }
@@ -97,18 +99,42 @@ pub struct StarvedFlow {
     pub mbps: f64,
 }
 
+/// A flow that had the network for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SingleFlow {
+    /// Its station.
+    pub station: String,
+    /// Whether it went to the server.
+    pub is_up: bool,
+    /// Its mean rate.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: f64,
+}
+
+/// Origin of the effective bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EffectiveFrom {
+    /// The command line.
+    Stated,
+    /// The maximum over flows that had the network for themselves.
+    SingleFlow,
+    /// The total of all stations, for want of both.
+    Total,
+}
+
 /// A target rate in relation to the capacity (Ando, Murase and Oguchi, section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetSummary {
     /// The target of each station.
     #[schemars(extend("unit" = "megabits per second"))]
     pub mbps: f64,
-    /// EB: the stated capacity of the network; if none was stated, the total throughput of all
-    /// stations.
+    /// EB: the stated capacity of the network; if none was stated, the maximum over the flows that
+    /// had the network for themselves; without any, the total throughput of all stations.
     #[schemars(extend("unit" = "megabits per second"))]
     pub effective_mbps: f64,
-    /// Whether EB was stated.
-    pub is_stated: bool,
+    /// Origin of EB.
+    pub effective_from: EffectiveFrom,
     /// EB divided by the number of stations.
     #[schemars(extend("unit" = "megabits per second"))]
     pub fair_share_mbps: f64,
@@ -137,6 +163,7 @@ impl Summary {
             jain_flows: over(&|repetition| jain(&flow_rates(repetition, seconds))),
             starved_flows: starved(record),
             unfair_repetitions: record.repetitions.iter().filter(|r| is_unfair(r, seconds)).count(),
+            single: single(record),
             target: record.target_bps.map(|target| of_target(record, target, total)),
         }
     }
@@ -229,15 +256,33 @@ fn starved(record: &Record) -> Vec<StarvedFlow> {
     list
 }
 
+fn single(record: &Record) -> Vec<SingleFlow> {
+    let stations = record.single.iter().flat_map(|repetition| &repetition.stations);
+    let flows = stations.flat_map(|station| station.flows.iter().map(move |flow| (station, flow)));
+    let of = |(station, flow): (&Station, &Flow)| SingleFlow {
+        station: station.name.clone(),
+        is_up: flow.is_up,
+        mbps: flow.mbps(record.interval_s, flow.bytes.len()),
+    };
+    // A flow that was cut off in its first interval has no rate.
+    flows.filter(|(_, flow)| !flow.bytes.is_empty()).map(of).collect()
+}
+
 fn of_target(record: &Record, target_bps: u64, total: Option<MeanSummary>) -> TargetSummary {
-    let carried = BitRate((total.map_or(0.0, |total| total.mean) * 1e6) as u64);
-    let (target, effective) = (BitRate(target_bps), record.effective_bps.map(BitRate));
-    let eb = effective.unwrap_or(carried);
+    let bps = |mbps: f64| BitRate((mbps * 1e6).round() as u64);
+    let total = bps(total.map_or(0.0, |total| total.mean));
+    let maximum = single(record).into_iter().map(|flow| flow.mbps).max_by(f64::total_cmp);
+    let (eb, effective_from) = match (record.effective_bps, maximum) {
+        (Some(stated), _) => (BitRate(stated), EffectiveFrom::Stated),
+        (None, Some(mbps)) => (bps(mbps), EffectiveFrom::SingleFlow),
+        (None, None) => (total, EffectiveFrom::Total),
+    };
+    let target = BitRate(target_bps);
     let stations = u32::try_from(record.names().len()).unwrap_or(u32::MAX);
     TargetSummary {
         mbps: target.as_mbps_f64(),
         effective_mbps: eb.as_mbps_f64(),
-        is_stated: effective.is_some(),
+        effective_from,
         fair_share_mbps: fair_share(eb, stations).as_mbps_f64(),
         normalized: normalized(target, eb),
     }

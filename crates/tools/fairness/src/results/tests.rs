@@ -44,6 +44,7 @@ fn record(rates: &[(u64, u64)]) -> Record {
         begun_unix_s: Some(1_795_430_500),
         target_bps: None,
         effective_bps: None,
+        single: Vec::new(),
         repetitions: rates.iter().map(repetition).collect(),
     }
 }
@@ -133,6 +134,33 @@ fn a_target_is_judged_as_the_paper_does() {
     let achieved: Vec<_> =
         summary.stations.iter().map(|station| station.achievement.unwrap().mean).collect();
     assert_eq!(achieved, [0.0, 1.0]);
+}
+
+/// Alone one station has 24 Mbps and the other 30; together they have 6. A target of 6 Mbps is a
+/// fifth of the larger one, and an equal share half of it.
+#[test]
+fn the_effective_bandwidth_is_the_maximum_of_a_flow_alone() {
+    let mut record = record(&[(10, 20)]);
+    record.target_bps = Some(6_000_000);
+    let of = |summary: &Summary| {
+        let target = summary.target.unwrap();
+        (target.effective_mbps, target.effective_from, target.normalized, target.fair_share_mbps)
+    };
+    let summary = Summary::of(&record);
+    assert_eq!(of(&summary), (6.0, EffectiveFrom::Total, Some(1.0), 3.0));
+    let alone = |name: &str, units: u64| {
+        let flow = flow(true, &[units * 125_000; 2]);
+        Repetition { stations: vec![station(name, vec![flow])] }
+    };
+    record.single = vec![alone("one", 120), alone("other", 150)];
+    let summary = Summary::of(&record);
+    assert_eq!(of(&summary), (30.0, EffectiveFrom::SingleFlow, Some(0.2), 15.0));
+    assert_eq!(summary.total_mbps.unwrap().mean, 6.0, "repetitions alone");
+    let words = crate::report::words(&summary, &record);
+    assert!(words.contains("One flow alone, in Mbps: one 24.00, other 30.00."), "{words}");
+    assert!(words.contains("20 % of the effective bandwidth, 30.00 Mbps (the maximum"), "{words}");
+    record.effective_bps = Some(25_000_000);
+    assert_eq!(of(&Summary::of(&record)), (25.0, EffectiveFrom::Stated, Some(0.24), 12.5));
 }
 
 #[test]
