@@ -17,7 +17,7 @@ keys! {
     for RedConfig |r| (usual: RedConfig = RedConfig::of(USUAL)) {
         /// Bound, in packets or bytes.
         limit: Limit = bounds().or(usual.limit)
-            .phrase("the bound that the queue has without a discipline");
+            .phrase("that without a discipline");
         /// Average length from which on packets are dropped at random, in packets or bytes. The
         /// average counts in the same unit.
         min_threshold: Limit = bounds().or(usual.min_threshold);
@@ -47,7 +47,7 @@ keys! {
     for PieConfig |r| (usual: PieConfig = PieConfig::of(USUAL)) {
         /// Bound, in packets or bytes.
         limit: Limit = bounds().or(usual.limit)
-            .phrase("the bound that the queue has without a discipline");
+            .phrase("that without a discipline");
         /// Delay that PIE aims at.
         target: Duration = times().or(usual.target);
         /// Time between two updates of the probability of drops.

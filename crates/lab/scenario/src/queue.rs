@@ -226,7 +226,7 @@ fn key<T: Clone + 'static>(
 
 /// The bound of a discipline that has no usual one of its own.
 fn bound(r: &Reader<'_>, usual: Limit) -> Limit {
-    let entry = bounds().or(usual).phrase("the bound that the queue has without a discipline");
+    let entry = bounds().or(usual).phrase("that without a discipline");
     key(r, "limit", BOUND, entry, &usual)
 }
 
@@ -242,12 +242,10 @@ keys! {
         /// Number of descriptors.
         descriptors: u32 = count(1, 1_000_000)
             .or(usual.descriptors)
-            .phrase("as many as the packets that the queue holds without a discipline");
-        /// Size of the buffer that a descriptor stands for: a packet takes a descriptor for each
-        /// begun buffer of its bytes, from the IP header on. MACB of Atmel has "128 B" for what it
-        /// receives.
+            .phrase("the packets that wait without a discipline");
+        /// Size of a descriptor's buffer; a packet, from its IP header on, takes as many as it needs.
         buffer: u32 = size(64, 1 << 16).or(usual.buffer);
-        /// Descriptors that each packet takes beside these: 1 in b43, for a frame's header.
+        /// Further descriptors of each packet.
         per_packet: u32 = count(0, 16).or(usual.per_packet);
     }
 }
