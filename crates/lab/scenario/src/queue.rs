@@ -243,7 +243,8 @@ keys! {
         descriptors: u32 = count(1, 1_000_000)
             .or(usual.descriptors)
             .phrase("the packets that wait without a discipline");
-        /// Size of a descriptor's buffer; a packet, from its IP header on, takes as many as it needs.
+        /// Size of a descriptor's buffer; a packet, from its IP header on, takes as many as it
+        /// needs.
         buffer: u32 = size(64, 1 << 16).or(usual.buffer);
         /// Further descriptors of each packet.
         per_packet: u32 = count(0, 16).or(usual.per_packet);
