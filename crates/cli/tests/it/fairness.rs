@@ -45,6 +45,30 @@ fn station<'a>(server: &'a Serving, more: &[&'a str]) -> Vec<&'a str> {
     [&args[..], more].concat()
 }
 
+/// A station with a target has one flow alone first, unless the effective bandwidth is stated or
+/// the rate of its flows is.
+#[test]
+fn a_target_is_related_to_a_flow_alone() {
+    let place = scratch();
+    let server = serve(place.path(), &[]);
+    let base = ["-t", "0.2", "-i", "0.1", "--bidir", "--target", "3M"];
+    let cases: [(&[&str], _, _); 3] = [
+        (&[], "single-flow", 1),
+        (&["--effective", "12M"], "stated", 0),
+        (&["-b", "5M"], "total", 0),
+    ];
+    for (more, origin, flows) in cases {
+        let found = json(place.path(), &station(&server, &[&base[..], more].concat()));
+        let summary = &found["summary"];
+        assert_eq!(summary["target"]["effective_from"], origin, "{more:?}");
+        assert_eq!(summary["single"].as_array().unwrap().len(), flows, "{more:?}");
+        assert_eq!(found["record"]["repetitions"].as_array().unwrap().len(), 1, "{more:?}");
+        if flows == 1 {
+            assert_eq!(summary["single"][0]["mbps"], summary["target"]["effective_mbps"]);
+        }
+    }
+}
+
 #[test]
 fn a_run_is_printed_kept_shown_again_and_compared() {
     let place = scratch();
