@@ -60,7 +60,8 @@ keys! {
         /// A frame stronger by this takes over the receiver, or "off".
         capture: Option<Db> =
             within(Db(0.0), Db(100.0)).or_word("off").or(layer.capture());
-        /// Frame errors besides collisions: "snr", "psk" (`docs/models/radio.md`), or a table.
+        /// Frame errors besides collisions: "snr", "table", "psk" (`docs/models/radio.md`), or a table
+        /// of keys.
         errors: Errors = errors().or(Errors::Snr);
         /// Variation of levels from frame to frame, or "off".
         fading: Option<Fading> =
@@ -121,6 +122,11 @@ impl Cell {
             let message = "access categories have no queues of their own in this cell";
             let help = "write edca = true, or remove soc.by_category";
             r.refuse("soc", Refusal::new(message).help(help));
+        }
+        if self.errors == Errors::Table && self.standard == Standard::B {
+            let message = "the tables of frame errors are of OFDM";
+            let help = "write another standard, or errors = \"snr\"";
+            r.refuse("errors", Refusal::new(message).help(help));
         }
         if self.errors == Errors::Psk && self.standard != Standard::B {
             let message = "the bit errors of PSK are those of DSSS";

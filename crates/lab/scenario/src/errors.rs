@@ -11,8 +11,10 @@ use serde_json::{Value as Json, json};
 /// Frame losses besides collisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Errors {
-    /// By signal to interference and noise.
+    /// By signal to interference and noise, with hard decisions.
     Snr,
+    /// The same, by curves of decoding with soft decisions.
+    Table,
     /// Each frame independently.
     Rate(ErrorRate),
     /// Data frames in bursts.
@@ -69,13 +71,14 @@ pub(crate) fn errors() -> Kind<Errors> {
         }
         Data::Table(_) => ErrorRate::nested(value, &(), "").map(Errors::Rate),
         Data::Text(text) if text == "snr" => Ok(Errors::Snr),
+        Data::Text(text) if text == "table" => Ok(Errors::Table),
         Data::Text(text) if text == "psk" => Ok(Errors::Psk),
-        _ => Err(Refusal::new("this must be \"snr\", \"psk\" or a table")
+        _ => Err(Refusal::new("this must be \"snr\", \"table\", \"psk\" or a table")
             .help("write errors = \"snr\", or errors = { data = 0.1, control = 0.0 }")),
     };
     Kind::new(read, json_of, |definitions| {
         json!({ "anyOf": [
-            { "enum": ["snr", "psk"] },
+            { "enum": ["snr", "table", "psk"] },
             reference::<ErrorRate>(definitions),
             reference::<ErrorBursts>(definitions),
             reference::<ErrorSlope>(definitions),
@@ -86,6 +89,7 @@ pub(crate) fn errors() -> Kind<Errors> {
 fn json_of(errors: &Errors) -> Json {
     match errors {
         Errors::Snr => json!("snr"),
+        Errors::Table => json!("table"),
         Errors::Psk => json!("psk"),
         Errors::Rate(table) => Json::Object(written(table)),
         Errors::Bursts(table) => Json::Object(written(table)),
@@ -98,6 +102,7 @@ impl Errors {
     pub(crate) fn to_world(&self) -> world::ErrorModel {
         match *self {
             Self::Snr => world::ErrorModel::Snr,
+            Self::Table => world::ErrorModel::Table,
             Self::Psk => world::ErrorModel::Psk,
             Self::Rate(ErrorRate { data, control }) => world::ErrorModel::Rate { data, control },
             Self::Bursts(ErrorBursts { p, r, good, bad }) => {

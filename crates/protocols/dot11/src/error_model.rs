@@ -4,11 +4,37 @@
 //! OFDM: the union bound over the convolutional code's distance spectrum with hard decisions,
 //! as in Pei and Henderson, "Validation of OFDM error rate model in ns-3" (NIST, 2010). HT, VHT
 //! and HE are computed with the same code, also where stations would use LDPC, which gains 1 to
-//! 2 dB.
+//! 2 dB. [`table_success`] has curves of soft decisions and of LDPC.
 
+use crate::Mode;
 use crate::phy::Modulation;
 use fairwave_units::Db;
 use fairwave_units::math::{erfc, exp, linear_to_db, pow};
+pub(crate) use table::LONG_BITS;
+pub use table::table_success;
+
+mod table;
+
+/// Curves by which the SINR of bits decides whether they arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Decoder {
+    /// Of [`success`]: hard decisions.
+    #[default]
+    Hard,
+    /// Of [`table_success`]: soft decisions.
+    Table,
+}
+
+impl Decoder {
+    /// The probability that `bits` bits at `mode` all arrive intact at a linear SINR of each stream
+    /// in the channel's bandwidth.
+    pub(crate) fn success(self, mode: Mode, sinr: f64, bits: f64) -> f64 {
+        match self {
+            Self::Hard => success(mode.modulation(), sinr, bits),
+            Self::Table => table_success(mode, sinr, bits),
+        }
+    }
+}
 
 /// The probability that `bits` bits at `modulation` all arrive intact at a linear SINR in the
 /// channel's bandwidth.
@@ -311,7 +337,7 @@ mod tests {
     fn more_signal_never_hurts() {
         for modulation in [Modulation::Dbpsk, Modulation::Dqpsk, Modulation::Cck4, Modulation::Cck8]
             .into_iter()
-            .chain(crate::Mode::ofdm().map(crate::Mode::modulation))
+            .chain(Mode::ofdm().map(Mode::modulation))
         {
             let curve: Vec<f64> = (-10..=40)
                 .map(|db| success(modulation, db_to_linear(f64::from(db)), 12000.0))

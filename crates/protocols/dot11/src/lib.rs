@@ -18,7 +18,7 @@ mod snr_trace;
 
 pub use capabilities::{Capabilities, TooMuch};
 pub use edca::{AccessCategory, Aggregation, BlockAckRequest, Edca};
-pub use error_model::{DeliverySlope, psk_success, success};
+pub use error_model::{DeliverySlope, psk_success, success, table_success};
 pub use fading::{Fading, FadingLink};
 pub use gilbert_elliott::{BurstLink, GilbertElliott};
 pub use mobility::{Path, WayPoint};

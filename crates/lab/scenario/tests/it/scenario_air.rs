@@ -53,6 +53,12 @@ fn a_cell_may_fade_and_shadow() {
 }
 
 #[test]
+fn errors_may_follow_the_table() {
+    let world = world("errors = \"table\"", "");
+    assert_eq!((world.cells[0].errors, world.cells[1].errors), (ErrorModel::Table, ErrorModel::Snr));
+}
+
+#[test]
 fn middle_and_width_make_delivery_a_slope() {
     let world = world("errors = { middle = \"5 dB\", width = \"1.1 dB\" }", "");
     let ErrorModel::Slope(slope) = world.cells[0].errors else { panic!("no slope") };

@@ -6,7 +6,8 @@
 
 use super::levels::Levels;
 use super::{Config, ErrorModel, FrameKind, RadioConfig};
-use crate::{BurstLink, Mode, error_model, propagation};
+use crate::error_model::{self, Decoder};
+use crate::{BurstLink, Mode, propagation};
 use blocks::along_curve;
 use collision::Collision;
 use fairwave_units::{Db, Dbm, Instant, Seed};
@@ -61,6 +62,8 @@ pub(super) struct Air {
     memos: Memos,
     /// The last level over noise for which a set delivery was computed, and the loss there.
     last_slope: (f64, f64),
+    /// The curves of errors by SINR, if it decides.
+    decoder: Option<Decoder>,
     /// Per mode met so far.
     odds: Vec<Odds>,
     /// Per transmitter: the radios that sense it.
@@ -112,7 +115,7 @@ impl Air {
         let n = radios.len();
         let levels = Levels::new(&config, radios, seed, name);
         let noise = propagation::noise(config.phy.bandwidth(), config.noise_figure);
-        let by_snr = config.errors == ErrorModel::Snr;
+        let decoder = config.errors.decoder();
         let mut air = Self {
             weakest_mw: vec![0.0; n],
             radios: n,
@@ -126,9 +129,10 @@ impl Air {
             seed,
             name: name.to_owned(),
             names: radios.iter().map(|radio| radio.name.clone()).collect(),
-            memos: Memos::new(n, by_snr && levels.is_constant()),
+            memos: Memos::new(n, decoder.is_some() && levels.is_constant()),
             last_slope: (f64::NAN, 0.0),
             odds: Vec::new(),
+            decoder,
             config,
             list: Vec::with_capacity(FEW),
             under_way: 0,
@@ -139,7 +143,7 @@ impl Air {
             parts: Vec::new(),
             levels,
             together: Together::default(),
-            collision: Collision::new(along_curve(radios)),
+            collision: Collision::new(along_curve(radios), decoder.unwrap_or_default()),
         };
         (0..n as u32).for_each(|from| _ = air.survey(from));
         air
@@ -296,16 +300,13 @@ impl Air {
         if let Some(odds) = self.odds.iter().find(|odds| odds.mode == mode) {
             return *odds;
         }
-        let odds = match self.config.errors {
-            ErrorModel::Snr => {
+        let odds = match self.decoder {
+            Some(decoder) => {
                 let detection = self.config.preamble_detection;
                 let detection_db = detection.map_or(0, |db| db.0.max(0.0) as i32 + 1);
-                Odds::new(mode, self.noise_mw, detection_db)
+                Odds::new(mode, decoder, self.noise_mw, detection_db)
             }
-            ErrorModel::Rate { .. }
-            | ErrorModel::Bursts(_)
-            | ErrorModel::Slope(_)
-            | ErrorModel::Psk => Odds::open(mode),
+            None => Odds::open(mode),
         };
         self.odds.push(odds);
         odds
@@ -408,11 +409,11 @@ impl Air {
             // Each MPDU has a chance of its own: `shares`.
             return 1.0;
         }
-        if self.config.errors != ErrorModel::Snr {
+        let Some(decoder) = self.decoder else {
             return 1.0 - self.set_loss(tx, radio, level);
-        }
+        };
         let (sinr, bits) = (self.sinr(tx, level, 0.0), tx.mpdu_bits());
-        let success = || error_model::success(tx.mode.modulation(), sinr, bits);
+        let success = || decoder.success(tx.mode, sinr, bits);
         self.memos.success(tx, radio, success)
     }
 
@@ -421,7 +422,7 @@ impl Air {
     fn set_loss(&mut self, tx: &Transmission, radio: u32, level: f64) -> f64 {
         match (&self.config.errors, tx.kind) {
             _ if tx.to != radio => 0.0,
-            (ErrorModel::Snr, _) | (_, FrameKind::Beacon) => 0.0,
+            (ErrorModel::Snr | ErrorModel::Table, _) | (_, FrameKind::Beacon) => 0.0,
             (ErrorModel::Rate { data, .. }, FrameKind::Data) => *data,
             (ErrorModel::Rate { control, .. }, _) => *control,
             (ErrorModel::Bursts(chain), FrameKind::Data) => {
@@ -526,19 +527,19 @@ impl Air {
             return 1.0;
         }
         let met = self.stretches.iter().map(|s| (self.interference(tx, radio, s.from), s.bits));
-        if self.config.errors != ErrorModel::Snr {
+        let Some(decoder) = self.decoder else {
             let worst = met.map(|(interference, _)| interference).fold(0.0, f64::max);
             let captures = self.capture.is_some_and(|capture| level >= capture * worst);
             let survives = captures || worst < self.sense_mw;
             return if survives { 1.0 - self.set_loss(tx, radio, level) } else { 0.0 };
-        }
-        let (mut success, modulation) = (1.0, tx.mode.modulation());
+        };
+        let mut success = 1.0;
         for (interference, bits) in met {
             let sinr = self.sinr(tx, level, interference);
             match odds.certain(sinr, bits) {
                 Some(1.0) => {}
                 Some(_) => return 0.0,
-                None => success *= error_model::success(modulation, sinr, bits),
+                None => success *= decoder.success(tx.mode, sinr, bits),
             }
         }
         success

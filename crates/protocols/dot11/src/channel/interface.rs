@@ -1,5 +1,6 @@
 //! Inputs and outputs of a channel.
 
+use crate::error_model::Decoder;
 use crate::{
     AccessCategory, Aggregation, Capabilities, DeliverySlope, Edca, Fading, GilbertElliott, Mode,
     Path, Phy, Shadowing, SnrTrace, rate_control,
@@ -16,6 +17,8 @@ pub struct RadioId(pub u32);
 pub enum ErrorModel {
     /// By signal to interference and noise, through [`crate::success`].
     Snr,
+    /// The same through [`crate::table_success`].
+    Table,
     /// Each frame independently at its addressed receiver. A frame that overlaps other energy at
     /// the receiver survives only by capture.
     Rate {
@@ -33,6 +36,17 @@ pub enum ErrorModel {
     /// Frames of DSSS by signal to noise and their length, through [`crate::psk_success`].
     /// Overlaps as for `Rate`.
     Psk,
+}
+
+impl ErrorModel {
+    /// The curves of errors by SINR; `None` where something else decides.
+    pub(crate) fn decoder(&self) -> Option<Decoder> {
+        match self {
+            Self::Snr => Some(Decoder::Hard),
+            Self::Table => Some(Decoder::Table),
+            Self::Rate { .. } | Self::Bursts(_) | Self::Slope(_) | Self::Psk => None,
+        }
+    }
 }
 
 /// Parameters of the whole channel.

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bianchi;
+mod errors;
 mod linux;
 mod rates;
 mod throughput;

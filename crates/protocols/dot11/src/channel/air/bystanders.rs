@@ -6,7 +6,7 @@ use super::collision::{Bounds, Collision, OPEN};
 use super::together::Detection;
 use super::transmission::Transmission;
 use super::{Air, BROADCAST};
-use crate::channel::{ErrorModel, FrameKind};
+use crate::channel::FrameKind;
 use fairwave_units::Instant;
 
 /// Ratio above which a receiver detects but one of several preambles, by a clear lead.
@@ -72,7 +72,7 @@ impl Air {
     fn is_collision(&self) -> bool {
         let start = self.list.first().map(|tx| tx.start);
         self.levels.is_constant()
-            && self.config.errors == ErrorModel::Snr
+            && self.decoder.is_some()
             && self.detection > MIN_DETECTION
             && self.horizon == Instant::ZERO
             && self.list.iter().all(|tx| Some(tx.start) == start)

@@ -12,7 +12,8 @@ use super::blocks::{Blocks, Lanes, Sums, WIDTH, higher};
 use super::odds::Odds;
 use super::together::Detection;
 use super::transmission::Transmission;
-use crate::{Mode, error_model};
+use crate::Mode;
+use crate::error_model::Decoder;
 use core::array::from_fn;
 
 /// A reception that the comparison of levels leaves open.
@@ -53,6 +54,7 @@ pub(super) struct Collision {
     /// Number of the frame that was judged; of the last of a collision that was as a whole.
     pub(super) judged: u64,
     pub(super) is_whole: bool,
+    decoder: Decoder,
     pub(super) curves: Vec<Curve>,
     /// The curve of the present collision.
     pub(super) curve: usize,
@@ -127,6 +129,7 @@ impl Bounds {
 /// Probabilities of decoding frames of one length in one mode.
 #[derive(Debug)]
 pub(super) struct Curve {
+    decoder: Decoder,
     mode: Mode,
     bits: f64,
     /// The first ratio, as [`place`] numbers them.
@@ -155,7 +158,7 @@ impl Curve {
         if success.is_nan() {
             let ratio = f64::from(f32::from_bits(place << CURVE_SHIFT));
             let sinr = ratio / f64::from(self.mode.streams());
-            *success = error_model::success(self.mode.modulation(), sinr, self.bits);
+            *success = self.decoder.success(self.mode, sinr, self.bits);
         }
         Some(*success)
     }
@@ -163,10 +166,10 @@ impl Curve {
 
 impl Collision {
     /// No collision yet of radios in this order.
-    pub(super) fn new(order: Vec<u32>) -> Self {
+    pub(super) fn new(order: Vec<u32>, decoder: Decoder) -> Self {
         let mut places = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(radio, place)| places[*radio as usize] = place);
-        Self { order, places, ..Self::default() }
+        Self { order, places, decoder, ..Self::default() }
     }
 
     /// Judges all radios as far as their ratios are clear of the thresholds: as receivers of the
@@ -275,7 +278,7 @@ impl Collision {
                 self.curves.remove(0);
             }
             let (first, successes) = (place(by.hopeless), vec![f64::NAN; CURVE_POINTS]);
-            self.curves.push(Curve { mode, bits, first, successes });
+            self.curves.push(Curve { decoder: self.decoder, mode, bits, first, successes });
             self.curves.len() - 1
         });
     }

@@ -1,12 +1,13 @@
 //! Certain outcomes without asking chance: for each mode, the levels and ratios beyond which the
 //! probability of decoding a frame is 0 or 1 in floating point.
 
-use crate::phy::Modulation;
-use crate::{Mode, error_model};
+use crate::Mode;
+use crate::error_model::{Decoder, LONG_BITS};
 use fairwave_units::math;
 
-/// Longest frame that a sure level is computed for, in bits.
-const LONGEST_BITS: f64 = 8.0 * 4096.0;
+/// Lengths that a sure level is computed for, in bits: the longest frame, and the longest with a
+/// curve of short frames, which is not below that of long ones everywhere.
+const SURE_BITS: [f64; 2] = [8.0 * 4096.0, LONG_BITS - 1.0];
 
 /// Lengths in bits that hopeless ratios are computed for.
 const LENGTHS: [f64; 3] = [64.0, 512.0, 4096.0];
@@ -30,11 +31,10 @@ pub(super) struct Odds {
 impl Odds {
     /// The odds of `mode` over the noise of 20 MHz, where no preamble is detected below
     /// `detection_db`.
-    pub(super) fn new(mode: Mode, noise_mw: f64, detection_db: i32) -> Self {
-        let modulation = mode.modulation();
+    pub(super) fn new(mode: Mode, decoder: Decoder, noise_mw: f64, detection_db: i32) -> Self {
         let certain = |snr_db: &i32| {
             let snr = math::db_to_linear(f64::from(*snr_db));
-            error_model::success(modulation, snr, LONGEST_BITS) >= 1.0
+            SURE_BITS.iter().all(|bits| decoder.success(mode, snr, *bits) >= 1.0)
         };
         let sure = (detection_db..80).find(certain).map(f64::from);
         let sure = sure.map_or(f64::INFINITY, math::db_to_linear);
@@ -42,7 +42,7 @@ impl Odds {
             mode,
             sure_mw: sure * noise_mw * mode.snr_divisor(),
             sure,
-            hopeless: LENGTHS.map(|bits| hopeless(modulation, bits)),
+            hopeless: LENGTHS.map(|bits| hopeless(mode, decoder, bits)),
         }
     }
 
@@ -76,15 +76,15 @@ impl Odds {
 }
 
 /// The highest ratio, in steps of a quarter dB, at which `bits` bits are as good as lost.
-fn hopeless(modulation: Modulation, bits: f64) -> f64 {
+fn hopeless(mode: Mode, decoder: Decoder, bits: f64) -> f64 {
     let ratio = |quarters: i32| math::db_to_linear(f64::from(quarters) / 4.0);
     let (mut lost, mut open) = (-80, 160);
-    if error_model::success(modulation, ratio(lost), bits) >= NIL {
+    if decoder.success(mode, ratio(lost), bits) >= NIL {
         return 0.0;
     }
     while open - lost > 1 {
         let middle = lost.midpoint(open);
-        if error_model::success(modulation, ratio(middle), bits) < NIL {
+        if decoder.success(mode, ratio(middle), bits) < NIL {
             lost = middle;
         } else {
             open = middle;

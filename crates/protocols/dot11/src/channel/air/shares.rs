@@ -3,10 +3,9 @@
 //! Interference is summed up once for each part of the A-MPDU in which it does not change. MPDUs of
 //! one length within the same part have the same probability, which is computed once.
 
-use super::super::ErrorModel;
 use super::odds::Odds;
 use super::{Air, Part, Stretch, Transmission};
-use crate::error_model;
+use crate::error_model::Decoder;
 use core::ops::Range;
 
 /// The probability that a number of bits is decoded at an SINR.
@@ -34,9 +33,9 @@ impl Air {
         let mut begin = 0.0;
         for &(_, end) in ends {
             let end = 8.0 * f64::from(end);
-            shares.push(match self.config.errors {
-                ErrorModel::Snr => self.share(tx, &odds, begin..end, &mut known),
-                _ => self.set_share(tx, level, begin..end),
+            shares.push(match self.decoder {
+                Some(decoder) => self.share(tx, decoder, &odds, begin..end, &mut known),
+                None => self.set_share(tx, level, begin..end),
             });
             begin = end;
         }
@@ -73,12 +72,19 @@ impl Air {
     }
 
     /// The probability that the receiver of `tx` decodes the bits `span`, by SINR.
-    fn share(&self, tx: &Transmission, odds: &Odds, span: Range<f64>, known: &mut Known) -> f64 {
+    fn share(
+        &self,
+        tx: &Transmission,
+        decoder: Decoder,
+        odds: &Odds,
+        span: Range<f64>,
+        known: &mut Known,
+    ) -> f64 {
         let mut success = 1.0;
         for (Part { sinr, .. }, bits) in self.within(span) {
             success *= odds.certain(sinr, bits).unwrap_or_else(|| {
                 if (known.sinr, known.bits) != (sinr, bits) {
-                    let success = error_model::success(tx.mode.modulation(), sinr, bits);
+                    let success = decoder.success(tx.mode, sinr, bits);
                     *known = Known { sinr, bits, success };
                 }
                 known.success

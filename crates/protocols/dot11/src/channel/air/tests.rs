@@ -3,7 +3,7 @@
 use super::*;
 use crate::channel::tests::{at, config, radio};
 use crate::error_model;
-use crate::{DeliverySlope, Phy, Standard};
+use crate::{DeliverySlope, Format, GuardInterval, Phy, Standard, Width};
 use fairwave_units::{Duration, Seed, math};
 use proptest::prelude::*;
 
@@ -184,6 +184,28 @@ fn the_psk_of_the_paper_judges_any_frame_by_level_and_length() {
     }
 }
 
+/// By the table a frame is lost with the odds of its mode, level and length.
+#[test]
+fn the_table_judges_a_frame_by_mode_level_and_length() {
+    let config = Config { errors: ErrorModel::Table, ..config(Standard::A) };
+    let mode = Mode::ofdm().last().unwrap();
+    let plain = Air::new(config.clone(), &[radio("a", 0.0), radio("b", 10.0)], Seed(1), "0");
+    // To 16 dB over the noise, where frames of 100 bytes at 54 Mbps are in doubt.
+    let ratio = plain.level(0, 1) / plain.noise_mw / math::db_to_linear(16.0);
+    let far = 10.0 * math::pow(ratio, 1.0 / config.path_loss_exponent);
+    let mut air = Air::new(config, &[radio("a", 0.0), radio("b", far)], Seed(1), "0");
+    air.begin(Transmission { to: 1, mode, ..transmission(1, 0, at(0), at(100)) });
+    let tx = air.end(1);
+    let mut loss = f64::NAN;
+    let met = |_, p| {
+        loss = p;
+        false
+    };
+    air.receive(&tx, &[1], met, &mut Vec::new());
+    let expected = 1.0 - crate::table_success(mode, math::db_to_linear(16.0), tx.mpdu_bits());
+    assert!((loss - expected).abs() < 1e-9 && (0.1..0.9).contains(&loss), "{loss} {expected}");
+}
+
 /// The level from which a frame is certain must leave nothing to chance at any level above.
 #[test]
 fn above_the_sure_level_success_is_certain() {
@@ -208,25 +230,30 @@ fn above_the_sure_level_success_is_certain() {
 /// What is called certain is what the error model says, to the last bit that chance sees.
 #[test]
 fn certain_odds_are_those_of_the_error_model() {
-    for standard in [Standard::A, Standard::B] {
-        let config = config(standard);
-        let modes: Vec<Mode> = config.phy.legacy_modes().collect();
-        let mut air = Air::new(config, &[], Seed(1), "0");
-        for mode in modes {
-            let (odds, modulation) = (air.odds_of(mode), mode.modulation());
-            let mut certain = 0;
-            for (tenths, bits) in (-200..500).flat_map(|t| [(t, 40.0), (t, 150.0), (t, 12_288.0)]) {
-                let sinr = math::db_to_linear(f64::from(tenths) / 10.0);
-                let success = error_model::success(modulation, sinr, bits);
-                match odds.certain(sinr, bits) {
-                    Some(0.0) => assert_eq!(1.0 - success, 1.0, "{odds:?} {tenths} {bits}"),
-                    Some(_) => assert_eq!(success, 1.0, "{odds:?} {tenths} {bits}"),
-                    None => continue,
-                }
-                certain += 1;
+    let by_table = Mode::new(Format::He, 7, 1, Width::Mhz20, GuardInterval::Ns800);
+    let by_table = [by_table, Mode::new(Format::He, 11, 1, Width::Mhz80, GuardInterval::Ns800)];
+    let by_table = by_table.map(|mode| (Standard::A, ErrorModel::Table, mode.unwrap()));
+    let legacy = |standard, errors: ErrorModel| {
+        Phy::new(standard).legacy_modes().map(move |mode| (standard, errors, mode))
+    };
+    let hard = legacy(Standard::A, ErrorModel::Snr).chain(legacy(Standard::B, ErrorModel::Snr));
+    let table = legacy(Standard::A, ErrorModel::Table).chain(by_table);
+    for (standard, errors, mode) in hard.chain(table) {
+        let mut air = Air::new(Config { errors, ..config(standard) }, &[], Seed(1), "0");
+        let (odds, decoder) = (air.odds_of(mode), errors.decoder().unwrap());
+        let mut certain = 0;
+        let lengths = |t| [40.0, 150.0, 3_000.0, 3_300.0, 12_288.0].map(|bits| (t, bits));
+        for (tenths, bits) in (-200..500).flat_map(lengths) {
+            let sinr = math::db_to_linear(f64::from(tenths) / 10.0);
+            let success = decoder.success(mode, sinr, bits);
+            match odds.certain(sinr, bits) {
+                Some(0.0) => assert_eq!(1.0 - success, 1.0, "{odds:?} {tenths} {bits}"),
+                Some(_) => assert_eq!(success, 1.0, "{odds:?} {tenths} {bits}"),
+                None => continue,
             }
-            assert!(certain > 1000, "{odds:?}: {certain}");
+            certain += 1;
         }
+        assert!(certain > 1000, "{odds:?}: {certain}");
     }
 }
 
