@@ -60,8 +60,8 @@ keys! {
         /// A frame stronger by this takes over the receiver, or "off".
         capture: Option<Db> =
             within(Db(0.0), Db(100.0)).or_word("off").or(layer.capture());
-        /// Frame errors besides collisions: "snr", "table", "psk" (`docs/models/radio.md`), or a table
-        /// of keys.
+        /// Frame errors besides collisions: "snr", "table" or "psk" (`docs/models/radio.md`), or a
+        /// table of keys.
         errors: Errors = errors().or(Errors::Snr);
         /// Variation of levels from frame to frame, or "off".
         fading: Option<Fading> =

@@ -6,5 +6,6 @@ mod results_runs;
 mod store;
 mod tables;
 mod taps;
+mod tgax;
 mod why;
 mod wiring;

@@ -55,7 +55,10 @@ fn a_cell_may_fade_and_shadow() {
 #[test]
 fn errors_may_follow_the_table() {
     let world = world("errors = \"table\"", "");
-    assert_eq!((world.cells[0].errors, world.cells[1].errors), (ErrorModel::Table, ErrorModel::Snr));
+    assert_eq!(
+        (world.cells[0].errors, world.cells[1].errors),
+        (ErrorModel::Table, ErrorModel::Snr)
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! SNR curves of decoding with soft decisions over white Gaussian noise, as simulated bit by bit and
-//! tabled by others.
+//! SNR curves of decoding with soft decisions over white Gaussian noise, as simulated bit by bit
+//! and tabled by others.
 //!
 //! The figures are those of the link simulations (MATLAB WLAN Toolbox, ideal synchronization and
 //! channel estimation, 40,000 packets a point) that ns-3 3.37 has in its `error-rate-tables.h`
