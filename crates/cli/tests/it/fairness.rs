@@ -67,7 +67,7 @@ fn a_target_is_related_to_a_flow_alone() {
             let rates = [&summary["single"][0]["mbps"], &summary["target"]["effective_mbps"]];
             let [alone, effective] = rates.map(|rate| rate.as_f64().expect("a rate"));
             // One is converted to bits per second and back.
-            assert!((alone - effective).abs() < 1e-9 * alone, "{alone} {effective}");
+            assert!((alone - effective).abs() <= 1e-9 * alone, "{alone} {effective}");
         }
     }
 }

@@ -57,7 +57,7 @@ impl Place {
         {
             let (has, needs) = (ring.descriptors, ring.taken_by(MAX_PACKET));
             return Err(Refusal::new(format!(
-                "{has} descriptors never take a packet of 2304 bytes"
+                "{has} descriptors never take a packet of {MAX_PACKET} bytes"
             ))
             .help(format!("write {needs} or more, or a larger `buffer`")));
         }

@@ -69,8 +69,9 @@ pub struct Connection {
     pub receive_buffer: Option<u32>,
     /// Whether small segments are sent at once (`TCP_NODELAY`).
     pub no_delay: bool,
-    /// Whether the receiver delays no ACK. The kernel may leave this mode at any time
-    /// (`TCP_QUICKACK`, tcp(7)), so that it is set again after each read.
+    /// Whether the receiver delays no ACK: by a route of its namespace if no other flow of the two
+    /// nodes delays ACKs, and by `TCP_QUICKACK` after each read, as the kernel may leave that mode
+    /// at any time (tcp(7)).
     pub acks_at_once: bool,
     /// Data that the application at the source writes.
     pub writes: Writes,
