@@ -10,12 +10,13 @@
 mod blocks;
 mod codec;
 mod message;
+pub mod record;
 #[cfg(test)]
 mod tests;
 
 pub use crate::message::Error;
 pub use blocks::{Block, Blocks, MAX_BLOCKS};
-pub use codec::parse;
+pub use codec::{parse, parse_unsealed};
 pub use message::{
     Ack, Body, Challenge, Claim, DATA_OVERHEAD, Data, Echo, HEAD_LEN, Header, Join, Leave, MAGIC,
     MAX_LEN, Reason, SEQ_LIMIT, Side, VERSION, connection_key,

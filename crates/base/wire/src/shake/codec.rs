@@ -37,6 +37,21 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     if bytes.len() > MAX_LEN {
         return Err(Error::TooLong { len: bytes.len(), most: MAX_LEN });
     }
+    let (header, payload, seal) = read::<TAG_LEN>(bytes)?;
+    Ok(Claim { header, payload, covered: &bytes[..bytes.len() - TAG_LEN], tag: Tag(seal) })
+}
+
+/// Reads a message without a seal and its payload, which are all of `bytes`: a message inside
+/// something that is sealed as a whole.
+///
+/// # Errors
+/// If the bytes are no message of this version.
+pub fn parse_unsealed(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
+    read::<0>(bytes).map(|(header, payload, [])| (header, payload))
+}
+
+/// Reads a message, its payload, and a seal of this length behind them.
+fn read<const SEAL: usize>(bytes: &[u8]) -> Result<(Header, &[u8], [u8; SEAL]), Error> {
     let mut reader = Reader::new(bytes);
     FORMAT.read(&mut reader)?;
     let (kind, flags) = (reader.u8("kind")?, reader.u8("flags")?);
@@ -44,15 +59,14 @@ pub fn parse(bytes: &[u8]) -> Result<Claim<'_>, Error> {
     let connection = reader.u64_be("connection")?;
     let number = number(reader.u64_be("number")?, "number at offset 16")?;
     let sent_us = reader.u32_be("time of sending")?;
-    let inside = reader.rest().len().saturating_sub(TAG_LEN);
+    let inside = reader.rest().len().saturating_sub(SEAL);
     let mut body = Reader::new(reader.take(inside, "body")?);
-    let tag = Tag(reader.array("seal")?);
+    let seal = reader.array("seal")?;
     let from = if flags & OPENER == 0 { Side::Acceptor } else { Side::Opener };
     let parsed = read_body(kind, flags & !OPENER, &mut body)?;
     let payload = body.rest();
     check_payload(&parsed, payload.len())?;
-    let header = Header { connection, from, path, number, sent_us, body: parsed };
-    Ok(Claim { header, payload, covered: &bytes[..HEAD_LEN + inside], tag })
+    Ok((Header { connection, from, path, number, sent_us, body: parsed }, payload, seal))
 }
 
 impl Header {
@@ -62,7 +76,31 @@ impl Header {
     /// [`Error::TooLong`]; [`Error::Range`] for sequence numbers of [`SEQ_LIMIT`] and above;
     /// [`Error::Trailing`] for payload behind something else than data. Then nothing is appended.
     pub fn write(&self, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Result<(), Error> {
-        write(self, payload, key, out)
+        let start = out.len();
+        self.write_unsealed(payload, out)?;
+        let tag = key.tag(LABEL, &[&out[start..]]);
+        out.extend(tag.0);
+        Ok(())
+    }
+
+    /// Appends the message with its payload, without a seal.
+    ///
+    /// # Errors
+    /// As [`Header::write`].
+    pub fn write_unsealed(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        check_payload(&self.body, payload.len())?;
+        let len = self.len_with(payload.len());
+        if len > MAX_LEN {
+            return Err(Error::TooLong { len, most: MAX_LEN });
+        }
+        FORMAT.write(out);
+        out.extend([kind(&self.body), flags(self), self.path]);
+        out.extend(self.connection.to_be_bytes());
+        out.extend(self.number.get().to_be_bytes());
+        out.extend(self.sent_us.to_be_bytes());
+        write_body(&self.body, out);
+        out.extend_from_slice(payload);
+        Ok(())
     }
 
     /// Bytes that it takes with `payload` bytes of payload.
@@ -198,25 +236,6 @@ fn len(body: &Body) -> usize {
         Body::Reset { .. } => 1,
     };
     HEAD_LEN + inside + TAG_LEN
-}
-
-fn write(header: &Header, payload: &[u8], key: &Key, out: &mut Vec<u8>) -> Result<(), Error> {
-    check_payload(&header.body, payload.len())?;
-    let len = header.len_with(payload.len());
-    if len > MAX_LEN {
-        return Err(Error::TooLong { len, most: MAX_LEN });
-    }
-    let start = out.len();
-    FORMAT.write(out);
-    out.extend([kind(&header.body), flags(header), header.path]);
-    out.extend(header.connection.to_be_bytes());
-    out.extend(header.number.get().to_be_bytes());
-    out.extend(header.sent_us.to_be_bytes());
-    write_body(&header.body, out);
-    out.extend_from_slice(payload);
-    let tag = key.tag(LABEL, &[&out[start..]]);
-    out.extend(tag.0);
-    Ok(())
 }
 
 fn write_body(body: &Body, out: &mut Vec<u8>) {

@@ -1,0 +1,193 @@
+//! One path of a session: its route, its counts, its round-trip time and its MTU.
+
+use super::Route;
+use fairwave_machine::Replay;
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::shake::record::{Counts, Echo, NUMBER_LIMIT, RECORD_OVERHEAD};
+use fairwave_wire::shake::{DATA_OVERHEAD, HEAD_LEN};
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+
+/// MTUs that a path is asked for, in bytes, the largest first; the last is IPv6's minimum
+/// (RFC 8200 section 5).
+pub(super) const MTUS: [u16; 3] = [1500, 1400, 1280];
+/// Octets of a message of SHAKE's data before its payload.
+const MESSAGE_HEAD: usize = HEAD_LEN + 8;
+const _: () = assert!(MESSAGE_HEAD < DATA_OVERHEAD, "data has a seal in its own format");
+/// Questions that are remembered.
+const MAX_ASKED: usize = 16;
+
+/// A question that has not been answered.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    token: u32,
+    at: Instant,
+    /// Records sent, this one among them.
+    sent: u64,
+    /// Bytes of the packet with all its headers, if the question is for the MTU.
+    mtu: Option<u16>,
+}
+
+/// A path as this end sees it.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    /// The way to the peer, once it is known.
+    pub(super) route: Option<Route>,
+    /// Whether the host has the path: for the end that joins paths, whether its interface works.
+    pub(super) is_up: bool,
+    counts: Counts,
+    bytes_sent: u64,
+    bytes_received: u64,
+    pub(super) seen: Replay,
+    next: u64,
+    asked: VecDeque<Asked>,
+    srtt: Option<Duration>,
+    min_rtt: Option<Duration>,
+    /// Largest packet that was answered.
+    mtu: Option<u16>,
+    lost: Lost,
+}
+
+/// Records that did not arrive, of those that were sent until a question.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    sent: (u64, u64),
+    received: (u64, u64),
+}
+
+/// A path's counts, for reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathStats {
+    /// Its id.
+    pub path: u8,
+    /// Whether it can be used.
+    pub is_up: bool,
+    /// Bytes of UDP payload sent on it.
+    pub bytes_sent: u64,
+    /// Bytes of UDP payload received on it.
+    pub bytes_received: u64,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Minimum round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// Largest IP packet that it is known to take, in bytes.
+    pub mtu: Option<u16>,
+    /// Records that were sent on it, and how many of them did not arrive.
+    pub sent: (u64, u64),
+    /// Records that the peer sent on it, and how many of them did not arrive.
+    pub received: (u64, u64),
+}
+
+impl PathStats {
+    /// Part of the records, of both directions, that did not arrive; `None` before any is known.
+    pub fn loss(&self) -> Option<f64> {
+        let (all, lost) = (self.sent.0 + self.received.0, self.sent.1 + self.received.1);
+        (all > 0).then(|| lost as f64 / all as f64)
+    }
+}
+
+impl Path {
+    /// A number for the next record.
+    pub(super) fn take_number(&mut self) -> NonZeroU64 {
+        self.next += 1;
+        assert!(self.next < NUMBER_LIMIT, "2^56 records");
+        NonZeroU64::new(self.next).expect("counted from one on")
+    }
+
+    /// Counts a record of `len` bytes that leaves.
+    pub(super) fn note_sent(&mut self, len: usize) {
+        self.counts.sent += 1;
+        self.bytes_sent += len as u64;
+    }
+
+    /// Counts a record of `len` bytes that came.
+    pub(super) fn note_received(&mut self, len: usize) {
+        self.counts.received += 1;
+        self.bytes_received += len as u64;
+    }
+
+    /// Bytes of headers of IP and UDP.
+    fn headers(&self) -> usize {
+        let is_six = self.route.is_some_and(|route| route.remote.is_ipv6());
+        if is_six { 48 } else { 28 }
+    }
+
+    /// Payload of a segment in a packet of the path's MTU, once that is known.
+    pub(super) fn mss(&self) -> Option<u16> {
+        self.mtu.map(|mtu| self.payload_of(mtu))
+    }
+
+    /// Payload of a segment in a packet of this size.
+    pub(super) fn payload_of(&self, mtu: u16) -> u16 {
+        mtu - (self.headers() + RECORD_OVERHEAD + MESSAGE_HEAD) as u16
+    }
+
+    /// A question, whose packet has `mtu` bytes if that is given.
+    pub(super) fn ask(&mut self, now: Instant, token: u32, mss: u16, mtu: Option<u16>) -> Echo {
+        /// Frame of a question without padding, behind its kind.
+        const ECHO_LEN: usize = 4 + 8 + 8 + 2;
+        let bare = self.headers() + RECORD_OVERHEAD + ECHO_LEN;
+        let padding = mtu.map_or(0, |mtu| mtu - bare as u16);
+        let sent = self.counts.sent + 1;
+        if self.asked.len() == MAX_ASKED {
+            self.asked.pop_front();
+        }
+        self.asked.push_back(Asked { token, at: now, sent, mtu });
+        Echo { token, counts: Counts { sent, ..self.counts }, mss, padding }
+    }
+
+    /// The answer to a question.
+    pub(super) fn reply(&mut self, asked: &Echo, mss: u16) -> Echo {
+        self.hear(asked);
+        let counts = Counts { sent: self.counts.sent + 1, ..self.counts };
+        Echo { token: asked.token, counts, mss, padding: 0 }
+    }
+
+    /// Takes an answer; returns whether it answers a question of this end.
+    pub(super) fn take_answer(&mut self, now: Instant, answer: &Echo) -> bool {
+        let place = self.asked.iter().position(|asked| asked.token == answer.token);
+        let Some(asked) = place.and_then(|place| self.asked.remove(place)) else { return false };
+        self.hear(answer);
+        let rtt = now.since(asked.at);
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        // RFC 6298 section 2.
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt * 7 / 8 + rtt / 8));
+        self.mtu = self.mtu.max(asked.mtu);
+        let arrived = answer.counts.received.min(asked.sent);
+        self.lost.sent = (asked.sent, asked.sent - arrived);
+        true
+    }
+
+    /// Learns what the peer has sent.
+    fn hear(&mut self, echo: &Echo) {
+        let sent = echo.counts.sent;
+        if sent > self.lost.received.0 {
+            self.lost.received = (sent, sent.saturating_sub(self.counts.received));
+        }
+    }
+
+    /// Whether all questions since `since` are without an answer, at least one.
+    pub(super) fn is_silent(&self, since: Instant) -> bool {
+        self.asked.back().is_some_and(|asked| asked.at > since)
+    }
+
+    /// Forgets questions and the MTU: the path begins anew.
+    pub(super) fn restart(&mut self) {
+        self.asked.clear();
+        (self.mtu, self.srtt, self.min_rtt) = (None, None, None);
+    }
+
+    pub(super) fn stats(&self, path: u8) -> PathStats {
+        PathStats {
+            path,
+            is_up: self.is_up && self.route.is_some(),
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            mtu: self.mtu,
+            sent: self.lost.sent,
+            received: self.lost.received,
+        }
+    }
+}
