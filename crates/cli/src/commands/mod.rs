@@ -31,6 +31,8 @@ mod probe;
 mod proxy;
 mod reproduce;
 mod run;
+#[cfg(target_os = "linux")]
+mod shake;
 mod shared;
 #[cfg(target_os = "linux")]
 mod soc;
@@ -70,6 +72,8 @@ use fairwave_probe_tool::report::ProbeOutput;
 use fairwave_proxy::report::ProxyOutput;
 use fairwave_scenario::list::ListOutput;
 use fairwave_scenario::report::CheckOutput;
+#[cfg(target_os = "linux")]
+use fairwave_shake_tool::report::{ServeOutput, ShakeOutput};
 #[cfg(target_os = "linux")]
 use fairwave_soc_tool::status::Status;
 use fairwave_study::StudySummary;
@@ -201,6 +205,15 @@ commands! {
     Proxy(fairwave_proxy::command::Proxy) => proxy::run,
         uses [on("proxy", "json")],
         gives [output("proxy", "proxy", of::<ProxyOutput>)];
+    [target_os = "linux"]
+    /// Carry connections over all links of a host at once, to a host that opens them
+    #[command(after_help = fairwave_shake_tool::command::EXAMPLES)]
+    Shake(fairwave_shake_tool::command::Shake) => shake::run,
+        uses [on("shake", "json")],
+        gives [
+            output("shake", "shake connect HOST", of::<ShakeOutput>),
+            output("shake-serve", "shake serve", of::<ServeOutput>)
+        ];
     [target_os = "linux"]
     /// Report how good a station's channel is, and share an access point's interface by it
     #[command(after_help = fairwave_soc_tool::command::program::EXAMPLES)]

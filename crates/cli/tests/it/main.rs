@@ -37,6 +37,8 @@ mod repairs;
 mod schemas;
 #[cfg(target_os = "linux")]
 mod serving;
+#[cfg(target_os = "linux")]
+mod shake;
 mod signals;
 mod soc;
 mod store;

@@ -10,9 +10,10 @@ use nix::sys::socket::{setsockopt, sockopt};
 use rustix::net::sockopt::{
     Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
+use std::ffi::OsString;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Maximum number of datagrams that the kernel cuts out of one message (`UDP_MAX_SEGMENTS` before
 /// Linux 6.9), and the maximum bytes of such a message.
@@ -43,13 +44,35 @@ impl Udp {
     /// # Errors
     /// If there is no route to the peer, or no socket is to be had.
     pub fn connect(peer: SocketAddr) -> io::Result<Self> {
-        let any = match peer.ip() {
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        let socket = UdpSocket::bind(any_like(peer))?;
         socket.connect(peer)?;
         Self::of(socket)
+    }
+
+    /// A socket for one peer, over one interface only, whatever the routes of others (SO_BINDTODEVICE).
+    ///
+    /// # Errors
+    /// If there is no such interface, or the kernel refuses the socket.
+    pub fn over(interface: &str, peer: SocketAddr) -> io::Result<Self> {
+        let socket = UdpSocket::bind(any_like(peer))?;
+        setsockopt(&socket, sockopt::BindToDevice, &OsString::from(interface))?;
+        Self::of(socket)
+    }
+
+    /// Reports the address of this host to which each datagram was sent, for answers from the same.
+    ///
+    /// # Errors
+    /// If the kernel refuses the option.
+    pub fn with_own_addresses(self) -> io::Result<Self> {
+        let socket = self.port.socket();
+        // A socket of IPv6 that speaks IPv4 as well has the options of both.
+        let four = setsockopt(socket, sockopt::Ipv4PacketInfo, &true);
+        if self.address.is_ipv6() {
+            setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)?;
+        } else {
+            four?;
+        }
+        Ok(self)
     }
 
     fn of(socket: UdpSocket) -> io::Result<Self> {
@@ -105,6 +128,21 @@ impl Udp {
     /// If there is no way to the peer.
     pub fn source(peer: SocketAddr) -> io::Result<IpAddr> {
         Ok(Self::connect(peer)?.address()?.ip())
+    }
+}
+
+/// Any address of a family, and any port.
+const fn any_like(peer: SocketAddr) -> SocketAddr {
+    let any = match peer.ip() {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    SocketAddr::new(any, 0)
+}
+
+impl AsRawFd for Udp {
+    fn as_raw_fd(&self) -> RawFd {
+        self.port.socket().as_raw_fd()
     }
 }
 

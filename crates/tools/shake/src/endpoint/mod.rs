@@ -20,7 +20,7 @@ use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
 use fairwave_wire::shake::Side;
 use fairwave_wire::shake::record::Datagram;
 use session::Session;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 /// Maximum number of paths of a session.
@@ -228,7 +228,7 @@ pub struct Endpoint {
     /// By number; a number is never used again.
     sessions: BTreeMap<usize, Entry>,
     next: usize,
-    by_index: HashMap<u32, usize>,
+    by_index: BTreeMap<u32, usize>,
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
     routes: Vec<Option<Route>>,
@@ -251,7 +251,7 @@ impl Endpoint {
             draws: seed.stream("shake/endpoint"),
             sessions: BTreeMap::new(),
             next: 0,
-            by_index: HashMap::new(),
+            by_index: BTreeMap::new(),
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
             routes: Vec::new(),

@@ -79,6 +79,21 @@ pub struct PathStats {
 }
 
 impl PathStats {
+    /// These counts with those of a session before.
+    pub(crate) fn after(self, before: &Self) -> Self {
+        let sum = |(all, lost): (u64, u64), (more, gone): (u64, u64)| (all + more, lost + gone);
+        Self {
+            bytes_sent: self.bytes_sent + before.bytes_sent,
+            bytes_received: self.bytes_received + before.bytes_received,
+            sent: sum(self.sent, before.sent),
+            received: sum(self.received, before.received),
+            srtt: self.srtt.or(before.srtt),
+            min_rtt: self.min_rtt.or(before.min_rtt),
+            mtu: self.mtu.or(before.mtu),
+            ..self
+        }
+    }
+
     /// Part of the records, of both directions, that did not arrive; `None` before any is known.
     pub fn loss(&self) -> Option<f64> {
         let (all, lost) = (self.sent.0 + self.received.0, self.sent.1 + self.received.1);

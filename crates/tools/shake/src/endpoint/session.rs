@@ -10,7 +10,7 @@ use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
 use fairwave_wire::shake::record::{Echo, Frame, RECORD_HEAD_LEN, Record};
 use fairwave_wire::shake::{Body, Header, Reason, Side};
 use slab::Slab;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Time between questions while streams are open, and while none is: short enough for a NAT's
 /// memory of UDP (RFC 4787 section 4.3: 2 minutes, often 30 s).
@@ -54,7 +54,7 @@ pub(super) struct Session {
     draws: Draws,
     paths: Vec<Path>,
     streams: Slab<Stream>,
-    by_id: HashMap<u64, usize>,
+    by_id: BTreeMap<u64, usize>,
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
     waiting: VecDeque<Waiting>,
@@ -90,7 +90,7 @@ impl Session {
             draws: seed.stream("shake/session"),
             paths: Vec::new(),
             streams: Slab::new(),
-            by_id: HashMap::new(),
+            by_id: BTreeMap::new(),
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -130,10 +130,10 @@ impl Session {
     pub(super) fn path_down(&mut self, now: Instant, id: u8) {
         let Some(path) = self.path(id) else { return };
         path.is_up = false;
-        self.to_all(now, |_| Some(Fact::Leave { path: id }));
+        self.tell_all(now, |_| Some(Fact::Leave { path: id }));
     }
 
-    fn to_all(&mut self, now: Instant, fact: impl Fn(&Stream) -> Option<Fact<Bytes>>) {
+    fn tell_all(&mut self, now: Instant, fact: impl Fn(&Stream) -> Option<Fact<Bytes>>) {
         for slot in 0..self.streams.capacity() {
             let Some(stream) = self.streams.get_mut(slot) else { continue };
             if let Some(fact) = fact(stream) {
@@ -275,7 +275,7 @@ impl Session {
     /// The peer is gone, or this end goes: every stream ends.
     pub(super) fn close(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.is_closed, true) {
-            self.to_all(now, |_| Some(Fact::Abort));
+            self.tell_all(now, |_| Some(Fact::Abort));
             self.ask_at = None;
         }
     }
@@ -370,8 +370,7 @@ impl Session {
             }
         }
         while let Some(slot) = self.dirty.front().copied() {
-            let segment =
-                self.streams.get_mut(slot).and_then(|stream| stream.connection.poll(now));
+            let segment = self.streams.get_mut(slot).and_then(|stream| stream.connection.poll(now));
             if let Some(segment) = segment {
                 let path = segment.header.path;
                 let frame = Frame::Message(segment.header, &segment.payload);

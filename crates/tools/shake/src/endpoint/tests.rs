@@ -187,7 +187,7 @@ fn streams_use_every_path_in_both_directions() {
         assert!(path.is_up && path.mtu == Some(1500), "{path:?}");
         assert!(path.bytes_sent > 500_000 && path.bytes_received > 500_000, "{path:?}");
     }
-    assert_eq!(paths[0].min_rtt.map(|rtt| rtt.as_millis()), Some(20));
+    assert_eq!(paths[0].min_rtt.map(Duration::as_millis), Some(20));
     assert_eq!(paths[0].loss(), Some(0.0));
     assert!(paths[1].loss().is_some_and(|loss| (0.003..0.03).contains(&loss)), "{paths:?}");
     assert_eq!(net.client.refused(), Refused::default());

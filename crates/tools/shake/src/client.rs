@@ -1,0 +1,244 @@
+//! The loop of `fairwave shake connect`.
+
+use crate::endpoint::{Config, PathStats};
+use crate::host::{Host, Session};
+use crate::report::{PathOutput, ShakeOutput, words};
+use crate::stream::Stream;
+use crate::tasks::{Tally, on_runtime, until_stopped};
+use crate::tunnel;
+use crate::via::Vias;
+use fairwave_console::{Console, Failure, Listening};
+use fairwave_units::Duration;
+use fast_socks5::util::target_addr::TargetAddr;
+use std::cell::RefCell;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::time;
+use tokio::net::TcpStream;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep};
+
+/// Period at which the interfaces are looked at.
+const LOOK: time::Duration = time::Duration::from_millis(250);
+/// Time without accepting clients after the process has run out of descriptors.
+const BREATHER: time::Duration = time::Duration::from_millis(50);
+
+/// Options of a client.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) config: Config,
+    pub(crate) server: SocketAddr,
+    /// Interfaces, one for each path.
+    pub(crate) via: Vec<String>,
+    pub(crate) socks: TcpListener,
+    pub(crate) forwards: Vec<(TcpListener, TargetAddr)>,
+    /// Time for the first answer.
+    pub(crate) timeout: Duration,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) lasts: Option<Duration>,
+}
+
+/// State of a client's loop.
+struct Client<'a> {
+    console: &'a dyn Console,
+    host: Rc<Host>,
+    vias: RefCell<Vias>,
+    tally: Rc<Tally>,
+    account: RefCell<Account>,
+}
+
+/// Counts of the paths, over all sessions.
+#[derive(Debug, Default)]
+struct Account {
+    sessions: u64,
+    /// Number of the latest session, and what passed in it.
+    latest: Option<(usize, Vec<PathStats>)>,
+    /// Counts of the sessions before.
+    before: Vec<PathStats>,
+}
+
+impl Account {
+    fn note(&mut self, session: &Session) {
+        let now = (session.number(), session.paths());
+        let is_other = self.latest.as_ref().is_none_or(|(number, _)| *number != now.0);
+        if is_other {
+            self.sessions += 1;
+            self.before = self.paths();
+        }
+        self.latest = Some(now);
+    }
+
+    /// Sums of all sessions, with the latest state.
+    fn paths(&self) -> Vec<PathStats> {
+        let latest = self.latest.as_ref().map_or(&[][..], |(_, paths)| paths);
+        let count = latest.len().max(self.before.len());
+        let of = |paths: &[PathStats], place: usize| paths.get(place).copied().unwrap_or_default();
+        (0..count).map(|place| of(latest, place).after(&of(&self.before, place))).collect()
+    }
+}
+
+/// Carries connections until `stop` is set.
+///
+/// # Errors
+/// If there is no session, or the loop cannot run.
+pub(crate) fn run(
+    console: &dyn Console,
+    plan: Plan,
+    stop: &AtomicBool,
+) -> Result<ShakeOutput, Failure> {
+    on_runtime(async {
+        let host = Host::client(plan.config.clone()).map_err(Failure::run)?;
+        let client = Client {
+            console,
+            host: Rc::new(host),
+            vias: RefCell::new(Vias::new(plan.server, &plan.via)),
+            tally: Rc::new(Tally::default()),
+            account: RefCell::new(Account::default()),
+        };
+        let result = client.serve(plan, stop).await;
+        // Tasks of applications end with the runtime; the peer is told now.
+        client.host.close().await;
+        result
+    })
+}
+
+impl Client<'_> {
+    async fn serve(&self, plan: Plan, stop: &AtomicBool) -> Result<ShakeOutput, Failure> {
+        self.look();
+        let began = Instant::now();
+        let connected = tokio::select! {
+            connected = self.host.connect(plan.timeout) => Some(connected),
+            () = self.watch() => None,
+            () = until_stopped(stop, plan.lasts) => None,
+        };
+        let Some(connected) = connected else {
+            return Err(Failure::Run("interrupted before a session was open".to_owned()));
+        };
+        let session = connected.map_err(|error| self.unreachable(&plan, &error.to_string()))?;
+        self.account.borrow_mut().note(&session);
+        let at = plan.socks.local_addr().map_err(Failure::run)?;
+        Listening { interfaces: plan.via.clone(), ..Listening::at("shake connect", &[at]) }
+            .print(self.console)?;
+        let ms = began.elapsed().as_secs_f64() * 1e3;
+        self.console
+            .inform(&format!("Session with {} after {ms:.0} ms; SOCKS5 at {at}\n", plan.server))?;
+        let started = Instant::now();
+        for (listener, target) in plan.forwards {
+            self.accept(listener, Some(target))?;
+        }
+        self.accept(plan.socks, None)?;
+        let mode = plan.config.mode.name();
+        let output = || self.output(plan.server, mode, started);
+        tokio::select! {
+            () = self.watch() => {}
+            () = self.print(plan.interval, &output) => {}
+            () = until_stopped(stop, plan.lasts) => {}
+        }
+        self.keep_account();
+        Ok(output())
+    }
+
+    /// The failure to open a session, with the interfaces that could not be used.
+    fn unreachable(&self, plan: &Plan, why: &str) -> Failure {
+        let down = self.vias.borrow().down();
+        let hint = match (down.len(), plan.via.len()) {
+            (0, _) => String::new(),
+            (some, all) if some == all => {
+                return Failure::Run(format!(
+                    "{}: no interface works that has an address for it: {}",
+                    plan.server,
+                    down.join(", ")
+                ));
+            }
+            _ => format!("; without {}, which cannot be used", down.join(", ")),
+        };
+        Failure::Run(format!("{}: {why}{hint}", plan.server))
+    }
+
+    fn look(&self) {
+        for turned in self.vias.borrow_mut().look(&self.host) {
+            if !self.console.is_quiet() {
+                let state = if turned.is_up { "can be used" } else { "cannot be used" };
+                self.console.note(&format!("{} {state}", turned.name));
+            }
+        }
+    }
+
+    fn keep_account(&self) {
+        if let Some(session) = self.host.session() {
+            self.account.borrow_mut().note(&session);
+        }
+    }
+
+    /// Looks after the interfaces and the account.
+    async fn watch(&self) {
+        loop {
+            sleep(LOOK).await;
+            self.look();
+            self.keep_account();
+        }
+    }
+
+    /// Prints the paths in an interval, if there is one.
+    async fn print(&self, interval: Option<Duration>, output: &impl Fn() -> ShakeOutput) {
+        let Some(interval) = interval else { return std::future::pending().await };
+        loop {
+            sleep(time::Duration::from_nanos(interval.as_nanos())).await;
+            self.console.note(words(&output()).trim_end());
+        }
+    }
+
+    /// Accepts connections of applications: with SOCKS5, or for one target.
+    fn accept(&self, listener: TcpListener, target: Option<TargetAddr>) -> Result<(), Failure> {
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(Failure::run)?;
+        let (host, tally) = (Rc::clone(&self.host), Rc::clone(&self.tally));
+        spawn_local(async move {
+            let target = target.map(Rc::new);
+            loop {
+                let Ok((connection, _)) = listener.accept().await else {
+                    sleep(BREATHER).await;
+                    continue;
+                };
+                let carried = carried(Rc::clone(&host), connection, target.clone());
+                let tally = Rc::clone(&tally);
+                spawn_local(async move { tally.count(carried).await });
+            }
+        });
+        Ok(())
+    }
+
+    fn output(&self, server: SocketAddr, mode: &str, started: Instant) -> ShakeOutput {
+        let seconds = started.elapsed().as_secs_f64();
+        let (account, vias) = (self.account.borrow(), self.vias.borrow());
+        let of = |stats: &PathStats| PathOutput::of(vias.name(stats.path), stats, seconds);
+        ShakeOutput {
+            server: server.to_string(),
+            mode: mode.to_owned(),
+            seconds,
+            connections: self.tally.connections.get(),
+            failed: self.tally.failed.get(),
+            sessions: account.sessions,
+            paths: vias.all(&account.paths()).iter().map(of).collect(),
+        }
+    }
+}
+
+/// Carries one connection in a stream of the present session.
+async fn carried(
+    host: Rc<Host>,
+    connection: TcpStream,
+    target: Option<Rc<TargetAddr>>,
+) -> std::io::Result<()> {
+    // Bytes come in pieces of segments: none of them has to wait for the next.
+    connection.set_nodelay(true)?;
+    let opened: Option<Stream> = host.session().and_then(|session| session.open().ok());
+    let Some(stream) = opened else {
+        connection.set_zero_linger()?;
+        return Err(std::io::ErrorKind::NotConnected.into());
+    };
+    match target {
+        Some(target) => tunnel::to_target(connection, stream, &target).await,
+        None => tunnel::from_socks(connection, stream).await,
+    }
+}

@@ -1,0 +1,299 @@
+//! `fairwave shake`: connections of applications over all links of a host.
+
+use crate::client::{self, Plan};
+use crate::report::{serve_words, words};
+use crate::{Config, Mode, PORT, Psk, server};
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand};
+use fairwave_console::peer::{Secret, key_of, listen, options, pairing_code, resolve};
+use fairwave_console::{Console, Failure, Listening};
+use fairwave_linux::become_ordinary_user;
+use fairwave_sockets::Udp;
+use fairwave_units::Duration;
+use fast_socks5::util::target_addr::TargetAddr;
+use ipnet::IpNet;
+use serde_json::json;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Examples at the end of the help.
+pub const EXAMPLES: &str = "\
+Examples:
+  fairwave shake pair --key shake.key                     on one host; prints the code for the other
+  fairwave shake pair --key shake.key --code CODE         on the other
+  fairwave shake serve --key shake.key                    on a host with a public address
+  fairwave shake connect vps.example --key shake.key --via wlan0 --via usb0
+  curl --proxy socks5h://127.0.0.1:1080 -O https://example.org/large.iso
+  fairwave shake connect 192.0.2.7 --key shake.key --via wlan0 --via usb0 --mode redundant
+  fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
+
+Applications reach `connect` by SOCKS5 or a forwarded port. Each of their TCP connections is a SHAKE
+connection over all interfaces to `serve`, which opens the connection to the target. All of it is
+encrypted (Noise). docs/shake.md has more.
+
+Exit code 1: no session, or a socket that cannot be opened; 2: the options are wrong.";
+
+/// Options of `fairwave shake`.
+#[derive(Args, Debug)]
+pub struct Shake {
+    /// The command.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// Commands of `fairwave shake`.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Accept sessions, and open their connections to targets, until interrupted
+    Serve(Serve),
+    /// Open a session over several interfaces, and carry applications' connections
+    Connect(Connect),
+    /// Make a key file for two hosts
+    Pair(Pair),
+}
+
+/// Options of `fairwave shake serve`.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Port of UDP
+    #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// Listen at this address of the host [default: all]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<IpAddr>,
+    /// The secret.
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Open connections only to targets in this prefix; may be repeated [default: to all]
+    #[arg(long, value_name = "PREFIX", value_parser = prefix)]
+    pub allow: Vec<IpNet>,
+    /// End after this time [default: when interrupted]
+    #[arg(long = "for", value_name = "DURATION")]
+    pub lasts: Option<Duration>,
+}
+
+/// Options of `fairwave shake connect`.
+#[derive(Args, Debug)]
+pub struct Connect {
+    /// Name or address of the host that runs `fairwave shake serve`
+    #[arg(value_name = "HOST")]
+    pub host: String,
+    /// The server's port of UDP
+    #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// The secret.
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Use this interface; may be repeated
+    #[arg(long, value_name = "IF", required = true, num_args = 1.., value_delimiter = ',')]
+    pub via: Vec<String>,
+    /// Accept SOCKS5 clients at this address
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:1080")]
+    pub socks: SocketAddr,
+    /// Carry connections to this local port, or address and port, to a target; may be repeated
+    #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
+    pub forward: Vec<Forward>,
+    /// Use of the paths: `shake` adds up their rates, `redundant` sends everything on each
+    #[arg(long, value_name = "MODE", default_value = Mode::Shake.name(), value_parser = mode())]
+    pub mode: Mode,
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    pub four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    pub six: bool,
+    /// Time for the server's first answer
+    #[arg(long, value_name = "DURATION", default_value = "10 s")]
+    pub timeout: Duration,
+    /// Print the paths in this interval [default: only at the end]
+    #[arg(long, value_name = "DURATION")]
+    pub interval: Option<Duration>,
+    /// End after this time [default: when interrupted]
+    #[arg(long = "for", value_name = "DURATION")]
+    pub lasts: Option<Duration>,
+}
+
+/// Options of `fairwave shake pair`.
+#[derive(Args, Debug)]
+pub struct Pair {
+    /// The file to make
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The code that the other host has printed [default: a new one]
+    #[arg(long, value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+/// A local address whose connections go to a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// The local address.
+    pub local: SocketAddr,
+    /// Host of the target.
+    pub host: String,
+    /// Port of the target.
+    pub port: u16,
+}
+
+fn mode() -> impl TypedValueParser<Value = Mode> {
+    PossibleValuesParser::new(Mode::ALL.map(Mode::name)).map(|name| {
+        let named = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+        named.expect("one of the names")
+    })
+}
+
+fn prefix(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse::<IpNet>()
+        .or_else(|_| address())
+        .map_err(|_| "expected an address or a prefix, such as 192.0.2.0/24".to_owned())
+}
+
+fn forward(text: &str) -> Result<Forward, String> {
+    const EXPECTED: &str = "expected LOCAL=HOST:PORT, such as 2222=nas.lan:22";
+    let (local, target) = text.split_once('=').ok_or(EXPECTED)?;
+    let at_port = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let local = local.parse().map(at_port).or_else(|_| local.parse()).map_err(|_| EXPECTED)?;
+    let (host, port) = target.rsplit_once(':').ok_or(EXPECTED)?;
+    let host = host.trim_matches(['[', ']']).to_owned();
+    if host.is_empty() || host.len() > 255 {
+        return Err(EXPECTED.to_owned());
+    }
+    Ok(Forward { local, host, port: port.parse().map_err(|_| EXPECTED)? })
+}
+
+impl Forward {
+    /// The target in the form of SOCKS.
+    fn target(&self) -> TargetAddr {
+        match self.host.parse::<IpAddr>() {
+            Ok(address) => TargetAddr::Ip(SocketAddr::new(address, self.port)),
+            Err(_) => TargetAddr::Domain(self.host.clone(), self.port),
+        }
+    }
+}
+
+/// Serves, connects or makes a key.
+///
+/// # Errors
+/// If the options are wrong, there is no session, or the kernel refuses a step.
+pub fn run(console: &dyn Console, shake: &Shake) -> Result<(), Failure> {
+    match &shake.task {
+        Task::Serve(serve) => run_server(console, serve),
+        Task::Connect(connect) => run_client(console, connect),
+        Task::Pair(pair) => make_key(console, pair),
+    }
+}
+
+fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
+    let (key, code) = serve.secret.of_server()?;
+    let stop = console.stop()?;
+    let address = serve.listen.map(|address| SocketAddr::new(address, serve.port));
+    let open = |address| {
+        Udp::bind(address).map_err(|error| Failure::Run(format!("UDP at {address}: {error}")))
+    };
+    let socket = listen(address, serve.port, open)?;
+    let at = socket.address().map_err(Failure::run)?;
+    become_ordinary_user(&[]).map_err(Failure::run)?;
+    let pairing = code.clone().filter(|_| !serve.secret.is_given());
+    Listening { pairing, ..Listening::at("shake serve", &[at]) }.print(console)?;
+    let (port, secret) = options(at, PORT, code.as_deref());
+    console.inform(&format!(
+        "Listening at UDP {at}. On the other host:\n  fairwave shake connect HOST{port} {secret} \
+         --via IF --via IF\n"
+    ))?;
+    let config = Config::new(Psk::of(&key));
+    let output = server::run(console, config, socket, &serve.allow, serve.lasts, &stop)?;
+    console.show(&json!(output), &serve_words(&output))
+}
+
+fn run_client(console: &dyn Console, connect: &Connect) -> Result<(), Failure> {
+    let interval = [("--interval", connect.interval), ("--for", connect.lasts)];
+    if let Some((name, _)) = interval.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
+        return Err(Failure::Usage(format!("{name} has to be more than 0")));
+    }
+    if connect.via.len() > crate::endpoint::MAX_PATHS {
+        let most = crate::endpoint::MAX_PATHS;
+        return Err(Failure::Usage(format!("--via: at most {most} interfaces")));
+    }
+    let key = connect.secret.of_client("fairwave shake serve")?;
+    let server = resolve(&connect.host, connect.port, connect.four, connect.six)?;
+    let stop = console.stop()?;
+    let mut forwards = Vec::new();
+    for forward in &connect.forward {
+        forwards.push((listener("--forward", forward.local)?, forward.target()));
+    }
+    let socks = listener("--socks", connect.socks)?;
+    if !connect.socks.ip().is_loopback() && !console.is_quiet() {
+        console.warn(&format!("--socks {}: others reach this address", connect.socks));
+    }
+    become_ordinary_user(&[]).map_err(Failure::run)?;
+    let plan = Plan {
+        config: Config { mode: connect.mode, ..Config::new(Psk::of(&key)) },
+        server,
+        via: connect.via.clone(),
+        socks,
+        forwards,
+        timeout: connect.timeout,
+        interval: connect.interval,
+        lasts: connect.lasts,
+    };
+    let output = client::run(console, plan, &stop)?;
+    console.show(&json!(output), &words(&output))
+}
+
+fn listener(option: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
+    let opened = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    opened.map_err(|error| Failure::Run(format!("{option} {address}: {error}")))
+}
+
+fn make_key(console: &dyn Console, pair: &Pair) -> Result<(), Failure> {
+    let is_new = pair.code.is_none();
+    let code = match &pair.code {
+        Some(code) => code.trim().to_owned(),
+        None => pairing_code().map_err(Failure::run)?,
+    };
+    key_of(code.as_bytes()).map_err(|error| Failure::Usage(format!("--code: {error}")))?;
+    write_key(&pair.key, &code)?;
+    let file = pair.key.display().to_string();
+    let text = match is_new {
+        true => format!(
+            "{file} has a new key. On the other host:\n  fairwave shake pair --key {} --code {code}\n",
+            fairwave_text::quoted(&file)
+        ),
+        false => format!("{file} has the key of the other host.\n"),
+    };
+    console.show(&json!({ "key": file, "code": code }), &text)
+}
+
+/// Writes a key file that only its owner can read. One that exists is not overwritten.
+fn write_key(path: &Path, code: &str) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(path);
+    let mut file = opened.map_err(Failure::at(path))?;
+    writeln!(file, "{code}").map_err(Failure::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forward_has_a_local_port_and_a_target() {
+        let of = |text: &str| forward(text).unwrap();
+        let nas = of("2222=nas.lan:22");
+        assert_eq!((nas.local, nas.port), ("127.0.0.1:2222".parse().unwrap(), 22));
+        assert_eq!(nas.target(), TargetAddr::Domain("nas.lan".to_owned(), 22));
+        let six = of("[::1]:80=[2001:db8::1]:443");
+        assert_eq!(six.target(), TargetAddr::Ip("[2001:db8::1]:443".parse().unwrap()));
+        for wrong in ["2222", "2222=nas.lan", "x=nas.lan:22", "2222=:22", "2222=nas.lan:99999"] {
+            assert!(forward(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Output of `fairwave shake`: JSON and words.
+
+use crate::endpoint::PathStats;
+use fairwave_text::Table;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Output of `fairwave shake connect HOST --json` at its end.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ShakeOutput {
+    /// Address and port of the server.
+    pub server: String,
+    /// `shake`: the paths' rates add up; `multi`: one TCP connection for each path; `redundant`:
+    /// every path carries everything.
+    pub mode: String,
+    /// Time since the session was opened.
+    #[schemars(extend("unit" = "seconds"))]
+    pub seconds: f64,
+    /// Connections of applications.
+    pub connections: u64,
+    /// Connections among them that failed, or whose target could not be reached.
+    pub failed: u64,
+    /// Sessions: more than one if the server was started anew.
+    pub sessions: u64,
+    /// The paths, in the order of the options.
+    pub paths: Vec<PathOutput>,
+}
+
+/// One path.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathOutput {
+    /// Its interface.
+    pub via: String,
+    /// Whether it could be used at the end.
+    pub is_up: bool,
+    /// Payload of UDP, both ways, in bytes.
+    pub bytes: u64,
+    /// Payload of UDP that was sent, in bytes.
+    pub bytes_sent: u64,
+    /// Payload of UDP that was received, in bytes.
+    pub bytes_received: u64,
+    /// Payload of UDP, both ways, over the time of the whole session.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub rate_mbps: f64,
+    /// Smoothed round-trip time; null if it never answered.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub rtt_ms: Option<f64>,
+    /// Minimum round-trip time.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub min_rtt_ms: Option<f64>,
+    /// Part of the datagrams, of both directions, that did not arrive; null if it never answered.
+    pub loss: Option<f64>,
+    /// Largest IP packet that it is known to take, in bytes.
+    pub mtu: Option<u16>,
+}
+
+impl PathOutput {
+    pub(crate) fn of(via: &str, stats: &PathStats, seconds: f64) -> Self {
+        let bytes = stats.bytes_sent + stats.bytes_received;
+        let ms = |time: fairwave_units::Duration| time.as_secs_f64() * 1e3;
+        Self {
+            via: via.to_owned(),
+            is_up: stats.is_up,
+            bytes,
+            bytes_sent: stats.bytes_sent,
+            bytes_received: stats.bytes_received,
+            rate_mbps: if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 },
+            rtt_ms: stats.srtt.map(ms),
+            min_rtt_ms: stats.min_rtt.map(ms),
+            loss: stats.loss(),
+            mtu: stats.mtu,
+        }
+    }
+}
+
+/// Output of `fairwave shake serve --json` at its end.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ServeOutput {
+    /// Time for which it listened.
+    #[schemars(extend("unit" = "seconds"))]
+    pub seconds: f64,
+    /// Connections of clients' applications.
+    pub connections: u64,
+    /// Connections among them that failed, or whose target could not be reached or is not allowed.
+    pub failed: u64,
+    /// Handshakes of hosts without the key.
+    pub strangers: u64,
+    /// Datagrams that were not sealed with a session's keys, came again, or belong to no session.
+    pub refused: u64,
+}
+
+/// The paths as a table, and the sum.
+pub(crate) fn words(output: &ShakeOutput) -> String {
+    let heads = ["interface", "Mbps", "MB out", "MB in", "share", "RTT, ms", "loss", "MTU", "is"];
+    let mut table = Table::new("Paths", &heads);
+    let all: u64 = output.paths.iter().map(|path| path.bytes).sum();
+    let number = |value: Option<f64>, places: usize| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.places$}"))
+    };
+    for path in &output.paths {
+        let share = (all > 0).then(|| path.bytes as f64 * 100.0 / all as f64);
+        let percent = |value: Option<f64>, places| match number(value, places) {
+            text if text == "-" => text,
+            text => text + " %",
+        };
+        table.row(vec![
+            path.via.clone(),
+            format!("{:.3}", path.rate_mbps),
+            format!("{:.1}", path.bytes_sent as f64 / 1e6),
+            format!("{:.1}", path.bytes_received as f64 / 1e6),
+            percent(share, 0),
+            number(path.rtt_ms, 1),
+            percent(path.loss.map(|loss| loss * 100.0), 2),
+            path.mtu.map_or_else(|| "-".to_owned(), |mtu| mtu.to_string()),
+            if path.is_up { "up" } else { "down" }.to_owned(),
+        ]);
+    }
+    let (connections, seconds) = (output.connections, output.seconds);
+    let failed = match output.failed {
+        0 => String::new(),
+        failed => format!(", {failed} of them failed"),
+    };
+    let sum: f64 = output.paths.iter().map(|path| path.rate_mbps).sum();
+    format!(
+        "{}\n{:.1} MB at {sum:.3} Mbps in {seconds:.1} s, {connections} connections{failed}.\n",
+        table.render(),
+        all as f64 / 1e6,
+    )
+}
+
+/// What a server has done.
+pub(crate) fn serve_words(output: &ServeOutput) -> String {
+    let ServeOutput { seconds, connections, failed, strangers, refused } = output;
+    format!(
+        "{connections} connections in {seconds:.1} s, {failed} of them failed; {strangers} \
+         handshakes without the key, {refused} datagrams refused.\n"
+    )
+}

@@ -1,0 +1,130 @@
+//! A stream of a session for tasks: bytes in order, both ways.
+
+use crate::shared::Shared;
+use bytes::Bytes;
+use fairwave_wire::shake::Reason;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// A stream. Its half that writes ends by [`AsyncWrite::poll_shutdown`]; one that is dropped
+/// before is reset.
+#[derive(Debug)]
+pub struct Stream {
+    shared: Arc<Shared>,
+    session: usize,
+    stream: usize,
+    is_finished: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(shared: Arc<Shared>, session: usize, stream: usize) -> Self {
+        Self { shared, session, stream, is_finished: false }
+    }
+
+    /// The number of its session, which no other has had.
+    pub fn session(&self) -> usize {
+        self.session
+    }
+}
+
+/// The error of a stream that is over before its end.
+fn over(reason: Option<Reason>) -> io::Error {
+    let (kind, why) = match reason {
+        Some(Reason::Abort) => (io::ErrorKind::ConnectionReset, "the peer gave the stream up"),
+        Some(Reason::NotReading) => (io::ErrorKind::BrokenPipe, "the peer reads no more"),
+        Some(Reason::Violation) => (io::ErrorKind::InvalidData, "a rule of SHAKE was broken"),
+        Some(Reason::NoPath) => (io::ErrorKind::TimedOut, "no path worked for too long"),
+        None => (io::ErrorKind::ConnectionReset, "the session is over"),
+    };
+    io::Error::new(kind, why)
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { shared, session, stream, .. } = &*self;
+        let max = u32::try_from(into.remaining()).unwrap_or(u32::MAX);
+        shared.with(|state| {
+            if let Some(data) = state.endpoint.read(*session, *stream, max) {
+                into.put_slice(&data);
+                // The window may have opened.
+                state.poke();
+                return Poll::Ready(Ok(()));
+            }
+            match state.endpoint.stream(*session, *stream) {
+                Some((connection, _)) if connection.is_read_to_the_end() => Poll::Ready(Ok(())),
+                Some((connection, None)) if !connection.is_over() => {
+                    let waiting = state.waiting.entry((*session, *stream)).or_default();
+                    waiting.reader = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+                found => Poll::Ready(Err(over(found.and_then(|(_, reason)| reason)))),
+            }
+        })
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let Self { shared, session, stream, .. } = &*self;
+        shared.with(|state| {
+            let space = state.endpoint.send_space(*session, *stream) as usize;
+            if space > 0 {
+                let taken = space.min(from.len());
+                let now = state.now();
+                let data = Bytes::copy_from_slice(&from[..taken]);
+                state.endpoint.write(now, *session, *stream, data);
+                state.poke();
+                return Poll::Ready(Ok(taken));
+            }
+            match state.endpoint.stream(*session, *stream) {
+                Some((connection, None)) if !connection.is_over() => {
+                    let waiting = state.waiting.entry((*session, *stream)).or_default();
+                    waiting.writer = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+                found => Poll::Ready(Err(over(found.and_then(|(_, reason)| reason)))),
+            }
+        })
+    }
+
+    /// Written bytes are the machine's: there is nothing to wait for.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.is_finished = true;
+        let Self { shared, session, stream, .. } = &*self;
+        shared.with(|state| {
+            let now = state.now();
+            state.endpoint.finish(now, *session, *stream);
+            state.poke();
+        });
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.shared.with(|state| {
+            let now = state.now();
+            if !self.is_finished {
+                state.endpoint.abort(now, self.session, self.stream);
+            }
+            state.endpoint.release(now, self.session, self.stream);
+            state.waiting.remove(&(self.session, self.stream));
+            state.poke();
+        });
+    }
+}
