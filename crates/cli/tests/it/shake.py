@@ -107,9 +107,9 @@ def until(condition):
 
 
 def carries():
-    """Both families, both modes: a file comes whole, over both links."""
+    """Both families, all modes: a file comes whole, over both links."""
     found = []
-    for family, mode in [(4, "shake"), (6, "shake"), (4, "redundant")]:
+    for family, mode in [(4, "shake"), (6, "shake"), (4, "multi"), (6, "redundant")]:
         server, client = serve(), connect(family, "--mode", mode)
         shown = SERVER[4]
         got = fetch(f"http://{shown}:8000/file", "got")

@@ -10,7 +10,7 @@ use fairwave_console::peer::{Secret, key_of, listen, options, pairing_code, reso
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
 use fairwave_sockets::Udp;
-use fairwave_units::Duration;
+use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use ipnet::IpNet;
 use serde_json::json;
@@ -29,6 +29,7 @@ Examples:
   fairwave shake connect vps.example --key shake.key --via wlan0 --via usb0
   curl --proxy socks5h://127.0.0.1:1080 -O https://example.org/large.iso
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0 --via usb0 --mode redundant
+  fairwave shake connect 192.0.2.7 --key shake.key --via wlan0=20M --via usb0=10M --mode multi
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
 
 Applications reach `connect` by SOCKS5 or a forwarded port. Each of their TCP connections is a SHAKE
@@ -88,16 +89,19 @@ pub struct Connect {
     /// The secret.
     #[command(flatten)]
     pub secret: Secret,
-    /// Use this interface; may be repeated
+    /// Use this interface, with its bandwidth if it is known: IF=RATE; may be repeated
     #[arg(long, value_name = "IF", required = true, num_args = 1.., value_delimiter = ',')]
-    pub via: Vec<String>,
+    #[arg(value_parser = via)]
+    pub via: Vec<Via>,
     /// Accept SOCKS5 clients at this address
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:1080")]
     pub socks: SocketAddr,
     /// Carry connections to this local port, or address and port, to a target; may be repeated
     #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
     pub forward: Vec<Forward>,
-    /// Use of the paths: `shake` adds up their rates, `redundant` sends everything on each
+    /// Use of the paths: `shake` adds up their rates; `multi` spreads blocks over a TCP connection
+    /// for each, by their bandwidths (the predecessor of TCP SHAKE); `redundant` sends everything
+    /// on each
     #[arg(long, value_name = "MODE", default_value = Mode::Shake.name(), value_parser = mode())]
     pub mode: Mode,
     /// Speak IPv4 only
@@ -128,6 +132,15 @@ pub struct Pair {
     pub code: Option<String>,
 }
 
+/// An interface to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Via {
+    /// Its name.
+    pub name: String,
+    /// Its bandwidth, if it is known.
+    pub rate: Option<BitRate>,
+}
+
 /// A local address whose connections go to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
@@ -151,6 +164,18 @@ fn prefix(text: &str) -> Result<IpNet, String> {
     text.parse::<IpNet>()
         .or_else(|_| address())
         .map_err(|_| "expected an address or a prefix, such as 192.0.2.0/24".to_owned())
+}
+
+fn via(text: &str) -> Result<Via, String> {
+    let (name, rate) = match text.split_once('=') {
+        Some((name, rate)) => (name, Some(BitRate::above_zero(rate)?)),
+        None => (text, None),
+    };
+    // `IFNAMSIZ` of Linux, with the zero at its end.
+    if name.is_empty() || name.len() > 15 {
+        return Err("expected the name of an interface, such as wlan0 or wlan0=20M".to_owned());
+    }
+    Ok(Via { name: name.to_owned(), rate })
 }
 
 fn forward(text: &str) -> Result<Forward, String> {
@@ -227,14 +252,23 @@ fn run_client(console: &dyn Console, connect: &Connect) -> Result<(), Failure> {
         forwards.push((listener("--forward", forward.local)?, forward.target()));
     }
     let socks = listener("--socks", connect.socks)?;
+    let is_partly_known = connect.via.iter().any(|via| via.rate.is_some())
+        && connect.via.iter().any(|via| via.rate.is_none());
+    if connect.mode == Mode::Multi && is_partly_known && !console.is_quiet() {
+        console.warn("--mode multi: an interface without a bandwidth counts as the slowest");
+    }
     if !connect.socks.ip().is_loopback() && !console.is_quiet() {
         console.warn(&format!("--socks {}: others reach this address", connect.socks));
     }
     become_ordinary_user(&[]).map_err(Failure::run)?;
     let plan = Plan {
-        config: Config { mode: connect.mode, ..Config::new(Psk::of(&key)) },
+        config: Config {
+            mode: connect.mode,
+            rates: connect.via.iter().map(|via| via.rate).collect(),
+            ..Config::new(Psk::of(&key))
+        },
         server,
-        via: connect.via.clone(),
+        via: connect.via.iter().map(|via| via.name.clone()).collect(),
         socks,
         forwards,
         timeout: connect.timeout,

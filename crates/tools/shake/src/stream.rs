@@ -58,13 +58,13 @@ impl AsyncRead for Stream {
                 return Poll::Ready(Ok(()));
             }
             match state.endpoint.stream(*session, *stream) {
-                Some((connection, _)) if connection.is_read_to_the_end() => Poll::Ready(Ok(())),
-                Some((connection, None)) if !connection.is_over() => {
+                Some(found) if found.is_read_to_the_end => Poll::Ready(Ok(())),
+                Some(found) if found.reset.is_none() && !found.is_over => {
                     let waiting = state.waiting.entry((*session, *stream)).or_default();
                     waiting.reader = Some(cx.waker().clone());
                     Poll::Pending
                 }
-                found => Poll::Ready(Err(over(found.and_then(|(_, reason)| reason)))),
+                found => Poll::Ready(Err(over(found.and_then(|found| found.reset)))),
             }
         })
     }
@@ -78,7 +78,8 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         let Self { shared, session, stream, .. } = &*self;
         shared.with(|state| {
-            let space = state.endpoint.send_space(*session, *stream) as usize;
+            let found = state.endpoint.stream(*session, *stream);
+            let space = found.map_or(0, |found| found.send_space as usize);
             if space > 0 {
                 let taken = space.min(from.len());
                 let now = state.now();
@@ -87,13 +88,13 @@ impl AsyncWrite for Stream {
                 state.poke();
                 return Poll::Ready(Ok(taken));
             }
-            match state.endpoint.stream(*session, *stream) {
-                Some((connection, None)) if !connection.is_over() => {
+            match found {
+                Some(found) if found.reset.is_none() && !found.is_over => {
                     let waiting = state.waiting.entry((*session, *stream)).or_default();
                     waiting.writer = Some(cx.waker().clone());
                     Poll::Pending
                 }
-                found => Poll::Ready(Err(over(found.and_then(|(_, reason)| reason)))),
+                found => Poll::Ready(Err(over(found.and_then(|found| found.reset)))),
             }
         })
     }

@@ -189,6 +189,11 @@ impl<P: Marked> Multi<P> {
         if self.is_broken { 0 } else { self.tx.space() }
     }
 
+    /// Whether the peer's stream has come whole and was read.
+    pub fn is_read_to_the_end(&self) -> bool {
+        self.rx.is_complete() && self.rx.bytes_ready() == 0
+    }
+
     /// Returns the counters.
     pub fn stats(&self) -> Stats {
         Stats {

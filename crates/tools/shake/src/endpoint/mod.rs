@@ -4,21 +4,25 @@
 //! sealed records. Each stream of an application is a SHAKE connection of its own
 //! ([`fairwave_shake::Connection`]), which every path joins that has answered.
 
+mod carrier;
 mod path;
 mod session;
+mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use path::PathStats;
+pub use settings::Mode;
+use settings::Settings;
 
 use crate::noise::{Initiator, Psk, answer};
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_machine::datagram::Outgoing;
-use fairwave_shake::{Input as Fact, Profile, Redundant, Rules};
-use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
-use fairwave_wire::shake::Side;
+use fairwave_shake::Profile;
+use fairwave_units::{BitRate, Duration, Instant, Seed, Stream as Draws};
 use fairwave_wire::shake::record::Datagram;
+use fairwave_wire::shake::{Reason, Side};
 use session::Session;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -36,38 +40,6 @@ const FORGOTTEN: Duration = Duration::from_secs(180);
 const RETRY: Duration = Duration::from_millis(250);
 const MAX_RETRY: Duration = Duration::from_secs(4);
 
-/// Use that a session makes of its paths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The paths' rates add up.
-    #[default]
-    Shake,
-    /// Every path carries everything: the delay of the best copy.
-    Redundant,
-}
-
-impl Mode {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Shake, Self::Redundant];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Shake => "shake",
-            Self::Redundant => "redundant",
-        }
-    }
-
-    /// The rules of its connections.
-    fn rules(self) -> Rules {
-        let rules = Profile::Modern.rules();
-        match self {
-            Self::Shake => rules,
-            Self::Redundant => Rules { scheduler: Box::new(Redundant), ..rules },
-        }
-    }
-}
-
 /// Settings of a host.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -75,6 +47,8 @@ pub struct Config {
     pub psk: Psk,
     /// Use of the paths, for sessions that this end opens.
     pub mode: Mode,
+    /// Bandwidths of these paths, by id, where they are known.
+    pub rates: Vec<Option<BitRate>>,
     /// Settings of connections, but for the MSS.
     pub shake: fairwave_shake::Config,
     /// Maximum number of sessions.
@@ -89,6 +63,7 @@ impl Config {
         Self {
             psk,
             mode: Mode::Shake,
+            rates: Vec::new(),
             shake: Profile::Modern.config(),
             max_sessions: 1_024,
             max_streams: 1_024,
@@ -172,6 +147,19 @@ pub enum Event {
         /// Its id.
         path: u8,
     },
+}
+
+/// State of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// Bytes that a write takes now.
+    pub send_space: u32,
+    /// Whether the peer's bytes have ended and were read.
+    pub is_read_to_the_end: bool,
+    /// Whether it has ended, one way or the other.
+    pub is_over: bool,
+    /// Reason for which it is over before its end.
+    pub reset: Option<Reason>,
 }
 
 /// A handshake that this end began.
@@ -293,24 +281,19 @@ impl Endpoint {
         Some(stream)
     }
 
-    /// Bytes that a write to a stream takes now.
-    pub fn send_space(&self, session: usize, stream: usize) -> u32 {
-        self.stream(session, stream).map_or(0, |(connection, _)| connection.send_space())
-    }
-
-    /// Writes to a stream: no more than [`Endpoint::send_space`] is taken.
+    /// Writes to a stream: no more than its send space is taken.
     pub fn write(&mut self, now: Instant, session: usize, stream: usize, data: Bytes) {
-        self.with(session, |open| open.write(now, stream, data));
+        self.with(session, |open| open.with(stream, |carrier| carrier.write(now, data)));
     }
 
     /// Ends what this end writes to a stream.
     pub fn finish(&mut self, now: Instant, session: usize, stream: usize) {
-        self.with(session, |open| open.handle(now, stream, Fact::Finish));
+        self.with(session, |open| open.with(stream, |carrier| carrier.finish(now)));
     }
 
     /// Gives a stream up.
     pub fn abort(&mut self, now: Instant, session: usize, stream: usize) {
-        self.with(session, |open| open.handle(now, stream, Fact::Abort));
+        self.with(session, |open| open.with(stream, |carrier| carrier.abort(now)));
     }
 
     /// Lets go of a stream: nobody reads it any more, and its number may be used again.
@@ -327,13 +310,9 @@ impl Endpoint {
         data
     }
 
-    /// State of a stream, and the reason for which it was reset.
-    pub fn stream(
-        &self,
-        session: usize,
-        stream: usize,
-    ) -> Option<(&fairwave_shake::Connection<Bytes>, Option<fairwave_wire::shake::Reason>)> {
-        self.sessions.get(&session)?.session.connection(stream)
+    /// State of a stream; `None` if there is none.
+    pub fn stream(&self, session: usize, stream: usize) -> Option<StreamState> {
+        self.sessions.get(&session)?.session.stream(stream)
     }
 
     fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
@@ -350,11 +329,11 @@ impl Endpoint {
         }
     }
 
-    fn add(&mut self, now: Instant, side: Side, mode: Mode, keys: Keys) -> usize {
+    fn add(&mut self, now: Instant, side: Side, settings: Settings, keys: Keys) -> usize {
         let number = self.next;
         self.next += 1;
         let seed = Seed(self.draws.next_u64() ^ self.seed.0);
-        let session = Session::new(number, side, mode, keys.remote, keys.channel, now, seed);
+        let session = Session::new(number, side, settings, keys.remote, keys.channel, now, seed);
         let entry = Entry { session, index: keys.index, deadline: None, is_dirty: false };
         self.sessions.insert(number, entry);
         self.by_index.insert(keys.index, number);
@@ -410,8 +389,7 @@ impl Endpoint {
             self.refused.strangers += 1;
             return;
         };
-        let mode = settings.first().and_then(|number| Mode::ALL.get(usize::from(*number)));
-        let Some(mode) = mode.copied() else {
+        let Some(settings) = Settings::parse(&settings) else {
             self.refused.malformed += 1;
             return;
         };
@@ -423,7 +401,8 @@ impl Endpoint {
             return;
         }
         let index = self.unused_index();
-        let session = self.add(now, Side::Acceptor, mode, Keys { index, remote: from, channel });
+        let session =
+            self.add(now, Side::Acceptor, settings, Keys { index, remote: from, channel });
         let mut reply = Vec::new();
         Datagram::Answer { to: from, from: index, noise: &second }.write(&mut reply);
         self.outgoing.push_back(Transmit::new(route, reply.clone()));
@@ -455,7 +434,7 @@ impl Endpoint {
             self.end(now, old);
         }
         let keys = Keys { index: to, remote: from, channel };
-        let session = self.add(now, Side::Opener, self.config.mode, keys);
+        let session = self.add(now, Side::Opener, self.settings(), keys);
         for route in self.routes.clone().into_iter().flatten() {
             self.with(session, |open| open.path_up(now, route.socket, route));
         }
@@ -483,8 +462,7 @@ impl Endpoint {
 
     /// Begins a handshake over all paths.
     fn begin(&mut self, now: Instant) {
-        let mode = Mode::ALL.iter().position(|mode| *mode == self.config.mode);
-        let settings = [mode.expect("a mode of all") as u8];
+        let settings = self.settings().bytes();
         let session = self.unused_index();
         let (initiator, noise) = Initiator::new(&self.config.psk, &settings);
         let mut first = Vec::new();
@@ -492,6 +470,14 @@ impl Endpoint {
         let opening = Opening { initiator, first, session, retry_at: now, wait: RETRY };
         self.opening = Some(opening);
         self.knock(now);
+    }
+
+    /// Settings of the sessions that this end opens.
+    fn settings(&self) -> Settings {
+        let paths = self.config.rates.len().max(self.routes.len()).clamp(1, MAX_PATHS);
+        let mut rates = self.config.rates.clone();
+        rates.resize(paths, None);
+        Settings { mode: self.config.mode, weights: carrier::weights(&rates), rates }
     }
 
     fn knock(&mut self, now: Instant) {

@@ -1,11 +1,12 @@
 //! A session: the paths and the streams between two hosts that have keys.
 
+use super::carrier::{self, Carrier, Piece};
 use super::path::{MTUS, Path};
-use super::{Config, Event, MAX_PATHS, Mode, PathStats, Route, Transmit};
+use super::{Config, Event, MAX_PATHS, Mode, PathStats, Route, Settings, StreamState, Transmit};
 use crate::noise::{Channel, TAG_LEN};
 use bytes::Bytes;
 use fairwave_machine::Machine;
-use fairwave_shake::{Connection, Input as Fact, Segment};
+use fairwave_shake::{Connection, Input as Fact, Segment, multi};
 use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
 use fairwave_wire::shake::record::{Echo, Frame, RECORD_HEAD_LEN, Record};
 use fairwave_wire::shake::{Body, Header, Reason, Side};
@@ -23,7 +24,7 @@ const LINGER: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 struct Stream {
     id: u64,
-    connection: Connection<Bytes>,
+    carrier: Carrier,
     /// Its entry among the timers.
     deadline: Option<Instant>,
     is_dirty: bool,
@@ -47,7 +48,7 @@ enum Waiting {
 pub(super) struct Session {
     number: usize,
     side: Side,
-    mode: Mode,
+    settings: Settings,
     /// Its index at the peer.
     remote: u32,
     channel: Channel,
@@ -67,15 +68,16 @@ pub(super) struct Session {
     /// Largest payload that the peer's paths take.
     peer_mss: Option<u16>,
     events: VecDeque<Event>,
-    /// Memory for frames.
+    /// Memory for frames, and for segments of TCP.
     frame: Vec<u8>,
+    tcp: Vec<u8>,
 }
 
 impl Session {
     pub(super) fn new(
         number: usize,
         side: Side,
-        mode: Mode,
+        settings: Settings,
         remote: u32,
         channel: Channel,
         now: Instant,
@@ -84,7 +86,7 @@ impl Session {
         Self {
             number,
             side,
-            mode,
+            settings,
             remote,
             channel,
             draws: seed.stream("shake/session"),
@@ -101,6 +103,7 @@ impl Session {
             peer_mss: None,
             events: VecDeque::new(),
             frame: Vec::new(),
+            tcp: Vec::new(),
         }
     }
 
@@ -130,14 +133,13 @@ impl Session {
     pub(super) fn path_down(&mut self, now: Instant, id: u8) {
         let Some(path) = self.path(id) else { return };
         path.is_up = false;
-        self.tell_all(now, |_| Some(Fact::Leave { path: id }));
+        self.each(|stream| stream.carrier.leave(now, id));
     }
 
-    fn tell_all(&mut self, now: Instant, fact: impl Fn(&Stream) -> Option<Fact<Bytes>>) {
+    fn each(&mut self, act: impl Fn(&mut Stream)) {
         for slot in 0..self.streams.capacity() {
-            let Some(stream) = self.streams.get_mut(slot) else { continue };
-            if let Some(fact) = fact(stream) {
-                stream.connection.handle(now, fact);
+            if let Some(stream) = self.streams.get_mut(slot) {
+                act(stream);
                 self.touch(slot);
             }
         }
@@ -162,13 +164,22 @@ impl Session {
         self.mss().or(self.peer_mss).unwrap_or(least).max(least)
     }
 
-    fn add(&mut self, config: &Config, side: Side, id: u64) -> usize {
+    fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
         let mss = self.stream_mss();
-        let shake = fairwave_shake::Config { mss: mss.into(), ..config.shake };
-        let seed = Seed(self.draws.next_u64());
+        let carrier = match self.settings.mode {
+            Mode::Multi => {
+                carrier::set(now, (side, id), mss, &self.settings.weights, &mut self.draws)
+            }
+            mode => {
+                let shake = fairwave_shake::Config { mss: mss.into(), ..config.shake };
+                let seed = Seed(self.draws.next_u64());
+                let connection = Connection::new(shake, mode.rules(), side, id, seed);
+                Carrier::Shake(Box::new(connection))
+            }
+        };
         let slot = self.streams.insert(Stream {
             id,
-            connection: Connection::new(shake, self.mode.rules(), side, id, seed),
+            carrier,
             deadline: None,
             is_dirty: false,
             is_released: false,
@@ -186,10 +197,11 @@ impl Session {
             return None;
         }
         let id = self.draws.next_u64();
-        let slot = self.add(config, self.side, id);
+        let slot = self.add(now, config, self.side, id);
         for path in 0..self.paths.len() {
             self.join(now, slot, path as u8);
         }
+        self.touch(slot);
         self.ask_at = self.ask_at.map(|at| at.min(now + BUSY));
         Some(slot)
     }
@@ -199,7 +211,8 @@ impl Session {
         let path = &self.paths[usize::from(id)];
         let Some(stream) = self.streams.get_mut(slot) else { return };
         if path.is_up && path.mss().is_some_and(|mss| mss >= stream.mss) {
-            stream.connection.handle(now, Fact::Join { path: id, nominal: None });
+            let nominal = self.settings.rates.get(usize::from(id)).copied().flatten();
+            stream.carrier.join(now, id, nominal);
             self.touch(slot);
         }
     }
@@ -232,6 +245,10 @@ impl Session {
                 let payload = bytes.slice_ref(payload);
                 self.take_message(now, config, header, payload);
             }
+            Ok(Frame::Segment { set, tcp }) => {
+                let tcp = bytes.slice_ref(tcp);
+                self.take_segment(now, config, id, set, &tcp);
+            }
             Ok(Frame::Ping(echo)) => {
                 self.peer_mss = Some(echo.mss).filter(|mss| *mss > 0);
                 self.waiting.push_back(Waiting::Pong(id, echo));
@@ -255,27 +272,44 @@ impl Session {
     }
 
     fn take_message(&mut self, now: Instant, config: &Config, header: Header, payload: Bytes) {
-        let opens = matches!(header.body, Body::Join(join) if join.open);
-        let known = self.by_id.get(&header.connection).copied();
-        let is_new = known.is_none() && opens && self.side == Side::Acceptor;
-        let slot = match known {
-            Some(slot) => slot,
-            None if is_new && self.streams.len() < config.max_streams => {
-                let slot = self.add(config, Side::Acceptor, header.connection);
-                self.events.push_back(Event::Accepted { session: self.number, stream: slot });
-                slot
-            }
-            None => return,
-        };
-        let segment = Segment { header, payload };
-        self.streams[slot].connection.handle(now, Fact::Segment(segment));
-        self.touch(slot);
+        let opens = matches!(header.body, Body::Join(join) if join.open)
+            && self.settings.mode != Mode::Multi;
+        let Some(slot) = self.find(now, config, header.connection, opens) else { return };
+        if let Carrier::Shake(connection) = &mut self.streams[slot].carrier {
+            connection.handle(now, Fact::Segment(Segment { header, payload }));
+            self.touch(slot);
+        }
+    }
+
+    /// A segment for a set's connection. The first that opens one makes the set.
+    fn take_segment(&mut self, now: Instant, config: &Config, leg: u8, set: u64, bytes: &Bytes) {
+        let Some(segment) = carrier::read_tcp(bytes) else { return };
+        let opens = segment.header.flags.syn && self.settings.mode == Mode::Multi;
+        let Some(slot) = self.find(now, config, set, opens) else { return };
+        if let Carrier::Multi(machine) = &mut self.streams[slot].carrier {
+            machine.handle(now, multi::Input::Segment(leg, segment));
+            self.touch(slot);
+        }
+    }
+
+    /// The stream with an id of the peer's: a new one if the message `opens` it.
+    fn find(&mut self, now: Instant, config: &Config, id: u64, opens: bool) -> Option<usize> {
+        if let Some(slot) = self.by_id.get(&id).copied() {
+            return Some(slot);
+        }
+        let has_room = self.streams.len() < config.max_streams;
+        if !opens || self.side == Side::Opener || !has_room {
+            return None;
+        }
+        let slot = self.add(now, config, Side::Acceptor, id);
+        self.events.push_back(Event::Accepted { session: self.number, stream: slot });
+        Some(slot)
     }
 
     /// The peer is gone, or this end goes: every stream ends.
     pub(super) fn close(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.is_closed, true) {
-            self.tell_all(now, |_| Some(Fact::Abort));
+            self.each(|stream| stream.carrier.abort(now));
             self.ask_at = None;
         }
     }
@@ -285,36 +319,38 @@ impl Session {
         self.waiting.extend((0..self.paths.len()).map(|path| Waiting::Close(path as u8)));
     }
 
-    pub(super) fn write(&mut self, now: Instant, slot: usize, data: Bytes) {
-        self.handle(now, slot, Fact::Write(data));
-    }
-
-    /// Passes a fact to a stream.
-    pub(super) fn handle(&mut self, now: Instant, slot: usize, fact: Fact<Bytes>) {
+    /// Acts on a stream's machine.
+    pub(super) fn with(&mut self, slot: usize, act: impl FnOnce(&mut Carrier)) {
         if let Some(stream) = self.streams.get_mut(slot) {
-            stream.connection.handle(now, fact);
+            act(&mut stream.carrier);
             self.touch(slot);
         }
     }
 
     /// Reads from a stream; windows may open.
     pub(super) fn read(&mut self, slot: usize, max: u32) -> Option<Bytes> {
-        let data = self.streams.get_mut(slot)?.connection.read(max);
+        let data = self.streams.get_mut(slot)?.carrier.read(max);
         if data.is_some() {
             self.touch(slot);
         }
         data
     }
 
-    pub(super) fn connection(&self, slot: usize) -> Option<(&Connection<Bytes>, Option<Reason>)> {
-        self.streams.get(slot).map(|stream| (&stream.connection, stream.reset))
+    pub(super) fn stream(&self, slot: usize) -> Option<StreamState> {
+        let stream = self.streams.get(slot)?;
+        Some(StreamState {
+            send_space: stream.carrier.send_space(),
+            is_read_to_the_end: stream.carrier.is_read_to_the_end(),
+            is_over: stream.carrier.is_over(),
+            reset: stream.reset,
+        })
     }
 
     /// The application has no use for a stream any more: what it wrote is still delivered.
     pub(super) fn release(&mut self, now: Instant, slot: usize) {
         let Some(stream) = self.streams.get_mut(slot) else { return };
         stream.is_released = true;
-        stream.connection.handle(now, Fact::Close);
+        stream.carrier.release(now);
         self.touch(slot);
     }
 
@@ -334,7 +370,7 @@ impl Session {
                 self.by_id.remove(&stream.id);
                 continue;
             }
-            stream.connection.wake(now);
+            stream.carrier.wake(now);
             self.touch(slot);
         }
         if self.ask_at.is_some_and(|at| at <= now) {
@@ -370,11 +406,10 @@ impl Session {
             }
         }
         while let Some(slot) = self.dirty.front().copied() {
-            let segment = self.streams.get_mut(slot).and_then(|stream| stream.connection.poll(now));
-            if let Some(segment) = segment {
-                let path = segment.header.path;
-                let frame = Frame::Message(segment.header, &segment.payload);
-                if let Some(transmit) = self.record(path, &frame) {
+            let piece = self.streams.get_mut(slot).and_then(|stream| stream.carrier.poll(now));
+            if let Some(piece) = piece {
+                let id = self.streams[slot].id;
+                if let Some(transmit) = self.piece(id, &piece) {
                     return Some(transmit);
                 }
                 continue;
@@ -389,25 +424,38 @@ impl Session {
     fn settle(&mut self, now: Instant, slot: usize) {
         let Some(stream) = self.streams.get_mut(slot) else { return };
         stream.is_dirty = false;
-        let mut any = false;
-        while let Some(event) = stream.connection.event() {
-            any = true;
-            if let fairwave_shake::Event::Reset { reason, .. } = event {
-                stream.reset = Some(reason);
-            }
-        }
-        if stream.connection.is_over() && stream.over_since.is_none() {
+        let happened = stream.carrier.happened();
+        stream.reset = stream.reset.or(happened.reset);
+        if stream.carrier.is_over() && stream.over_since.is_none() {
             stream.over_since = Some(now);
         }
         let linger = stream.over_since.filter(|_| stream.is_released).map(|since| since + LINGER);
-        let deadline = stream.connection.deadline().into_iter().chain(linger).min();
+        let deadline = stream.carrier.deadline().into_iter().chain(linger).min();
         if deadline != stream.deadline {
             stream.deadline.map(|at| self.timers.remove(&(at, slot)));
             deadline.map(|at| self.timers.insert((at, slot)));
             stream.deadline = deadline;
         }
-        if any {
+        if happened.any {
             self.events.push_back(Event::Stream { session: self.number, stream: slot });
+        }
+    }
+
+    /// A record with something of a stream.
+    fn piece(&mut self, id: u64, piece: &Piece) -> Option<Transmit> {
+        match piece {
+            Piece::Message(segment) => {
+                let frame = Frame::Message(segment.header, &segment.payload);
+                self.record(segment.header.path, &frame)
+            }
+            Piece::Tcp(leg, segment) => {
+                let mut tcp = std::mem::take(&mut self.tcp);
+                tcp.clear();
+                carrier::write_tcp(segment, &mut tcp);
+                let record = self.record(*leg, &Frame::Segment { set: id, tcp: &tcp });
+                self.tcp = tcp;
+                record
+            }
         }
     }
 

@@ -41,7 +41,11 @@ fn route(socket: u8) -> Route {
 
 impl Net {
     fn new(wires: &[Wire]) -> Self {
-        let host = |seed| Endpoint::new(Config::new(psk()), Seed(seed));
+        Self::with(wires, Config::new(psk()))
+    }
+
+    fn with(wires: &[Wire], config: Config) -> Self {
+        let host = |seed| Endpoint::new(config.clone(), Seed(seed));
         let lines = wires.iter().enumerate();
         let mut net = Self {
             client: host(1),
@@ -139,7 +143,10 @@ impl Net {
         let end = self.now + Duration::from_millis(ms);
         while got.len() < bytes.len() {
             let now = self.now;
-            let space = self.host(from).send_space(session, stream) as usize;
+            let space = self
+                .host(from)
+                .stream(session, stream)
+                .map_or(0, |state| state.send_space as usize);
             let data = left.split_to(space.min(left.len()));
             if !data.is_empty() {
                 self.host(from).write(now, session, stream, data);
@@ -157,7 +164,7 @@ impl Net {
     }
 
     fn over(&mut self, end: End, (session, stream): (usize, usize)) -> bool {
-        self.host(end).stream(session, stream).is_none_or(|(connection, _)| connection.is_over())
+        self.host(end).stream(session, stream).is_none_or(|state| state.is_over)
     }
 }
 
@@ -191,6 +198,29 @@ fn streams_use_every_path_in_both_directions() {
     assert_eq!(paths[0].loss(), Some(0.0));
     assert!(paths[1].loss().is_some_and(|loss| (0.003..0.03).contains(&loss)), "{paths:?}");
     assert_eq!(net.client.refused(), Refused::default());
+}
+
+#[test]
+fn every_mode_carries_bytes_both_ways() {
+    for mode in Mode::ALL {
+        let rates = vec![Some(BitRate::mbps(20)), Some(BitRate::mbps(10))];
+        let config = Config { mode, rates, ..Config::new(psk()) };
+        let mut net = Net::with(&[wire(20, 10, 0.0), wire(10, 20, 0.01)], config);
+        net.ms(300);
+        let streams = net.open();
+        let bytes = content(1_000_000);
+        for from in [End::A, End::B] {
+            assert!(net.carry(from, streams, &bytes, 10_000) == bytes, "{mode:?}");
+        }
+        let [one, other] = net.client.paths(streams[0].0)[..] else { panic!("two paths") };
+        let share = one.bytes_sent as f64 / (one.bytes_sent + other.bytes_sent) as f64;
+        match mode {
+            // Blocks go by the paths' bandwidths, 2:1.
+            Mode::Multi => assert!((0.6..0.72).contains(&share), "{share}"),
+            Mode::Shake => assert!((0.5..0.9).contains(&share), "{share}"),
+            Mode::Redundant => assert!(one.bytes_sent > 1_000_000, "{share}"),
+        }
+    }
 }
 
 #[test]
@@ -258,7 +288,7 @@ fn strangers_get_no_answer_and_no_memory() {
     net.ms(300);
     for number in 0..1_000_u64 {
         let other = Psk::of(&Key::new(b"a secret of other hosts").unwrap());
-        let (_, noise) = Initiator::new(&other, &[0]);
+        let (_, noise) = Initiator::new(&other, &[0, 0, 0, 0, 1]);
         let mut first = Vec::new();
         Datagram::Initiation { from: number as u32, noise: &noise }.write(&mut first);
         net.report(End::B, Input::Arrived(seen(0), first));
@@ -275,7 +305,7 @@ fn unused_sessions_are_bounded_and_harm_no_other() {
     net.ms(300);
     let streams = net.open();
     for number in 0..500_u32 {
-        let (_, noise) = Initiator::new(&psk(), &[0]);
+        let (_, noise) = Initiator::new(&psk(), &[0, 0, 0, 0, 1]);
         let mut first = Vec::new();
         Datagram::Initiation { from: number, noise: &noise }.write(&mut first);
         net.report(End::B, Input::Arrived(seen(0), first.clone()));

@@ -1,0 +1,264 @@
+//! The machine of a stream: a SHAKE connection, or a set of TCP connections.
+
+use bytes::Bytes;
+use fairwave_cc::Initial;
+use fairwave_machine::Machine;
+use fairwave_shake::multi::{self, Dial, Multi, Split};
+use fairwave_shake::{self as shake, Connection, Segment};
+use fairwave_tcp::{self as tcp, Profile};
+use fairwave_units::{BitRate, Instant, Seq32, Stream as Draws};
+use fairwave_wire::ipv4::Ecn;
+use fairwave_wire::pseudo::Pseudo;
+use fairwave_wire::shake::{Reason, Side};
+use std::net::Ipv4Addr;
+
+/// Bytes of a block of a set.
+const BLOCK: u16 = 1_400;
+/// Longest header of TCP.
+const MAX_TCP_HEADER: u16 = 60;
+/// Octets of a message of SHAKE's data before its payload, less those of a set's id.
+const SHAKE_HEAD: u16 = 36 - 8;
+/// First port of the opener's connections of a set, and of the acceptor's.
+const PORTS: [u16; 2] = [1_000, 2_000];
+/// The addresses that TCP's checksum covers: those of paths change.
+const PSEUDO: Pseudo =
+    Pseudo::V4 { source: Ipv4Addr::UNSPECIFIED, destination: Ipv4Addr::UNSPECIFIED };
+
+/// Something to send on a path.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// A message of a SHAKE connection.
+    Message(Segment<Bytes>),
+    /// A segment of a set's connection for this path.
+    Tcp(u8, tcp::Segment<Bytes>),
+}
+
+/// The machine of a stream.
+#[derive(Debug)]
+pub(super) enum Carrier {
+    /// One connection over all paths.
+    Shake(Box<Connection<Bytes>>),
+    /// A connection for each path.
+    Multi(Box<Multi<Bytes>>),
+}
+
+/// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most.
+pub(super) fn set(
+    now: Instant,
+    (side, id): (Side, u64),
+    mss: u16,
+    weights: &[u32],
+    draws: &mut Draws,
+) -> Carrier {
+    let profile = Profile::find("linux-6").expect("a listed profile");
+    let tcp = (profile.config)();
+    let [local, remote] = if side == Side::Opener { PORTS } else { [PORTS[1], PORTS[0]] };
+    let mut dial = |leg: u16| Dial {
+        config: tcp::Config {
+            local_port: local + leg,
+            remote_port: remote + leg,
+            mss: mss + SHAKE_HEAD - MAX_TCP_HEADER,
+            ..tcp
+        },
+        iss: Seq32(draws.next_u64() as u32),
+        algorithm: Box::new(|initial: Initial| {
+            fairwave_cc::build(profile.congestion_control, initial).expect("a listed algorithm")
+        }),
+    };
+    let dials: Vec<_> = (0..weights.len() as u16).map(&mut dial).collect();
+    let config = multi::Config {
+        split: Split::Weighted,
+        weights: weights.to_vec(),
+        block: BLOCK,
+        send_buffer: 4_000_000,
+        receive_buffer: 4_000_000,
+    };
+    let built = match side {
+        Side::Opener => Multi::opener(&config, id, dials),
+        Side::Acceptor => Multi::acceptor(&config, dials),
+    };
+    let mut set = built.expect("weights that were checked");
+    set.handle(now, multi::Input::Start);
+    Carrier::Multi(Box::new(set))
+}
+
+/// Weights of a set's connections by the bandwidths of their paths, as small as they can be: those
+/// of the paper's 64, 32 and 32 kbps are 2:1:1 (section 3.2.4). One that was not stated counts as
+/// the least of the others.
+pub(super) fn weights(rates: &[Option<BitRate>]) -> Vec<u32> {
+    /// Steps in which the least one is counted: 300 and 80 Mbps are 15:4.
+    const STEPS: u64 = 4;
+    let known = || rates.iter().flatten().map(|rate| rate.0);
+    let Some(least) = known().min() else { return vec![1; rates.len()] };
+    let weight = |rate: &Option<BitRate>| {
+        let bps = rate.map_or(least, |rate| rate.0);
+        ((bps * STEPS + least / 2) / least.max(1)).clamp(1, MAX_WEIGHT.into()) as u32
+    };
+    let weights: Vec<u32> = rates.iter().map(weight).collect();
+    let common = weights.iter().copied().fold(0, greatest_common_divisor).max(1);
+    weights.iter().map(|weight| weight / common).collect()
+}
+
+/// Maximum weight of a connection.
+pub(super) const MAX_WEIGHT: u32 = 1_000_000;
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Appends the octets of a segment.
+pub(super) fn write_tcp(segment: &tcp::Segment<Bytes>, out: &mut Vec<u8>) {
+    let written = segment.header.write(out, PSEUDO, &segment.payload);
+    written.expect("a connection sends legal headers");
+}
+
+/// Reads a segment.
+pub(super) fn read_tcp(bytes: &Bytes) -> Option<tcp::Segment<Bytes>> {
+    let (header, payload) = fairwave_wire::tcp::parse(bytes, PSEUDO).ok()?;
+    Some(tcp::Segment { header, ecn: Ecn::NotEct, payload: bytes.slice_ref(payload) })
+}
+
+/// What has happened to a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Happened {
+    /// Whether there was any event.
+    pub(super) any: bool,
+    /// Why it is over before its end.
+    pub(super) reset: Option<Reason>,
+}
+
+impl Carrier {
+    /// A path is there; a set has had its connections from the beginning.
+    pub(super) fn join(&mut self, now: Instant, path: u8, nominal: Option<BitRate>) {
+        if let Self::Shake(connection) = self {
+            connection.handle(now, shake::Input::Join { path, nominal });
+        }
+    }
+
+    /// A path is gone; a set's connection waits for it.
+    pub(super) fn leave(&mut self, now: Instant, path: u8) {
+        if let Self::Shake(connection) = self {
+            connection.handle(now, shake::Input::Leave { path });
+        }
+    }
+
+    pub(super) fn send_space(&self) -> u32 {
+        match self {
+            Self::Shake(connection) => connection.send_space(),
+            Self::Multi(set) => set.send_space(),
+        }
+    }
+
+    pub(super) fn write(&mut self, now: Instant, data: Bytes) {
+        match self {
+            Self::Shake(connection) => connection.handle(now, shake::Input::Write(data)),
+            Self::Multi(set) => set.handle(now, multi::Input::Write(data)),
+        }
+    }
+
+    pub(super) fn read(&mut self, max: u32) -> Option<Bytes> {
+        match self {
+            Self::Shake(connection) => connection.read(max),
+            Self::Multi(set) => set.read(max),
+        }
+    }
+
+    pub(super) fn finish(&mut self, now: Instant) {
+        match self {
+            Self::Shake(connection) => connection.handle(now, shake::Input::Finish),
+            Self::Multi(set) => set.handle(now, multi::Input::Close),
+        }
+    }
+
+    /// Nobody reads any more; what was written is still delivered.
+    pub(super) fn release(&mut self, now: Instant) {
+        match self {
+            Self::Shake(connection) => connection.handle(now, shake::Input::Close),
+            Self::Multi(set) => set.handle(now, multi::Input::Close),
+        }
+    }
+
+    pub(super) fn abort(&mut self, now: Instant) {
+        match self {
+            Self::Shake(connection) => connection.handle(now, shake::Input::Abort),
+            Self::Multi(set) => set.handle(now, multi::Input::Abort),
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Shake(connection) => connection.is_over(),
+            Self::Multi(set) => set.is_over(),
+        }
+    }
+
+    pub(super) fn is_read_to_the_end(&self) -> bool {
+        match self {
+            Self::Shake(connection) => connection.is_read_to_the_end(),
+            Self::Multi(set) => set.is_read_to_the_end(),
+        }
+    }
+
+    pub(super) fn wake(&mut self, now: Instant) {
+        match self {
+            Self::Shake(connection) => connection.wake(now),
+            Self::Multi(set) => set.wake(now),
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Shake(connection) => connection.deadline(),
+            Self::Multi(set) => set.deadline(),
+        }
+    }
+
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Piece> {
+        match self {
+            Self::Shake(connection) => connection.poll(now).map(Piece::Message),
+            Self::Multi(set) => set.poll(now).map(|(leg, segment)| Piece::Tcp(leg, segment)),
+        }
+    }
+
+    /// Takes the events.
+    pub(super) fn happened(&mut self) -> Happened {
+        let mut happened = Happened::default();
+        match self {
+            Self::Shake(connection) => {
+                while let Some(event) = connection.event() {
+                    happened.any = true;
+                    if let shake::Event::Reset { reason, .. } = event {
+                        happened.reset = Some(reason);
+                    }
+                }
+            }
+            Self::Multi(set) => {
+                while let Some(event) = set.event() {
+                    happened.any = true;
+                    if event == multi::Event::Broken {
+                        happened.reset = Some(Reason::NoPath);
+                    }
+                }
+            }
+        }
+        happened
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_follow_bandwidths() {
+        let of = |kbps: &[u64]| {
+            let rates: Vec<_> = kbps.iter().map(|kbps| BitRate(kbps * 1_000)).collect();
+            let stated = |rate: &BitRate| (rate.0 > 0).then_some(*rate);
+            weights(&rates.iter().map(stated).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[64, 32, 32]), [2, 1, 1]);
+        assert_eq!(of(&[300_000, 80_000]), [15, 4]);
+        assert_eq!(of(&[0, 0]), [1, 1], "none is known");
+        assert_eq!(of(&[0, 100, 200]), [1, 1, 2]);
+    }
+}
