@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Commands that every generated file must contain.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "run",
     "sweep",
     "reproduce",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 18] = [
     "dccp",
     "fairness",
     "proxy",
+    "shake",
     "trace",
     "compare",
     "check",
@@ -53,6 +54,7 @@ const LIVE: &[(&[&str], &str)] = &[
     (&["fairness", "serve", "--"], "--max-time"),
     (&["fairness", "show", "--"], "--effective"),
     (&["proxy", "--"], "--transparent"),
+    (&["shake", "connect", "--"], "--via"),
     (&["emulate", "--"], "--beside-simulation"),
     (&["emulate", "c"], "ctl"),
     (&["matrix", "--"], "--out"),

@@ -49,7 +49,8 @@ impl Udp {
         Self::of(socket)
     }
 
-    /// A socket for one peer, over one interface only, whatever the routes of others (SO_BINDTODEVICE).
+    /// A socket for one peer, over one interface only, whatever the routes of others
+    /// (SO_BINDTODEVICE).
     ///
     /// # Errors
     /// If there is no such interface, or the kernel refuses the socket.

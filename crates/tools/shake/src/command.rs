@@ -298,7 +298,8 @@ fn make_key(console: &dyn Console, pair: &Pair) -> Result<(), Failure> {
     let file = pair.key.display().to_string();
     let text = match is_new {
         true => format!(
-            "{file} has a new key. On the other host:\n  fairwave shake pair --key {} --code {code}\n",
+            "{file} has a new key. On the other host:\n  fairwave shake pair --key {} --code \
+             {code}\n",
             fairwave_text::quoted(&file)
         ),
         false => format!("{file} has the key of the other host.\n"),

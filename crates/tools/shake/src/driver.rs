@@ -43,7 +43,10 @@ struct Port {
 }
 
 /// Registers a descriptor with the runtime.
-#[expect(deprecated, reason = "the other way is unsafe code, for types that may lose their file")]
+#[expect(
+    deprecated,
+    reason = "the other way wants a proof that the file stays open, as it does in both"
+)]
 fn registered<T: AsRawFd>(file: T) -> io::Result<AsyncFd<T>> {
     AsyncFd::new(file)
 }

@@ -45,7 +45,8 @@ pub(super) enum Carrier {
 /// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most.
 pub(super) fn set(
     now: Instant,
-    (side, id): (Side, u64),
+    side: Side,
+    id: u64,
     mss: u16,
     weights: &[u32],
     draws: &mut Draws,

@@ -1,6 +1,6 @@
 //! One path of a session: its route, its counts, its round-trip time and its MTU.
 
-use super::Route;
+use super::route::Route;
 use fairwave_machine::Replay;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::record::{Counts, Echo, NUMBER_LIMIT, RECORD_OVERHEAD};

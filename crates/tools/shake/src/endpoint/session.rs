@@ -1,8 +1,11 @@
 //! A session: the paths and the streams between two hosts that have keys.
 
 use super::carrier::{self, Carrier, Piece};
-use super::path::{MTUS, Path};
-use super::{Config, Event, MAX_PATHS, Mode, PathStats, Route, Settings, StreamState, Transmit};
+use super::config::Config;
+use super::event::{Event, StreamState};
+use super::path::{MTUS, Path, PathStats};
+use super::route::{MAX_PATHS, Route, Transmit};
+use super::settings::{Mode, Settings};
 use crate::noise::{Channel, TAG_LEN};
 use bytes::Bytes;
 use fairwave_machine::Machine;
@@ -168,7 +171,7 @@ impl Session {
         let mss = self.stream_mss();
         let carrier = match self.settings.mode {
             Mode::Multi => {
-                carrier::set(now, (side, id), mss, &self.settings.weights, &mut self.draws)
+                carrier::set(now, side, id, mss, &self.settings.weights, &mut self.draws)
             }
             mode => {
                 let shake = fairwave_shake::Config { mss: mss.into(), ..config.shake };

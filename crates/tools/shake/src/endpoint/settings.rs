@@ -1,7 +1,7 @@
 //! Settings of a session, which its opener chooses and tells in the handshake.
 
-use super::MAX_PATHS;
 use super::carrier::MAX_WEIGHT;
+use super::route::MAX_PATHS;
 use fairwave_shake::{Profile, Redundant, Rules};
 use fairwave_units::BitRate;
 

@@ -1,10 +1,15 @@
 //! Two hosts over lines of virtual time.
 
+use super::machine::MAX_UNCONFIRMED;
 use super::*;
+use crate::noise::{Initiator, Psk};
+use bytes::Bytes;
+use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Line, Wire};
-use fairwave_units::BitRate;
+use fairwave_units::{BitRate, Duration, Instant, Seed};
 use fairwave_wire::seal::Key;
-use std::net::Ipv4Addr;
+use fairwave_wire::shake::record::Datagram;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Two hosts, a line for each path, and what their applications hold.
 struct Net {
@@ -41,10 +46,10 @@ fn route(socket: u8) -> Route {
 
 impl Net {
     fn new(wires: &[Wire]) -> Self {
-        Self::with(wires, Config::new(psk()))
+        Self::with(wires, &Config::new(psk()))
     }
 
-    fn with(wires: &[Wire], config: Config) -> Self {
+    fn with(wires: &[Wire], config: &Config) -> Self {
         let host = |seed| Endpoint::new(config.clone(), Seed(seed));
         let lines = wires.iter().enumerate();
         let mut net = Self {
@@ -205,7 +210,7 @@ fn every_mode_carries_bytes_both_ways() {
     for mode in Mode::ALL {
         let rates = vec![Some(BitRate::mbps(20)), Some(BitRate::mbps(10))];
         let config = Config { mode, rates, ..Config::new(psk()) };
-        let mut net = Net::with(&[wire(20, 10, 0.0), wire(10, 20, 0.01)], config);
+        let mut net = Net::with(&[wire(20, 10, 0.0), wire(10, 20, 0.01)], &config);
         net.ms(300);
         let streams = net.open();
         let bytes = content(1_000_000);

@@ -1,0 +1,503 @@
+//! The machine: handshakes, and the sessions that follow.
+
+use super::carrier;
+use super::config::Config;
+use super::event::{Event, Refused, StreamState};
+use super::path::PathStats;
+use super::route::{MAX_PATHS, Route, Transmit};
+use super::session::Session;
+use super::settings::Settings;
+use crate::noise::{Initiator, answer};
+use bytes::Bytes;
+use fairwave_machine::Machine;
+use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
+use fairwave_wire::shake::Side;
+use fairwave_wire::shake::record::Datagram;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Sessions whose opener has not shown that it has the keys, and the time that it has for that.
+pub(super) const MAX_UNCONFIRMED: usize = 64;
+const CONFIRM: Duration = Duration::from_secs(10);
+/// Time after which a silent session is over: for the end that opened it, which asks, and for the
+/// other, which waits for questions.
+const SILENCE: Duration = Duration::from_secs(10);
+const FORGOTTEN: Duration = Duration::from_secs(180);
+/// Time between attempts to open a session, doubled up to the maximum.
+const RETRY: Duration = Duration::from_millis(250);
+const MAX_RETRY: Duration = Duration::from_secs(4);
+
+/// Inputs.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A datagram arrived.
+    Arrived(Route, Vec<u8>),
+    /// A path works, at first or again. Its number is that of its socket.
+    PathUp(Route),
+    /// A path is gone.
+    PathDown(u8),
+    /// A session is to be opened over the paths that there are.
+    Connect,
+    /// All sessions are over.
+    Close,
+}
+
+/// A handshake that this end began.
+#[derive(Debug)]
+struct Opening {
+    initiator: Initiator,
+    /// The first datagram.
+    first: Vec<u8>,
+    session: u32,
+    retry_at: Instant,
+    wait: Duration,
+}
+
+/// A handshake that this end answered: the same first datagram, over another path or again, gets
+/// the same answer.
+#[derive(Debug)]
+struct Answered {
+    first: Vec<u8>,
+    second: Vec<u8>,
+    session: usize,
+    until: Instant,
+}
+
+/// State of one session and its place in the queues.
+#[derive(Debug)]
+struct Entry {
+    session: Session,
+    index: u32,
+    deadline: Option<Instant>,
+    is_dirty: bool,
+}
+
+/// The sessions of one host.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: Config,
+    seed: Seed,
+    draws: Draws,
+    /// By number; a number is never used again.
+    sessions: BTreeMap<usize, Entry>,
+    next: usize,
+    by_index: BTreeMap<u32, usize>,
+    timers: BTreeSet<(Instant, usize)>,
+    dirty: VecDeque<usize>,
+    routes: Vec<Option<Route>>,
+    opening: Option<Opening>,
+    /// The session that this end opened last.
+    current: Option<usize>,
+    wants_session: bool,
+    answered: VecDeque<Answered>,
+    outgoing: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+    refused: Refused,
+}
+
+impl Endpoint {
+    /// A host without sessions.
+    pub fn new(config: Config, seed: Seed) -> Self {
+        Self {
+            config,
+            seed,
+            draws: seed.stream("shake/endpoint"),
+            sessions: BTreeMap::new(),
+            next: 0,
+            by_index: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            dirty: VecDeque::new(),
+            routes: Vec::new(),
+            opening: None,
+            current: None,
+            wants_session: false,
+            answered: VecDeque::new(),
+            outgoing: VecDeque::new(),
+            events: VecDeque::new(),
+            refused: Refused::default(),
+        }
+    }
+
+    /// The session that this end opened, once it has keys.
+    pub fn session(&self) -> Option<usize> {
+        self.current
+    }
+
+    /// Counts of what was not believed.
+    pub fn refused(&self) -> Refused {
+        self.refused
+    }
+
+    /// Number of sessions.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The paths of a session.
+    pub fn paths(&self, session: usize) -> Vec<PathStats> {
+        self.sessions.get(&session).map_or_else(Vec::new, |entry| entry.session.stats())
+    }
+
+    /// Opens a stream; `None` if the session is over, has its number of streams, or was opened by
+    /// the peer.
+    pub fn open(&mut self, now: Instant, session: usize) -> Option<usize> {
+        let stream = self.sessions.get_mut(&session)?.session.open(now, &self.config)?;
+        self.touch(session);
+        Some(stream)
+    }
+
+    /// Writes to a stream: no more than its send space is taken.
+    pub fn write(&mut self, now: Instant, session: usize, stream: usize, data: Bytes) {
+        self.with(session, |open| open.with(stream, |carrier| carrier.write(now, data)));
+    }
+
+    /// Ends what this end writes to a stream.
+    pub fn finish(&mut self, now: Instant, session: usize, stream: usize) {
+        self.with(session, |open| open.with(stream, |carrier| carrier.finish(now)));
+    }
+
+    /// Gives a stream up.
+    pub fn abort(&mut self, now: Instant, session: usize, stream: usize) {
+        self.with(session, |open| open.with(stream, |carrier| carrier.abort(now)));
+    }
+
+    /// Lets go of a stream: nobody reads it any more, and its number may be used again.
+    pub fn release(&mut self, now: Instant, session: usize, stream: usize) {
+        self.with(session, |open| open.release(now, stream));
+    }
+
+    /// Reads from a stream.
+    pub fn read(&mut self, session: usize, stream: usize, max: u32) -> Option<Bytes> {
+        let data = self.sessions.get_mut(&session)?.session.read(stream, max);
+        if data.is_some() {
+            self.touch(session);
+        }
+        data
+    }
+
+    /// State of a stream; `None` if there is none.
+    pub fn stream(&self, session: usize, stream: usize) -> Option<StreamState> {
+        self.sessions.get(&session)?.session.stream(stream)
+    }
+
+    fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
+        if let Some(entry) = self.sessions.get_mut(&session) {
+            act(&mut entry.session);
+            self.touch(session);
+        }
+    }
+
+    fn touch(&mut self, session: usize) {
+        if let Some(entry) = self.sessions.get_mut(&session).filter(|entry| !entry.is_dirty) {
+            entry.is_dirty = true;
+            self.dirty.push_back(session);
+        }
+    }
+
+    fn add(&mut self, now: Instant, side: Side, settings: Settings, keys: Keys) -> usize {
+        let number = self.next;
+        self.next += 1;
+        let seed = Seed(self.draws.next_u64() ^ self.seed.0);
+        let session = Session::new(number, side, settings, keys.remote, keys.channel, now, seed);
+        let entry = Entry { session, index: keys.index, deadline: None, is_dirty: false };
+        self.sessions.insert(number, entry);
+        self.by_index.insert(keys.index, number);
+        self.touch(number);
+        number
+    }
+
+    fn unused_index(&mut self) -> u32 {
+        loop {
+            let index = self.draws.next_u64() as u32;
+            if !self.by_index.contains_key(&index) {
+                return index;
+            }
+        }
+    }
+
+    fn take(&mut self, now: Instant, route: Route, bytes: &[u8]) {
+        match Datagram::parse(bytes) {
+            Ok(Datagram::Record(record)) => {
+                let Some(session) = self.by_index.get(&record.to).copied() else {
+                    self.refused.unknown += 1;
+                    return;
+                };
+                let entry = self.sessions.get_mut(&session);
+                if entry.is_some_and(|entry| entry.session.take(now, &self.config, &record, route))
+                {
+                    self.touch(session);
+                } else {
+                    self.refused.forged += 1;
+                }
+            }
+            Ok(Datagram::Initiation { from, noise }) => {
+                self.take_initiation(now, route, bytes, from, noise);
+            }
+            Ok(Datagram::Answer { to, from, noise }) => self.take_answer(now, to, from, noise),
+            Err(_) => self.refused.malformed += 1,
+        }
+    }
+
+    fn take_initiation(
+        &mut self,
+        now: Instant,
+        route: Route,
+        bytes: &[u8],
+        from: u32,
+        noise: &[u8],
+    ) {
+        if let Some(known) = self.answered.iter().find(|answered| answered.first == bytes) {
+            self.outgoing.push_back(Transmit::new(route, known.second.clone()));
+            return;
+        }
+        let Some((settings, second, channel)) = answer(&self.config.psk, noise) else {
+            self.refused.strangers += 1;
+            return;
+        };
+        let Some(settings) = Settings::parse(&settings) else {
+            self.refused.malformed += 1;
+            return;
+        };
+        if self.answered.len() >= MAX_UNCONFIRMED {
+            self.forget_oldest(now);
+        }
+        if self.sessions.len() >= self.config.max_sessions {
+            self.refused.crowded += 1;
+            return;
+        }
+        let index = self.unused_index();
+        let session =
+            self.add(now, Side::Acceptor, settings, Keys { index, remote: from, channel });
+        let mut reply = Vec::new();
+        Datagram::Answer { to: from, from: index, noise: &second }.write(&mut reply);
+        self.outgoing.push_back(Transmit::new(route, reply.clone()));
+        let (first, until) = (bytes.to_vec(), now + CONFIRM);
+        self.answered.push_back(Answered { first, second: reply, session, until });
+    }
+
+    /// Forgets the oldest handshake, and its session if nobody used it.
+    fn forget_oldest(&mut self, now: Instant) {
+        let Some(oldest) = self.answered.pop_front() else { return };
+        let unused = |entry: &Entry| !entry.session.is_confirmed;
+        if self.sessions.get(&oldest.session).is_some_and(unused) {
+            self.end(now, oldest.session);
+        }
+    }
+
+    fn take_answer(&mut self, now: Instant, to: u32, from: u32, noise: &[u8]) {
+        let Some(opening) = self.opening.as_mut().filter(|opening| opening.session == to) else {
+            // An answer comes over each path.
+            self.refused.unknown += u64::from(!self.by_index.contains_key(&to));
+            return;
+        };
+        let Some(channel) = opening.initiator.finish(noise) else {
+            self.refused.forged += 1;
+            return;
+        };
+        self.opening = None;
+        if let Some(old) = self.current.take() {
+            self.end(now, old);
+        }
+        let keys = Keys { index: to, remote: from, channel };
+        let session = self.add(now, Side::Opener, self.settings(), keys);
+        for route in self.routes.clone().into_iter().flatten() {
+            self.with(session, |open| open.path_up(now, route.socket, route));
+        }
+        self.current = Some(session);
+        self.events.push_back(Event::Connected { session });
+    }
+
+    /// Ends a session: its streams are reset, its number is free.
+    fn end(&mut self, now: Instant, session: usize) {
+        let Some(entry) = self.sessions.get_mut(&session) else { return };
+        entry.session.close(now);
+        self.touch(session);
+    }
+
+    fn remove(&mut self, session: usize) {
+        let Some(entry) = self.sessions.remove(&session) else { return };
+        self.by_index.remove(&entry.index);
+        entry.deadline.map(|at| self.timers.remove(&(at, session)));
+        self.answered.retain(|answered| answered.session != session);
+        if self.current == Some(session) {
+            self.current = None;
+        }
+        self.events.push_back(Event::Ended { session });
+    }
+
+    /// Begins a handshake over all paths.
+    fn begin(&mut self, now: Instant) {
+        let settings = self.settings().bytes();
+        let session = self.unused_index();
+        let (initiator, noise) = Initiator::new(&self.config.psk, &settings);
+        let mut first = Vec::new();
+        Datagram::Initiation { from: session, noise: &noise }.write(&mut first);
+        let opening = Opening { initiator, first, session, retry_at: now, wait: RETRY };
+        self.opening = Some(opening);
+        self.knock(now);
+    }
+
+    /// Settings of the sessions that this end opens.
+    fn settings(&self) -> Settings {
+        let paths = self.config.rates.len().max(self.routes.len()).clamp(1, MAX_PATHS);
+        let mut rates = self.config.rates.clone();
+        rates.resize(paths, None);
+        Settings { mode: self.config.mode, weights: carrier::weights(&rates), rates }
+    }
+
+    fn knock(&mut self, now: Instant) {
+        let Some(opening) = &mut self.opening else { return };
+        for route in self.routes.iter().flatten() {
+            self.outgoing.push_back(Transmit::new(*route, opening.first.clone()));
+        }
+        opening.retry_at = now + opening.wait;
+        opening.wait = (opening.wait * 2).min(MAX_RETRY);
+    }
+
+    fn path_up(&mut self, now: Instant, route: Route) {
+        let place = usize::from(route.socket);
+        if place >= MAX_PATHS {
+            return;
+        }
+        if self.routes.len() <= place {
+            self.routes.resize(place + 1, None);
+        }
+        self.routes[place] = Some(route);
+        match self.current {
+            Some(session) => self.with(session, |open| open.path_up(now, route.socket, route)),
+            None => {
+                if let Some(opening) = &self.opening {
+                    self.outgoing.push_back(Transmit::new(route, opening.first.clone()));
+                }
+            }
+        }
+    }
+
+    fn path_down(&mut self, now: Instant, path: u8) {
+        if let Some(route) = self.routes.get_mut(usize::from(path)) {
+            *route = None;
+        }
+        if let Some(session) = self.current {
+            self.with(session, |open| open.path_down(now, path));
+        }
+    }
+
+    /// Looks after a session whose time has come.
+    fn look_after(&mut self, now: Instant, session: usize) {
+        let Some(entry) = self.sessions.get_mut(&session) else { return };
+        entry.session.wake(now);
+        let silent = now.since(entry.session.heard);
+        if self.current == Some(session) {
+            if silent > SILENCE && entry.session.is_silent() && self.opening.is_none() {
+                self.begin(now);
+            }
+        } else if silent > FORGOTTEN {
+            self.end(now, session);
+        }
+        self.touch(session);
+    }
+
+    /// Enters the deadline of a drained session, and removes one that is over.
+    fn settle(&mut self, session: usize) {
+        let Some(entry) = self.sessions.get_mut(&session) else { return };
+        entry.is_dirty = false;
+        while let Some(event) = entry.session.event() {
+            self.events.push_back(event);
+        }
+        if entry.session.is_closed {
+            self.remove(session);
+            return;
+        }
+        let forgotten = (self.current != Some(session)).then(|| entry.session.heard + FORGOTTEN);
+        let past = Duration::from_nanos(1);
+        let own = entry.session.deadline();
+        let deadline = own.into_iter().chain(forgotten.map(|at| at + past)).min();
+        if deadline != entry.deadline {
+            entry.deadline.map(|at| self.timers.remove(&(at, session)));
+            deadline.map(|at| self.timers.insert((at, session)));
+            entry.deadline = deadline;
+        }
+    }
+}
+
+/// What a handshake yields.
+struct Keys {
+    index: u32,
+    remote: u32,
+    channel: crate::noise::Channel,
+}
+
+impl Machine for Endpoint {
+    type Input = Input;
+    type Output = Transmit;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Arrived(route, bytes) => self.take(now, route, &bytes),
+            Input::PathUp(route) => self.path_up(now, route),
+            Input::PathDown(path) => self.path_down(now, path),
+            Input::Connect => {
+                self.wants_session = true;
+                self.begin(now);
+            }
+            Input::Close => {
+                self.wants_session = false;
+                self.opening = None;
+                let sessions: Vec<_> = self.sessions.keys().copied().collect();
+                for session in sessions {
+                    self.with(session, |open| {
+                        open.close(now);
+                        open.bid_farewell();
+                    });
+                }
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some((at, session)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, session));
+            if let Some(entry) = self.sessions.get_mut(&session) {
+                entry.deadline = None;
+            }
+            self.look_after(now, session);
+        }
+        while self.answered.front().is_some_and(|answered| answered.until <= now) {
+            self.forget_oldest(now);
+        }
+        if self.opening.as_ref().is_some_and(|opening| opening.retry_at <= now) {
+            self.knock(now);
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(transmit) = self.outgoing.pop_front() {
+            return Some(transmit);
+        }
+        while let Some(session) = self.dirty.front().copied() {
+            let entry = self.sessions.get_mut(&session);
+            if let Some(transmit) = entry.and_then(|entry| entry.session.poll(now)) {
+                return Some(transmit);
+            }
+            self.dirty.pop_front();
+            self.settle(session);
+        }
+        // A session that the peer has ended is opened anew.
+        if self.wants_session && self.current.is_none() && self.opening.is_none() {
+            self.begin(now);
+            return self.outgoing.pop_front();
+        }
+        None
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let first = self.timers.first().map(|(at, _)| *at);
+        let answered = self.answered.front().map(|answered| answered.until);
+        let opening = self.opening.as_ref().map(|opening| opening.retry_at);
+        first.into_iter().chain(answered).chain(opening).min()
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
