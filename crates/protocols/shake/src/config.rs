@@ -15,6 +15,20 @@ pub enum LossDetection {
     Echoes(u32),
 }
 
+/// Bookkeeping that decides which segments of a path are in flight, and hence when its timer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutRule {
+    /// By segment: one is in flight until its own echo, a cumulative acknowledgement or a SACK
+    /// block shows its arrival, over whichever path that comes, or until it is found lost.
+    Arrivals,
+    /// By counts of the segments sent on the path and of the acknowledgements received on it (TCP
+    /// SHAKE section 2.3): each acknowledgement stands for one segment. After a loss, also of an
+    /// acknowledgement, one segment stays in flight until the timer expires, even if fast
+    /// retransmit has repaired it. With detection by [`LossDetection::Echoes`], which needs each
+    /// message's fate, and with a redundant scheduler this is as `Arrivals`.
+    Counts,
+}
+
 /// Settings of a connection. Both ends may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -33,6 +47,8 @@ pub struct Config {
     /// Maximum number of SACK blocks in an acknowledgement, up to
     /// [`MAX_BLOCKS`](fairwave_wire::shake::MOST_BLOCKS); zero is a connection without SACK.
     pub sack_blocks: usize,
+    /// Bookkeeping behind the timer of a path.
+    pub timeouts: TimeoutRule,
     /// Whether a timeout of one path retransmits all data that is not known to have arrived,
     /// whichever path carries it: `snd_nxt` returns to `snd_una` as in BSD (TCP SHAKE sections
     /// 2.2.1 and 2.3), and SACK spares the data that it has reported. Without SACK it always does.
@@ -128,7 +144,7 @@ impl Profile {
 }
 
 /// MSS, buffers (36 segments), ssthresh (20 segments), threshold of duplicates and initial window
-/// are the paper's (section 2.2.1, Table 8); timers those of 4.3BSD (2 to 128 ticks of 500 ms, 6 s
+/// are the paper's (section 2.2.1, Table 8), as is the rule of timeouts (section 2.3); timers those of 4.3BSD (2 to 128 ticks of 500 ms, 6 s
 /// at first). Points that it leaves open, a path's death among them, are Fairwave's choice.
 const PAPER: Config = Config {
     mss: 1460,
@@ -138,6 +154,7 @@ const PAPER: Config = Config {
     initial_ssthresh: 29_200,
     loss_detection: LossDetection::Duplicates(10),
     sack_blocks: 3,
+    timeouts: TimeoutRule::Counts,
     timeout_rewinds: true,
     retransmission: RetransmissionPath::Widest,
     retransmission_spills: false,
@@ -166,6 +183,7 @@ const MODERN: Config = Config {
     initial_ssthresh: u32::MAX,
     loss_detection: LossDetection::Echoes(3),
     sack_blocks: 8,
+    timeouts: TimeoutRule::Arrivals,
     timeout_rewinds: false,
     retransmission: RetransmissionPath::MinRttOverDelivery,
     retransmission_spills: true,

@@ -24,7 +24,7 @@ mod rtt;
 mod scheduler;
 mod scoreboard;
 
-pub use config::{Config, LossDetection, Profile, Rules};
+pub use config::{Config, LossDetection, Profile, Rules, TimeoutRule};
 pub use connection::{Connection, Event, Input, PathReport, Segment, Stats};
 pub use growth::{Balia, Growth, Lia, Olia, Uncoupled, Window};
 pub use registry::{

@@ -255,6 +255,15 @@ impl Path {
         self.acknowledge(now, number, true)
     }
 
+    /// An acknowledgement of message `number` was received on the path, and counts for the oldest
+    /// message in flight; `None` if there is none.
+    pub(crate) fn count_ack(&mut self, now: Instant, number: u64) -> Option<Flight> {
+        self.flights.note_echo(number);
+        self.rtt.alive();
+        let oldest = self.flights.oldest()?;
+        self.acknowledge(now, oldest, false)
+    }
+
     /// A message that is in flight no more was echoed after this time.
     pub(crate) fn note_late_echo(&mut self, now: Instant, age: Duration) {
         self.rtt.sample(age);

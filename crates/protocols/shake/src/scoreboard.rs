@@ -153,9 +153,16 @@ impl Scoreboard {
 
     /// Marks all that has not arrived; TCP without SACK goes back so.
     pub(crate) fn lose_all(&mut self) {
+        self.lose_where(|_| true);
+    }
+
+    /// Marks the segments of `which` that have not arrived.
+    pub(crate) fn lose_where(&mut self, which: impl Fn(&Sent) -> bool) {
         let mut from = 0;
         while let Some(index) = self.missing_from(from) {
-            self.lose(index);
+            if which(self.get(index)) {
+                self.lose(index);
+            }
             from = index + 1;
         }
     }

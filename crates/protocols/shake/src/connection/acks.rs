@@ -2,7 +2,7 @@
 
 use super::{Connection, Event};
 use crate::path::{Path, echoes};
-use crate::{LossDetection, scoreboard};
+use crate::{LossDetection, TimeoutRule, scoreboard};
 use fairwave_tcp::{Payload, Store};
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::{Ack, Block, Echo};
@@ -34,7 +34,9 @@ impl<P: Payload> Connection<P> {
             LossDetection::Echoes(_) => self.find_lost(now, path),
             LossDetection::Duplicates(threshold) => {
                 self.count_duplicate(now, advanced, ack.echo.is_some(), threshold);
-                self.forget_overtaken(now, path);
+                if !self.counts() {
+                    self.forget_overtaken(now, path);
+                }
             }
         }
         self.release(una);
@@ -63,6 +65,12 @@ impl<P: Payload> Connection<P> {
             self.stats.refused.echo_of_unsent += 1;
             return Echoed::None;
         }
+        if self.counts() {
+            self.count_ack(now, index, echo);
+            self.revive(index);
+            return Echoed::Late;
+        }
+        let path = &mut self.paths[index];
         let echoed = match path.echo(now, number) {
             Some(flight) => {
                 path.rtt.sample(now.since(flight.at));
@@ -71,16 +79,28 @@ impl<P: Payload> Connection<P> {
             }
             // It was known to have arrived, or given up: the echoed time is all there is.
             None => {
-                let now_us = now.as_nanos() / 1000;
-                let age = (now_us as u32).wrapping_sub(echo.sent_us);
-                if u64::from(age) <= now_us && path.life.is_joined() {
-                    path.note_late_echo(now, Duration::from_micros(age.into()));
-                }
+                note_echoed_time(now, path, echo);
                 Echoed::Late
             }
         };
         self.revive(index);
         echoed
+    }
+
+    /// Whether paths count segments and acknowledgements ([`TimeoutRule::Counts`]).
+    pub(super) fn counts(&self) -> bool {
+        let by_fate = matches!(self.loss_detection(), LossDetection::Echoes(_));
+        self.config.timeouts == TimeoutRule::Counts && !by_fate
+    }
+
+    /// Counts an acknowledgement received on a path for the oldest segment in flight there. One
+    /// that arrives after a timeout counts for a segment sent later: counts cannot tell.
+    fn count_ack(&mut self, now: Instant, index: usize, echo: Echo) {
+        let path = &mut self.paths[index];
+        if let Some(flight) = path.count_ack(now, echo.number.get()) {
+            self.board.landed(flight.seq);
+        }
+        note_echoed_time(now, path, echo);
     }
 
     /// An answer came over a path: if it was dead, it carries data again.
@@ -116,8 +136,8 @@ impl<P: Payload> Connection<P> {
         };
         let unsent = ack.blocks.iter().filter(|block| range(block).1 > next).count();
         self.stats.refused.block_of_unsent += unsent as u64;
+        let credits = !self.rules.scheduler.is_redundant() && !self.counts();
         let paths = &mut self.paths;
-        let credits = !self.rules.scheduler.is_redundant();
         let mut arrived = |segment: &scoreboard::Sent| {
             let is_open = match echoed {
                 Echoed::None => true,
@@ -198,13 +218,19 @@ impl<P: Payload> Connection<P> {
             }
         }
         if let Some(newest) = newest {
-            // A window that is validated was used, even if the receive window keeps it from being
-            // full now: Linux halves it too, where RFC 5681 halves the flight.
-            let cwnd = self.paths[index].cwnd();
-            let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
-            let target = self.after_loss(index, used);
-            self.paths[index].cut(newest, target);
+            self.lower_window(index, newest, flight);
         }
+    }
+
+    /// Lowers the window of a path that had `flight` bytes in flight, for the loss of the message
+    /// `number`.
+    fn lower_window(&mut self, index: usize, number: u64, flight: u32) {
+        // A window that is validated was used, even if the receive window keeps it from being full
+        // now: Linux halves it too, where RFC 5681 halves the flight.
+        let cwnd = self.paths[index].cwnd();
+        let used = if self.config.validate_window { flight.max(cwnd) } else { flight };
+        let target = self.after_loss(index, used);
+        self.paths[index].cut(number, target);
     }
 
     /// Returns the windows that coupled algorithms weigh: a dead path shares nothing with those
@@ -238,8 +264,13 @@ impl<P: Payload> Connection<P> {
         let Some(missing) = self.board.first_missing() else { return };
         let segment = *self.board.get(missing);
         let flight = self.paths[segment.path].flight();
-        self.paths[segment.path].lose(now, segment.number, &mut self.lost);
-        self.answer_losses(segment.path, flight);
+        if !self.counts() {
+            self.paths[segment.path].lose(now, segment.number, &mut self.lost);
+            self.answer_losses(segment.path, flight);
+        } else if !segment.lost {
+            self.stats.losses_found += 1;
+            self.lower_window(segment.path, segment.number, flight);
+        }
         self.board.lose(missing);
     }
 
@@ -273,5 +304,14 @@ impl<P: Payload> Connection<P> {
         if !self.in_flight() && !self.board.is_empty() && self.board.lost() == 0 {
             self.board.lose_all();
         }
+    }
+}
+
+/// Takes the time that an acknowledgement echoes as a round-trip time of its path.
+fn note_echoed_time(now: Instant, path: &mut Path, echo: Echo) {
+    let now_us = now.as_nanos() / 1000;
+    let age = (now_us as u32).wrapping_sub(echo.sent_us);
+    if u64::from(age) <= now_us && path.life.is_joined() {
+        path.note_late_echo(now, Duration::from_micros(age.into()));
     }
 }

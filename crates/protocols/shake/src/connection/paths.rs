@@ -71,6 +71,10 @@ impl<P: Payload> Connection<P> {
                 self.board.lose(segment);
             }
         }
+        if self.counts() {
+            // Acknowledgements of others have counted for what the path has lost.
+            self.board.lose_where(|sent| sent.path == index && sent.in_flight == 0);
+        }
         self.unstick();
     }
 

@@ -105,6 +105,11 @@ impl Flights {
         Some(flight)
     }
 
+    /// Number of the first message in flight.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.messages.front().map(|flight| flight.number)
+    }
+
     /// The first message in flight, if it left before the latest one echoed.
     pub(crate) fn overtaken(&self) -> Option<Flight> {
         let flight = self.messages.front().filter(|flight| !flight.done)?;

@@ -13,4 +13,5 @@ mod multi_hostile;
 mod pacing;
 mod redundant;
 mod survival;
+mod timeouts;
 mod transfer;

@@ -6,7 +6,9 @@ use crate::common::{Net, Sealed};
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_machine::line::{End, Wire};
-use fairwave_shake::{Config, Connection, Event, GROWTHS, Input, Profile, Rules, SCHEDULERS};
+use fairwave_shake::{
+    Config, Connection, Event, GROWTHS, Input, Profile, Rules, SCHEDULERS, TimeoutRule,
+};
 use fairwave_tcp::Store;
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use proptest::prelude::*;
@@ -311,8 +313,9 @@ fn deeds(moves: bool) -> impl Strategy<Value = Vec<(u64, Deed)>> {
 
 fn schedules() -> impl Strategy<Value = Schedule> {
     let lines = prop::collection::vec((wires(), wires()), 1..4);
-    let config = (any::<bool>(), 3_000..60_000u32, any::<bool>(), 0..4usize, any::<bool>());
-    let config = config.prop_map(|(modern, buffer, opportunistic, sack_blocks, spills)| {
+    let config =
+        (any::<bool>(), 3_000..60_000u32, any::<bool>(), 0..4usize, any::<bool>(), any::<bool>());
+    let config = config.prop_map(|(modern, buffer, opportunistic, sack_blocks, spills, counts)| {
         let profile = if modern { Profile::Modern } else { Profile::Paper };
         Config {
             receive_buffer: buffer,
@@ -320,6 +323,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
             opportunistic,
             sack_blocks: if modern { 8 } else { sack_blocks },
             retransmission_spills: spills,
+            timeouts: if counts { TimeoutRule::Counts } else { TimeoutRule::Arrivals },
             // Hosts may leave all paths on dead lines, and hear of it after a minute.
             give_up: Duration::from_secs(600),
             ..profile.config()
