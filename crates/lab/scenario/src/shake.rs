@@ -6,17 +6,18 @@ use crate::keys::{Kind, keys};
 use crate::kinds::{self, boolean, choice, count, counted, named, text, ticks, within};
 use crate::limits::{DAY, GIB};
 use crate::path_list::{EXAMPLE, Via, paths};
-use crate::reader;
+use crate::reader::{self, Reader};
 use fairwave_shake::{
     GROWTHS, LossDetection, Named, Profile, RETRANSMISSION_PATHS, RetransmissionPath, SCHEDULERS,
+    TimeoutRule,
 };
-use fairwave_sim::world;
+use fairwave_sim::world::{self, ShakeFormat};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Bytes, Duration};
 
 keys! {
-    /// One connection opened by `from` over several paths, inside UDP (TCP SHAKE). Defaults are
-    /// those of the profile; the stated ones are those of "modern".
+    /// One connection opened by `from` over several paths (TCP SHAKE). Defaults are those of the
+    /// profile; the stated ones are those of "modern".
     pub struct Shake |r| {
         let profile = r.peek("profile", reader::choice(PROFILES)).unwrap_or(Profile::Modern);
         let (config, rules) = (profile.config(), profile.rules());
@@ -27,6 +28,9 @@ keys! {
         paths: Vec<SharedPath> = paths(()).required(EXAMPLE);
         /// Profile that sets the defaults of the other keys: "paper", or "modern".
         profile: Profile = choice(PROFILES).or(Profile::Modern);
+        /// Format of messages: "udp", Fairwave's own in UDP datagrams, or "tcp", segments with TCP's
+        /// header of 20 bytes and its SACK option, as the paper has it.
+        format: ShakeFormat = choice(FORMATS).or(ShakeFormat::Udp);
         /// Path for new data.
         scheduler: String = part(SCHEDULERS).or(rules.scheduler.name().to_owned());
         /// Growth of windows: each path for itself, or coupled.
@@ -35,10 +39,15 @@ keys! {
         retransmission: RetransmissionPath = retransmissions().or(config.retransmission);
         /// Acknowledge selectively.
         sack: bool = boolean().or(config.sack_blocks > 0);
+        /// Bookkeeping behind the timer of a path: "counts" of the segments sent and the
+        /// acknowledgements received on it, as the paper has it, or "arrivals" of its segments by
+        /// whichever acknowledgement. Counts only where the profile counts `duplicates`, and with
+        /// another scheduler than "redundant".
+        timeouts: TimeoutRule = choice(TIMEOUTS).or(usual_timeouts(profile, &scheduler));
         /// A timeout of one path sends again, from the first unacknowledged byte on, all that SACK
         /// has not reported, whichever path carries it. Without SACK it always does.
         timeout_rewinds: bool = boolean().or(config.timeout_rewinds);
-        /// Largest segment payload; headers take 80 bytes more.
+        /// Largest segment payload; headers take 80 bytes more, 40 with `format = "tcp"`.
         mss: u32 = kinds::size(64, 2216).or(config.mss);
         /// Send buffer.
         send_buffer: u32 = kinds::size(2304, GIB).or(config.send_buffer);
@@ -68,6 +77,7 @@ keys! {
         /// Repeat data held back by another path on one that could send.
         opportunistic: bool = boolean().or(config.opportunistic);
     }
+    check Self::check;
 }
 
 keys! {
@@ -100,6 +110,38 @@ impl Via for SharedPath {
 
 const PROFILES: &[(&str, Profile)] =
     &[(Profile::Paper.name(), Profile::Paper), (Profile::Modern.name(), Profile::Modern)];
+
+const FORMATS: &[(&str, ShakeFormat)] = &[("udp", ShakeFormat::Udp), ("tcp", ShakeFormat::Tcp)];
+
+const TIMEOUTS: &[(&str, TimeoutRule)] =
+    &[("counts", TimeoutRule::Counts), ("arrivals", TimeoutRule::Arrivals)];
+
+/// Whether a flow knows the fate of each message, so that its paths cannot count.
+fn follows_messages(profile: Profile, scheduler: &str) -> Option<String> {
+    let is_redundant =
+        fairwave_shake::scheduler(scheduler).is_some_and(|known| known.is_redundant());
+    if is_redundant {
+        return Some(format!("scheduler {scheduler:?} detects losses path by path"));
+    }
+    let name = profile.name();
+    duplicates(profile).is_none().then(|| format!("profile {name:?} detects losses path by path"))
+}
+
+/// The rule of the profile, where it can act.
+fn usual_timeouts(profile: Profile, scheduler: &str) -> TimeoutRule {
+    let usual = profile.config().timeouts;
+    if follows_messages(profile, scheduler).is_some() { TimeoutRule::Arrivals } else { usual }
+}
+
+impl Shake {
+    fn check(&self, r: &Reader<'_>) {
+        let Some(why) = follows_messages(self.profile, &self.scheduler) else { return };
+        if self.timeouts == TimeoutRule::Counts {
+            let message = format!("counts have no meaning here: {why}");
+            r.refuse("timeouts", Refusal::new(message).help("write timeouts = \"arrivals\""));
+        }
+    }
+}
 
 /// An entry of a list of parts, by its name.
 fn part<T>(list: &'static [Named<T>]) -> Kind<String> {
@@ -136,6 +178,7 @@ impl Carrier for Shake {
             initial_ssthresh: self.initial_ssthresh.unwrap_or(u32::MAX),
             loss_detection: self.duplicates.map_or(usual.loss_detection, LossDetection::Duplicates),
             sack_blocks: if self.sack { usual.sack_blocks } else { 0 },
+            timeouts: self.timeouts,
             timeout_rewinds: self.timeout_rewinds,
             retransmission: self.retransmission,
             retransmission_spills: self.spills,
@@ -152,6 +195,7 @@ impl Carrier for Shake {
         };
         world::Traffic::Shake(world::ShakeFlow {
             config,
+            format: self.format,
             scheduler: self.scheduler.clone(),
             growth: self.growth.clone(),
             size: self.size,

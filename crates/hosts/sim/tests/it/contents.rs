@@ -5,7 +5,8 @@ use crate::ways::{HOST, SERVER, bottlenecks, gateway};
 use fairwave_shake::Profile;
 use fairwave_sim::run;
 use fairwave_sim::world::{
-    Loss, MultiTcpFlow, MultiTcpPath, ShakeFlow, ShakePath, Split, TcpFlow, Traffic, World,
+    Loss, MultiTcpFlow, MultiTcpPath, ShakeFlow, ShakeFormat, ShakePath, Split, TcpFlow, Traffic,
+    World,
 };
 use fairwave_tcp::Config;
 use fairwave_trace::{Kind, NodeId, Sample, Sink};
@@ -49,6 +50,7 @@ fn worlds() -> [World; 2] {
     let rules = profile.rules();
     let shake = Traffic::Shake(ShakeFlow {
         config: profile.config(),
+        format: ShakeFormat::Udp,
         scheduler: rules.scheduler.name().into(),
         growth: rules.growth.name().into(),
         size: Some(Bytes(200_000)),

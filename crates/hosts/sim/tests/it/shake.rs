@@ -1,15 +1,21 @@
 //! SHAKE flows: paths by way of nodes add up, die, join late and leave; what was written arrives
 //! once, whatever the links do.
 
+use crate::common;
 use crate::ways::{HOST, SERVER, bottlenecks, gateway};
 #[allow(dead_code, reason = "every test file uses a part of it")]
+use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
 use fairwave_shake::Profile;
-use fairwave_sim::world::{Change, Link, Loss, Node, ShakeFlow, ShakePath, Traffic, World};
+use fairwave_sim::world::{
+    Change, Link, Loss, Node, ShakeFlow, ShakeFormat, ShakePath, Traffic, World,
+};
 use fairwave_sim::{Error, FlowOutcome, Outcome, run};
 use fairwave_trace::{Discard, Kind, NodeId, PacketSample, PathSample, Sample, Sink};
 use fairwave_units::{Bytes, Duration, Instant, Seed};
+use fairwave_wire::datagram::Transport;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn path(via: NodeId) -> ShakePath {
     ShakePath { via, nominal: None, join: Duration::ZERO, leave: None }
@@ -19,6 +25,7 @@ fn shake(profile: Profile, paths: usize, size: Option<u64>) -> ShakeFlow {
     let rules = profile.rules();
     ShakeFlow {
         config: profile.config(),
+        format: ShakeFormat::Udp,
         scheduler: rules.scheduler.name().into(),
         growth: rules.growth.name().into(),
         size: size.map(Bytes),
@@ -244,6 +251,61 @@ fn datagrams_are_as_long_as_the_messages_in_them_and_go_by_their_node() {
     // An acknowledgement has 25 bytes and 8 for each block.
     let back = tap.0.iter().filter(|packet| packet.ends.0 == SERVER);
     assert!(back.clone().any(|packet| packet.datagram.wire_len() == 28 + 28 + 25 + 16));
+}
+
+/// With TCP's headers a segment of the paper is an Ethernet frame of 1500 bytes: 20 of IPv4, 20 of
+/// TCP and 1460. A SYN has 4 for the MSS and 4 for SACK, an acknowledgement 4 and 8 for each block
+/// (RFC 9293 section 3.2, RFC 2018).
+#[test]
+fn segments_are_as_long_as_those_of_tcp() {
+    let flow = ShakeFlow { format: ShakeFormat::Tcp, ..shake(Profile::Paper, 3, Some(MEGABYTE)) };
+    let mut world = paths(&THREE, &flow);
+    world.links[1].loss = [Loss::Rate(0.05), Loss::Rate(0.0)];
+    let mut tap = Tap::default();
+    let outcome = run(&world, &mut tap, &mut |_| {}).expect("the world is right");
+    assert_eq!(outcome.flows[0].at_end.delivered_bytes, MEGABYTE);
+    let lengths = |from: NodeId| {
+        let own = tap.0.iter().filter(move |packet| packet.ends.0 == from);
+        own.map(|packet| packet.datagram.wire_len()).collect::<BTreeSet<_>>()
+    };
+    // 1 MB are 684 full segments and one of 1360 bytes.
+    assert_eq!(lengths(HOST), BTreeSet::from([40, 48, 1400, 1500]));
+    assert_eq!(lengths(SERVER), BTreeSet::from([40, 48, 52, 60, 68]));
+    let headers = tap.0.iter().map(|packet| match packet.datagram.transport {
+        Transport::Tcp(header) => header,
+        other => panic!("{other:?}"),
+    });
+    let [mut syn, mut fin] = [0, 0];
+    for header in headers {
+        let blocks = header.options.sack.as_slice();
+        assert!(blocks.iter().all(|(left, right)| left.0 > header.ack.0 && right.0 > left.0));
+        assert!(blocks.iter().all(|(left, _)| (left.0 - 1) % 1460 == 0), "{blocks:?}");
+        syn += u32::from(header.flags.syn);
+        fin += u32::from(header.flags.fin);
+    }
+    assert!(syn >= 6 && fin >= 2, "{syn} SYNs, {fin} FINs");
+    // The heads of Fairwave's own format are 40 bytes longer.
+    let own = transfer(&paths(&THREE, &shake(Profile::Paper, 3, Some(MEGABYTE))));
+    let ours = transfer(&paths(&THREE, &flow));
+    assert!(ours.completed < own.completed, "{:?} {:?}", ours.completed, own.completed);
+}
+
+/// Over a radio a segment takes the airtime of its length there, too.
+#[test]
+fn segments_of_tcp_take_less_airtime() {
+    let through = |format| {
+        let flow =
+            ShakeFlow { format, paths: vec![path(common::AP)], ..shake(Profile::Modern, 1, None) };
+        let mut world = common::world(Standard::A, 54, 1, Duration::ZERO);
+        world.flows =
+            vec![common::flow("transfer", NodeId(1), common::server(&world), Traffic::Shake(flow))];
+        world.duration = Duration::from_secs(4);
+        transfer(&world).at_end.delivered_bytes as f64
+    };
+    let ratio = through(ShakeFormat::Tcp) / through(ShakeFormat::Udp);
+    // 40 bytes of a segment and 57 of its acknowledgement are 14.4 us at 54 Mbps, of 300 to 600 us
+    // with all intervals, preambles and ACK frames of both.
+    assert!((1.02..1.05).contains(&ratio), "{ratio}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! SHAKE flows in scenarios: what is left out is the profile's, and every key acts.
 
 use fairwave_scenario::Scenario;
-use fairwave_shake::{LossDetection, Profile, RetransmissionPath};
-use fairwave_sim::world::{ShakeFlow, ShakePath, Traffic};
+use fairwave_shake::{LossDetection, Profile, RetransmissionPath, TimeoutRule};
+use fairwave_sim::world::{ShakeFlow, ShakeFormat, ShakePath, Traffic};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Bytes, Duration};
 
@@ -47,7 +47,7 @@ fn what_is_left_out_is_the_profiles() {
         let rules = profile.rules();
         assert_eq!(flow.scheduler, rules.scheduler.name());
         assert_eq!(flow.growth, rules.growth.name());
-        assert_eq!(flow.size, None);
+        assert_eq!((flow.size, flow.format), (None, ShakeFormat::Udp));
         let path = ShakePath { via: NodeId(2), nominal: None, join: Duration::ZERO, leave: None };
         assert_eq!(flow.paths, [path]);
         let again = Scenario::parse("resolved.toml", &scenario.to_toml());
@@ -64,6 +64,7 @@ paths = [
     { via = "phone1", bandwidth = "64 kbps" },
     { via = "phone2", join = "2 s", leave = "60 s" },
 ]
+format = "tcp"
 scheduler = "ecf"
 growth = "olia"
 retransmission = "same"
@@ -74,6 +75,7 @@ receive_buffer = "50 KB"
 initial_window = "2 segments"
 initial_ssthresh = "unlimited"
 duplicates = 3
+timeouts = "arrivals"
 timeout_rewinds = false
 timer_tick = "10 ms"
 spills = true
@@ -105,6 +107,7 @@ opportunistic = true
         loss_detection: LossDetection::Duplicates(3),
         sack_blocks: 0,
         retransmission: RetransmissionPath::Same,
+        timeouts: TimeoutRule::Arrivals,
         timeout_rewinds: false,
         tick: Duration::from_millis(10),
         retransmission_spills: true,
@@ -112,7 +115,16 @@ opportunistic = true
         opportunistic: true,
         ..Profile::Paper.config()
     };
-    assert_eq!(flow.config, config);
+    assert_eq!((flow.config, flow.format), (config, ShakeFormat::Tcp));
     let again = Scenario::parse("resolved.toml", &scenario.to_toml());
     assert_eq!(again.unwrap_or_else(|e| panic!("{e}")), scenario);
+}
+
+/// Every segment on every path makes acknowledgements that do not advance meaningless: losses are
+/// detected path by path, and paths do not count.
+#[test]
+fn the_paper_does_not_count_where_every_path_carries_everything() {
+    let paths = "profile = \"paper\"\npaths = [{ via = \"phone2\" }]";
+    let (_, flow) = read(&format!("{paths}\nscheduler = \"redundant\""));
+    assert_eq!(flow.config.timeouts, TimeoutRule::Arrivals);
 }

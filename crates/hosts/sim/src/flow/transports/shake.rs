@@ -1,7 +1,9 @@
-//! A flow over SHAKE: one connection whose paths pass nodes of their own, over UDP.
+//! A flow over SHAKE: one connection whose paths pass nodes of their own, over UDP or as TCP.
 //!
 //! The simulated network carries lengths. Headers wait here, by the number of the datagram that
 //! carries them, while that is under way.
+
+mod format;
 
 use crate::flow::backlog::Backlog;
 use crate::flow::carried::{Carried, UnderWay};
@@ -18,9 +20,12 @@ use fairwave_shake::{Connection, Event, Input, Rules, Segment, growth, scheduler
 use fairwave_tcp::Virtual;
 use fairwave_trace::{FlowSample, NodeId, PathSample};
 use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
-use fairwave_wire::datagram::{Contents, Piece, patterned};
+use fairwave_wire::datagram::{self, Contents, Piece, patterned};
 use fairwave_wire::seal::{Key, TAG_LEN};
 use fairwave_wire::shake::{Body, DATA_OVERHEAD, Reason, Side, connection_key};
+use fairwave_wire::tcp;
+pub use format::ShakeFormat;
+use format::{Place, TcpFormat};
 use std::collections::VecDeque;
 
 /// A SHAKE flow.
@@ -28,6 +33,8 @@ use std::collections::VecDeque;
 pub struct ShakeFlow {
     /// Settings of both ends.
     pub config: ShakeConfig,
+    /// Format of its messages.
+    pub format: ShakeFormat,
     /// Scheduler of new data, by its name in [`fairwave_shake::SCHEDULERS`].
     pub scheduler: String,
     /// Growth of windows, by its name in [`fairwave_shake::GROWTHS`].
@@ -78,8 +85,10 @@ struct Shake {
     backlog: Backlog,
     size: Option<Bytes>,
     closing: bool,
-    /// End of the data that the source has sent at least once.
-    sent_up_to: u64,
+    /// End of the data that each end has sent at least once.
+    sent_up_to: Both<u64>,
+    /// TCP headers of messages; without them they are Fairwave's own.
+    tcp: Option<TcpFormat>,
     departures: Departures,
     tallies: Vec<Tally>,
     acks_sent: u64,
@@ -113,7 +122,8 @@ impl Description for ShakeFlow {
     }
 
     fn datagram_bytes(&self) -> Option<u32> {
-        Some(self.config.mss.saturating_add(DATA_OVERHEAD as u32))
+        let own = Some(self.config.mss.saturating_add(DATA_OVERHEAD as u32));
+        own.filter(|_| self.format == ShakeFormat::Udp)
     }
 
     fn vias(&self) -> Vec<NodeId> {
@@ -125,13 +135,14 @@ impl Shake {
     fn new(flow: &ShakeFlow, setup: &Setup<'_>) -> Self {
         let mut random = setup.stream("shake");
         let connection = random.next_u64();
+        let config = flow.format.limit(flow.config);
         let mut end = |side| {
             let rules = Rules {
                 scheduler: scheduler(&flow.scheduler).expect("checked before"),
                 growth: growth(&flow.growth).expect("checked before"),
             };
             let nonces = Seed(random.next_u64());
-            Connection::new(flow.config, rules, side, connection, nonces)
+            Connection::new(config, rules, side, connection, nonces)
         };
         Self {
             ports: setup.ports(),
@@ -141,7 +152,8 @@ impl Shake {
             backlog: Backlog::new(flow.size),
             size: flow.size,
             closing: false,
-            sent_up_to: 0,
+            sent_up_to: Both::default(),
+            tcp: flow.format.tcp(&config),
             departures: Departures::default(),
             tallies: vec![Tally::default(); flow.paths.len()],
             acks_sent: 0,
@@ -165,17 +177,35 @@ impl Shake {
     /// Counts a message that `end` sends.
     fn count(&mut self, end: End, segment: &Segment<Virtual>, now: Instant) {
         match (end, segment.header.body) {
-            (End::Source, Body::Data(data)) => {
-                let tally = &mut self.tallies[usize::from(segment.header.path)];
-                tally.segments += 1;
-                tally.repeated += u64::from(data.seq < self.sent_up_to);
+            (_, Body::Data(data)) => {
                 let after = data.seq + u64::from(segment.payload.0);
-                self.departures.note(after, now);
-                self.sent_up_to = self.sent_up_to.max(after + u64::from(data.fin));
+                if end == End::Source {
+                    let tally = &mut self.tallies[usize::from(segment.header.path)];
+                    tally.segments += 1;
+                    tally.repeated += u64::from(data.seq < self.sent_up_to.source);
+                    self.departures.note(after, now);
+                }
+                let sent = &mut self.sent_up_to[end];
+                *sent = (*sent).max(after + u64::from(data.fin));
             }
             (End::Sink, Body::Ack(_)) => self.acks_sent += 1,
             _ => {}
         }
+    }
+
+    /// The next packet of `end`, which carries this message.
+    fn packet(&self, end: End, segment: &Segment<Virtual>, host: &mut Host<'_>) -> Packet {
+        let payload = segment.payload.0;
+        let Some(tcp) = self.tcp else {
+            return host.udp(end, self.ports, segment.header.len_with(payload as usize) as u32);
+        };
+        let received = self.connections[end].received();
+        let header = tcp::Header {
+            source_port: self.ports[end],
+            destination_port: self.ports[end.other()],
+            ..tcp.header(segment, Place { sent: self.sent_up_to[end], received })
+        };
+        host.packet(end, datagram::Transport::Tcp(header), payload)
     }
 
     /// Lets the application at `end` write or read, after an event of its connection. The receiving
@@ -242,14 +272,17 @@ impl Transport for Shake {
         let segment = self.connections[end].poll(host.now)?;
         self.count(end, &segment, host.now);
         let via = self.vias[usize::from(segment.header.path)];
-        let bytes = segment.header.len_with(segment.payload.0 as usize) as u32;
-        let packet = host.udp(end, self.ports, bytes);
+        let packet = self.packet(end, &segment, host);
         self.carried[end].push(packet.number, packet.source, segment);
         Some(Packet { via, ..packet })
     }
 
     fn receive(&mut self, end: End, packet: &Packet, host: &mut Host<'_>) {
-        let Some(segment) = self.carried[end.other()].take(packet.number) else { return };
+        let Some(mut segment) = self.carried[end.other()].take(packet.number) else { return };
+        if let (Some(tcp), datagram::Transport::Tcp(header)) = (self.tcp, packet.datagram.transport)
+        {
+            tcp.admit_window(&mut segment, &header);
+        }
         self.connections[end].handle(host.now, Input::Segment(segment));
         self.run_application(end, host);
     }
@@ -268,7 +301,9 @@ impl Transport for Shake {
     }
 
     fn last_contents(&mut self, end: End, _packet: &Packet) -> Option<Contents> {
-        contents(self.carried[end].newest()?, &self.key)
+        // A TCP segment is complete with its header, and its payload the pattern of its number.
+        let message = self.carried[end].newest().filter(|_| self.tcp.is_none())?;
+        contents(message, &self.key)
     }
 
     /// Windows and flight are sums over the paths that carry data, round-trip time and timeout
