@@ -3,7 +3,8 @@
 use fairwave_dot11::{AccessCategory, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{
-    Cell, Flow, Link, Loss, Node, Radio, Role, SaturateFlow, Service, TcpFlow, Traffic, World,
+    Cell, DelayDistribution, Flow, Link, Loss, Node, Radio, Role, SaturateFlow, Service, TcpFlow,
+    Traffic, World,
 };
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
@@ -68,6 +69,7 @@ fn cell_of(stations: u32, duration: Duration) -> World {
         ends: (AP, NodeId(stations + 1)),
         rate: Some(BitRate::mbps(100)),
         delay: Duration::from_millis(100),
+        distribution: DelayDistribution::Fixed,
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,

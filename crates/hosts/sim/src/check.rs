@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::flow::Description;
 use crate::network::service;
 use crate::routes::{self, Astray, Hop};
-use crate::world::{Back, Flow, Link, Radio, Role, Source, World};
+use crate::world::{Back, DelayDistribution, Flow, Link, Radio, Role, Source, World};
 use crate::{monitor, proxy, soc};
 use fairwave_queue::Spec;
 use fairwave_trace::NodeId;
@@ -66,7 +66,11 @@ fn check_link(link: &Link) -> Result<(), Error> {
     let ticks = link.tick.is_none_or(|tick| !tick.is_zero());
     ensure(ticks, || "a link's tick is zero".to_owned())?;
     let even = link.tick.is_none() || link.jitter.is_zero();
-    ensure(even, || "a link with a tick has no jitter".to_owned())
+    ensure(even, || "a link with a tick has no jitter".to_owned())?;
+    let is_fixed = link.distribution == DelayDistribution::Fixed;
+    ensure(is_fixed || (link.tick.is_none() && link.jitter.is_zero()), || {
+        "a link with a tick or with jitter has a fixed delay".to_owned()
+    })
 }
 
 fn check_radio(world: &World, name: &str, radio: &Radio) -> Result<(), Error> {

@@ -199,9 +199,12 @@ pub struct Link {
     pub ends: (NodeId, NodeId),
     /// Rate; `None`: packets take no time.
     pub rate: Option<BitRate>,
-    /// Propagation delay.
+    /// Propagation delay, the mean of its distribution.
     pub delay: Duration,
-    /// The link is a dummynet pipe on a kernel clock of this tick. It has no jitter.
+    /// Distribution of the propagation delay.
+    pub distribution: DelayDistribution,
+    /// The link is a dummynet pipe on a kernel clock of this tick. Its delay is fixed, and it has no
+    /// jitter.
     pub tick: Option<Duration>,
     /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.
     pub jitter: Duration,
@@ -213,6 +216,20 @@ pub struct Link {
     pub back: Option<Back>,
     /// Changes, in order of time. It is up at first.
     pub changes: Vec<Change>,
+}
+
+/// Distribution of a link's propagation delay around its mean. Packets of one direction keep their
+/// order: one whose delay would let it overtake the packet before it arrives with that one, so that
+/// delays are longer than drawn where packets follow each other closely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DelayDistribution {
+    /// Each packet has the mean.
+    #[default]
+    Fixed,
+    /// Uniform from zero to twice the mean.
+    Uniform,
+    /// Exponential.
+    Exponential,
 }
 
 /// Properties of a link from its second end to its first.

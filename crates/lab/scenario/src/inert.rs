@@ -15,7 +15,9 @@ use crate::transport::Transport;
 use fairwave_cc::Decision;
 use fairwave_dot11::{AccessCategory, BlockAckRequest, Capabilities, Format, GuardInterval};
 use fairwave_queue::Spec;
+use fairwave_sim::world::DelayDistribution;
 use fairwave_tcp::Config;
+use fairwave_units::Duration;
 
 /// A key, and the condition under which another value than its default has no effect.
 struct Rule {
@@ -156,6 +158,12 @@ const RULES: &[Rule] = &[
     }),
     link("queue", "nothing waits on a link of unlimited rate", |l| {
         is_unlimited(l) && l.queue != Queue(Place::Link.usual().into())
+    }),
+    link("delay_distribution", "its delay is zero", |l| {
+        let changes = l.changes.iter().flat_map(|change| [change.delay, change.delay_back]);
+        let delays = [l.delay, l.delay_back].into_iter().chain(changes);
+        l.delay_distribution != DelayDistribution::Fixed
+            && delays.into_iter().all(Duration::is_zero)
     }),
     link("tick", "without rate and delay nothing is rounded to ticks", |l| {
         let is_at_once = l.delay.is_zero() && l.delay_back.is_zero();

@@ -2,12 +2,12 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, written};
-use crate::kinds::{boolean, name, real, ticks, within};
+use crate::kinds::{boolean, choice, name, real, ticks, within};
 use crate::limits::{DAY, HOUR};
 use crate::queue::{Place, Queue, queue};
 use crate::reader::{self, Read, Reader};
 use crate::value::{Data, Value};
-use fairwave_sim::world;
+use fairwave_sim::world::{self, DelayDistribution};
 use fairwave_trace::NodeId;
 use fairwave_units::{BitRate, Duration, Instant};
 use serde_json::{Value as Json, json};
@@ -36,6 +36,11 @@ keys! {
         delay: Duration = delays().or(Duration::ZERO);
         /// The same from the second end to the first.
         delay_back: Duration = delays().or(delay).phrase("as `delay`");
+        /// Distribution of the delay of each packet around `delay`, its mean: "fixed", "uniform" up
+        /// to twice the mean, or "exponential". Packets of one direction keep their order, so that
+        /// those close to the one ahead of them take longer than drawn.
+        delay_distribution: DelayDistribution =
+            choice(DISTRIBUTIONS).or(DelayDistribution::Fixed);
         /// The link is a dummynet pipe on a kernel clock of this tick: transmissions end at ticks,
         /// and the delay is rounded up to ticks. "off": a wire.
         tick: Option<Duration> = ticks().or(None);
@@ -113,6 +118,12 @@ keys! {
     }
 }
 
+const DISTRIBUTIONS: &[(&str, DelayDistribution)] = &[
+    ("fixed", DelayDistribution::Fixed),
+    ("uniform", DelayDistribution::Uniform),
+    ("exponential", DelayDistribution::Exponential),
+];
+
 const AS_BEFORE: &str = "as before";
 
 fn rates() -> Kind<Option<BitRate>> {
@@ -178,6 +189,16 @@ impl Link {
             let refusal = Refusal::new("a link with a tick has no jitter: dummynet knows none");
             r.refuse("jitter", refusal.help("remove one of the two"));
         }
+        if self.delay_distribution == DelayDistribution::Fixed {
+            return;
+        }
+        let other = match (self.tick.is_some(), self.jitter.is_zero()) {
+            (true, _) => "a tick has a fixed delay: dummynet knows no other",
+            (_, false) => "jitter has a fixed delay: jitter lets packets overtake, draws do not",
+            _ => return,
+        };
+        let refusal = Refusal::new(format!("a link with {other}"));
+        r.refuse("delay_distribution", refusal.help("remove one of the two"));
     }
 
     /// State of the link before its first change.
@@ -200,6 +221,7 @@ impl Link {
             ends,
             rate: self.rate,
             delay: self.delay,
+            distribution: self.delay_distribution,
             tick: self.tick,
             jitter: self.jitter,
             loss: [self.loss.to_world(), self.loss_back.to_world()],

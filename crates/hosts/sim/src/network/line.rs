@@ -5,16 +5,19 @@
 //! arrived at the tick before, its transmission ends at a tick, and the delay is a number of
 //! ticks. Packets of one tick come out together.
 //!
+//! A delay may be drawn from a distribution, from a stream of the line's own. Packets keep their
+//! order.
+//!
 //! Rate, delay, losses and state may change at set times. Packets that have left keep their time of
 //! arrival; a packet in transmission continues at the new rate and has the new delay.
 
 use super::metered::Metered;
 use crate::packet::{LINK, Packet, Queued};
-use crate::world::{Change, Link, Loss, Pace};
+use crate::world::{Change, DelayDistribution, Link, Loss, Pace};
 use fairwave_dot11::BurstLink;
 use fairwave_machine::Machine;
 use fairwave_trace::DropCause;
-use fairwave_units::{BitRate, Duration, Instant, Stream};
+use fairwave_units::{BitRate, Duration, Instant, Stream, math};
 use std::collections::VecDeque;
 
 /// One direction of a link. Packets that arrive come out of `poll`, lost ones out of `event`.
@@ -23,13 +26,15 @@ pub(crate) struct Line {
     /// 0 from the link's first end, 1 from its second.
     way: usize,
     rate: Option<BitRate>,
-    /// In whole ticks, if there are any.
+    /// Mean, in whole ticks if there are any.
     delay: Duration,
+    distribution: DelayDistribution,
     tick: Option<Duration>,
     jitter: Duration,
     loss: Loss,
     is_up: bool,
     random: Stream,
+    delays: Stream,
     bursts: BurstLink,
     pub(crate) queue: Metered,
     busy_until: Instant,
@@ -53,28 +58,45 @@ struct Newest {
     arrival: Instant,
     /// Value of `order` before it.
     order_before: Instant,
+    draw: Draw,
+}
+
+/// Random parts of a packet's delay.
+#[derive(Clone, Copy, Debug)]
+struct Draw {
+    /// Its propagation delay as a multiple of the mean.
+    share: f64,
     jitter: Duration,
 }
 
+/// Random streams of a line, one for each use.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    /// Losses and jitter.
+    pub(super) random: Stream,
+    /// Propagation delays.
+    pub(super) delays: Stream,
+    /// The chain of its losses.
+    pub(super) bursts: Stream,
+    /// The queue.
+    pub(super) queue: Stream,
+}
+
 impl Line {
-    /// The direction `way` of a link, with random streams for its chain of losses and for its
-    /// queue apart.
-    pub(crate) fn new(
-        link: &Link,
-        way: usize,
-        random: Stream,
-        bursts: Stream,
-        queue: Stream,
-    ) -> Self {
+    /// The direction `way` of a link.
+    pub(crate) fn new(link: &Link, way: usize, streams: Streams) -> Self {
+        let Streams { random, delays, bursts, queue } = streams;
         Self {
             way,
             rate: link.pace(way).rate,
             delay: to_tick(link.pace(way).delay, link.tick),
+            distribution: link.distribution,
             tick: link.tick,
             jitter: link.jitter,
             loss: link.loss[way],
             is_up: true,
             random,
+            delays,
             bursts: BurstLink::new(bursts),
             queue: Metered::new(link.queue(way), queue),
             busy_until: Instant::ZERO,
@@ -95,11 +117,29 @@ impl Line {
         if self.loses() {
             return self.lose(packet);
         }
+        let draw = self.draw();
+        self.propagate(packet, draw, now);
+    }
+
+    fn draw(&mut self) -> Draw {
+        let share = match self.distribution {
+            DelayDistribution::Fixed => 1.0,
+            DelayDistribution::Uniform => 2.0 * self.delays.unit(),
+            DelayDistribution::Exponential => -math::ln(1.0 - self.delays.unit()),
+        };
         let jitter = match self.jitter {
             Duration::ZERO => 0,
             maximum => self.random.below(maximum.as_nanos().saturating_add(1)),
         };
-        self.propagate(packet, Duration::from_nanos(jitter), now);
+        Draw { share, jitter: Duration::from_nanos(jitter) }
+    }
+
+    /// The propagation delay of a packet.
+    fn delay_of(&self, draw: Draw) -> Duration {
+        match self.distribution {
+            DelayDistribution::Fixed => self.delay,
+            _ => Duration::from_nanos((self.delay.as_nanos() as f64 * draw.share) as u64),
+        }
     }
 
     fn set_finish(&mut self, finish: Instant) {
@@ -123,11 +163,11 @@ impl Line {
     }
 
     /// The packet sent last will arrive.
-    fn propagate(&mut self, packet: Packet, jitter: Duration, now: Instant) {
+    fn propagate(&mut self, packet: Packet, draw: Draw, now: Instant) {
         let order_before = self.order;
-        // Only a delay that has shrunk lets a packet arrive before the one ahead of it.
-        self.order = (self.busy_until + self.delay).max(order_before);
-        let arrival = (self.order + jitter).max(now);
+        // A delay that has shrunk, or was drawn shorter, would let a packet overtake another.
+        self.order = (self.busy_until + self.delay_of(draw)).max(order_before);
+        let arrival = (self.order + draw.jitter).max(now);
         // Without jitter, none overtakes another.
         if self.flight.back().is_none_or(|(at, _)| *at <= arrival) {
             self.flight.push_back((arrival, packet));
@@ -135,7 +175,7 @@ impl Line {
             let later = self.flight.iter().rev().take_while(|(at, _)| *at > arrival).count();
             self.flight.insert(self.flight.len() - later, (arrival, packet));
         }
-        self.newest = Some(Newest { arrival, order_before, jitter });
+        self.newest = Some(Newest { arrival, order_before, draw });
     }
 
     /// Carries out the changes of the link that are due.
@@ -159,18 +199,18 @@ impl Line {
         self.is_up = change.is_up;
         match sending {
             Some((packet, _)) if !self.is_up => self.lose(packet),
-            Some((packet, jitter)) => self.propagate(packet, jitter, change.at),
+            Some((packet, draw)) => self.propagate(packet, draw, change.at),
             None => {}
         }
     }
 
-    /// Removes the packet in transmission at `now` from the packets in flight; also its jitter.
-    fn take_sending(&mut self, now: Instant) -> Option<(Packet, Duration)> {
+    /// Removes the packet in transmission at `now` from the packets in flight; also its draw.
+    fn take_sending(&mut self, now: Instant) -> Option<(Packet, Draw)> {
         let newest = self.newest.filter(|_| self.busy_until > now)?;
         let place = self.flight.iter().rposition(|(at, _)| *at == newest.arrival)?;
         let (_, packet) = self.flight.remove(place)?;
         self.order = newest.order_before;
-        Some((packet, newest.jitter))
+        Some((packet, newest.draw))
     }
 }
 

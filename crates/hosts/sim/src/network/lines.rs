@@ -1,6 +1,6 @@
 //! All wired links.
 
-use super::line::Line;
+use super::line::{Line, Streams};
 use super::metered::Metered;
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
@@ -27,7 +27,13 @@ impl Lines {
         let directions = world.links.iter().enumerate().flat_map(|(i, link)| {
             [(0, "forth"), (1, "back")].map(|(way, name)| {
                 let stream = |use_of: &str| world.seed.stream(&format!("link/{i}/{name}{use_of}"));
-                Line::new(link, way, stream(""), stream("/bursts"), stream("/queue"))
+                let streams = Streams {
+                    random: stream(""),
+                    delays: stream("/delay"),
+                    bursts: stream("/bursts"),
+                    queue: stream("/queue"),
+                };
+                Line::new(link, way, streams)
             })
         });
         let all: Vec<Line> = directions.collect();

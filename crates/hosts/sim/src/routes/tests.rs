@@ -1,7 +1,7 @@
 //! Ways that pass a node, and packets that go there.
 
 use super::*;
-use crate::world::{Link, Loss, Node, Source, Traffic};
+use crate::world::{DelayDistribution, Link, Loss, Node, Source, Traffic};
 use fairwave_dot11::AccessCategory;
 use fairwave_queue::Limit;
 use fairwave_units::{BitRate, Duration, Instant, Seed};
@@ -30,6 +30,7 @@ pub(crate) fn world() -> World {
         ends,
         rate: Some(BitRate::mbps(10)),
         delay: Duration::from_millis(1),
+        distribution: DelayDistribution::Fixed,
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,

@@ -4,7 +4,7 @@
 use crate::common::{AP, flow, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Link, Loss, Node, Traffic, World};
+use fairwave_sim::world::{DelayDistribution, Link, Loss, Node, Traffic, World};
 use fairwave_sim::{Outcome, run};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
@@ -18,8 +18,18 @@ fn wired(algorithm: &str, loss: f64) -> Outcome {
     let ends = (AP, NodeId(1));
     let queue = Limit::Packets(50).into();
     let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
-    world.links =
-        vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, back: None, changes }];
+    world.links = vec![Link {
+        ends,
+        rate,
+        delay,
+        distribution: DelayDistribution::Fixed,
+        tick: None,
+        jitter,
+        loss,
+        queue,
+        back: None,
+        changes,
+    }];
     world.flows = vec![flow("greedy", AP, NodeId(1), Traffic::Tcp(tcp(algorithm, 2)))];
     world.duration = Duration::from_secs(30);
     simulate(&world)

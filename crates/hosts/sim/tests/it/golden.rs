@@ -5,7 +5,7 @@ use crate::common::{AP, flow, tcp, uploads, world};
 use fairwave_dot11::Standard;
 use fairwave_queue::Limit;
 use fairwave_sim::run;
-use fairwave_sim::world::{ErrorModel, Link, Loss, Node, Traffic, World};
+use fairwave_sim::world::{DelayDistribution, ErrorModel, Link, Loss, Node, Traffic, World};
 use fairwave_trace::{Discard, DropCause, NodeId};
 use fairwave_units::{BitRate, Duration};
 use std::fmt::Write as _;
@@ -49,8 +49,18 @@ fn wired(algorithm: &str, flows: u32, loss: f64) -> World {
     let queue = Limit::Packets(50).into();
     let ends = (AP, NodeId(1));
     let (loss, jitter, changes) = (Loss::both(loss), Duration::ZERO, Vec::new());
-    world.links =
-        vec![Link { ends, rate, delay, tick: None, jitter, loss, queue, back: None, changes }];
+    world.links = vec![Link {
+        ends,
+        rate,
+        delay,
+        distribution: DelayDistribution::Fixed,
+        tick: None,
+        jitter,
+        loss,
+        queue,
+        back: None,
+        changes,
+    }];
     let greedy = |i| flow(&format!("flow{i}"), AP, NodeId(1), Traffic::Tcp(tcp(algorithm, 2)));
     world.flows = (0..flows).map(greedy).collect();
     shorten(world)

@@ -5,7 +5,7 @@ use crate::common::{flow, tcp};
 use fairwave_cc::TcpAvConfig;
 use fairwave_queue::Limit;
 use fairwave_sim::world::{
-    Flow, Link, Loss, Node, Opening, Proxy, Source, TcpFlow, Traffic, World,
+    DelayDistribution, Flow, Link, Loss, Node, Opening, Proxy, Source, TcpFlow, Traffic, World,
 };
 use fairwave_sim::{Outcome, passes, run};
 use fairwave_tcp::Config;
@@ -24,6 +24,7 @@ fn world(clients: u32) -> World {
     let link = |ends, mbps, millis, queue| Link {
         ends,
         rate: Some(BitRate::mbps(mbps)),
+        distribution: DelayDistribution::Fixed,
         tick: None,
         delay: Duration::from_millis(millis),
         jitter: Duration::ZERO,

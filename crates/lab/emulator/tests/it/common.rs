@@ -5,7 +5,7 @@ use fairwave_emulator::address;
 use fairwave_emulator::drive::{Drive, End, Inbox, Offload, Options, Report, Turn, Way};
 use fairwave_linux::clock::Clock;
 use fairwave_queue::Limit;
-use fairwave_sim::world::{Cell, Link, Loss, Node, Radio, Role, Service, World};
+use fairwave_sim::world::{Cell, DelayDistribution, Link, Loss, Node, Radio, Role, Service, World};
 use fairwave_trace::{Discard, NodeId, Sink};
 use fairwave_units::{BitRate, Dbm, Duration, Instant, Metres, Seed};
 use fairwave_wire::datagram::{Datagram, Transport};
@@ -22,6 +22,7 @@ pub(crate) fn link(ends: (NodeId, NodeId), rate: Option<BitRate>, delay: Duratio
         ends,
         rate,
         delay,
+        distribution: DelayDistribution::Fixed,
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,

@@ -213,6 +213,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("link.line.delay", "\"1 ms\""),
     ("link.line.tick", "\"1 ms\""),
     ("link.line.jitter", "\"1 ms\""),
+    ("link.line.delay_distribution", "\"exponential\""),
     ("link.line.loss", "0.3"),
     ("link.line.queue", "\"1 packets\""),
     ("flow.up.start", "\"10 ms\""),

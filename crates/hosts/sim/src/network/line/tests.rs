@@ -42,6 +42,7 @@ fn link(jitter: Duration, loss: f64, queue: u32) -> Link {
         ends: (NodeId(0), NodeId(1)),
         rate: Some(BitRate::mbps(100)),
         delay: Duration::from_millis(100),
+        distribution: DelayDistribution::Fixed,
         tick: None,
         jitter,
         loss: Loss::both(loss),
@@ -52,7 +53,17 @@ fn link(jitter: Duration, loss: f64, queue: u32) -> Link {
 }
 
 fn forth(link: &Link) -> Line {
-    Line::new(link, 0, Seed(1).stream("link"), Seed(1).stream("bursts"), Seed(1).stream("queue"))
+    Line::new(link, 0, streams(Seed(1)))
+}
+
+fn back(link: &Link) -> Line {
+    Line::new(link, 1, streams(Seed(1)))
+}
+
+fn streams(seed: Seed) -> Streams {
+    let [random, delays, bursts, queue] =
+        ["link", "delay", "bursts", "queue"].map(|name| seed.stream(name));
+    Streams { random, delays, bursts, queue }
 }
 
 fn line(jitter: Duration, loss: f64, queue: u32) -> Line {
@@ -114,16 +125,10 @@ fn losses_are_counted() {
 #[test]
 fn the_way_back_has_a_rate_a_delay_and_a_queue_of_its_own() {
     let pace = Pace { rate: Some(BitRate::mbps(20)), delay: Duration::from_millis(10) };
-    let back = Some(Back { pace, queue: Limit::Packets(2).into() });
-    let home = Link { back, ..link(Duration::ZERO, 0.0, 100) };
+    let uplink = Some(Back { pace, queue: Limit::Packets(2).into() });
+    let home = Link { back: uplink, ..link(Duration::ZERO, 0.0, 100) };
     assert_eq!(out_of(&mut forth(&home), &[0, 0]), [100_120, 100_240]);
-    let mut uplink = Line::new(
-        &home,
-        1,
-        Seed(1).stream("link"),
-        Seed(1).stream("bursts"),
-        Seed(1).stream("queue"),
-    );
+    let mut uplink = back(&home);
     assert_eq!(out_of(&mut uplink, &[0, 0, 0, 0, 0]), [10_600, 11_200, 11_800]);
     assert_eq!(uplink.queue.sample().drops[DropCause::QueueFull as usize], 2);
 }
@@ -135,13 +140,7 @@ fn a_change_may_differ_by_direction() {
     let slow = Pace { rate: Some(BitRate::mbps(10)), delay: Duration::from_millis(1) };
     let home = changing(vec![change(1.0, |change| change.back = Some(slow))]);
     assert_eq!(out_of(&mut forth(&home), &[0, 2_000]), [100_120, 102_120]);
-    let mut uplink = Line::new(
-        &home,
-        1,
-        Seed(1).stream("link"),
-        Seed(1).stream("bursts"),
-        Seed(1).stream("queue"),
-    );
+    let mut uplink = back(&home);
     assert_eq!(out_of(&mut uplink, &[2_000]), [4_200]);
 }
 
@@ -219,13 +218,7 @@ fn mean_runs(fates: &[bool]) -> (f64, f64) {
 
 /// Losses of 300 000 packets on a link without a rate, in order.
 fn fates(link: &Link, way: usize) -> Vec<bool> {
-    let mut line = Line::new(
-        link,
-        way,
-        Seed(3).stream("link"),
-        Seed(3).stream("bursts"),
-        Seed(3).stream("queue"),
-    );
+    let mut line = Line::new(link, way, streams(Seed(3)));
     let fate = |_| {
         line.handle(Instant::ZERO, packet(0));
         line.event().is_some()
@@ -321,14 +314,7 @@ fn losses_may_begin_and_end() {
         [(100_120, 0), (102_120 + 119, 3)],
         "the third, lost, is being sent until 2.119 ms"
     );
-    let mut back = Line::new(
-        &link,
-        1,
-        Seed(1).stream("link"),
-        Seed(1).stream("bursts"),
-        Seed(1).stream("queue"),
-    );
-    assert_eq!(arrivals_of(&mut back, &[0, 1_000, 1_999, 2_000]).len(), 4);
+    assert_eq!(arrivals_of(&mut back(&link), &[0, 1_000, 1_999, 2_000]).len(), 4);
 }
 
 /// A pipe of 20 Mbps on a clock of 1 ms: the first packet, 600 us, would take effect at 1 ms. After
@@ -361,4 +347,77 @@ fn a_change_moves_what_is_being_sent_by_as_much_as_it_delays_it() {
         (at_once(Vec::new()), at_once(vec![change(0.03, |c| c.rate = Some(BitRate::mbps(10)))]));
     assert_eq!(find(&after, 0) - find(&before, 0), 930 - 120);
     assert_eq!(find(&after, 1) - find(&before, 1), 2_130 - 240);
+}
+
+const DRAWN: [DelayDistribution; 2] = [DelayDistribution::Uniform, DelayDistribution::Exponential];
+
+/// Delays in milliseconds of packets sent one every `apart_us`, over a link without a rate whose
+/// mean is 100 ms.
+fn delays(distribution: DelayDistribution, apart_us: u64, count: u64) -> Vec<f64> {
+    let wire = Link { rate: None, distribution, ..link(Duration::ZERO, 0.0, 1) };
+    let mut line = forth(&wire);
+    let mut all = Vec::new();
+    let arrive = |line: &mut Line, until: Instant, all: &mut Vec<f64>| {
+        while let Some(at) = line.deadline().filter(|at| *at <= until) {
+            line.wake(at);
+            while let Some(packet) = line.poll(at) {
+                assert_eq!(packet.number as usize, all.len(), "in order");
+                let sent = u64::from(packet.number) * apart_us;
+                all.push((at.as_nanos() / 1000 - sent) as f64 / 1e3);
+            }
+        }
+    };
+    for number in 0..count {
+        let now = Instant::from_nanos(number * apart_us * 1000);
+        arrive(&mut line, now, &mut all);
+        line.handle(now, Packet { number: number as u32, ..packet(0) });
+    }
+    arrive(&mut line, Instant::MAX, &mut all);
+    assert_eq!(all.len() as u64, count);
+    all
+}
+
+/// Packets so far apart that none waits for the one before it: the mean, and the standard deviation
+/// that is the mean over the root of three, or the mean itself.
+#[test]
+fn a_delay_has_the_mean_and_the_spread_of_its_distribution() {
+    for (distribution, expected) in DRAWN.into_iter().zip([100.0 / 3f64.sqrt(), 100.0]) {
+        let all = delays(distribution, 5_000_000, 40_000);
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let squares = all.iter().map(|delay| (delay - mean) * (delay - mean)).sum::<f64>();
+        let deviation = (squares / all.len() as f64).sqrt();
+        assert!((mean - 100.0).abs() < 2.0, "{distribution:?}: mean {mean} ms");
+        assert!((deviation / expected - 1.0).abs() < 0.03, "{distribution:?}: {deviation} ms");
+        let most = all.iter().copied().fold(0.0, f64::max);
+        assert_eq!(most > 200.0, distribution == DelayDistribution::Exponential, "{most} ms");
+    }
+}
+
+/// Where packets are 20 ms apart many would overtake: they arrive in order, and on average later.
+#[test]
+fn packets_keep_their_order_whatever_delay_they_draw() {
+    for distribution in DRAWN {
+        let all = delays(distribution, 20_000, 10_000);
+        assert!(all.iter().sum::<f64>() / 10_000.0 > 105.0, "{distribution:?}");
+    }
+}
+
+/// Draws are the line's own: the two directions differ, and losses are those without them.
+#[test]
+fn draws_of_delays_move_no_loss() {
+    let lossy = |distribution| Link { distribution, rate: None, ..link(Duration::ZERO, 0.3, 1) };
+    let [fixed, drawn] = [DelayDistribution::Fixed, DelayDistribution::Exponential].map(lossy);
+    assert_eq!(fates(&fixed, 0), fates(&drawn, 0));
+}
+
+/// A packet in transmission keeps its draw: its delay has the same share of the new mean.
+#[test]
+fn a_change_keeps_the_draw_of_what_is_being_sent() {
+    let drawn = |delay_ms: u64| {
+        let nearer = change(0.06, |c| c.delay = Duration::from_millis(delay_ms));
+        let wire = Link { distribution: DelayDistribution::Uniform, ..changing(vec![nearer]) };
+        arrivals_of(&mut forth(&wire), &[0])[0].0 - 120
+    };
+    let (before, after) = (drawn(100), drawn(50));
+    assert!(before.abs_diff(2 * after) <= 1, "{before} us of a mean of 100 ms, {after} of 50");
 }

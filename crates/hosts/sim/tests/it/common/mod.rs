@@ -3,7 +3,7 @@
 use fairwave_dot11::{AccessCategory, Mode, Phy, Standard};
 use fairwave_queue::Limit;
 use fairwave_sim::world::{
-    Cell, Flow, Link, Loss, Node, Radio, Role, Service, TcpFlow, Traffic, World,
+    Cell, DelayDistribution, Flow, Link, Loss, Node, Radio, Role, Service, TcpFlow, Traffic, World,
 };
 use fairwave_tcp::{Config, DelayedAck};
 use fairwave_trace::NodeId;
@@ -48,6 +48,7 @@ pub(crate) fn world(standard: Standard, mbps: u64, stations: u32, delay: Duratio
         ends: (AP, NodeId(stations + 1)),
         rate: Some(BitRate::mbps(100)),
         delay,
+        distribution: DelayDistribution::Fixed,
         tick: None,
         jitter: Duration::ZERO,
         loss: Loss::NONE,
