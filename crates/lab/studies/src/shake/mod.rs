@@ -76,8 +76,9 @@ impl Study for Shake {
             "The curves of Figs 6 to 11 are not in the text; what is judged are the sentences \
              about them. One transfer of the paper's Figs 6, 7 and 10 is 50 seeds here.",
             "The cluster's own network is three fast wires without loss, and the uplinks are wires \
-             whose delay is fixed: the paper gives mean delays and no spread. Their queues hold 50 \
-             packets, more than the buffers send.",
+             whose delay is fixed and one way: the paper gives mean delays, neither their \
+             distribution nor whether they are of a round trip, both axes of the maps. Their \
+             queues hold 50 packets, more than the buffers send.",
             "Packet loss and bit errors both lose whole packets, one by one, whatever their \
              length: an acknowledgement is as likely to be lost as a segment where paths lose both \
              ways.",
@@ -85,10 +86,12 @@ impl Study for Shake {
              path and direction has runs of its own.",
             "What the paper leaves open of TCP SHAKE is Fairwave's choice (docs/models/shake.md): \
              fast recovery without inflation, timers in ticks of 500 ms and 6 s at first, death of \
-             a path after five timeouts.",
-            "SHAKE runs over UDP in Fairwave's format: 80 bytes of heads to a segment, where the \
-             paper's simulator extended TCP, with 40 or 52. Its times are longer by 2 to 3 % for \
-             that, also beside connections of TCP.",
+             a path after five timeouts. By its counts of segments and acknowledgements a loss \
+             stays open until the timer expires, even if fast retransmit has repaired it; the \
+             paper says nothing else.",
+            "SHAKE has the headers of TCP in SHK-1 to SHK-7 and SHK-X4: 40 bytes and the SACK \
+             option. Round-trip times rest on an echo for which TCP has no field. In SHK-X1 to \
+             SHK-X3 it has Fairwave's format over UDP, with 80 bytes.",
             "1000 KB are 1,000,000 bytes, as Table 4 writes 500 KB in bytes.",
             "SHK-7 and SHK-X1 to SHK-X4 are Fairwave's own. At today's rates nothing is random but \
              losses, so experiments without loss have one run.",

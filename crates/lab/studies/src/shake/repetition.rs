@@ -206,7 +206,7 @@ pub(super) fn explanation(results: &Results) -> Option<String> {
     };
     let times: Option<Vec<String>> = copies.into_iter().map(time).collect();
     Some(format!(
-        "Switched copies of the transfer of 1000 KB: {}. Heads included, 128 kbps take 66 s for \
+        "Switched copies of the transfer of 1000 KB: {}. Heads included, 128 kbps take 64 s for \
          it. Of 36 segments of buffer path 1 may fill most with its queue where nothing lowers its \
          window, and ten acknowledgements that do not advance come late, or not at all, where few \
          segments fly.",

@@ -222,6 +222,9 @@ pub struct Error {
     pub message: String,
 }
 
+/// The byte of the text at which something is wrong, and the message.
+type Fault = (usize, String);
+
 /// Names of a study that a map may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
@@ -346,7 +349,7 @@ impl Declared {
         self.single.iter().find(|single| single.id == claim).map(|single| single.why.as_str())
     }
 
-    fn check(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+    fn check(&self, known: Known<'_>) -> Result<(), Fault> {
         let Seeds { quick, full, most, explore_from, confirm_from } = self.seeds;
         let whole = |message: &str| Err((0, message.to_owned()));
         if self.axis.is_empty() != self.claim.is_empty()
@@ -376,7 +379,7 @@ impl Declared {
         self.anchor.iter().try_for_each(|anchor| self.check_anchor(anchor, known))
     }
 
-    fn check_axis(&self, axis: &AxisFile) -> Result<(), (usize, String)> {
+    fn check_axis(&self, axis: &AxisFile) -> Result<(), Fault> {
         let at = axis.key.span().start;
         let key = axis.key.get_ref();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -425,7 +428,7 @@ impl Declared {
         Ok(())
     }
 
-    fn check_claims(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+    fn check_claims(&self, known: Known<'_>) -> Result<(), Fault> {
         for claim in &self.claim {
             let ids: Vec<&str> = known.claims.keys().copied().collect();
             let Some(quantities) = known.claims.get(claim.id.as_str()) else {
@@ -440,12 +443,12 @@ impl Declared {
                 let message = format!("{} has no condition on {name:?}", claim.id);
                 return Err((0, one_of(&message, &names)));
             }
-            check_runs(&claim.run, known)?;
+            self.check_runs(&claim.id, &claim.run, known)?;
         }
         self.check_singles(known)
     }
 
-    fn check_singles(&self, known: Known<'_>) -> Result<(), (usize, String)> {
+    fn check_singles(&self, known: Known<'_>) -> Result<(), Fault> {
         let singles = self.single.iter().map(|single| &single.id);
         let criteria = self.criterion.iter().map(|criterion| &criterion.id);
         if let Some(id) =
@@ -472,7 +475,7 @@ impl Declared {
         own.chain(criteria).chain([self.declared.as_str()])
     }
 
-    fn check_anchor(&self, anchor: &AnchorFile, known: Known<'_>) -> Result<(), (usize, String)> {
+    fn check_anchor(&self, anchor: &AnchorFile, known: Known<'_>) -> Result<(), Fault> {
         let at = anchor.quantity.span().start;
         if !known.quantities.contains(&anchor.quantity.get_ref().as_str()) {
             let message = format!("the study has no quantity {:?}", anchor.quantity.get_ref());
@@ -482,10 +485,28 @@ impl Declared {
             return Err((at, "an anchor needs at_least or at_most".to_owned()));
         }
         self.check_names(&anchor.only, false)?;
-        check_runs(&anchor.run, known)
+        self.check_runs(&anchor.id, &anchor.run, known)
     }
 
-    fn check_names(&self, only: &[Spanned<String>], anchors: bool) -> Result<(), (usize, String)> {
+    /// Placeholders in the settings of runs must stand for axes that change these runs.
+    fn check_runs(&self, id: &str, runs: &[RunFile], known: Known<'_>) -> Result<(), Fault> {
+        let axes = self.axes_of(id).into_iter();
+        let keys: Vec<&str> = axes.map(|axis| self.axis[axis].key.get_ref().as_str()).collect();
+        for run in runs {
+            let (name, at) = (run.experiment.get_ref().as_str(), run.experiment.span().start);
+            if !known.experiments.contains(&name) {
+                let message = format!("the study has no experiment {name:?}");
+                return Err((at, one_of(&message, known.experiments)));
+            }
+            let mut names = run.set.iter().flat_map(|set| placeholders(set));
+            if let Some(name) = names.find(|name| !keys.contains(name)) {
+                return Err((at, one_of(&format!("no axis of {id} is called {name:?}"), &keys)));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_names(&self, only: &[Spanned<String>], anchors: bool) -> Result<(), Fault> {
         let claims = self.claim.iter().map(|claim| claim.id.as_str());
         let of_anchors = self.anchor.iter().map(|anchor| anchor.id.as_str());
         let ids: Vec<&str> = claims.chain(of_anchors.filter(|_| anchors)).collect();
@@ -539,18 +560,6 @@ impl Source<'_> {
             line: before.matches('\n').count() + 1,
             column: last.chars().count() + 1,
             message,
-        }
-    }
-}
-
-fn check_runs(runs: &[RunFile], known: Known<'_>) -> Result<(), (usize, String)> {
-    let is_unknown =
-        |run: &&RunFile| !known.experiments.contains(&run.experiment.get_ref().as_str());
-    match runs.iter().find(is_unknown) {
-        None => Ok(()),
-        Some(run) => {
-            let message = format!("the study has no experiment {:?}", run.experiment.get_ref());
-            Err((run.experiment.span().start, one_of(&message, known.experiments)))
         }
     }
 }

@@ -16,7 +16,8 @@ pub struct RunFile {
     /// The experiment's name.
     #[schemars(with = "String")]
     pub experiment: Spanned<String>,
-    /// Settings before those of the axes, as `key=value`.
+    /// Settings before those of the axes, as `key=value`; `{key}` stands for the label that an axis
+    /// has, for keys that one experiment of a claim has and another has not.
     #[serde(default)]
     pub set: Vec<String>,
     /// The same, in the full form alone.

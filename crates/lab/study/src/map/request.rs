@@ -168,14 +168,16 @@ impl MapRequest<'_> {
     fn sets(&self, run: &RunFile, place: &Place<'_>) -> Vec<String> {
         let quick = if self.quick { self.declared.quick.as_slice() } else { &[] };
         let full = if self.quick { &[] } else { run.full.as_slice() };
-        let of_all = self.declared.set.iter().chain(quick).chain(full).chain(&run.set).cloned();
+        let of_all = self.declared.set.iter().chain(quick).chain(full);
         let label = |name: &str| {
             let is_called = |axis: usize| self.declared.axis[axis].key.get_ref() == name;
             let found = place.iter().find(|(axis, _)| is_called(*axis));
             found.map(|(_, value)| value.label.as_str())
         };
         let of_axes = place.iter().flat_map(|(_, value)| &value.set);
-        of_all.chain(of_axes.map(|set| filled(set.get_ref(), label))).collect()
+        let own = run.set.iter().map(|set| filled(set, label));
+        let of_axes = of_axes.map(|set| filled(set.get_ref(), label));
+        of_all.cloned().chain(own).chain(of_axes).collect()
     }
 }
 

@@ -346,6 +346,11 @@ fn what_is_wrong_is_named_with_its_place() {
             "={algorithms}",
             "no axis is called \"algorithms\"; there are: rate, algorithm",
         ),
+        (
+            "run = [{ experiment = \"upload\" }]\n\n[[claim]]",
+            "run = [{ experiment = \"upload\", set = [\"seed={rat}\"] }]\n\n[[claim]]",
+            "no axis of TINY-1 is called \"rat\"; there are: rate, algorithm",
+        ),
         ("confirm_from = 20", "confirm_from = 12", "must be others than those that explore"),
         ("quantity = \"total_mbps\"", "quantity = \"total\"", "no quantity \"total\""),
         ("why = \"old\"", "why = \"old\", wgt = 1", "map.toml:20:"),
@@ -476,6 +481,22 @@ fn a_set_up_that_its_first_points_settle_has_no_others() {
     let outcomes = |found: &super::Explored| found.claims[0].judged.clone();
     assert_eq!(outcomes(&whole).tally.holding, 1);
     assert_eq!(outcomes(&part), outcomes(&whole));
+}
+
+/// What a value sets in every run, a run can set by its label: as if it were written there, since a
+/// name in braces is no algorithm.
+#[test]
+fn settings_of_a_run_may_have_the_label_of_an_axis() {
+    let place = Place::new("label");
+    let set = "set = [\"tcp.congestion_control={algorithm}\"]";
+    let run = "experiment = \"upload\"";
+    let text = MAP.replace(&format!("{set}, "), "").replace(run, &format!("{run}, {set}"));
+    let declared = parsed(&text).unwrap();
+    let ask = |ask: MapRequest<'_>| explore(&MapRequest { declared: &declared, ..ask }).unwrap();
+    let found = mapped(&place.0, Before::Rerun, usize::MAX, ask);
+    let usual = map(&place.0, Before::Rerun, usize::MAX).unwrap();
+    assert_eq!(found.effort.runs, usual.effort.runs);
+    assert_eq!(found.claims[0].judged, usual.claims[0].judged);
 }
 
 #[test]
