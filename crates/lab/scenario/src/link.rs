@@ -36,9 +36,8 @@ keys! {
         delay: Duration = delays().or(Duration::ZERO);
         /// The same from the second end to the first.
         delay_back: Duration = delays().or(delay).phrase("as `delay`");
-        /// Distribution of the delay of each packet around `delay`, its mean: "fixed", "uniform" up
-        /// to twice the mean, or "exponential". Packets of one direction keep their order, so that
-        /// those close to the one ahead of them take longer than drawn.
+        /// Distribution of each packet's delay, with the mean `delay`: "fixed", "uniform" from zero
+        /// to twice the mean, or "exponential". Packets of a direction keep their order.
         delay_distribution: DelayDistribution =
             choice(DISTRIBUTIONS).or(DelayDistribution::Fixed);
         /// The link is a dummynet pipe on a kernel clock of this tick: transmissions end at ticks,

@@ -28,8 +28,8 @@ keys! {
         paths: Vec<SharedPath> = paths(()).required(EXAMPLE);
         /// Profile that sets the defaults of the other keys: "paper", or "modern".
         profile: Profile = choice(PROFILES).or(Profile::Modern);
-        /// Format of messages: "udp", Fairwave's own in UDP datagrams, or "tcp", segments with TCP's
-        /// header of 20 bytes and its SACK option, as the paper has it.
+        /// Format of messages: Fairwave's own in "udp" datagrams, or "tcp" segments with a header
+        /// of 20 bytes and the SACK option, as in the paper.
         format: ShakeFormat = choice(FORMATS).or(ShakeFormat::Udp);
         /// Path for new data.
         scheduler: String = part(SCHEDULERS).or(rules.scheduler.name().to_owned());
@@ -39,10 +39,10 @@ keys! {
         retransmission: RetransmissionPath = retransmissions().or(config.retransmission);
         /// Acknowledge selectively.
         sack: bool = boolean().or(config.sack_blocks > 0);
-        /// Bookkeeping behind the timer of a path: "counts" of the segments sent and the
-        /// acknowledgements received on it, as the paper has it, or "arrivals" of its segments by
-        /// whichever acknowledgement. Counts only where the profile counts `duplicates`, and with
-        /// another scheduler than "redundant".
+        /// Rule for the segments in flight on a path, which keep its timer running: "counts" of
+        /// segments sent and acknowledgements received there, as in the paper, or "arrivals" known
+        /// from any path. Counts only where the profile counts `duplicates`, and not with the
+        /// scheduler "redundant".
         timeouts: TimeoutRule = choice(TIMEOUTS).or(usual_timeouts(profile, &scheduler));
         /// A timeout of one path sends again, from the first unacknowledged byte on, all that SACK
         /// has not reported, whichever path carries it. Without SACK it always does.

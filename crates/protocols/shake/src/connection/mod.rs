@@ -167,7 +167,8 @@ pub struct PathReport {
     pub srtt: Option<Duration>,
     /// Timeout in force.
     pub rto: Duration,
-    /// Bytes that arrived over it, those sent twice among them.
+    /// Bytes that arrived over it, those sent twice among them; by counts
+    /// ([`TimeoutRule::Counts`](crate::TimeoutRule::Counts)) those of acknowledgements received.
     pub delivered: u64,
     /// Timers that expired.
     pub timeouts: u64,
