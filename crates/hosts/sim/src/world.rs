@@ -203,7 +203,7 @@ pub struct Link {
     pub delay: Duration,
     /// Distribution of the propagation delay.
     pub distribution: DelayDistribution,
-    /// The link is a dummynet pipe on a kernel clock of this tick. Its delay is fixed, and it has no
+    /// The link is a dummynet pipe on a kernel clock of this tick. Its delay is fixed, without
     /// jitter.
     pub tick: Option<Duration>,
     /// Up to this much is added to each packet's delay, uniformly; packets may be reordered.

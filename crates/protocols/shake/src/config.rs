@@ -144,8 +144,9 @@ impl Profile {
 }
 
 /// MSS, buffers (36 segments), ssthresh (20 segments), threshold of duplicates and initial window
-/// are the paper's (section 2.2.1, Table 8), as is the rule of timeouts (section 2.3); timers those of 4.3BSD (2 to 128 ticks of 500 ms, 6 s
-/// at first). Points that it leaves open, a path's death among them, are Fairwave's choice.
+/// are the paper's (section 2.2.1, Table 8), as is the rule of timeouts (section 2.3); timers those
+/// of 4.3BSD (2 to 128 ticks of 500 ms, 6 s at first). Points that it leaves open, a path's death
+/// among them, are Fairwave's choice.
 const PAPER: Config = Config {
     mss: 1460,
     send_buffer: 52_560,

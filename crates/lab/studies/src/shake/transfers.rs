@@ -180,8 +180,8 @@ fn other_readings(results: &Results, sizes: &[String]) -> String {
     format!(
         "{size}: with exact timers instead of ticks of 500 ms SHAKE takes {} s, connections \
          {} s weighted and {} s equal. Connections without SACK take {} s weighted and {} s equal; \
-         split by what they acknowledge, {} s. Segments of SHAKE and of TCP have 40 bytes of heads; \
-         blocks of connections have heads of their own.",
+         split by what they acknowledge, {} s. Segments of SHAKE and of TCP have 40 bytes of \
+         heads; blocks of connections have heads of their own.",
         show(of("shake, exact timers"), 1),
         show(of("weighted, exact timers"), 1),
         show(of("equal, exact timers"), 1),
