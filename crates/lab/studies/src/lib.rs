@@ -34,13 +34,15 @@ pub fn find(name: &str) -> Option<&'static dyn Study> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwave_lab::run::Run;
+    use fairwave_lab::run::{Before, Run, Watch};
     use fairwave_scenario::plan::{Override, Point};
+    use fairwave_study::map::MapRequest;
     use fairwave_study::map::file::RunFile;
     use fairwave_study::{Counterpart, Results, made};
     use fairwave_units::Seed;
     use std::collections::BTreeSet;
     use std::path::Path;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_claim_is_known_by_its_id_over_all_studies() {
@@ -160,6 +162,32 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The quick forms leave values out: a key that has a new name would be found in a full map
+    /// after an hour.
+    #[test]
+    fn scenarios_accept_every_value_of_every_map() {
+        for study in ALL {
+            let Some(declared) = fairwave_study::map::of(*study).unwrap() else { continue };
+            let claims: Vec<_> = declared.claim.iter().map(|claim| claim.id.clone()).collect();
+            let request = MapRequest {
+                study: *study,
+                declared: &declared,
+                claims: &claims,
+                quick: false,
+                confirms: false,
+                with_traces: false,
+                workers: 1,
+                root: Path::new("nowhere"),
+                before: Before::Rerun,
+                only_kept: true,
+                store: None,
+                alone: &[],
+                watch: Watch { progress: &|_| {}, stop: &AtomicBool::new(false) },
+            };
+            request.check().unwrap_or_else(|error| panic!("{}: {error}", study.name()));
         }
     }
 }

@@ -92,6 +92,28 @@ impl MapRequest<'_> {
         Progress { done: 0, total, simulated: Duration::ZERO }
     }
 
+    /// Plans the runs of every value of every axis beside the study's own values of the others, so
+    /// that a map ends before its first run if a scenario does not accept a value.
+    ///
+    /// # Errors
+    /// A setting that is wrong.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut parts = BTreeSet::new();
+        for claim in self.declared.claim.iter().filter(|c| self.claims.contains(&c.id)) {
+            let axes = self.declared.axes_of_map(&claim.id);
+            let grid = self.declared.grid(self.quick).of(&axes);
+            let near = grid.set_ups().filter(|set_up| grid.distance_from_base(set_up) <= 1);
+            for set_up in near {
+                let place = self.place(&axes, &set_up);
+                for anchor in self.declared.anchors_of(&claim.id) {
+                    parts.extend(self.parts(&anchor.id, &anchor.run, &place, 0..1));
+                }
+                parts.extend(self.parts(&claim.id, &claim.run, &place, 0..1));
+            }
+        }
+        parts.iter().try_for_each(|part| self.planned(part, (self.first_seed(), 1)).map(|_| ()))
+    }
+
     pub(super) fn place(&self, axes: &[usize], set_up: &[usize]) -> Place<'_> {
         let value = |(&axis, &value): (&usize, &usize)| {
             Some((axis, self.declared.axis[axis].values(self.quick).nth(value)?))

@@ -38,6 +38,9 @@ pub struct Explored {
 /// # Errors
 /// A scenario or a setting that is wrong, a run that fails, or a stop by the watch.
 pub fn explore(ask: &MapRequest<'_>) -> Result<Explored, Error> {
+    if !ask.only_kept {
+        ask.check()?;
+    }
     let mut explorer = Explorer {
         ask,
         parts: BTreeMap::new(),
