@@ -72,6 +72,9 @@ pub struct Config {
     /// 2012, section 4.2). That path's window is not halved for it, as they do: see
     /// `docs/models/shake.md`.
     pub opportunistic: bool,
+    /// Whether a path that costs the others more than it brings is on standby: it carries copies
+    /// alone, which cost them nothing, until it pays (see `docs/models/shake.md`).
+    pub standby: bool,
     /// Whether a path whose timer has expired gets copies alone until one is acknowledged, if
     /// another path works. Otherwise it gets the data of its window of one segment.
     pub suspects_get_copies: bool,
@@ -163,6 +166,7 @@ const PAPER: Config = Config {
     pacing: false,
     max_round_trips: 0,
     opportunistic: false,
+    standby: false,
     suspects_get_copies: false,
     initial_rto: Duration::from_secs(6),
     min_rto: Duration::from_secs(1),
@@ -192,6 +196,7 @@ const MODERN: Config = Config {
     pacing: true,
     max_round_trips: 2,
     opportunistic: true,
+    standby: true,
     suspects_get_copies: true,
     initial_rto: Duration::from_secs(1),
     min_rto: Duration::from_millis(200),

@@ -1,5 +1,6 @@
 //! One path: its life, its window, its round-trip time, its timer, and its data in flight.
 
+mod delivery;
 mod flights;
 mod life;
 mod loss_rate;
@@ -9,7 +10,9 @@ mod window;
 
 use crate::growth::Window;
 use crate::rtt::Rtt;
+use crate::scheduler::passing;
 use crate::{Config, Growth, LossDetection, PathView};
+use delivery::{Arrived, DeliveryRate};
 use fairwave_units::{BitRate, Duration, Instant};
 pub(crate) use flights::Flight;
 use flights::Flights;
@@ -36,6 +39,12 @@ pub(crate) struct Path {
     /// With a redundant scheduler: all before this offset was sent on it, or is known to have
     /// arrived.
     pub(crate) carried: u64,
+    /// Whether it carries copies alone, as its data would cost the others more than they bring.
+    pub(crate) is_standby: bool,
+    /// Whether that is for its losses: it rests, until they are forgotten.
+    pub(crate) is_lossy: bool,
+    /// Bytes that may be in flight so that it does not hold up the others.
+    pub(crate) quota: u32,
     flights: Flights,
     window: CongestionWindow,
     losses: LossRate,
@@ -43,6 +52,7 @@ pub(crate) struct Path {
     /// Time at which the retransmission timer expires. It runs while anything is in flight.
     timer: Option<Instant>,
     delivered: u64,
+    delivery: DeliveryRate,
     timeouts: u64,
     probe_interval: Duration,
     max_round_trips: u32,
@@ -57,12 +67,16 @@ impl Path {
             reported: ReportedWindow::default(),
             rtt: Rtt::new(config),
             carried: 0,
+            is_standby: false,
+            is_lossy: false,
+            quota: u32::MAX,
             flights: Flights::default(),
             window: CongestionWindow::new(config),
             losses: LossRate::new(),
             pacer: Pacer::new(),
             timer: None,
             delivered: 0,
+            delivery: DeliveryRate::default(),
             timeouts: 0,
             probe_interval: config.probe_interval,
             max_round_trips: config.max_round_trips,
@@ -150,6 +164,7 @@ impl Path {
         PathView {
             id: self.id,
             cwnd: self.usable(),
+            quota: u32::MAX,
             flight: self.flight(),
             is_ready: self.pacer.is_ready(now),
             in_slow_start: self.window.in_slow_start(),
@@ -180,6 +195,21 @@ impl Path {
         let part =
             u128::from(window) * u128::from(maximum.as_nanos()) / u128::from(srtt.as_nanos());
         u32::try_from(part).unwrap_or(window).max(self.window.mss())
+    }
+
+    /// Time after which a segment sent now is expected to be acknowledged: a queue that grows is in
+    /// the latest sample before it is in the mean.
+    pub(crate) fn expected_delay(&self, now: Instant) -> Duration {
+        let expected = self.expected_rtt(now);
+        if self.rtt.srtt().is_some_and(|srtt| srtt > expected) {
+            return expected;
+        }
+        expected.max(self.rtt.latest())
+    }
+
+    /// Time at which a message of data left last.
+    pub(crate) fn launched_at(&self) -> Instant {
+        self.losses.launched_at()
     }
 
     /// View of its window for algorithms of growth.
@@ -241,7 +271,10 @@ impl Path {
         self.delivered += u64::from(flight.len);
         self.window.note_acked(flight.len);
         if is_sure {
-            self.pacer.note_turn(now.since(flight.at));
+            let turn = now.since(flight.at);
+            self.pacer.note_turn(turn);
+            let message = Arrived { number, len: flight.len, at: flight.at };
+            self.delivery.sample(now, message, self.flights.last_number());
         }
         self.arm(now);
         Some(flight)
@@ -262,6 +295,20 @@ impl Path {
         self.rtt.alive();
         let oldest = self.flights.oldest()?;
         self.acknowledge(now, oldest, false)
+    }
+
+    /// Delivery rate in bytes per second.
+    pub(crate) fn rate(&self) -> u64 {
+        self.delivery.get()
+    }
+
+    /// Bytes in flight that keep it busy without a queue. As long as it has none, its rate is not
+    /// known, and it may grow.
+    pub(crate) fn busy_with(&self, now: Instant) -> u64 {
+        let least = self.rtt.least().min(self.expected_delay(now));
+        let is_queued = self.expected_delay(now) > least * 9 / 8;
+        let turn = self.delivery.min_turn().filter(|_| is_queued).unwrap_or(least * 5 / 4);
+        passing(self.rate(), turn)
     }
 
     /// A message that is in flight no more was echoed after this time.

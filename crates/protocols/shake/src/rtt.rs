@@ -71,6 +71,11 @@ impl Rtt {
         self.srtt
     }
 
+    /// The latest sample; zero before the first.
+    pub(crate) fn latest(&self) -> Duration {
+        self.latest
+    }
+
     pub(crate) fn var(&self) -> Duration {
         self.var
     }

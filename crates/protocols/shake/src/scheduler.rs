@@ -14,6 +14,8 @@ pub struct PathView {
     pub id: u8,
     /// Congestion window in bytes.
     pub cwnd: u32,
+    /// Its share of the receive window in bytes: with more in flight it would hold up the others.
+    pub quota: u32,
     /// Bytes sent on it and neither acknowledged nor lost.
     pub flight: u32,
     /// Whether pacing lets it send now.
@@ -45,7 +47,8 @@ impl PathView {
 
     /// Whether its window takes `len` more bytes.
     pub fn has_room(&self, len: u32) -> bool {
-        self.flight == 0 || u64::from(self.flight) + u64::from(len) <= u64::from(self.cwnd)
+        let maximum = self.cwnd.min(self.quota);
+        self.flight == 0 || u64::from(self.flight) + u64::from(len) <= u64::from(maximum)
     }
 
     /// Its bandwidth in bits per second: the stated one, or window over RTT.
@@ -56,8 +59,13 @@ impl PathView {
         )
     }
 
+    /// Bytes per second: its window a round-trip time, if a receive window of this size holds it.
+    pub(crate) fn rate_within(&self, window: u64) -> u64 {
+        u64::from(self.cwnd).min(window) * 1_000_000_000 / self.srtt.as_nanos().max(1)
+    }
+
     /// Bytes per second: its window a round-trip time.
-    fn rate(&self) -> u64 {
+    pub(crate) fn rate(&self) -> u64 {
         u64::from(self.cwnd) * 1_000_000_000 / self.srtt.as_nanos().max(1)
     }
 
@@ -213,7 +221,7 @@ impl Blest {
 
 /// A rule's knowledge of all paths to judge one against the others. Rates are the present ones.
 #[derive(Clone, Copy, Debug, Default)]
-struct Crowd {
+pub(crate) struct Crowd {
     /// Bytes per second.
     total: u64,
     largest: u64,
@@ -221,23 +229,27 @@ struct Crowd {
     held: u64,
     /// The two smallest round-trip times.
     fastest: [Duration; 2],
+    /// Receive window that rates are limited by.
+    window: u64,
 }
 
 /// Returns the bytes that pass in `time` at this number of bytes per second.
-fn passing(rate: u64, time: Duration) -> u64 {
+pub(crate) fn passing(rate: u64, time: Duration) -> u64 {
     rate.saturating_mul(time.as_micros()) / 1_000_000
 }
 
 impl Crowd {
-    fn of(paths: &[PathView]) -> Self {
-        let none = Self { fastest: [Duration::MAX; 2], ..Self::default() };
+    pub(crate) fn of(paths: &[PathView], window: u64) -> Self {
+        let none = Self { fastest: [Duration::MAX; 2], window, ..Self::default() };
         paths.iter().fold(none, |seen, path| {
-            let (rate, [first, second]) = (path.rate(), seen.fastest);
+            let share = window.min(path.quota.into());
+            let (rate, [first, second]) = (path.rate_within(share), seen.fastest);
             Self {
                 total: seen.total.saturating_add(rate),
                 largest: seen.largest.max(rate),
-                held: seen.held.saturating_add(passing(rate, path.min_rtt)),
+                held: seen.held.saturating_add(passing(path.rate_within(window), path.min_rtt)),
                 fastest: [first.min(path.srtt), second.min(first.max(path.srtt))],
+                ..seen
             }
         })
     }
@@ -245,8 +257,8 @@ impl Crowd {
     /// Whether a segment on `path` is expected to bring less than the others lose by it: if it gets
     /// lost, they wait with a shut window until it has been sent again. The widest path is not
     /// asked, so that there is always one to use.
-    fn suffers_from(&self, path: &PathView, job: &Job) -> bool {
-        let rate = path.rate();
+    pub(crate) fn suffers_from(&self, path: &PathView, job: &Job) -> bool {
+        let rate = path.rate_within(self.window.min(path.quota.into()));
         if path.loss_events == 0 || rate >= self.largest {
             return false;
         }
@@ -259,7 +271,7 @@ impl Crowd {
         let needed = others.min(job.waiting) + u64::from(job.len);
         let withheld = needed.saturating_sub(job.window);
         // Where the others fill the window, a segment here takes the place of one of theirs.
-        let held = self.held - passing(rate, path.min_rtt);
+        let held = self.held - passing(path.rate_within(self.window), path.min_rtt);
         let brought = if held < job.window { u64::from(job.len) } else { 0 };
         let (sent, events) = (u64::from(path.sent) + MIN_SENT, u64::from(path.loss_events));
         withheld.saturating_mul(events) > brought * sent.saturating_sub(events)
@@ -272,8 +284,12 @@ impl Scheduler for Blest {
     }
 
     fn pick(&mut self, job: &Job, paths: &[PathView]) -> Option<usize> {
+        // Where paths have shares of the receive window, the connection has done all this.
+        if paths.iter().all(|path| path.quota < u32::MAX) {
+            return MinRtt.pick(job, paths);
+        }
         let any_lossy = paths.iter().any(|path| path.loss_events > 0);
-        let crowd = any_lossy.then(|| Crowd::of(paths));
+        let crowd = any_lossy.then(|| Crowd::of(paths, u64::MAX));
         let is_sound =
             |path: &PathView| crowd.as_ref().is_none_or(|crowd| !crowd.suffers_from(path, job));
         let usable = |(_, path): &(usize, &PathView)| path.takes(job.len) && is_sound(path);

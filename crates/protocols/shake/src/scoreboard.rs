@@ -84,10 +84,6 @@ impl Scoreboard {
         self.lost
     }
 
-    pub(crate) fn segments(&self) -> impl Iterator<Item = (usize, &Sent)> {
-        self.segments.iter().enumerate()
-    }
-
     pub(crate) fn push(&mut self, segment: Sent) -> usize {
         debug_assert_eq!(segment.seq, self.next, "segments are sent in order");
         self.next = segment.end();
@@ -170,6 +166,13 @@ impl Scoreboard {
     /// Lost segments by number, from the first.
     pub(crate) fn lost_segments(&self) -> impl Iterator<Item = (usize, &Sent)> {
         let next = |from: u64| if self.lost > 0 { self.lost_at.next(from) } else { None };
+        let places = core::iter::successors(next(self.first), move |place| next(place + 1));
+        places.map(|place| (place - self.first) as usize).map(|index| (index, self.get(index)))
+    }
+
+    /// Segments that have not arrived by number, from the first.
+    pub(crate) fn missing_segments(&self) -> impl Iterator<Item = (usize, &Sent)> {
+        let next = |from: u64| self.missing_at.next(from);
         let places = core::iter::successors(next(self.first), move |place| next(place + 1));
         places.map(|place| (place - self.first) as usize).map(|index| (index, self.get(index)))
     }

@@ -202,6 +202,8 @@ impl<P: Payload> Connection<P> {
     fn answer_losses(&mut self, index: usize, flight: u32) {
         let mut newest = None;
         let is_redundant = self.rules.scheduler.is_redundant();
+        let retransmits =
+            is_redundant && self.config.standby && self.best_path(None) == Some(index);
         while let Some(lost) = self.lost.pop() {
             self.board.landed(lost.seq);
             if is_redundant {
@@ -213,7 +215,8 @@ impl<P: Payload> Connection<P> {
             }
             self.stats.losses_found += 1;
             newest = newest.max(Some(lost.number));
-            if self.board.get(segment).in_flight == 0 {
+            // Copies on slower paths would come later than a new one.
+            if self.board.get(segment).in_flight == 0 || retransmits {
                 self.board.lose(segment);
             }
         }

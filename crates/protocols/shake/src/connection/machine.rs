@@ -13,6 +13,7 @@ impl<P: Payload> Machine for Connection<P> {
     type Event = Event;
 
     fn handle(&mut self, now: Instant, input: Self::Input) {
+        self.is_judged = false;
         match input {
             Input::Segment(segment) => self.take(now, segment),
             // A peer that lacks the last acknowledgement may need a path for it.
@@ -30,6 +31,7 @@ impl<P: Payload> Machine for Connection<P> {
     }
 
     fn wake(&mut self, now: Instant) {
+        self.is_judged = false;
         self.expire(now);
     }
 

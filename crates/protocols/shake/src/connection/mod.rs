@@ -5,6 +5,7 @@ mod input;
 mod machine;
 mod output;
 mod paths;
+mod standby;
 mod timers;
 
 use crate::growth::Window;
@@ -102,7 +103,8 @@ pub struct Stats {
     pub retransmissions: u64,
     /// Copies among them of data that another path holds back.
     pub reinjections: u64,
-    /// Further copies among them of data on another path, by a redundant scheduler.
+    /// Further copies among them of data on another path, by a redundant scheduler or on a path on
+    /// standby.
     pub copies: u64,
     /// Copies among them that try a path.
     pub probes: u64,
@@ -233,6 +235,10 @@ pub struct Connection<P: Payload> {
     /// Paths that may carry data now, and their indices.
     views: Vec<PathView>,
     view_paths: Vec<usize>,
+    /// The first of `views` are not on standby.
+    in_use: usize,
+    /// Whether the paths on standby were chosen since the last input.
+    is_judged: bool,
     windows: Vec<Window>,
     board: Scoreboard,
     /// Bytes from `board.una()` on.
@@ -279,6 +285,8 @@ impl<P: Payload> Connection<P> {
             paths: Vec::new(),
             views: Vec::new(),
             view_paths: Vec::new(),
+            in_use: 0,
+            is_judged: false,
             windows: Vec::new(),
             board: Scoreboard::default(),
             store: P::Store::default(),

@@ -112,20 +112,26 @@ impl<P: Payload> Connection<P> {
             return self.send_everywhere(now, len);
         }
         if let Some((payload, fin)) = len {
-            let picked = self.rules.scheduler.pick(&self.job(payload), &self.views);
-            return picked.map(|view| {
+            if let Some(hastened) = self.pick_hastened(now, payload) {
+                return Some(self.reinject(now, hastened));
+            }
+            let (job, views) = (self.job(payload), &self.views[..self.in_use]);
+            if let Some(view) = self.rules.scheduler.pick(&job, views) {
                 debug_assert!(self.views[view].takes(payload), "{:?}", self.rules.scheduler);
                 self.rouse_suspects();
-                self.send_new(now, payload, fin, self.view_paths[view])
-            });
+                return Some(self.send_new(now, payload, fin, self.view_paths[view]));
+            }
+        } else if may_repeat && let Some(held) = self.pick_held_back(now) {
+            return Some(self.reinject(now, held));
         }
-        if !may_repeat {
-            return None;
-        }
-        let (segment, path) = self.pick_held_back(now)?;
+        self.try_standby(now)
+    }
+
+    /// A copy of a segment that another path holds back.
+    fn reinject(&mut self, now: Instant, (segment, path): (usize, usize)) -> Segment<P> {
         self.stats.reinjections += 1;
         self.board.get_mut(segment).reinjected = true;
-        Some(self.resend(now, segment, path))
+        self.resend(now, segment, path)
     }
 
     /// Returns the next segment of the path that the scheduler picks among those that have one:
@@ -175,7 +181,7 @@ impl<P: Payload> Connection<P> {
         ((len > 0 || fin) && !is_silly).then_some((len as u32, fin))
     }
 
-    fn job(&self, len: u32) -> Job {
+    pub(super) fn job(&self, len: u32) -> Job {
         let next = self.board.next();
         Job {
             len,
@@ -197,6 +203,7 @@ impl<P: Payload> Connection<P> {
                 self.view_paths.push(index);
             }
         }
+        self.set_standby(now);
     }
 
     /// Returns the time at which pacing, and nothing else, lets a path send.
@@ -209,7 +216,7 @@ impl<P: Payload> Connection<P> {
     /// The first lost segment that some path may carry, and that path.
     fn pick_lost(&mut self) -> Option<(usize, usize)> {
         let (policy, spills) = (self.config.retransmission, self.config.retransmission_spills);
-        let (edge, views, paths) = (self.edge, &self.views, &self.paths);
+        let (edge, views, paths) = (self.edge, &self.views[..self.in_use], &self.paths);
         let mut tried = self.board.lost_segments().take(MAX_LOST_TRIED);
         tried.find_map(|(index, lost)| {
             if lost.seq + u64::from(lost.payload()) > edge {
@@ -223,13 +230,14 @@ impl<P: Payload> Connection<P> {
     /// A segment that a path with room would deliver before the one that carries it, and that path.
     /// If there is none yet, there may be one when a segment is overdue.
     fn pick_held_back(&mut self, now: Instant) -> Option<(usize, usize)> {
-        let with_room =
-            || self.views.iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1));
+        let with_room = || {
+            self.views[..self.in_use].iter().zip(&self.view_paths).filter(|(view, _)| view.takes(1))
+        };
         let best = with_room().min_by_key(|(view, _)| view.srtt)?;
         let second = with_room().filter(|(_, path)| *path != best.1);
         let second = second.min_by_key(|(view, _)| view.srtt);
-        let held = self.board.segments().take(MAX_REINJECTED);
-        let held = held.filter(|(_, segment)| !segment.delivered && !segment.reinjected);
+        let held = self.board.missing_segments().take(MAX_REINJECTED);
+        let held = held.filter(|(_, segment)| !segment.reinjected);
         for (index, segment) in held.take(MAX_HELD_BACK) {
             let other = if segment.path == *best.1 { second } else { Some(best) };
             let Some((view, path)) = other.filter(|(view, _)| view.takes(segment.len)) else {
@@ -245,7 +253,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns whether a copy sent now on `view` is likely acknowledged before the one in flight.
-    fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
+    pub(super) fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
         let carrier = &self.paths[segment.path];
         let doubtful = !carrier.life.is_joined() || carrier.is_suspect();
         doubtful || segment.at + carrier.window().srtt > now + view.srtt
@@ -291,7 +299,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// A copy of a segment leaves on `path`.
-    fn copy(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
+    pub(super) fn copy(&mut self, now: Instant, index: usize, path: usize) -> Segment<P> {
         let segment = *self.board.get(index);
         let data = Data { seq: segment.seq, fin: segment.fin };
         let header = self.header(now, path, Body::Data(data));

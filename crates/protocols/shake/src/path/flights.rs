@@ -87,8 +87,8 @@ impl Flights {
         let number = self.last_number;
         let last = self.messages.back().map_or(0, |flight| flight.number);
         debug_assert!(last < number, "message {number} leaves after {last}");
-        self.messages.push_back(Flight { number, seq, len, at: now, done: false });
         self.bytes += len;
+        self.messages.push_back(Flight { number, seq, len, at: now, done: false });
         self.count += 1;
         self.check();
     }

@@ -41,6 +41,11 @@ impl LossRate {
         Self { counts: Counts::default(), event_until: 0, launched_at: Instant::ZERO }
     }
 
+    /// Time at which a message of data left last.
+    pub(super) fn launched_at(&self) -> Instant {
+        self.launched_at
+    }
+
     /// A message of data leaves.
     pub(super) fn launch(&mut self, now: Instant) {
         let full = u32::from(self.counts.sent >= MEMORY);

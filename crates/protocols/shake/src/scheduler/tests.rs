@@ -6,6 +6,7 @@ fn path(id: u8, cwnd: u32, flight: u32, ms: u64) -> PathView {
     PathView {
         id,
         cwnd,
+        quota: u32::MAX,
         flight,
         is_ready: true,
         in_slow_start: false,

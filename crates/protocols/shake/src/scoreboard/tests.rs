@@ -122,11 +122,11 @@ proptest! {
                     }
                 }
             }
-            for (_, segment) in board.segments() {
+            for segment in &board.segments {
                 prop_assert_eq!(segment.delivered, delivered[(segment.seq / 10) as usize]);
             }
             prop_assert_eq!(board.una(), cumulative.min(100) / 10 * 10);
-            let lost = board.segments().filter(|(_, segment)| segment.lost).count();
+            let lost = board.segments.iter().filter(|segment| segment.lost).count();
             prop_assert_eq!(board.lost(), lost);
             prop_assert_eq!(board.lost_segments().count(), lost);
         }

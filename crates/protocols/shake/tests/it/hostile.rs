@@ -49,7 +49,8 @@ impl Victim {
 
     /// An opener with all of `len` bytes in flight.
     fn opener_with(len: u32) -> Self {
-        let config = Config { send_buffer: len, initial_window: len, ..Profile::Modern.config() };
+        let modern = Config { standby: false, ..Profile::Modern.config() };
+        let config = Config { send_buffer: len, initial_window: len, ..modern };
         let mut victim = Self::with(Side::Opener, config);
         victim.open(len);
         victim.end.handle(victim.now, Input::Write(Virtual(len)));
@@ -196,7 +197,7 @@ fn a_window_does_not_shrink() {
 fn repeated(both: bool, loss_detection: LossDetection) -> (Victim, [Header; 2]) {
     let retransmission = RetransmissionPath::LargestWindow;
     let config = Config { retransmission, opportunistic: false, ..Profile::Modern.config() };
-    let config = Config { suspects_get_copies: both, loss_detection, ..config };
+    let config = Config { suspects_get_copies: both, loss_detection, standby: false, ..config };
     let mut victim = Victim::with(Side::Opener, config);
     victim.open(WINDOW);
     (0..2).for_each(|path| victim.ack_on(path, 0, WINDOW, 0, &[]));
