@@ -168,6 +168,10 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
             let grid = ["--test", "it", "--", "--ignored", "rates::slow"];
             run(cargo(&[&["test", "--release", "-p", "fairwave-dot11"][..], &grid].concat()))
         })?;
+        steps.step("several paths against the best of them, in release", || {
+            let pairs = ["--test", "it", "--", "--ignored", "undercut::slow"];
+            run(cargo(&[&["test", "--release", "-p", "fairwave-shake"][..], &pairs].concat()))
+        })?;
         steps.step("hundreds of emulations in a row", || {
             let slow = ["--test", "it", "--", "--ignored", "slow_"];
             run(cargo(&[&["test", "-p", "fairwave-netns"][..], &slow].concat()))?;

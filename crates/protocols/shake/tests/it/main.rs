@@ -15,3 +15,4 @@ mod redundant;
 mod survival;
 mod timeouts;
 mod transfer;
+mod undercut;
