@@ -27,8 +27,9 @@ struct Case {
     receive_buffer: u32,
 }
 
-/// Share of random cases below 98 % of the best path that is permitted, and for `redundant`.
-const BELOW: f64 = 0.03;
+/// Share of random cases below 98 % of the best path that is permitted, and for `redundant`: of the
+/// first 1,500 cases 2.9 % were, and 8.6 %.
+const BELOW: f64 = 0.04;
 const REDUNDANT_BELOW: f64 = 0.12;
 /// Every scheduler but the paper's.
 const SCHEDULERS: [&str; 5] = ["least-rtt", "round-robin", "blest", "ecf", "redundant"];
