@@ -112,8 +112,8 @@ impl<P: Payload> Connection<P> {
             return self.send_everywhere(now, len);
         }
         if let Some((payload, fin)) = len {
-            if let Some(hastened) = self.pick_hastened(now, payload) {
-                return Some(self.reinject(now, hastened));
+            if let Some((held, path)) = self.pick_hastened(now, payload) {
+                return Some(self.reinject(now, held, path));
             }
             let (job, views) = (self.job(payload), &self.views[..self.in_use]);
             if let Some(view) = self.rules.scheduler.pick(&job, views) {
@@ -121,14 +121,14 @@ impl<P: Payload> Connection<P> {
                 self.rouse_suspects();
                 return Some(self.send_new(now, payload, fin, self.view_paths[view]));
             }
-        } else if may_repeat && let Some(held) = self.pick_held_back(now) {
-            return Some(self.reinject(now, held));
+        } else if may_repeat && let Some((held, path)) = self.pick_held_back(now) {
+            return Some(self.reinject(now, held, path));
         }
         self.try_standby(now)
     }
 
     /// A copy of a segment that another path holds back.
-    fn reinject(&mut self, now: Instant, (segment, path): (usize, usize)) -> Segment<P> {
+    fn reinject(&mut self, now: Instant, segment: usize, path: usize) -> Segment<P> {
         self.stats.reinjections += 1;
         self.board.get_mut(segment).reinjected = true;
         self.resend(now, segment, path)
@@ -253,7 +253,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns whether a copy sent now on `view` is likely acknowledged before the one in flight.
-    pub(super) fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
+    fn is_earlier(&self, now: Instant, view: &PathView, segment: &Sent) -> bool {
         let carrier = &self.paths[segment.path];
         let doubtful = !carrier.life.is_joined() || carrier.is_suspect();
         doubtful || segment.at + carrier.window().srtt > now + view.srtt
