@@ -140,6 +140,16 @@ impl Path {
         self.pacer.ready_at()
     }
 
+    /// Notes whether a segment waits for the time at which pacing lets it leave.
+    pub(crate) fn await_turn(&mut self, now: Instant, is_awaited: bool) {
+        self.pacer.await_turn(now, is_awaited);
+    }
+
+    /// Nothing was sent on it though pacing lets it send.
+    pub(crate) fn pause(&mut self, now: Instant) {
+        self.pacer.pause(now);
+    }
+
     /// A number that was never used.
     pub(crate) fn take_number(&mut self) -> NonZeroU64 {
         self.flights.take_number()

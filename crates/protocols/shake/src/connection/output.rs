@@ -90,6 +90,15 @@ impl<P: Payload> Connection<P> {
 
     /// The next segment of data that a path may carry.
     pub(super) fn dispatch(&mut self, now: Instant) -> Option<Segment<P>> {
+        self.paths.iter_mut().for_each(|path| path.await_turn(now, false));
+        let segment = self.next_segment(now);
+        if segment.is_none() {
+            self.paths.iter_mut().for_each(|path| path.pause(now));
+        }
+        segment
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Segment<P>> {
         (self.pace_at, self.overdue_at) = (None, None);
         let len = self.next_len();
         let has_lost = self.board.lost() > 0;
@@ -100,7 +109,7 @@ impl<P: Payload> Connection<P> {
             return None;
         }
         self.look_at_paths(now);
-        self.pace_at = self.next_ready();
+        self.pace_at = self.next_ready(now);
         if !self.views.iter().any(|view| view.takes(1)) {
             return None;
         }
@@ -207,10 +216,16 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns the time at which pacing, and nothing else, lets a path send.
-    fn next_ready(&self) -> Option<Instant> {
-        let waits = self.views.iter().zip(&self.view_paths);
-        let waits = waits.filter(|(view, _)| !view.is_ready && view.has_room(1));
-        waits.map(|(_, path)| self.paths[*path].ready_at()).min()
+    fn next_ready(&mut self, now: Instant) -> Option<Instant> {
+        let mut first = None;
+        for (view, path) in self.views.iter().zip(&self.view_paths) {
+            if !view.is_ready && view.has_room(1) {
+                let path = &mut self.paths[*path];
+                path.await_turn(now, true);
+                first = first.into_iter().chain([path.ready_at()]).min();
+            }
+        }
+        first
     }
 
     /// The first lost segment that some path may carry, and that path.

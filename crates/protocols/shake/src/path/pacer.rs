@@ -13,11 +13,14 @@ pub(super) struct Pacer {
     /// Smoothed time until a message is known to have arrived, which another path's acknowledgement
     /// may show before its own: the path sends a window in this time.
     turn: Option<Duration>,
+    /// Whether a segment was to leave at `ready_at`. A host that wakes later than it was asked to
+    /// has delayed it: what was due since is made up for, beyond the burst after a pause.
+    is_awaited: bool,
 }
 
 impl Pacer {
     pub(super) fn new() -> Self {
-        Self { ready_at: Instant::ZERO, turn: None }
+        Self { ready_at: Instant::ZERO, turn: None, is_awaited: false }
     }
 
     /// Time at which the next segment may leave.
@@ -27,6 +30,21 @@ impl Pacer {
 
     pub(super) fn is_ready(&self, now: Instant) -> bool {
         self.ready_at <= now
+    }
+
+    /// Notes whether anything waits for the time at which the path may send. One that may send now
+    /// has been waited for, or has not.
+    pub(super) fn await_turn(&mut self, now: Instant, is_awaited: bool) {
+        if !self.is_ready(now) {
+            self.is_awaited = is_awaited;
+        }
+    }
+
+    /// Nothing was sent though it could be: the time until something is does not count.
+    pub(super) fn pause(&mut self, now: Instant) {
+        if self.is_ready(now) {
+            self.is_awaited = false;
+        }
     }
 
     /// A message is known to have arrived so long after it left.
@@ -51,7 +69,45 @@ impl Pacer {
         let rate = u64::from(cwnd) * if in_slow_start { 8 } else { 5 };
         let gap = turn * (4 * u64::from(len)) / rate.max(1);
         let earliest = now.since(Instant::ZERO).saturating_sub(gap * BURST);
-        self.ready_at = self.ready_at.max(Instant::ZERO + earliest) + gap;
+        if !self.is_awaited {
+            self.ready_at = self.ready_at.max(Instant::ZERO + earliest);
+        }
+        self.ready_at += gap;
+        self.is_awaited &= self.is_ready(now);
         debug_assert!(self.ready_at <= now + gap, "more than a segment's share is owed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TURN: Duration = Duration::from_millis(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Segments of 1000 bytes that leave at once, with a window of 80 of them: one each ms.
+    fn sent_at(pacer: &mut Pacer, now: Instant) -> u32 {
+        let mut count = 0;
+        while pacer.is_ready(now) {
+            pacer.pace(now, 1_000, 80_000, false, Some(TURN));
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn what_a_late_host_has_delayed_is_made_up_for_and_a_pause_is_not() {
+        let mut pacer = Pacer::new();
+        assert_eq!(sent_at(&mut pacer, at(1_000)), 11);
+        pacer.await_turn(at(1_000), true);
+        assert_eq!(sent_at(&mut pacer, at(1_041)), 41, "one each ms since");
+        pacer.await_turn(at(1_041), false);
+        assert_eq!(sent_at(&mut pacer, at(1_082)), 11, "nothing waited");
+        pacer.await_turn(at(1_082), true);
+        pacer.pause(at(1_090));
+        assert_eq!(sent_at(&mut pacer, at(1_123)), 11, "nothing was sent when it could be");
     }
 }
