@@ -52,7 +52,7 @@ struct Client<'a> {
 #[derive(Debug, Default)]
 struct Account {
     sessions: u64,
-    /// Number of the latest session, and what passed in it.
+    /// Number of the latest session, and its counts.
     latest: Option<(usize, Vec<PathStats>)>,
     /// Counts of the sessions before.
     before: Vec<PathStats>,

@@ -35,7 +35,7 @@ pub(crate) enum Change {
     Down(u8),
 }
 
-/// A socket, and what waits for it.
+/// A socket, and the datagrams that wait for it.
 #[derive(Debug)]
 struct Port {
     socket: AsyncFd<Udp>,
@@ -56,7 +56,7 @@ impl Port {
         Ok(Self { socket: registered(socket)?, outgoing: Vec::with_capacity(TOGETHER) })
     }
 
-    /// Hands the datagrams to the kernel. What it has no room for is lost, as in a full queue of
+    /// Hands the datagrams to the kernel. One without room there is lost, as in a full queue of
     /// the network: their connections slow down.
     fn flush(&mut self) {
         let mut left = &self.outgoing[..];
@@ -120,7 +120,7 @@ impl Driver {
         }
     }
 
-    /// Takes what arrived on a socket; returns whether all was taken.
+    /// Takes the arrived datagrams of a socket; returns whether all were taken.
     fn receive(&mut self, place: usize, cx: &mut Context<'_>) -> bool {
         for _ in 0..READS_A_TURN {
             let Some(port) = &mut self.ports[place] else { return true };
@@ -144,7 +144,7 @@ impl Driver {
         false
     }
 
-    /// Sends what the machine has to say; returns whether that was all, and its next deadline.
+    /// Sends the machine's datagrams; returns whether those were all, and its next deadline.
     fn send(&mut self, cx: &Context<'_>) -> (bool, Option<Instant>) {
         let shared = Arc::clone(&self.shared);
         let (is_all, deadline) = shared.with(|state| {

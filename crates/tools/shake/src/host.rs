@@ -76,7 +76,7 @@ impl Host {
     /// A host to which others open sessions, on one socket.
     ///
     /// # Errors
-    /// If the kernel refuses what the loop needs.
+    /// If the kernel refuses a step of the loop.
     pub fn server(config: Config, socket: Udp) -> io::Result<Self> {
         let address = socket.address()?;
         let mut socket = socket.with_own_addresses()?.without_fragments()?;
@@ -87,7 +87,7 @@ impl Host {
     /// A host that opens a session; it has no paths yet.
     ///
     /// # Errors
-    /// If the kernel refuses what the loop needs.
+    /// If the kernel refuses a step of the loop.
     pub fn client(config: Config) -> io::Result<Self> {
         Self::start(config, None, None)
     }
@@ -159,7 +159,7 @@ impl Host {
         }
     }
 
-    /// Number of sessions, and counts of what was not believed.
+    /// Number of sessions, and counts of refused datagrams.
     pub fn counts(&self) -> (usize, Refused) {
         self.shared.with(|state| (state.endpoint.sessions(), state.endpoint.refused()))
     }
@@ -204,7 +204,7 @@ impl Session {
         Ok(Stream::new(Arc::clone(&self.shared), self.number, stream))
     }
 
-    /// The paths, and what has passed over them.
+    /// The paths and their counts.
     pub fn paths(&self) -> Vec<PathStats> {
         self.shared.with(|state| state.endpoint.paths(self.number))
     }

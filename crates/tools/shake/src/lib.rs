@@ -26,5 +26,5 @@ pub use host::{ConnectError, Host, Session};
 pub use noise::Psk;
 pub use stream::Stream;
 
-/// Default port of a server. Nobody has it from IANA.
+/// Default port of a server, which IANA has not assigned.
 pub const PORT: u16 = 17_995;

@@ -1,7 +1,8 @@
 //! Keys of a session: a handshake of the Noise Protocol Framework (revision 34), by `snow`.
 //!
-//! The pattern is `NNpsk0`: both ends know the secret, each session has fresh keys, and who lacks
-//! the secret gets no answer to its first message, which is checked before any key agreement.
+//! The pattern is `NNpsk0`: both ends know the secret, each session has fresh keys, and a host
+//! without the secret gets no answer to its first message, which is checked before any key
+//! agreement.
 
 use fairwave_machine::Replay;
 use fairwave_wire::seal::Key;

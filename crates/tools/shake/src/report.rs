@@ -128,7 +128,7 @@ pub(crate) fn words(output: &ShakeOutput) -> String {
     )
 }
 
-/// What a server has done.
+/// A server's counts in words.
 pub(crate) fn serve_words(output: &ServeOutput) -> String {
     let ServeOutput { seconds, connections, failed, strangers, refused } = output;
     format!(

@@ -16,7 +16,7 @@ pub(crate) struct Waiting {
     pub(crate) writer: Option<Waker>,
 }
 
-/// What the mutex guards.
+/// State behind the mutex.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) endpoint: Endpoint,
@@ -26,14 +26,14 @@ pub(crate) struct State {
     pub(crate) driver: Option<Waker>,
     /// By session and stream.
     pub(crate) waiting: BTreeMap<(usize, usize), Waiting>,
-    /// Streams that peers opened and nobody has taken.
+    /// Streams that peers opened, until the application takes them.
     pub(crate) accepted: VecDeque<(usize, usize)>,
     pub(crate) is_closing: bool,
     /// Changes of sessions and paths so far.
     changes: u64,
 }
 
-/// A host's machine, and who waits for what.
+/// A host's machine, and the tasks that wait for it.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -58,7 +58,7 @@ impl Shared {
         Self { state: Mutex::new(state), changed: Notify::new(), arrived: Notify::new() }
     }
 
-    /// Works on the state. Who waits for it is woken afterwards.
+    /// Works on the state. Waiting tasks are woken afterwards.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (accepted, changes) = (state.accepted.len(), state.changes);
@@ -88,7 +88,7 @@ impl State {
         self.endpoint.handle(now, input);
     }
 
-    /// Lets the driver's task see what a call has changed.
+    /// Wakes the driver's task after a call that changed the machine.
     pub(crate) fn poke(&mut self) {
         if let Some(driver) = self.driver.take() {
             driver.wake();

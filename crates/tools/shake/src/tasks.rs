@@ -1,4 +1,4 @@
-//! What both ends' loops share: the runtime, the end, and the count of connections.
+//! Common parts of both ends' loops: the runtime, the end, and the count of connections.
 
 use fairwave_console::Failure;
 use fairwave_units::Duration;
@@ -20,7 +20,7 @@ const GLANCE: time::Duration = time::Duration::from_millis(50);
 pub(crate) fn on_runtime<T>(run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::run)?;
     let result = LocalSet::new().block_on(&runtime, run);
-    // Names that are still being resolved are nobody's any more.
+    // The result of a name that is still being resolved has no use any more.
     runtime.shutdown_background();
     result
 }

@@ -167,7 +167,7 @@ fn reply_of(error: &io::Error) -> ReplyError {
 }
 
 /// Copies both ways until both have ended. If one connection fails, the other is reset, so that
-/// nobody takes a part for the whole.
+/// a part is not taken for the whole.
 async fn carry(mut tcp: TcpStream, mut stream: Stream) -> io::Result<()> {
     let copied = copy_bidirectional_with_sizes(&mut tcp, &mut stream, PIECE, PIECE).await;
     if copied.is_err() {

@@ -7,7 +7,7 @@ use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::net::SocketAddr;
 
-/// An interface, and what its path was told.
+/// An interface, and the state that its path was given.
 #[derive(Debug)]
 struct Via {
     name: String,
@@ -55,8 +55,8 @@ impl Vias {
         paths.map(|path| of(path).unwrap_or(PathStats { path, ..PathStats::default() })).collect()
     }
 
-    /// Looks at the interfaces, and tells the host of those that came, went or were replaced by
-    /// another one of the same name.
+    /// Looks at the interfaces. Each that came, went or was replaced by another one of the same name
+    /// changes its path.
     pub(crate) fn look(&mut self, host: &Host) -> Vec<Turned> {
         let all: Vec<_> = getifaddrs().map(Iterator::collect).unwrap_or_default();
         let mut turned = Vec::new();

@@ -142,7 +142,7 @@ pub struct Counts {
 /// A question whether a path works, or its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// Chosen by who asks, returned by who answers.
+    /// Chosen for the question, returned in the answer.
     pub token: u32,
     /// The sender's counts, this record among them.
     pub counts: Counts,

@@ -14,7 +14,7 @@ pub(super) struct Pacer {
     /// may show before its own: the path sends a window in this time.
     turn: Option<Duration>,
     /// Whether a segment was to leave at `ready_at`. A host that wakes later than it was asked to
-    /// has delayed it: what was due since is made up for, beyond the burst after a pause.
+    /// has delayed it: segments due since then are made up for, beyond the burst after a pause.
     is_awaited: bool,
 }
 

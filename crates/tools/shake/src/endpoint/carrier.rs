@@ -119,7 +119,7 @@ pub(super) fn read_tcp(bytes: &Bytes) -> Option<tcp::Segment<Bytes>> {
     Some(tcp::Segment { header, ecn: Ecn::NotEct, payload: bytes.slice_ref(payload) })
 }
 
-/// What has happened to a stream.
+/// Events of a stream, summed up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Happened {
     /// Whether there was any event.
@@ -171,7 +171,7 @@ impl Carrier {
         }
     }
 
-    /// Nobody reads any more; what was written is still delivered.
+    /// The application reads no more; bytes already written are still delivered.
     pub(super) fn release(&mut self, now: Instant) {
         match self {
             Self::Shake(connection) => connection.handle(now, shake::Input::Close),

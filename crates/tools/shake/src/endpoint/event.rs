@@ -1,4 +1,4 @@
-//! What a host observes, and the state of its streams.
+//! Observations of a host, and the state of its streams.
 
 use fairwave_wire::shake::Reason;
 

@@ -122,7 +122,7 @@ impl Endpoint {
         self.current
     }
 
-    /// Counts of what was not believed.
+    /// Counts of refused datagrams.
     pub fn refused(&self) -> Refused {
         self.refused
     }
@@ -150,7 +150,7 @@ impl Endpoint {
         self.with(session, |open| open.with(stream, |carrier| carrier.write(now, data)));
     }
 
-    /// Ends what this end writes to a stream.
+    /// Ends this end's half of a stream.
     pub fn finish(&mut self, now: Instant, session: usize, stream: usize) {
         self.with(session, |open| open.with(stream, |carrier| carrier.finish(now)));
     }
@@ -160,7 +160,7 @@ impl Endpoint {
         self.with(session, |open| open.with(stream, |carrier| carrier.abort(now)));
     }
 
-    /// Lets go of a stream: nobody reads it any more, and its number may be used again.
+    /// Releases a stream: the application reads it no more, and its number may be used again.
     pub fn release(&mut self, now: Instant, session: usize, stream: usize) {
         self.with(session, |open| open.release(now, stream));
     }
@@ -274,7 +274,7 @@ impl Endpoint {
         self.answered.push_back(Answered { first, second: reply, session, until });
     }
 
-    /// Forgets the oldest handshake, and its session if nobody used it.
+    /// Forgets the oldest handshake, and its session if it was not used.
     fn forget_oldest(&mut self, now: Instant) {
         let Some(oldest) = self.answered.pop_front() else { return };
         let unused = |entry: &Entry| !entry.session.is_confirmed;
@@ -419,7 +419,7 @@ impl Endpoint {
     }
 }
 
-/// What a handshake yields.
+/// Result of a handshake.
 struct Keys {
     index: u32,
     remote: u32,

@@ -173,7 +173,7 @@ impl Path {
         true
     }
 
-    /// Learns what the peer has sent.
+    /// Learns the peer's count of sent records.
     fn hear(&mut self, echo: &Echo) {
         let sent = echo.counts.sent;
         if sent > self.lost.received.0 {

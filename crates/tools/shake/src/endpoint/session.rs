@@ -349,7 +349,7 @@ impl Session {
         })
     }
 
-    /// The application has no use for a stream any more: what it wrote is still delivered.
+    /// The application has no use for a stream any more: bytes already written are still delivered.
     pub(super) fn release(&mut self, now: Instant, slot: usize) {
         let Some(stream) = self.streams.get_mut(slot) else { return };
         stream.is_released = true;

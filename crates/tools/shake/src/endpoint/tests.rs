@@ -11,7 +11,7 @@ use fairwave_wire::seal::Key;
 use fairwave_wire::shake::record::Datagram;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Two hosts, a line for each path, and what their applications hold.
+/// Two hosts, and a line for each path.
 struct Net {
     client: Endpoint,
     server: Endpoint,
@@ -138,8 +138,8 @@ impl Net {
         [(session, stream), accepted.expect("accepted")]
     }
 
-    /// Writes `bytes` at one end and reads them at the other, for at most so long; returns what
-    /// was read.
+    /// Writes `bytes` at one end and reads them at the other, for at most so long; returns the
+    /// bytes read.
     fn carry(&mut self, from: End, streams: [(usize, usize); 2], bytes: &[u8], ms: u64) -> Vec<u8> {
         let (here, there) = if from == End::A { (0, 1) } else { (1, 0) };
         let to = if from == End::A { End::B } else { End::A };
@@ -303,7 +303,7 @@ fn strangers_get_no_answer_and_no_memory() {
     assert!(net.carry(End::A, streams, b"hello", 2_000) == b"hello");
 }
 
-/// Who has the secret and opens sessions without using them, or sends old handshakes again.
+/// A host with the secret that opens sessions without using them, or sends old handshakes again.
 #[test]
 fn unused_sessions_are_bounded_and_harm_no_other() {
     let mut net = Net::new(&[wire(20, 10, 0.0)]);
