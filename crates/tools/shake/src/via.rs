@@ -55,7 +55,7 @@ impl Vias {
         paths.map(|path| of(path).unwrap_or(PathStats { path, ..PathStats::default() })).collect()
     }
 
-    /// Looks at the interfaces. Each that came, went or was replaced by another one of the same name
+    /// Looks at the interfaces. Each that came, went or was replaced by another one of its name
     /// changes its path.
     pub(crate) fn look(&mut self, host: &Host) -> Vec<Turned> {
         let all: Vec<_> = getifaddrs().map(Iterator::collect).unwrap_or_default();
