@@ -49,6 +49,7 @@ pub struct PathOutput {
     #[schemars(extend("unit" = "milliseconds"))]
     pub min_rtt_ms: Option<f64>,
     /// Part of the datagrams, of both directions, that did not arrive; null if it never answered.
+    #[schemars(extend("unit" = "share"))]
     pub loss: Option<f64>,
     /// Largest IP packet that it is known to take, in bytes.
     pub mtu: Option<u16>,
