@@ -2,10 +2,8 @@
 //! space: what they queue is bounded, and a run without its peer ends with exit code 1 and the
 //! figures so far.
 
-use crate::common::skip;
+use crate::real::in_namespaces;
 use serde_json::Value;
-use std::path::Path;
-use std::process::Command;
 
 /// Memory that a tool may take, in MB: several times what it takes beside a healthy peer.
 const MAX_MB: f64 = 100.0;
@@ -17,20 +15,7 @@ const UNANSWERED: &str = "answer";
 
 /// Result of a task of `peers.py`, in namespaces of its own.
 fn found(task: &str, event: &str) -> Option<Value> {
-    if let Some(why) = crate::real::missing() {
-        skip(why);
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/peers.py");
-    let mut command = Command::new("unshare");
-    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    // `-B`: no bytecode files beside the script.
-    command.args(["python3", "-B"]).arg(script);
-    let output = command.args([env!("CARGO_BIN_EXE_fairwave"), task, event]).output();
-    let output = output.expect("unshare starts");
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{task} {event}: {err}");
-    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+    in_namespaces("peers.py", &[task, event])
 }
 
 /// Checks the rows of a table: tool, event, exit code, and a word of its last lines.

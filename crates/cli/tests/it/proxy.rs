@@ -1,34 +1,15 @@
 //! `fairwave proxy`: on this host, and on a router between namespaces.
 
-use crate::common::{ends_with, fairwave, scratch, skip};
+use crate::common::{ends_with, fairwave, scratch};
+use crate::real::in_namespaces;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write, stderr};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Result of a task of `proxy.py`, in its own namespaces.
 fn found(task: &str) -> Option<Value> {
-    if let Some(why) = crate::real::missing() {
-        skip(why);
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/proxy.py");
-    let mut command = Command::new("unshare");
-    command.args([
-        "--net",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-        "python3",
-    ]);
-    command.arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
-    let output = command.output().expect("unshare starts");
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{task}: {err}");
-    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+    in_namespaces("proxy.py", &[task])
 }
 
 #[test]

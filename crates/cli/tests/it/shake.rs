@@ -1,27 +1,14 @@
 //! `fairwave shake` between two hosts with two links, with curl as the application.
 
-use crate::common::{ends_with, scratch, skip};
+use crate::common::{ends_with, scratch};
+use crate::real::in_namespaces;
 use crate::schemas::complaints;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
 
 /// Result of a task of `shake.py`, in namespaces of its own.
 fn found(task: &str) -> Option<Value> {
-    if let Some(why) = crate::real::missing() {
-        skip(why);
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/shake.py");
-    let mut command = Command::new("unshare");
-    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    // `-B`: no bytecode files beside the script.
-    command.args(["python3", "-B"]).arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
-    let output = command.output().expect("unshare starts");
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{task}: {err}");
-    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+    in_namespaces("shake.py", &[task])
 }
 
 #[test]

@@ -1,26 +1,13 @@
 //! `fairwave soc` between namespaces: shares, hostile stations, and the state after a kill.
 
-use crate::common::{fairwave, scratch, skip};
+use crate::common::{fairwave, scratch};
+use crate::real::in_namespaces;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 /// Result of a task of `soc.py`, in its own namespaces.
 fn found(task: &str) -> Option<Value> {
-    if let Some(why) = crate::real::missing() {
-        skip(why);
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/soc.py");
-    let mut command = Command::new("unshare");
-    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    // `-B`: no bytecode files beside the script.
-    command.args(["python3", "-B"]).arg(script).args([env!("CARGO_BIN_EXE_fairwave"), task]);
-    let output = command.output().expect("unshare starts");
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{task}: {err}");
-    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+    in_namespaces("soc.py", &[task])
 }
 
 /// Checks that each of three flows has a share. A sender that waits for a processor leaves its

@@ -56,6 +56,25 @@ for thread in threads: thread.join()
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'fairwave: that was all', ('10.77.2.2', 9))
 ";
 
+/// The JSON that a script of this folder prints when it runs in namespaces of its own, with the
+/// command and `args`; `None` where it cannot run.
+#[cfg(target_os = "linux")]
+pub(crate) fn in_namespaces(script: &str, args: &[&str]) -> Option<serde_json::Value> {
+    if let Some(why) = missing() {
+        skip(why);
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(script);
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    // `-B`: no bytecode files beside the script.
+    command.args(["python3", "-B"]).arg(script).arg(env!("CARGO_BIN_EXE_fairwave")).args(args);
+    let output = command.output().expect("unshare starts");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {err}");
+    Some(serde_json::from_slice(&output.stdout).expect("it prints JSON"))
+}
+
 /// Reason why this machine cannot generate real traffic, if there is one.
 pub(crate) fn missing() -> Option<String> {
     let id = Command::new("id").arg("-u").output();

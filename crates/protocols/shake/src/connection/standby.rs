@@ -61,11 +61,12 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Shares the receive window. In the order of their minimum round-trip times, each path gets
-    /// what the faster ones leave it while its data is under way, for a time longer by the mean
-    /// deviation; without a segment's worth it is on standby, as the others would wait for it. Then
-    /// the queue of each is limited, so that its data is acknowledged before all paths together
-    /// have filled the window. Nothing is known of a path without a sample: copies measure it.
+    /// Shares the receive window among the paths, the one with the least round-trip time first. A
+    /// path's share is the part of the window that faster paths do not fill before its data
+    /// arrives (minimum round-trip time and mean deviation). A path without a segment's share is
+    /// on standby, as the others would wait for it. The queue of each path is limited, so that its
+    /// data is acknowledged before all paths together have filled the window. A path without a
+    /// sample is measured by copies.
     fn share_window(&mut self, now: Instant) {
         let window = self.edge.saturating_sub(self.board.una());
         let (mut total, mut last) = (0u64, None);

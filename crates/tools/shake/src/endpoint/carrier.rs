@@ -1,5 +1,6 @@
 //! The machine of a stream: a SHAKE connection, or a set of TCP connections.
 
+use super::path::MESSAGE_HEAD;
 use bytes::Bytes;
 use fairwave_cc::Initial;
 use fairwave_machine::Machine;
@@ -16,8 +17,9 @@ use std::net::Ipv4Addr;
 const BLOCK: u16 = 1_400;
 /// Longest header of TCP.
 const MAX_TCP_HEADER: u16 = 60;
-/// Octets of a message of SHAKE's data before its payload, less those of a set's id.
-const SHAKE_HEAD: u16 = 36 - 8;
+/// Octets that a segment of a set has more than a message of SHAKE's data, before their payloads:
+/// TCP's header and the set's id, instead of the message's head.
+const MORE_HEAD: u16 = MAX_TCP_HEADER + 8 - MESSAGE_HEAD as u16;
 /// First port of the opener's connections of a set, and of the acceptor's.
 const PORTS: [u16; 2] = [1_000, 2_000];
 /// The addresses that TCP's checksum covers: those of paths change.
@@ -58,7 +60,7 @@ pub(super) fn set(
         config: tcp::Config {
             local_port: local + leg,
             remote_port: remote + leg,
-            mss: mss + SHAKE_HEAD - MAX_TCP_HEADER,
+            mss: mss - MORE_HEAD,
             ..tcp
         },
         iss: Seq32(draws.next_u64() as u32),

@@ -75,7 +75,6 @@ struct Entry {
 #[derive(Debug)]
 pub struct Endpoint {
     config: Config,
-    seed: Seed,
     draws: Draws,
     /// By number; a number is never used again.
     sessions: BTreeMap<usize, Entry>,
@@ -99,7 +98,6 @@ impl Endpoint {
     pub fn new(config: Config, seed: Seed) -> Self {
         Self {
             config,
-            seed,
             draws: seed.stream("shake/endpoint"),
             sessions: BTreeMap::new(),
             next: 0,
@@ -196,7 +194,7 @@ impl Endpoint {
     fn add(&mut self, now: Instant, side: Side, settings: Settings, keys: Keys) -> usize {
         let number = self.next;
         self.next += 1;
-        let seed = Seed(self.draws.next_u64() ^ self.seed.0);
+        let seed = Seed(self.draws.next_u64());
         let session = Session::new(number, side, settings, keys.remote, keys.channel, now, seed);
         let entry = Entry { session, index: keys.index, deadline: None, is_dirty: false };
         self.sessions.insert(number, entry);

@@ -3,17 +3,21 @@
 use super::route::Route;
 use fairwave_machine::Replay;
 use fairwave_units::{Duration, Instant};
+use fairwave_wire::shake::HEAD_LEN;
 use fairwave_wire::shake::record::{Counts, Echo, NUMBER_LIMIT, RECORD_OVERHEAD};
-use fairwave_wire::shake::{DATA_OVERHEAD, HEAD_LEN};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 /// MTUs that a path is asked for, in bytes, the largest first; the last is IPv6's minimum
 /// (RFC 8200 section 5).
 pub(super) const MTUS: [u16; 3] = [1500, 1400, 1280];
-/// Octets of a message of SHAKE's data before its payload.
-const MESSAGE_HEAD: usize = HEAD_LEN + 8;
-const _: () = assert!(MESSAGE_HEAD < DATA_OVERHEAD, "data has a seal in its own format");
+/// Octets of a message of SHAKE's data before its payload: head and sequence number.
+pub(super) const MESSAGE_HEAD: usize = HEAD_LEN + 8;
+/// Headers of UDP and of each version of IP, in bytes.
+const IPV4_HEADERS: usize = 28;
+const IPV6_HEADERS: usize = 48;
+/// Payload of a segment that every path takes: in a packet of IPv6's minimum MTU.
+pub(super) const MIN_MSS: u16 = MTUS[2] - (IPV6_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
 /// Questions that are remembered.
 const MAX_ASKED: usize = 16;
 
@@ -124,7 +128,7 @@ impl Path {
     /// Bytes of headers of IP and UDP.
     fn headers(&self) -> usize {
         let is_six = self.route.is_some_and(|route| route.remote.is_ipv6());
-        if is_six { 48 } else { 28 }
+        if is_six { IPV6_HEADERS } else { IPV4_HEADERS }
     }
 
     /// Payload of a segment in a packet of the path's MTU, once that is known.
@@ -133,7 +137,7 @@ impl Path {
     }
 
     /// Payload of a segment in a packet of this size.
-    pub(super) fn payload_of(&self, mtu: u16) -> u16 {
+    fn payload_of(&self, mtu: u16) -> u16 {
         mtu - (self.headers() + RECORD_OVERHEAD + MESSAGE_HEAD) as u16
     }
 

@@ -3,7 +3,7 @@
 use super::carrier::{self, Carrier, Piece};
 use super::config::Config;
 use super::event::{Event, StreamState};
-use super::path::{MTUS, Path, PathStats};
+use super::path::{MIN_MSS, MTUS, Path, PathStats};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::settings::{Mode, Settings};
 use crate::noise::{Channel, TAG_LEN};
@@ -163,8 +163,7 @@ impl Session {
 
     /// Payload of the segments of a new stream.
     fn stream_mss(&self) -> u16 {
-        let least = Path::default().payload_of(MTUS[2]) - 20;
-        self.mss().or(self.peer_mss).unwrap_or(least).max(least)
+        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS)
     }
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
