@@ -1,13 +1,12 @@
 //! The loop of `fairwave shake connect`.
 
-use crate::endpoint::{Config, PathStats};
-use crate::host::{Host, Session};
 use crate::report::{PathOutput, ShakeOutput, words};
-use crate::stream::Stream;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
 use crate::via::Vias;
 use fairwave_console::{Console, Failure, Listening};
+use fairwave_shake_host::endpoint::PathStats;
+use fairwave_shake_host::{Config, Host, Session, Stream};
 use fairwave_units::Duration;
 use fast_socks5::util::target_addr::TargetAddr;
 use std::cell::RefCell;

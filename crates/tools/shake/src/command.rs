@@ -2,14 +2,15 @@
 
 use crate::client::{self, Plan};
 use crate::report::{serve_words, words};
-use crate::{Config, Mode, PORT, Psk, server};
+use crate::{PORT, server};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{Secret, key_of, listen, options, pairing_code, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
-use fairwave_sockets::Udp;
+use fairwave_shake_host::endpoint::MAX_PATHS;
+use fairwave_shake_host::{Config, Mode, Psk, Udp};
 use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use ipnet::IpNet;
@@ -240,8 +241,8 @@ fn run_client(console: &dyn Console, connect: &Connect) -> Result<(), Failure> {
     if let Some((name, _)) = interval.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
         return Err(Failure::Usage(format!("{name} has to be more than 0")));
     }
-    if connect.via.len() > crate::endpoint::MAX_PATHS {
-        let most = crate::endpoint::MAX_PATHS;
+    if connect.via.len() > MAX_PATHS {
+        let most = MAX_PATHS;
         return Err(Failure::Usage(format!("--via: at most {most} interfaces")));
     }
     let key = connect.secret.of_client("fairwave shake serve")?;

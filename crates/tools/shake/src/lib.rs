@@ -1,30 +1,13 @@
-//! TCP SHAKE on real links: one session between two hosts over all their links, with a stream for
-//! each connection of an application.
-//!
-//! [`Host`] is the interface for programs: it runs on tokio, takes sockets and paths from its
-//! owner, and its streams are [`tokio::io::AsyncRead`] and [`tokio::io::AsyncWrite`].
-//! [`endpoint::Endpoint`] is the machine inside, which knows no socket and no clock.
+//! `fairwave shake`: connections of applications over all links of a host.
 #![cfg(target_os = "linux")]
 
 mod client;
 pub mod command;
-mod driver;
-pub mod endpoint;
-mod host;
-mod noise;
 pub mod report;
 mod server;
-mod shared;
-mod stream;
 mod tasks;
 mod tunnel;
 mod via;
-
-pub use endpoint::{Config, Mode};
-pub use fairwave_sockets::Udp;
-pub use host::{ConnectError, Host, Session};
-pub use noise::Psk;
-pub use stream::Stream;
 
 /// Default port of a server, which IANA has not assigned.
 pub const PORT: u16 = 17_995;

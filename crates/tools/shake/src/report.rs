@@ -1,6 +1,6 @@
 //! Output of `fairwave shake`: JSON and words.
 
-use crate::endpoint::PathStats;
+use fairwave_shake_host::endpoint::PathStats;
 use fairwave_text::Table;
 use schemars::JsonSchema;
 use serde::Serialize;

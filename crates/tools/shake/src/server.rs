@@ -1,12 +1,10 @@
 //! The loop of `fairwave shake serve`.
 
-use crate::endpoint::Config;
-use crate::host::Host;
 use crate::report::ServeOutput;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
 use fairwave_console::{Console, Failure};
-use fairwave_sockets::Udp;
+use fairwave_shake_host::{Config, Host, Udp};
 use fairwave_units::Duration;
 use ipnet::IpNet;
 use std::rc::Rc;

@@ -4,7 +4,7 @@
 //! answers, opens the connection to the target, and carries its bytes. The client's end sends the
 //! method and the request together, so that they cost one round-trip time.
 
-use crate::stream::Stream;
+use fairwave_shake_host::Stream;
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command, consts};

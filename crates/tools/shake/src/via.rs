@@ -1,8 +1,7 @@
 //! The interfaces of a client, one for each path: whether they can be used now.
 
-use crate::endpoint::PathStats;
-use crate::host::Host;
-use fairwave_sockets::Udp;
+use fairwave_shake_host::endpoint::PathStats;
+use fairwave_shake_host::{Host, Udp};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::net::SocketAddr;

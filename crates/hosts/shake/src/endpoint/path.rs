@@ -84,7 +84,8 @@ pub struct PathStats {
 
 impl PathStats {
     /// These counts with those of a session before.
-    pub(crate) fn after(self, before: &Self) -> Self {
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
         let sum = |(all, lost): (u64, u64), (more, gone): (u64, u64)| (all + more, lost + gone);
         Self {
             bytes_sent: self.bytes_sent + before.bytes_sent,

@@ -33,7 +33,7 @@ pub enum ConnectError {
 /// It has to be made within a tokio runtime, and lives on it.
 ///
 /// ```
-/// use fairwave_shake_tool::{Config, Host, Psk, Udp};
+/// use fairwave_shake_host::{Config, Host, Psk, Udp};
 /// use fairwave_units::Duration;
 /// use fairwave_wire::seal::Key;
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
