@@ -52,7 +52,9 @@ fn registered<T: AsRawFd>(file: T) -> io::Result<AsyncFd<T>> {
 }
 
 impl Port {
-    fn new(socket: Udp) -> io::Result<Self> {
+    fn new(mut socket: Udp) -> io::Result<Self> {
+        socket.allow_gso();
+        socket.allow_gro();
         Ok(Self { socket: registered(socket)?, outgoing: Vec::with_capacity(TOGETHER) })
     }
 

@@ -50,6 +50,12 @@ impl Port {
         })
     }
 
+    /// Takes datagrams of the same size and sender joined (UDP GRO, Linux 5.0). An older kernel
+    /// passes them one by one.
+    pub(crate) fn join_arrivals(&self) {
+        let _older = datagrams::accept_joined(self.socket.as_fd());
+    }
+
     pub(crate) const fn socket(&self) -> &OwnedFd {
         &self.socket
     }
@@ -78,7 +84,13 @@ impl Port {
             }
             // A wall clock that was set back puts the stamp into the future.
             let waited = one.stamp_ns.map_or(0, |stamp| wall_ns.saturating_sub(stamp));
-            take(one, Duration::from_nanos(waited), &bytes[..one.len]);
+            let waited = Duration::from_nanos(waited);
+            match one.segment.map(usize::from).filter(|segment| (1..one.len).contains(segment)) {
+                Some(segment) => {
+                    bytes[..one.len].chunks(segment).for_each(|bytes| take(one, waited, bytes));
+                }
+                None => take(one, waited, &bytes[..one.len]),
+            }
         }
         Ok(if self.reported.len() < BATCH { Left::Nothing } else { Left::Perhaps })
     }

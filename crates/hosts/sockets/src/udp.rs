@@ -97,6 +97,12 @@ impl Udp {
         self.with_gso = true;
     }
 
+    /// Takes several datagrams of a sender as one message (GRO, Linux 5.0). They have the stamp of
+    /// the first, so whoever measures delays should not ask for it.
+    pub fn allow_gro(&mut self) {
+        self.port.join_arrivals();
+    }
+
     /// Sends datagrams whole or not at all (IP_PMTUDISC_DO): one that is longer than an MTU of the
     /// path is an error of this host or is lost, and no router cuts it.
     ///

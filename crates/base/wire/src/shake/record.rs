@@ -27,6 +27,7 @@ const PING: u8 = 1;
 const PONG: u8 = 2;
 const SEGMENT: u8 = 3;
 const CLOSE: u8 = 4;
+const BUNDLE: u8 = 6;
 
 /// A datagram of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +171,58 @@ pub enum Frame<'a> {
     },
     /// The session is over.
     Close,
+    /// Messages without payload.
+    Bundle(Bundle<'a>),
+}
+
+/// Messages without payload, of any connections, each behind its length in two octets: what one
+/// host has to acknowledge at once costs one datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundle<'a>(pub &'a [u8]);
+
+impl Bundle<'_> {
+    /// Appends a message to the octets of a bundle.
+    ///
+    /// # Errors
+    /// Those of [`Header::write_unsealed`].
+    pub fn add(header: &Header, bundle: &mut Vec<u8>) -> Result<(), Error> {
+        let start = bundle.len();
+        bundle.extend([0; 2]);
+        let written = header.write_unsealed(&[], bundle);
+        if written.is_err() {
+            bundle.truncate(start);
+            return written;
+        }
+        let len = (bundle.len() - start - 2) as u16;
+        bundle[start..start + 2].copy_from_slice(&len.to_be_bytes());
+        Ok(())
+    }
+}
+
+impl Iterator for Bundle<'_> {
+    type Item = Result<Header, Error>;
+
+    /// Reads the next message. None follows an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut reader = Reader::new(std::mem::take(&mut self.0));
+        let len = reader.u16_be("length of the message");
+        let message = len.and_then(|len| reader.take(len.into(), "message"));
+        let message = match message {
+            Ok(message) => message,
+            Err(error) => return Some(Err(error.into())),
+        };
+        Some(match parse_unsealed(message) {
+            Ok((header, [])) => {
+                self.0 = reader.rest();
+                Ok(header)
+            }
+            Ok((_, payload)) => Err(Error::Trailing { len: payload.len(), kind: BUNDLE }),
+            Err(error) => Err(error),
+        })
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -187,6 +240,7 @@ impl<'a> Frame<'a> {
             PING => Self::Ping(read_echo(&mut reader)?),
             PONG => Self::Pong(read_echo(&mut reader)?),
             SEGMENT => Self::Segment { set: reader.u64_be("set")?, tcp: reader.rest() },
+            BUNDLE => Self::Bundle(Bundle(reader.rest())),
             CLOSE if reader.is_empty() => Self::Close,
             CLOSE => return Err(Error::Trailing { len: reader.rest().len(), kind: CLOSE }),
             found => return Err(Error::Kind { found }),
@@ -216,6 +270,10 @@ impl<'a> Frame<'a> {
                 out.extend_from_slice(tcp);
             }
             Self::Close => out.push(CLOSE),
+            Self::Bundle(Bundle(messages)) => {
+                out.push(BUNDLE);
+                out.extend_from_slice(messages);
+            }
         }
         Ok(())
     }
@@ -301,6 +359,26 @@ mod tests {
                 prop_assert_eq!(&again, &bytes);
             }
         }
+    }
+
+    #[test]
+    fn messages_of_a_bundle_are_read_one_by_one() {
+        let header = |path| Header {
+            connection: 7,
+            from: crate::shake::Side::Opener,
+            path,
+            number: NonZeroU64::MIN,
+            sent_us: 5,
+            body: crate::shake::Body::Response { answers: 9 },
+        };
+        let mut octets = Vec::new();
+        (1..4).for_each(|path| Bundle::add(&header(path), &mut octets).unwrap());
+        let read: Vec<_> = Bundle(&octets).map(Result::unwrap).collect();
+        assert_eq!(read, [header(1), header(2), header(3)]);
+        octets.pop();
+        let read: Vec<_> = Bundle(&octets).collect();
+        assert!(matches!(read[..], [Ok(_), Ok(_), Err(Error::Truncated(_))]), "{read:?}");
+        assert!(matches!(Bundle(&[0, 1, 0]).next(), Some(Err(_))));
     }
 
     #[test]

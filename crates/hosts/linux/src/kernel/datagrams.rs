@@ -31,6 +31,9 @@ pub struct Ancillary {
     pub class: Option<u8>,
     /// Time at which it arrived, by the wall clock, in nanoseconds since 1970.
     pub stamp_ns: Option<u64>,
+    /// Length of each of the datagrams that the kernel has joined, but for the last (UDP GRO);
+    /// `None` for one datagram.
+    pub segment: Option<u16>,
     /// Datagrams that found no room in the socket's buffer since the socket was opened.
     pub dropped: Option<u32>,
 }
@@ -166,6 +169,14 @@ pub fn send(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
+/// Accepts datagrams of the same size and sender joined (UDP GRO).
+///
+/// # Errors
+/// If the kernel is older than Linux 5.0.
+pub fn accept_joined(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(socket, libc::SOL_UDP, libc::UDP_GRO, &c_int::from(true).to_ne_bytes())
+}
+
 /// Sets an option of a socket that is a number.
 pub fn set_option(
     socket: BorrowedFd<'_>,
@@ -269,6 +280,9 @@ fn read_control(level: c_int, kind: c_int, data: &[u8], reported: &mut Ancillary
             reported.stamp_ns = parts.map(|(s, ns)| s as u64 * 1_000_000_000 + ns as u64);
         }
         (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => reported.dropped = int(data, 0).map(|n| n as u32),
+        (libc::SOL_UDP, libc::UDP_GRO) => {
+            reported.segment = int(data, 0).and_then(|len| u16::try_from(len).ok());
+        }
         (libc::IPPROTO_IP, libc::IP_TOS) => reported.class = data.first().copied(),
         (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => reported.class = int(data, 0).map(|n| n as u8),
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {

@@ -43,6 +43,8 @@ pub(super) struct Path {
     bytes_sent: u64,
     bytes_received: u64,
     pub(super) seen: Replay,
+    /// Acknowledgements that wait to leave together.
+    pub(super) bundle: Vec<u8>,
     next: u64,
     asked: VecDeque<Asked>,
     srtt: Option<Duration>,

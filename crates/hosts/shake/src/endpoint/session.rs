@@ -11,7 +11,7 @@ use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_shake::{Connection, Input as Fact, Segment, multi};
 use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
-use fairwave_wire::shake::record::{Echo, Frame, RECORD_HEAD_LEN, Record};
+use fairwave_wire::shake::record::{Bundle, Echo, Frame, RECORD_HEAD_LEN, Record};
 use fairwave_wire::shake::{Body, Header, Reason, Side};
 use slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -255,6 +255,11 @@ impl Session {
                 self.peer_mss = Some(echo.mss).filter(|mss| *mss > 0);
                 self.waiting.push_back(Waiting::Pong(id, echo));
             }
+            Ok(Frame::Bundle(messages)) => {
+                for header in messages.map_while(Result::ok).filter(|header| header.path == id) {
+                    self.take_message(now, config, header, Bytes::new());
+                }
+            }
             Ok(Frame::Pong(echo)) => self.take_pong(now, id, &echo),
             Ok(Frame::Close) => self.close(now),
             // A peer with the key that speaks otherwise: nothing to answer.
@@ -419,7 +424,7 @@ impl Session {
             self.dirty.pop_front();
             self.settle(now, slot);
         }
-        None
+        (0..self.paths.len()).find_map(|path| self.bundled(path as u8))
     }
 
     /// Takes the events of a drained stream, and enters its deadline.
@@ -446,6 +451,9 @@ impl Session {
     /// A record with something of a stream.
     fn piece(&mut self, id: u64, piece: &Piece) -> Option<Transmit> {
         match piece {
+            Piece::Message(Segment { header, .. }) if matches!(header.body, Body::Ack(_)) => {
+                self.bundle(header)
+            }
             Piece::Message(segment) => {
                 let frame = Frame::Message(segment.header, &segment.payload);
                 self.record(segment.header.path, &frame)
@@ -459,6 +467,31 @@ impl Session {
                 record
             }
         }
+    }
+
+    /// Adds an acknowledgement to its path's bundle, which may leave behind data; returns the bundle before it if that
+    /// has no room.
+    fn bundle(&mut self, header: &Header) -> Option<Transmit> {
+        let path = self.path(header.path)?;
+        let before = path.bundle.len();
+        Bundle::add(header, &mut path.bundle).ok()?;
+        if path.bundle.len() <= usize::from(MIN_MSS) {
+            return None;
+        }
+        let last = path.bundle.split_off(before);
+        let full = self.bundled(header.path);
+        self.path(header.path)?.bundle.extend(last);
+        full
+    }
+
+    /// The bundle of a path, unless it is empty.
+    fn bundled(&mut self, id: u8) -> Option<Transmit> {
+        let path = self.path(id).filter(|path| !path.bundle.is_empty())?;
+        let mut bundle = std::mem::take(&mut path.bundle);
+        let record = self.record(id, &Frame::Bundle(Bundle(&bundle)));
+        bundle.clear();
+        self.path(id)?.bundle = bundle;
+        record
     }
 
     fn frame(&mut self, now: Instant, waiting: Waiting) -> Option<Transmit> {
