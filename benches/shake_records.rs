@@ -62,9 +62,8 @@ impl Pair {
     fn opened(&mut self) -> [(usize, usize); 2] {
         let session = loop {
             self.round();
-            match self.ends[0].event() {
-                Some(Event::PathUp { session, .. }) => break session,
-                _ => {}
+            if let Some(Event::PathUp { session, .. }) = self.ends[0].event() {
+                break session;
             }
         };
         let stream = self.ends[0].open(self.now, session).expect("a session has room");

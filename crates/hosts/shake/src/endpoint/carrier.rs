@@ -44,13 +44,15 @@ pub(super) enum Carrier {
     Multi(Box<Multi<Bytes>>),
 }
 
-/// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most.
+/// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most,
+/// and at most `buffer` bytes wait in each direction.
 pub(super) fn set(
     now: Instant,
     side: Side,
     id: u64,
     mss: u16,
     weights: &[u32],
+    buffer: u32,
     draws: &mut Draws,
 ) -> Carrier {
     let profile = Profile::find("linux-6").expect("a listed profile");
@@ -73,8 +75,8 @@ pub(super) fn set(
         split: Split::Weighted,
         weights: weights.to_vec(),
         block: BLOCK,
-        send_buffer: 4_000_000,
-        receive_buffer: 4_000_000,
+        send_buffer: buffer,
+        receive_buffer: buffer,
     };
     let built = match side {
         Side::Opener => Multi::opener(&config, id, dials),

@@ -20,9 +20,24 @@ pub struct Config {
     pub max_sessions: usize,
     /// Maximum number of streams of a session.
     pub max_streams: usize,
+    /// Maximum bytes that the streams of a session buffer in each direction.
+    pub max_buffered: u64,
 }
 
+/// Bytes of buffer that each stream may count on.
+const LEAST_SHARE: u64 = 64 << 10;
+/// Part of what is left that a new stream may take beyond that.
+const PART: u64 = 16;
+
 impl Config {
+    /// Bytes that a new stream of a session may buffer, beside `streams` that may buffer `taken`
+    /// bytes in all. As many streams as there may be stay within the session's maximum.
+    pub(super) fn share(&self, streams: usize, taken: u64) -> u32 {
+        let after = self.max_streams.saturating_sub(streams + 1) as u64;
+        let left = self.max_buffered.saturating_sub(taken + after * LEAST_SHARE);
+        (left / PART).clamp(LEAST_SHARE, u32::MAX.into()) as u32
+    }
+
     /// Settings with this secret, and no more memory than a small host has.
     pub fn new(psk: Psk) -> Self {
         Self {
@@ -32,6 +47,27 @@ impl Config {
             shake: Profile::Modern.config(),
             max_sessions: 1_024,
             max_streams: 1_024,
+            max_buffered: 256 << 20,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwave_wire::seal::Key;
+
+    #[test]
+    fn as_many_streams_as_there_may_be_stay_within_the_maximum() {
+        let config = Config::new(Psk::of(&Key::new(b"a secret of the two ends").unwrap()));
+        let most = u64::from(config.shake.send_buffer);
+        let mut taken = 0;
+        for streams in 0..config.max_streams {
+            let share = u64::from(config.share(streams, taken)).min(most);
+            assert!(share >= LEAST_SHARE);
+            assert!(streams > 16 || share == most, "few streams have all they ask for");
+            taken += share;
+        }
+        assert!(taken <= config.max_buffered, "{taken}");
     }
 }

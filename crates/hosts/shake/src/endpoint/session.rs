@@ -36,6 +36,8 @@ struct Stream {
     over_since: Option<Instant>,
     reset: Option<Reason>,
     mss: u16,
+    /// Bytes that it may buffer in each direction.
+    share: u32,
 }
 
 /// A frame that waits to leave.
@@ -168,12 +170,21 @@ impl Session {
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
         let mss = self.stream_mss();
+        let taken = self.streams.iter().map(|(_, stream)| u64::from(stream.share)).sum();
+        let share = config.share(self.streams.len(), taken).min(config.shake.send_buffer);
+        let receive_buffer = share.min(config.shake.receive_buffer);
         let carrier = match self.settings.mode {
             Mode::Multi => {
-                carrier::set(now, side, id, mss, &self.settings.weights, &mut self.draws)
+                let weights = &self.settings.weights;
+                carrier::set(now, side, id, mss, weights, receive_buffer, &mut self.draws)
             }
             mode => {
-                let shake = fairwave_shake::Config { mss: mss.into(), ..config.shake };
+                let shake = fairwave_shake::Config {
+                    mss: mss.into(),
+                    send_buffer: share,
+                    receive_buffer,
+                    ..config.shake
+                };
                 let seed = Seed(self.draws.next_u64());
                 let connection = Connection::new(shake, mode.rules(), side, id, seed);
                 Carrier::Shake(Box::new(connection))
@@ -188,6 +199,7 @@ impl Session {
             over_since: None,
             reset: None,
             mss,
+            share,
         });
         self.by_id.insert(id, slot);
         slot
