@@ -14,6 +14,7 @@
 mod agent;
 mod agree;
 mod bench_compare;
+mod bench_shake;
 mod bench_studies;
 mod budget;
 mod callgrind;
@@ -89,6 +90,9 @@ enum Driver {
     /// Measure, as root, the cost of sharing an interface by SoC: time per packet beside a FIFO,
     /// and the access point of 200 stations.
     BenchSoc(soc_cost::Options),
+    /// Carry one flow over several emulated paths by the code of `fairwave shake` and by the kernel's
+    /// MPTCP, and write the shares of both to results/emulated/shake-paths.md.
+    BenchShake(bench_shake::Options),
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
     /// them, and write its accuracy to results/captures.md.
     Captures(captures::Options),
@@ -134,6 +138,7 @@ fn main() -> ExitCode {
         Driver::BenchCompare(options) => bench_compare::bench(&options),
         Driver::BenchStudies(options) => bench_studies::bench(&options),
         Driver::BenchSoc(options) => soc_cost::bench(&options),
+        Driver::BenchShake(options) => bench_shake::bench(&options),
         Driver::Captures(options) => captures::captures(&options),
         Driver::Cases(options) => cases::cases(&options),
         Driver::Vm { show } => vm::vm(show),

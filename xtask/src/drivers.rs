@@ -9,7 +9,7 @@ const PACKAGE: &str = "fairwave-benches";
 
 /// Every driver. The list is written here once more so that a wrong name is an error at once, and
 /// not after the drivers were compiled; a test of the drivers compares it with theirs.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 22] = [
     "agent",
     "agree",
     "bench-compare",
@@ -17,6 +17,7 @@ pub const NAMES: [&str; 21] = [
     "bench-forwarding",
     "bench-ns3",
     "bench-proxy",
+    "bench-shake",
     "bench-soc",
     "bench-studies",
     "bench-trace",

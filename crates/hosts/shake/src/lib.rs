@@ -13,8 +13,8 @@ mod noise;
 mod shared;
 mod stream;
 
-pub use endpoint::{Config, Mode};
+pub use endpoint::{Config, Mode, SetConfig};
 pub use fairwave_sockets::Udp;
 pub use host::{ConnectError, Host, Session};
 pub use noise::Psk;
-pub use stream::Stream;
+pub use stream::{Monitor, Stream};

@@ -1,5 +1,6 @@
 //! A stream of a session for tasks: bytes in order, both ways.
 
+use crate::endpoint::{CarrierReport, Sent};
 use crate::shared::Shared;
 use bytes::Bytes;
 use fairwave_wire::shake::Reason;
@@ -27,6 +28,30 @@ impl Stream {
     /// The number of its session, which no other has had.
     pub fn session(&self) -> usize {
         self.session
+    }
+
+    /// A view of its state and counts.
+    pub fn monitor(&self) -> Monitor {
+        let Self { shared, session, stream, .. } = self;
+        Monitor { shared: Arc::clone(shared), session: *session, stream: *stream }
+    }
+}
+
+/// A view of a stream's state and counts, for any thread.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    shared: Arc<Shared>,
+    session: usize,
+    stream: usize,
+}
+
+impl Monitor {
+    /// State and counts at this end; `None` once the stream is gone.
+    pub fn report(&self) -> Option<(CarrierReport, Sent)> {
+        self.shared.with(|state| {
+            let (report, sent) = state.endpoint.report(self.session, self.stream)?;
+            Some((report, sent.clone()))
+        })
     }
 }
 

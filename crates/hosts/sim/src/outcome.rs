@@ -3,6 +3,7 @@
 use fairwave_probe::diagnosis::{self, Diagnosis, Finding, Sharing};
 use fairwave_probe::estimate::{self, SizeEstimate};
 use fairwave_probe::{Account, Failure};
+use fairwave_shake::Stats;
 use fairwave_trace::{FlowSample, PairSample, PathSample, QueueSample, StationSample, Times};
 use fairwave_traffic::playout::Quality;
 use fairwave_units::{BitRate, Duration};
@@ -82,6 +83,14 @@ pub struct ShakeOutcome {
     pub probes: u64,
     /// Reason for which it was over before its end, at whichever end.
     pub reset: Option<Reason>,
+}
+
+impl ShakeOutcome {
+    /// Result by the counts of the source's end.
+    pub fn of(stats: &Stats, reset: Option<Reason>) -> Self {
+        let Stats { losses_found, reinjections, probes, .. } = *stats;
+        Self { losses_found, reinjections, probes, reset }
+    }
 }
 
 /// A path's result.

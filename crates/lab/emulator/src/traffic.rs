@@ -17,6 +17,8 @@ mod datagrams;
 mod error;
 mod probe;
 mod reactor;
+mod shake;
+mod shared;
 mod socket;
 mod spec;
 mod stamp;
@@ -24,9 +26,10 @@ mod stamp;
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
 pub use reactor::{Report, Timing};
+pub use shared::{Shared, Way};
 pub use socket::{CallerNamespace, Within, available_congestion_controls};
 pub use spec::{
-    Connection, Datagrams, Load, Place, Probe, Spec, Through, Unsupported, Writes,
+    Connection, Datagrams, Load, Place, Probe, ShakeBy, Spec, Through, Unsupported, Writes,
     simulated_congestion_control,
 };
 
@@ -40,6 +43,7 @@ use fairwave_units::Instant;
 use probe::ProbeSession;
 use reactor::Reactor;
 use rustix::fd::OwnedFd;
+use shake::SharedFlow;
 use socket::Sockets;
 use std::io;
 use std::panic;
@@ -59,11 +63,15 @@ impl Prepared {
     /// [`Error`], with the flow and the refused step.
     pub fn open(specs: Vec<Spec>, namespaces: &impl Within) -> Result<Self, Error> {
         let open = |spec: Spec| -> Result<Box<dyn Carrier>, Error> {
-            let sockets = Sockets::open(&spec, namespaces)?;
-            Ok(match spec.load {
-                Load::Connection(_) => Box::new(ConnectionFlow::new(spec, sockets)),
-                Load::Datagrams(_) => Box::new(DatagramFlow::new(spec, sockets)),
-                Load::Probe(_) => Box::new(ProbeSession::new(spec, sockets)),
+            let sockets = |spec: &Spec| Sockets::open(spec, namespaces);
+            Ok(match &spec.load {
+                Load::Connection(_) => Box::new(ConnectionFlow::new(sockets(&spec)?, spec)),
+                Load::Datagrams(_) => Box::new(DatagramFlow::new(sockets(&spec)?, spec)),
+                Load::Probe(_) => Box::new(ProbeSession::new(sockets(&spec)?, spec)),
+                Load::Shared(shared) => {
+                    let shared = shared.clone();
+                    Box::new(SharedFlow::open(spec, *shared, namespaces)?)
+                }
             })
         };
         Ok(Self { flows: specs.into_iter().map(open).collect::<Result<_, _>>()? })

@@ -21,18 +21,20 @@ keys! {
         /// patterns such as `"sta*"` may be among them. `"*"` stands for all stations and hosts.
         nodes: Vec<String> = kinds::nodes().or(vec!["*".to_owned()]);
         /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
-        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP, UDP
-        /// or buffer probes, and SHAKE where `mptcp` is true.
+        /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP, UDP, buffer
+        /// probes, SHAKE or multi-connection SHAKE; the latter two are those of `fairwave shake`.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
         /// Congestion control algorithms of the machine's kernel for flows that its sockets carry,
         /// by the kernel's names and instead of the counterparts of the scenario's, as in
         /// `"up*=bbr"`. Of several for one flow the last counts.
         kernel_congestion_control: Vec<String> = kernel_congestion_control().or(Vec::new());
         /// Whether the kernel's MPTCP (RFC 8684) carries the flows of SHAKE among `kernel_flows`
-        /// over their paths, and the kernel's TCP those of a single path. Their algorithm is "reno"
-        /// if
-        /// `kernel_congestion_control` names no other.
+        /// over their paths, and the kernel's TCP those of a single path, instead of Fairwave's own
+        /// code. Their algorithm is "reno" if `kernel_congestion_control` names no other.
         mptcp: bool = boolean().or(false);
+        /// Whether the run ends as soon as all of `kernel_flows` have ended, if that is before its
+        /// duration: flows with a size end when it has been delivered.
+        ends_when_idle: bool = boolean().or(false);
         /// MTU of the devices, which are called `fw0`.
         mtu: u32 = size(1280, 9000).or(1500);
         /// Whether the kernel may hand over segments larger than the MTU, which are cut as a

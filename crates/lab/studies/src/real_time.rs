@@ -9,6 +9,9 @@ use fairwave_study::{Planned, Results, Study, evaluate, simulate_plans};
 use fairwave_units::Duration;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
 
 /// Directory of the simulator's runs, in that of the study.
 const SIMULATOR: &str = "simulator";
@@ -116,10 +119,18 @@ impl Agenda {
         Ok(Self { study, quick, plans, jobs, left_out })
     }
 
-    /// The real time that the runs from number `first` on take.
+    /// The real time that the runs from number `first` on take at most.
     pub fn real_time(&self, first: usize) -> Duration {
-        let lasts = |(plan, job): &(usize, Job)| self.plans[*plan].plan.scenario(*job).duration;
+        let lasts = |(plan, job): &(usize, Job)| {
+            let planned = &self.plans[*plan];
+            planned.plan.scenario(*job).duration / self.at_once(planned) as u64
+        };
         self.jobs[first..].iter().map(lasts).fold(Duration::ZERO, |sum, one| sum + one)
+    }
+
+    /// Number of runs of an experiment that go at the same time.
+    fn at_once(&self, planned: &Planned) -> usize {
+        self.study.emulated_at_once(planned.experiment.name).max(1)
     }
 
     /// Number of runs.
@@ -137,8 +148,8 @@ impl Agenda {
         })
     }
 
-    /// Runs on the kernel's sockets, one after the other, and simulates the same afterwards; run
-    /// directories go under `root`. A run that is late is repeated once, and left out if it is late
+    /// Runs on the kernel's sockets, one after the other or as many at once as the study allows,
+    /// and simulates the same afterwards; run directories go under `root`. A run that is late is repeated once, and left out if it is late
     /// again.
     ///
     /// # Errors
@@ -151,28 +162,14 @@ impl Agenda {
     ) -> Result<Beside, Error> {
         let mut runs: BTreeMap<String, Vec<Run>> = BTreeMap::new();
         let mut repeated = 0;
-        for (done, (number, job)) in self.jobs.clone().into_iter().enumerate() {
-            progress(Progress { done, total: self.jobs.len(), left: self.real_time(done) });
-            let planned = &self.plans[number];
-            let experiment = planned.experiment.name;
-            let place = root.join(KERNEL).join(experiment);
-            let directory = run::directory_of(&planned.plan, job, &place);
-            let kept = match means.resume {
-                true => completed(&planned.plan, job, &directory).map_err(TimelyError::from)?,
-                false => None,
-            };
-            let Timely { run: made, is_repeated } = match kept {
-                Some(run) => Timely { run, is_repeated: false },
-                None => timely(&planned.plan, job, &directory, &means.manner, &mut |_| ())?,
-            };
+        for (number, Timely { run: made, is_repeated }) in self.made(root, means, progress)? {
+            let experiment = self.plans[number].experiment.name;
             repeated += usize::from(is_repeated);
             match late(&made) {
                 None => runs.entry(experiment.to_owned()).or_default().push(made),
                 Some(why) => leave_out(&mut self.left_out, experiment, format!("{LATE}: {why}")),
             }
         }
-        let total = self.jobs.len();
-        progress(Progress { done: total, total, left: Duration::ZERO });
         let watch = Watch { progress: &|_| (), stop: &means.manner.stop };
         let mut simulated =
             simulate_plans(&self.plans, means.workers, &root.join(SIMULATOR), None, watch)?;
@@ -191,6 +188,81 @@ impl Agenda {
             wall_s: None,
         })
     }
+
+    /// Makes all runs on the kernel's sockets. Returns them in the order of the jobs, with the
+    /// numbers of their plans.
+    fn made(
+        &self,
+        root: &Path,
+        means: &Means,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Vec<(usize, Timely)>, Error> {
+        let (mut all, total) = (Vec::new(), self.jobs.len());
+        let at_once = |(plan, _): &(usize, Job)| self.at_once(&self.plans[*plan]);
+        for alike in self.jobs.chunk_by(|one, other| at_once(one) == at_once(other)) {
+            let done = all.len();
+            let report = |more: usize| {
+                let done = done + more;
+                progress(Progress { done, total, left: self.real_time(done) });
+            };
+            let make = |place: usize| {
+                let (plan, job) = alike[place];
+                made(&self.plans[plan], job, root, means).map(|made| (plan, made))
+            };
+            all.extend(together(alike.len(), at_once(&alike[0]), &make, &report)?);
+        }
+        progress(Progress { done: total, total, left: Duration::ZERO });
+        Ok(all)
+    }
+}
+
+/// Makes `count` runs in this number of threads, each by its place. Returns them in order.
+///
+/// # Errors
+/// The first error. No run begins after it; those under way are waited for.
+fn together<T: Send>(
+    count: usize,
+    threads: usize,
+    make: &(dyn Fn(usize) -> Result<T, Error> + Sync),
+    report: &dyn Fn(usize),
+) -> Result<Vec<T>, Error> {
+    let next = AtomicUsize::new(0);
+    let (sender, results) = channel();
+    let mut all: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(count) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    if place >= count || sender.send((place, make(place))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        report(0);
+        for (done, (place, made)) in (1..).zip(results) {
+            all[place] = Some(made.inspect_err(|_| next.store(count, Ordering::Relaxed))?);
+            report(done);
+        }
+        Ok(all.into_iter().flatten().collect())
+    })
+}
+
+/// Makes a run, or takes the one that is complete in its directory.
+fn made(planned: &Planned, job: Job, root: &Path, means: &Means) -> Result<Timely, Error> {
+    let place = root.join(KERNEL).join(planned.experiment.name);
+    let directory = run::directory_of(&planned.plan, job, &place);
+    let kept = match means.resume {
+        true => completed(&planned.plan, job, &directory).map_err(TimelyError::from)?,
+        false => None,
+    };
+    Ok(match kept {
+        Some(run) => Timely { run, is_repeated: false },
+        None => timely(&planned.plan, job, &directory, &means.manner, &mut |_| ())?,
+    })
 }
 
 /// The experiment `only`, or all of them.

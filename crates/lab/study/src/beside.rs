@@ -143,11 +143,12 @@ impl Beside {
     pub fn provenance(&self, study: &dyn Study) -> Vec<String> {
         let (kernel, simulator) = (self.kernel.results.effort(), self.simulator.results.effort());
         let mut sentences = vec![format!(
-            "{} of {} s in all with the sockets of Linux {}, one after the other, and {} of the \
-             same scenarios in the simulator with its stack linux-6; seeds {}.",
+            "{} of {} s in all with the sockets of Linux {}, {}, and {} of the same scenarios in \
+             the simulator with its stack linux-6; seeds {}.",
             several(kernel.runs, "run"),
             kernel.simulated_s(),
             self.release,
+            self.order(study),
             several(simulator.runs, "run"),
             simulator.listed_seeds(),
         )];
@@ -170,6 +171,16 @@ impl Beside {
         }
         sentences.extend(study.not_emulated().iter().map(|&why| why.to_owned()));
         sentences
+    }
+
+    /// The order of the runs on the kernel's sockets.
+    fn order(&self, study: &dyn Study) -> String {
+        let runs = self.kernel.results.runs.keys();
+        let at_once = runs.map(|experiment| study.emulated_at_once(experiment)).max();
+        match at_once.filter(|at_once| *at_once > 1) {
+            None => "one after the other".to_owned(),
+            Some(at_once) => format!("up to {at_once} at once where rates are low"),
+        }
     }
 
     /// Returns the page in Markdown. `command` is the command line that gives such results. Times

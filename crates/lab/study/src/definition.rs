@@ -27,6 +27,11 @@ pub trait Study: std::fmt::Debug + Sync {
     fn emulated(&self) -> &'static [Experiment] {
         &[]
     }
+    /// Number of runs of an experiment that go at the same time with the sockets of a kernel: more
+    /// than one where they take hardly any of a processor.
+    fn emulated_at_once(&self, _experiment: &str) -> usize {
+        1
+    }
     /// Parts that do not run in real time, and the reasons, in sentences.
     fn not_emulated(&self) -> &'static [&'static str];
     /// Parts of the paper's set-up that are not modelled, or had to be assumed.

@@ -13,13 +13,11 @@ use fairwave_wire::pseudo::Pseudo;
 use fairwave_wire::shake::{Reason, Side};
 use std::net::Ipv4Addr;
 
-/// Bytes of a block of a set.
-const BLOCK: u16 = 1_400;
 /// Longest header of TCP.
 const MAX_TCP_HEADER: u16 = 60;
 /// Octets that a segment of a set has more than a message of SHAKE's data, before their payloads:
 /// TCP's header and the set's id, instead of the message's head.
-const MORE_HEAD: u16 = MAX_TCP_HEADER + 8 - MESSAGE_HEAD as u16;
+pub(super) const MORE_HEAD: u16 = MAX_TCP_HEADER + 8 - MESSAGE_HEAD as u16;
 /// First port of the opener's connections of a set, and of the acceptor's.
 const PORTS: [u16; 2] = [1_000, 2_000];
 /// The addresses that TCP's checksum covers: those of paths change.
@@ -44,39 +42,71 @@ pub(super) enum Carrier {
     Multi(Box<Multi<Bytes>>),
 }
 
-/// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most,
-/// and at most `buffer` bytes wait in each direction.
+/// Settings of a set of TCP connections ([`Mode::Multi`]).
+#[derive(Clone, Debug)]
+pub struct SetConfig {
+    /// Settings of each connection, but for its ports. Its MSS is a maximum.
+    pub tcp: tcp::Config,
+    /// Congestion control algorithm, by its name in [`fairwave_cc`].
+    pub congestion_control: String,
+    /// Rule by which blocks are spread.
+    pub split: Split,
+    /// Weights of the paths, by id, of a set that this end opens. `None` derives them from
+    /// the bandwidths.
+    pub weights: Option<Vec<u32>>,
+    /// Bytes of a block.
+    pub block: u16,
+    /// Bytes that either end keeps outside its connections.
+    pub buffer: u32,
+}
+
+impl Default for SetConfig {
+    fn default() -> Self {
+        let profile = Profile::find("linux-6").expect("a listed profile");
+        Self {
+            tcp: tcp::Config { mss: u16::MAX, ..(profile.config)() },
+            congestion_control: profile.congestion_control.to_owned(),
+            split: Split::Weighted,
+            weights: None,
+            block: 1_400,
+            buffer: 4_000_000,
+        }
+    }
+}
+
+/// A set with a connection for each path, which begin or wait; segments have `mss` bytes at most.
 pub(super) fn set(
     now: Instant,
+    settings: &SetConfig,
     side: Side,
     id: u64,
     mss: u16,
     weights: &[u32],
-    buffer: u32,
     draws: &mut Draws,
 ) -> Carrier {
-    let profile = Profile::find("linux-6").expect("a listed profile");
-    let tcp = (profile.config)();
     let [local, remote] = if side == Side::Opener { PORTS } else { [PORTS[1], PORTS[0]] };
-    let mut dial = |leg: u16| Dial {
-        config: tcp::Config {
-            local_port: local + leg,
-            remote_port: remote + leg,
-            mss: mss - MORE_HEAD,
-            ..tcp
-        },
-        iss: Seq32(draws.next_u64() as u32),
-        algorithm: Box::new(|initial: Initial| {
-            fairwave_cc::build(profile.congestion_control, initial).expect("a listed algorithm")
-        }),
+    let mut dial = |leg: u16| {
+        let algorithm = settings.congestion_control.clone();
+        Dial {
+            config: tcp::Config {
+                local_port: local + leg,
+                remote_port: remote + leg,
+                mss: settings.tcp.mss.min(mss - MORE_HEAD),
+                ..settings.tcp
+            },
+            iss: Seq32(draws.next_u64() as u32),
+            algorithm: Box::new(move |initial: Initial| {
+                fairwave_cc::build(&algorithm, initial).expect("a listed algorithm")
+            }),
+        }
     };
     let dials: Vec<_> = (0..weights.len() as u16).map(&mut dial).collect();
     let config = multi::Config {
-        split: Split::Weighted,
+        split: settings.split,
         weights: weights.to_vec(),
-        block: BLOCK,
-        send_buffer: buffer,
-        receive_buffer: buffer,
+        block: settings.block,
+        send_buffer: settings.buffer,
+        receive_buffer: settings.buffer,
     };
     let built = match side {
         Side::Opener => Multi::opener(&config, id, dials),
@@ -121,6 +151,20 @@ pub(super) fn write_tcp(segment: &tcp::Segment<Bytes>, out: &mut Vec<u8>) {
 pub(super) fn read_tcp(bytes: &Bytes) -> Option<tcp::Segment<Bytes>> {
     let (header, payload) = fairwave_wire::tcp::parse(bytes, PSEUDO).ok()?;
     Some(tcp::Segment { header, ecn: Ecn::NotEct, payload: bytes.slice_ref(payload) })
+}
+
+/// State and counts of a stream's machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CarrierReport {
+    /// Those of a SHAKE connection.
+    Shake {
+        /// Its counts.
+        stats: shake::Stats,
+        /// The paths that it has joined.
+        paths: Vec<shake::PathReport>,
+    },
+    /// Those of a set's connections, one for each path.
+    Multi(Vec<multi::ConnectionReport>),
 }
 
 /// Events of a stream, summed up.
@@ -222,6 +266,17 @@ impl Carrier {
         match self {
             Self::Shake(connection) => connection.poll(now).map(Piece::Message),
             Self::Multi(set) => set.poll(now).map(|(leg, segment)| Piece::Tcp(leg, segment)),
+        }
+    }
+
+    /// State and counts.
+    pub(super) fn report(&self) -> CarrierReport {
+        match self {
+            Self::Shake(connection) => CarrierReport::Shake {
+                stats: connection.stats(),
+                paths: connection.paths().collect(),
+            },
+            Self::Multi(set) => CarrierReport::Multi(set.connections().collect()),
         }
     }
 

@@ -1,9 +1,21 @@
 //! Settings of a host.
 
+use super::carrier::{MORE_HEAD, SetConfig};
+use super::path::{IPV4_HEADERS, MESSAGE_HEAD, MTUS};
 use super::settings::Mode;
 use crate::noise::Psk;
-use fairwave_shake::Profile;
+use fairwave_shake::{Blest, BuildGrowth, BuildScheduler, Profile, Redundant, Rules, Uncoupled};
 use fairwave_units::{BitRate, Duration};
+use fairwave_wire::shake::record::RECORD_OVERHEAD;
+
+/// Payload of a segment in a packet of IPv4 with 1500 bytes.
+pub fn max_mss(mode: Mode) -> u32 {
+    let of_shake = MTUS[0] - (IPV4_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
+    match mode {
+        Mode::Shake | Mode::Redundant => of_shake.into(),
+        Mode::Multi => (of_shake - MORE_HEAD).into(),
+    }
+}
 
 /// Settings of a host.
 #[derive(Clone, Debug)]
@@ -16,6 +28,14 @@ pub struct Config {
     pub rates: Vec<Option<BitRate>>,
     /// Settings of connections, but for the MSS.
     pub shake: fairwave_shake::Config,
+    /// Maximum payload of a segment in bytes. The paths' MTUs may allow less.
+    pub max_mss: u16,
+    /// Scheduler of connections in [`Mode::Shake`].
+    pub scheduler: BuildScheduler,
+    /// Growth of their windows.
+    pub growth: BuildGrowth,
+    /// Settings of sets of TCP connections.
+    pub set: SetConfig,
     /// Maximum number of sessions.
     pub max_sessions: usize,
     /// Maximum number of streams of a session.
@@ -48,9 +68,22 @@ impl Config {
             mode: Mode::Shake,
             rates: Vec::new(),
             shake: fairwave_shake::Config { min_rto: MIN_RTO, ..Profile::Modern.config() },
+            max_mss: u16::MAX,
+            scheduler: || Box::new(Blest),
+            growth: || Box::new(Uncoupled),
+            set: SetConfig::default(),
             max_sessions: 1_024,
             max_streams: 1_024,
             max_buffered: 256 << 20,
+        }
+    }
+
+    /// The rules of a SHAKE connection.
+    pub(super) fn rules(&self, mode: Mode) -> Rules {
+        let growth = (self.growth)();
+        match mode {
+            Mode::Shake | Mode::Multi => Rules { scheduler: (self.scheduler)(), growth },
+            Mode::Redundant => Rules { scheduler: Box::new(Redundant), growth },
         }
     }
 }

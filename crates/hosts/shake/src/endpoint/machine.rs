@@ -1,10 +1,11 @@
 //! The machine: handshakes, and the sessions that follow.
 
-use super::carrier;
+use super::carrier::{self, CarrierReport};
 use super::config::Config;
 use super::event::{Event, Refused, StreamState};
 use super::path::PathStats;
 use super::route::{MAX_PATHS, Route, Transmit};
+use super::sent::Sent;
 use super::session::Session;
 use super::settings::Settings;
 use crate::noise::{Initiator, answer};
@@ -177,6 +178,11 @@ impl Endpoint {
         self.sessions.get(&session)?.session.stream(stream)
     }
 
+    /// State and counts of a stream at this end; `None` if there is none.
+    pub fn report(&self, session: usize, stream: usize) -> Option<(CarrierReport, &Sent)> {
+        self.sessions.get(&session)?.session.report(stream)
+    }
+
     fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
         if let Some(entry) = self.sessions.get_mut(&session) {
             act(&mut entry.session);
@@ -339,7 +345,9 @@ impl Endpoint {
         let paths = self.config.rates.len().max(self.routes.len()).clamp(1, MAX_PATHS);
         let mut rates = self.config.rates.clone();
         rates.resize(paths, None);
-        Settings { mode: self.config.mode, weights: carrier::weights(&rates), rates }
+        let weights = self.config.set.weights.clone();
+        let weights = weights.unwrap_or_else(|| carrier::weights(&rates));
+        Settings { mode: self.config.mode, weights, rates }
     }
 
     fn knock(&mut self, now: Instant) {

@@ -10,14 +10,17 @@ mod event;
 mod machine;
 mod path;
 mod route;
+mod sent;
 mod session;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use config::Config;
+pub use carrier::{CarrierReport, SetConfig};
+pub use config::{Config, max_mss};
 pub use event::{Event, Refused, StreamState};
 pub use machine::{Endpoint, Input};
 pub use path::PathStats;
 pub use route::{MAX_PATHS, Route, Transmit};
+pub use sent::{Sent, SentOnPath};
 pub use settings::Mode;

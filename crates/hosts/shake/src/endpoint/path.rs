@@ -14,10 +14,13 @@ pub(super) const MTUS: [u16; 3] = [1500, 1400, 1280];
 /// Octets of a message of SHAKE's data before its payload: head and sequence number.
 pub(super) const MESSAGE_HEAD: usize = HEAD_LEN + 8;
 /// Headers of UDP and of each version of IP, in bytes.
-const IPV4_HEADERS: usize = 28;
+pub(super) const IPV4_HEADERS: usize = 28;
 const IPV6_HEADERS: usize = 48;
 /// Payload of a segment that every path takes: in a packet of IPv6's minimum MTU.
 pub(super) const MIN_MSS: u16 = MTUS[2] - (IPV6_HEADERS + RECORD_OVERHEAD + MESSAGE_HEAD) as u16;
+/// Times that a path is asked for an MTU, as questions and answers may be lost (RFC 8899 section
+/// 5.1.2, MAX_PROBES).
+const MAX_PROBES: u8 = 3;
 /// Questions that are remembered.
 const MAX_ASKED: usize = 16;
 
@@ -51,6 +54,8 @@ pub(super) struct Path {
     min_rtt: Option<Duration>,
     /// Largest packet that was answered.
     mtu: Option<u16>,
+    /// Times that it was asked for larger ones.
+    probes: u8,
     lost: Lost,
 }
 
@@ -144,6 +149,15 @@ impl Path {
         mtu - (self.headers() + RECORD_OVERHEAD + MESSAGE_HEAD) as u16
     }
 
+    /// MTUs beyond the largest that was answered, for which it is to be asked now. After some times
+    /// there is none: a path has an MTU of its own.
+    pub(super) fn mtus_to_ask(&mut self) -> impl Iterator<Item = u16> + use<> {
+        let known = self.mtu;
+        let is_due = known.is_none() || self.probes < MAX_PROBES;
+        self.probes = self.probes.saturating_add(1);
+        MTUS.into_iter().filter(move |mtu| is_due && known.is_none_or(|known| known < *mtu))
+    }
+
     /// A question, whose packet has `mtu` bytes if that is given.
     pub(super) fn ask(&mut self, now: Instant, token: u32, mss: u16, mtu: Option<u16>) -> Echo {
         /// Frame of a question without padding, behind its kind.
@@ -196,7 +210,7 @@ impl Path {
     /// Forgets questions and the MTU: the path begins anew.
     pub(super) fn restart(&mut self) {
         self.asked.clear();
-        (self.mtu, self.srtt, self.min_rtt) = (None, None, None);
+        (self.mtu, self.probes, self.srtt, self.min_rtt) = (None, 0, None, None);
     }
 
     pub(super) fn stats(&self, path: u8) -> PathStats {

@@ -1,10 +1,11 @@
 //! A session: the paths and the streams between two hosts that have keys.
 
-use super::carrier::{self, Carrier, Piece};
+use super::carrier::{self, Carrier, CarrierReport, Piece, SetConfig};
 use super::config::Config;
 use super::event::{Event, StreamState};
-use super::path::{MIN_MSS, MTUS, Path, PathStats};
+use super::path::{MIN_MSS, Path, PathStats};
 use super::route::{MAX_PATHS, Route, Transmit};
+use super::sent::Sent;
 use super::settings::{Mode, Settings};
 use crate::noise::{Channel, TAG_LEN};
 use bytes::Bytes;
@@ -38,6 +39,7 @@ struct Stream {
     mss: u16,
     /// Bytes that it may buffer in each direction.
     share: u32,
+    sent: Sent,
 }
 
 /// A frame that waits to leave.
@@ -129,7 +131,8 @@ impl Session {
         path.route = Some(route);
         path.is_up = true;
         path.restart();
-        self.waiting.extend(MTUS.map(|mtu| Waiting::Ping(id, Some(mtu))));
+        let mtus = path.mtus_to_ask();
+        self.waiting.extend(mtus.map(|mtu| Waiting::Ping(id, Some(mtu))));
         self.ask_at = Some(now + BUSY);
         // Streams take the path when it has answered.
     }
@@ -164,19 +167,20 @@ impl Session {
     }
 
     /// Payload of the segments of a new stream.
-    fn stream_mss(&self) -> u16 {
-        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS)
+    fn stream_mss(&self, config: &Config) -> u16 {
+        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS).min(config.max_mss)
     }
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
-        let mss = self.stream_mss();
+        let mss = self.stream_mss(config);
         let taken = self.streams.iter().map(|(_, stream)| u64::from(stream.share)).sum();
         let share = config.share(self.streams.len(), taken).min(config.shake.send_buffer);
         let receive_buffer = share.min(config.shake.receive_buffer);
         let carrier = match self.settings.mode {
             Mode::Multi => {
-                let weights = &self.settings.weights;
-                carrier::set(now, side, id, mss, weights, receive_buffer, &mut self.draws)
+                let (weights, draws) = (&self.settings.weights, &mut self.draws);
+                let set = SetConfig { buffer: config.set.buffer.min(share), ..config.set.clone() };
+                carrier::set(now, &set, side, id, mss, weights, draws)
             }
             mode => {
                 let shake = fairwave_shake::Config {
@@ -186,7 +190,7 @@ impl Session {
                     ..config.shake
                 };
                 let seed = Seed(self.draws.next_u64());
-                let connection = Connection::new(shake, mode.rules(), side, id, seed);
+                let connection = Connection::new(shake, config.rules(mode), side, id, seed);
                 Carrier::Shake(Box::new(connection))
             }
         };
@@ -200,6 +204,7 @@ impl Session {
             reset: None,
             mss,
             share,
+            sent: Sent::default(),
         });
         self.by_id.insert(id, slot);
         slot
@@ -365,6 +370,12 @@ impl Session {
         })
     }
 
+    /// State and counts of a stream.
+    pub(super) fn report(&self, slot: usize) -> Option<(CarrierReport, &Sent)> {
+        let stream = self.streams.get(slot)?;
+        Some((stream.carrier.report(), &stream.sent))
+    }
+
     /// The application has no use for a stream any more: bytes already written are still delivered.
     pub(super) fn release(&mut self, now: Instant, slot: usize) {
         let Some(stream) = self.streams.get_mut(slot) else { return };
@@ -399,13 +410,12 @@ impl Session {
 
     /// Asks every path whether it works, and one without an answer so far for its MTU.
     fn ask(&mut self, now: Instant) {
-        for (id, path) in self.paths.iter().enumerate().filter(|(_, path)| path.is_up) {
+        for (id, path) in self.paths.iter_mut().enumerate().filter(|(_, path)| path.is_up) {
             let id = id as u8;
             if path.mss().is_some() {
                 self.waiting.push_back(Waiting::Ping(id, None));
-            } else {
-                self.waiting.extend(MTUS.map(|mtu| Waiting::Ping(id, Some(mtu))));
             }
+            self.waiting.extend(path.mtus_to_ask().map(|mtu| Waiting::Ping(id, Some(mtu))));
         }
         let is_busy = !self.streams.is_empty() || self.mss().is_none();
         self.ask_at = Some(now + if is_busy { BUSY } else { IDLE });
@@ -427,7 +437,11 @@ impl Session {
         while let Some(slot) = self.dirty.front().copied() {
             let piece = self.streams.get_mut(slot).and_then(|stream| stream.carrier.poll(now));
             if let Some(piece) = piece {
-                let id = self.streams[slot].id;
+                let stream = &mut self.streams[slot];
+                let id = stream.id;
+                if let Piece::Message(segment) = &piece {
+                    stream.sent.note(segment);
+                }
                 if let Some(transmit) = self.piece(id, &piece) {
                     return Some(transmit);
                 }

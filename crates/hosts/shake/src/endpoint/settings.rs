@@ -2,7 +2,6 @@
 
 use super::carrier::MAX_WEIGHT;
 use super::route::MAX_PATHS;
-use fairwave_shake::{Profile, Redundant, Rules};
 use fairwave_units::BitRate;
 
 /// Use that a session makes of its paths.
@@ -28,15 +27,6 @@ impl Mode {
             Self::Shake => "shake",
             Self::Multi => "multi",
             Self::Redundant => "redundant",
-        }
-    }
-
-    /// The rules of a SHAKE connection.
-    pub(super) fn rules(self) -> Rules {
-        let rules = Profile::Modern.rules();
-        match self {
-            Self::Shake | Self::Multi => rules,
-            Self::Redundant => Rules { scheduler: Box::new(Redundant), ..rules },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks of the kernel's capabilities for a job, before anything is built.
 
-use crate::emulation::flows::spec_of;
+use crate::emulation::flows::{Choices, spec_of};
 use crate::emulation::proxies;
 use crate::traffic::Load;
 use fairwave_scenario::plan::{Job, Plan};
@@ -18,14 +18,14 @@ pub fn misfit(plan: &Plan, job: Job) -> io::Result<Option<String>> {
     let scenario = plan.scenario(job);
     let world = scenario.to_world(job.seed);
     let algorithms = available_congestion_controls()?;
-    let own = scenario.kernel_congestion_control();
+    let choices = Choices::of(&scenario);
     let (flows, real) = (scenario.kernel_flows(), scenario.real_nodes());
     if let Some(at) = proxies::nodes(&world, &flows).into_iter().find(|at| !real.contains(at)) {
         let name = &world.nodes[at.0 as usize].name;
         return Ok(Some(format!("the proxy's node {name} is simulated; add it to `nodes`")));
     }
     for id in flows {
-        let spec = match spec_of(&world, id, &own) {
+        let spec = match spec_of(&world, id, &choices) {
             Ok(spec) => spec,
             Err(unsupported) => return Ok(Some(unsupported.to_string())),
         };

@@ -1,9 +1,10 @@
 //! Flows of the scenario on sockets of the kernel.
 
 use crate::address;
-use crate::traffic::{Load, Prepared, Running, Spec, Timing, Within};
+use crate::traffic::{Load, Prepared, Running, ShakeBy, Spec, Timing, Within};
 use fairwave_linux::clock::Clock;
 use fairwave_netns::Namespaces;
+use fairwave_scenario::Scenario;
 use fairwave_sim::FlowOutcome;
 use fairwave_sim::world::World;
 use fairwave_trace::{FlowId, NodeId, Sample};
@@ -64,7 +65,24 @@ pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
     rest
 }
 
-/// The flow `id` of `world` on sockets, with its algorithm in `algorithms`, if there is one,
+/// Choices of a scenario for its flows on sockets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choices {
+    /// Algorithms of the kernel for some flows.
+    pub(crate) algorithms: Vec<(FlowId, String)>,
+    /// Code that carries flows of SHAKE.
+    pub(crate) by: ShakeBy,
+}
+
+impl Choices {
+    /// Those of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let by = if scenario.emulation().mptcp { ShakeBy::Mptcp } else { ShakeBy::Fairwave };
+        Self { algorithms: scenario.kernel_congestion_control(), by }
+    }
+}
+
+/// The flow `id` of `world` on sockets, with its algorithm among the `choices`, if there is one,
 /// instead of the counterpart of the scenario's.
 ///
 /// # Errors
@@ -72,11 +90,11 @@ pub(crate) fn rest_of(world: &World, ids: &[FlowId]) -> World {
 pub(crate) fn spec_of(
     world: &World,
     id: FlowId,
-    algorithms: &[(FlowId, String)],
+    choices: &Choices,
 ) -> Result<Spec, crate::traffic::Unsupported> {
-    let mut spec = Spec::of(world, id, |node| address::v4(node).into())?;
+    let mut spec = Spec::of(world, id, choices.by, |node| address::v4(node).into())?;
     if let (Load::Connection(connection), Some((_, algorithm))) =
-        (&mut spec.load, algorithms.iter().find(|(known, _)| *known == id))
+        (&mut spec.load, choices.algorithms.iter().find(|(known, _)| *known == id))
     {
         connection.congestion_control.clone_from(algorithm);
     }
@@ -84,26 +102,26 @@ pub(crate) fn spec_of(
 }
 
 impl KernelFlows {
-    /// Opens the sockets of the flows `ids` of `world`; `algorithms` has the kernel's algorithms
-    /// for some of them.
+    /// Opens the sockets of the flows `ids` of `world`.
     ///
     /// # Errors
     /// [`Error`], which names the flow.
     pub(crate) fn open(
         world: &World,
         ids: &[FlowId],
-        algorithms: &[(FlowId, String)],
+        choices: &Choices,
         namespaces: &Namespaces,
         real: &[NodeId],
     ) -> Result<Self, Error> {
-        let spec = |id: &FlowId| spec_of(world, *id, algorithms);
+        let spec = |id: &FlowId| spec_of(world, *id, choices);
         let specs: Vec<Spec> = ids.iter().map(spec).collect::<Result<_, _>>()?;
         let inside = Inside { namespaces, real };
         let prepared = (!specs.is_empty()).then(|| Prepared::open(specs, &inside)).transpose()?;
         Ok(Self { prepared })
     }
 
-    /// Starts the flows by `clock`. Returns them with the channel of their samples.
+    /// Starts the flows by `clock`; they end when all are over if `ends_when_idle`. Returns them
+    /// with the channel of their samples.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -111,15 +129,22 @@ impl KernelFlows {
         self,
         clock: Clock,
         world: &World,
+        ends_when_idle: bool,
     ) -> Result<(RunningFlows, Option<Samples>), Error> {
         let Some(prepared) = self.prepared else { return Ok((RunningFlows(None), None)) };
         let (samples, taken) = sync_channel(WAITING);
-        let running = prepared.start(clock, Timing::of(world), samples)?;
+        let timing = Timing { ends_when_idle, ..Timing::of(world) };
+        let running = prepared.start(clock, timing, samples)?;
         Ok((RunningFlows(Some(running)), Some(taken)))
     }
 }
 
 impl RunningFlows {
+    /// Whether there are flows, and all have ended.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.0.as_ref().is_some_and(Running::has_ended)
+    }
+
     /// Ends the flows, at once or at their own ends, and replaces the simulator's outcomes of them.
     ///
     /// # Errors

@@ -101,7 +101,8 @@ impl Paths {
             let vias = flow.traffic.vias();
             let addresses = vias.iter().filter_map(|via| address::on_path(flow.source, *via));
             paths.aliases.entry(flow.source).or_default().extend(addresses.clone());
-            if vias.len() > 1 {
+            let is_shake = matches!(flow.traffic, Traffic::Shake(_));
+            if vias.len() > 1 && is_shake && scenario.emulation().mptcp {
                 paths.endpoints.entry(flow.source).or_default().extend(addresses);
                 paths.endpoints.entry(flow.sink).or_default();
             }

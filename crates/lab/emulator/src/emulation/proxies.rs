@@ -1,6 +1,6 @@
 //! Proxies of flows on the kernel's sockets: Fairwave's own program at their nodes.
 
-use crate::emulation::flows::spec_of;
+use crate::emulation::flows::{Choices, spec_of};
 use crate::traffic::{Load, Spec, Through};
 use fairwave_scenario::{Program, Started};
 use fairwave_sim::world::World;
@@ -14,10 +14,10 @@ use std::path::Path;
 pub(crate) fn of_flows(
     world: &World,
     flows: &[FlowId],
-    algorithms: &[(FlowId, String)],
+    choices: &Choices,
     program: &Path,
 ) -> Vec<Started> {
-    let specs = flows.iter().filter_map(|flow| spec_of(world, *flow, algorithms).ok());
+    let specs = flows.iter().filter_map(|flow| spec_of(world, *flow, choices).ok());
     specs.filter_map(|spec| proxy(&spec, program)).collect()
 }
 

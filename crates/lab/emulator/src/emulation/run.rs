@@ -5,7 +5,7 @@ use crate::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
 use crate::emulation::bridge::{self, Between};
 use crate::emulation::control::{ControlState, Listener};
 use crate::emulation::drops::Attributing;
-use crate::emulation::flows::{self, KernelFlows};
+use crate::emulation::flows::{self, Choices, KernelFlows};
 use crate::emulation::live::{Live, Publisher, Samples, Watching};
 use crate::emulation::order::Uplink;
 use crate::emulation::plan;
@@ -118,10 +118,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let namespaces = Namespaces::build(&site)?;
     let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
     let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
-    let (kernel_flows, kernel_congestion_control) =
-        (scenario.kernel_flows(), scenario.kernel_congestion_control());
-    let mut programs =
-        proxies::of_flows(&world, &kernel_flows, &kernel_congestion_control, request.program);
+    let (kernel_flows, choices) = (scenario.kernel_flows(), Choices::of(&scenario));
+    let mut programs = proxies::of_flows(&world, &kernel_flows, &choices, request.program);
     programs.extend(scenario.programs());
     let name = |id: &NodeId| world.nodes[id.0 as usize].name.clone();
     let emulation = Emulation {
@@ -131,7 +129,8 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         programs: &programs,
         real: &real,
         kernel_flows,
-        kernel_congestion_control,
+        choices,
+        ends_when_idle: scenario.emulation().ends_when_idle,
         steering: Steering::new(&scenario, &world),
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,
@@ -217,7 +216,9 @@ struct Emulation<'a> {
     /// Ends at interfaces, until they are taken.
     bridge: RefCell<Vec<End>>,
     kernel_flows: Vec<FlowId>,
-    kernel_congestion_control: Vec<(FlowId, String)>,
+    choices: Choices,
+    /// Whether the run ends with the flows on sockets.
+    ends_when_idle: bool,
     steering: Steering,
 }
 
@@ -244,7 +245,8 @@ impl Emulation<'_> {
         let world = flows::rest_of(whole, &self.kernel_flows);
         let (ends, record) = (self.ends().map_err(host_error)?, self.record().map_err(host_error)?);
         let (clock, windows) = self.start_clock(whole).map_err(host_error)?;
-        let (running, samples) = flows.start(clock, whole).map_err(host_error)?;
+        let started = flows.start(clock, whole, self.ends_when_idle);
+        let (running, samples) = started.map_err(host_error)?;
         let (over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
         let listener = request.directory.map(Listener::bind).transpose().map_err(host_error)?;
         let (steering, stop) = (self.steering.clone(), Arc::clone(&request.stop));
@@ -269,7 +271,8 @@ impl Emulation<'_> {
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
-            match has_ended.load(Ordering::Relaxed) {
+            let is_idle = self.ends_when_idle && running.have_ended();
+            match is_idle || has_ended.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -343,15 +346,15 @@ impl Emulation<'_> {
 
     /// Opens the sockets of the flows that use the kernel.
     fn open_flows(&self, whole: &World) -> Result<KernelFlows, Cause> {
-        let (flows, algorithms) = (&*self.kernel_flows, &*self.kernel_congestion_control);
-        KernelFlows::open(whole, flows, algorithms, self.namespaces, self.real).map_err(host_error)
+        let (flows, choices) = (&*self.kernel_flows, &self.choices);
+        KernelFlows::open(whole, flows, choices, self.namespaces, self.real).map_err(host_error)
     }
 
     /// Starts the clock of the run. Window tracing, if requested, starts before, as the kernel
     /// needs time to verify the program.
     fn start_clock(&self, world: &World) -> Result<(Clock, Option<Box<dyn Tracing>>), NoWindows> {
-        let &Self { request, namespaces, real, .. } = self;
-        let wanted = Wanted { world, ids: &self.kernel_flows, namespaces, real };
+        let &Self { request, namespaces, real, ref choices, .. } = self;
+        let wanted = Wanted { world, ids: &self.kernel_flows, namespaces, real, choices };
         let directory = request.directory.filter(|_| request.windows);
         let trace = |directory| windows::trace(&wanted, directory);
         let windows = directory.map(trace).transpose()?;

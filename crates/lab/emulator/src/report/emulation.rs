@@ -1,7 +1,7 @@
 //! An emulation, as JSON and as text, and the warnings about it.
 
 use super::{agreement, real_time};
-use crate::emulation::{Emulated, Request, Uplink, Windows};
+use crate::emulation::{Emulated, Request, Uplink, Windows, inert_settings};
 use fairwave_lab::lints::lints;
 use fairwave_lab::report::run::{RunOfSweep, simulated_s};
 use fairwave_lab::report::summary;
@@ -84,6 +84,7 @@ pub fn text(emulated: &Emulated, directory: &Path) -> String {
 pub fn warnings(request: &Request<'_>, emulated: &Emulated) -> Vec<String> {
     let scenario = &request.plan.points[request.job.point].scenario;
     let mut warnings = scenario.warnings();
+    warnings.extend(inert_settings(scenario));
     warnings.extend(lints(&emulated.run.summary).into_iter().map(|lint| lint.text));
     warnings.extend(request.uplinks.iter().filter_map(lack));
     warnings.extend(emulated.incomplete_record.clone());

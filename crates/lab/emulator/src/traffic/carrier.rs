@@ -6,7 +6,7 @@ use fairwave_linux::clock::Clock;
 use fairwave_linux::tcp_info::Version;
 use fairwave_probe::Account;
 use fairwave_sim::{Delivery, FlowOutcome, Spread};
-use fairwave_trace::{FlowId, FlowSample};
+use fairwave_trace::{FlowId, FlowSample, PathSample};
 use fairwave_units::{BitRate, Duration, Instant};
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
@@ -99,7 +99,12 @@ impl Common {
     /// Stores the reason for which the flow ends. Only the first reason is kept, as the others
     /// follow from it.
     pub(super) fn fail(&mut self, at: Instant, what: &'static str, cause: Errno) {
-        let (flow, cause) = (self.spec.name.clone(), std::io::Error::from(cause).to_string());
+        self.fail_with(at, what, std::io::Error::from(cause).to_string());
+    }
+
+    /// [`Self::fail`] with a cause in words.
+    pub(super) fn fail_with(&mut self, at: Instant, what: &'static str, cause: String) {
+        let flow = self.spec.name.clone();
         self.failure.get_or_insert(Failure { flow, at, what, cause });
     }
 }
@@ -120,6 +125,11 @@ pub(super) trait Carrier: Send {
 
     /// Its counters and state.
     fn sample(&mut self, version: Version) -> FlowSample;
+
+    /// State of its paths at the last sample, if it has several.
+    fn paths(&self) -> Vec<PathSample> {
+        Vec::new()
+    }
 
     /// Handles the end of the warm-up: the receiver's measurements begin again.
     fn restart(&mut self) {}

@@ -116,7 +116,7 @@ pub(super) struct ConnectionFlow {
 }
 
 impl ConnectionFlow {
-    pub(super) fn new(spec: Spec, sockets: Sockets) -> Self {
+    pub(super) fn new(sockets: Sockets, spec: Spec) -> Self {
         let Load::Connection(connection) = &spec.load else { unreachable!("it has no connection") };
         let writes = &connection.writes;
         let size = if let Writes::Bulk(size) = writes { *size } else { None };

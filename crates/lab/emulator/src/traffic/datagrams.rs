@@ -85,7 +85,7 @@ impl Echoed {
 }
 
 impl DatagramFlow {
-    pub(super) fn new(spec: Spec, sockets: Sockets) -> Self {
+    pub(super) fn new(sockets: Sockets, spec: Spec) -> Self {
         let Load::Datagrams(load) = &spec.load else { unreachable!("it sends no datagrams") };
         let mut emissions = load.source.emissions(load.random.clone());
         Self {

@@ -2,7 +2,7 @@
 
 use super::carrier::{self, Carrier, Host, KernelFlow};
 use super::spec::Load;
-use core::mem;
+use core::{iter, mem};
 use fairwave_linux::clock::{Clock, timespec};
 use fairwave_linux::tcp_info::Version;
 use fairwave_probe::diagnosis::{self, Finding, Sharing};
@@ -229,8 +229,11 @@ impl Reactor {
     fn sample(&mut self, at: Instant) {
         for flow in &mut self.flows {
             let (id, sample) = (flow.common().spec.id, flow.sample(self.version));
-            let sent = self.samples.try_send((at, Sample::Flow(id, sample)));
-            self.samples_lost += u64::from(sent.is_err());
+            let paths = (0..).zip(flow.paths());
+            let paths = paths.map(|(path, sample)| Sample::Path(id, path, sample));
+            for sample in iter::once(Sample::Flow(id, sample)).chain(paths) {
+                self.samples_lost += u64::from(self.samples.try_send((at, sample)).is_err());
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Description of a world's flow on sockets of the kernel, with all defaults resolved.
 
+use super::shared::Shared;
 use crate::address;
 use fairwave_cc::AckLossOptions;
 use fairwave_dot11::AccessCategory;
@@ -49,6 +50,8 @@ pub enum Load {
     Datagrams(Datagrams),
     /// A session of the buffer probe.
     Probe(Probe),
+    /// A stream over several paths that Fairwave's own code carries.
+    Shared(Box<Shared>),
 }
 
 /// A connection of the kernel's TCP.
@@ -130,23 +133,34 @@ pub struct Unsupported {
     pub why: &'static str,
 }
 
+/// Code that carries flows of SHAKE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShakeBy {
+    /// Fairwave's own, over UDP.
+    #[default]
+    Fairwave,
+    /// The kernel's MPTCP.
+    Mptcp,
+}
+
 impl Spec {
-    /// Describes the flow `id` of `world` on sockets. It has the same ports as in the simulator,
-    /// and the same random streams, so that a source sends the same datagrams at the same times.
-    /// `address_of` returns the address of a node.
+    /// Describes the flow `id` of `world` on sockets; flows of SHAKE are carried `by` this code. It
+    /// has the same ports as in the simulator, and the same random streams, so that a source sends
+    /// the same datagrams at the same times. `address_of` returns the address of a node.
     ///
     /// # Errors
-    /// [`Unsupported`] if it is none of TCP, SHAKE (which becomes MPTCP), timed datagrams and the
+    /// [`Unsupported`] if it is none of TCP, SHAKE, multi-connection SHAKE, timed datagrams and the
     /// buffer probe, or has a property that sockets do not support.
     pub fn of(
         world: &World,
         id: FlowId,
+        by: ShakeBy,
         address_of: impl Fn(NodeId) -> IpAddr,
     ) -> Result<Self, Unsupported> {
         let flow = &world.flows[id.0 as usize];
-        let mut load =
-            load(world, flow).map_err(|why| Unsupported { flow: flow.name.clone(), why })?;
         let (client, server) = ports(id);
+        let refused = |why| Unsupported { flow: flow.name.clone(), why };
+        let mut load = load(world, flow, by, client).map_err(refused)?;
         let place = |address, node, port| Place { node, address: SocketAddr::new(address, port) };
         if let (Load::Connection(connection), Some(proxy)) = (&mut load, &flow.proxy) {
             let (algorithm, port) =
@@ -163,12 +177,10 @@ impl Spec {
             Some(via) => address::on_path(flow.source, *via).map(IpAddr::V4),
             None => Some(address_of(flow.source)),
         };
-        let beyond =
-            || Unsupported { flow: flow.name.clone(), why: "its nodes have no path addresses" };
         Ok(Self {
             id,
             name: flow.name.clone(),
-            source: place(own.ok_or_else(beyond)?, flow.source, client),
+            source: place(own.ok_or_else(|| refused(NO_ADDRESSES))?, flow.source, client),
             sink: place(address_of(flow.sink), flow.sink, server),
             start: flow.start,
             stop: flow.stop,
@@ -178,7 +190,7 @@ impl Spec {
     }
 }
 
-fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
+fn load(world: &World, flow: &Flow, by: ShakeBy, port: u16) -> Result<Load, &'static str> {
     let random = || world.seed.stream(&format!("traffic/{}", flow.name));
     if flow.proxy.is_some() && !matches!(flow.traffic, Traffic::Tcp(_)) {
         return Err("it is no plain TCP, and passes a proxy");
@@ -205,9 +217,28 @@ fn load(world: &World, flow: &Flow) -> Result<Load, &'static str> {
         Traffic::Ping(_) => Err("it measures round trips"),
         Traffic::Dccp(_) => Err("it sends DCCP"),
         Traffic::Rtc(_) => Err("it sends real-time media"),
-        Traffic::Shake(shake) => Ok(Load::Connection(multipath(shake)?)),
-        Traffic::MultiTcp(_) => Err("it spreads its data over several connections"),
+        Traffic::Shake(shake) if by == ShakeBy::Mptcp => Ok(Load::Connection(multipath(shake)?)),
+        Traffic::Shake(_) | Traffic::MultiTcp(_) => shared(world, flow, port),
     }
+}
+
+/// A flow over several paths that Fairwave's own code carries, from this port of each path's
+/// address.
+fn shared(world: &World, flow: &Flow, port: u16) -> Result<Load, &'static str> {
+    if flow.category != AccessCategory::BestEffort {
+        return Err("its datagrams bear no code point, and it has an access category");
+    }
+    let way = |via: NodeId| {
+        let address = address::on_path(flow.source, via)?;
+        let place = Place { node: flow.source, address: (address, port).into() };
+        Some((world.nodes[via.0 as usize].name.clone(), place))
+    };
+    let shared = match &flow.traffic {
+        Traffic::Shake(shake) => Shared::of_shake(shake, world.seed, way),
+        Traffic::MultiTcp(set) => Shared::of_set(set, world.seed, way),
+        _ => None,
+    };
+    Ok(Load::Shared(Box::new(shared.ok_or(NO_ADDRESSES)?)))
 }
 
 fn flow_named(world: &World, name: &str) -> Option<FlowId> {
@@ -257,6 +288,9 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
     })
 }
 
+/// Reason for which a flow's paths have no addresses: they encode numbers of nodes, which have a
+/// limit.
+const NO_ADDRESSES: &str = "its nodes have no path addresses";
 /// Port of the proxy of the first flow; those of other flows follow.
 const PROXY_PORT: u16 = 1080;
 /// The algorithm of [`fairwave_sim`] with a target rate.

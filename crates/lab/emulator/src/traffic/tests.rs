@@ -46,7 +46,7 @@ fn sockets(spec: &Spec) -> Sockets {
 }
 
 fn start(spec: Spec, sockets: Sockets) -> Running {
-    let prepared = Prepared { flows: vec![Box::new(ConnectionFlow::new(spec, sockets))] };
+    let prepared = Prepared { flows: vec![Box::new(ConnectionFlow::new(sockets, spec))] };
     let (samples, _) = sync_channel(0);
     prepared.start(Clock::start(), UNTIL_DONE, samples).expect("the thread starts")
 }

@@ -6,7 +6,7 @@ use fairwave_emulator::address;
 use fairwave_emulator::agreement::{Agreement, Tolerance, simulate};
 use fairwave_emulator::traffic::{
     CallerNamespace, Connection, Datagrams, Error, KernelFlow, Load, Place, Prepared, Probe,
-    Report, Running, Spec, Timing, Writes,
+    Report, Running, ShakeBy, Spec, Timing, Writes,
 };
 use fairwave_linux::clock::Clock;
 use fairwave_sim::world::{
@@ -345,7 +345,8 @@ fn speech_and_transfer() -> World {
 #[test]
 fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
     let world = speech_and_transfer();
-    let spec = |id| Spec::of(&world, FlowId(id), |node| address::v4(node).into());
+    let spec =
+        |id| Spec::of(&world, FlowId(id), ShakeBy::Fairwave, |node| address::v4(node).into());
     let speech = spec(0).expect("datagrams can");
     assert_eq!((speech.start, speech.stop), (at(20), Some(at(900))));
     assert_eq!(speech.source.address.to_string(), "10.0.0.2:50000");
@@ -364,7 +365,7 @@ fn a_flow_of_a_world_has_its_addresses_class_and_law_on_sockets() {
 fn a_flow_that_no_socket_carries_is_refused_by_name() {
     let mut world = speech_and_transfer();
     world.flows[0].traffic = Traffic::Saturate(SaturateFlow { payload_bytes: 100 });
-    let refused = Spec::of(&world, FlowId(0), |node| address::v6(node).into());
+    let refused = Spec::of(&world, FlowId(0), ShakeBy::Fairwave, |node| address::v6(node).into());
     let refused = refused.expect_err("it has no times").to_string();
     assert!(refused.starts_with("flow speech cannot run on the kernel's sockets:"), "{refused}");
 }
@@ -390,7 +391,7 @@ fn simulator_and_kernel_agree_on_what_a_world_offers() {
     let simulated = simulate(&world, &mut |_| true).expect("the world is right");
     let simulated = simulated.expect("nobody ended it");
     let specs = (0..2).map(|id| {
-        let mut spec = Spec::of(&world, FlowId(id), |_| V4).expect("both can");
+        let mut spec = Spec::of(&world, FlowId(id), ShakeBy::Fairwave, |_| V4).expect("both can");
         for place in [&mut spec.source, &mut spec.sink] {
             // Another test may have the port on this host.
             place.address.set_port(0);

@@ -94,22 +94,20 @@ impl Check<'_> {
             let simulated =
                 ends.into_iter().find(|end| real.iter().all(|id| id.0 as usize != *end));
             let refusal = match (&table.transport, simulated) {
-                (Transport::Shake(_), _) if !scenario.emulation().mptcp => {
-                    Refusal::new(format!("{name:?} is SHAKE, which no kernel has"))
-                        .help("`emulate.mptcp = true` lets the kernel's MPTCP carry it instead")
-                }
                 (
                     Transport::Tcp(_)
                     | Transport::Udp(_)
                     | Transport::Probe(_)
-                    | Transport::Shake(_),
+                    | Transport::Shake(_)
+                    | Transport::MultiTcp(_),
                     Some(end),
                 ) => {
                     let message =
                         format!("{name:?} ends at {:?}, which is simulated", nodes[end].name);
                     Refusal::new(message).help("add it to `nodes`")
                 }
-                (Transport::Tcp(_) | Transport::Udp(_), None) => continue,
+                (Transport::Tcp(_) | Transport::Udp(_) | Transport::MultiTcp(_), None) => continue,
+                (Transport::Shake(_), None) if !scenario.emulation().mptcp => continue,
                 (Transport::Shake(_), None) => {
                     let vias = table.transport.vias();
                     let known = paths.entry(ends[0]).or_default();
@@ -126,7 +124,7 @@ impl Check<'_> {
                     Some(refusal) => refusal,
                     None => continue,
                 },
-                _ => Refusal::new(format!("{name:?} is neither TCP nor UDP"))
+                _ => Refusal::new(format!("{name:?} is neither TCP, UDP nor SHAKE"))
                     .help("the simulated flow runs beside real packets; leave it out here"),
             };
             return self.report(("emulate", 0), "kernel_flows", refusal);

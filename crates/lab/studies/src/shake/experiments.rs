@@ -77,14 +77,37 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     experiment!("shake", "apart", &["sweep.seeds=3", "duration=40 s", "warm_up=10 s"], false),
 ];
 
-/// With the sockets of a kernel: its MPTCP and TCP over the paths of the experiment of this name.
+/// In real time, with the code of `fairwave shake` on the sockets of a kernel: experiments of the
+/// paper's paths, and those of today.
 pub(super) const EMULATED: &[Experiment] = &[
+    experiment!("shake", REPETITION, "emulated-repetition", &["sweep.seeds=2"], true),
+    experiment!("shake", CHANGES_SHAKE, "emulated-changes-shake", &["sweep.seeds=2"], false),
+    experiment!("shake", CHANGES_TCP, "emulated-changes-tcp", &["sweep.seeds=2"], false),
+    experiment!("shake", LOSSES, "emulated-losses", &["sweep.seeds=2"], false),
+    experiment!("shake", BURSTS, "emulated-bursts", &["sweep.seeds=2"], false),
+    experiment!(
+        "shake",
+        CONNECTIONS_SHAKE,
+        "emulated-connections-shake",
+        &["sweep.seeds=2"],
+        false
+    ),
+    experiment!("shake", CONNECTIONS_TCP, "emulated-connections-tcp", &["sweep.seeds=2"], false),
     experiment!("shake", TODAY_PATHS, "emulated-paths", &["duration=8 s", "warm_up=3 s"], true),
     experiment!(
         "shake",
         TODAY_PATHS_LOSSY,
         "emulated-paths-lossy",
-        &["duration=8 s", "warm_up=3 s", "sweep.seeds=1"],
+        &["duration=8 s", "warm_up=3 s"],
         true
     ),
 ];
+
+/// Number of runs that go at the same time in real time: those of the paper's paths, of 128 kbps
+/// together, have a few dozen packets a second.
+pub(super) fn emulated_at_once(experiment: &str) -> usize {
+    match experiment {
+        TODAY_PATHS | TODAY_PATHS_LOSSY => 1,
+        _ => 40,
+    }
+}

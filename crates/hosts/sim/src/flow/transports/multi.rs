@@ -12,7 +12,7 @@ use crate::flow::transport::{Host, Transport};
 use crate::packet::Packet;
 use fairwave_machine::Machine;
 pub use fairwave_shake::multi::Split;
-use fairwave_shake::multi::{Config, Dial, Event, Input, Mark, Multi};
+use fairwave_shake::multi::{Config, ConnectionReport, Dial, Event, Input, Mark, Multi};
 use fairwave_tcp::{self as tcp, Virtual};
 use fairwave_trace::{FlowSample, NodeId, PathSample};
 use fairwave_units::{Bytes, Duration, Instant, Seq32};
@@ -249,43 +249,58 @@ impl Transport for MultiTcp {
         stream.segment(&header, packet.datagram.payload_len, acked)
     }
 
-    /// Sums over all connections; times of the fastest.
     fn sample(&self) -> FlowSample {
-        let mut sum = FlowSample::default();
-        for (source, sink) in self.sets.source.connections().zip(self.sets.sink.connections()) {
-            let (source, sink) = (source.tcp, sink.tcp);
-            sum.sent_packets += source.segments_sent;
-            sum.retransmissions += source.retransmissions;
-            sum.timeouts += source.timeouts;
-            sum.fast_recoveries += source.fast_recoveries;
-            sum.cwnd = sum.cwnd.saturating_add(source.cwnd);
-            sum.ssthresh = sum.ssthresh.saturating_add(source.ssthresh);
-            sum.flight = sum.flight.saturating_add(source.flight);
-            sum.acks_sent += sink.acks_sent;
-            sum.acks_lost_inferred += source.acks_lost;
-        }
-        let up = self.sets.source.connections().filter(|connection| connection.is_up);
-        let fastest = up.map(|up| up.tcp).min_by_key(|tcp| tcp.srtt.unwrap_or(Duration::MAX));
-        sum.srtt = fastest.and_then(|tcp| tcp.srtt);
-        sum.rto = fastest.map_or(Duration::ZERO, |tcp| tcp.rto);
-        sum
+        set_sample(self.sets.source.connections(), self.sets.sink.connections())
     }
 
     fn path(&self, number: usize) -> Option<PathSample> {
-        let connection = self.sets.source.connections().nth(number)?;
+        self.sets.source.connections().nth(number).map(|connection| set_path_sample(&connection))
+    }
+}
+
+/// Sample of a set by the connections of its source's end and of its sink's: sums over all of
+/// them, times of the fastest.
+pub fn set_sample(
+    source: impl Iterator<Item = ConnectionReport>,
+    sink: impl Iterator<Item = ConnectionReport>,
+) -> FlowSample {
+    let mut sum = FlowSample::default();
+    let mut fastest: Option<tcp::Stats> = None;
+    for connection in source {
         let tcp = connection.tcp;
-        Some(PathSample {
-            is_up: connection.is_up,
-            cwnd: tcp.cwnd,
-            ssthresh: tcp.ssthresh,
-            flight: tcp.flight,
-            srtt: tcp.srtt,
-            rto: tcp.rto,
-            delivered_bytes: connection.arrived,
-            sent_packets: tcp.data_segments_sent,
-            retransmissions: tcp.retransmissions + connection.repeated,
-            timeouts: tcp.timeouts,
-        })
+        sum.sent_packets += tcp.segments_sent;
+        sum.retransmissions += tcp.retransmissions;
+        sum.timeouts += tcp.timeouts;
+        sum.fast_recoveries += tcp.fast_recoveries;
+        sum.cwnd = sum.cwnd.saturating_add(tcp.cwnd);
+        sum.ssthresh = sum.ssthresh.saturating_add(tcp.ssthresh);
+        sum.flight = sum.flight.saturating_add(tcp.flight);
+        sum.acks_lost_inferred += tcp.acks_lost;
+        let rtt = |tcp: &tcp::Stats| tcp.srtt.unwrap_or(Duration::MAX);
+        if connection.is_up && fastest.as_ref().is_none_or(|other| rtt(&tcp) < rtt(other)) {
+            fastest = Some(tcp);
+        }
+    }
+    sum.acks_sent = sink.map(|connection| connection.tcp.acks_sent).sum();
+    sum.srtt = fastest.and_then(|tcp| tcp.srtt);
+    sum.rto = fastest.map_or(Duration::ZERO, |tcp| tcp.rto);
+    sum
+}
+
+/// Sample of the path of a set's connection.
+pub fn set_path_sample(connection: &ConnectionReport) -> PathSample {
+    let tcp = connection.tcp;
+    PathSample {
+        is_up: connection.is_up,
+        cwnd: tcp.cwnd,
+        ssthresh: tcp.ssthresh,
+        flight: tcp.flight,
+        srtt: tcp.srtt,
+        rto: tcp.rto,
+        delivered_bytes: connection.arrived,
+        sent_packets: tcp.data_segments_sent,
+        retransmissions: tcp.retransmissions + connection.repeated,
+        timeouts: tcp.timeouts,
     }
 }
 

@@ -16,7 +16,9 @@ use crate::outcome::{FlowOutcome, ShakeOutcome};
 use crate::packet::Packet;
 use fairwave_machine::Machine;
 pub use fairwave_shake::Config as ShakeConfig;
-use fairwave_shake::{Connection, Event, Input, Rules, Segment, growth, scheduler};
+use fairwave_shake::{
+    Connection, Event, Input, PathReport, Rules, Segment, Stats, growth, scheduler,
+};
 use fairwave_tcp::Virtual;
 use fairwave_trace::{FlowSample, NodeId, PathSample};
 use fairwave_units::{BitRate, Bytes, Duration, Instant, Seed};
@@ -306,60 +308,66 @@ impl Transport for Shake {
         contents(message, &self.key)
     }
 
-    /// Windows and flight are sums over the paths that carry data, round-trip time and timeout
-    /// those of the fastest.
     fn sample(&self) -> FlowSample {
-        let source = self.connections.source.stats();
-        let up = || self.connections.source.paths().filter(|path| path.is_up);
-        let sum = |part: fn(&fairwave_shake::PathReport) -> u32| {
-            up().fold(0, |sum: u32, path| sum.saturating_add(part(&path)))
-        };
-        let fastest = up().min_by_key(|path| path.srtt.unwrap_or(Duration::MAX));
-        FlowSample {
-            sent_packets: source.segments,
-            retransmissions: source.retransmissions,
-            timeouts: source.timeouts,
-            cwnd: sum(|path| path.cwnd),
-            ssthresh: sum(|path| path.ssthresh),
-            flight: sum(|path| path.flight),
-            srtt: fastest.and_then(|path| path.srtt),
-            rto: fastest.map_or(Duration::ZERO, |path| path.rto),
-            acks_sent: self.acks_sent,
-            ..FlowSample::default()
-        }
+        let source = &self.connections.source;
+        shake_sample(&source.stats(), source.paths(), self.acks_sent)
     }
 
     fn path(&self, number: usize) -> Option<PathSample> {
         let Tally { segments, repeated } = *self.tallies.get(number)?;
-        let counted = PathSample {
-            sent_packets: segments,
-            retransmissions: repeated,
-            ..PathSample::default()
-        };
         let mut joined = self.connections.source.paths();
         let joined = joined.find(|path| usize::from(path.id) == number);
-        Some(joined.map_or(counted, |path| PathSample {
-            is_up: path.is_up,
-            cwnd: path.cwnd,
-            ssthresh: path.ssthresh,
-            flight: path.flight,
-            srtt: path.srtt,
-            rto: path.rto,
-            delivered_bytes: path.delivered,
-            timeouts: path.timeouts,
-            ..counted
-        }))
+        Some(shake_path_sample(joined.as_ref(), segments, repeated))
     }
 
     fn fill(&self, outcome: &mut FlowOutcome) {
-        let stats = self.connections.source.stats();
-        outcome.shake = Some(ShakeOutcome {
-            losses_found: stats.losses_found,
-            reinjections: stats.reinjections,
-            probes: stats.probes,
-            reset: self.reset,
-        });
+        outcome.shake = Some(ShakeOutcome::of(&self.connections.source.stats(), self.reset));
     }
+}
+
+/// Sample of a SHAKE connection by the state of its source's end, whose peer has sent `acks_sent`
+/// acknowledgements. Windows and flight are sums over the paths that carry data, round-trip time
+/// and timeout those of the fastest.
+pub fn shake_sample(
+    source: &Stats,
+    paths: impl Iterator<Item = PathReport>,
+    acks_sent: u64,
+) -> FlowSample {
+    let up: Vec<PathReport> = paths.filter(|path| path.is_up).collect();
+    let sum = |part: fn(&PathReport) -> u32| {
+        up.iter().fold(0, |sum: u32, path| sum.saturating_add(part(path)))
+    };
+    let fastest = up.iter().min_by_key(|path| path.srtt.unwrap_or(Duration::MAX));
+    FlowSample {
+        sent_packets: source.segments,
+        retransmissions: source.retransmissions,
+        timeouts: source.timeouts,
+        cwnd: sum(|path| path.cwnd),
+        ssthresh: sum(|path| path.ssthresh),
+        flight: sum(|path| path.flight),
+        srtt: fastest.and_then(|path| path.srtt),
+        rto: fastest.map_or(Duration::ZERO, |path| path.rto),
+        acks_sent,
+        ..FlowSample::default()
+    }
+}
+
+/// Sample of a path of a SHAKE connection: its state if it has joined, the segments sent on it, and
+/// those among them whose first byte had been sent before.
+pub fn shake_path_sample(joined: Option<&PathReport>, segments: u64, repeated: u64) -> PathSample {
+    let counted =
+        PathSample { sent_packets: segments, retransmissions: repeated, ..PathSample::default() };
+    joined.map_or(counted, |path| PathSample {
+        is_up: path.is_up,
+        cwnd: path.cwnd,
+        ssthresh: path.ssthresh,
+        flight: path.flight,
+        srtt: path.srtt,
+        rto: path.rto,
+        delivered_bytes: path.delivered,
+        timeouts: path.timeouts,
+        ..counted
+    })
 }
 
 /// Joins and leaves by time; at one time in the order of the paths.

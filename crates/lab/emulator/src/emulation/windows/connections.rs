@@ -58,10 +58,9 @@ impl Connections {
 }
 
 fn connection(wanted: &Wanted<'_>, id: FlowId) -> Result<Option<Connection>, NoWindows> {
-    let Wanted { world, namespaces, real, .. } = wanted;
-    // Algorithms have no influence on addresses. Flows that cannot run on sockets were refused
-    // earlier.
-    let Ok(spec) = spec_of(world, id, &[]) else { return Ok(None) };
+    let Wanted { world, namespaces, real, choices, .. } = wanted;
+    // Flows that cannot run on sockets were refused earlier.
+    let Ok(spec) = spec_of(world, id, choices) else { return Ok(None) };
     let Load::Connection(connection) = &spec.load else { return Ok(None) };
     let Some(place) = real.iter().position(|node| *node == spec.source.node) else {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! Request to trace windows, its result, and its errors.
 
-use crate::emulation::flows::spec_of;
+use crate::emulation::flows::{Choices, spec_of};
 use crate::traffic::Load;
 use fairwave_linux::clock::Clock;
 use fairwave_netns::{Namespaces, Standing};
@@ -70,9 +70,9 @@ pub fn check_windows(
     if standing == Standing::Inside {
         return Err(NoWindows::NotRoot);
     }
-    let algorithms = scenario.kernel_congestion_control();
+    let choices = Choices::of(scenario);
     let is_connection = |id: &FlowId| {
-        spec_of(world, *id, &algorithms).is_ok_and(|spec| matches!(spec.load, Load::Connection(_)))
+        spec_of(world, *id, &choices).is_ok_and(|spec| matches!(spec.load, Load::Connection(_)))
     };
     match scenario.kernel_flows().iter().any(is_connection) {
         true => Ok(()),
@@ -100,4 +100,5 @@ pub(crate) struct Wanted<'a> {
     pub(crate) namespaces: &'a Namespaces,
     /// The nodes of the namespaces.
     pub(crate) real: &'a [NodeId],
+    pub(crate) choices: &'a Choices,
 }

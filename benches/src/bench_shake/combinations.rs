@@ -1,0 +1,170 @@
+//! Combinations of paths, and their scenarios.
+
+use std::fmt::Write;
+
+/// A path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) mbps: u32,
+    /// Round-trip time without a queue.
+    pub(super) rtt_ms: u32,
+    /// Probability that a packet towards the sink is lost.
+    pub(super) loss: f64,
+    /// Length of its queue over rate times round-trip time.
+    queue: f64,
+}
+
+/// Paths together.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Combination {
+    pub(super) name: String,
+    /// Longest round-trip time over the shortest.
+    pub(super) ratio: u32,
+    pub(super) lines: Vec<Line>,
+    /// Receive buffer over the sum of rates times the longest round-trip time.
+    buffer: f64,
+}
+
+/// Shortest round-trip time, that of the widest path.
+const RTT_MS: u32 = 20;
+/// Rates in Mbps, the widest path first.
+const SETS: [&[u32]; 3] = [&[300, 80], &[100, 50], &[20, 20, 10]];
+/// Ratios of round-trip times.
+const RATIOS: [u32; 3] = [1, 2, 4];
+/// Length of a run, and of the part that is not measured, in seconds.
+const RUN_S: u32 = 8;
+const WARM_UP_S: u32 = 3;
+
+/// All combinations: each set with each ratio, clean and with a loss of 1 % on the last path; and
+/// with a ratio of 2 a loss of 2 % on the widest path, and half the buffer with queues of half the
+/// length.
+pub(super) fn all() -> Vec<Combination> {
+    let mut all = Vec::new();
+    for rates in SETS {
+        for ratio in RATIOS {
+            let clean = combination(rates, ratio);
+            let mut lossy = clean.with_name("1 % on the last path");
+            lossy.lines.last_mut().expect("two paths or three").loss = 0.01;
+            all.extend([clean, lossy]);
+        }
+        let usual = combination(rates, 2);
+        let mut lossy = usual.with_name("2 % on the widest path");
+        lossy.lines[0].loss = 0.02;
+        let mut short = usual.with_name("half of buffer and queues");
+        short.buffer /= 2.0;
+        short.lines.iter_mut().for_each(|line| line.queue /= 2.0);
+        all.extend([lossy, short]);
+    }
+    all
+}
+
+fn combination(rates: &[u32], ratio: u32) -> Combination {
+    let line = |(place, mbps): (usize, &u32)| {
+        let rtt_ms = if place == 0 { RTT_MS } else { RTT_MS * ratio };
+        Line { mbps: *mbps, rtt_ms, loss: 0.0, queue: 1.0 }
+    };
+    let names: Vec<String> = rates.iter().map(u32::to_string).collect();
+    Combination {
+        name: format!("{} Mbps, ratio {ratio}", names.join("+")),
+        ratio,
+        lines: rates.iter().enumerate().map(line).collect(),
+        buffer: 2.0,
+    }
+}
+
+impl Line {
+    /// Its settings, which name a run over it alone.
+    pub(super) fn key(&self) -> String {
+        format!("{self:?}")
+    }
+
+    /// Packets of 1500 bytes that its queue holds.
+    fn queue_packets(&self) -> u32 {
+        let bits = f64::from(self.mbps) * 1e3 * f64::from(self.rtt_ms) * self.queue;
+        ((bits / 12_000.0).ceil() as u32).max(20)
+    }
+}
+
+impl Combination {
+    fn with_name(&self, more: &str) -> Self {
+        Self { name: format!("{}, {more}", self.name), ..self.clone() }
+    }
+
+    /// Rates together in Mbps.
+    pub(super) fn capacity(&self) -> f64 {
+        self.lines.iter().map(|line| f64::from(line.mbps)).sum()
+    }
+
+    /// The scenario of a flow over some of the lines.
+    pub(super) fn scenario(&self, lines: &[Line], is_mptcp: bool) -> String {
+        let longest = self.lines.iter().map(|line| line.rtt_ms).max().unwrap_or(RTT_MS);
+        let buffer = (self.capacity() * 1e3 * f64::from(longest) * self.buffer / 8.0) as u64;
+        let mut text = format!(
+            "title = \"{}\"\nduration = \"{RUN_S} s\"\nwarm_up = \"{WARM_UP_S} s\"\n\
+             record = {{ sample_every = \"500 ms\", drops = false }}\n\
+             node = [\n    {{ name = \"host\", kind = \"host\" }},\n    \
+             {{ name = \"phone\", kind = \"host\", count = {} }},\n    \
+             {{ name = \"server\", kind = \"host\" }},\n]\n\
+             emulate = {{ nodes = [\"host\", \"server\"], kernel_flows = [\"transfer\"], \
+             mptcp = {is_mptcp} }}\n\
+             [[link]]\nends = [\"host\", \"phone*\"]\nrate = \"1 Gbps\"\n",
+            self.name,
+            lines.len()
+        );
+        let names = Names(lines.len());
+        for (line, name) in lines.iter().zip(names.all()) {
+            let _ = write!(
+                text,
+                "[[link]]\nends = [\"{name}\", \"server\"]\nrate = \"{} Mbps\"\n\
+                 delay = \"{} us\"\nqueue = \"{} packets\"\nloss = {:?}\nloss_back = 0\n",
+                line.mbps,
+                line.rtt_ms * 500,
+                line.queue_packets(),
+                line.loss
+            );
+        }
+        let path = |(line, name): (&Line, String)| {
+            format!("{{ via = \"{name}\", bandwidth = \"{} Mbps\" }}", line.mbps)
+        };
+        let paths: Vec<String> = lines.iter().zip(names.all()).map(path).collect();
+        let _ = write!(
+            text,
+            "[[flow]]\nname = \"transfer\"\nfrom = \"host\"\nto = \"server\"\n\
+             transport = \"shake\"\nsend_buffer = \"{buffer} B\"\nreceive_buffer = \"{buffer} B\"\n\
+             paths = [{}]\n",
+            paths.join(", ")
+        );
+        text
+    }
+}
+
+/// Names of so many nodes that paths pass: a single node of a group has no number.
+#[derive(Clone, Copy)]
+struct Names(usize);
+
+impl Names {
+    fn all(self) -> impl Iterator<Item = String> {
+        let only = self.0 == 1;
+        (1..=self.0).map(move |n| if only { "phone".to_owned() } else { format!("phone{n}") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_at_least_twenty_and_each_has_a_name_of_its_own() {
+        let all = all();
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|one| &*one.name).collect();
+        assert!(all.len() >= 20 && names.len() == all.len(), "{names:?}");
+        assert!(RATIOS.iter().all(|ratio| all.iter().any(|one| one.ratio == *ratio)));
+    }
+
+    #[test]
+    fn queues_hold_rate_times_round_trip() {
+        let line = Line { mbps: 300, rtt_ms: 20, loss: 0.0, queue: 1.0 };
+        assert_eq!(line.queue_packets(), 500);
+        assert_eq!(Line { queue: 0.5, ..line }.queue_packets(), 250);
+    }
+}
