@@ -3,6 +3,8 @@
 use crate::endpoint::{CarrierReport, Sent};
 use crate::shared::Shared;
 use bytes::Bytes;
+use fairwave_linux::Clock;
+use fairwave_units::Instant;
 use fairwave_wire::shake::Reason;
 use std::io;
 use std::pin::Pin;
@@ -51,6 +53,18 @@ impl Monitor {
         self.shared.with(|state| {
             let (report, sent) = state.endpoint.report(self.session, self.stream)?;
             Some((report, sent.clone()))
+        })
+    }
+
+    /// Takes the ends of data that left for the first time since the last call, in bytes from the
+    /// start of the stream, with their times by `clock`. Empty unless
+    /// [`crate::Config::notes_departures`].
+    pub fn take_departures(&self, clock: Clock) -> Vec<(u64, Instant)> {
+        self.shared.with(|state| {
+            let (own, theirs) = (state.now(), clock.now());
+            let departures = state.endpoint.take_departures(self.session, self.stream);
+            let ago = |at: Instant| own.since(at).min(theirs.since(Instant::ZERO));
+            departures.into_iter().map(|(end, at)| (end, theirs - ago(at))).collect()
         })
     }
 }

@@ -39,7 +39,7 @@ pub use fairwave_probe as probe;
 use fairwave_trace::Sink;
 pub use fairwave_trace::Times;
 use fairwave_units::Instant;
-pub use flow::{Delays, Delivery, Reception, ports};
+pub use flow::{Delays, Delivery, Departures, Reception, ports};
 pub use key::shared_key;
 pub use outcome::{
     DatagramOutcome, FlowOutcome, Outcome, PairOutcome, PathOutcome, ProbeOutcome, QueueOutcome,

@@ -36,6 +36,8 @@ pub struct Config {
     pub growth: BuildGrowth,
     /// Settings of sets of TCP connections.
     pub set: SetConfig,
+    /// Whether streams note when their data first leaves ([`crate::Monitor::take_departures`]).
+    pub notes_departures: bool,
     /// Maximum number of sessions.
     pub max_sessions: usize,
     /// Maximum number of streams of a session.
@@ -72,6 +74,7 @@ impl Config {
             scheduler: || Box::new(Blest),
             growth: || Box::new(Uncoupled),
             set: SetConfig::default(),
+            notes_departures: false,
             max_sessions: 1_024,
             max_streams: 1_024,
             max_buffered: 256 << 20,

@@ -183,6 +183,13 @@ impl Endpoint {
         self.sessions.get(&session)?.session.report(stream)
     }
 
+    /// Takes the ends of a stream's data that left for the first time since the last call, in bytes
+    /// from its start, with their times; empty unless [`Config::notes_departures`].
+    pub fn take_departures(&mut self, session: usize, stream: usize) -> Vec<(u64, Instant)> {
+        let entry = self.sessions.get_mut(&session);
+        entry.map(|entry| entry.session.take_departures(stream)).unwrap_or_default()
+    }
+
     fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
         if let Some(entry) = self.sessions.get_mut(&session) {
             act(&mut entry.session);

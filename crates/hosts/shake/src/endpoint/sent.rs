@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use fairwave_shake::Segment;
+use fairwave_units::Instant;
 use fairwave_wire::shake::Body;
 
 /// Messages of a SHAKE connection that this end has sent.
@@ -13,6 +14,9 @@ pub struct Sent {
     pub acks: u64,
     /// End of the data that was sent at least once.
     sent_up_to: u64,
+    /// Ends of messages that brought new data, with the times at which they left, if they are
+    /// noted.
+    departures: Option<Vec<(u64, Instant)>>,
 }
 
 /// Messages with data that were sent on a path.
@@ -25,8 +29,19 @@ pub struct SentOnPath {
 }
 
 impl Sent {
-    /// Counts a message.
-    pub(super) fn note(&mut self, Segment { header, payload }: &Segment<Bytes>) {
+    /// Nothing was sent so far.
+    pub(super) fn new(notes_departures: bool) -> Self {
+        Self { departures: notes_departures.then(Vec::new), ..Self::default() }
+    }
+
+    /// Takes the ends of data that left for the first time, with their times.
+    pub(super) fn take_departures(&mut self) -> Vec<(u64, Instant)> {
+        self.departures.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Counts a message that leaves now.
+    pub(super) fn note(&mut self, now: Instant, segment: &Segment<Bytes>) {
+        let Segment { header, payload } = segment;
         match header.body {
             Body::Data(data) => {
                 let path = usize::from(header.path);
@@ -35,8 +50,13 @@ impl Sent {
                 }
                 self.paths[path].segments += 1;
                 self.paths[path].repeated += u64::from(data.seq < self.sent_up_to);
-                let end = data.seq + payload.len() as u64 + u64::from(data.fin);
-                self.sent_up_to = self.sent_up_to.max(end);
+                let end = data.seq + payload.len() as u64;
+                if end > self.sent_up_to
+                    && let Some(departures) = &mut self.departures
+                {
+                    departures.push((end, now));
+                }
+                self.sent_up_to = self.sent_up_to.max(end + u64::from(data.fin));
             }
             Body::Ack(_) => self.acks += 1,
             _ => {}

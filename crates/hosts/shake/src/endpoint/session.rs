@@ -204,7 +204,7 @@ impl Session {
             reset: None,
             mss,
             share,
-            sent: Sent::default(),
+            sent: Sent::new(config.notes_departures),
         });
         self.by_id.insert(id, slot);
         slot
@@ -376,6 +376,11 @@ impl Session {
         Some((stream.carrier.report(), &stream.sent))
     }
 
+    /// Takes the departures of a stream's data.
+    pub(super) fn take_departures(&mut self, slot: usize) -> Vec<(u64, Instant)> {
+        self.streams.get_mut(slot).map(|stream| stream.sent.take_departures()).unwrap_or_default()
+    }
+
     /// The application has no use for a stream any more: bytes already written are still delivered.
     pub(super) fn release(&mut self, now: Instant, slot: usize) {
         let Some(stream) = self.streams.get_mut(slot) else { return };
@@ -440,7 +445,7 @@ impl Session {
                 let stream = &mut self.streams[slot];
                 let id = stream.id;
                 if let Piece::Message(segment) = &piece {
-                    stream.sent.note(segment);
+                    stream.sent.note(now, segment);
                 }
                 if let Some(transmit) = self.piece(id, &piece) {
                     return Some(transmit);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// The segments of a stream that are not delivered in order yet. Retransmissions change nothing: a
 /// segment's delay counts from when its bytes left for the first time.
 #[derive(Debug, Default)]
-pub(super) struct Departures {
+pub struct Departures {
     /// Sequence number of the stream's first byte, once the SYN has left.
     first: Option<Seq32>,
     /// End of the data sent at least once, in bytes from the start of the stream.
@@ -35,7 +35,7 @@ impl Departures {
     }
 
     /// The bytes up to `end` have left, counted from the start of the stream.
-    pub(super) fn note(&mut self, end: u64, now: Instant) {
+    pub fn note(&mut self, end: u64, now: Instant) {
         if end > self.left {
             self.left = end;
             self.under_way.push_back((end, now));
@@ -43,7 +43,7 @@ impl Departures {
     }
 
     /// The application gets the next `bytes`. A segment counts when its last byte is delivered.
-    pub(super) fn deliver(&mut self, bytes: u32, now: Instant, delays: &mut Delays) {
+    pub fn deliver(&mut self, bytes: u32, now: Instant, delays: &mut Delays) {
         self.delivered += u64::from(bytes);
         debug_assert!(self.delivered <= self.left, "delivered before it left");
         while let Some((_, at)) = self.under_way.pop_front_if(|(end, _)| *end <= self.delivered) {

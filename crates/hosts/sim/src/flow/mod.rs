@@ -23,6 +23,7 @@ pub(crate) mod transports;
 
 pub use delays::Delays;
 pub use delivery::Delivery;
+pub use departures::Departures;
 pub(crate) use description::Description;
 pub(crate) use ends::End;
 pub use ports::ports;

@@ -16,7 +16,7 @@ use ends::{Ends, Sockets};
 use fairwave_linux::tcp_info::Version;
 use fairwave_shake_host::endpoint::{CarrierReport, Sent};
 use fairwave_sim::world::{set_path_sample, set_sample, shake_path_sample, shake_sample};
-use fairwave_sim::{PathOutcome, ShakeOutcome};
+use fairwave_sim::{Departures, PathOutcome, ShakeOutcome};
 use fairwave_trace::{FlowSample, PathSample};
 use fairwave_units::Instant;
 use progress::Progress;
@@ -32,6 +32,7 @@ pub(super) struct SharedFlow {
     /// The two ends, once the flow has started.
     ends: Option<Ends>,
     progress: Arc<Progress>,
+    departures: Departures,
     is_over: bool,
     /// Latest state of both ends.
     reports: [Option<(CarrierReport, Sent)>; 2],
@@ -58,6 +59,7 @@ impl SharedFlow {
             sockets: Some(sockets),
             ends: None,
             progress: Arc::new(progress),
+            departures: Departures::default(),
             is_over: false,
             reports: [None, None],
         })
@@ -84,16 +86,29 @@ impl SharedFlow {
     /// Takes the deliveries of the sink, and looks for an end.
     fn advance(&mut self) {
         let taken = self.progress.take();
+        // After the deliveries: bytes that are there have left before.
+        for (end, at) in self.progress.take_departures() {
+            self.departures.note(end, at);
+        }
+        let times_departures = self.shared.source.notes_departures;
         for (at, bytes) in taken.delivered {
             let delivery = &mut self.common.delivery;
             delivery.take(bytes, at.max(delivery.last));
             delivery.note_completion(self.shared.size, at);
+            if times_departures {
+                self.departures.deliver(bytes, at, &mut delivery.delays);
+            }
         }
         if let Some((at, what, cause)) = taken.failure {
             self.common.fail_with(at, what, cause);
             self.is_over = true;
         }
         self.is_over |= taken.has_ended;
+    }
+
+    /// Takes the deliveries, and looks at the state of both ends.
+    fn look(&mut self) {
+        self.advance();
         for (latest, report) in self.reports.iter_mut().zip(self.progress.reports()) {
             if report.is_some() {
                 *latest = report;
@@ -163,7 +178,7 @@ impl Carrier for SharedFlow {
     }
 
     fn sample(&mut self, _: Version) -> FlowSample {
-        self.advance();
+        self.look();
         let delivered_bytes = self.common.delivery.bytes;
         FlowSample { delivered_bytes, ..self.flow_sample() }
     }
@@ -173,8 +188,9 @@ impl Carrier for SharedFlow {
     }
 
     fn restart(&mut self) {
-        self.advance();
+        self.look();
         self.at_warm_up = self.path_samples();
+        self.common.delivery.delays.restart();
     }
 
     fn is_over(&self) -> bool {
@@ -182,14 +198,14 @@ impl Carrier for SharedFlow {
     }
 
     fn close(&mut self, _: Version) {
-        self.advance();
-        self.sockets = None;
-        self.ends = None;
+        self.look();
+        (self.sockets, self.ends) = (None, None);
         self.advance();
         self.is_over = true;
     }
 
     fn fill(&self, flow: &mut KernelFlow) {
+        flow.outcome.delay = self.common.delivery.delays.times();
         if let Some((CarrierReport::Shake { stats, .. }, _)) = &self.reports[0] {
             flow.outcome.shake = Some(ShakeOutcome::of(stats, None));
         }

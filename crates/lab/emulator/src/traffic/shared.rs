@@ -51,6 +51,7 @@ impl Shared {
             max_mss: u16::try_from(shake.config.mss).unwrap_or(u16::MAX),
             scheduler: SCHEDULERS.iter().find(|known| known.name == shake.scheduler)?.part,
             growth: GROWTHS.iter().find(|known| known.name == shake.growth)?.part,
+            notes_departures: true,
             ..Config::new(Psk::of(&shared_key(seed)))
         };
         let ways = shake.paths.iter().map(|path| {

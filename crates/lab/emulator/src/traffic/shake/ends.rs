@@ -161,7 +161,7 @@ impl Source {
             let session = session.map_err(|cause| ("open a session", cause))?;
             let opened = session.open().map_err(io::Error::other);
             let stream = opened.map_err(|cause| ("open a stream", cause))?;
-            progress.open(End::Source, stream.monitor());
+            progress.open(End::Source, stream.monitor(), clock);
             send(stream, size, async {
                 match stop {
                     Some(stop) => until(clock, stop).await,
@@ -241,7 +241,7 @@ impl Receiver {
         let host = Host::server(self.config, self.socket);
         let host = host.map_err(|cause| ("accept a session", cause))?;
         let mut stream = host.accept().await;
-        progress.open(End::Sink, stream.monitor());
+        progress.open(End::Sink, stream.monitor(), clock);
         let mut buffer = vec![0; PIECE];
         loop {
             let received = arrived(&mut stream, &mut buffer).await;

@@ -1,5 +1,6 @@
 //! Progress of a flow, as the threads of its ends report it.
 
+use fairwave_linux::clock::Clock;
 use fairwave_shake_host::Monitor;
 use fairwave_shake_host::endpoint::{CarrierReport, Sent};
 use fairwave_units::Instant;
@@ -24,6 +25,8 @@ struct State {
     taken: Taken,
     /// Views of the stream at the source and at the sink.
     monitors: [Option<Monitor>; 2],
+    /// The clock of the run, once the flow has started.
+    clock: Option<Clock>,
 }
 
 /// Progress of a flow.
@@ -84,9 +87,11 @@ impl Progress {
         });
     }
 
-    /// The stream is open at an end.
-    pub(super) fn open(&self, end: End, monitor: Monitor) {
-        self.state().monitors[end as usize] = Some(monitor);
+    /// The stream is open at an end, in a run with this clock.
+    pub(super) fn open(&self, end: End, monitor: Monitor, clock: Clock) {
+        let mut state = self.state();
+        state.monitors[end as usize] = Some(monitor);
+        state.clock = Some(clock);
     }
 
     /// Takes the results since the last look.
@@ -95,6 +100,16 @@ impl Progress {
         // It is empty where another event has taken the results already.
         let _ = rustix::io::read(&self.signal, &mut count);
         std::mem::take(&mut self.state().taken)
+    }
+
+    /// Takes the ends of data that left the source for the first time, with their times.
+    pub(super) fn take_departures(&self) -> Vec<(u64, Instant)> {
+        let (source, clock) = {
+            let state = self.state();
+            (state.monitors[End::Source as usize].clone(), state.clock)
+        };
+        let source = source.zip(clock);
+        source.map(|(source, clock)| source.take_departures(clock)).unwrap_or_default()
     }
 
     /// State of the stream at the source and at the sink, as far as it is open there.
