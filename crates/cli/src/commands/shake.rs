@@ -7,5 +7,5 @@ use fairwave_shake_tool::command::{self, Shake};
 
 /// Serves, connects or makes a key.
 pub(crate) fn run(common: &Common, shake: &Shake) -> Result<(), Failure> {
-    Ok(command::run(&Terminal::of(common), shake)?)
+    Ok(command::run(Terminal::of(common), shake)?)
 }

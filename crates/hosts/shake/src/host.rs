@@ -1,7 +1,7 @@
 //! A host on tokio: its sessions with others, and their streams.
 
 use crate::driver::{Change, Driver};
-use crate::endpoint::{Config, Endpoint, Input, PathStats, Refused};
+use crate::endpoint::{Config, Endpoint, Input, PathStats, Priority, Refused};
 use crate::shared::Shared;
 use crate::stream::Stream;
 use fairwave_linux::random::random;
@@ -118,6 +118,14 @@ impl Host {
         let _ = self.changes.send(Change::Down(path));
     }
 
+    /// Changes the priority of a path, in the present session and later ones.
+    pub fn prioritize(&self, path: u8, priority: Priority) {
+        self.shared.with(|state| {
+            state.report(Input::Prioritize(path, priority));
+            state.poke();
+        });
+    }
+
     /// Opens a session over the paths that there are, and waits until one of them has answered.
     /// When the peer goes, the host opens the next one by itself.
     ///
@@ -207,6 +215,11 @@ impl Session {
     /// The paths and their counts.
     pub fn paths(&self) -> Vec<PathStats> {
         self.shared.with(|state| state.endpoint.paths(self.number))
+    }
+
+    /// Bytes of all its streams that were written and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.shared.with(|state| state.endpoint.unsent(self.number))
     }
 
     /// Its number, which no other session of this host has.

@@ -75,6 +75,9 @@ pub struct Config {
     /// Whether a path that costs the others more than it brings is on standby: it carries copies
     /// alone, which cost them nothing, until it pays (see `docs/models/shake.md`).
     pub standby: bool,
+    /// Time that the regular paths may need for the bytes that wait before those of priority
+    /// [`Backup`](crate::Priority::Backup) carry data too. Priorities act with `standby` alone.
+    pub backup_after: Duration,
     /// Whether a path whose timer has expired gets copies alone until one is acknowledged, if
     /// another path works. Otherwise it gets the data of its window of one segment.
     pub suspects_get_copies: bool,
@@ -167,6 +170,7 @@ const PAPER: Config = Config {
     max_round_trips: 0,
     opportunistic: false,
     standby: false,
+    backup_after: BACKUP_AFTER,
     suspects_get_copies: false,
     initial_rto: Duration::from_secs(6),
     min_rto: Duration::from_secs(1),
@@ -177,6 +181,9 @@ const PAPER: Config = Config {
     give_up: Duration::from_secs(600),
     max_paths: 16,
 };
+
+/// Longest wait that does not make a user pay for a metered link: Fairwave's.
+const BACKUP_AFTER: Duration = Duration::from_secs(2);
 
 /// RFC 6928 and RFC 6298 with the minimum timeout of Linux. The MSS leaves room for the format's
 /// head and seal behind IPv6 and UDP in 1500 bytes.
@@ -197,6 +204,7 @@ const MODERN: Config = Config {
     max_round_trips: 2,
     opportunistic: true,
     standby: true,
+    backup_after: BACKUP_AFTER,
     suspects_get_copies: true,
     initial_rto: Duration::from_secs(1),
     min_rto: Duration::from_millis(200),

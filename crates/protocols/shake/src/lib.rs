@@ -26,6 +26,7 @@ mod scoreboard;
 
 pub use config::{Config, LossDetection, Profile, Rules, TimeoutRule};
 pub use connection::{Connection, Event, Input, PathReport, Segment, Stats};
+pub use fairwave_wire::shake::record::Priority;
 pub use growth::{Balia, Growth, Lia, Olia, Uncoupled, Window};
 pub use registry::{
     BuildGrowth, BuildScheduler, GROWTHS, Named, RETRANSMISSION_PATHS, SCHEDULERS, growth,

@@ -41,7 +41,9 @@ pub(crate) struct Path {
     pub(crate) carried: u64,
     /// Whether it carries copies alone, as its data would cost the others more than they bring.
     pub(crate) is_standby: bool,
-    /// Whether that is for its losses: it rests, until they are forgotten.
+    /// Whether its priority keeps it from carrying new data now.
+    pub(crate) is_held: bool,
+    /// Whether it is on standby for its losses: it rests, until they are forgotten.
     pub(crate) is_lossy: bool,
     /// Bytes that may be in flight so that it does not hold up the others.
     pub(crate) quota: u32,
@@ -68,6 +70,7 @@ impl Path {
             rtt: Rtt::new(config),
             carried: 0,
             is_standby: false,
+            is_held: false,
             is_lossy: false,
             quota: u32::MAX,
             flights: Flights::default(),

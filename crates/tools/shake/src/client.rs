@@ -1,11 +1,12 @@
 //! The loop of `fairwave shake connect`.
 
+use crate::board::Board;
 use crate::report::{PathOutput, ShakeOutput, words};
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
 use crate::via::Vias;
 use fairwave_console::{Console, Failure, Listening};
-use fairwave_shake_host::endpoint::PathStats;
+use fairwave_shake_host::endpoint::{PathStats, Priority};
 use fairwave_shake_host::{Config, Host, Session, Stream};
 use fairwave_units::Duration;
 use fast_socks5::util::target_addr::TargetAddr;
@@ -30,12 +31,18 @@ pub(crate) struct Plan {
     pub(crate) server: SocketAddr,
     /// Interfaces, one for each path.
     pub(crate) via: Vec<String>,
+    /// Their priorities.
+    pub(crate) priorities: Vec<Priority>,
     pub(crate) socks: TcpListener,
     pub(crate) forwards: Vec<(TcpListener, TargetAddr)>,
     /// Time for the first answer.
     pub(crate) timeout: Duration,
     pub(crate) interval: Option<Duration>,
     pub(crate) lasts: Option<Duration>,
+    /// Place for the figures.
+    pub(crate) board: Board,
+    /// Whether the terminal shows the figures, so that nothing else may be printed on it.
+    pub(crate) is_live: bool,
 }
 
 /// State of a client's loop.
@@ -45,6 +52,8 @@ struct Client<'a> {
     vias: RefCell<Vias>,
     tally: Rc<Tally>,
     account: RefCell<Account>,
+    board: Board,
+    is_live: bool,
 }
 
 /// Counts of the paths, over all sessions.
@@ -88,12 +97,17 @@ pub(crate) fn run(
 ) -> Result<ShakeOutput, Failure> {
     on_runtime(async {
         let host = Host::client(plan.config.clone()).map_err(Failure::run)?;
+        for (path, priority) in (0..).zip(&plan.priorities) {
+            host.prioritize(path, *priority);
+        }
         let client = Client {
             console,
             host: Rc::new(host),
             vias: RefCell::new(Vias::new(plan.server, &plan.via)),
             tally: Rc::new(Tally::default()),
             account: RefCell::new(Account::default()),
+            board: plan.board.clone(),
+            is_live: plan.is_live,
         };
         let result = client.serve(plan, stop).await;
         // Tasks of applications end with the runtime; the peer is told now.
@@ -120,8 +134,11 @@ impl Client<'_> {
         Listening { interfaces: plan.via.clone(), ..Listening::at("shake connect", &[at]) }
             .print(self.console)?;
         let ms = began.elapsed().as_secs_f64() * 1e3;
-        self.console
-            .inform(&format!("Session with {} after {ms:.0} ms; SOCKS5 at {at}\n", plan.server))?;
+        let opened = format!("Session with {} after {ms:.0} ms; SOCKS5 at {at}", plan.server);
+        match self.is_live {
+            true => self.board.note(&opened),
+            false => self.console.inform(&format!("{opened}\n"))?,
+        }
         let started = Instant::now();
         for (listener, target) in plan.forwards {
             self.accept(listener, Some(target))?;
@@ -129,8 +146,15 @@ impl Client<'_> {
         self.accept(plan.socks, None)?;
         let mode = plan.config.mode.name();
         let output = || self.output(plan.server, mode, started);
+        let publish = async {
+            loop {
+                self.board.show(output());
+                sleep(LOOK).await;
+            }
+        };
         tokio::select! {
             () = self.watch() => {}
+            () = publish => {}
             () = self.print(plan.interval, &output) => {}
             () = until_stopped(stop, plan.lasts) => {}
         }
@@ -159,8 +183,16 @@ impl Client<'_> {
         for turned in self.vias.borrow_mut().look(&self.host) {
             if !self.console.is_quiet() {
                 let state = if turned.is_up { "can be used" } else { "cannot be used" };
-                self.console.note(&format!("{} {state}", turned.name));
+                self.note(&format!("{} {state}", turned.name));
             }
+        }
+    }
+
+    /// Prints a note, or adds it to those of the live table.
+    fn note(&self, text: &str) {
+        match self.is_live {
+            true => self.board.note(text),
+            false => self.console.note(text),
         }
     }
 
@@ -218,6 +250,7 @@ impl Client<'_> {
             connections: self.tally.connections.get(),
             failed: self.tally.failed.get(),
             sessions: account.sessions,
+            unsent: self.host.session().map_or(0, |session| session.unsent()),
             paths: vias.all(&account.paths()).iter().map(of).collect(),
         }
     }

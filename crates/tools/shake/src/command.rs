@@ -1,6 +1,10 @@
 //! `fairwave shake`: connections of applications over all links of a host.
 
+use crate::board::Board;
 use crate::client::{self, Plan};
+use crate::live::Live;
+use crate::preset::Preset;
+use crate::prometheus;
 use crate::report::{serve_words, words};
 use crate::{PORT, server};
 use clap::builder::PossibleValuesParser;
@@ -9,17 +13,18 @@ use clap::{Args, Subcommand};
 use fairwave_console::peer::{Secret, key_of, listen, options, pairing_code, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
-use fairwave_shake_host::endpoint::MAX_PATHS;
+use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
 use fairwave_shake_host::{Config, Mode, Psk, Udp};
 use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use ipnet::IpNet;
 use serde_json::json;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Examples at the end of the help.
 pub const EXAMPLES: &str = "\
@@ -31,6 +36,7 @@ Examples:
   curl --proxy socks5h://127.0.0.1:1080 -O https://example.org/large.iso
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0 --via usb0 --mode redundant
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0=20M --via usb0=10M --mode multi
+  fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --preset cheapest --metered usb0
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
 
 Applications reach `connect` by SOCKS5 or a forwarded port. Each of their TCP connections is a SHAKE
@@ -105,6 +111,15 @@ pub struct Connect {
     /// on each
     #[arg(long, value_name = "MODE", default_value = Mode::Shake.name(), value_parser = mode())]
     pub mode: Mode,
+    /// Use of the paths by its purpose, instead of --mode
+    #[arg(long, value_name = "PRESET", conflicts_with = "mode")]
+    pub preset: Option<Preset>,
+    /// With --preset cheapest: traffic on this interface costs money; may be repeated
+    #[arg(long, value_name = "IF", value_delimiter = ',')]
+    pub metered: Vec<String>,
+    /// Serve the figures of the paths to Prometheus at this address, under /metrics
+    #[arg(long, value_name = "ADDRESS:PORT", visible_alias = "metrics")]
+    pub prometheus: Option<SocketAddr>,
     /// Speak IPv4 only
     #[arg(short = '4', conflicts_with = "six")]
     pub four: bool,
@@ -114,7 +129,7 @@ pub struct Connect {
     /// Time for the server's first answer
     #[arg(long, value_name = "DURATION", default_value = "10 s")]
     pub timeout: Duration,
-    /// Print the paths in this interval [default: only at the end]
+    /// Print the paths in this interval [default: a live table on a terminal]
     #[arg(long, value_name = "DURATION")]
     pub interval: Option<Duration>,
     /// End after this time [default: when interrupted]
@@ -206,11 +221,11 @@ impl Forward {
 ///
 /// # Errors
 /// If the options are wrong, there is no session, or the kernel refuses a step.
-pub fn run(console: &dyn Console, shake: &Shake) -> Result<(), Failure> {
+pub fn run(console: impl Console + Copy + Send + 'static, shake: &Shake) -> Result<(), Failure> {
     match &shake.task {
-        Task::Serve(serve) => run_server(console, serve),
+        Task::Serve(serve) => run_server(&console, serve),
         Task::Connect(connect) => run_client(console, connect),
-        Task::Pair(pair) => make_key(console, pair),
+        Task::Pair(pair) => make_key(&console, pair),
     }
 }
 
@@ -236,15 +251,11 @@ fn run_server(console: &dyn Console, serve: &Serve) -> Result<(), Failure> {
     console.show(&json!(output), &serve_words(&output))
 }
 
-fn run_client(console: &dyn Console, connect: &Connect) -> Result<(), Failure> {
-    let interval = [("--interval", connect.interval), ("--for", connect.lasts)];
-    if let Some((name, _)) = interval.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
-        return Err(Failure::Usage(format!("{name} has to be more than 0")));
-    }
-    if connect.via.len() > MAX_PATHS {
-        let most = MAX_PATHS;
-        return Err(Failure::Usage(format!("--via: at most {most} interfaces")));
-    }
+fn run_client(
+    console: impl Console + Copy + Send + 'static,
+    connect: &Connect,
+) -> Result<(), Failure> {
+    check(connect)?;
     let key = connect.secret.of_client("fairwave shake serve")?;
     let server = resolve(&connect.host, connect.port, connect.four, connect.six)?;
     let stop = console.stop()?;
@@ -253,31 +264,84 @@ fn run_client(console: &dyn Console, connect: &Connect) -> Result<(), Failure> {
         forwards.push((listener("--forward", forward.local)?, forward.target()));
     }
     let socks = listener("--socks", connect.socks)?;
-    let is_partly_known = connect.via.iter().any(|via| via.rate.is_some())
-        && connect.via.iter().any(|via| via.rate.is_none());
-    if connect.mode == Mode::Multi && is_partly_known && !console.is_quiet() {
-        console.warn("--mode multi: an interface without a bandwidth counts as the slowest");
-    }
-    if !connect.socks.ip().is_loopback() && !console.is_quiet() {
-        console.warn(&format!("--socks {}: others reach this address", connect.socks));
+    if !console.is_quiet() {
+        warnings(connect).iter().for_each(|text| console.warn(text));
     }
     become_ordinary_user(&[]).map_err(Failure::run)?;
+    let board = Board::default();
+    if let Some(at) = connect.prometheus {
+        prometheus::start(console, at, board.clone())?;
+    }
+    let is_silent = console.is_json() || console.is_quiet() || connect.interval.is_some();
+    let is_live = !is_silent && std::io::stdout().is_terminal();
     let plan = Plan {
         config: Config {
-            mode: connect.mode,
+            mode: connect.preset.map_or(connect.mode, Preset::mode),
             rates: connect.via.iter().map(|via| via.rate).collect(),
             ..Config::new(Psk::of(&key))
         },
         server,
         via: connect.via.iter().map(|via| via.name.clone()).collect(),
+        priorities: priorities(connect),
         socks,
         forwards,
         timeout: connect.timeout,
         interval: connect.interval,
         lasts: connect.lasts,
+        board: board.clone(),
+        is_live,
     };
-    let output = client::run(console, plan, &stop)?;
+    let live = is_live.then(|| Live::start(board, Arc::clone(&stop))).transpose();
+    let live = live.map_err(Failure::run)?;
+    let output = client::run(&console, plan, &stop);
+    // The terminal is restored before anything is printed.
+    drop(live);
+    let output = output?;
     console.show(&json!(output), &words(&output))
+}
+
+/// Priorities of the interfaces, in their order.
+fn priorities(connect: &Connect) -> Vec<Priority> {
+    let preset = connect.preset.unwrap_or(Preset::Fastest);
+    let priority = |via: &Via| preset.priority(connect.metered.contains(&via.name));
+    connect.via.iter().map(priority).collect()
+}
+
+fn check(connect: &Connect) -> Result<(), Failure> {
+    let interval = [("--interval", connect.interval), ("--for", connect.lasts)];
+    if let Some((name, _)) = interval.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
+        return Err(Failure::Usage(format!("{name} has to be more than 0")));
+    }
+    if connect.via.len() > MAX_PATHS {
+        return Err(Failure::Usage(format!("--via: at most {MAX_PATHS} interfaces")));
+    }
+    let is_used = |name: &&String| connect.via.iter().any(|via| via.name == **name);
+    if let Some(name) = connect.metered.iter().find(|name| !is_used(name)) {
+        return Err(Failure::Usage(format!("--metered {name}: it is not among those of --via")));
+    }
+    Ok(())
+}
+
+/// Options without an effect, and those with one that may be unwanted.
+fn warnings(connect: &Connect) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_partly_known = connect.via.iter().any(|via| via.rate.is_some())
+        && connect.via.iter().any(|via| via.rate.is_none());
+    if connect.mode == Mode::Multi && is_partly_known {
+        found.push("--mode multi: an interface without a bandwidth counts as the slowest".into());
+    }
+    match (connect.preset, connect.metered.is_empty()) {
+        (Some(Preset::Cheapest), true) => found
+            .push("--preset cheapest: without --metered IF it does the same as fastest".to_owned()),
+        (None | Some(Preset::Fastest | Preset::Redundant), false) => {
+            found.push("--metered has an effect with --preset cheapest alone".to_owned());
+        }
+        _ => {}
+    }
+    if !connect.socks.ip().is_loopback() {
+        found.push(format!("--socks {}: others reach this address", connect.socks));
+    }
+    found
 }
 
 fn listener(option: &str, address: SocketAddr) -> Result<TcpListener, Failure> {

@@ -1,8 +1,12 @@
 //! `fairwave shake`: connections of applications over all links of a host.
 #![cfg(target_os = "linux")]
 
+mod board;
 mod client;
 pub mod command;
+mod live;
+pub mod preset;
+mod prometheus;
 pub mod report;
 mod server;
 mod tasks;

@@ -1,12 +1,12 @@
 //! Output of `fairwave shake`: JSON and words.
 
-use fairwave_shake_host::endpoint::PathStats;
+use fairwave_shake_host::endpoint::{PathStats, Priority};
 use fairwave_text::Table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Output of `fairwave shake connect HOST --json` at its end.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ShakeOutput {
     /// Address and port of the server.
     pub server: String,
@@ -22,23 +22,30 @@ pub struct ShakeOutput {
     pub failed: u64,
     /// Sessions: more than one if the server was started anew.
     pub sessions: u64,
+    /// Bytes of applications that no path had carried at the end.
+    pub unsent: u64,
     /// The paths, in the order of the options.
     pub paths: Vec<PathOutput>,
 }
 
 /// One path.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PathOutput {
     /// Its interface.
     pub via: String,
     /// Whether it could be used at the end.
     pub is_up: bool,
+    /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry what
+    /// waits; `standby`: a link at risk, which carries copies alone unless no other works.
+    pub priority: String,
     /// Payload of UDP, both ways, in bytes.
     pub bytes: u64,
     /// Payload of UDP that was sent, in bytes.
     pub bytes_sent: u64,
     /// Payload of UDP that was received, in bytes.
     pub bytes_received: u64,
+    /// Bytes of streams in flight from this end at the end.
+    pub in_flight: u64,
     /// Payload of UDP, both ways, over the time of the whole session.
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: f64,
@@ -62,15 +69,34 @@ impl PathOutput {
         Self {
             via: via.to_owned(),
             is_up: stats.is_up,
+            priority: priority_name(stats.priority).to_owned(),
             bytes,
             bytes_sent: stats.bytes_sent,
             bytes_received: stats.bytes_received,
+            in_flight: stats.in_flight,
             rate_mbps: if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 },
             rtt_ms: stats.srtt.map(ms),
             min_rtt_ms: stats.min_rtt.map(ms),
             loss: stats.loss(),
             mtu: stats.mtu,
         }
+    }
+
+    /// Its state in a word.
+    pub(crate) fn state(&self) -> &str {
+        match self.priority.as_str() {
+            _ if !self.is_up => "down",
+            "backup" | "standby" => &self.priority,
+            _ => "up",
+        }
+    }
+}
+
+fn priority_name(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Regular => "regular",
+        Priority::Backup => "backup",
+        Priority::Standby => "standby",
     }
 }
 
@@ -113,7 +139,7 @@ pub(crate) fn words(output: &ShakeOutput) -> String {
             number(path.rtt_ms, 1),
             percent(path.loss.map(|loss| loss * 100.0), 2),
             path.mtu.map_or_else(|| "-".to_owned(), |mtu| mtu.to_string()),
-            if path.is_up { "up" } else { "down" }.to_owned(),
+            path.state().to_owned(),
         ]);
     }
     let (connections, seconds) = (output.connections, output.seconds);

@@ -28,6 +28,10 @@ const PONG: u8 = 2;
 const SEGMENT: u8 = 3;
 const CLOSE: u8 = 4;
 const BUNDLE: u8 = 6;
+const UNRELIABLE: u8 = 5;
+
+/// Octets of an unreliable frame before its payload, its kind among them.
+pub const UNRELIABLE_HEAD_LEN: usize = 1 + 4 + 8 + 2;
 
 /// A datagram of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +144,24 @@ pub struct Counts {
     pub received: u64,
 }
 
+/// Use that the asking end wants made of a path while others work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// It carries data whenever that helps.
+    #[default]
+    Regular,
+    /// A metered link: it carries data only if the regular paths cannot carry the bytes that wait,
+    /// or none of them works.
+    Backup,
+    /// A link that is likely to fail: it carries copies alone, unless no other path works.
+    Standby,
+}
+
+impl Priority {
+    /// All of them, by their codes.
+    pub const ALL: [Self; 3] = [Self::Regular, Self::Backup, Self::Standby];
+}
+
 /// A question whether a path works, or its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
@@ -149,6 +171,8 @@ pub struct Echo {
     pub counts: Counts,
     /// Largest payload of a segment that the sender's paths take, in bytes.
     pub mss: u16,
+    /// Use that the opener wants made of the path. An answer repeats that of its question.
+    pub priority: Priority,
     /// Octets of zeros behind it: a question of this length asks for the path's MTU.
     pub padding: u16,
 }
@@ -173,6 +197,8 @@ pub enum Frame<'a> {
     Close,
     /// Messages without payload.
     Bundle(Bundle<'a>),
+    /// A datagram of an application, which is not retransmitted.
+    Unreliable(Unreliable<'a>),
 }
 
 /// Messages without payload, of any connections, each behind its length in two octets: what one
@@ -225,6 +251,20 @@ impl Iterator for Bundle<'_> {
     }
 }
 
+/// A datagram of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreliable<'a> {
+    /// The flow that it belongs to.
+    pub flow: u32,
+    /// Its number among those of its sender in the session, from one on: copies on several paths
+    /// have the same.
+    pub number: NonZeroU64,
+    /// Time in milliseconds for which the receiver may keep it.
+    pub lifetime_ms: u16,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
 impl<'a> Frame<'a> {
     /// Reads a frame, which is all of `bytes`.
     ///
@@ -242,6 +282,7 @@ impl<'a> Frame<'a> {
             SEGMENT => Self::Segment { set: reader.u64_be("set")?, tcp: reader.rest() },
             BUNDLE => Self::Bundle(Bundle(reader.rest())),
             CLOSE if reader.is_empty() => Self::Close,
+            UNRELIABLE => Self::Unreliable(read_unreliable(&mut reader)?),
             CLOSE => return Err(Error::Trailing { len: reader.rest().len(), kind: CLOSE }),
             found => return Err(Error::Kind { found }),
         })
@@ -274,9 +315,24 @@ impl<'a> Frame<'a> {
                 out.push(BUNDLE);
                 out.extend_from_slice(messages);
             }
+            Self::Unreliable(datagram) => {
+                out.push(UNRELIABLE);
+                out.extend(datagram.flow.to_be_bytes());
+                out.extend(datagram.number.get().to_be_bytes());
+                out.extend(datagram.lifetime_ms.to_be_bytes());
+                out.extend_from_slice(datagram.payload);
+            }
         }
         Ok(())
     }
+}
+
+fn read_unreliable<'a>(reader: &mut Reader<'a>) -> Result<Unreliable<'a>, Error> {
+    let flow = reader.u32_be("flow")?;
+    let number = NonZeroU64::new(reader.u64_be("number")?);
+    let number = number.ok_or(Error::Range { field: "number of the datagram" })?;
+    let lifetime_ms = reader.u16_be("lifetime")?;
+    Ok(Unreliable { flow, number, lifetime_ms, payload: reader.rest() })
 }
 
 fn read_echo(reader: &mut Reader<'_>) -> Result<Echo, Error> {
@@ -286,12 +342,14 @@ fn read_echo(reader: &mut Reader<'_>) -> Result<Echo, Error> {
         received: reader.u64_be("records received")?,
     };
     let mss = reader.u16_be("largest payload")?;
+    let priority = Priority::ALL.get(usize::from(reader.u8("priority")?)).copied();
+    let priority = priority.ok_or(Error::Range { field: "priority" })?;
     let zeros = reader.rest();
     if zeros.iter().any(|octet| *octet != 0) {
         return Err(Error::NotZero { field: "padding" });
     }
     let padding = u16::try_from(zeros.len()).map_err(|_| Error::Range { field: "padding" })?;
-    Ok(Echo { token, counts, mss, padding })
+    Ok(Echo { token, counts, mss, priority, padding })
 }
 
 fn write_echo(kind: u8, echo: &Echo, out: &mut Vec<u8>) {
@@ -300,6 +358,7 @@ fn write_echo(kind: u8, echo: &Echo, out: &mut Vec<u8>) {
     out.extend(echo.counts.sent.to_be_bytes());
     out.extend(echo.counts.received.to_be_bytes());
     out.extend(echo.mss.to_be_bytes());
+    out.push(echo.priority as u8);
     out.resize(out.len() + usize::from(echo.padding), 0);
 }
 
@@ -309,11 +368,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn echo() -> impl Strategy<Value = Echo> {
-        (any::<u32>(), any::<[u64; 2]>(), any::<u16>(), 0..1400_u16).prop_map(
-            |(token, [sent, received], mss, padding)| Echo {
+        (any::<u32>(), any::<[u64; 2]>(), any::<u16>(), 0..3_usize, 0..1400_u16).prop_map(
+            |(token, [sent, received], mss, priority, padding)| Echo {
                 token,
                 counts: Counts { sent, received },
                 mss,
+                priority: Priority::ALL[priority],
                 padding,
             },
         )
@@ -336,10 +396,17 @@ mod tests {
         }
 
         #[test]
-        fn echoes_and_segments_are_read_as_they_were_written(
-            echo in echo(), set: u64, tcp: Vec<u8>,
+        fn frames_are_read_as_they_were_written(
+            echo in echo(), set: u64, tcp: Vec<u8>, flow: u32, number in 1..u64::MAX, lifetime_ms: u16,
         ) {
-            for frame in [Frame::Ping(echo), Frame::Pong(echo), Frame::Segment { set, tcp: &tcp }] {
+            let number = NonZeroU64::new(number).unwrap();
+            let datagram = Unreliable { flow, number, lifetime_ms, payload: &tcp };
+            for frame in [
+                Frame::Ping(echo),
+                Frame::Pong(echo),
+                Frame::Segment { set, tcp: &tcp },
+                Frame::Unreliable(datagram),
+            ] {
                 let mut out = Vec::new();
                 frame.write(&mut out).unwrap();
                 prop_assert_eq!(Frame::parse(&out), Ok(frame));
@@ -391,5 +458,30 @@ mod tests {
         zero.extend([0; 8]);
         assert_eq!(Datagram::parse(&zero), Err(Error::Range { field: "number of the record" }));
         assert!(matches!(Frame::parse(&[CLOSE, 0]), Err(Error::Trailing { .. })));
+        let unnumbered = [&[UNRELIABLE, 0, 0, 0, 1][..], &[0; 10]].concat();
+        let error = Err(Error::Range { field: "number of the datagram" });
+        assert_eq!(Frame::parse(&unnumbered), error);
+        let mut unknown = vec![PING; 1];
+        unknown.extend([0; 22]);
+        unknown.push(3);
+        assert_eq!(Frame::parse(&unknown), Err(Error::Range { field: "priority" }));
+    }
+
+    /// The octets of the frames that hosts exchange beside messages.
+    #[test]
+    fn octets_of_frames() {
+        let written = |frame: Frame<'_>| {
+            let mut out = Vec::new();
+            frame.write(&mut out).unwrap();
+            out
+        };
+        let number = NonZeroU64::new(0x0102).unwrap();
+        let datagram = Unreliable { flow: 7, number, lifetime_ms: 500, payload: b"hi" };
+        let octets = [5, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 1, 2, 1, 244, b'h', b'i'];
+        assert_eq!(written(Frame::Unreliable(datagram)), octets);
+        let counts = Counts { sent: 3, received: 2 };
+        let echo = Echo { token: 9, counts, mss: 1400, priority: Priority::Backup, padding: 1 };
+        let octets = [1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 5, 120, 1, 0];
+        assert_eq!(written(Frame::Ping(echo)), octets);
     }
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use fairwave_cc::Initial;
 use fairwave_machine::Machine;
 use fairwave_shake::multi::{self, Dial, Multi, Split};
-use fairwave_shake::{self as shake, Connection, Segment};
+use fairwave_shake::{self as shake, Connection, Priority, Segment};
 use fairwave_tcp::{self as tcp, Profile};
 use fairwave_units::{BitRate, Instant, Seq32, Stream as Draws};
 use fairwave_wire::ipv4::Ecn;
@@ -188,6 +188,30 @@ impl Carrier {
     pub(super) fn leave(&mut self, now: Instant, path: u8) {
         if let Self::Shake(connection) = self {
             connection.handle(now, shake::Input::Leave { path });
+        }
+    }
+
+    /// A path has this priority; the blocks of a set go where its weights say.
+    pub(super) fn prioritize(&mut self, now: Instant, path: u8, priority: Priority) {
+        if let Self::Shake(connection) = self {
+            connection.handle(now, shake::Input::Prioritize { path, priority });
+        }
+    }
+
+    /// Bytes in flight on each path that it has joined. A set does not count them.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (u8, u32)> {
+        let paths = match self {
+            Self::Shake(connection) => Some(connection.paths()),
+            Self::Multi(_) => None,
+        };
+        paths.into_iter().flatten().map(|path| (path.id, path.flight))
+    }
+
+    /// Bytes written that were never sent. A set does not count them.
+    pub(super) fn unsent(&self) -> u64 {
+        match self {
+            Self::Shake(connection) => connection.unsent(),
+            Self::Multi(_) => 0,
         }
     }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
 use fairwave_wire::shake::Side;
-use fairwave_wire::shake::record::Datagram;
+use fairwave_wire::shake::record::{Datagram, Priority};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Sessions whose opener has not shown that it has the keys, and the time that it has for that.
@@ -36,6 +36,8 @@ pub enum Input {
     PathUp(Route),
     /// A path is gone.
     PathDown(u8),
+    /// A path of the sessions that this end opens has this priority from now on.
+    Prioritize(u8, Priority),
     /// A session is to be opened over the paths that there are.
     Connect,
     /// All sessions are over.
@@ -84,6 +86,7 @@ pub struct Endpoint {
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
     routes: Vec<Option<Route>>,
+    priorities: [Priority; MAX_PATHS],
     opening: Option<Opening>,
     /// The session that this end opened last.
     current: Option<usize>,
@@ -106,6 +109,7 @@ impl Endpoint {
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
             routes: Vec::new(),
+            priorities: [Priority::Regular; MAX_PATHS],
             opening: None,
             current: None,
             wants_session: false,
@@ -134,6 +138,11 @@ impl Endpoint {
     /// The paths of a session.
     pub fn paths(&self, session: usize) -> Vec<PathStats> {
         self.sessions.get(&session).map_or_else(Vec::new, |entry| entry.session.stats())
+    }
+
+    /// Bytes of a session's streams that were written and never sent.
+    pub fn unsent(&self, session: usize) -> u64 {
+        self.sessions.get(&session).map_or(0, |entry| entry.session.unsent())
     }
 
     /// Opens a stream; `None` if the session is over, has its number of streams, or was opened by
@@ -313,6 +322,9 @@ impl Endpoint {
         for route in self.routes.clone().into_iter().flatten() {
             self.with(session, |open| open.path_up(now, route.socket, route));
         }
+        for (path, priority) in (0..).zip(self.priorities) {
+            self.with(session, |open| open.prioritize(now, path, priority));
+        }
         self.current = Some(session);
         self.events.push_back(Event::Connected { session });
     }
@@ -449,6 +461,13 @@ impl Machine for Endpoint {
             Input::Arrived(route, bytes) => self.take(now, route, &bytes),
             Input::PathUp(route) => self.path_up(now, route),
             Input::PathDown(path) => self.path_down(now, path),
+            Input::Prioritize(path, priority) => {
+                let Some(known) = self.priorities.get_mut(usize::from(path)) else { return };
+                *known = priority;
+                if let Some(session) = self.current {
+                    self.with(session, |open| open.prioritize(now, path, priority));
+                }
+            }
             Input::Connect => {
                 self.wants_session = true;
                 self.begin(now);

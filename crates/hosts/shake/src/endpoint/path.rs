@@ -4,7 +4,7 @@ use super::route::Route;
 use fairwave_machine::Replay;
 use fairwave_units::{Duration, Instant};
 use fairwave_wire::shake::HEAD_LEN;
-use fairwave_wire::shake::record::{Counts, Echo, NUMBER_LIMIT, RECORD_OVERHEAD};
+use fairwave_wire::shake::record::{Counts, Echo, NUMBER_LIMIT, Priority, RECORD_OVERHEAD};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
@@ -42,6 +42,8 @@ pub(super) struct Path {
     pub(super) route: Option<Route>,
     /// Whether the host has the path: for the end that joins paths, whether its interface works.
     pub(super) is_up: bool,
+    /// Use that the opener wants made of it.
+    pub(super) priority: Priority,
     counts: Counts,
     bytes_sent: u64,
     bytes_received: u64,
@@ -77,6 +79,10 @@ pub struct PathStats {
     pub bytes_sent: u64,
     /// Bytes of UDP payload received on it.
     pub bytes_received: u64,
+    /// Bytes of streams in flight on it, from this end.
+    pub in_flight: u64,
+    /// Use that the opener wants made of it.
+    pub priority: Priority,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// Minimum round-trip time.
@@ -161,7 +167,7 @@ impl Path {
     /// A question, whose packet has `mtu` bytes if that is given.
     pub(super) fn ask(&mut self, now: Instant, token: u32, mss: u16, mtu: Option<u16>) -> Echo {
         /// Frame of a question without padding, behind its kind.
-        const ECHO_LEN: usize = 4 + 8 + 8 + 2;
+        const ECHO_LEN: usize = 4 + 8 + 8 + 2 + 1;
         let bare = self.headers() + RECORD_OVERHEAD + ECHO_LEN;
         let padding = mtu.map_or(0, |mtu| mtu - bare as u16);
         let sent = self.counts.sent + 1;
@@ -169,14 +175,20 @@ impl Path {
             self.asked.pop_front();
         }
         self.asked.push_back(Asked { token, at: now, sent, mtu });
-        Echo { token, counts: Counts { sent, ..self.counts }, mss, padding }
+        Echo {
+            token,
+            counts: Counts { sent, ..self.counts },
+            mss,
+            priority: self.priority,
+            padding,
+        }
     }
 
     /// The answer to a question.
     pub(super) fn reply(&mut self, asked: &Echo, mss: u16) -> Echo {
         self.hear(asked);
         let counts = Counts { sent: self.counts.sent + 1, ..self.counts };
-        Echo { token: asked.token, counts, mss, padding: 0 }
+        Echo { token: asked.token, counts, mss, priority: asked.priority, padding: 0 }
     }
 
     /// Takes an answer; returns whether it answers a question of this end.
@@ -219,6 +231,8 @@ impl Path {
             is_up: self.is_up && self.route.is_some(),
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
+            in_flight: 0,
+            priority: self.priority,
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             mtu: self.mtu,

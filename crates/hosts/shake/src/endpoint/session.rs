@@ -3,7 +3,7 @@
 use super::carrier::{self, Carrier, CarrierReport, Piece, SetConfig};
 use super::config::Config;
 use super::event::{Event, StreamState};
-use super::path::{MIN_MSS, Path, PathStats};
+use super::path::{MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::settings::{Mode, Settings};
@@ -26,9 +26,9 @@ const LINGER: Duration = Duration::from_secs(10);
 
 /// A stream of the session.
 #[derive(Debug)]
-struct Stream {
+pub(super) struct Stream {
     id: u64,
-    carrier: Carrier,
+    pub(super) carrier: Carrier,
     /// Its entry among the timers.
     deadline: Option<Instant>,
     is_dirty: bool,
@@ -44,7 +44,7 @@ struct Stream {
 
 /// A frame that waits to leave.
 #[derive(Clone, Copy, Debug)]
-enum Waiting {
+pub(super) enum Waiting {
     Ping(u8, Option<u16>),
     Pong(u8, Echo),
     Close(u8),
@@ -54,18 +54,18 @@ enum Waiting {
 #[derive(Debug)]
 pub(super) struct Session {
     number: usize,
-    side: Side,
+    pub(super) side: Side,
     settings: Settings,
     /// Its index at the peer.
     remote: u32,
     channel: Channel,
     draws: Draws,
-    paths: Vec<Path>,
-    streams: Slab<Stream>,
+    pub(super) paths: Vec<Path>,
+    pub(super) streams: Slab<Stream>,
     by_id: BTreeMap<u64, usize>,
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
-    waiting: VecDeque<Waiting>,
+    pub(super) waiting: VecDeque<Waiting>,
     /// Time of the latest record from the peer.
     pub(super) heard: Instant,
     /// Whether the peer has shown that it has the keys.
@@ -114,7 +114,7 @@ impl Session {
         }
     }
 
-    fn path(&mut self, id: u8) -> Option<&mut Path> {
+    pub(super) fn path(&mut self, id: u8) -> Option<&mut Path> {
         let index = usize::from(id);
         if index >= MAX_PATHS {
             return None;
@@ -144,7 +144,7 @@ impl Session {
         self.each(|stream| stream.carrier.leave(now, id));
     }
 
-    fn each(&mut self, act: impl Fn(&mut Stream)) {
+    pub(super) fn each(&mut self, act: impl Fn(&mut Stream)) {
         for slot in 0..self.streams.capacity() {
             if let Some(stream) = self.streams.get_mut(slot) {
                 act(stream);
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    fn touch(&mut self, slot: usize) {
+    pub(super) fn touch(&mut self, slot: usize) {
         if let Some(stream) = self.streams.get_mut(slot).filter(|stream| !stream.is_dirty) {
             stream.is_dirty = true;
             self.dirty.push_back(slot);
@@ -207,6 +207,7 @@ impl Session {
             sent: Sent::new(config.notes_departures),
         });
         self.by_id.insert(id, slot);
+        self.pass_priorities(now, slot);
         slot
     }
 
@@ -269,6 +270,9 @@ impl Session {
                 self.take_segment(now, config, id, set, &tcp);
             }
             Ok(Frame::Ping(echo)) => {
+                if self.side == Side::Acceptor {
+                    self.prioritize(now, id, echo.priority);
+                }
                 self.peer_mss = Some(echo.mss).filter(|mss| *mss > 0);
                 self.waiting.push_back(Waiting::Pong(id, echo));
             }
@@ -558,11 +562,5 @@ impl Session {
 
     pub(super) fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
-    }
-
-    pub(super) fn stats(&self) -> Vec<PathStats> {
-        let known = |(_, path): &(usize, &Path)| path.route.is_some();
-        let paths = self.paths.iter().enumerate().filter(known);
-        paths.map(|(id, path)| path.stats(id as u8)).collect()
     }
 }

@@ -11,6 +11,8 @@ use fairwave_wire::seal::Key;
 use fairwave_wire::shake::record::Datagram;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+mod priority;
+
 /// Two hosts, and a line for each path.
 struct Net {
     client: Endpoint,

@@ -20,6 +20,7 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Join { path, nominal } => self.join(now, path, nominal),
             _ if self.is_over() => {}
             Input::Leave { path } => self.leave(now, path),
+            Input::Prioritize { path, priority } => self.prioritize(path, priority),
             Input::Write(data) => self.write(&data),
             Input::Finish => self.finishing = true,
             Input::Close => {

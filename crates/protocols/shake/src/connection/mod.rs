@@ -5,6 +5,7 @@ mod input;
 mod machine;
 mod output;
 mod paths;
+mod priority;
 mod standby;
 mod timers;
 
@@ -12,7 +13,7 @@ use crate::growth::Window;
 use crate::path::{Flight, Path, State};
 use crate::receiver::Receiver;
 use crate::scoreboard::Scoreboard;
-use crate::{Config, PathView, Rules};
+use crate::{Config, PathView, Priority, Rules};
 use fairwave_tcp::{Payload, Store};
 use fairwave_units::{BitRate, Duration, Instant, Seed, Stream};
 use fairwave_wire::shake::{Echo, Header, Leave, Reason, Side};
@@ -42,6 +43,13 @@ pub enum Input<P> {
     Leave {
         /// Its id.
         path: u8,
+    },
+    /// A path has this priority from now on, also if it joins later.
+    Prioritize {
+        /// Its id.
+        path: u8,
+        /// Its priority.
+        priority: Priority,
     },
     /// Bytes to send. Bytes beyond [`Connection::send_space`] are not taken.
     Write(P),
@@ -239,6 +247,10 @@ pub struct Connection<P: Payload> {
     in_use: usize,
     /// Whether the paths on standby were chosen since the last input.
     is_judged: bool,
+    /// Priorities of path ids that are not regular.
+    priorities: Vec<(u8, Priority)>,
+    /// Whether more bytes wait than the regular paths carry in time.
+    is_backlogged: bool,
     windows: Vec<Window>,
     board: Scoreboard,
     /// Bytes from `board.una()` on.
@@ -287,6 +299,8 @@ impl<P: Payload> Connection<P> {
             view_paths: Vec::new(),
             in_use: 0,
             is_judged: false,
+            priorities: Vec::new(),
+            is_backlogged: false,
             windows: Vec::new(),
             board: Scoreboard::default(),
             store: P::Store::default(),
@@ -346,6 +360,11 @@ impl<P: Payload> Connection<P> {
     /// Bytes written that the peer has acknowledged in order.
     pub fn acknowledged(&self) -> u64 {
         self.board.una().min(self.written)
+    }
+
+    /// Bytes written that were never sent.
+    pub fn unsent(&self) -> u64 {
+        self.written.saturating_sub(self.board.next())
     }
 
     /// Whether the connection has ended, one way or the other.

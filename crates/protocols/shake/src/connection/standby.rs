@@ -38,9 +38,11 @@ impl<P: Payload> Connection<P> {
         self.in_use = kept;
     }
 
-    /// Chooses the paths on standby: those for which the receive window has no share, and those
-    /// whose losses would close it for others for longer than they bring.
+    /// Chooses the paths on standby: those for which the receive window has no share, those
+    /// whose losses would close it for others for longer than they bring, and those that their
+    /// priority holds back.
     fn judge(&mut self, now: Instant) {
+        self.hold_back();
         for path in &mut self.paths {
             path.is_lossy = false;
         }
@@ -80,7 +82,7 @@ impl<P: Payload> Connection<P> {
             let left = window.saturating_sub(passing(total, view.min_rtt + view.rttvar));
             let is_first = rank == 0;
             let has_share = is_first || (!is_untested(path) && left >= u64::from(self.config.mss));
-            path.is_standby = path.is_lossy || !has_share;
+            path.is_standby = path.is_held || path.is_lossy || !has_share;
             view.quota = if is_first { MAX_QUOTA } else { bounded(left.into()) };
             if !path.is_standby {
                 total += rate_within(view, path, window);
@@ -99,9 +101,9 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Order in which paths share the receive window.
-    fn rank(&self, place: usize) -> (bool, bool, Duration, usize) {
+    fn rank(&self, place: usize) -> (bool, bool, bool, Duration, usize) {
         let path = &self.paths[self.view_paths[place]];
-        (path.is_lossy, is_untested(path), self.views[place].min_rtt, place)
+        (path.is_held, path.is_lossy, is_untested(path), self.views[place].min_rtt, place)
     }
 
     /// A segment on another path that would close the receive window for the fastest with room
@@ -137,7 +139,8 @@ impl<P: Payload> Connection<P> {
     pub(super) fn try_standby(&mut self, now: Instant) -> Option<Segment<P>> {
         for place in self.in_use..self.views.len() {
             let index = self.view_paths[place];
-            if !self.views[place].takes(self.config.mss) || self.board.is_empty() {
+            let is_spared = self.is_spared(index);
+            if !self.views[place].takes(self.config.mss) || self.board.is_empty() || is_spared {
                 continue;
             }
             let path = &mut self.paths[index];

@@ -11,6 +11,7 @@ mod multi_common;
 mod multi_contract;
 mod multi_hostile;
 mod pacing;
+mod priority;
 mod redundant;
 mod survival;
 mod timeouts;
