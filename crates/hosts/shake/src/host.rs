@@ -155,6 +155,11 @@ impl Host {
         Some(Session { shared: Arc::clone(&self.shared), number })
     }
 
+    /// The session of a stream, for datagrams beside it.
+    pub fn session_of(&self, stream: &Stream) -> Session {
+        Session { shared: Arc::clone(&self.shared), number: stream.session() }
+    }
+
     /// Waits for a stream that a peer opens.
     pub async fn accept(&self) -> Stream {
         loop {
@@ -189,11 +194,11 @@ impl Host {
     }
 }
 
-/// A session that this host opened.
+/// A session of this host.
 #[derive(Clone, Debug)]
 pub struct Session {
-    shared: Arc<Shared>,
-    number: usize,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) number: usize,
 }
 
 impl Session {

@@ -6,6 +6,7 @@
 //! [`endpoint::Endpoint`] is the machine inside, which knows no socket and no clock.
 #![cfg(target_os = "linux")]
 
+mod datagram;
 mod driver;
 pub mod endpoint;
 mod host;
@@ -13,7 +14,7 @@ mod noise;
 mod shared;
 mod stream;
 
-pub use endpoint::{Config, Mode, SetConfig};
+pub use endpoint::{Config, DatagramError, Mode, SetConfig};
 pub use fairwave_sockets::Udp;
 pub use host::{ConnectError, Host, Session};
 pub use noise::Psk;

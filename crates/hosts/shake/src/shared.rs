@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub(crate) driver: Option<Waker>,
     /// By session and stream.
     pub(crate) waiting: BTreeMap<(usize, usize), Waiting>,
+    /// Tasks that wait for a datagram, by session and flow.
+    pub(crate) flows: BTreeMap<(usize, u32), Waker>,
     /// Streams that peers opened, until the application takes them.
     pub(crate) accepted: VecDeque<(usize, usize)>,
     pub(crate) is_closing: bool,
@@ -51,6 +53,7 @@ impl Shared {
             last: Instant::ZERO,
             driver: None,
             waiting: BTreeMap::new(),
+            flows: BTreeMap::new(),
             accepted: VecDeque::new(),
             is_closing: false,
             changes: 0,
@@ -103,8 +106,15 @@ impl State {
                 Event::Stream { session, stream } => {
                     self.waiting.get_mut(&(session, stream)).map(Waiting::wake);
                 }
+                Event::Datagram { session, flow } => {
+                    self.flows.remove(&(session, flow)).into_iter().for_each(Waker::wake);
+                }
                 Event::Ended { session } => {
                     self.changes += 1;
+                    let flows = (session, 0)..=(session, u32::MAX);
+                    let waiting: Vec<_> = self.flows.range(flows).map(|(flow, _)| *flow).collect();
+                    let wakers = waiting.iter().filter_map(|flow| self.flows.remove(flow));
+                    wakers.collect::<Vec<_>>().into_iter().for_each(Waker::wake);
                     let of_session = (session, 0)..(session + 1, 0);
                     self.waiting.range_mut(of_session).for_each(|(_, waiting)| waiting.wake());
                 }

@@ -29,6 +29,13 @@ pub enum Event {
         /// The stream's number in it.
         stream: usize,
     },
+    /// A datagram of an application has arrived.
+    Datagram {
+        /// The session's number.
+        session: usize,
+        /// Its flow.
+        flow: u32,
+    },
     /// A path has answered, at first, again, or with a larger packet.
     PathUp {
         /// The session's number.

@@ -2,6 +2,7 @@
 
 use super::carrier::{self, CarrierReport};
 use super::config::Config;
+use super::datagrams::{DatagramError, DatagramStats};
 use super::event::{Event, Refused, StreamState};
 use super::path::PathStats;
 use super::route::{MAX_PATHS, Route, Transmit};
@@ -135,6 +136,11 @@ impl Endpoint {
         self.sessions.len()
     }
 
+    /// Whether a session exists.
+    pub fn has_session(&self, session: usize) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
     /// The paths of a session.
     pub fn paths(&self, session: usize) -> Vec<PathStats> {
         self.sessions.get(&session).map_or_else(Vec::new, |entry| entry.session.stats())
@@ -197,6 +203,37 @@ impl Endpoint {
     pub fn take_departures(&mut self, session: usize, stream: usize) -> Vec<(u64, Instant)> {
         let entry = self.sessions.get_mut(&session);
         entry.map(|entry| entry.session.take_departures(stream)).unwrap_or_default()
+    }
+
+    /// Queues a datagram of an application, which is dropped after `lifetime` (10 s at most).
+    ///
+    /// # Errors
+    /// If it is too long, or there is no session.
+    pub fn send_datagram(
+        &mut self,
+        now: Instant,
+        session: usize,
+        flow: u32,
+        payload: Bytes,
+        lifetime: Duration,
+    ) -> Result<(), DatagramError> {
+        let Some(entry) = self.sessions.get_mut(&session) else {
+            return Err(DatagramError::NoSession);
+        };
+        entry.session.send_datagram(now, flow, payload, lifetime)?;
+        self.touch(session);
+        Ok(())
+    }
+
+    /// Takes the oldest datagram of a flow.
+    pub fn receive_datagram(&mut self, now: Instant, session: usize, flow: u32) -> Option<Bytes> {
+        self.sessions.get_mut(&session)?.session.receive_datagram(now, flow)
+    }
+
+    /// Counters of a session's datagrams.
+    pub fn datagrams(&self, session: usize) -> DatagramStats {
+        let found = self.sessions.get(&session);
+        found.map_or_else(DatagramStats::default, |entry| entry.session.datagrams.stats())
     }
 
     fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {

@@ -6,10 +6,12 @@
 
 mod carrier;
 mod config;
+mod datagrams;
 mod event;
 mod machine;
 mod path;
 mod priority;
+mod queue;
 mod route;
 mod sent;
 mod session;
@@ -19,6 +21,7 @@ mod tests;
 
 pub use carrier::{CarrierReport, SetConfig};
 pub use config::{Config, max_mss};
+pub use datagrams::{DatagramError, DatagramStats};
 pub use event::{Event, Refused, StreamState};
 pub use fairwave_wire::shake::record::Priority;
 pub use machine::{Endpoint, Input};

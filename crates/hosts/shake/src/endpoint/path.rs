@@ -54,6 +54,8 @@ pub(super) struct Path {
     asked: VecDeque<Asked>,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
+    /// The latest round-trip time, and the time at which its question left.
+    latest: Option<(Duration, Instant)>,
     /// Largest packet that was answered.
     mtu: Option<u16>,
     /// Times that it was asked for larger ones.
@@ -83,6 +85,8 @@ pub struct PathStats {
     pub in_flight: u64,
     /// Use that the opener wants made of it.
     pub priority: Priority,
+    /// Latest round-trip time.
+    pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// Minimum round-trip time.
@@ -197,6 +201,9 @@ impl Path {
         let Some(asked) = place.and_then(|place| self.asked.remove(place)) else { return false };
         self.hear(answer);
         let rtt = now.since(asked.at);
+        if self.latest.is_none_or(|(_, at)| at <= asked.at) {
+            self.latest = Some((rtt, asked.at));
+        }
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
         // RFC 6298 section 2.
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt * 7 / 8 + rtt / 8));
@@ -214,6 +221,19 @@ impl Path {
         }
     }
 
+    /// Expected time until a datagram sent now arrives: the latest round-trip time, or the time for
+    /// which a later question has waited for its answer, without half of the minimum. The queue is
+    /// thus taken to be on the way there. A path that has not answered is expected to be slow.
+    pub(super) fn expected_delay(&self, now: Instant) -> Duration {
+        const UNKNOWN: Duration = Duration::from_millis(100);
+        let (rtt, since) = self.latest.unwrap_or((UNKNOWN, Instant::ZERO));
+        // A question for the MTU may be too large for the path.
+        let is_open = |asked: &&Asked| asked.mtu.is_none() && asked.at > since;
+        let open = self.asked.iter().find(is_open).map(|asked| now.since(asked.at));
+        let back = self.min_rtt.map_or(Duration::ZERO, |min| min / 2);
+        rtt.max(open.unwrap_or(Duration::ZERO)).saturating_sub(back)
+    }
+
     /// Whether all questions since `since` are without an answer, at least one.
     pub(super) fn is_silent(&self, since: Instant) -> bool {
         self.asked.back().is_some_and(|asked| asked.at > since)
@@ -222,7 +242,8 @@ impl Path {
     /// Forgets questions and the MTU: the path begins anew.
     pub(super) fn restart(&mut self) {
         self.asked.clear();
-        (self.mtu, self.probes, self.srtt, self.min_rtt) = (None, 0, None, None);
+        (self.mtu, self.srtt, self.min_rtt, self.latest) = (None, None, None, None);
+        self.probes = 0;
     }
 
     pub(super) fn stats(&self, path: u8) -> PathStats {
@@ -233,6 +254,7 @@ impl Path {
             bytes_received: self.bytes_received,
             in_flight: 0,
             priority: self.priority,
+            rtt: self.latest.map(|(rtt, _)| rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,
             mtu: self.mtu,

@@ -2,6 +2,7 @@
 
 use super::carrier::{self, Carrier, CarrierReport, Piece, SetConfig};
 use super::config::Config;
+use super::datagrams::Datagrams;
 use super::event::{Event, StreamState};
 use super::path::{MIN_MSS, Path};
 use super::route::{MAX_PATHS, Route, Transmit};
@@ -53,7 +54,7 @@ pub(super) enum Waiting {
 /// State of one session.
 #[derive(Debug)]
 pub(super) struct Session {
-    number: usize,
+    pub(super) number: usize,
     pub(super) side: Side,
     settings: Settings,
     /// Its index at the peer.
@@ -66,6 +67,7 @@ pub(super) struct Session {
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
     pub(super) waiting: VecDeque<Waiting>,
+    pub(super) datagrams: Datagrams,
     /// Time of the latest record from the peer.
     pub(super) heard: Instant,
     /// Whether the peer has shown that it has the keys.
@@ -103,6 +105,7 @@ impl Session {
             timers: BTreeSet::new(),
             dirty: VecDeque::new(),
             waiting: VecDeque::new(),
+            datagrams: Datagrams::default(),
             heard: now,
             is_confirmed: side == Side::Opener,
             is_closed: false,
@@ -167,12 +170,12 @@ impl Session {
     }
 
     /// Payload of the segments of a new stream.
-    fn stream_mss(&self, config: &Config) -> u16 {
-        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS).min(config.max_mss)
+    pub(super) fn stream_mss(&self) -> u16 {
+        self.mss().or(self.peer_mss).unwrap_or(MIN_MSS).max(MIN_MSS)
     }
 
     fn add(&mut self, now: Instant, config: &Config, side: Side, id: u64) -> usize {
-        let mss = self.stream_mss(config);
+        let mss = self.stream_mss().min(config.max_mss);
         let taken = self.streams.iter().map(|(_, stream)| u64::from(stream.share)).sum();
         let share = config.share(self.streams.len(), taken).min(config.shake.send_buffer);
         let receive_buffer = share.min(config.shake.receive_buffer);
@@ -283,6 +286,9 @@ impl Session {
             }
             Ok(Frame::Pong(echo)) => self.take_pong(now, id, &echo),
             Ok(Frame::Close) => self.close(now),
+            Ok(Frame::Unreliable(datagram)) => {
+                self.take_datagram(now, &datagram, bytes.slice_ref(datagram.payload));
+            }
             // A peer with the key that speaks otherwise: nothing to answer.
             Ok(_) | Err(_) => {}
         }
@@ -443,6 +449,9 @@ impl Session {
                 return Some(transmit);
             }
         }
+        if let Some(transmit) = self.poll_datagram(now) {
+            return Some(transmit);
+        }
         while let Some(slot) = self.dirty.front().copied() {
             let piece = self.streams.get_mut(slot).and_then(|stream| stream.carrier.poll(now));
             if let Some(piece) = piece {
@@ -546,7 +555,7 @@ impl Session {
     }
 
     /// A record with a frame, if there is a way for it.
-    fn record(&mut self, id: u8, frame: &Frame<'_>) -> Option<Transmit> {
+    pub(super) fn record(&mut self, id: u8, frame: &Frame<'_>) -> Option<Transmit> {
         let path = self.paths.get_mut(usize::from(id))?;
         let route = path.route.filter(|_| path.is_up)?;
         self.frame.clear();
@@ -558,6 +567,14 @@ impl Session {
         self.channel.seal(id, number, &self.frame, &mut bytes);
         path.note_sent(bytes.len());
         Some(Transmit::new(route, bytes))
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.settings.mode
+    }
+
+    pub(super) fn notify(&mut self, event: Event) {
+        self.events.push_back(event);
     }
 
     pub(super) fn event(&mut self) -> Option<Event> {

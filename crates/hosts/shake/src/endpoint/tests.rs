@@ -11,6 +11,7 @@ use fairwave_wire::seal::Key;
 use fairwave_wire::shake::record::Datagram;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+mod datagrams;
 mod priority;
 
 /// Two hosts, and a line for each path.
