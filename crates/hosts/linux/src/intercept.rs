@@ -10,20 +10,28 @@
 use crate::keeper::Keeper;
 use crate::tools::{ip, load, run_tool};
 use crate::undo::Undo;
-use crate::{Error, KeeperCommand};
+use crate::{Error, KeeperCommand, Prefix};
+use socket2::{Domain, Socket, Type};
 use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 
 /// The upper half of marks, "FW"; the lower is that of the process id, so that proxies on one
 /// machine do not meet.
 const MARK: u32 = 0x4657_0000;
+/// Maximum number of connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
 
 /// Connections that are led to the proxy.
 #[derive(Debug, Clone, Default)]
 pub struct InterceptionPlan {
-    /// Interfaces at which clients' packets arrive.
+    /// Interfaces at which clients' packets arrive; all where there are none.
     pub interfaces: Vec<String>,
+    /// Prefixes of clients' addresses; all where there are none.
+    pub clients: Vec<Prefix>,
     /// Ports of servers; all where there are none.
     pub server_ports: Vec<u16>,
+    /// The address of the proxy's transparent socket; any where there is none.
+    pub address: Option<IpAddr>,
     /// The port of the proxy's transparent sockets.
     pub port: u16,
     /// Command of the keeper.
@@ -72,27 +80,79 @@ fn is_name(name: &str) -> bool {
 
 /// The table of nftables.
 fn rules(plan: &InterceptionPlan, name: &str, mark: u32) -> String {
-    let list = |items: Vec<String>| format!("{{ {} }}", items.join(", "));
-    let interfaces = list(plan.interfaces.iter().map(|name| format!("\"{name}\"")).collect());
-    let ports = match plan.server_ports[..] {
+    let arriving = match plan.interfaces[..] {
         [] => String::new(),
-        ref ports => format!("tcp dport {} ", list(ports.iter().map(u16::to_string).collect())),
-    };
-    let lead = |version, family| {
-        format!(
-            "    meta nfproto {version} meta l4proto tcp {ports}tproxy {family} to :{port} \
-             meta mark set {mark} accept\n",
-            port = plan.port
-        )
+        ref names => {
+            let names = names.iter().map(|name| format!("\"{name}\""));
+            format!("    iifname != {} return\n", list(names))
+        }
     };
     format!(
         "table inet {name} {{\n  chain arriving {{\n    \
          type filter hook prerouting priority mangle; policy accept;\n    \
-         meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
-         iifname != {interfaces} return\n    fib daddr type != unicast return\n{}{}  }}\n}}\n",
-        lead("ipv4", "ip"),
-        lead("ipv6", "ip6")
+         meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n\
+         {arriving}    fib daddr type != unicast return\n{}{}  }}\n}}\n",
+        lead(plan, mark, false),
+        lead(plan, mark, true)
     )
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
+}
+
+/// The rule that leads connections of one version of IP; none if its clients or the socket are of
+/// the other one.
+fn lead(plan: &InterceptionPlan, mark: u32, is_six: bool) -> String {
+    let (version, family) = if is_six { ("ipv6", "ip6") } else { ("ipv4", "ip") };
+    let of_family = |prefix: &&Prefix| prefix.address.is_ipv6() == is_six;
+    let prefixes: Vec<_> = plan.clients.iter().filter(of_family).collect();
+    let is_excluded = prefixes.is_empty() && !plan.clients.is_empty();
+    if is_excluded || plan.address.is_some_and(|address| address.is_ipv6() != is_six) {
+        return String::new();
+    }
+    let clients = match prefixes[..] {
+        [] => String::new(),
+        _ => {
+            let all = prefixes.iter().map(|one| format!("{}/{}", one.address, one.length));
+            format!("{family} saddr {} ", list(all))
+        }
+    };
+    let ports = match plan.server_ports[..] {
+        [] => String::new(),
+        ref ports => format!("tcp dport {} ", list(ports.iter().map(u16::to_string))),
+    };
+    let to = match plan.address {
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => format!("[{address}]"),
+        None => String::new(),
+    };
+    format!(
+        "    meta nfproto {version} {clients}meta l4proto tcp {ports}tproxy {family} to {to}:{} \
+         meta mark set {mark} accept\n",
+        plan.port
+    )
+}
+
+/// Opens a socket that accepts the connections led to it, whatever their destination: that is the
+/// local address of the accepted connection.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN or CAP_NET_RAW, or if the address is in use.
+pub fn listen_transparent(at: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    match at {
+        SocketAddr::V4(_) => socket.set_ip_transparent_v4(true)?,
+        SocketAddr::V6(_) => {
+            socket.set_only_v6(true)?;
+            socket.set_ip_transparent_v6(true)?;
+        }
+    }
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 /// Has packets with the mark routed to this machine, whatever their destination.
@@ -121,6 +181,25 @@ mod tests {
         assert!(text.contains(lead), "{text}");
         plan.server_ports.clear();
         assert!(!rules(&plan, "t", 7).contains("dport"));
+    }
+
+    #[test]
+    fn rules_name_clients_and_the_socket() {
+        let mut plan = InterceptionPlan {
+            clients: vec![Prefix::new([192, 0, 2, 0], 24), Prefix::new([198, 51, 100, 7], 32)],
+            port: 17990,
+            ..InterceptionPlan::default()
+        };
+        let text = rules(&plan, "t", 7);
+        let lead = "meta nfproto ipv4 ip saddr { 192.0.2.0/24, 198.51.100.7/32 } meta l4proto tcp \
+                    tproxy ip to :17990 meta mark set 7 accept\n";
+        assert!(text.contains(lead), "{text}");
+        assert!(!text.contains("ipv6") && !text.contains("iifname"), "{text}");
+        plan.address = Some(IpAddr::from([127, 0, 0, 1]));
+        assert!(rules(&plan, "t", 7).contains("tproxy ip to 127.0.0.1:17990 "));
+        (plan.clients, plan.address) = (Vec::new(), "::1".parse().ok());
+        let text = rules(&plan, "t", 7);
+        assert!(text.contains("tproxy ip6 to [::1]:17990 ") && !text.contains("ipv4"), "{text}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod arrival;
+mod changes;
 mod classify;
 pub mod clock;
 mod clsact;
@@ -39,6 +40,7 @@ pub mod tools;
 pub mod undo;
 pub mod virtio;
 
+pub use changes::Changes;
 pub use classify::Traffic;
 pub use clock::Clock;
 pub use egress::{Egress, Pieces, egress_obstacle, may_lead_egress};
@@ -46,7 +48,7 @@ pub use error::{Error, Lack, Missing};
 pub use ether::{EtherSocket, ipv4_address, link_address};
 pub use forwarding::Forwarding;
 pub use ingress::Ingress;
-pub use intercept::{Interception, InterceptionPlan};
+pub use intercept::{Interception, InterceptionPlan, listen_transparent};
 pub use keeper::Watchdog;
 pub use leaf::Leaf;
 pub use plan::{COMMAND, KeeperCommand, Prefix};

@@ -11,7 +11,8 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{
@@ -223,6 +224,31 @@ impl Netlink {
                     return Ok(false);
                 };
                 return Ok(route.header.kind == RouteType::Local);
+            }
+        }
+    }
+
+    /// Whether there is a route to an address by this interface.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn has_route(&mut self, index: u32, to: IpAddr) -> io::Result<bool> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family(to);
+        message.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
+        // Without this flag the kernel takes an address without a route for a neighbour.
+        message.header.flags = RouteFlags::FibMatch;
+        message.attributes =
+            vec![RouteAttribute::Destination(to.into()), RouteAttribute::Oif(index)];
+        self.post(RouteNetlinkMessage::GetRoute(message), 0)?;
+        loop {
+            if let Some(message) = self.answers()?.into_iter().next() {
+                let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) =
+                    message.payload
+                else {
+                    return Ok(false);
+                };
+                return Ok(route.header.kind == RouteType::Unicast);
             }
         }
     }

@@ -13,24 +13,22 @@ const BACKLOG: i32 = 4096;
 
 /// Opens a socket that clients of the proxy connect to.
 pub(crate) fn listen(at: SocketAddr) -> Result<std::net::TcpListener, Error> {
-    open(at, false).map_err(|why| Error::Listen { at, why })
+    open(at).map_err(|why| Error::Listen { at, why })
 }
 
 /// Opens sockets that accept connections to any address, one for each version of IP.
 pub(crate) fn listen_transparent(port: u16) -> Result<Vec<std::net::TcpListener>, Error> {
     let all = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
     let at = all.map(|address| SocketAddr::new(address, port));
-    at.into_iter().map(|at| open(at, true).map_err(|why| Error::Listen { at, why })).collect()
+    let open = |at| fairwave_linux::listen_transparent(at).map_err(|why| Error::Listen { at, why });
+    at.into_iter().map(open).collect()
 }
 
-fn open(at: SocketAddr, is_transparent: bool) -> io::Result<std::net::TcpListener> {
+fn open(at: SocketAddr) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
     if at.is_ipv6() {
         socket.set_only_v6(true)?;
-    }
-    if is_transparent {
-        make_transparent(&socket, at)?;
     }
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
