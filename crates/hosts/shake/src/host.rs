@@ -227,6 +227,15 @@ impl Session {
         self.shared.with(|state| state.endpoint.unsent(self.number))
     }
 
+    /// Asks the paths for their round-trip times, which is done each second anyway.
+    pub fn ask(&self) {
+        self.shared.with(|state| {
+            let now = state.now();
+            state.endpoint.ask(now, self.number);
+            state.poke();
+        });
+    }
+
     /// Its number, which no other session of this host has.
     pub fn number(&self) -> usize {
         self.number

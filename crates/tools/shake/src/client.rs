@@ -1,13 +1,16 @@
 //! The loop of `fairwave shake connect`.
 
+use crate::association::Associations;
 use crate::board::Board;
-use crate::report::{PathOutput, ShakeOutput, words};
+use crate::monitor::Monitor;
+use crate::report::{DatagramOutput, PathOutput, ShakeOutput, words};
+use crate::risk::Risks;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
 use crate::via::Vias;
 use fairwave_console::{Console, Failure, Listening};
-use fairwave_shake_host::endpoint::{PathStats, Priority};
-use fairwave_shake_host::{Config, Host, Session, Stream};
+use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
+use fairwave_shake_host::{Config, Host, Session};
 use fairwave_units::Duration;
 use fast_socks5::util::target_addr::TargetAddr;
 use std::cell::RefCell;
@@ -19,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
-/// Period at which the interfaces are looked at.
+/// Period of the account and of the figures.
 const LOOK: time::Duration = time::Duration::from_millis(250);
 /// Time without accepting clients after the process has run out of descriptors.
 const BREATHER: time::Duration = time::Duration::from_millis(50);
@@ -35,14 +38,31 @@ pub(crate) struct Plan {
     pub(crate) priorities: Vec<Priority>,
     pub(crate) socks: TcpListener,
     pub(crate) forwards: Vec<(TcpListener, TargetAddr)>,
+    /// Sockets that accept connections to any address.
+    pub(crate) transparent: Vec<TcpListener>,
+    /// Time after which a datagram of UDP is of no use.
+    pub(crate) deadline: Duration,
     /// Time for the first answer.
     pub(crate) timeout: Duration,
     pub(crate) interval: Option<Duration>,
     pub(crate) lasts: Option<Duration>,
+    /// Level of a radio's signal below which a link may be at risk.
+    pub(crate) weak_dbm: f64,
     /// Place for the figures.
     pub(crate) board: Board,
     /// Whether the terminal shows the figures, so that nothing else may be printed on it.
     pub(crate) is_live: bool,
+}
+
+/// Where the target of an application's connection is from.
+#[derive(Clone, Debug)]
+enum Asked {
+    /// SOCKS5.
+    Socks,
+    /// The option `--forward`.
+    Forward(Rc<TargetAddr>),
+    /// The address to which it went; the port is that of the socket itself.
+    Transparent(u16),
 }
 
 /// State of a client's loop.
@@ -51,7 +71,9 @@ struct Client<'a> {
     host: Rc<Host>,
     vias: RefCell<Vias>,
     tally: Rc<Tally>,
+    associations: Rc<Associations>,
     account: RefCell<Account>,
+    risks: Risks,
     board: Board,
     is_live: bool,
 }
@@ -64,6 +86,8 @@ struct Account {
     latest: Option<(usize, Vec<PathStats>)>,
     /// Counts of the sessions before.
     before: Vec<PathStats>,
+    /// The same of datagrams.
+    datagrams: [DatagramStats; 2],
 }
 
 impl Account {
@@ -73,7 +97,9 @@ impl Account {
         if is_other {
             self.sessions += 1;
             self.before = self.paths();
+            self.datagrams[0] = self.datagrams[1].after(&self.datagrams[0]);
         }
+        self.datagrams[1] = session.datagrams();
         self.latest = Some(now);
     }
 
@@ -105,7 +131,9 @@ pub(crate) fn run(
             host: Rc::new(host),
             vias: RefCell::new(Vias::new(plan.server, &plan.via)),
             tally: Rc::new(Tally::default()),
+            associations: Rc::new(Associations::new(plan.deadline)),
             account: RefCell::new(Account::default()),
+            risks: Risks::new(&plan.via, &plan.priorities, plan.weak_dbm),
             board: plan.board.clone(),
             is_live: plan.is_live,
         };
@@ -141,9 +169,13 @@ impl Client<'_> {
         }
         let started = Instant::now();
         for (listener, target) in plan.forwards {
-            self.accept(listener, Some(target))?;
+            self.accept(listener, Asked::Forward(Rc::new(target)))?;
         }
-        self.accept(plan.socks, None)?;
+        for listener in plan.transparent {
+            let own = listener.local_addr().map_err(Failure::run)?.port();
+            self.accept(listener, Asked::Transparent(own))?;
+        }
+        self.accept(plan.socks, Asked::Socks)?;
         let mode = plan.config.mode.name();
         let output = || self.output(plan.server, mode, started);
         let publish = async {
@@ -204,11 +236,20 @@ impl Client<'_> {
 
     /// Looks after the interfaces and the account.
     async fn watch(&self) {
-        loop {
-            sleep(LOOK).await;
-            self.look();
-            self.keep_account();
-        }
+        let monitor = Monitor::open();
+        let look = async {
+            loop {
+                monitor.changed().await;
+                self.look();
+            }
+        };
+        let account = async {
+            loop {
+                sleep(LOOK).await;
+                self.keep_account();
+            }
+        };
+        tokio::join!(look, account, self.risks.watch(&self.host, |text| self.note(text)));
     }
 
     /// Prints the paths in an interval, if there is one.
@@ -220,18 +261,19 @@ impl Client<'_> {
         }
     }
 
-    /// Accepts connections of applications: with SOCKS5, or for one target.
-    fn accept(&self, listener: TcpListener, target: Option<TargetAddr>) -> Result<(), Failure> {
+    /// Accepts connections of applications.
+    fn accept(&self, listener: TcpListener, asked: Asked) -> Result<(), Failure> {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(Failure::run)?;
         let (host, tally) = (Rc::clone(&self.host), Rc::clone(&self.tally));
+        let associations = Rc::clone(&self.associations);
         spawn_local(async move {
-            let target = target.map(Rc::new);
             loop {
                 let Ok((connection, _)) = listener.accept().await else {
                     sleep(BREATHER).await;
                     continue;
                 };
-                let carried = carried(Rc::clone(&host), connection, target.clone());
+                let (host, all) = (Rc::clone(&host), Rc::clone(&associations));
+                let carried = carried(host, connection, asked.clone(), all);
                 let tally = Rc::clone(&tally);
                 spawn_local(async move { tally.count(carried).await });
             }
@@ -251,6 +293,7 @@ impl Client<'_> {
             failed: self.tally.failed.get(),
             sessions: account.sessions,
             unsent: self.host.session().map_or(0, |session| session.unsent()),
+            datagrams: DatagramOutput::of(account.datagrams[1].after(&account.datagrams[0])),
             paths: vias.all(&account.paths()).iter().map(of).collect(),
         }
     }
@@ -260,17 +303,28 @@ impl Client<'_> {
 async fn carried(
     host: Rc<Host>,
     connection: TcpStream,
-    target: Option<Rc<TargetAddr>>,
+    asked: Asked,
+    associations: Rc<Associations>,
 ) -> std::io::Result<()> {
     // Bytes come in pieces of segments: none of them has to wait for the next.
     connection.set_nodelay(true)?;
-    let opened: Option<Stream> = host.session().and_then(|session| session.open().ok());
-    let Some(stream) = opened else {
+    let opened = host.session().and_then(|session| session.open().ok().map(|it| (session, it)));
+    let Some((session, stream)) = opened else {
         connection.set_zero_linger()?;
         return Err(std::io::ErrorKind::NotConnected.into());
     };
-    match target {
-        Some(target) => tunnel::to_target(connection, stream, &target).await,
-        None => tunnel::from_socks(connection, stream).await,
+    match asked {
+        Asked::Socks => tunnel::from_socks(connection, session, stream, &associations).await,
+        Asked::Forward(target) => tunnel::to_target(connection, stream, &target).await,
+        Asked::Transparent(own) => {
+            let target = connection.local_addr()?;
+            // One that was not led here would come back through the server for ever.
+            if target.port() == own {
+                connection.set_zero_linger()?;
+                return Err(std::io::ErrorKind::ConnectionRefused.into());
+            }
+            let target = SocketAddr::new(target.ip().to_canonical(), target.port());
+            tunnel::to_target(connection, stream, &TargetAddr::Ip(target)).await
+        }
     }
 }

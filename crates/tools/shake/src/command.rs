@@ -3,10 +3,12 @@
 use crate::board::Board;
 use crate::client::{self, Plan};
 use crate::live::Live;
+use crate::meter::Test;
 use crate::preset::Preset;
 use crate::prometheus;
 use crate::report::{serve_words, words};
-use crate::{PORT, server};
+use crate::transparent::{self, Place, Transparent};
+use crate::{PORT, diagnose, diagnosis, server};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
@@ -37,13 +39,19 @@ Examples:
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0 --via usb0 --mode redundant
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0=20M --via usb0=10M --mode multi
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --preset cheapest --metered usb0
+  sudo fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --tproxy 1081 --tproxy-for 10.7.0.0/24
+  fairwave shake diagnose vps.example --key shake.key --via wlan0,usb0
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
 
-Applications reach `connect` by SOCKS5 or a forwarded port. Each of their TCP connections is a SHAKE
-connection over all interfaces to `serve`, which opens the connection to the target. All of it is
+Applications reach `connect` by SOCKS5 or a forwarded port, other hosts by --tproxy. Each of their TCP connections is a SHAKE
+connection over all interfaces to `serve`, which opens the connection to the target; datagrams of
+UDP (SOCKS5's UDP ASSOCIATE) go over the interface that is expected to deliver them first. All of it is
 encrypted (Noise). docs/shake.md has more.
 
 Exit code 1: no session, or a socket that cannot be opened; 2: the options are wrong.";
+
+/// Longest deadline of a datagram.
+const MAX_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Options of `fairwave shake`.
 #[derive(Args, Debug)]
@@ -60,6 +68,8 @@ pub enum Task {
     Serve(Serve),
     /// Open a session over several interfaces, and carry applications' connections
     Connect(Connect),
+    /// Measure each interface alone and all together, and name what holds their sum back
+    Diagnose(Diagnose),
     /// Make a key file for two hosts
     Pair(Pair),
 }
@@ -106,6 +116,14 @@ pub struct Connect {
     /// Carry connections to this local port, or address and port, to a target; may be repeated
     #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
     pub forward: Vec<Forward>,
+    /// Carry connections of other hosts that pass through this one: lead them to this port. Needs
+    /// root and nft
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = transparent::place)]
+    #[arg(requires = "tproxy_for")]
+    pub tproxy: Option<Place>,
+    /// With --tproxy: of hosts with addresses in this prefix; may be repeated
+    #[arg(long, value_name = "PREFIX", value_parser = prefix, requires = "tproxy")]
+    pub tproxy_for: Vec<IpNet>,
     /// Use of the paths: `shake` adds up their rates; `multi` spreads blocks over a TCP connection
     /// for each, by their bandwidths (the predecessor of TCP SHAKE); `redundant` sends everything
     /// on each
@@ -117,6 +135,10 @@ pub struct Connect {
     /// With --preset cheapest: traffic on this interface costs money; may be repeated
     #[arg(long, value_name = "IF", value_delimiter = ',')]
     pub metered: Vec<String>,
+    /// Signal in dBm below which a Wi-Fi link whose signal falls is at risk: it carries copies alone
+    #[arg(long, value_name = "DBM", default_value_t = -75, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i8).range(-120..=0))]
+    pub weak: i8,
     /// Serve the figures of the paths to Prometheus at this address, under /metrics
     #[arg(long, value_name = "ADDRESS:PORT", visible_alias = "metrics")]
     pub prometheus: Option<SocketAddr>,
@@ -126,6 +148,9 @@ pub struct Connect {
     /// Speak IPv6 only
     #[arg(short = '6')]
     pub six: bool,
+    /// Drop a datagram of UDP that would arrive later than this after it was sent
+    #[arg(long, value_name = "DURATION", default_value = "500 ms")]
+    pub deadline: Duration,
     /// Time for the server's first answer
     #[arg(long, value_name = "DURATION", default_value = "10 s")]
     pub timeout: Duration,
@@ -135,6 +160,39 @@ pub struct Connect {
     /// End after this time [default: when interrupted]
     #[arg(long = "for", value_name = "DURATION")]
     pub lasts: Option<Duration>,
+}
+
+/// Options of `fairwave shake diagnose`.
+#[derive(Args, Debug)]
+pub struct Diagnose {
+    /// Name or address of the host that runs `fairwave shake serve`
+    #[arg(value_name = "HOST")]
+    pub host: String,
+    /// The server's port of UDP
+    #[arg(long, short, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// The secret.
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Measure this interface; may be repeated
+    #[arg(long, value_name = "IF", required = true, num_args = 1.., value_delimiter = ',')]
+    #[arg(value_parser = via)]
+    pub via: Vec<Via>,
+    /// Time of each run: one for each interface, and one for all
+    #[arg(long, value_name = "DURATION", default_value = "4 s")]
+    pub time: Duration,
+    /// Measure towards the server instead of from it
+    #[arg(long)]
+    pub upload: bool,
+    /// Speak IPv4 only
+    #[arg(short = '4', conflicts_with = "six")]
+    pub four: bool,
+    /// Speak IPv6 only
+    #[arg(short = '6')]
+    pub six: bool,
+    /// Time for the server's first answer
+    #[arg(long, value_name = "DURATION", default_value = "5 s")]
+    pub timeout: Duration,
 }
 
 /// Options of `fairwave shake pair`.
@@ -225,6 +283,7 @@ pub fn run(console: impl Console + Copy + Send + 'static, shake: &Shake) -> Resu
     match &shake.task {
         Task::Serve(serve) => run_server(&console, serve),
         Task::Connect(connect) => run_client(console, connect),
+        Task::Diagnose(diagnose) => run_diagnosis(&console, diagnose),
         Task::Pair(pair) => make_key(&console, pair),
     }
 }
@@ -267,6 +326,11 @@ fn run_client(
     if !console.is_quiet() {
         warnings(connect).iter().for_each(|text| console.warn(text));
     }
+    let led = connect.tproxy.map(|place| transparent::lead(place, &connect.tproxy_for));
+    let (transparent, rules) = match led.transpose()? {
+        Some(Transparent { listeners, rules }) => (listeners, Some(rules)),
+        None => (Vec::new(), None),
+    };
     become_ordinary_user(&[]).map_err(Failure::run)?;
     let board = Board::default();
     if let Some(at) = connect.prometheus {
@@ -285,17 +349,20 @@ fn run_client(
         priorities: priorities(connect),
         socks,
         forwards,
+        transparent,
+        deadline: connect.deadline,
         timeout: connect.timeout,
         interval: connect.interval,
         lasts: connect.lasts,
+        weak_dbm: connect.weak.into(),
         board: board.clone(),
         is_live,
     };
     let live = is_live.then(|| Live::start(board, Arc::clone(&stop))).transpose();
     let live = live.map_err(Failure::run)?;
     let output = client::run(&console, plan, &stop);
-    // The terminal is restored before anything is printed.
-    drop(live);
+    // The terminal is restored, and the rules are removed, before anything is printed.
+    drop((live, rules));
     let output = output?;
     console.show(&json!(output), &words(&output))
 }
@@ -311,6 +378,9 @@ fn check(connect: &Connect) -> Result<(), Failure> {
     let interval = [("--interval", connect.interval), ("--for", connect.lasts)];
     if let Some((name, _)) = interval.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
         return Err(Failure::Usage(format!("{name} has to be more than 0")));
+    }
+    if connect.deadline < Duration::from_millis(1) || connect.deadline > MAX_DEADLINE {
+        return Err(Failure::Usage("--deadline: between 1 ms and 10 s".to_owned()));
     }
     if connect.via.len() > MAX_PATHS {
         return Err(Failure::Usage(format!("--via: at most {MAX_PATHS} interfaces")));
@@ -342,6 +412,29 @@ fn warnings(connect: &Connect) -> Vec<String> {
         found.push(format!("--socks {}: others reach this address", connect.socks));
     }
     found
+}
+
+fn run_diagnosis(console: &dyn Console, options: &Diagnose) -> Result<(), Failure> {
+    if options.time < Duration::from_secs(1) || options.time > Duration::from_secs(60) {
+        return Err(Failure::Usage("--time: between 1 s and 60 s".to_owned()));
+    }
+    let via: Vec<String> = options.via.iter().map(|via| via.name.clone()).collect();
+    if via.len() > MAX_PATHS {
+        return Err(Failure::Usage(format!("--via: at most {MAX_PATHS} interfaces")));
+    }
+    let key = options.secret.of_client("fairwave shake serve")?;
+    let plan = diagnose::Plan {
+        config: Config::new(Psk::of(&key)),
+        server: resolve(&options.host, options.port, options.four, options.six)?,
+        via,
+        time: options.time,
+        timeout: options.timeout,
+        test: if options.upload { Test::Sink } else { Test::Source },
+    };
+    let stop = console.stop()?;
+    become_ordinary_user(&[]).map_err(Failure::run)?;
+    let output = diagnose::run(console, &plan, &stop)?;
+    console.show(&json!(output), &diagnosis::words(&output))
 }
 
 fn listener(option: &str, address: SocketAddr) -> Result<TcpListener, Failure> {

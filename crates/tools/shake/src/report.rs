@@ -1,6 +1,6 @@
 //! Output of `fairwave shake`: JSON and words.
 
-use fairwave_shake_host::endpoint::{PathStats, Priority};
+use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
 use fairwave_text::Table;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,8 +24,27 @@ pub struct ShakeOutput {
     pub sessions: u64,
     /// Bytes of applications that no path had carried at the end.
     pub unsent: u64,
+    /// Datagrams of UDP.
+    pub datagrams: DatagramOutput,
     /// The paths, in the order of the options.
     pub paths: Vec<PathOutput>,
+}
+
+/// Datagrams of applications.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct DatagramOutput {
+    /// Datagrams sent to the server, each once for all its copies.
+    pub sent: u64,
+    /// Datagrams received from it.
+    pub received: u64,
+    /// Datagrams dropped at this end: they would have been too late, or were too many.
+    pub dropped: u64,
+}
+
+impl DatagramOutput {
+    pub(crate) fn of(stats: DatagramStats) -> Self {
+        Self { sent: stats.sent, received: stats.received, dropped: stats.dropped }
+    }
 }
 
 /// One path.
@@ -35,8 +54,8 @@ pub struct PathOutput {
     pub via: String,
     /// Whether it could be used at the end.
     pub is_up: bool,
-    /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry what
-    /// waits; `standby`: a link at risk, which carries copies alone unless no other works.
+    /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry the
+    /// bytes that wait; `standby`: a link at risk, which carries copies alone unless no other works.
     pub priority: String,
     /// Payload of UDP, both ways, in bytes.
     pub bytes: u64,
@@ -98,6 +117,78 @@ fn priority_name(priority: Priority) -> &'static str {
         Priority::Backup => "backup",
         Priority::Standby => "standby",
     }
+}
+
+/// Output of `fairwave shake diagnose HOST --json`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DiagnosisOutput {
+    /// Address and port of the server.
+    pub server: String,
+    /// Sum of the paths' rates alone.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub sum_mbps: f64,
+    /// Rate of all together over this sum.
+    #[schemars(extend("unit" = "share"))]
+    pub reached: f64,
+    /// Cause that holds the sum back: `down`, `cpu`, `loss`, `rtt_spread`, `buffer`, `link`, `none`, or
+    /// `unknown`.
+    pub limit: String,
+    /// A run over each path alone, in the order of the options.
+    pub alone: Vec<RunOutput>,
+    /// The run over all of them.
+    pub together: RunOutput,
+    /// Causes that were seen, the most important first.
+    pub findings: Vec<FindingOutput>,
+}
+
+/// One run of a diagnosis.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct RunOutput {
+    /// Whether the server has answered; without an answer there are no figures.
+    pub has_answered: bool,
+    /// Its time.
+    #[schemars(extend("unit" = "seconds"))]
+    pub seconds: f64,
+    /// Rate of the test's bytes; to the server, of the payload of UDP.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: f64,
+    /// CPU time of the loop at this host over the time of the run.
+    #[schemars(extend("unit" = "share"))]
+    pub cpu: f64,
+    /// Its paths.
+    pub paths: Vec<RunPath>,
+}
+
+/// One path of a run.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct RunPath {
+    /// Its interface.
+    pub via: String,
+    /// Payload of UDP, both ways.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub mbps: f64,
+    /// Minimum round-trip time.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub min_rtt_ms: Option<f64>,
+    /// Median round-trip time in the second half of the run.
+    #[schemars(extend("unit" = "milliseconds"))]
+    pub loaded_rtt_ms: Option<f64>,
+    /// Part of the datagrams that did not arrive.
+    #[schemars(extend("unit" = "share"))]
+    pub loss: Option<f64>,
+}
+
+/// A cause that was seen.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FindingOutput {
+    /// As in `limit`.
+    pub cause: String,
+    /// The interface that it concerns, if it is one.
+    pub via: Option<String>,
+    /// The cause in words.
+    pub text: String,
+    /// A remedy.
+    pub remedy: String,
 }
 
 /// Output of `fairwave shake serve --json` at its end.

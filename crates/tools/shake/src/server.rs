@@ -1,5 +1,7 @@
 //! The loop of `fairwave shake serve`.
 
+use crate::association::Associations;
+use crate::meter;
 use crate::report::ServeOutput;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
@@ -26,14 +28,21 @@ pub(crate) fn run(
 ) -> Result<ServeOutput, Failure> {
     let allow: Rc<[IpNet]> = Rc::from(allow);
     let tally = Rc::new(Tally::default());
+    // Each client names the lifetime of its datagrams.
+    let associations = Rc::new(Associations::new(Duration::ZERO));
+    let tests = Rc::new(meter::places());
     let started = Instant::now();
     on_runtime(async {
         let host = Host::server(config, socket).map_err(Failure::run)?;
         let accept = async {
             loop {
                 let stream = host.accept().await;
+                let session = host.session_of(&stream);
                 let (allow, tally) = (Rc::clone(&allow), Rc::clone(&tally));
-                spawn_local(async move { tally.count(tunnel::serve(stream, &allow)).await });
+                let (all, tests) = (Rc::clone(&associations), Rc::clone(&tests));
+                spawn_local(async move {
+                    tally.count(tunnel::serve(session, stream, &allow, &all, &tests)).await;
+                });
             }
         };
         tokio::select! {

@@ -4,7 +4,9 @@
 //! answers, opens the connection to the target, and carries its bytes. The client's end sends the
 //! method and the request together, so that they cost one round-trip time.
 
-use fairwave_shake_host::Stream;
+use crate::association::{self, Associations};
+use crate::meter::{self, Test};
+use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command, consts};
@@ -14,6 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional_with_sizes};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Bytes that are copied at once.
@@ -28,17 +31,29 @@ const GREETING: [u8; 3] = [consts::SOCKS5_VERSION, 1, consts::SOCKS5_AUTH_METHOD
 ///
 /// # Errors
 /// If the request is none, the target cannot be reached, or one of the two connections fails.
-pub(crate) async fn from_socks(client: TcpStream, stream: Stream) -> io::Result<()> {
+pub(crate) async fn from_socks(
+    client: TcpStream,
+    session: Session,
+    stream: Stream,
+    associations: &Associations,
+) -> io::Result<()> {
+    let addresses = [client.local_addr()?, client.peer_addr()?];
     let asked = async {
         let socks = Socks5ServerProtocol::accept_no_auth(client).await.map_err(io::Error::other)?;
         socks.read_command().await.map_err(io::Error::other)
     };
     let (socks, command, target) = timeout(PATIENCE, asked).await??;
-    if !matches!(command, Socks5Command::TCPConnect) {
-        let refused = socks.reply_error(&ReplyError::CommandNotSupported).await;
-        return refused.map_err(io::Error::other);
+    match command {
+        Socks5Command::TCPConnect => {}
+        Socks5Command::UDPAssociate => {
+            return association::offer(socks, addresses, session, stream, associations).await;
+        }
+        Socks5Command::TCPBind => {
+            let refused = socks.reply_error(&ReplyError::CommandNotSupported).await;
+            return refused.map_err(io::Error::other);
+        }
     }
-    match request(stream, &target).await {
+    match request(stream, consts::SOCKS5_CMD_TCP_CONNECT, &target).await {
         Ok(stream) => {
             // The address that the target sees is the other end's, which SOCKS lets us leave out.
             let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
@@ -58,7 +73,7 @@ pub(crate) async fn to_target(
     stream: Stream,
     target: &TargetAddr,
 ) -> io::Result<()> {
-    match request(stream, target).await {
+    match request(stream, consts::SOCKS5_CMD_TCP_CONNECT, target).await {
         Ok(stream) => carry(client, stream).await,
         Err(why) => {
             client.set_zero_linger()?;
@@ -67,10 +82,14 @@ pub(crate) async fn to_target(
     }
 }
 
-/// Asks the other end for a connection to a target.
-async fn request(mut stream: Stream, target: &TargetAddr) -> Result<Stream, ReplyError> {
+/// Asks the other end to carry out a command for a target.
+pub(crate) async fn request(
+    mut stream: Stream,
+    command: u8,
+    target: &TargetAddr,
+) -> Result<Stream, ReplyError> {
     let address = target.to_be_bytes().map_err(|_| ReplyError::AddressTypeNotSupported)?;
-    let head = [consts::SOCKS5_VERSION, consts::SOCKS5_CMD_TCP_CONNECT, 0];
+    let head = [consts::SOCKS5_VERSION, command, 0];
     let asked = [&GREETING[..], &head, &address].concat();
     let answered = async {
         stream.write_all(&asked).await?;
@@ -98,15 +117,32 @@ async fn request(mut stream: Stream, target: &TargetAddr) -> Result<Stream, Repl
 ///
 /// # Errors
 /// If the request is none, the target cannot be reached, or one of the two connections fails.
-pub(crate) async fn serve(stream: Stream, allow: &[IpNet]) -> io::Result<()> {
+pub(crate) async fn serve(
+    session: Session,
+    stream: Stream,
+    allow: &[IpNet],
+    associations: &Associations,
+    tests: &Semaphore,
+) -> io::Result<()> {
     let asked = async {
         let socks = Socks5ServerProtocol::accept_no_auth(stream).await.map_err(io::Error::other)?;
         socks.read_command().await.map_err(io::Error::other)
     };
     let (socks, command, target) = timeout(PATIENCE, asked).await??;
+    if let (Socks5Command::TCPConnect, Some((test, time))) = (&command, Test::of(&target)) {
+        let Ok(_place) = tests.try_acquire() else {
+            return socks.reply_error(&ReplyError::GeneralFailure).await.map_err(io::Error::other);
+        };
+        let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let stream = socks.reply_success(none).await.map_err(io::Error::other)?;
+        return meter::serve(stream, test, time).await;
+    }
     let opened = match command {
         Socks5Command::TCPConnect => open(&target, allow).await,
-        _ => Err(ReplyError::CommandNotSupported),
+        Socks5Command::UDPAssociate => {
+            return association::relay(socks, &target, &session, allow, associations).await;
+        }
+        Socks5Command::TCPBind => Err(ReplyError::CommandNotSupported),
     };
     match opened {
         Ok(target) => {
@@ -150,7 +186,7 @@ async fn open(target: &TargetAddr, allow: &[IpNet]) -> Result<TcpStream, ReplyEr
 }
 
 /// Whether a target may be reached. An address of IPv4 in IPv6's form is that of IPv4.
-fn is_allowed(address: IpAddr, allow: &[IpNet]) -> bool {
+pub(crate) fn is_allowed(address: IpAddr, allow: &[IpNet]) -> bool {
     let address = address.to_canonical();
     allow.is_empty() || allow.iter().any(|prefix| prefix.contains(&address))
 }

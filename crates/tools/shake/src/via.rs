@@ -1,10 +1,13 @@
 //! The interfaces of a client, one for each path: whether they can be used now.
 
+use fairwave_linux::netlink::Netlink;
 use fairwave_shake_host::endpoint::PathStats;
 use fairwave_shake_host::{Host, Udp};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
-use std::net::SocketAddr;
+use nix::sys::socket::SockaddrIn6;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 
 /// An interface, and the state that its path was given.
 #[derive(Debug)]
@@ -12,6 +15,8 @@ struct Via {
     name: String,
     /// The index of the interface for which the path has a socket.
     index: Option<u32>,
+    /// The interface's addresses at that time, one of which the path uses.
+    addresses: BTreeSet<IpAddr>,
 }
 
 /// The interfaces of a client.
@@ -32,7 +37,8 @@ pub(crate) struct Turned {
 
 impl Vias {
     pub(crate) fn new(peer: SocketAddr, names: &[String]) -> Self {
-        let via = |name: &String| Via { name: name.clone(), index: None };
+        let via =
+            |name: &String| Via { name: name.clone(), index: None, addresses: BTreeSet::new() };
         Self { peer, vias: names.iter().map(via).collect() }
     }
 
@@ -54,16 +60,20 @@ impl Vias {
         paths.map(|path| of(path).unwrap_or(PathStats { path, ..PathStats::default() })).collect()
     }
 
-    /// Looks at the interfaces. Each that came, went or was replaced by another one of its name
-    /// changes its path.
+    /// Looks at the interfaces. Each that came, went, was replaced by another one of its name, or
+    /// has lost an address or its route changes its path.
     pub(crate) fn look(&mut self, host: &Host) -> Vec<Turned> {
         let all: Vec<_> = getifaddrs().map(Iterator::collect).unwrap_or_default();
+        let mut netlink = Netlink::open().ok();
         let mut turned = Vec::new();
         for (path, via) in self.vias.iter_mut().enumerate() {
-            let found =
-                all.iter().any(|one| one.interface_name == via.name && serves(one, self.peer));
-            let index = found.then(|| if_nametoindex(via.name.as_str()).ok()).flatten();
-            if index == via.index {
+            let own = all.iter().filter(|one| one.interface_name == via.name);
+            let addresses: BTreeSet<IpAddr> =
+                own.clone().filter_map(|one| serving(one, self.peer)).collect();
+            let found = if_nametoindex(via.name.as_str()).ok().filter(|_| !addresses.is_empty());
+            let index = found.filter(|index| leads(netlink.as_mut(), own, *index, self.peer));
+            // A new address beside that in use, such as a temporary one of IPv6, changes nothing.
+            if index == via.index && via.addresses.is_subset(&addresses) {
                 continue;
             }
             // A socket that cannot be opened is tried again at the next look.
@@ -76,10 +86,25 @@ impl Vias {
             if index.is_some() != via.index.is_some() {
                 turned.push(Turned { name: via.name.clone(), is_up: index.is_some() });
             }
+            via.addresses = if index.is_some() { addresses } else { BTreeSet::new() };
             via.index = index;
         }
         turned
     }
+}
+
+/// Whether there is a way to the peer by an interface, as far as the kernel says. One without
+/// addresses of neighbours, such as a modem's, needs no route.
+fn leads<'a>(
+    netlink: Option<&mut Netlink>,
+    mut own: impl Iterator<Item = &'a InterfaceAddress>,
+    index: u32,
+    peer: SocketAddr,
+) -> bool {
+    let direct = InterfaceFlags::IFF_POINTOPOINT | InterfaceFlags::IFF_NOARP;
+    let is_direct = own.any(|one| one.flags.intersects(direct));
+    let route = netlink.map(|netlink| netlink.has_route(index, peer.ip()));
+    is_direct || route.is_none_or(|found| found.unwrap_or(true))
 }
 
 fn opened(name: &str, peer: SocketAddr) -> Option<Udp> {
@@ -88,16 +113,16 @@ fn opened(name: &str, peer: SocketAddr) -> Option<Udp> {
     Some(socket)
 }
 
-/// Whether an interface works and has an address from which the peer can be reached.
-fn serves(interface: &InterfaceAddress, peer: SocketAddr) -> bool {
+/// The address of an interface that works, if the peer can be reached from it.
+fn serving(interface: &InterfaceAddress, peer: SocketAddr) -> Option<IpAddr> {
     let works = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
-    let Some(address) = interface.address.as_ref() else { return false };
-    let fits = match peer {
-        SocketAddr::V4(_) => address.as_sockaddr_in().is_some(),
-        SocketAddr::V6(peer) => address.as_sockaddr_in6().is_some_and(|own| {
+    let address = interface.address.as_ref().filter(|_| interface.flags.contains(works))?;
+    match peer {
+        SocketAddr::V4(_) => address.as_sockaddr_in().map(|own| own.ip().into()),
+        SocketAddr::V6(peer) => {
             let is_local = |six: std::net::Ipv6Addr| six.is_unicast_link_local();
-            !is_local(own.ip()) || is_local(*peer.ip())
-        }),
-    };
-    fits && interface.flags.contains(works)
+            let own = address.as_sockaddr_in6().map(SockaddrIn6::ip);
+            own.filter(|own| !is_local(*own) || is_local(*peer.ip())).map(IpAddr::from)
+        }
+    }
 }

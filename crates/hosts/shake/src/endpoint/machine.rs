@@ -136,6 +136,11 @@ impl Endpoint {
         self.sessions.len()
     }
 
+    /// Asks the paths of a session for their round-trip times, which is done each second anyway.
+    pub fn ask(&mut self, now: Instant, session: usize) {
+        self.with(session, |open| open.ask(now));
+    }
+
     /// Whether a session exists.
     pub fn has_session(&self, session: usize) -> bool {
         self.sessions.contains_key(&session)

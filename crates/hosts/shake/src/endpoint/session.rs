@@ -424,7 +424,7 @@ impl Session {
     }
 
     /// Asks every path whether it works, and one without an answer so far for its MTU.
-    fn ask(&mut self, now: Instant) {
+    pub(super) fn ask(&mut self, now: Instant) {
         for (id, path) in self.paths.iter_mut().enumerate().filter(|(_, path)| path.is_up) {
             let id = id as u8;
             if path.mss().is_some() {

@@ -1,0 +1,199 @@
+//! The runs of `fairwave shake diagnose`: each path alone, then all together.
+
+use crate::diagnosis::judge;
+use crate::meter::{self, Test};
+use crate::report::{DiagnosisOutput, RunOutput, RunPath};
+use crate::tasks::{on_runtime, until_stopped};
+use crate::tunnel::request;
+use crate::via::Vias;
+use fairwave_console::{Console, Failure};
+use fairwave_linux::clock::thread_cpu;
+use fairwave_shake_host::endpoint::PathStats;
+use fairwave_shake_host::{Config, Host, Session};
+use fairwave_units::Duration;
+use fast_socks5::consts;
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time;
+use tokio::io::AsyncReadExt;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Interval of samples of the round-trip times.
+const SAMPLE: time::Duration = time::Duration::from_millis(100);
+/// Time for the other paths to answer after the first.
+const OTHERS: time::Duration = time::Duration::from_secs(2);
+
+/// Options of a diagnosis.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) config: Config,
+    pub(crate) server: SocketAddr,
+    pub(crate) via: Vec<String>,
+    /// Time of each run.
+    pub(crate) time: Duration,
+    /// Time for the first answer.
+    pub(crate) timeout: Duration,
+    pub(crate) test: Test,
+}
+
+/// Measures until all runs are over or `stop` is set.
+///
+/// # Errors
+/// If it is interrupted, no path works, or the server refuses the test.
+pub(crate) fn run(
+    console: &dyn Console,
+    plan: &Plan,
+    stop: &AtomicBool,
+) -> Result<DiagnosisOutput, Failure> {
+    let measured = async {
+        let mut alone = Vec::new();
+        for via in &plan.via {
+            note(console, &format!("{via} alone"));
+            alone.push(measure(plan, std::slice::from_ref(via)).await?);
+        }
+        if alone.iter().all(|run| !run.has_answered) {
+            let all = plan.via.join(", ");
+            return Err(Failure::Run(format!(
+                "{}: no answer over {all}: is `fairwave shake serve` running there, with the same \
+                 key, and does UDP pass?",
+                plan.server
+            )));
+        }
+        note(console, "all together");
+        let together = measure(plan, &plan.via).await?;
+        Ok(judge(plan.server.to_string(), alone, together))
+    };
+    on_runtime(async {
+        tokio::select! {
+            output = measured => output,
+            () = until_stopped(stop, None) => Err(Failure::Run("interrupted".to_owned())),
+        }
+    })
+}
+
+fn note(console: &dyn Console, text: &str) {
+    if !console.is_quiet() {
+        console.note(&format!("measuring {text}"));
+    }
+}
+
+/// Measures over these interfaces. Without an answer there are no figures.
+async fn measure(plan: &Plan, via: &[String]) -> Result<RunOutput, Failure> {
+    let host = Host::client(plan.config.clone()).map_err(Failure::run)?;
+    let mut vias = Vias::new(plan.server, via);
+    vias.look(&host);
+    let result = match host.connect(plan.timeout).await {
+        Ok(session) => loaded(plan, &session, via).await,
+        Err(_) => Ok(RunOutput { paths: named(via), ..RunOutput::default() }),
+    };
+    host.close().await;
+    result
+}
+
+fn named(via: &[String]) -> Vec<RunPath> {
+    via.iter().map(|via| RunPath { via: via.clone(), ..RunPath::default() }).collect()
+}
+
+/// Loads an open session with a test stream.
+async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOutput, Failure> {
+    let answered = async {
+        while session.paths().iter().filter(|path| path.mtu.is_some()).count() < via.len() {
+            sleep(SAMPLE).await;
+        }
+    };
+    // A path that does not answer is left out, as it would be in use.
+    let _ = timeout(OTHERS, answered).await;
+    let stream = session.open().map_err(Failure::run)?;
+    let seconds = plan.time.as_secs_f64().ceil() as u16;
+    let target = plan.test.target(seconds);
+    let refused =
+        |why| Failure::Run(format!("{}: the server refuses the test: {why}", plan.server));
+    let mut stream =
+        request(stream, consts::SOCKS5_CMD_TCP_CONNECT, &target).await.map_err(refused)?;
+    let (bytes, times) = (Cell::new(0u64), RefCell::new(vec![Vec::new(); via.len()]));
+    let (before, began, cpu) = (session.paths(), Instant::now(), thread_cpu());
+    let time = time::Duration::from_nanos(plan.time.as_nanos());
+    let carry = async {
+        match plan.test {
+            Test::Sink => meter::write(&mut stream, time).await,
+            Test::Source => {
+                let mut buffer = vec![0; 1 << 16];
+                loop {
+                    match stream.read(&mut buffer).await? {
+                        0 => return Ok(()),
+                        len => bytes.set(bytes.get() + len as u64),
+                    }
+                }
+            }
+        }
+    };
+    let sample = async {
+        loop {
+            session.ask();
+            sleep(SAMPLE).await;
+            for path in session.paths() {
+                if let Some((rtt, times)) =
+                    path.rtt.zip(times.borrow_mut().get_mut(usize::from(path.path)))
+                {
+                    times.push(rtt.as_secs_f64() * 1e3);
+                }
+            }
+        }
+    };
+    tokio::select! {
+        carried = carry => carried.map_err(Failure::run)?,
+        () = sample => {}
+        () = sleep(time) => {}
+    }
+    let wall = began.elapsed().as_secs_f64();
+    let after = session.paths();
+    let all = |paths: &[PathStats]| paths.iter().map(payload).sum::<u64>();
+    let carried = match plan.test {
+        Test::Source => bytes.get(),
+        Test::Sink => all(&after).saturating_sub(all(&before)),
+    };
+    let times = times.into_inner();
+    let paths = via.iter().enumerate().map(|(id, via)| {
+        let of = |paths: &[PathStats]| {
+            paths.iter().find(|path| usize::from(path.path) == id).copied().unwrap_or_default()
+        };
+        path_output(via, &of(&before), &of(&after), &times[id], wall)
+    });
+    Ok(RunOutput {
+        has_answered: true,
+        seconds: wall,
+        mbps: carried as f64 * 8e-6 / wall,
+        cpu: (thread_cpu() - cpu).as_secs_f64() / wall,
+        paths: paths.collect(),
+    })
+}
+
+/// Bytes of UDP's payload, both ways.
+fn payload(path: &PathStats) -> u64 {
+    path.bytes_sent + path.bytes_received
+}
+
+fn path_output(
+    via: &str,
+    before: &PathStats,
+    after: &PathStats,
+    times: &[f64],
+    seconds: f64,
+) -> RunPath {
+    let share = |(all, lost): (u64, u64), (old, gone): (u64, u64)| {
+        (all.saturating_sub(old), lost.saturating_sub(gone))
+    };
+    let (sent, received) = (share(after.sent, before.sent), share(after.received, before.received));
+    let all = sent.0 + received.0;
+    // The first half has the beginning, in which the queue is still empty.
+    let mut late = times[times.len() / 2..].to_vec();
+    late.sort_by(f64::total_cmp);
+    RunPath {
+        via: via.to_owned(),
+        mbps: payload(after).saturating_sub(payload(before)) as f64 * 8e-6 / seconds,
+        min_rtt_ms: after.min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+        loaded_rtt_ms: late.get(late.len() / 2).copied(),
+        loss: (all > 0).then(|| (sent.1 + received.1) as f64 / all as f64),
+    }
+}
