@@ -1,6 +1,5 @@
 //! Common parts of messages of Fairwave's own formats: their first bytes, and their faults.
 
-use crate::cluster::NameError;
 use crate::reader::{Reader, Truncated};
 use crate::seal::Forged;
 use thiserror::Error;
@@ -57,9 +56,6 @@ pub enum Error {
         /// The expected value.
         field: &'static str,
     },
-    /// A name that is none.
-    #[error(transparent)]
-    Name(#[from] NameError),
     /// The body is longer than it may be, or there is a payload that nothing describes.
     #[error("{len} bytes behind the body of kind {kind}")]
     Trailing {

@@ -29,10 +29,6 @@ impl Bucket {
         Self { rate, level: i128::from(depth(rate)) * BYTE, filled: now }
     }
 
-    pub(crate) fn rate(&self) -> BitRate {
-        self.rate
-    }
-
     /// From now on it fills at this rate.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: BitRate) {
         self.fill(now);

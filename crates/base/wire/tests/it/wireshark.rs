@@ -2,10 +2,6 @@
 //! every kind of message, whole, cut, and with each of its bytes changed.
 
 use fairwave_units::{BitRate, Duration, Instant};
-use fairwave_wire::cluster::{self, Body as Said, Cost, Denial, MemberId, Refusal, Revocation};
-use fairwave_wire::cluster::{
-    Announce, Grant, Kind, LeaseRequest, Name, Offer, Offers, Rates, Role,
-};
 use fairwave_wire::datagram::{Contents, Datagram, Transport};
 use fairwave_wire::pcapng::{Interface, LinkType, Section, Writer};
 use fairwave_wire::probe::{self, Chunk, Limits, Record};
@@ -13,7 +9,7 @@ use fairwave_wire::seal::{Key, TAG_LEN};
 use fairwave_wire::shake::{self, Ack, Block, Body, Challenge, Data, Echo, Join, Leave, Side};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use std::process::Command;
 
@@ -53,60 +49,6 @@ fn shakes() -> Vec<Vec<u8>> {
     bodies.into_iter().map(written).collect()
 }
 
-fn clusters() -> Vec<Vec<u8>> {
-    let rates = |up, down| Rates { up: BitRate(up), down: BitRate(down) };
-    let (nonce, cookie, lease) = (5, [3; 16], NonZeroU32::new(9).unwrap());
-    let mut offers = Offers::default();
-    for uplink in [1, 4] {
-        let rtt_us = NonZeroU32::new(50_000);
-        let (kind, cost) = (Kind::Cellular, Cost::Metered);
-        let (nominal, free) = (rates(20_000, 100_000), rates(5_000, 0));
-        let offer = Offer { uplink, kind, cost, places: 3, rtt_us, nominal, free };
-        assert!(offers.push(offer));
-    }
-    let interval_ds = NonZeroU16::new(50).unwrap();
-    let announce = Announce { name: Name::new("").unwrap(), interval_ds, offers };
-    let (at_ms, bytes, rates) = (77, 1_000_000, rates(9, 10));
-    let duration_ms = NonZeroU32::new(30_000).unwrap();
-    let bodies = [
-        Said::Announce(announce),
-        Said::Query,
-        Said::Goodbye,
-        Said::Hello { nonce },
-        Said::Challenge { nonce, cookie },
-        Said::Response { nonce, cookie },
-        Said::Welcome,
-        Said::Refuse { nonce, reason: Refusal::Busy },
-        Said::LeaseRequest(LeaseRequest {
-            lease,
-            uplink: 1,
-            at_ms,
-            rates,
-            bytes,
-            duration_ms: 1_000,
-        }),
-        Said::Grant(Grant { lease, at_ms, rates, bytes, duration_ms }),
-        Said::Deny { lease, reason: Denial::Full, retry_ms: 500 },
-        Said::Terms { lease, rates },
-        Said::Release { lease },
-        Said::Over { lease },
-        Said::Revoke { lease, reason: Revocation::Policy, notice_ms: 2_000 },
-        Said::Noted { lease },
-        Said::Leave { by: Role::Borrower },
-        Said::Left { by: Role::Lender },
-    ];
-    let written = |body: Said| {
-        let member = |id| MemberId(NonZeroU64::new(id).unwrap());
-        let to = (!body.is_public()).then(|| member(2));
-        let number = NonZeroU64::new(258).unwrap();
-        let mut bytes = Vec::new();
-        cluster::Message { cluster: 0xabcd, from: member(1), to, number, body }
-            .write(&key(), &mut bytes);
-        bytes
-    };
-    bodies.into_iter().map(written).collect()
-}
-
 fn probes() -> Vec<Vec<u8>> {
     use probe::Message;
     let (nonce, cookie) = (5, [3; 16]);
@@ -140,7 +82,6 @@ fn probes() -> Vec<Vec<u8>> {
 fn reads(bytes: &[u8]) -> bool {
     match bytes[..4].try_into().unwrap() {
         shake::MAGIC => shake::parse(bytes).is_ok(),
-        cluster::MAGIC => cluster::parse(bytes).is_ok(),
         _ => {
             let Some(covered) = bytes.len().checked_sub(TAG_LEN) else { return false };
             let tag = key().tag("fairwave probe 1", &[&bytes[..covered]]);
@@ -202,7 +143,7 @@ fn frames(capture: &Path, filter: &str) -> BTreeSet<usize> {
 
 #[test]
 fn the_dissector_refuses_what_we_refuse_and_nothing_else() {
-    for (name, messages) in [("shake", shakes()), ("cluster", clusters()), ("probe", probes())] {
+    for (name, messages) in [("shake", shakes()), ("probe", probes())] {
         assert!(messages.iter().all(|message| reads(message)));
         let all: Vec<Vec<u8>> = messages.iter().flat_map(|message| variants(message)).collect();
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dissected-{name}.pcapng"));

@@ -1,0 +1,152 @@
+use super::*;
+use proptest::prelude::*;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn server() -> SocketAddr {
+    "9.9.9.9:17995".parse().unwrap()
+}
+
+fn borrower(number: u8) -> IpAddr {
+    IpAddr::from([192, 168, 1, number])
+}
+
+fn ledger(rate: Option<u64>, day_bytes: Option<u64>) -> Ledger {
+    let limits = Limits { rate: rate.map(BitRate), day_bytes, ..Limits::default() };
+    Ledger::new(limits, Reach::default(), at(0))
+}
+
+#[test]
+fn a_lease_is_for_one_server_that_the_lender_reaches() {
+    let mut ledger = ledger(None, None);
+    let lan = "192.168.1.7:80".parse().unwrap();
+    assert_eq!(ledger.ask(at(0), borrower(1), lan), Err(Denial::Target));
+    let no_port = "9.9.9.9:0".parse().unwrap();
+    assert_eq!(ledger.ask(at(0), borrower(1), no_port), Err(Denial::Target));
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    assert_eq!(ledger.renew(at(0), lease), Ok(Terms::default()));
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1_500), Ok(()));
+    let lent = ledger.end(at(0), lease).unwrap();
+    assert_eq!((lent.target, lent.up, lent.down), (server(), 1_500, 0));
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Err(Excess::Over(Denial::Full)));
+    assert!(ledger.renew(at(0), lease).is_err() && ledger.end(at(0), lease).is_none());
+}
+
+#[test]
+fn the_rate_is_shared_equally_and_each_way_has_it() {
+    let mut ledger = ledger(Some(8_000_000), None);
+    let one = ledger.ask(at(0), borrower(1), server()).unwrap();
+    assert_eq!(ledger.renew(at(0), one).unwrap().rate, Some(BitRate(8_000_000)));
+    let other = ledger.ask(at(0), borrower(2), server()).unwrap();
+    assert_eq!(ledger.renew(at(0), one).unwrap().rate, Some(BitRate(4_000_000)));
+    // In 60 ms each bucket of 4 Mbit/s has got 30,000 bytes.
+    for (lease, way) in [(one, Way::Up), (one, Way::Down), (other, Way::Up)] {
+        assert_eq!(ledger.carry(at(60), lease, way, 30_000), Ok(()));
+        assert_eq!(ledger.carry(at(60), lease, way, 500), Err(Excess::Rate));
+    }
+    ledger.end(at(60), other);
+    assert_eq!(ledger.renew(at(60), one).unwrap().rate, Some(BitRate(8_000_000)));
+    let dropped: Vec<u64> = ledger.lent().map(|lent| lent.dropped).collect();
+    assert_eq!(dropped, [2]);
+}
+
+#[test]
+fn the_bytes_of_a_day_end_leases_until_midnight() {
+    let mut ledger = ledger(None, Some(10_000));
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 6_000), Ok(()));
+    assert_eq!(ledger.renew(at(0), lease).unwrap().bytes_left, Some(4_000));
+    let over = Err(Excess::Over(Denial::Quota));
+    assert_eq!(ledger.carry(at(0), lease, Way::Down, 4_001), over);
+    assert_eq!(ledger.carry(at(0), lease, Way::Down, 1), over);
+    assert_eq!(ledger.renew(at(1), lease), Err(Denial::Quota));
+    assert_eq!(ledger.ask(at(1), borrower(2), server()), Err(Denial::Quota));
+    assert_eq!(ledger.set_day(1, true), []);
+    assert_eq!(ledger.carry(at(2), lease, Way::Up, 10_000), Ok(()));
+}
+
+#[test]
+fn outside_its_hours_it_lends_nothing() {
+    let mut ledger = ledger(None, None);
+    let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
+    assert_eq!(ledger.set_day(0, false), [lease]);
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Err(Excess::Over(Denial::Closed)));
+    assert_eq!(ledger.ask(at(0), borrower(1), server()), Err(Denial::Closed));
+    ledger.set_day(0, true);
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Ok(()));
+}
+
+#[test]
+fn leases_are_bounded_in_all_and_for_one_address() {
+    let mut ledger = ledger(None, None);
+    let limits = Limits::default();
+    let mapped: IpAddr = "::ffff:192.168.1.1".parse().unwrap();
+    for count in 0..limits.max_per_address {
+        let from = if count == 0 { mapped } else { borrower(1) };
+        assert!(ledger.ask(at(0), from, server()).is_ok());
+    }
+    assert_eq!(ledger.ask(at(0), borrower(1), server()), Err(Denial::Full));
+    let more = (2..100).filter(|host| ledger.ask(at(0), borrower(*host), server()).is_ok());
+    assert_eq!(more.count(), limits.max_leases - limits.max_per_address);
+    assert_eq!(ledger.lent().count(), limits.max_leases);
+}
+
+/// An action of one of the borrowers.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Ask(u8),
+    End(usize),
+    Carry(usize, bool, u64),
+    Midnight,
+}
+
+fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
+    let act = prop_oneof![
+        1 => (0..6u8).prop_map(Act::Ask),
+        1 => (0..20usize).prop_map(Act::End),
+        12 => (0..20usize, any::<bool>(), 1..3_000u64).prop_map(|(n, up, len)| Act::Carry(n, up, len)),
+        1 => Just(Act::Midnight),
+    ];
+    prop::collection::vec((0..40u64, act), 1..300)
+}
+
+proptest! {
+    /// Whatever borrowers ask for: all together stay within the rate and one bucket, each way, and
+    /// within the bytes of a day.
+    #[test]
+    fn no_history_carries_more_than_the_limits(
+        rate in 100_000..20_000_000u64, day_bytes in 1_000..400_000u64, acts in acts(),
+    ) {
+        let mut ledger = ledger(Some(rate), Some(day_bytes));
+        let (mut now, mut day, mut carried, mut today) = (0, 0, [0u64; 2], 0);
+        let mut leases = Vec::new();
+        for (pause, act) in acts {
+            now += pause;
+            match act {
+                Act::Ask(host) => leases.extend(ledger.ask(at(now), borrower(host), server())),
+                Act::End(place) if place < leases.len() => {
+                    prop_assert!(ledger.end(at(now), leases.swap_remove(place)).is_some());
+                }
+                Act::Carry(place, is_up, len) if place < leases.len() => {
+                    let way = if is_up { Way::Up } else { Way::Down };
+                    if ledger.carry(at(now), leases[place], way, len).is_ok() {
+                        carried[way as usize] += len;
+                        today += len;
+                    }
+                }
+                Act::Midnight => {
+                    day += 1;
+                    today = 0;
+                    ledger.set_day(day, true);
+                }
+                _ => {}
+            }
+            let bound = depth(BitRate(rate)) + rate * now / 8_000;
+            prop_assert!(carried.iter().all(|bytes| *bytes <= bound), "{:?} of {}", carried, bound);
+            prop_assert!(today <= day_bytes && ledger.today() >= today);
+            prop_assert!(ledger.lent().count() == leases.len() && leases.len() <= 16);
+        }
+    }
+}
