@@ -203,9 +203,10 @@ mod tests {
         }
 
         #[test]
-        fn an_address_comes_back(ip: std::net::IpAddr, port: u16) {
+        fn an_address_comes_back(ip: IpAddr, port: u16) {
             let frame = Frame::Ask(SocketAddr::new(ip, port));
-            prop_assert_eq!(Frame::parse(&written(&frame)), Ok(frame));
+            let octets = written(&frame);
+            prop_assert_eq!(Frame::parse(&octets), Ok(frame));
         }
     }
 }

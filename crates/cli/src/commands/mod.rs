@@ -33,6 +33,8 @@ mod reproduce;
 mod run;
 #[cfg(target_os = "linux")]
 mod shake;
+#[cfg(target_os = "linux")]
+mod share;
 mod shared;
 #[cfg(target_os = "linux")]
 mod soc;
@@ -74,6 +76,8 @@ use fairwave_scenario::list::ListOutput;
 use fairwave_scenario::report::CheckOutput;
 #[cfg(target_os = "linux")]
 use fairwave_shake_tool::report::{ServeOutput, ShakeOutput};
+#[cfg(target_os = "linux")]
+use fairwave_share_tool::report::{LendOutput, ShareListOutput};
 #[cfg(target_os = "linux")]
 use fairwave_soc_tool::status::Status;
 use fairwave_study::StudySummary;
@@ -213,6 +217,15 @@ commands! {
         gives [
             output("shake", "shake connect HOST", of::<ShakeOutput>),
             output("shake-serve", "shake serve", of::<ServeOutput>)
+        ];
+    [target_os = "linux"]
+    /// Lend this host's uplink to hosts near by, as a path of their `fairwave shake connect`
+    #[command(after_help = fairwave_share_tool::command::EXAMPLES)]
+    Share(fairwave_share_tool::command::Share) => share::run,
+        uses [on("share", "json")],
+        gives [
+            output("share-lend", "share lend", of::<LendOutput>),
+            output("share-list", "share list", of::<ShareListOutput>)
         ];
     [target_os = "linux"]
     /// Report how good a station's channel is, and share an access point's interface by it

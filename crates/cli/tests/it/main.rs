@@ -39,6 +39,8 @@ mod schemas;
 mod serving;
 #[cfg(target_os = "linux")]
 mod shake;
+#[cfg(target_os = "linux")]
+mod share;
 mod signals;
 mod soc;
 mod store;

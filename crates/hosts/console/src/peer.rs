@@ -1,12 +1,15 @@
 //! The other end of a command: its address, and the secret that both ends share.
 
-use crate::Failure;
+use crate::{Console, Failure};
 use clap::Args;
 use fairwave_linux::random::fill;
 use fairwave_wire::seal::{Key, MIN_SECRET, ShortSecret};
-use std::fs;
+use serde_json::json;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 /// Characters of a pairing code: none that looks like another one.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
@@ -69,6 +72,50 @@ impl Secret {
             (None, None) => Ok(None),
         }
     }
+}
+
+/// Options of a command `pair`.
+#[derive(Args, Debug)]
+pub struct Pair {
+    /// The file to make
+    #[arg(long, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The code that the other host has printed [default: a new one]
+    #[arg(long, value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+impl Pair {
+    /// Makes the key file, and shows its code for the other host, on which the same `command` runs.
+    ///
+    /// # Errors
+    /// If the code is too short, or the file exists or cannot be written.
+    pub fn make(&self, console: &dyn Console, command: &str) -> Result<(), Failure> {
+        let code = match &self.code {
+            Some(code) => code.trim().to_owned(),
+            None => pairing_code().map_err(Failure::run)?,
+        };
+        key_of(code.as_bytes()).map_err(|error| Failure::Usage(format!("--code: {error}")))?;
+        write_key(&self.key, &code)?;
+        let file = self.key.display().to_string();
+        let text = match self.code {
+            None => format!(
+                "{file} has a new key. On the other host:\n  {command} pair --key {} --code \
+                 {code}\n",
+                fairwave_text::quoted(&file)
+            ),
+            Some(_) => format!("{file} has the key of the other host.\n"),
+        };
+        console.show(&json!({ "key": file, "code": code }), &text)
+    }
+}
+
+/// Writes a key file that only its owner can read. One that exists is not overwritten.
+fn write_key(path: &Path, code: &str) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(path);
+    let mut file = opened.map_err(Failure::at(path))?;
+    writeln!(file, "{code}").map_err(Failure::at(path))
 }
 
 /// The key of a secret that both ends have: the content of a file, or a pairing code. White space

@@ -10,7 +10,7 @@ mod datagram;
 mod driver;
 pub mod endpoint;
 mod host;
-mod noise;
+pub mod noise;
 mod shared;
 mod stream;
 

@@ -1,4 +1,5 @@
-//! Keys of a session: a handshake of the Noise Protocol Framework (revision 34), by `snow`.
+//! Keys of a session: a handshake of the Noise Protocol Framework (revision 34), by `snow`. SHAKE's
+//! sessions and those of a lender with its borrowers use it.
 //!
 //! The pattern is `NNpsk0`: both ends know the secret, each session has fresh keys, and a host
 //! without the secret gets no answer to its first message, which is checked before any key
@@ -12,16 +13,45 @@ use std::num::NonZeroU64;
 
 /// Name of the handshake (Noise section 8).
 const NAME: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// Data that both ends must have alike (Noise section 6).
-const PROLOGUE: &[u8] = b"fairwave shake 1";
 /// Length of the tag of ChaCha20-Poly1305.
-pub(crate) const TAG_LEN: usize = 16;
+pub const TAG_LEN: usize = 16;
 /// Longest message of the handshake, with the payload of the first.
 const MAX_HANDSHAKE: usize = 256;
 
+/// Protocols that open their sessions with this handshake. Messages of one are worth nothing to
+/// another, also where a user gives both the same secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP SHAKE.
+    Shake,
+    /// Borrowed uplinks.
+    Share,
+}
+
+impl Protocol {
+    /// Data that both ends must have alike (Noise section 6).
+    const fn prologue(self) -> &'static [u8] {
+        match self {
+            Self::Shake => b"fairwave shake 1",
+            Self::Share => b"fairwave share 1",
+        }
+    }
+
+    /// Label by which the key is derived from the secret.
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Shake => "fairwave shake psk",
+            Self::Share => "fairwave share psk",
+        }
+    }
+}
+
 /// The pre-shared key of two hosts (Noise section 9).
 #[derive(Clone)]
-pub struct Psk([u8; 32]);
+pub struct Psk {
+    key: [u8; 32],
+    protocol: Protocol,
+}
 
 impl std::fmt::Debug for Psk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -30,29 +60,35 @@ impl std::fmt::Debug for Psk {
 }
 
 impl Psk {
-    /// The pre-shared key of a secret that both ends have.
+    /// The pre-shared key of a secret that both ends have, for SHAKE's sessions.
     pub fn of(secret: &Key) -> Self {
-        let mut psk = [0; 32];
-        for (half, number) in psk.chunks_exact_mut(TAG_LEN).zip([0, 1]) {
-            half.copy_from_slice(&secret.tag("fairwave shake psk", &[&[number]]).0);
+        Self::new(secret, Protocol::Shake)
+    }
+
+    /// The pre-shared key of a secret that both ends have.
+    pub fn new(secret: &Key, protocol: Protocol) -> Self {
+        let mut key = [0; 32];
+        for (half, number) in key.chunks_exact_mut(TAG_LEN).zip([0, 1]) {
+            half.copy_from_slice(&secret.tag(protocol.label(), &[&[number]]).0);
         }
-        Self(psk)
+        Self { key, protocol }
     }
 
     fn builder(&self) -> Builder<'_> {
         let name = NAME.parse().expect("a name that snow knows");
-        let builder = Builder::new(name).psk(0, &self.0);
-        builder.and_then(|builder| builder.prologue(PROLOGUE)).expect("each is set once")
+        let builder = Builder::new(name).psk(0, &self.key);
+        let prologue = self.protocol.prologue();
+        builder.and_then(|builder| builder.prologue(prologue)).expect("each is set once")
     }
 }
 
 /// The end that opens a session, between its message and the answer.
 #[derive(Debug)]
-pub(crate) struct Initiator(Option<HandshakeState>);
+pub struct Initiator(Option<HandshakeState>);
 
 impl Initiator {
     /// Begins a handshake; returns its first message, which carries `payload` sealed.
-    pub(crate) fn new(psk: &Psk, payload: &[u8]) -> (Self, Vec<u8>) {
+    pub fn new(psk: &Psk, payload: &[u8]) -> (Self, Vec<u8>) {
         let mut state = psk.builder().build_initiator().expect("the pattern needs no static key");
         let mut message = vec![0; MAX_HANDSHAKE];
         let len = state.write_message(payload, &mut message).expect("a short payload");
@@ -61,7 +97,7 @@ impl Initiator {
     }
 
     /// The keys, if this is the answer to the first message. Any other message changes nothing.
-    pub(crate) fn finish(&mut self, answer: &[u8]) -> Option<Channel> {
+    pub fn finish(&mut self, answer: &[u8]) -> Option<Channel> {
         let mut payload = [0; MAX_HANDSHAKE];
         self.0.as_mut()?.read_message(answer, &mut payload).ok()?;
         Channel::of(self.0.take()?)
@@ -70,7 +106,7 @@ impl Initiator {
 
 /// Answers a first message: its payload, the second message, and the keys; `None` if its sender
 /// does not have the secret.
-pub(crate) fn answer(psk: &Psk, first: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Channel)> {
+pub fn answer(psk: &Psk, first: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Channel)> {
     let mut state = psk.builder().build_responder().ok()?;
     let mut payload = vec![0; MAX_HANDSHAKE];
     let len = state.read_message(first, &mut payload).ok()?;
@@ -83,7 +119,7 @@ pub(crate) fn answer(psk: &Psk, first: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Chann
 
 /// The keys of a session, one for each direction.
 #[derive(Debug)]
-pub(crate) struct Channel(StatelessTransportState);
+pub struct Channel(StatelessTransportState);
 
 impl Channel {
     fn of(state: HandshakeState) -> Option<Self> {
@@ -91,7 +127,7 @@ impl Channel {
     }
 
     /// Appends the sealed frame. A number is used once on a path.
-    pub(crate) fn seal(&self, path: u8, number: NonZeroU64, frame: &[u8], out: &mut Vec<u8>) {
+    pub fn seal(&self, path: u8, number: NonZeroU64, frame: &[u8], out: &mut Vec<u8>) {
         let at = out.len();
         out.resize(at + frame.len() + TAG_LEN, 0);
         let sealed = self.0.write_message(nonce(path, number), frame, &mut out[at..]);
@@ -99,7 +135,7 @@ impl Channel {
     }
 
     /// The frame of a record that the other end sealed and that `seen` has not seen.
-    pub(crate) fn open(&self, record: &Record<'_>, seen: &mut Replay) -> Option<Vec<u8>> {
+    pub fn open(&self, record: &Record<'_>, seen: &mut Replay) -> Option<Vec<u8>> {
         let len = record.sealed.len().checked_sub(TAG_LEN)?;
         let mut frame = vec![0; len];
         let nonce = nonce(record.path, record.number);
@@ -132,6 +168,14 @@ mod tests {
         changed[3] ^= 1;
         assert!(answer(&psk(b"a secret of the two ends"), &changed).is_none());
         assert!(answer(&psk(b"a secret of the two ends"), &first[..40]).is_none());
+    }
+
+    #[test]
+    fn the_same_secret_opens_no_session_of_another_protocol() {
+        let secret = Key::new(b"a secret of the two ends").unwrap();
+        let [shake, share] = [Protocol::Shake, Protocol::Share].map(|one| Psk::new(&secret, one));
+        let (_, first) = Initiator::new(&shake, &[]);
+        assert!(answer(&share, &first).is_none() && answer(&shake, &first).is_some());
     }
 
     #[test]

@@ -7,11 +7,13 @@ use crate::report::{DatagramOutput, PathOutput, ShakeOutput, words};
 use crate::risk::Risks;
 use crate::tasks::{Tally, on_runtime, until_stopped};
 use crate::tunnel;
-use crate::via::Vias;
+use crate::via::{Borrowed, Turned, Vias};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
+use fairwave_shake_host::noise::Psk;
 use fairwave_shake_host::{Config, Host, Session};
-use fairwave_units::Duration;
+use fairwave_share_host::{At, Link};
+use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
@@ -20,10 +22,12 @@ use std::sync::atomic::AtomicBool;
 use std::time;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Period of the account and of the figures.
 const LOOK: time::Duration = time::Duration::from_millis(250);
+/// Time for the answers of lenders before the session is opened without them.
+const BORROWING: time::Duration = time::Duration::from_secs(3);
 /// Time without accepting clients after the process has run out of descriptors.
 const BREATHER: time::Duration = time::Duration::from_millis(50);
 
@@ -36,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) via: Vec<String>,
     /// Their priorities.
     pub(crate) priorities: Vec<Priority>,
+    /// Lenders, each with the secret that it shares with this host, for the paths behind.
+    pub(crate) borrow: Vec<(At, Psk)>,
     pub(crate) socks: TcpListener,
     pub(crate) forwards: Vec<(TcpListener, TargetAddr)>,
     /// Sockets that accept connections to any address.
@@ -76,6 +82,8 @@ struct Client<'a> {
     risks: Risks,
     board: Board,
     is_live: bool,
+    /// Bandwidths of the paths, where they are known at set-up.
+    rates: Vec<Option<BitRate>>,
 }
 
 /// Counts of the paths, over all sessions.
@@ -122,31 +130,59 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<ShakeOutput, Failure> {
     on_runtime(async {
-        let host = Host::client(plan.config.clone()).map_err(Failure::run)?;
+        let borrowed = borrow(&plan, stop).await?;
+        let mut config = plan.config.clone();
+        config.rates.extend(borrowed.iter().map(Borrowed::rate));
+        let rates = config.rates.clone();
+        let host = Host::client(config).map_err(Failure::run)?;
         for (path, priority) in (0..).zip(&plan.priorities) {
             host.prioritize(path, *priority);
         }
         let client = Client {
             console,
             host: Rc::new(host),
-            vias: RefCell::new(Vias::new(plan.server, &plan.via)),
+            vias: RefCell::new(Vias::new(plan.server, &plan.via, borrowed)),
             tally: Rc::new(Tally::default()),
             associations: Rc::new(Associations::new(plan.deadline)),
             account: RefCell::new(Account::default()),
             risks: Risks::new(&plan.via, &plan.priorities, plan.weak_dbm),
             board: plan.board.clone(),
             is_live: plan.is_live,
+            rates,
         };
         let result = client.serve(plan, stop).await;
         // Tasks of applications end with the runtime; the peer is told now.
         client.host.close().await;
+        client.vias.into_inner().close().await;
         result
     })
+}
+
+/// Borrows the lenders' uplinks, and waits for their answers: their bandwidths are those of the
+/// paths at set-up.
+async fn borrow(plan: &Plan, stop: &AtomicBool) -> Result<Vec<Borrowed>, Failure> {
+    let mut borrowed = Vec::new();
+    for (at, psk) in &plan.borrow {
+        let link = Link::new(psk.clone(), at.clone(), plan.server).map_err(Failure::run)?;
+        borrowed.push(Borrowed::new(at.to_string(), link));
+    }
+    let settled = async {
+        for one in &borrowed {
+            one.settled().await;
+        }
+    };
+    tokio::select! {
+        // A lender that comes later is a path from then on.
+        _ = timeout(BORROWING, settled) => {}
+        () = until_stopped(stop, None) => {}
+    }
+    Ok(borrowed)
 }
 
 impl Client<'_> {
     async fn serve(&self, plan: Plan, stop: &AtomicBool) -> Result<ShakeOutput, Failure> {
         self.look();
+        self.look_at_lenders();
         let began = Instant::now();
         let connected = tokio::select! {
             connected = self.host.connect(plan.timeout) => Some(connected),
@@ -197,11 +233,11 @@ impl Client<'_> {
     /// The failure to open a session, with the interfaces that could not be used.
     fn unreachable(&self, plan: &Plan, why: &str) -> Failure {
         let down = self.vias.borrow().down();
-        let hint = match (down.len(), plan.via.len()) {
+        let hint = match (down.len(), plan.via.len() + plan.borrow.len()) {
             (0, _) => String::new(),
             (some, all) if some == all => {
                 return Failure::Run(format!(
-                    "{}: no interface works that has an address for it: {}",
+                    "{}: no interface or lender works that has a way to it: {}",
                     plan.server,
                     down.join(", ")
                 ));
@@ -212,10 +248,21 @@ impl Client<'_> {
     }
 
     fn look(&self) {
-        for turned in self.vias.borrow_mut().look(&self.host) {
+        let turned = self.vias.borrow_mut().look(&self.host);
+        self.note_all(turned);
+    }
+
+    fn look_at_lenders(&self) {
+        let turned = self.vias.borrow_mut().look_at_lenders(&self.host);
+        self.note_all(turned);
+    }
+
+    fn note_all(&self, turned: Vec<Turned>) {
+        for turned in turned {
             if !self.console.is_quiet() {
                 let state = if turned.is_up { "can be used" } else { "cannot be used" };
-                self.note(&format!("{} {state}", turned.name));
+                let why = if turned.why.is_empty() { "" } else { ": " };
+                self.note(&format!("{} {state}{why}{}", turned.name, turned.why));
             }
         }
     }
@@ -246,6 +293,7 @@ impl Client<'_> {
         let account = async {
             loop {
                 sleep(LOOK).await;
+                self.look_at_lenders();
                 self.keep_account();
             }
         };
@@ -284,7 +332,10 @@ impl Client<'_> {
     fn output(&self, server: SocketAddr, mode: &str, started: Instant) -> ShakeOutput {
         let seconds = started.elapsed().as_secs_f64();
         let (account, vias) = (self.account.borrow(), self.vias.borrow());
-        let of = |stats: &PathStats| PathOutput::of(vias.name(stats.path), stats, seconds);
+        let of = |stats: &PathStats| {
+            let rate = self.rates.get(usize::from(stats.path)).copied().flatten();
+            PathOutput::of(vias.name(stats.path), rate, stats, seconds)
+        };
         ShakeOutput {
             server: server.to_string(),
             mode: mode.to_owned(),

@@ -12,20 +12,20 @@ use crate::{PORT, diagnose, diagnosis, server};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
-use fairwave_console::peer::{Secret, key_of, listen, options, pairing_code, resolve};
+use fairwave_console::peer::{Pair, Secret, listen, options, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
 use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
+use fairwave_shake_host::noise::Protocol;
 use fairwave_shake_host::{Config, Mode, Psk, Udp};
+use fairwave_share_host::At;
 use fairwave_units::{BitRate, Duration};
 use fast_socks5::util::target_addr::TargetAddr;
 use ipnet::IpNet;
 use serde_json::json;
-use std::fs::OpenOptions;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Examples at the end of the help.
@@ -42,6 +42,7 @@ Examples:
   sudo fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --tproxy 1081 --tproxy-for 10.7.0.0/24
   fairwave shake diagnose vps.example --key shake.key --via wlan0,usb0
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
+  fairwave shake connect vps.example --key shake.key --via wlan0 --borrow phone --borrow-key share.key
 
 Applications reach `connect` by SOCKS5 or a forwarded port, other hosts by --tproxy. Each of their TCP connections is a SHAKE
 connection over all interfaces to `serve`, which opens the connection to the target; datagrams of
@@ -107,9 +108,16 @@ pub struct Connect {
     #[command(flatten)]
     pub secret: Secret,
     /// Use this interface, with its bandwidth if it is known: IF=RATE; may be repeated
-    #[arg(long, value_name = "IF", required = true, num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "IF", required_unless_present = "borrow", num_args = 1.., value_delimiter = ',')]
     #[arg(value_parser = via)]
     pub via: Vec<Via>,
+    /// Also use the uplink of a host near by that runs `fairwave share lend`; may be repeated
+    #[arg(long, value_name = "NAME|ADDRESS:PORT", value_parser = lender)]
+    #[arg(requires = "borrow_key")]
+    pub borrow: Vec<At>,
+    /// Key file of the lenders: one for all, or one for each `--borrow`
+    #[arg(long, value_name = "FILE", requires = "borrow")]
+    pub borrow_key: Vec<PathBuf>,
     /// Accept SOCKS5 clients at this address
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:1080")]
     pub socks: SocketAddr,
@@ -195,17 +203,6 @@ pub struct Diagnose {
     pub timeout: Duration,
 }
 
-/// Options of `fairwave shake pair`.
-#[derive(Args, Debug)]
-pub struct Pair {
-    /// The file to make
-    #[arg(long, value_name = "FILE")]
-    pub key: PathBuf,
-    /// The code that the other host has printed [default: a new one]
-    #[arg(long, value_name = "CODE")]
-    pub code: Option<String>,
-}
-
 /// An interface to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Via {
@@ -252,6 +249,16 @@ fn via(text: &str) -> Result<Via, String> {
     Ok(Via { name: name.to_owned(), rate })
 }
 
+fn lender(text: &str) -> Result<At, String> {
+    let at_port = |ip: IpAddr| SocketAddr::new(ip, fairwave_share_host::PORT);
+    let address = text.parse().or_else(|_| text.parse::<IpAddr>().map(at_port));
+    match address {
+        Ok(address) => Ok(At::Address(address)),
+        Err(_) if text.is_empty() => Err("expected a lender's name or address".to_owned()),
+        Err(_) => Ok(At::Name(text.to_owned())),
+    }
+}
+
 fn forward(text: &str) -> Result<Forward, String> {
     const EXPECTED: &str = "expected LOCAL=HOST:PORT, such as 2222=nas.lan:22";
     let (local, target) = text.split_once('=').ok_or(EXPECTED)?;
@@ -284,7 +291,7 @@ pub fn run(console: impl Console + Copy + Send + 'static, shake: &Shake) -> Resu
         Task::Serve(serve) => run_server(&console, serve),
         Task::Connect(connect) => run_client(console, connect),
         Task::Diagnose(diagnose) => run_diagnosis(&console, diagnose),
-        Task::Pair(pair) => make_key(&console, pair),
+        Task::Pair(pair) => pair.make(&console, "fairwave shake"),
     }
 }
 
@@ -315,6 +322,7 @@ fn run_client(
     connect: &Connect,
 ) -> Result<(), Failure> {
     check(connect)?;
+    let borrow = lenders(connect)?;
     let key = connect.secret.of_client("fairwave shake serve")?;
     let server = resolve(&connect.host, connect.port, connect.four, connect.six)?;
     let stop = console.stop()?;
@@ -347,6 +355,7 @@ fn run_client(
         server,
         via: connect.via.iter().map(|via| via.name.clone()).collect(),
         priorities: priorities(connect),
+        borrow,
         socks,
         forwards,
         transparent,
@@ -382,8 +391,8 @@ fn check(connect: &Connect) -> Result<(), Failure> {
     if connect.deadline < Duration::from_millis(1) || connect.deadline > MAX_DEADLINE {
         return Err(Failure::Usage("--deadline: between 1 ms and 10 s".to_owned()));
     }
-    if connect.via.len() > MAX_PATHS {
-        return Err(Failure::Usage(format!("--via: at most {MAX_PATHS} interfaces")));
+    if connect.via.len() + connect.borrow.len() > MAX_PATHS {
+        return Err(Failure::Usage(format!("--via and --borrow: at most {MAX_PATHS} paths")));
     }
     let is_used = |name: &&String| connect.via.iter().any(|via| via.name == **name);
     if let Some(name) = connect.metered.iter().find(|name| !is_used(name)) {
@@ -437,40 +446,30 @@ fn run_diagnosis(console: &dyn Console, options: &Diagnose) -> Result<(), Failur
     console.show(&json!(output), &diagnosis::words(&output))
 }
 
+/// The lenders, each with its secret.
+fn lenders(connect: &Connect) -> Result<Vec<(At, Psk)>, Failure> {
+    let (lenders, files) = (&connect.borrow, &connect.borrow_key);
+    if files.len() > 1 && files.len() != lenders.len() {
+        let (files, lenders) = (files.len(), lenders.len());
+        return Err(Failure::Usage(format!(
+            "--borrow-key: {files} files for {lenders} lenders, give one for all or one for each"
+        )));
+    }
+    let mut psks = Vec::new();
+    for file in files {
+        let secret = Secret { key: Some(file.clone()), pairing: None };
+        psks.push(Psk::new(&secret.of_client("fairwave share pair")?, Protocol::Share));
+    }
+    let keys = psks.iter().cycle().cloned();
+    Ok(lenders.iter().cloned().zip(keys).collect())
+}
+
 fn listener(option: &str, address: SocketAddr) -> Result<TcpListener, Failure> {
     let opened = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
         Ok(listener)
     });
     opened.map_err(|error| Failure::Run(format!("{option} {address}: {error}")))
-}
-
-fn make_key(console: &dyn Console, pair: &Pair) -> Result<(), Failure> {
-    let is_new = pair.code.is_none();
-    let code = match &pair.code {
-        Some(code) => code.trim().to_owned(),
-        None => pairing_code().map_err(Failure::run)?,
-    };
-    key_of(code.as_bytes()).map_err(|error| Failure::Usage(format!("--code: {error}")))?;
-    write_key(&pair.key, &code)?;
-    let file = pair.key.display().to_string();
-    let text = match is_new {
-        true => format!(
-            "{file} has a new key. On the other host:\n  fairwave shake pair --key {} --code \
-             {code}\n",
-            fairwave_text::quoted(&file)
-        ),
-        false => format!("{file} has the key of the other host.\n"),
-    };
-    console.show(&json!({ "key": file, "code": code }), &text)
-}
-
-/// Writes a key file that only its owner can read. One that exists is not overwritten.
-fn write_key(path: &Path, code: &str) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(path);
-    let mut file = opened.map_err(Failure::at(path))?;
-    writeln!(file, "{code}").map_err(Failure::at(path))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn note(console: &dyn Console, text: &str) {
 /// Measures over these interfaces. Without an answer there are no figures.
 async fn measure(plan: &Plan, via: &[String]) -> Result<RunOutput, Failure> {
     let host = Host::client(plan.config.clone()).map_err(Failure::run)?;
-    let mut vias = Vias::new(plan.server, via);
+    let mut vias = Vias::new(plan.server, via, Vec::new());
     vias.look(&host);
     let result = match host.connect(plan.timeout).await {
         Ok(session) => loaded(plan, &session, via).await,

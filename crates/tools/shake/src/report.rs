@@ -2,6 +2,7 @@
 
 use fairwave_shake_host::endpoint::{DatagramStats, PathStats, Priority};
 use fairwave_text::Table;
+use fairwave_units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,8 +51,11 @@ impl DatagramOutput {
 /// One path.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PathOutput {
-    /// Its interface.
+    /// Its interface, or its lender as given.
     pub via: String,
+    /// Bandwidth of the option, or that its lender announced at set-up; null if it is unknown.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub bandwidth_mbps: Option<f64>,
     /// Whether it could be used at the end.
     pub is_up: bool,
     /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry the
@@ -82,11 +86,17 @@ pub struct PathOutput {
 }
 
 impl PathOutput {
-    pub(crate) fn of(via: &str, stats: &PathStats, seconds: f64) -> Self {
+    pub(crate) fn of(
+        via: &str,
+        bandwidth: Option<BitRate>,
+        stats: &PathStats,
+        seconds: f64,
+    ) -> Self {
         let bytes = stats.bytes_sent + stats.bytes_received;
         let ms = |time: fairwave_units::Duration| time.as_secs_f64() * 1e3;
         Self {
             via: via.to_owned(),
+            bandwidth_mbps: bandwidth.map(BitRate::as_mbps_f64),
             is_up: stats.is_up,
             priority: priority_name(stats.priority).to_owned(),
             bytes,

@@ -1,8 +1,10 @@
-//! The interfaces of a client, one for each path: whether they can be used now.
+//! The interfaces and borrowed links of a client, one for each path: whether they can be used now.
 
 use fairwave_linux::netlink::Netlink;
 use fairwave_shake_host::endpoint::PathStats;
 use fairwave_shake_host::{Host, Udp};
+use fairwave_share_host::{Link, State};
+use fairwave_units::BitRate;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::SockaddrIn6;
@@ -19,11 +21,67 @@ struct Via {
     addresses: BTreeSet<IpAddr>,
 }
 
-/// The interfaces of a client.
+/// A borrowed link, and its latest state.
+#[derive(Debug)]
+pub(crate) struct Borrowed {
+    name: String,
+    link: Link,
+    state: State,
+}
+
+impl Borrowed {
+    pub(crate) fn new(name: String, link: Link) -> Self {
+        Self { name, link, state: State::Searching }
+    }
+
+    /// The bandwidth that the lender announced.
+    pub(crate) fn rate(&self) -> Option<BitRate> {
+        match self.link.state() {
+            State::Granted(terms) => terms.rate,
+            _ => None,
+        }
+    }
+
+    /// Waits until the lender has answered, or nobody did.
+    pub(crate) async fn settled(&self) {
+        self.link.settled().await;
+    }
+
+    const fn is_up(&self) -> bool {
+        matches!(self.state, State::Granted(_))
+    }
+
+    /// Looks at the link; returns a change that the user shall know.
+    fn look(&mut self, host: &Host, path: u8) -> Option<Turned> {
+        let (was_up, before) =
+            (self.is_up(), std::mem::replace(&mut self.state, self.link.state()));
+        if self.is_up() && !was_up {
+            match self.link.attach() {
+                Ok((socket, at)) => host.path_up(path, socket, at),
+                // Tried again at the next look.
+                Err(_) => self.state = before,
+            }
+        } else if was_up && !self.is_up() {
+            host.path_down(path);
+        }
+        let why = match self.state {
+            State::Searching => return None,
+            State::Granted(_) => String::new(),
+            State::Silent => "nobody answers there with this key".to_owned(),
+            State::Lost => "it does not answer any more".to_owned(),
+            State::Denied(denial) => denial.to_string(),
+        };
+        let has_changed = self.state != before && !(was_up && self.is_up());
+        has_changed.then(|| Turned { name: self.name.clone(), is_up: self.is_up(), why })
+    }
+}
+
+/// The interfaces of a client, and its borrowed links.
 #[derive(Debug)]
 pub(crate) struct Vias {
     peer: SocketAddr,
     vias: Vec<Via>,
+    borrowed: Vec<Borrowed>,
 }
 
 /// A change of a path.
@@ -33,30 +91,47 @@ pub(crate) struct Turned {
     pub(crate) name: String,
     /// Whether it can be used.
     pub(crate) is_up: bool,
+    /// Reason for that, if it is known.
+    pub(crate) why: String,
 }
 
 impl Vias {
-    pub(crate) fn new(peer: SocketAddr, names: &[String]) -> Self {
+    /// Borrowed links are the paths behind those of the interfaces.
+    pub(crate) fn new(peer: SocketAddr, names: &[String], borrowed: Vec<Borrowed>) -> Self {
         let via =
             |name: &String| Via { name: name.clone(), index: None, addresses: BTreeSet::new() };
-        Self { peer, vias: names.iter().map(via).collect() }
+        Self { peer, vias: names.iter().map(via).collect(), borrowed }
     }
 
-    /// Name of a path's interface.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let borrowed = self.borrowed.iter().map(|borrowed| &borrowed.name);
+        self.vias.iter().map(|via| &via.name).chain(borrowed)
+    }
+
+    /// Name of a path's interface, or of its lender.
     pub(crate) fn name(&self, path: u8) -> &str {
-        self.vias.get(usize::from(path)).map_or("", |via| &via.name)
+        self.names().nth(path.into()).map_or("", |name| name)
     }
 
-    /// Interfaces that cannot be used now.
+    /// Interfaces and lenders that cannot be used now.
     pub(crate) fn down(&self) -> Vec<String> {
-        let down = self.vias.iter().filter(|via| via.index.is_none());
-        down.map(|via| via.name.clone()).collect()
+        let own = self.vias.iter().map(|via| via.index.is_some());
+        let are_up = own.chain(self.borrowed.iter().map(Borrowed::is_up));
+        let down = self.names().zip(are_up).filter(|(_, is_up)| !is_up);
+        down.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Ends the leases.
+    pub(crate) async fn close(self) {
+        for borrowed in self.borrowed {
+            borrowed.link.close().await;
+        }
     }
 
     /// Counts of each path, also of those that were never used.
     pub(crate) fn all(&self, known: &[PathStats]) -> Vec<PathStats> {
         let of = |path: u8| known.iter().find(|stats| stats.path == path).copied();
-        let paths = 0..self.vias.len() as u8;
+        let paths = 0..self.names().count() as u8;
         paths.map(|path| of(path).unwrap_or(PathStats { path, ..PathStats::default() })).collect()
     }
 
@@ -84,12 +159,20 @@ impl Vias {
                 None => host.path_down(path as u8),
             }
             if index.is_some() != via.index.is_some() {
-                turned.push(Turned { name: via.name.clone(), is_up: index.is_some() });
+                let (name, is_up) = (via.name.clone(), index.is_some());
+                turned.push(Turned { name, is_up, why: String::new() });
             }
             via.addresses = if index.is_some() { addresses } else { BTreeSet::new() };
             via.index = index;
         }
         turned
+    }
+
+    /// Looks at the borrowed links; returns changes that the user shall know.
+    pub(crate) fn look_at_lenders(&mut self, host: &Host) -> Vec<Turned> {
+        let first = self.vias.len();
+        let lenders = self.borrowed.iter_mut().enumerate();
+        lenders.filter_map(|(place, lender)| lender.look(host, (first + place) as u8)).collect()
     }
 }
 

@@ -1,0 +1,415 @@
+//! The lender's end of all sessions as a machine: handshakes, leases, and the datagrams between
+//! borrowers and their servers.
+
+use crate::sealed::Sealed;
+use fairwave_cluster::{Excess, LeaseId, Ledger, Lent, Reach, Way};
+use fairwave_machine::Machine;
+use fairwave_machine::datagram::{Incoming, Outgoing};
+use fairwave_shake_host::noise::{Psk, answer};
+use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
+use fairwave_wire::cluster::{Denial, Frame};
+use fairwave_wire::shake::record::{Datagram, Record};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+/// Sessions whose borrower has not shown that it has the keys, and the time that it has for that.
+pub(crate) const MAX_UNCONFIRMED: usize = 64;
+const CONFIRM: Duration = Duration::from_secs(10);
+/// Maximum number of sessions, with and without a lease.
+pub(crate) const MAX_SESSIONS: usize = 128;
+/// Time without a record of the borrower after which a session without a lease is over.
+const IDLE: Duration = Duration::from_secs(30);
+/// Headers of UDP and of each version of IP, in bytes.
+const IPV4_HEADERS: u64 = 28;
+const IPV6_HEADERS: u64 = 48;
+
+/// Inputs of a relay.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A datagram of the local network.
+    Local(Incoming),
+    /// A datagram at the socket of a session towards its server: its sender, and the payload.
+    Uplink(u32, SocketAddr, Vec<u8>),
+    /// The socket of a session could not be opened.
+    NoUplink(u32),
+    /// Networks that borrowers may not or may reach.
+    Reach(Reach),
+    /// The day's number, and whether it is a time of lending.
+    Day(i64, bool),
+    /// All sessions are over.
+    Close,
+}
+
+/// Outputs of a relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A datagram for the local network.
+    Local(Outgoing),
+    /// The session needs a socket over the uplink, for datagrams to this server alone.
+    Open(u32, SocketAddr),
+    /// A datagram for the server, from the session's socket.
+    Uplink(u32, SocketAddr, Vec<u8>),
+    /// The session's socket has no use any more.
+    Shut(u32),
+}
+
+/// Observations of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A borrower has a lease.
+    Lent(Lent),
+    /// A lease is over, with its counts.
+    Ended(Lent),
+    /// A borrower has got no lease for this server, or lost it.
+    Denied(IpAddr, SocketAddr, Denial),
+}
+
+/// Datagrams that were not believed, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// No datagram of a session, or no frame of this protocol in it.
+    pub malformed: u64,
+    /// Of a session that there is not, or from an address that is not the session's server.
+    pub unknown: u64,
+    /// Not sealed with the session's keys, or repeated.
+    pub forged: u64,
+    /// Handshakes without the secret.
+    pub strangers: u64,
+    /// Handshakes beyond the number of sessions.
+    pub crowded: u64,
+    /// Datagrams of a borrower without a lease.
+    pub unlent: u64,
+}
+
+/// A handshake that was answered: the same first datagram again gets the same answer.
+#[derive(Debug)]
+struct Answered {
+    first: Vec<u8>,
+    second: Vec<u8>,
+    session: u32,
+    until: Instant,
+}
+
+#[derive(Debug)]
+struct Session {
+    sealed: Sealed,
+    peer: SocketAddr,
+    /// Address of this host that the borrower uses.
+    own: Option<IpAddr>,
+    lease: Option<(LeaseId, SocketAddr)>,
+    /// The latest denial that was reported.
+    denied: Option<Denial>,
+    heard: Instant,
+    is_confirmed: bool,
+    expires: Instant,
+}
+
+/// The lender's end of all sessions.
+#[derive(Debug)]
+pub struct Relay {
+    psk: Psk,
+    ledger: Ledger,
+    draws: Draws,
+    /// By index.
+    sessions: BTreeMap<u32, Session>,
+    timers: BTreeSet<(Instant, u32)>,
+    answered: VecDeque<Answered>,
+    outputs: VecDeque<Output>,
+    events: VecDeque<Event>,
+    refused: Refused,
+}
+
+impl Relay {
+    /// A relay without sessions.
+    pub fn new(psk: Psk, ledger: Ledger, seed: Seed) -> Self {
+        Self {
+            psk,
+            ledger,
+            draws: seed.stream("share/relay"),
+            sessions: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            answered: VecDeque::new(),
+            outputs: VecDeque::new(),
+            events: VecDeque::new(),
+            refused: Refused::default(),
+        }
+    }
+
+    /// The leases and their account.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Counts of refused datagrams.
+    pub fn refused(&self) -> Refused {
+        self.refused
+    }
+
+    /// Number of sessions.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn take(&mut self, now: Instant, incoming: &Incoming) {
+        match Datagram::parse(&incoming.bytes) {
+            Ok(Datagram::Record(record)) => self.take_record(now, incoming, &record),
+            Ok(Datagram::Initiation { from, noise }) => {
+                self.take_initiation(now, incoming, from, noise);
+            }
+            Ok(Datagram::Answer { .. }) => self.refused.unknown += 1,
+            Err(_) => self.refused.malformed += 1,
+        }
+    }
+
+    fn take_initiation(&mut self, now: Instant, incoming: &Incoming, from: u32, noise: &[u8]) {
+        let reply = |bytes: Vec<u8>| {
+            Output::Local(Outgoing { from: incoming.to, ..Outgoing::new(incoming.from, bytes) })
+        };
+        if let Some(known) = self.answered.iter().find(|known| known.first == incoming.bytes) {
+            self.outputs.push_back(reply(known.second.clone()));
+            return;
+        }
+        let Some((_, second, channel)) = answer(&self.psk, noise) else {
+            self.refused.strangers += 1;
+            return;
+        };
+        if self.answered.len() >= MAX_UNCONFIRMED {
+            self.forget_oldest(now);
+        }
+        if self.sessions.len() >= MAX_SESSIONS {
+            self.refused.crowded += 1;
+            return;
+        }
+        let index = self.unused_index();
+        let mut bytes = Vec::new();
+        Datagram::Answer { to: from, from: index, noise: &second }.write(&mut bytes);
+        let expires = now + CONFIRM;
+        let session = Session {
+            sealed: Sealed::new(from, channel),
+            peer: incoming.from,
+            own: incoming.to,
+            lease: None,
+            denied: None,
+            heard: now,
+            is_confirmed: false,
+            expires,
+        };
+        self.sessions.insert(index, session);
+        self.timers.insert((expires, index));
+        let first = incoming.bytes.clone();
+        self.answered.push_back(Answered {
+            first,
+            second: bytes.clone(),
+            session: index,
+            until: expires,
+        });
+        self.outputs.push_back(reply(bytes));
+    }
+
+    fn unused_index(&mut self) -> u32 {
+        loop {
+            let index = self.draws.next_u64() as u32;
+            if !self.sessions.contains_key(&index) {
+                return index;
+            }
+        }
+    }
+
+    /// Discards the oldest handshake, and its session if it was not used.
+    fn forget_oldest(&mut self, now: Instant) {
+        let Some(oldest) = self.answered.pop_front() else { return };
+        if self.sessions.get(&oldest.session).is_some_and(|session| !session.is_confirmed) {
+            self.remove(now, oldest.session);
+        }
+    }
+
+    fn take_record(&mut self, now: Instant, incoming: &Incoming, record: &Record<'_>) {
+        let index = record.to;
+        let Some(session) = self.sessions.get_mut(&index) else {
+            self.refused.unknown += 1;
+            return;
+        };
+        let Some(bytes) = session.sealed.open(record) else {
+            self.refused.forged += 1;
+            return;
+        };
+        // The borrower's address may change.
+        (session.peer, session.own) = (incoming.from, incoming.to);
+        (session.heard, session.is_confirmed) = (now, true);
+        match Frame::parse(&bytes) {
+            Ok(Frame::Ask(target)) => {
+                let target = SocketAddr::new(target.ip().to_canonical(), target.port());
+                self.take_ask(now, index, target);
+            }
+            Ok(Frame::Carried(datagram)) => self.carry_up(now, index, datagram),
+            Ok(Frame::Over) => self.remove(now, index),
+            Ok(Frame::Grant(_) | Frame::Deny(_)) | Err(_) => self.refused.malformed += 1,
+        }
+        self.set_timer(index);
+    }
+
+    fn take_ask(&mut self, now: Instant, index: u32, target: SocketAddr) {
+        let Some(session) = self.sessions.get(&index) else { return };
+        let (borrower, held) = (session.peer.ip(), session.lease);
+        if held.is_some_and(|(_, before)| before != target) {
+            self.end_lease(now, index);
+        }
+        let lease = match held.filter(|(_, before)| *before == target) {
+            Some((lease, _)) => Ok(lease),
+            None => self.ledger.ask(now, borrower, target).inspect(|lease| {
+                self.outputs.push_back(Output::Open(index, target));
+                if let Some(session) = self.sessions.get_mut(&index) {
+                    (session.lease, session.denied) = (Some((*lease, target)), None);
+                }
+                let lent = self.ledger.lent().find(|lent| lent.lease == *lease);
+                self.events.extend(lent.map(Event::Lent));
+            }),
+        };
+        match lease.and_then(|lease| self.ledger.renew(now, lease)) {
+            Ok(terms) => self.say(index, &Frame::Grant(terms)),
+            Err(denial) => self.deny(now, index, target, denial),
+        }
+    }
+
+    /// Ends a session's lease, if it has one, and tells the borrower why.
+    fn deny(&mut self, now: Instant, index: u32, target: SocketAddr, denial: Denial) {
+        self.end_lease(now, index);
+        let Some(session) = self.sessions.get_mut(&index) else { return };
+        if session.denied.replace(denial) != Some(denial) {
+            self.events.push_back(Event::Denied(session.peer.ip(), target, denial));
+        }
+        self.say(index, &Frame::Deny(denial));
+    }
+
+    fn say(&mut self, index: u32, frame: &Frame<'_>) {
+        let Some(session) = self.sessions.get_mut(&index) else { return };
+        let bytes = session.sealed.seal(frame);
+        let datagram = Outgoing { from: session.own, ..Outgoing::new(session.peer, bytes) };
+        self.outputs.push_back(Output::Local(datagram));
+    }
+
+    fn carry_up(&mut self, now: Instant, index: u32, datagram: &[u8]) {
+        let lease = self.sessions.get(&index).and_then(|session| session.lease);
+        let Some((lease, target)) = lease else {
+            self.refused.unlent += 1;
+            return;
+        };
+        let bytes = packet(target, datagram);
+        match self.ledger.carry(now, lease, Way::Up, bytes) {
+            Ok(()) => self.outputs.push_back(Output::Uplink(index, target, datagram.to_vec())),
+            Err(Excess::Rate) => {}
+            Err(Excess::Over(denial)) => self.deny(now, index, target, denial),
+        }
+    }
+
+    fn carry_down(&mut self, now: Instant, index: u32, from: SocketAddr, datagram: &[u8]) {
+        let lease = self.sessions.get(&index).and_then(|session| session.lease);
+        let Some((lease, target)) = lease.filter(|(_, target)| *target == from) else {
+            self.refused.unknown += 1;
+            return;
+        };
+        match self.ledger.carry(now, lease, Way::Down, packet(target, datagram)) {
+            Ok(()) => self.say(index, &Frame::Carried(datagram)),
+            Err(Excess::Rate) => {}
+            Err(Excess::Over(denial)) => self.deny(now, index, target, denial),
+        }
+    }
+
+    fn end_lease(&mut self, now: Instant, index: u32) {
+        let lease = self.sessions.get_mut(&index).and_then(|session| session.lease.take());
+        if let Some((lease, _)) = lease {
+            self.events.extend(self.ledger.end(now, lease).map(Event::Ended));
+            self.outputs.push_back(Output::Shut(index));
+        }
+    }
+
+    fn remove(&mut self, now: Instant, index: u32) {
+        self.end_lease(now, index);
+        if let Some(session) = self.sessions.remove(&index) {
+            self.timers.remove(&(session.expires, index));
+        }
+        self.answered.retain(|answered| answered.session != index);
+    }
+
+    fn set_timer(&mut self, index: u32) {
+        let Some(session) = self.sessions.get_mut(&index) else { return };
+        let lease = session.lease.and_then(|(lease, _)| self.ledger.expires(lease));
+        let expires = lease.unwrap_or(session.heard + IDLE);
+        self.timers.remove(&(session.expires, index));
+        self.timers.insert((expires, index));
+        session.expires = expires;
+    }
+
+    /// Ends leases, with this reason for their borrowers.
+    fn deny_all(&mut self, now: Instant, leases: &[LeaseId], denial: Denial) {
+        let of = |(index, session): (&u32, &Session)| {
+            let (lease, target) = session.lease?;
+            leases.contains(&lease).then_some((*index, target))
+        };
+        let ended: Vec<(u32, SocketAddr)> = self.sessions.iter().filter_map(of).collect();
+        for (index, target) in ended {
+            self.deny(now, index, target, denial);
+            self.set_timer(index);
+        }
+    }
+}
+
+/// Bytes of the IP packet with a datagram to or from a server.
+fn packet(server: SocketAddr, datagram: &[u8]) -> u64 {
+    let headers = if server.is_ipv4() { IPV4_HEADERS } else { IPV6_HEADERS };
+    datagram.len() as u64 + headers
+}
+
+impl Machine for Relay {
+    type Input = Input;
+    type Output = Output;
+    type Event = Event;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Local(incoming) => self.take(now, &incoming),
+            Input::Uplink(index, from, datagram) => self.carry_down(now, index, from, &datagram),
+            Input::NoUplink(index) => {
+                let lease = self.sessions.get(&index).and_then(|session| session.lease);
+                if let Some((_, target)) = lease {
+                    self.deny(now, index, target, Denial::Uplink);
+                    self.set_timer(index);
+                }
+            }
+            Input::Reach(reach) => self.ledger.set_reach(reach),
+            Input::Day(day, is_open) => {
+                let ended = self.ledger.set_day(day, is_open);
+                self.deny_all(now, &ended, Denial::Closed);
+            }
+            Input::Close => {
+                let all: Vec<u32> = self.sessions.keys().copied().collect();
+                for index in all {
+                    self.say(index, &Frame::Over);
+                    self.remove(now, index);
+                }
+            }
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some((_, index)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.remove(now, index);
+        }
+        while self.answered.front().is_some_and(|answered| answered.until <= now) {
+            self.answered.pop_front();
+        }
+    }
+
+    fn poll(&mut self, _: Instant) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let first = self.timers.first().map(|(at, _)| *at);
+        Instant::first_of(first, self.answered.front().map(|answered| answered.until))
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+}
