@@ -6,4 +6,5 @@ mod common;
 mod drive;
 mod multipath;
 mod record;
+mod shared;
 mod traffic;

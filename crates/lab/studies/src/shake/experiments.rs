@@ -108,6 +108,6 @@ pub(super) const EMULATED: &[Experiment] = &[
 pub(super) fn emulated_at_once(experiment: &str) -> usize {
     match experiment {
         TODAY_PATHS | TODAY_PATHS_LOSSY => 1,
-        _ => 40,
+        _ => 80,
     }
 }
