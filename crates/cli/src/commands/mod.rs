@@ -75,7 +75,7 @@ use fairwave_proxy::report::ProxyOutput;
 use fairwave_scenario::list::ListOutput;
 use fairwave_scenario::report::CheckOutput;
 #[cfg(target_os = "linux")]
-use fairwave_shake_tool::report::{ServeOutput, ShakeOutput};
+use fairwave_shake_tool::report::{DiagnosisOutput, ServeOutput, ShakeOutput};
 #[cfg(target_os = "linux")]
 use fairwave_share_tool::report::{LendOutput, ShareListOutput};
 #[cfg(target_os = "linux")]
@@ -216,7 +216,8 @@ commands! {
         uses [on("shake", "json")],
         gives [
             output("shake", "shake connect HOST", of::<ShakeOutput>),
-            output("shake-serve", "shake serve", of::<ServeOutput>)
+            output("shake-serve", "shake serve", of::<ServeOutput>),
+            output("shake-diagnose", "shake diagnose HOST", of::<DiagnosisOutput>)
         ];
     [target_os = "linux"]
     /// Lend this host's uplink to hosts near by, as a path of their `fairwave shake connect`

@@ -106,6 +106,157 @@ def until(condition):
         time.sleep(0.02)
 
 
+class Socks:
+    """An association of UDP at the client's SOCKS5 port, by a program in namespace c."""
+
+    PROGRAM = """
+import json, socket, struct, sys
+task = json.loads(sys.argv[1])
+tcp = socket.create_connection(("127.0.0.1", 1080))
+tcp.sendall(bytes([5, 1, 0]))
+assert tcp.recv(2) == bytes([5, 0])
+tcp.sendall(bytes([5, 3, 0, 1]) + bytes(6))
+answer = tcp.recv(10)
+assert answer[:4] == bytes([5, 0, 0, 1]), answer
+at = (socket.inet_ntoa(answer[4:8]), struct.unpack(">H", answer[8:])[0])
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.settimeout(task["wait_s"])
+six = ":" in task["host"]
+family, kind = (socket.AF_INET6, 4) if six else (socket.AF_INET, 1)
+head = bytes([0, 0, 0, kind]) + socket.inet_pton(family, task["host"])
+head += struct.pack(">H", task["port"])
+got = []
+for number in range(task["count"]):
+    udp.sendto(head + struct.pack(">I", number) + bytes(task["len"] - 4), at)
+    try:
+        datagram, _ = udp.recvfrom(65536)
+    except TimeoutError:
+        continue
+    assert datagram.startswith(head), datagram[:30]
+    got.append(struct.unpack(">I", datagram[len(head):len(head) + 4])[0])
+print(json.dumps(got))
+"""
+
+    @classmethod
+    def echoed(cls, host, port=7000, count=50, length=1000, wait_s=1.0):
+        """Numbers of the datagrams to an echo server that came back."""
+        task = {"host": host, "port": port, "count": count, "len": length, "wait_s": wait_s}
+        line = ["ip", "netns", "exec", "c", "python3", "-c", cls.PROGRAM, json.dumps(task)]
+        return json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+
+
+def echo():
+    """Servers in namespace s that return each datagram, for both families."""
+    program = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+udp = socket.socket(family, socket.SOCK_DGRAM)
+udp.bind((sys.argv[1], 7000))
+print(flush=True)
+while True:
+    datagram, sender = udp.recvfrom(65536)
+    udp.sendto(datagram, sender)
+"""
+    children = []
+    for address in [*SERVER.values(), "10.77.0.2"]:
+        line = ["ip", "netns", "exec", "s", "python3", "-c", program, address]
+        children.append(subprocess.Popen(line, stdout=subprocess.PIPE))
+        children[-1].stdout.readline()
+    return children
+
+
+def associates():
+    """Datagrams of UDP are echoed, in two modes, but not by targets that are not allowed."""
+    children, found = echo(), {}
+    for mode in ["shake", "redundant"]:
+        server = serve("--allow", f"{SERVER[4]}/32", "--allow", f"{SERVER[6]}/128")
+        client = connect(4, "--mode", mode)
+        echoed = {str(family): Socks.echoed(SERVER[family]) for family in SERVER}
+        refused = Socks.echoed("10.77.0.2", count=3, wait_s=0.5)
+        long = Socks.echoed(SERVER[4], count=2, length=1460, wait_s=0.5)
+        found[mode] = {"echoed": echoed, "refused": refused, "long": long,
+                       "client": client.end(), "server": server.end()}
+    # A path that is cut without a word is left, and datagrams come back over the other.
+    server, client = serve(), connect(4)
+    run("ip -n s rule add iif w0 blackhole && ip -n s rule add oif w0 blackhole")
+    found["cut"] = Socks.echoed(SERVER[4], count=30, wait_s=0.5)
+    client.end()
+    server.end()
+    for child in children:
+        child.kill()
+    return found
+
+
+def leads():
+    """Host l behind c knows nothing of SHAKE, and has its connections carried by TPROXY."""
+    run("ip netns add l && ip -n c link add l0 type veth peer name l0 netns l")
+    run("ip -n c addr add 10.78.0.1/24 dev l0 && ip -n c link set l0 up")
+    run("ip -n l addr add 10.78.0.2/24 dev l0 && ip -n l link set l0 up")
+    run("ip -n l route add default via 10.78.0.1")
+    words = ["--tproxy", "1081", "--tproxy-for", "10.78.0.0/24"]
+    server, client = serve(), connect(4, *words)
+    get = f"ip netns exec l curl -sf -m 20 http://{SERVER[4]}:8000/file -o got"
+    run(get)
+    assert digest("got") == digest("file")
+    refused = subprocess.run(f"ip netns exec l curl -sf -m 5 http://10.78.0.1:1081/", shell=True)
+    result = client.end()
+    rules = "ip netns exec c nft list tables; ip -n c rule | grep -c fwmark || true"
+    ended = run(rules)
+    client = connect(4, *words)
+    led = run(rules)
+    client.kill()
+    # The keeper removes them when it notices that the client is gone.
+    until(lambda: run(rules) == ended)
+    server.end()
+    return {"client": result, "ended": ended, "led": led, "direct": refused.returncode}
+
+
+def changes():
+    """Interfaces that lose their address, get another one, or lose the route to the server."""
+    server, client = serve(), connect(4)
+    run("head -c 40000000 /dev/urandom > large")
+    got = fetch(f"http://{SERVER[4]}:8000/large", "got")
+    until(lambda: sized("got") > 1_000_000)
+    # A new lease: another address of the same network.
+    run("ip -n c addr del 10.77.0.1/24 dev w0 && ip -n c addr add 10.77.0.9/24 dev w0")
+    run(f"ip -n c route add {SERVER[4]} via 10.77.0.2 dev w0 metric 10")
+    at = sized("got")
+    until(lambda: sized("got") > at + 8_000_000)
+    run(f"ip -n c route del {SERVER[4]} dev w1")
+    assert got.wait(timeout=PATIENCE_S) == 0
+    assert digest("got") == digest("large")
+    result = client.end()
+    server.end()
+    return result
+
+
+def spares():
+    """A metered link carries next to nothing while the other one suffices."""
+    server = serve()
+    client = connect(4, "--preset", "cheapest", "--metered", "w1", "--prometheus", "127.0.0.1:9439")
+    got = fetch(f"http://{SERVER[4]}:8000/file", "got")
+    assert got.wait(timeout=PATIENCE_S) == 0
+    page = run("ip netns exec c curl -sf --retry 20 --retry-connrefused http://127.0.0.1:9439/metrics")
+    result = client.end()
+    server.end()
+    return {"client": result, "page": page}
+
+
+def diagnoses():
+    """Two equal links; then one with a long queue, and one that is cut."""
+    server, found = serve(), {}
+    line = ["ip", "netns", "exec", "c", FAIRWAVE, "shake", "diagnose", SERVER[4], "--key", "key",
+            "--via", "w0,w1", "--time", "3 s", "--timeout", "2 s", "--json"]
+    diagnosis = lambda: json.loads(subprocess.run(line, check=True, capture_output=True).stdout)
+    found["sound"] = diagnosis()
+    run("tc -n s qdisc replace dev w1 root tbf rate 5mbit burst 5k limit 2000k")
+    found["deep"] = diagnosis()
+    run("ip -n s rule add iif w1 blackhole")
+    found["cut"] = diagnosis()
+    server.end()
+    return found
+
+
 def carries():
     """Both families, all modes: a file comes whole, over both links."""
     found = []
@@ -182,7 +333,7 @@ if __name__ == "__main__":
             file.write("a secret of these tests\n")
         run("head -c 6000000 /dev/urandom > file")
         children = web()
-        found = {"carries": carries, "survives": survives, "restarts": restarts, "refuses": refuses}
-        print(json.dumps(found[sys.argv[2]]()))
+        tasks = [carries, survives, restarts, refuses, associates, leads, changes, spares, diagnoses]
+        print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))
         for child in children:
             child.kill()

@@ -3,7 +3,7 @@
 use crate::common::{ends_with, scratch};
 use crate::real::in_namespaces;
 use crate::schemas::complaints;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
 /// Result of a task of `shake.py`, in namespaces of its own.
@@ -52,12 +52,90 @@ fn after_a_restart_of_the_server_streams_end_and_new_ones_work() {
 }
 
 #[test]
+fn datagrams_come_back_from_allowed_targets() {
+    let Some(found) = found("associates") else { return };
+    for mode in ["shake", "redundant"] {
+        let found = &found[mode];
+        for family in ["4", "6"] {
+            let echoed = found["echoed"][family].as_array().expect("a list");
+            // Queues of the links are empty: a loss would be one of the tool.
+            assert!(echoed.len() >= 48, "{mode}, {family}: {found:#}");
+        }
+        // A target that is not allowed, and datagrams longer than a packet of 1500 bytes takes.
+        assert_eq!((&found["refused"], &found["long"]), (&json!([]), &json!([])), "{found:#}");
+        let client = &found["client"];
+        let server = found["server"].clone();
+        assert_eq!(complaints(&[("shake", client.clone()), ("shake-serve", server)]), "");
+        let received = client["datagrams"]["received"].as_u64().expect("a number");
+        assert!((96..=100).contains(&received), "{client:#}");
+    }
+    let cut = found["cut"].as_array().expect("a list");
+    assert!(cut.len() >= 20 && cut.contains(&json!(29)), "{cut:?}");
+}
+
+#[test]
+fn a_host_behind_the_client_is_carried_and_no_rule_outlives_a_kill() {
+    let Some(found) = found("leads") else { return };
+    assert_eq!(found["client"]["connections"], 2, "{found:#}");
+    assert_ne!(found["direct"], 0, "{found:#}");
+    let led = found["led"].as_str().expect("a text");
+    assert!(led.contains("fairwave_") && led.ends_with("1\n"), "{led}");
+    assert_eq!(found["ended"], "0\n");
+}
+
+#[test]
+fn a_download_outlives_a_new_address_and_a_lost_route() {
+    let Some(client) = found("changes") else { return };
+    let paths = &client["paths"];
+    assert_eq!((&client["failed"], &client["sessions"]), (&0.into(), &1.into()), "{client:#}");
+    assert_eq!(
+        (&paths[0]["is_up"], &paths[1]["is_up"]),
+        (&true.into(), &false.into()),
+        "{client:#}"
+    );
+}
+
+#[test]
+fn a_metered_link_is_spared_and_metrics_name_the_paths() {
+    let Some(found) = found("spares") else { return };
+    let paths = &found["client"]["paths"];
+    let bytes = |path: usize| paths[path]["bytes_received"].as_u64().expect("a number");
+    assert!(bytes(0) > 6_000_000 && bytes(1) < 60_000, "{paths:#}");
+    assert_eq!(paths[1]["priority"], "backup");
+    let page = found["page"].as_str().expect("a text");
+    assert!(
+        page.contains("fairwave_shake_path_bytes_total{via=\"w1\",direction=\"in\"}"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_diagnosis_names_queues_and_silent_links() {
+    let Some(found) = found("diagnoses") else { return };
+    for run in ["sound", "deep", "cut"] {
+        assert_eq!(complaints(&[("shake-diagnose", found[run].clone())]), "", "{run}");
+        assert!(
+            found[run]["alone"][0]["mbps"].as_f64().is_some_and(|mbps| mbps > 1.0),
+            "{found:#}"
+        );
+    }
+    let causes = |run: &str| -> Vec<String> {
+        let findings = found[run]["findings"].as_array().expect("a list");
+        let of = |one: &Value| format!("{} {}", one["cause"], one["via"]).replace('"', "");
+        findings.iter().map(of).collect()
+    };
+    assert!(causes("deep").contains(&"buffer w1".to_owned()), "{found:#}");
+    assert_eq!(found["cut"]["limit"], "down", "{found:#}");
+    assert_eq!(causes("cut")[0], "down w1");
+}
+
+#[test]
 fn strangers_and_forbidden_targets_are_refused() {
     let Some(found) = found("refuses") else { return };
     assert_eq!(found["code"], 1, "{found:#}");
     assert!(found["text"].as_str().is_some_and(|text| text.contains("the same key")), "{found:#}");
     // curl's 97: the proxy has refused; SOCKS5's answer says why.
-    assert_eq!(found["codes"], serde_json::json!([0, 97, 97]), "{found:#}");
+    assert_eq!(found["codes"], json!([0, 97, 97]), "{found:#}");
     assert!(found["server"]["strangers"].as_u64().is_some_and(|count| count > 0), "{found:#}");
     assert_eq!(found["server"]["failed"], 2, "{found:#}");
 }

@@ -38,16 +38,16 @@ Examples:
   curl --proxy socks5h://127.0.0.1:1080 -O https://example.org/large.iso
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0 --via usb0 --mode redundant
   fairwave shake connect 192.0.2.7 --key shake.key --via wlan0=20M --via usb0=10M --mode multi
-  fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --preset cheapest --metered usb0
-  sudo fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --tproxy 1081 --tproxy-for 10.7.0.0/24
-  fairwave shake diagnose vps.example --key shake.key --via wlan0,usb0
+  fairwave shake connect vps --key shake.key --via wlan0,usb0 --preset cheapest --metered usb0
+  fairwave shake connect vps --key shake.key --via wlan0,usb0 --tproxy 1081 --tproxy-for 10.7.0.9
+  fairwave shake diagnose vps --key shake.key --via wlan0,usb0
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
   fairwave shake connect vps.example --key shake.key --via wlan0 --borrow phone --borrow-key share.key
 
-Applications reach `connect` by SOCKS5 or a forwarded port, other hosts by --tproxy. Each of their TCP connections is a SHAKE
-connection over all interfaces to `serve`, which opens the connection to the target; datagrams of
-UDP (SOCKS5's UDP ASSOCIATE) go over the interface that is expected to deliver them first. All of it is
-encrypted (Noise). docs/shake.md has more.
+Applications reach `connect` by SOCKS5 or a forwarded port, other hosts by --tproxy. Each of their
+TCP connections is a SHAKE connection over all interfaces to `serve`, which opens the connection to
+the target; datagrams of UDP (SOCKS5's UDP ASSOCIATE) go over the interface that is expected to
+deliver them first. All of it is encrypted (Noise). docs/shake.md has more.
 
 Exit code 1: no session, or a socket that cannot be opened; 2: the options are wrong.";
 
@@ -143,7 +143,8 @@ pub struct Connect {
     /// With --preset cheapest: traffic on this interface costs money; may be repeated
     #[arg(long, value_name = "IF", value_delimiter = ',')]
     pub metered: Vec<String>,
-    /// Signal in dBm below which a Wi-Fi link whose signal falls is at risk: it carries copies alone
+    /// Signal in dBm below which a Wi-Fi link with a falling signal is at risk: it carries copies
+    /// alone while another works
     #[arg(long, value_name = "DBM", default_value_t = -75, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(i8).range(-120..=0))]
     pub weak: i8,

@@ -3,8 +3,8 @@
 use crate::diagnosis::judge;
 use crate::meter::{self, Test};
 use crate::report::{DiagnosisOutput, RunOutput, RunPath};
+use crate::socks::request;
 use crate::tasks::{on_runtime, until_stopped};
-use crate::tunnel::request;
 use crate::via::Vias;
 use fairwave_console::{Console, Failure};
 use fairwave_linux::clock::thread_cpu;
@@ -95,15 +95,20 @@ fn named(via: &[String]) -> Vec<RunPath> {
     via.iter().map(|via| RunPath { via: via.clone(), ..RunPath::default() }).collect()
 }
 
-/// Loads an open session with a test stream.
-async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOutput, Failure> {
+/// Waits until all paths have answered. One that does not is left out, as it would be in use.
+async fn wait_for_others(session: &Session, paths: usize) {
     let answered = async {
-        while session.paths().iter().filter(|path| path.mtu.is_some()).count() < via.len() {
+        while session.paths().iter().filter(|path| path.mtu.is_some()).count() < paths {
             sleep(SAMPLE).await;
         }
     };
-    // A path that does not answer is left out, as it would be in use.
+    // The time is over, or all have answered.
     let _ = timeout(OTHERS, answered).await;
+}
+
+/// Loads an open session with a test stream.
+async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOutput, Failure> {
+    wait_for_others(session, via.len()).await;
     let stream = session.open().map_err(Failure::run)?;
     let seconds = plan.time.as_secs_f64().ceil() as u16;
     let target = plan.test.target(seconds);

@@ -66,7 +66,7 @@ fn loss(path: &RunPath) -> Option<FindingOutput> {
     let loss = path.loss.filter(|loss| *loss >= LOSSY)?;
     let via = &path.via;
     let text = format!("Loss: {:.1} % of the datagrams over {via} do not arrive.", loss * 100.0);
-    let remedy = "Improve its signal, or look for a policer on its way; for calls, --mode redundant \
+    let remedy = "Improve its signal, or look for a policer; for calls, --mode redundant \
                   hides losses.";
     Some(finding("loss", Some(via), text, remedy))
 }
@@ -76,7 +76,7 @@ fn bloat(run: &RunOutput) -> Option<FindingOutput> {
     let (min, loaded) = (path.min_rtt_ms?, path.loaded_rtt_ms?);
     let via = &path.via;
     let text = format!(
-        "The buffer of {via}: its round-trip time is {min:.0} ms idle and {loaded:.0} ms under load."
+        "The buffer of {via}: round-trip times are {min:.0} ms idle and {loaded:.0} ms under load."
     );
     let remedy = "Have the router of this link use fq_codel or cake (SQM) a little below its rate.";
     let is_bloated = loaded > min * BLOATED && loaded > min + BLOATED_MS;
@@ -90,8 +90,8 @@ fn spread(run: &RunOutput) -> Option<FindingOutput> {
     let fast = run.paths.iter().filter(known).min_by(|a, b| time(a).total_cmp(&time(b)))?;
     let slow = run.paths.iter().filter(known).max_by(|a, b| time(a).total_cmp(&time(b)))?;
     let text = format!(
-        "Round-trip times differ: {:.0} ms over {}, {:.0} ms over {}; what comes early waits for what \
-         comes late, as far as the receive buffer reaches.",
+        "Round-trip times differ: {:.0} ms over {}, {:.0} ms over {}; early data wait for \
+         late ones, as far as the receive buffer reaches.",
         time(&fast),
         fast.via,
         time(&slow),
@@ -106,11 +106,11 @@ fn spread(run: &RunOutput) -> Option<FindingOutput> {
 fn shared(alone: &[RunOutput], together: &RunOutput) -> Option<FindingOutput> {
     let widest = alone.iter().map(|run| run.mbps).fold(0.0, f64::max);
     let text = format!(
-        "A link that the paths share: together they carry {:.3} Mbps, the widest alone {widest:.3}.",
+        "A link that the paths share: all carry {:.3} Mbps, the widest alone {widest:.3}.",
         together.mbps
     );
-    let remedy = "Use links of different networks, and a server whose own link is faster than their \
-                  sum.";
+    let remedy = "Use links of different networks, and a server whose own link exceeds \
+                  their sum.";
     (together.mbps < widest * SHARED).then(|| finding("link", None, text, remedy))
 }
 

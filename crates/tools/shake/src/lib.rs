@@ -16,6 +16,7 @@ pub mod report;
 mod risk;
 mod server;
 mod signal;
+mod socks;
 mod tasks;
 pub mod transparent;
 mod tunnel;

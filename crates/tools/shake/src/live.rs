@@ -72,8 +72,8 @@ fn between(before: &ShakeOutput, now: &Shown) -> LiveTable<'static> {
     let mbps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 };
     let ShakeOutput { server, mode, connections, failed, unsent, .. } = output;
     let first = format!(
-        "{server}, {mode}, {:.0} s: {:.3} Mbps, {connections} connections ({failed} failed), {:.0} kB \
-         wait for a path   (q ends)",
+        "{server}, {mode}, {:.0} s: {:.3} Mbps, {connections} connections ({failed} failed), \
+         {:.0} kB wait for a path   (q ends)",
         output.seconds,
         mbps(all),
         *unsent as f64 / 1e3,

@@ -59,7 +59,7 @@ pub struct PathOutput {
     /// Whether it could be used at the end.
     pub is_up: bool,
     /// `regular`; `backup`: a metered link, which carries data only if the others cannot carry the
-    /// bytes that wait; `standby`: a link at risk, which carries copies alone unless no other works.
+    /// bytes that wait; `standby`: a link at risk, which carries copies alone while another works.
     pub priority: String,
     /// Payload of UDP, both ways, in bytes.
     pub bytes: u64,
@@ -140,8 +140,8 @@ pub struct DiagnosisOutput {
     /// Rate of all together over this sum.
     #[schemars(extend("unit" = "share"))]
     pub reached: f64,
-    /// Cause that holds the sum back: `down`, `cpu`, `loss`, `rtt_spread`, `buffer`, `link`, `none`, or
-    /// `unknown`.
+    /// Cause that holds the sum back: `down`, `cpu`, `loss`, `rtt_spread`, `buffer`, `link`, `none`
+    /// or `unknown`.
     pub limit: String,
     /// A run over each path alone, in the order of the options.
     pub alone: Vec<RunOutput>,

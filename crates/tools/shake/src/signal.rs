@@ -112,7 +112,7 @@ mod tests {
         let falls = |n: u32| -70.0 - f64::from(n.min(12));
         let found = judged((0..60).map(falls));
         let last = found.iter().rposition(|at_risk| *at_risk).expect("at risk");
-        // It falls until the twelfth sample; the trend forgets that after 5 s, the judge 10 s later.
+        // It falls for 6 s. The trend forgets that after 5 s, the judge after 15 s.
         assert!((30..45).contains(&last), "{last}");
         let rises = (0..60).map(|n| if n < 20 { falls(n) } else { -60.0 });
         let found = judged(rises);

@@ -6,15 +6,16 @@
 
 use crate::association::{self, Associations};
 use crate::meter::{self, Test};
+use crate::socks::{is_allowed, request};
 use fairwave_shake_host::{Session, Stream};
 use fast_socks5::server::Socks5ServerProtocol;
 use fast_socks5::util::target_addr::TargetAddr;
 use fast_socks5::{ReplyError, Socks5Command, consts};
 use ipnet::IpNet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional_with_sizes};
+use tokio::io::copy_bidirectional_with_sizes;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -23,8 +24,6 @@ use tokio::time::timeout;
 const PIECE: usize = 1 << 16;
 /// Time for a target's answer to a connection attempt, and for a client's request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Method of SOCKS without authentication: the session has authenticated the peer.
-const GREETING: [u8; 3] = [consts::SOCKS5_VERSION, 1, consts::SOCKS5_AUTH_METHOD_NONE];
 
 /// Reads an application's request on its connection, has it fulfilled over `stream`, and carries
 /// the bytes.
@@ -79,37 +78,6 @@ pub(crate) async fn to_target(
             client.set_zero_linger()?;
             Err(io::Error::other(why))
         }
-    }
-}
-
-/// Asks the other end to carry out a command for a target.
-pub(crate) async fn request(
-    mut stream: Stream,
-    command: u8,
-    target: &TargetAddr,
-) -> Result<Stream, ReplyError> {
-    let address = target.to_be_bytes().map_err(|_| ReplyError::AddressTypeNotSupported)?;
-    let head = [consts::SOCKS5_VERSION, command, 0];
-    let asked = [&GREETING[..], &head, &address].concat();
-    let answered = async {
-        stream.write_all(&asked).await?;
-        let mut method = [0; 2];
-        stream.read_exact(&mut method).await?;
-        let mut reply = [0; 4];
-        stream.read_exact(&mut reply).await?;
-        let address_len = match reply[3] {
-            consts::SOCKS5_ADDR_TYPE_IPV4 => 4,
-            consts::SOCKS5_ADDR_TYPE_IPV6 => 16,
-            _ => return Err(io::Error::from(io::ErrorKind::InvalidData)),
-        };
-        let mut bound = [0; 18];
-        stream.read_exact(&mut bound[..address_len + 2]).await?;
-        Ok(reply[1])
-    };
-    match answered.await {
-        Ok(consts::SOCKS5_REPLY_SUCCEEDED) => Ok(stream),
-        Ok(code) => Err(ReplyError::from_u8(code)),
-        Err(_) => Err(ReplyError::NetworkUnreachable),
     }
 }
 
@@ -185,12 +153,6 @@ async fn open(target: &TargetAddr, allow: &[IpNet]) -> Result<TcpStream, ReplyEr
     Err(failed)
 }
 
-/// Whether a target may be reached. An address of IPv4 in IPv6's form is that of IPv4.
-pub(crate) fn is_allowed(address: IpAddr, allow: &[IpNet]) -> bool {
-    let address = address.to_canonical();
-    allow.is_empty() || allow.iter().any(|prefix| prefix.contains(&address))
-}
-
 fn reply_of(error: &io::Error) -> ReplyError {
     match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
@@ -210,18 +172,4 @@ async fn carry(mut tcp: TcpStream, mut stream: Stream) -> io::Result<()> {
         tcp.set_zero_linger()?;
     }
     copied.map(|_| ())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_target_has_to_be_in_one_of_the_prefixes() {
-        let allow: Vec<IpNet> = vec!["192.0.2.0/24".parse().unwrap(), "::1/128".parse().unwrap()];
-        let allowed = |text: &str| is_allowed(text.parse().unwrap(), &allow);
-        assert!(allowed("192.0.2.7") && allowed("::1") && allowed("::ffff:192.0.2.7"));
-        assert!(!allowed("192.0.3.7") && !allowed("::2"));
-        assert!(is_allowed("192.0.3.7".parse().unwrap(), &[]));
-    }
 }

@@ -397,7 +397,8 @@ mod tests {
 
         #[test]
         fn frames_are_read_as_they_were_written(
-            echo in echo(), set: u64, tcp: Vec<u8>, flow: u32, number in 1..u64::MAX, lifetime_ms: u16,
+            echo in echo(), set: u64, tcp: Vec<u8>,
+            flow: u32, number in 1..u64::MAX, lifetime_ms: u16,
         ) {
             let number = NonZeroU64::new(number).unwrap();
             let datagram = Unreliable { flow, number, lifetime_ms, payload: &tcp };

@@ -8,6 +8,7 @@ mod carrier;
 mod config;
 mod datagrams;
 mod event;
+mod exchange;
 mod machine;
 mod path;
 mod priority;
