@@ -243,14 +243,14 @@ def spares():
 
 
 def diagnoses():
-    """Two equal links; then one with a long queue, and one that is cut."""
+    """Two equal links; then one whose queue takes two packets, and one that is cut."""
     server, found = serve(), {}
     line = ["ip", "netns", "exec", "c", FAIRWAVE, "shake", "diagnose", SERVER[4], "--key", "key",
             "--via", "w0,w1", "--time", "3 s", "--timeout", "2 s", "--json"]
     diagnosis = lambda: json.loads(subprocess.run(line, check=True, capture_output=True).stdout)
     found["sound"] = diagnosis()
-    run("tc -n s qdisc replace dev w1 root tbf rate 5mbit burst 5k limit 2000k")
-    found["deep"] = diagnosis()
+    run("tc -n s qdisc replace dev w1 root tbf rate 5mbit burst 2k limit 3k")
+    found["lossy"] = diagnosis()
     run("ip -n s rule add iif w1 blackhole")
     found["cut"] = diagnosis()
     server.end()

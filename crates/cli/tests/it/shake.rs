@@ -110,9 +110,9 @@ fn a_metered_link_is_spared_and_metrics_name_the_paths() {
 }
 
 #[test]
-fn a_diagnosis_names_queues_and_silent_links() {
+fn a_diagnosis_names_losses_and_silent_links() {
     let Some(found) = found("diagnoses") else { return };
-    for run in ["sound", "deep", "cut"] {
+    for run in ["sound", "lossy", "cut"] {
         assert_eq!(complaints(&[("shake-diagnose", found[run].clone())]), "", "{run}");
         assert!(
             found[run]["alone"][0]["mbps"].as_f64().is_some_and(|mbps| mbps > 1.0),
@@ -124,7 +124,7 @@ fn a_diagnosis_names_queues_and_silent_links() {
         let of = |one: &Value| format!("{} {}", one["cause"], one["via"]).replace('"', "");
         findings.iter().map(of).collect()
     };
-    assert!(causes("deep").contains(&"buffer w1".to_owned()), "{found:#}");
+    assert!(causes("lossy").contains(&"loss w1".to_owned()), "{found:#}");
     assert_eq!(found["cut"]["limit"], "down", "{found:#}");
     assert_eq!(causes("cut")[0], "down w1");
 }

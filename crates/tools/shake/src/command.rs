@@ -69,7 +69,7 @@ pub enum Task {
     Serve(Serve),
     /// Open a session over several interfaces, and carry applications' connections
     Connect(Connect),
-    /// Measure each interface alone and all together, and name what holds their sum back
+    /// Measure each interface alone and all together, and name the cause that limits their sum
     Diagnose(Diagnose),
     /// Make a key file for two hosts
     Pair(Pair),

@@ -2,7 +2,7 @@
 //!
 //! A request of the tunnel for the name `source.fairwave.invalid` gets zeros, one for
 //! `sink.fairwave.invalid` has its bytes discarded; the port is the time in seconds. Names of the
-//! domain `invalid` belong to nobody (RFC 2606 section 2), so that no target is hidden by them.
+//! domain `invalid` have no owner (RFC 2606 section 2), so that they hide no target.
 
 use fairwave_shake_host::Stream;
 use fast_socks5::util::target_addr::TargetAddr;

@@ -10,8 +10,8 @@ const WINDOW: Duration = Duration::from_secs(5);
 const MIN_SAMPLES: usize = 4;
 /// Trend that counts as falling, in dB per second: 5 dB in 10 s, a walk away from an access point.
 const FALLING: f64 = -0.5;
-/// A link is no more at risk when its signal exceeds the level by so many dB, or has not fallen for
-/// this time: a weak link that stays as it is works.
+/// A link is not at risk any more when its signal exceeds the level by this difference, or has not
+/// fallen for this time: a weak link with a steady signal works.
 const HYSTERESIS_DB: f64 = 3.0;
 const STEADY: Duration = Duration::from_secs(10);
 

@@ -8,8 +8,8 @@ use std::num::NonZeroU64;
 
 /// Longest time for which a datagram may wait.
 pub(super) const MAX_LIFETIME: Duration = Duration::from_secs(10);
-/// The paths are asked for their round-trip times after so many datagrams or this time, but not
-/// sooner than the third: queues change as fast as they are filled.
+/// The paths are asked for their round-trip times after this number of datagrams or this time, but
+/// not sooner than the third: queues change as fast as they are filled.
 const ASK_AFTER: u32 = 8;
 const ASK_WITHIN: Duration = Duration::from_millis(100);
 const MIN_ASK: Duration = Duration::from_millis(20);

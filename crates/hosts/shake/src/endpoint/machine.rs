@@ -364,7 +364,8 @@ impl Endpoint {
         for route in self.routes.clone().into_iter().flatten() {
             self.with(session, |open| open.path_up(now, route.socket, route));
         }
-        for (path, priority) in (0..).zip(self.priorities) {
+        let is_known = |(_, priority): &(u8, Priority)| *priority != Priority::Regular;
+        for (path, priority) in (0..).zip(self.priorities).filter(is_known) {
             self.with(session, |open| open.prioritize(now, path, priority));
         }
         self.current = Some(session);

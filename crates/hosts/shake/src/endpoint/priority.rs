@@ -7,8 +7,8 @@ use fairwave_wire::shake::Side;
 use fairwave_wire::shake::record::Priority;
 
 impl Session {
-    /// A path has this priority. The opener tells the peer by a question, and again with each one
-    /// that follows.
+    /// A path has this priority. The opener's next questions report it to
+    /// the peer.
     pub(super) fn prioritize(&mut self, now: Instant, id: u8, priority: Priority) {
         let Some(path) = self.path(id).filter(|path| path.priority != priority) else { return };
         path.priority = priority;

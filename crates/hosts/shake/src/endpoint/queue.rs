@@ -13,12 +13,12 @@ pub(super) const MAX_BYTES: usize = 512 * 1024;
 pub(super) struct Waiting {
     pub(super) flow: u32,
     pub(super) payload: Bytes,
-    /// Time from which on nobody wants it.
+    /// Time at which it expires.
     pub(super) until: Instant,
 }
 
 /// Datagrams in the order of their arrival. Those whose time is over are dropped, and the oldest
-/// where there is no room for a new one: an application with deadlines wants the newest.
+/// where there is no room for a new one: an application with deadlines prefers the newest.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: VecDeque<Waiting>,

@@ -38,9 +38,8 @@ impl<P: Payload> Connection<P> {
         self.in_use = kept;
     }
 
-    /// Chooses the paths on standby: those for which the receive window has no share, those
-    /// whose losses would close it for others for longer than they bring, and those that their
-    /// priority holds back.
+    /// Chooses the paths on standby. The receive window has no share for them, their losses would
+    /// close it for others for longer than they bring, or their priority holds them back.
     fn judge(&mut self, now: Instant) {
         self.hold_back();
         for path in &mut self.paths {
