@@ -163,7 +163,7 @@ def survives():
     """The lender is killed in mid-transfer and comes back; then the own uplink loses its carrier."""
     server, lender = serve(), lend()
     both = connect("--via", "up0", "--borrow", LENDER)
-    run("head -c 40000000 /dev/urandom > large")
+    run("head -c 24000000 /dev/urandom > large")
     got = fetch("large")
     until_has(2_000_000)
     lender.kill()
@@ -182,9 +182,9 @@ def survives():
 
 def limits():
     """A host without an uplink of its own: the rate is kept, and the bytes of a day."""
-    server, lender = serve(), lend("--rate", "8M", *ALLOW)
+    server, lender = serve(), lend("--rate", "2M", *ALLOW)
     only = connect("--borrow", LENDER)
-    run("head -c 2000000 /dev/urandom > small")
+    run("head -c 1500000 /dev/urandom > small")
     assert is_whole(fetch("small"), "small")
     rate = {"client": only.end()}
     lender.note_with("no longer borrows")

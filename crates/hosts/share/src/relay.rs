@@ -276,7 +276,8 @@ impl Relay {
         self.end_lease(now, index);
         let Some(session) = self.sessions.get_mut(&index) else { return };
         if session.denied.replace(denial) != Some(denial) {
-            self.events.push_back(Event::Denied(session.peer.ip(), target, denial));
+            let borrower = session.peer.ip().to_canonical();
+            self.events.push_back(Event::Denied(borrower, target, denial));
         }
         self.say(index, &Frame::Deny(denial));
     }

@@ -93,6 +93,9 @@ keys! {
         join: Duration = within(Duration::ZERO, DAY).or(Duration::ZERO);
         /// Time at which `from` leaves it, counted from the flow's start, or "never".
         leave: Option<Duration> = within(Duration::ZERO, DAY).or_word("never").or(None);
+        /// Time at which `from` joins it again after it has left it, counted from the flow's start,
+        /// or "never".
+        rejoin: Option<Duration> = within(Duration::ZERO, DAY).or_word("never").or(None);
     }
 }
 
@@ -102,9 +105,14 @@ impl Via for SharedPath {
     }
 
     fn refused(&self) -> Option<Refusal> {
-        let leave = self.leave.filter(|leave| *leave <= self.join)?;
-        let message = format!("the path is left at {leave} and joined at {}", self.join);
-        Some(Refusal::new(message).help("a path is joined first"))
+        if let Some(leave) = self.leave.filter(|leave| *leave <= self.join) {
+            let message = format!("the path is left at {leave} and joined at {}", self.join);
+            return Some(Refusal::new(message).help("a path is joined first"));
+        }
+        let rejoin = self.rejoin.filter(|rejoin| self.leave.is_none_or(|at| at >= *rejoin))?;
+        let left = self.leave.map_or_else(|| "never left".to_owned(), |at| format!("left at {at}"));
+        let message = format!("the path is joined again at {rejoin} and {left}");
+        Some(Refusal::new(message).help("a path is left before it is joined again"))
     }
 }
 
@@ -192,6 +200,7 @@ impl Carrier for Shake {
             nominal: path.bandwidth,
             join: path.join,
             leave: path.leave,
+            rejoin: path.rejoin,
         };
         world::Traffic::Shake(world::ShakeFlow {
             config,

@@ -42,7 +42,7 @@ Examples:
   fairwave shake connect vps --key shake.key --via wlan0,usb0 --tproxy 1081 --tproxy-for 10.7.0.9
   fairwave shake diagnose vps --key shake.key --via wlan0,usb0
   fairwave shake connect vps.example --key shake.key --via wlan0,usb0 --forward 2222=nas.lan:22
-  fairwave shake connect vps.example --key shake.key --via wlan0 --borrow phone --borrow-key share.key
+  fairwave shake connect vps.example --key shake.key --via wlan0 --borrow phone --borrow-key s.key
 
 Applications reach `connect` by SOCKS5 or a forwarded port, other hosts by --tproxy. Each of their
 TCP connections is a SHAKE connection over all interfaces to `serve`, which opens the connection to
@@ -108,8 +108,8 @@ pub struct Connect {
     #[command(flatten)]
     pub secret: Secret,
     /// Use this interface, with its bandwidth if it is known: IF=RATE; may be repeated
-    #[arg(long, value_name = "IF", required_unless_present = "borrow", num_args = 1.., value_delimiter = ',')]
-    #[arg(value_parser = via)]
+    #[arg(long, value_name = "IF", required_unless_present = "borrow", num_args = 1..)]
+    #[arg(value_delimiter = ',', value_parser = via)]
     pub via: Vec<Via>,
     /// Also use the uplink of a host near by that runs `fairwave share lend`; may be repeated
     #[arg(long, value_name = "NAME|ADDRESS:PORT", value_parser = lender)]

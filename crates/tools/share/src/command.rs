@@ -26,7 +26,7 @@ Examples:
   fairwave share lend --key share.key --via wwan0         lends without limits
   fairwave share lend --key share.key --via wwan0 --rate 10M --per-day 2GB --hours 08:00-22:00
   fairwave share list                                     lenders on this network
-  fairwave shake connect vps.example --key shake.key --via wlan0 --borrow NAME --borrow-key share.key
+  fairwave shake connect HOST --key shake.key --via wlan0 --borrow NAME --borrow-key share.key
 
 A borrower's datagrams go over the local network to `lend`, and from there over the lent interface
 to the one SHAKE server that the borrower named. The lender can neither read nor change them; the

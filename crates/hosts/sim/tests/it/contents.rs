@@ -41,7 +41,7 @@ impl Sink for Seen {
 }
 
 fn path(way: usize) -> ShakePath {
-    ShakePath { via: gateway(way), nominal: None, join: Duration::ZERO, leave: None }
+    ShakePath { via: gateway(way), nominal: None, join: Duration::ZERO, leave: None, rejoin: None }
 }
 
 /// Two ways, of which one loses, for each transport whose packets carry more than lengths tell.

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn path(via: NodeId) -> ShakePath {
-    ShakePath { via, nominal: None, join: Duration::ZERO, leave: None }
+    ShakePath { via, nominal: None, join: Duration::ZERO, leave: None, rejoin: None }
 }
 
 fn shake(profile: Profile, paths: usize, size: Option<u64>) -> ShakeFlow {
@@ -102,6 +102,22 @@ fn paths_join_and_leave_in_mid_transfer() {
     // 2.4 s at 5 Mbps less headers are 1.42 MB.
     let more = at(8.9, 1).delivered_bytes - at(6.5, 1).delivered_bytes;
     assert!((1_300_000..1_430_000).contains(&more), "{more}");
+}
+
+/// A member of the cluster goes at 3 s and is back at 6 s.
+#[test]
+fn a_path_that_was_left_is_joined_again() {
+    let mut world = paths(&THREE, &shake(Profile::Modern, 3, None));
+    world.duration = Duration::from_secs(12);
+    let left = &mut of(&mut world).paths[0];
+    (left.leave, left.rejoin) = (Some(Duration::from_secs(3)), Some(Duration::from_secs(6)));
+    let mut seen = Paths::default();
+    run(&world, &mut seen, &mut |_| {}).expect("the world is right");
+    assert!(seen.at(2.9, 0).is_up && !seen.at(3.5, 0).is_up && seen.at(6.5, 0).is_up);
+    assert_eq!(seen.at(3.5, 0).sent_packets, seen.at(5.9, 0).sent_packets);
+    // 3.9 s at 10 Mbps less headers are 4.61 MB.
+    let later = seen.at(11.9, 0).delivered_bytes - seen.at(8.0, 0).delivered_bytes;
+    assert!((4_300_000..4_620_000).contains(&later), "{later}");
 }
 
 /// A node that passes nothing on: its path is never answered for, and the others carry everything.
@@ -331,6 +347,8 @@ fn paths_that_make_no_sense_are_refused() {
     assert!(refusal(&|world| of(world).growth = "cubic".into()).contains("growth"));
     let early = Some(Duration::ZERO);
     assert!(refusal(&|world| of(world).paths[0].leave = early).contains("leaves before"));
+    let back = Some(Duration::from_secs(1));
+    assert!(refusal(&|world| of(world).paths[0].rejoin = back).contains("joined again before"));
     let wide = |world: &mut World| of(world).config.mss = 65_500;
     assert!(refusal(&wide).contains("65507"));
 }

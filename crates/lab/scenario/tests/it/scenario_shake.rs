@@ -48,7 +48,8 @@ fn what_is_left_out_is_the_profiles() {
         assert_eq!(flow.scheduler, rules.scheduler.name());
         assert_eq!(flow.growth, rules.growth.name());
         assert_eq!((flow.size, flow.format), (None, ShakeFormat::Udp));
-        let path = ShakePath { via: NodeId(2), nominal: None, join: Duration::ZERO, leave: None };
+        let (join, leave, rejoin) = (Duration::ZERO, None, None);
+        let path = ShakePath { via: NodeId(2), nominal: None, join, leave, rejoin };
         assert_eq!(flow.paths, [path]);
         let again = Scenario::parse("resolved.toml", &scenario.to_toml());
         assert_eq!(again.unwrap_or_else(|e| panic!("{e}")), scenario);
@@ -62,7 +63,7 @@ profile = "paper"
 size = "1000 KB"
 paths = [
     { via = "phone1", bandwidth = "64 kbps" },
-    { via = "phone2", join = "2 s", leave = "60 s" },
+    { via = "phone2", join = "2 s", leave = "60 s", rejoin = "90 s" },
 ]
 format = "tcp"
 scheduler = "ecf"
@@ -90,12 +91,14 @@ opportunistic = true
         nominal: Some(BitRate(64_000)),
         join: Duration::ZERO,
         leave: None,
+        rejoin: None,
     };
     let second = ShakePath {
         via: NodeId(2),
         nominal: None,
         join: Duration::from_secs(2),
         leave: Some(Duration::from_secs(60)),
+        rejoin: Some(Duration::from_secs(90)),
     };
     assert_eq!(flow.paths, [first, second]);
     let config = fairwave_shake::Config {

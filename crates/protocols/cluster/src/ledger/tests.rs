@@ -1,3 +1,5 @@
+//! Limits of a lender: servers, rates, bytes of a day, times and numbers of leases.
+
 use super::*;
 use proptest::prelude::*;
 
@@ -106,7 +108,8 @@ fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
     let act = prop_oneof![
         1 => (0..6u8).prop_map(Act::Ask),
         1 => (0..20usize).prop_map(Act::End),
-        12 => (0..20usize, any::<bool>(), 1..3_000u64).prop_map(|(n, up, len)| Act::Carry(n, up, len)),
+        12 => (0..20usize, any::<bool>(), 1..3_000u64)
+            .prop_map(|(place, is_up, len)| Act::Carry(place, is_up, len)),
         1 => Just(Act::Midnight),
     ];
     prop::collection::vec((0..40u64, act), 1..300)

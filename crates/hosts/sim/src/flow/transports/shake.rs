@@ -58,6 +58,8 @@ pub struct ShakePath {
     pub join: Duration,
     /// Time at which the source leaves it.
     pub leave: Option<Duration>,
+    /// Time at which the source joins it again.
+    pub rejoin: Option<Duration>,
 }
 
 /// Configuration of a path of the source.
@@ -107,11 +109,15 @@ impl Description for ShakeFlow {
 
     fn check(&self) -> Result<(), String> {
         let leaves_late = |path: &ShakePath| path.leave.is_none_or(|leave| leave > path.join);
+        let returns_later = |path: &ShakePath| {
+            path.rejoin.is_none_or(|at| path.leave.is_some_and(|left| left < at))
+        };
         let rules = [
             (self.config.mss > 0, "its segments are empty"),
             (!self.paths.is_empty(), "it has no path"),
             (self.paths.len() <= self.config.max_paths.min(256), "it has too many paths"),
             (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
+            (self.paths.iter().all(returns_later), "a path is joined again before it has left"),
             (scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
             (growth(&self.growth).is_some(), "no algorithm of growth is called so"),
         ];
@@ -376,6 +382,7 @@ fn steps(flow: &ShakeFlow, start: Instant) -> VecDeque<(Instant, u8, Step)> {
     for (path, number) in flow.paths.iter().zip(0..) {
         steps.push((start + path.join, number, Step::Join(path.nominal)));
         steps.extend(path.leave.map(|leave| (start + leave, number, Step::Leave)));
+        steps.extend(path.rejoin.map(|at| (start + at, number, Step::Join(path.nominal))));
     }
     steps.sort_by_key(|(at, ..)| *at);
     steps.into()
