@@ -94,6 +94,8 @@ const fn scenario(
     sends(name, "event", "measured-run", arguments, length)
 }
 
+/// Rounds of `shake-records`.
+const RECORDS: Length = Printed([100, 200]);
 /// Without observation.
 const BARE: &[&str] = &["{}", "none"];
 /// As a sweep that records nothing.
@@ -120,6 +122,7 @@ pub(crate) const ALL: &[Benchmark] = &[
     shake("shake-segments, 2 paths", &["2", "{}"]),
     shake("shake-segments, 3 paths", &["3", "{}"]),
     shake("shake-segments, 8 paths", &["8", "{}"]),
+    sends("shake-records, 2 paths", "datagram", "shake-records", &["2", "{}"], RECORDS),
     turns("scheduler-turns drr, 64 hosts", &["drr", "64", "4", "{}"]),
     turns("scheduler-turns wfq, 64 hosts", &["wfq", "64", "4", "{}"]),
     turns("scheduler-turns wf2q+, 64 hosts", &["wf2q+", "64", "4", "{}"]),
