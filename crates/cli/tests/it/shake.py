@@ -257,6 +257,54 @@ def diagnoses():
     return found
 
 
+HOSTILE = """
+import os, socket, struct, sys
+# Hears the datagrams to the server, and sends each again, and three changed ones for it.
+heard = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+heard.bind(("w0", 0))
+port, count = 17995, 0
+print("ready", flush=True)
+while True:
+    frame, (_, _, kind, *_) = heard.recvfrom(65536)
+    outgoing = kind == socket.PACKET_OUTGOING
+    udp = frame[12:14] == b"\\x08\\x00" and frame[23] == 17
+    if not (outgoing and udp and len(frame) <= 1514) or frame[36:38] != struct.pack(">H", port):
+        continue
+    count += 1
+    if count % 2:
+        continue  # Those that this program sends are heard, too.
+    # Without a checksum, so that changed ones pass UDP.
+    head, payload = frame[:40] + bytes(2), bytearray(frame[42:])
+    at = int.from_bytes(os.urandom(2), "big") % len(payload)
+    payload[at] ^= 1
+    later = bytearray(frame[42:])
+    if len(later) > 16:
+        later[9:16] = os.urandom(7)
+    noise = os.urandom(len(payload))
+    for again in [frame, head + payload, head + later, head + noise]:
+        try:
+            heard.send(again)
+        except OSError:
+            pass
+"""
+
+
+def withstands():
+    """A download beside a neighbour that repeats, changes and invents datagrams to the server."""
+    server, client = serve(), connect(4)
+    line = ["ip", "netns", "exec", "c", "python3", "-c", HOSTILE]
+    neighbour = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    assert neighbour.stdout.readline() == "ready\n"
+    got = fetch(f"http://{SERVER[4]}:8000/file", "got")
+    assert got.wait(timeout=PATIENCE_S) == 0
+    assert digest("got") == digest("file")
+    neighbour.kill()
+    with open(f"/proc/{server.child.pid}/status") as status:
+        peak = next(line for line in status if line.startswith("VmHWM"))
+    result = client.end()
+    return {"client": result, "server": server.end(), "peak_kb": int(peak.split()[1])}
+
+
 def carries():
     """Both families, all modes: a file comes whole, over both links."""
     found = []
@@ -333,7 +381,7 @@ if __name__ == "__main__":
             file.write("a secret of these tests\n")
         run("head -c 6000000 /dev/urandom > file")
         children = web()
-        tasks = [carries, survives, restarts, refuses, associates, leads, changes, spares, diagnoses]
+        tasks = [carries, withstands, survives, restarts, refuses, associates, leads, changes, spares, diagnoses]
         print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))
         for child in children:
             child.kill()

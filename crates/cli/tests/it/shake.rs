@@ -38,6 +38,17 @@ fn a_file_comes_whole_over_both_links_by_either_family() {
 }
 
 #[test]
+fn replays_and_forgeries_change_nothing_and_cost_little_memory() {
+    let Some(found) = found("withstands") else { return };
+    let (client, server) = (&found["client"], &found["server"]);
+    assert_eq!((&client["failed"], &client["sessions"]), (&0.into(), &1.into()), "{found:#}");
+    assert!(server["refused"].as_u64().is_some_and(|refused| refused > 100), "{found:#}");
+    assert_eq!(server["connections"], 1, "{found:#}");
+    let peak_kb = found["peak_kb"].as_u64().expect("a number");
+    assert!(peak_kb < 200_000, "{found:#}");
+}
+
+#[test]
 fn a_download_outlives_a_link_that_is_cut_and_one_without_a_carrier() {
     let Some(client) = found("survives") else { return };
     assert_eq!((&client["failed"], &client["sessions"]), (&0.into(), &1.into()), "{client:#}");
