@@ -38,7 +38,7 @@ pub fn printable(text: &str) -> String {
 
 /// Returns an argument, quoted for a shell if necessary.
 pub fn quoted(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+/:@%,".contains(c);
     match argument.chars().all(is_plain) {
         true => argument.to_owned(),
         false => format!("'{}'", argument.replace('\'', "'\\''")),

@@ -61,6 +61,8 @@ fn what_no_map_has_is_refused_with_what_there_is() {
     refused(&[&at[..], &["attempts=5"]].concat(), "no value \"5\"; there are: 1, 4 with RTS, 7");
     refused(&[&at[..], &["attempts"]].concat(), "\"attempts\" is not KEY=VALUE");
     refused(&[&at[..], &["tries=4"]].concat(), "no axis \"tries\"; there are: attempts, ");
+    let label = ["fairness", "--map", "BUF-2", "--at", "window=80 of Linux, 64 of OS/2"];
+    refused(&label, "no value \"80 of Linux, 64 of OS/2\"; there are: 64, 80 of Linux, 64 of XP");
     refused(&["ack-loss", "--at", "attempts=7"], "--map <CLAIM>");
     refused(&["ack-loss", "--confirm"], "--map <CLAIM>");
 }

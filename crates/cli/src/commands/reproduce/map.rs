@@ -15,6 +15,7 @@ use fairwave_study::map::{
     self, CONFIRMED, EXPLORED, Earlier, Explored, MapRequest, MapSummary, markdown, page, terminal,
 };
 use fairwave_study::{Claim, Maps, Study, alone};
+use fairwave_text::quoted;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -96,12 +97,20 @@ fn declared(study: &dyn Study) -> Result<Declared, Failure> {
     map::of(study).map_err(Failure::run)?.ok_or_else(without)
 }
 
+/// Values of axes by their keys. A part without `=` belongs to the label before it, which has a
+/// comma, as in `buffers=80 of Linux, 64 of XP`.
 fn pairs(at: &[String]) -> Result<Vec<(String, String)>, Failure> {
-    let pair = |text: &String| match text.split_once('=') {
-        Some((key, label)) => Ok((key.trim().to_owned(), label.trim().to_owned())),
-        None => Err(Failure::Usage(format!("--at: {text:?} is not KEY=VALUE"))),
-    };
-    at.iter().map(pair).collect()
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for text in at {
+        match (text.split_once('='), pairs.last_mut()) {
+            (Some((key, label)), _) => pairs.push((key.trim().to_owned(), label.trim().to_owned())),
+            (None, Some((_, label))) => *label = format!("{label},{}", text.trim_end()),
+            (None, None) => {
+                return Err(Failure::Usage(format!("--at: {text:?} is not KEY=VALUE")));
+            }
+        }
+    }
+    Ok(pairs)
 }
 
 /// Options for making runs or reading them back.
@@ -205,7 +214,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 fn command_line(args: &Reproduce, summary: &MapSummary, claim: &str) -> String {
     let mut command = format!("fairwave reproduce {} --map {claim}", summary.study);
     if !args.at.is_empty() {
-        command.push_str(&format!(" --at {}", args.at.join(",")));
+        command.push_str(&format!(" --at {}", quoted(&args.at.join(","))));
     }
     for (given, option) in [(!summary.quick, " --full"), (summary.confirms, " --confirm")] {
         command.push_str(if given { option } else { "" });
