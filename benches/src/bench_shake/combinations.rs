@@ -111,11 +111,10 @@ impl Combination {
             self.name,
             lines.len()
         );
-        let names = Names(lines.len());
-        for (line, name) in lines.iter().zip(names.all()) {
+        for (line, n) in lines.iter().zip(1..) {
             let _ = write!(
                 text,
-                "[[link]]\nends = [\"{name}\", \"server\"]\nrate = \"{} Mbps\"\n\
+                "[[link]]\nends = [\"phone{n}\", \"server\"]\nrate = \"{} Mbps\"\n\
                  delay = \"{} us\"\nqueue = \"{} packets\"\nloss = {:?}\nloss_back = 0\n",
                 line.mbps,
                 line.rtt_ms * 500,
@@ -123,10 +122,10 @@ impl Combination {
                 line.loss
             );
         }
-        let path = |(line, name): (&Line, String)| {
-            format!("{{ via = \"{name}\", bandwidth = \"{} Mbps\" }}", line.mbps)
+        let path = |(line, n): (&Line, usize)| {
+            format!("{{ via = \"phone{n}\", bandwidth = \"{} Mbps\" }}", line.mbps)
         };
-        let paths: Vec<String> = lines.iter().zip(names.all()).map(path).collect();
+        let paths: Vec<String> = lines.iter().zip(1..).map(path).collect();
         let _ = write!(
             text,
             "[[flow]]\nname = \"transfer\"\nfrom = \"host\"\nto = \"server\"\n\
@@ -135,17 +134,6 @@ impl Combination {
             paths.join(", ")
         );
         text
-    }
-}
-
-/// Names of so many nodes that paths pass: a single node of a group has no number.
-#[derive(Clone, Copy)]
-struct Names(usize);
-
-impl Names {
-    fn all(self) -> impl Iterator<Item = String> {
-        let only = self.0 == 1;
-        (1..=self.0).map(move |n| if only { "phone".to_owned() } else { format!("phone{n}") })
     }
 }
 

@@ -264,9 +264,9 @@ fn sample_flows(starts: &dyn Fn(usize) -> bool, relays: &Relays, cx: &mut Contex
         }
     }
     if cx.observer.wants(Kind::Path) {
-        for (flow, id) in cx.owners.flows.iter().zip((0..).map(FlowId)) {
-            for (path, number) in flow.paths().zip(0..) {
-                cx.observer.record(now, &Sample::Path(id, number, path));
+        for i in (0..cx.owners.flows.len()).filter(|&i| starts(i)) {
+            for (path, number) in cx.owners.flows[i].paths().zip(0..) {
+                cx.observer.record(now, &Sample::Path(FlowId(i as u32), number, path));
             }
         }
     }

@@ -263,3 +263,24 @@ impl Path {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A question of 1500 bytes is lost and one of 1400 answered: streams with larger segments
+    /// would never use the path.
+    #[test]
+    fn a_path_is_asked_again_for_the_mtus_beyond_the_answered_one_and_not_for_ever() {
+        let mut path = Path::default();
+        let asked = |path: &mut Path| path.mtus_to_ask().collect::<Vec<_>>();
+        assert_eq!(asked(&mut path), MTUS);
+        let question = path.ask(Instant::ZERO, 7, 0, Some(1400));
+        assert!(path.take_answer(Instant::ZERO, &question));
+        assert_eq!(asked(&mut path), [1500]);
+        assert_eq!(asked(&mut path), [1500]);
+        assert!(asked(&mut path).is_empty(), "its MTU is 1400");
+        path.restart();
+        assert_eq!(asked(&mut path), MTUS);
+    }
+}
