@@ -10,8 +10,6 @@ pub(super) struct Line {
     pub(super) rtt_ms: u32,
     /// Probability that a packet towards the sink is lost.
     pub(super) loss: f64,
-    /// Length of its queue over rate times round-trip time.
-    queue: f64,
 }
 
 /// Paths together.
@@ -21,8 +19,6 @@ pub(super) struct Combination {
     /// Longest round-trip time over the shortest.
     pub(super) ratio: u32,
     pub(super) lines: Vec<Line>,
-    /// Receive buffer over the sum of rates times the longest round-trip time.
-    buffer: f64,
 }
 
 /// Shortest round-trip time, that of the widest path.
@@ -31,13 +27,14 @@ const RTT_MS: u32 = 20;
 const SETS: [&[u32]; 3] = [&[300, 80], &[100, 50], &[20, 20, 10]];
 /// Ratios of round-trip times.
 const RATIOS: [u32; 3] = [1, 2, 4];
+/// Receive buffer over the sum of rates times the longest round-trip time (RFC 8684 section 3.3.1).
+const BUFFER: f64 = 2.0;
 /// Length of a run, and of the part that is not measured, in seconds.
 const RUN_S: u32 = 8;
 const WARM_UP_S: u32 = 3;
 
-/// All combinations: each set with each ratio, clean and with a loss of 1 % on the last path; and
-/// with a ratio of 2 a loss of 2 % on the widest path, and half the buffer with queues of half the
-/// length.
+/// All combinations: each set with each ratio, clean and with a loss of 1 % on the last path, and
+/// with a ratio of 2 a loss of 2 % on the widest path.
 pub(super) fn all() -> Vec<Combination> {
     let mut all = Vec::new();
     for rates in SETS {
@@ -47,13 +44,9 @@ pub(super) fn all() -> Vec<Combination> {
             lossy.lines.last_mut().expect("two paths or three").loss = 0.01;
             all.extend([clean, lossy]);
         }
-        let usual = combination(rates, 2);
-        let mut lossy = usual.with_name("2 % on the widest path");
+        let mut lossy = combination(rates, 2).with_name("2 % on the widest path");
         lossy.lines[0].loss = 0.02;
-        let mut short = usual.with_name("half of buffer and queues");
-        short.buffer /= 2.0;
-        short.lines.iter_mut().for_each(|line| line.queue /= 2.0);
-        all.extend([lossy, short]);
+        all.push(lossy);
     }
     all
 }
@@ -61,14 +54,13 @@ pub(super) fn all() -> Vec<Combination> {
 fn combination(rates: &[u32], ratio: u32) -> Combination {
     let line = |(place, mbps): (usize, &u32)| {
         let rtt_ms = if place == 0 { RTT_MS } else { RTT_MS * ratio };
-        Line { mbps: *mbps, rtt_ms, loss: 0.0, queue: 1.0 }
+        Line { mbps: *mbps, rtt_ms, loss: 0.0 }
     };
     let names: Vec<String> = rates.iter().map(u32::to_string).collect();
     Combination {
         name: format!("{} Mbps, ratio {ratio}", names.join("+")),
         ratio,
         lines: rates.iter().enumerate().map(line).collect(),
-        buffer: 2.0,
     }
 }
 
@@ -78,9 +70,9 @@ impl Line {
         format!("{self:?}")
     }
 
-    /// Packets of 1500 bytes that its queue holds.
+    /// Packets of 1500 bytes that its queue holds: rate times round-trip time.
     fn queue_packets(&self) -> u32 {
-        let bits = f64::from(self.mbps) * 1e3 * f64::from(self.rtt_ms) * self.queue;
+        let bits = f64::from(self.mbps) * 1e3 * f64::from(self.rtt_ms);
         ((bits / 12_000.0).ceil() as u32).max(20)
     }
 }
@@ -98,7 +90,7 @@ impl Combination {
     /// The scenario of a flow over some of the lines.
     pub(super) fn scenario(&self, lines: &[Line], is_mptcp: bool) -> String {
         let longest = self.lines.iter().map(|line| line.rtt_ms).max().unwrap_or(RTT_MS);
-        let buffer = (self.capacity() * 1e3 * f64::from(longest) * self.buffer / 8.0) as u64;
+        let buffer = (self.capacity() * 1e3 * f64::from(longest) * BUFFER / 8.0) as u64;
         let mut text = format!(
             "title = \"{}\"\nduration = \"{RUN_S} s\"\nwarm_up = \"{WARM_UP_S} s\"\n\
              record = {{ sample_every = \"500 ms\", drops = false }}\n\
@@ -151,8 +143,8 @@ mod tests {
 
     #[test]
     fn queues_hold_rate_times_round_trip() {
-        let line = Line { mbps: 300, rtt_ms: 20, loss: 0.0, queue: 1.0 };
+        let line = Line { mbps: 300, rtt_ms: 20, loss: 0.0 };
         assert_eq!(line.queue_packets(), 500);
-        assert_eq!(Line { queue: 0.5, ..line }.queue_packets(), 250);
+        assert_eq!(Line { mbps: 10, ..line }.queue_packets(), 20, "not too short for a burst");
     }
 }
