@@ -99,6 +99,13 @@ def sized(path):
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
+def cut(link):
+    """Host s takes nothing from a link any more, and tells nobody."""
+    run("ip netns exec s nft add table inet cut")
+    run("ip netns exec s nft add chain inet cut arriving '{ type filter hook input priority 0; }'")
+    run(f"ip netns exec s nft add rule inet cut arriving iifname {link} drop")
+
+
 def until(condition):
     end = time.monotonic() + PATIENCE_S
     while not condition():
@@ -178,7 +185,7 @@ def associates():
                        "client": client.end(), "server": server.end()}
     # A path that is cut without a word is left, and datagrams come back over the other.
     server, client = serve(), connect(4)
-    run("ip -n s rule add iif w0 blackhole && ip -n s rule add oif w0 blackhole")
+    cut("w0")
     found["cut"] = Socks.echoed(SERVER[4], count=30, wait_s=0.5)
     client.end()
     server.end()
@@ -251,7 +258,7 @@ def diagnoses():
     found["sound"] = diagnosis()
     run("tc -n s qdisc replace dev w1 root tbf rate 5mbit burst 2k limit 3k")
     found["lossy"] = diagnosis()
-    run("ip -n s rule add iif w1 blackhole")
+    cut("w1")
     found["cut"] = diagnosis()
     server.end()
     return found

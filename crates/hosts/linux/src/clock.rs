@@ -60,6 +60,14 @@ pub fn thread_cpu() -> Duration {
     Duration::from_nanos(read(ClockId::ThreadCPUTime))
 }
 
+/// Time for which the calling thread could have run and had no CPU; zero if the kernel does not
+/// count it (`CONFIG_SCHED_INFO`).
+pub fn thread_wait() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(waited.unwrap_or(0))
+}
+
 /// Returns this number of nanoseconds as the kernel takes them.
 pub fn timespec(ns: u64) -> Timespec {
     let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);

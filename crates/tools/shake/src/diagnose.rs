@@ -7,7 +7,7 @@ use crate::socks::request;
 use crate::tasks::{on_runtime, until_stopped};
 use crate::via::Vias;
 use fairwave_console::{Console, Failure};
-use fairwave_linux::clock::thread_cpu;
+use fairwave_linux::clock::{thread_cpu, thread_wait};
 use fairwave_shake_host::endpoint::PathStats;
 use fairwave_shake_host::{Config, Host, Session};
 use fairwave_units::Duration;
@@ -117,7 +117,7 @@ async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOut
     let mut stream =
         request(stream, consts::SOCKS5_CMD_TCP_CONNECT, &target).await.map_err(refused)?;
     let (bytes, times) = (Cell::new(0u64), RefCell::new(vec![Vec::new(); via.len()]));
-    let (before, began, cpu) = (session.paths(), Instant::now(), thread_cpu());
+    let (before, began, cpu) = (session.paths(), Instant::now(), thread_cpu() + thread_wait());
     let time = time::Duration::from_nanos(plan.time.as_nanos());
     let carry = async {
         match plan.test {
@@ -169,7 +169,7 @@ async fn loaded(plan: &Plan, session: &Session, via: &[String]) -> Result<RunOut
         has_answered: true,
         seconds: wall,
         mbps: carried as f64 * 8e-6 / wall,
-        cpu: (thread_cpu() - cpu).as_secs_f64() / wall,
+        cpu: (thread_cpu() + thread_wait() - cpu).as_secs_f64() / wall,
         paths: paths.collect(),
     })
 }

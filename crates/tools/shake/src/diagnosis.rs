@@ -4,7 +4,7 @@ use crate::report::{DiagnosisOutput, FindingOutput, RunOutput, RunPath};
 
 /// Part of the sum of the paths' rates alone that counts as reached.
 const REACHED: f64 = 0.9;
-/// CPU time over wall time from which on the one thread of the loop is the limit.
+/// Time with a CPU or in wait of one, over wall time, from which on the loop's thread is the limit.
 const BUSY: f64 = 0.9;
 /// Loss that halves the window of a path often enough to matter.
 const LOSSY: f64 = 0.01;
@@ -57,7 +57,9 @@ fn down(run: &RunOutput) -> Option<FindingOutput> {
 
 fn cpu(run: &RunOutput) -> Option<FindingOutput> {
     let percent = run.cpu * 100.0;
-    let text = format!("The CPU of this host: the loop was busy for {percent:.0} % of the time.");
+    let text = format!(
+        "The CPU of this host: the loop ran, or waited for it, for {percent:.0} % of the time."
+    );
     let remedy = "End other programs, or use a faster machine: the loop uses one core.";
     (run.cpu >= BUSY).then(|| finding("cpu", None, text, remedy))
 }
@@ -111,7 +113,8 @@ fn shared(alone: &[RunOutput], together: &RunOutput) -> Option<FindingOutput> {
     );
     let remedy = "Use links of different networks, and a server whose own link exceeds \
                   their sum.";
-    (together.mbps < widest * SHARED).then(|| finding("link", None, text, remedy))
+    let several = alone.iter().filter(|run| run.has_answered).count() > 1;
+    (several && together.mbps < widest * SHARED).then(|| finding("link", None, text, remedy))
 }
 
 /// A diagnosis in words.
@@ -142,7 +145,7 @@ pub(crate) fn words(output: &DiagnosisOutput) -> String {
     let percent = output.reached * 100.0;
     let verdict = match output.limit.as_str() {
         "none" => "Nothing holds the sum back.",
-        "unknown" => "None of the known causes was seen: repeat it, with --time 20 s.",
+        "unknown" => "None of the known causes was seen; the server's CPU may be one.",
         _ => "Held back by:",
     };
     text.push_str(&format!(
@@ -214,7 +217,7 @@ mod tests {
         let none = RunOutput { paths: vec![silent], ..RunOutput::default() };
         let alone = vec![run(20.0, 0.2, slice::from_ref(&sound)), none];
         let found = judge("server".to_owned(), alone, run(19.0, 0.2, &[sound]));
-        assert_eq!(found.limit, "down");
+        assert_eq!((found.limit.as_str(), found.findings.len()), ("down", 1));
         assert!(words(&found).contains("usb0 gets no answer"));
     }
 }

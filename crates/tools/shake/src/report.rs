@@ -162,7 +162,7 @@ pub struct RunOutput {
     /// Rate of the test's bytes; to the server, of the payload of UDP.
     #[schemars(extend("unit" = "megabits per second"))]
     pub mbps: f64,
-    /// CPU time of the loop at this host over the time of the run.
+    /// Time in which the loop at this host ran, or waited for a CPU, over that of the run.
     #[schemars(extend("unit" = "share"))]
     pub cpu: f64,
     /// Its paths.
