@@ -39,6 +39,7 @@ fn a_script_learns_address_port_and_code() {
         &["dccp", "serve", "--udp", "--udp-port", &free, "--listen", local],
         &["proxy", "--listen", "127.0.0.1:0", "--pace", "--target", "5M"],
         &["shake", "serve", "--listen", local, "--port", "0"],
+        &["share", "lend", "--via", "lo", "--unannounced", "--listen", local, "--port", "0"],
     ];
     let lines = cases.map(|args| ("serve", listening(place.path(), args)));
     assert_eq!(complaints(&lines), "");
@@ -50,7 +51,8 @@ fn a_script_learns_address_port_and_code() {
         assert!(port > 0, "{line}");
         assert_eq!(line["addresses"], serde_json::json!([format!("{local}:{port}")]), "{line}");
         let code = line["pairing"].as_str();
-        let makes_a_code = ["probe serve", "fairness serve", "shake serve"].contains(&command);
+        let makes_a_code =
+            ["probe serve", "fairness serve", "shake serve", "share lend"].contains(&command);
         assert_eq!(code.is_some(), makes_a_code, "{line}");
         assert!(code.is_none_or(|code| code.len() == 20), "{line}");
     }

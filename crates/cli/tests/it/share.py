@@ -202,12 +202,12 @@ def limits():
 
 
 def refuses():
-    """The lender's own network, a wrong key, a time of the day, and nobody."""
+    """The lender's own network, a wrong key, and a time of the day."""
     server, lender, neighbour = serve(), lend(), serve("h")
     lan, itself = refused(host=NEIGHBOUR), refused(host=LENDER)
     with open("other", "w") as file:
         file.write("a secret of other hosts\n")
-    # A borrower is silent for 8 s before it says that nobody answers.
+    # A borrower is silent for 8 s before it reports that there is no answer.
     stranger = refused(patience="9 s", key="other")
     counts = lender.end()
     hours = [time.strftime("%H:00", time.localtime(time.time() + ahead * 3600)) for ahead in (2, 3)]

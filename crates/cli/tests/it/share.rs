@@ -57,12 +57,11 @@ fn the_rate_and_the_bytes_of_a_day_are_kept() {
     let lease = &lender["latest"][0];
     let seconds = lender["seconds"].as_f64().expect("a number");
     for way in ["up_bytes", "down_bytes"] {
-        // 2 Mbit/s, and a bucket of 100 ms.
+        // 2 Mbit/s, a bucket of 20 ms, and the packets that still waited at the end.
         let bytes = lease[way].as_f64().expect("a number");
-        assert!(bytes <= 250e3 * seconds + 25e3, "{lender:#}");
+        assert!(bytes <= 250e3 * seconds + 5e3 + 25e3, "{lender:#}");
     }
     assert!(lease["down_bytes"].as_u64().is_some_and(|bytes| bytes > 1_500_000), "{lender:#}");
-    assert!(lease["dropped"].as_u64().is_some_and(|packets| packets > 0), "{lender:#}");
     assert_eq!(found["rate"]["client"]["paths"][0]["bandwidth_mbps"], 2.0, "{found:#}");
     let quota = &found["quota"];
     for end in ["client", "lender"] {
@@ -79,7 +78,7 @@ fn the_lenders_network_strangers_and_other_times_are_refused_with_a_reason() {
         ("lan", "does not carry datagrams to this server"),
         ("itself", "does not carry datagrams to this server"),
         ("closed", "does not lend at this time of the day"),
-        ("stranger", "nobody answers there with this key"),
+        ("stranger", "no answer from there with this key"),
     ] {
         let text = found[task][1].as_str().expect("a text");
         assert!(found[task][0] == 1 && text.contains(reason), "{task}: {text}");

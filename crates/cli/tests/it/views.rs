@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Commands that every generated file must contain.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "run",
     "sweep",
     "reproduce",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 19] = [
     "fairness",
     "proxy",
     "shake",
+    "share",
     "trace",
     "compare",
     "check",
@@ -55,6 +56,7 @@ const LIVE: &[(&[&str], &str)] = &[
     (&["fairness", "show", "--"], "--effective"),
     (&["proxy", "--"], "--transparent"),
     (&["shake", "connect", "--"], "--via"),
+    (&["share", "lend", "--"], "--per-day"),
     (&["emulate", "--"], "--beside-simulation"),
     (&["emulate", "c"], "ctl"),
     (&["matrix", "--"], "--out"),

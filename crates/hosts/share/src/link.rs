@@ -48,7 +48,7 @@ impl fmt::Display for At {
 pub enum State {
     /// The lender is looked for, or has not answered yet.
     Searching,
-    /// Nobody answered: there is no lender, or it has another key.
+    /// No answer: there is no lender, or it has another key.
     Silent,
     /// The lender was there, and does not answer any more.
     Lost,
@@ -110,7 +110,7 @@ impl Link {
         *self.state.borrow()
     }
 
-    /// Waits until the lender has answered, or nobody did.
+    /// Waits until the lender has answered, or is found silent.
     pub async fn settled(&self) {
         let mut state = self.state.clone();
         // The sender lives as long as the task.
@@ -223,7 +223,7 @@ impl Task {
         Poll::Pending
     }
 
-    /// Sends the outputs, and reports the events; returns whether nobody answers.
+    /// Sends the outputs, and reports the events; returns whether the lender is silent.
     fn drain(&mut self, lender: &mut Port, address: SocketAddr) -> bool {
         let user = self.shared.user();
         while let Some(output) = self.loan.poll(self.clock.now()) {

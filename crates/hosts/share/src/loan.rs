@@ -51,7 +51,7 @@ pub enum Event {
     Denied(Denial),
     /// The lender does not answer, or has ended the session; a handshake begins.
     Lost,
-    /// Nobody answers: the lender is to be looked for again.
+    /// No attempt was answered: the lender is to be looked for again.
     Unanswered,
 }
 

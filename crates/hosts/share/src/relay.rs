@@ -90,6 +90,15 @@ struct Answered {
     until: Instant,
 }
 
+/// A packet of a lease, which may have to wait for its turn at the rate.
+#[derive(Debug)]
+struct Waiting {
+    session: u32,
+    lease: LeaseId,
+    way: Way,
+    datagram: Vec<u8>,
+}
+
 #[derive(Debug)]
 struct Session {
     sealed: Sealed,
@@ -99,7 +108,7 @@ struct Session {
     lease: Option<(LeaseId, SocketAddr)>,
     /// The latest denial that was reported.
     denied: Option<Denial>,
-    heard: Instant,
+    received_at: Instant,
     is_confirmed: bool,
     expires: Instant,
 }
@@ -113,6 +122,9 @@ pub struct Relay {
     /// By index.
     sessions: BTreeMap<u32, Session>,
     timers: BTreeSet<(Instant, u32)>,
+    /// By departure, and the order of arrival.
+    waiting: BTreeMap<(Instant, u64), Waiting>,
+    arrivals: u64,
     answered: VecDeque<Answered>,
     outputs: VecDeque<Output>,
     events: VecDeque<Event>,
@@ -128,6 +140,8 @@ impl Relay {
             draws: seed.stream("share/relay"),
             sessions: BTreeMap::new(),
             timers: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            arrivals: 0,
             answered: VecDeque::new(),
             outputs: VecDeque::new(),
             events: VecDeque::new(),
@@ -190,7 +204,7 @@ impl Relay {
             own: incoming.to,
             lease: None,
             denied: None,
-            heard: now,
+            received_at: now,
             is_confirmed: false,
             expires,
         };
@@ -235,7 +249,7 @@ impl Relay {
         };
         // The borrower's address may change.
         (session.peer, session.own) = (incoming.from, incoming.to);
-        (session.heard, session.is_confirmed) = (now, true);
+        (session.received_at, session.is_confirmed) = (now, true);
         match Frame::parse(&bytes) {
             Ok(Frame::Ask(target)) => {
                 let target = SocketAddr::new(target.ip().to_canonical(), target.port());
@@ -271,7 +285,7 @@ impl Relay {
         }
     }
 
-    /// Ends a session's lease, if it has one, and tells the borrower why.
+    /// Ends a session's lease, if it has one, and sends the borrower the reason.
     fn deny(&mut self, now: Instant, index: u32, target: SocketAddr, denial: Denial) {
         self.end_lease(now, index);
         let Some(session) = self.sessions.get_mut(&index) else { return };
@@ -295,24 +309,49 @@ impl Relay {
             self.refused.unlent += 1;
             return;
         };
-        let bytes = packet(target, datagram);
-        match self.ledger.carry(now, lease, Way::Up, bytes) {
-            Ok(()) => self.outputs.push_back(Output::Uplink(index, target, datagram.to_vec())),
-            Err(Excess::Rate) => {}
-            Err(Excess::Over(denial)) => self.deny(now, index, target, denial),
-        }
+        let datagram = datagram.to_vec();
+        self.carry(now, target, Waiting { session: index, lease, way: Way::Up, datagram });
     }
 
-    fn carry_down(&mut self, now: Instant, index: u32, from: SocketAddr, datagram: &[u8]) {
+    fn carry_down(&mut self, now: Instant, index: u32, from: SocketAddr, datagram: Vec<u8>) {
         let lease = self.sessions.get(&index).and_then(|session| session.lease);
         let Some((lease, target)) = lease.filter(|(_, target)| *target == from) else {
             self.refused.unknown += 1;
             return;
         };
-        match self.ledger.carry(now, lease, Way::Down, packet(target, datagram)) {
-            Ok(()) => self.say(index, &Frame::Carried(datagram)),
+        self.carry(now, target, Waiting { session: index, lease, way: Way::Down, datagram });
+    }
+
+    /// Accounts for a datagram, and carries it now or when it is its turn.
+    fn carry(&mut self, now: Instant, target: SocketAddr, waiting: Waiting) {
+        let bytes = packet(target, &waiting.datagram);
+        match self.ledger.carry(now, waiting.lease, waiting.way, bytes) {
+            Ok(departure) if departure > now => {
+                self.arrivals += 1;
+                self.waiting.insert((departure, self.arrivals), waiting);
+            }
+            Ok(_) => self.depart(waiting),
             Err(Excess::Rate) => {}
-            Err(Excess::Over(denial)) => self.deny(now, index, target, denial),
+            Err(Excess::Over(denial)) => self.deny(now, waiting.session, target, denial),
+        }
+    }
+
+    /// Sends packets whose turn it is.
+    fn release(&mut self, now: Instant) {
+        while let Some(first) = self.waiting.first_entry().filter(|first| first.key().0 <= now) {
+            let waiting = first.remove();
+            self.depart(waiting);
+        }
+    }
+
+    fn depart(&mut self, waiting: Waiting) {
+        let Waiting { session, lease, way, datagram } = waiting;
+        let held = self.sessions.get(&session).and_then(|session| session.lease);
+        // A lease that is over takes its packets with it.
+        let Some((_, target)) = held.filter(|(held, _)| *held == lease) else { return };
+        match way {
+            Way::Up => self.outputs.push_back(Output::Uplink(session, target, datagram)),
+            Way::Down => self.say(session, &Frame::Carried(&datagram)),
         }
     }
 
@@ -335,7 +374,7 @@ impl Relay {
     fn set_timer(&mut self, index: u32) {
         let Some(session) = self.sessions.get_mut(&index) else { return };
         let lease = session.lease.and_then(|(lease, _)| self.ledger.expires(lease));
-        let expires = lease.unwrap_or(session.heard + IDLE);
+        let expires = lease.unwrap_or(session.received_at + IDLE);
         self.timers.remove(&(session.expires, index));
         self.timers.insert((expires, index));
         session.expires = expires;
@@ -367,9 +406,11 @@ impl Machine for Relay {
     type Event = Event;
 
     fn handle(&mut self, now: Instant, input: Input) {
+        // A packet that a late wake has kept leaves before the next.
+        self.release(now);
         match input {
             Input::Local(incoming) => self.take(now, &incoming),
-            Input::Uplink(index, from, datagram) => self.carry_down(now, index, from, &datagram),
+            Input::Uplink(index, from, datagram) => self.carry_down(now, index, from, datagram),
             Input::NoUplink(index) => {
                 let lease = self.sessions.get(&index).and_then(|session| session.lease);
                 if let Some((_, target)) = lease {
@@ -393,6 +434,7 @@ impl Machine for Relay {
     }
 
     fn wake(&mut self, now: Instant) {
+        self.release(now);
         while let Some((_, index)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
             self.remove(now, index);
         }
@@ -406,8 +448,10 @@ impl Machine for Relay {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let first = self.timers.first().map(|(at, _)| *at);
-        Instant::first_of(first, self.answered.front().map(|answered| answered.until))
+        let timer = self.timers.first().map(|(at, _)| *at);
+        let answered = self.answered.front().map(|answered| answered.until);
+        let departure = self.waiting.first_key_value().map(|((at, _), _)| *at);
+        [timer, answered, departure].into_iter().flatten().min()
     }
 
     fn event(&mut self) -> Option<Event> {

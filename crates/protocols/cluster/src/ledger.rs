@@ -51,7 +51,7 @@ pub enum Way {
 /// Reason for which a packet may not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Excess {
-    /// Beyond the rate.
+    /// It would wait too long for its turn at the rate.
     #[error("beyond the rate")]
     Rate,
     /// The lease is over, or this packet ends it.
@@ -72,7 +72,7 @@ pub struct Lent {
     pub up: u64,
     /// Bytes of IP packets that passed the other way.
     pub down: u64,
-    /// Packets that were dropped because they were beyond the rate.
+    /// Packets that were dropped because they would have waited too long.
     pub dropped: u64,
 }
 
@@ -80,6 +80,8 @@ pub struct Lent {
 struct Lease {
     is: Lent,
     buckets: Option<[Bucket; 2]>,
+    /// Departure of the latest packet of each way.
+    latest: [Instant; 2],
     renewed: Instant,
 }
 
@@ -158,7 +160,7 @@ impl Ledger {
             bucket.take(now, depth(rate));
             [bucket; 2]
         });
-        self.leases.insert(lease, Lease { is, buckets, renewed: now });
+        self.leases.insert(lease, Lease { is, buckets, latest: [now; 2], renewed: now });
         self.share_out(now);
         Ok(lease)
     }
@@ -176,7 +178,9 @@ impl Ledger {
         Ok(Terms { rate, bytes_left: left })
     }
 
-    /// Whether an IP packet of `bytes` may pass now; if so it is accounted for.
+    /// Accounts for an IP packet of `bytes`, and returns the time at which it may pass: now, or
+    /// later by no more than 100 ms or the time of 16 full packets. Packets of a lease and a way
+    /// keep their order.
     ///
     /// # Errors
     /// [`Excess`]: the packet is to be dropped, and the lease ended if it says so.
@@ -186,7 +190,7 @@ impl Ledger {
         lease: LeaseId,
         way: Way,
         bytes: u64,
-    ) -> Result<(), Excess> {
+    ) -> Result<Instant, Excess> {
         self.may_go_on().map_err(Excess::Over)?;
         if self.limits.day_bytes.is_some_and(|all| bytes > all.saturating_sub(self.today)) {
             // The rest of the day's bytes is too little for a packet.
@@ -196,21 +200,26 @@ impl Ledger {
         let Some(lease) = self.leases.get_mut(&lease) else {
             return Err(Excess::Over(Denial::Full));
         };
+        let mut departure = now;
         if let (Some(own), Some(whole)) = (&mut lease.buckets, &mut self.whole) {
             let (own, whole) = (&mut own[way as usize], &mut whole[way as usize]);
-            if !own.has(now, bytes) || !whole.has(now, bytes) {
+            let wait = own.wait(now, bytes).max(whole.wait(now, bytes));
+            if wait > own.longest_wait() {
                 lease.is.dropped += 1;
                 return Err(Excess::Rate);
             }
             own.take(now, bytes);
             whole.take(now, bytes);
+            let latest = &mut lease.latest[way as usize];
+            departure = (now + wait).max(*latest);
+            *latest = departure;
         }
         self.today += bytes;
         *match way {
             Way::Up => &mut lease.is.up,
             Way::Down => &mut lease.is.down,
         } += bytes;
-        Ok(())
+        Ok(departure)
     }
 
     /// Ends a lease; returns its counts.

@@ -42,7 +42,7 @@ impl Borrowed {
         }
     }
 
-    /// Waits until the lender has answered, or nobody did.
+    /// Waits until the lender has answered, or is found silent.
     pub(crate) async fn settled(&self) {
         self.link.settled().await;
     }
@@ -67,7 +67,7 @@ impl Borrowed {
         let why = match self.state {
             State::Searching => return None,
             State::Granted(_) => String::new(),
-            State::Silent => "nobody answers there with this key".to_owned(),
+            State::Silent => "no answer from there with this key".to_owned(),
             State::Lost => "it does not answer any more".to_owned(),
             State::Denied(denial) => denial.to_string(),
         };

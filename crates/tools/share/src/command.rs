@@ -105,8 +105,10 @@ pub struct List {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    let fits = (1..=MAX_NAME).contains(&text.len()) && !text.chars().any(char::is_control);
-    let expected = || format!("expected a name of 1 to {MAX_NAME} bytes");
+    // DNS-SD escapes dots and backslashes, so that users would have to write them otherwise.
+    let fits = |one: char| !one.is_control() && one != '.' && one != '\\';
+    let fits = (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits);
+    let expected = || format!("expected a name of 1 to {MAX_NAME} bytes without dots");
     fits.then(|| text.to_owned()).ok_or_else(expected)
 }
 

@@ -39,7 +39,7 @@ pub struct LeaseOutput {
     pub up_bytes: u64,
     /// Bytes of IP packets from the server.
     pub down_bytes: u64,
-    /// Packets dropped because they were beyond the rate.
+    /// Packets dropped because they would have waited too long for their turn at the rate.
     pub dropped: u64,
 }
 

@@ -29,7 +29,7 @@ fn a_lease_is_for_one_server_that_the_lender_reaches() {
     assert_eq!(ledger.ask(at(0), borrower(1), no_port), Err(Denial::Target));
     let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
     assert_eq!(ledger.renew(at(0), lease), Ok(Terms::default()));
-    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1_500), Ok(()));
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1_500), Ok(at(0)));
     let lent = ledger.end(at(0), lease).unwrap();
     assert_eq!((lent.target, lent.up, lent.down), (server(), 1_500, 0));
     assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Err(Excess::Over(Denial::Full)));
@@ -43,22 +43,27 @@ fn the_rate_is_shared_equally_and_each_way_has_it() {
     assert_eq!(ledger.renew(at(0), one).unwrap().rate, Some(BitRate(8_000_000)));
     let other = ledger.ask(at(0), borrower(2), server()).unwrap();
     assert_eq!(ledger.renew(at(0), one).unwrap().rate, Some(BitRate(4_000_000)));
-    // In 60 ms each bucket of 4 Mbit/s has got 30,000 bytes.
-    for (lease, way) in [(one, Way::Up), (one, Way::Down), (other, Way::Up)] {
-        assert_eq!(ledger.carry(at(60), lease, way, 30_000), Ok(()));
-        assert_eq!(ledger.carry(at(60), lease, way, 500), Err(Excess::Rate));
+    // Each bucket of 4 Mbit/s holds 10,000 bytes, and 50,000 more wait for 100 ms.
+    // The bucket of all, with 20,000 bytes, owes 40,000 when the other lease begins upwards.
+    for (lease, way, departures) in
+        [(one, Way::Up, [60, 62]), (other, Way::Down, [60, 62]), (other, Way::Up, [110, 111])]
+    {
+        let mut carry = |bytes| ledger.carry(at(60), lease, way, bytes);
+        assert_eq!([carry(10_000), carry(1_000)], departures.map(|ms| Ok(at(ms))));
+        assert_eq!(carry(49_000), Ok(at(160)));
+        assert_eq!(carry(500), Err(Excess::Rate));
     }
     ledger.end(at(60), other);
     assert_eq!(ledger.renew(at(60), one).unwrap().rate, Some(BitRate(8_000_000)));
     let dropped: Vec<u64> = ledger.lent().map(|lent| lent.dropped).collect();
-    assert_eq!(dropped, [2]);
+    assert_eq!(dropped, [1]);
 }
 
 #[test]
 fn the_bytes_of_a_day_end_leases_until_midnight() {
     let mut ledger = ledger(None, Some(10_000));
     let lease = ledger.ask(at(0), borrower(1), server()).unwrap();
-    assert_eq!(ledger.carry(at(0), lease, Way::Up, 6_000), Ok(()));
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 6_000), Ok(at(0)));
     assert_eq!(ledger.renew(at(0), lease).unwrap().bytes_left, Some(4_000));
     let over = Err(Excess::Over(Denial::Quota));
     assert_eq!(ledger.carry(at(0), lease, Way::Down, 4_001), over);
@@ -66,7 +71,7 @@ fn the_bytes_of_a_day_end_leases_until_midnight() {
     assert_eq!(ledger.renew(at(1), lease), Err(Denial::Quota));
     assert_eq!(ledger.ask(at(1), borrower(2), server()), Err(Denial::Quota));
     assert_eq!(ledger.set_day(1, true), []);
-    assert_eq!(ledger.carry(at(2), lease, Way::Up, 10_000), Ok(()));
+    assert_eq!(ledger.carry(at(2), lease, Way::Up, 10_000), Ok(at(2)));
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn outside_its_hours_it_lends_nothing() {
     assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Err(Excess::Over(Denial::Closed)));
     assert_eq!(ledger.ask(at(0), borrower(1), server()), Err(Denial::Closed));
     ledger.set_day(0, true);
-    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Ok(()));
+    assert_eq!(ledger.carry(at(0), lease, Way::Up, 1), Ok(at(0)));
 }
 
 #[test]
@@ -116,14 +121,15 @@ fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
 }
 
 proptest! {
-    /// Whatever borrowers ask for: all together stay within the rate and one bucket, each way, and
-    /// within the bytes of a day.
+    /// Whatever borrowers ask for: at each departure, all packets until then are within the rate
+    /// and one bucket, each way. Packets of a lease keep their order. A day has its bytes at most.
     #[test]
     fn no_history_carries_more_than_the_limits(
         rate in 100_000..20_000_000u64, day_bytes in 1_000..400_000u64, acts in acts(),
     ) {
         let mut ledger = ledger(Some(rate), Some(day_bytes));
-        let (mut now, mut day, mut carried, mut today) = (0, 0, [0u64; 2], 0);
+        let (mut now, mut day, mut today) = (0, 0, 0);
+        let mut departures: Vec<(Instant, LeaseId, Way, u64)> = Vec::new();
         let mut leases = Vec::new();
         for (pause, act) in acts {
             now += pause;
@@ -134,8 +140,12 @@ proptest! {
                 }
                 Act::Carry(place, is_up, len) if place < leases.len() => {
                     let way = if is_up { Way::Up } else { Way::Down };
-                    if ledger.carry(at(now), leases[place], way, len).is_ok() {
-                        carried[way as usize] += len;
+                    if let Ok(departure) = ledger.carry(at(now), leases[place], way, len) {
+                        let mut same = departures.iter().filter(|(_, lease, known, _)| {
+                            (*lease, *known) == (leases[place], way)
+                        });
+                        prop_assert!(same.all(|(before, ..)| *before <= departure));
+                        departures.push((departure, leases[place], way, len));
                         today += len;
                     }
                 }
@@ -146,10 +156,17 @@ proptest! {
                 }
                 _ => {}
             }
-            let bound = depth(BitRate(rate)) + rate * now / 8_000;
-            prop_assert!(carried.iter().all(|bytes| *bytes <= bound), "{:?} of {}", carried, bound);
             prop_assert!(today <= day_bytes && ledger.today() >= today);
             prop_assert!(ledger.lent().count() == leases.len() && leases.len() <= 16);
+        }
+        departures.sort_by_key(|(departure, ..)| *departure);
+        let mut carried = [0; 2];
+        for (departure, _, way, len) in departures {
+            carried[way as usize] += len;
+            let ns = u128::from(departure.since(at(0)).as_nanos());
+            let filled = u128::from(rate) * ns / 8_000_000_000;
+            let bound = u128::from(depth(BitRate(rate))) + filled;
+            prop_assert!(u128::from(carried[way as usize]) <= bound, "{:?} of {}", carried, bound);
         }
     }
 }
