@@ -4,10 +4,11 @@ use crate::{Console, Failure};
 use clap::Args;
 use fairwave_linux::random::fill;
 use fairwave_wire::seal::{Key, MIN_SECRET, ShortSecret};
+use ipnet::IpNet;
 use serde_json::json;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -188,6 +189,18 @@ pub fn resolve(host: &str, port: u16, is_four: bool, is_six: bool) -> Result<Soc
     let mut fitting = found.filter(fits);
     let family = if is_six { "IPv6" } else { "IPv4" };
     fitting.next().ok_or_else(|| Failure::Run(format!("{host} has no address of {family}")))
+}
+
+/// Parses a prefix, or a single address.
+///
+/// # Errors
+///
+/// A sentence with the expected form.
+pub fn prefix(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse::<IpNet>()
+        .or_else(|_| address())
+        .map_err(|_| format!("`{text}`: expected an address or a prefix, such as 192.0.2.0/24"))
 }
 
 #[cfg(test)]

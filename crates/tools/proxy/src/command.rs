@@ -1,9 +1,10 @@
 //! `fairwave proxy`: TCP connections on their way to a server, with target rates.
 
 use crate::report::{self, ProxyOutput};
-use crate::targets::{Beyond, Direction, Rule, Targets, prefix};
+use crate::targets::{Beyond, Direction, Rule, Targets};
 use crate::{Config, Error, Event, IpNet, Limits, Relay, Report, TargetControl, Users};
 use clap::Args;
+use fairwave_console::peer::prefix;
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::{Capability, Interception, InterceptionPlan, become_ordinary_user};
 use fairwave_units::{BitRate, Duration};

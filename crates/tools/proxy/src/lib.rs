@@ -44,6 +44,6 @@ pub use error::Error;
 pub use ipnet::IpNet;
 pub use relay::Relay;
 pub use request::{Rejected, Request, Server};
-pub use targets::{Beyond, Direction, Per, Rule, Targets, prefix};
+pub use targets::{Beyond, Direction, Per, Rule, Targets};
 pub use users::Users;
 pub use watched::read;

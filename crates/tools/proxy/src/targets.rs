@@ -1,11 +1,12 @@
 //! Rules that assign targets to flows. They are read from TOML, and can be replaced while the proxy
 //! runs.
 
+use fairwave_console::peer::prefix;
 use fairwave_units::BitRate;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Unit that a target applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -136,18 +137,6 @@ impl Targets {
     pub(crate) fn rule(&self, client: SocketAddr, server: SocketAddr) -> Option<(usize, &Rule)> {
         self.rules.iter().enumerate().find(|(_, rule)| rule.fits(client, server))
     }
-}
-
-/// Parses a prefix, or a single address.
-///
-/// # Errors
-///
-/// A sentence with the expected form.
-pub fn prefix(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse::<IpNet>()
-        .or_else(|_| address())
-        .map_err(|_| format!("`{text}`: expected an address or a prefix, such as 192.0.2.0/24"))
 }
 
 fn read_rate<'de, D: Deserializer<'de>>(from: D) -> Result<BitRate, D::Error> {

@@ -12,7 +12,7 @@ use crate::{PORT, diagnose, diagnosis, server};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
-use fairwave_console::peer::{Pair, Secret, listen, options, resolve};
+use fairwave_console::peer::{Pair, Secret, listen, options, prefix, resolve};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
 use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
@@ -68,7 +68,7 @@ pub enum Task {
     /// Accept sessions, and open their connections to targets, until interrupted
     Serve(Serve),
     /// Open a session over several interfaces, and carry applications' connections
-    Connect(Connect),
+    Connect(Box<Connect>),
     /// Measure each interface alone and all together, and name the cause that limits their sum
     Diagnose(Diagnose),
     /// Make a key file for two hosts
@@ -229,13 +229,6 @@ fn mode() -> impl TypedValueParser<Value = Mode> {
         let named = Mode::ALL.into_iter().find(|mode| mode.name() == name);
         named.expect("one of the names")
     })
-}
-
-fn prefix(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse::<IpNet>()
-        .or_else(|_| address())
-        .map_err(|_| "expected an address or a prefix, such as 192.0.2.0/24".to_owned())
 }
 
 fn via(text: &str) -> Result<Via, String> {

@@ -5,7 +5,7 @@ use crate::lend::{self, Plan, has_address};
 use crate::report::{LenderOutput, ShareListOutput, lend_words, list_words};
 use clap::{Args, Subcommand};
 use fairwave_cluster::Limits;
-use fairwave_console::peer::{Pair, Secret, listen};
+use fairwave_console::peer::{Pair, Secret, listen, prefix};
 use fairwave_console::{Console, Failure, Listening};
 use fairwave_linux::become_ordinary_user;
 use fairwave_shake_host::Udp;
@@ -110,13 +110,6 @@ fn name(text: &str) -> Result<String, String> {
     let fits = (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits);
     let expected = || format!("expected a name of 1 to {MAX_NAME} bytes without dots");
     fits.then(|| text.to_owned()).ok_or_else(expected)
-}
-
-fn prefix(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse::<IpNet>()
-        .or_else(|_| address())
-        .map_err(|_| "expected an address or a prefix, such as 192.0.2.0/24".to_owned())
 }
 
 /// Lends, makes a key, or lists lenders.
