@@ -90,8 +90,8 @@ enum Driver {
     /// Measure, as root, the cost of sharing an interface by SoC: time per packet beside a FIFO,
     /// and the access point of 200 stations.
     BenchSoc(soc_cost::Options),
-    /// Carry one flow over several emulated paths by the code of `fairwave shake` and by the kernel's
-    /// MPTCP, and write the shares of both to results/emulated/shake-paths.md.
+    /// Carry one flow over several emulated paths by the code of `fairwave shake` and by the
+    /// kernel's MPTCP, and write the shares of both to results/emulated/shake-paths.md.
     BenchShake(bench_shake::Options),
     /// Make captures with real programs over paths with a known limit, let `fairwave trace` judge
     /// them, and write its accuracy to results/captures.md.

@@ -1,7 +1,7 @@
 //! The page and the CSV.
 
 use super::combinations::{Combination, Line};
-use super::{Carrier, Measured};
+use super::measured::{Carrier, Measured};
 use std::fmt::Write;
 
 /// Results of a combination with one carrier.
@@ -79,8 +79,8 @@ pub(super) fn page(facts: &str, rows: &[Row]) -> String {
          kernel's MPTCP with Reno, alternately. The widest path has a round trip of 20 ms, the \
          others that times the ratio. Queues hold rate times round trip, the receive buffer twice \
          the sum of rates times the longest round trip. \"of the sum\": over what each path \
-         carries alone with the same code (MPTCP: with the kernel's TCP); \"of the best\": over the \
-         best of them; \"of the rates\": over the rates, heads included. The goal is {:.0} % of \
+         carries alone with the same code (MPTCP: with the kernel's TCP); \"of the best\": over \
+         the best of them; \"of the rates\": over the rates, heads included. The goal is {:.0} % of \
          the sum up to a ratio of 2, {:.0} % beyond, and {:.0} % of the best. All runs: \
          [shake-paths.csv](shake-paths.csv). A run marked * did not keep real time.\n\n\
          | paths | SHAKE Mbps | of the sum | of the best | of the rates | MPTCP Mbps | of the sum \

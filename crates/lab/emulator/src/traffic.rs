@@ -15,6 +15,7 @@ mod carrier;
 mod connection;
 mod datagrams;
 mod error;
+mod place;
 mod probe;
 mod reactor;
 mod shake;
@@ -25,11 +26,12 @@ mod stamp;
 
 pub use carrier::KernelFlow;
 pub use error::{Error, Failure};
+pub use place::Place;
 pub use reactor::{Report, Timing};
 pub use shared::{Shared, Way};
 pub use socket::{CallerNamespace, Within, available_congestion_controls};
 pub use spec::{
-    Connection, Datagrams, Load, Place, Probe, ShakeBy, Spec, Through, Unsupported, Writes,
+    Connection, Datagrams, Load, Probe, ShakeBy, Spec, Through, Unsupported, Writes,
     simulated_congestion_control,
 };
 

@@ -149,8 +149,8 @@ impl Agenda {
     }
 
     /// Runs on the kernel's sockets, one after the other or as many at once as the study allows,
-    /// and simulates the same afterwards; run directories go under `root`. A run that is late is repeated once, and left out if it is late
-    /// again.
+    /// and simulates the same afterwards; run directories go under `root`. A run that is late is
+    /// repeated once, and left out if it is late again.
     ///
     /// # Errors
     /// [`Error`].

@@ -81,7 +81,11 @@ node = [
     { name = "phone", kind = "host", count = 3 },
     { name = "server", kind = "host" },
 ]
-emulate = { nodes = ["host", "server"], kernel_flows = ["*"], lateness_limit = "1 s", ends_when_idle = true }
+[emulate]
+nodes = ["host", "server"]
+kernel_flows = ["*"]
+lateness_limit = "1 s"
+ends_when_idle = true
 [[link]]
 ends = ["host", "phone*"]
 [[link]]

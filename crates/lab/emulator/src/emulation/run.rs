@@ -272,10 +272,8 @@ impl Emulation<'_> {
             publisher.show(turn);
             show(turn);
             let is_idle = self.ends_when_idle && running.have_ended();
-            match is_idle || has_ended.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+            let is_over = is_idle || has_ended.load(Ordering::Relaxed);
+            if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut report = thread::scope(|scope| -> Result<Report, Cause> {
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));

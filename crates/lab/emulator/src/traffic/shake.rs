@@ -12,7 +12,7 @@ use super::error::Error;
 use super::shared::Shared;
 use super::socket::Within;
 use super::spec::Spec;
-use ends::{Ends, Sockets};
+use ends::{Ends, Sockets, Times};
 use fairwave_linux::tcp_info::Version;
 use fairwave_shake_host::endpoint::{CarrierReport, Sent};
 use fairwave_sim::world::{set_path_sample, set_sample, shake_path_sample, shake_sample};
@@ -72,8 +72,8 @@ impl SharedFlow {
             self.is_over = true;
             return;
         }
-        let (start, stop) = (self.common.spec.start, self.common.spec.stop);
-        match Ends::start(&self.shared, sockets, (start, stop), host.clock, &self.progress) {
+        let times = Times { start: self.common.spec.start, stop: self.common.spec.stop };
+        match Ends::start(&self.shared, sockets, times, host.clock, &self.progress) {
             Ok(ends) => self.ends = Some(ends),
             Err(cause) => {
                 let cause = Errno::from_io_error(&cause).unwrap_or(Errno::AGAIN);

@@ -1,6 +1,6 @@
 //! Description of a flow over several paths that Fairwave's own code carries.
 
-use super::spec::Place;
+use super::place::Place;
 use fairwave_shake::{GROWTHS, SCHEDULERS};
 use fairwave_shake_host::{Config, Mode, Psk, SetConfig};
 use fairwave_sim::shared_key;

@@ -1,7 +1,8 @@
 //! Sockets of flows: opened in the namespaces of their nodes, bound, and configured.
 
 use super::error::Error;
-use super::spec::{Connection, Load, Place, Spec};
+use super::place::Place;
+use super::spec::{Connection, Load, Spec};
 use fairwave_trace::NodeId;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::fd::OwnedFd;

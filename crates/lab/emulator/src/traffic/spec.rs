@@ -1,5 +1,6 @@
 //! Description of a world's flow on sockets of the kernel, with all defaults resolved.
 
+use super::place::Place;
 use super::shared::Shared;
 use crate::address;
 use fairwave_cc::AckLossOptions;
@@ -30,15 +31,6 @@ pub struct Spec {
     pub traffic_class: u8,
     /// Its traffic.
     pub load: Load,
-}
-
-/// One end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The node, in whose network namespace the socket is opened.
-    pub node: NodeId,
-    /// The local address of the socket.
-    pub address: SocketAddr,
 }
 
 /// Traffic of a flow.

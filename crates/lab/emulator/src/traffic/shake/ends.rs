@@ -1,9 +1,9 @@
 //! The two ends of a flow, each a host of SHAKE in a thread of its own.
 
 use super::progress::{End, Progress};
+use crate::traffic::place::Place;
 use crate::traffic::shared::{Shared, Way};
 use crate::traffic::socket::Within;
-use crate::traffic::spec::Place;
 use core::future::{Future, pending, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::Poll;
@@ -65,6 +65,22 @@ fn of_path(address: SocketAddr) -> io::Result<Udp> {
     Ok(socket)
 }
 
+/// Times at which a flow starts and stops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) start: Instant,
+    pub(super) stop: Option<Instant>,
+}
+
+/// The run that an end is part of.
+#[derive(Clone)]
+struct Run {
+    clock: Clock,
+    progress: Arc<Progress>,
+    /// Becomes true at the end.
+    ended: watch::Receiver<bool>,
+}
+
 /// The threads of both ends. Dropping this ends them.
 #[derive(Debug)]
 pub(super) struct Ends {
@@ -73,14 +89,14 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Starts both, for a flow that starts and stops at these times.
+    /// Starts both.
     ///
     /// # Errors
     /// If there can be no thread.
     pub(super) fn start(
         shared: &Shared,
         sockets: Sockets,
-        (start, stop): (Instant, Option<Instant>),
+        times: Times,
         clock: Clock,
         progress: &Arc<Progress>,
     ) -> io::Result<Self> {
@@ -93,15 +109,14 @@ impl Ends {
             to,
             paths: shared.ways.iter().cloned().zip(paths).collect(),
             size: shared.size,
-            start,
-            stop,
+            times,
         };
-        let place = (clock, Arc::clone(progress));
-        ends.spawn("shake-sink", place.clone(), ended.clone(), |clock, progress| async move {
-            receiver.run(clock, &progress).await
+        let run = Run { clock, progress: Arc::clone(progress), ended };
+        ends.spawn("shake-sink", run.clone(), |run| async move {
+            receiver.run(run.clock, &run.progress).await
         })?;
-        ends.spawn("shake-source", place, ended, |clock, progress| async move {
-            source.run(clock, &progress).await
+        ends.spawn("shake-source", run, |run| async move {
+            source.run(run.clock, &run.progress).await
         })?;
         Ok(ends)
     }
@@ -110,23 +125,22 @@ impl Ends {
     fn spawn<T: Future<Output = Result<(), Refused>>>(
         &mut self,
         name: &str,
-        (clock, progress): (Clock, Arc<Progress>),
-        mut ended: watch::Receiver<bool>,
-        task: impl FnOnce(Clock, Arc<Progress>) -> T + Send + 'static,
+        mut run: Run,
+        task: impl FnOnce(Run) -> T + Send + 'static,
     ) -> io::Result<()> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let run = move || {
+        let serve = move || {
             runtime.block_on(async {
                 let failed = tokio::select! {
-                    result = task(clock, Arc::clone(&progress)) => result.err(),
-                    _ = ended.wait_for(|ended| *ended) => None,
+                    result = task(run.clone()) => result.err(),
+                    _ = run.ended.wait_for(|ended| *ended) => None,
                 };
                 if let Some((what, cause)) = failed {
-                    progress.fail(clock.now(), what, cause.to_string());
+                    run.progress.fail(run.clock.now(), what, cause.to_string());
                 }
             });
         };
-        self.threads.push(thread::Builder::new().name(name.to_owned()).spawn(run)?);
+        self.threads.push(thread::Builder::new().name(name.to_owned()).spawn(serve)?);
         Ok(())
     }
 }
@@ -147,13 +161,12 @@ struct Source {
     to: SocketAddr,
     paths: Vec<(Way, Udp)>,
     size: Option<Bytes>,
-    start: Instant,
-    stop: Option<Instant>,
+    times: Times,
 }
 
 impl Source {
     async fn run(self, clock: Clock, progress: &Progress) -> Result<(), Refused> {
-        let Self { config, to, paths, size, start, stop } = self;
+        let Self { config, to, paths, size, times: Times { start, stop } } = self;
         let host = Host::client(config).map_err(|cause| ("open a session", cause))?;
         let steered = steer(&host, to, paths, clock, start);
         let transfer = async {
@@ -202,7 +215,7 @@ async fn steer(host: &Host, to: SocketAddr, paths: Vec<(Way, Udp)>, clock: Clock
             None => host.path_down(id),
         }
     }
-    pending().await
+    pending::<()>().await;
 }
 
 /// Writes as much as the stream takes, up to `size`, until `stop`; then waits until the sink has
