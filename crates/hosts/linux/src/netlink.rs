@@ -248,7 +248,8 @@ impl Netlink {
                 else {
                     return Ok(false);
                 };
-                return Ok(route.header.kind == RouteType::Unicast);
+                // An address of this host itself is behind the interface `lo`.
+                return Ok(matches!(route.header.kind, RouteType::Unicast | RouteType::Local));
             }
         }
     }
