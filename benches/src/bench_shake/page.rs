@@ -80,8 +80,8 @@ pub(super) fn page(facts: &str, rows: &[Row]) -> String {
          others that times the ratio. Queues hold rate times round trip, the receive buffer twice \
          the sum of rates times the longest round trip. \"of the sum\": over what each path \
          carries alone with the same code (MPTCP: with the kernel's TCP); \"of the best\": over \
-         the best of them; \"of the rates\": over the rates, heads included. The goal is {:.0} % of \
-         the sum up to a ratio of 2, {:.0} % beyond, and {:.0} % of the best. All runs: \
+         the best of them; \"of the rates\": over the rates, heads included. The goal is {:.0} % \
+         of the sum up to a ratio of 2, {:.0} % beyond, and {:.0} % of the best. All runs: \
          [shake-paths.csv](shake-paths.csv). A run marked * did not keep real time.\n\n\
          | paths | SHAKE Mbps | of the sum | of the best | of the rates | MPTCP Mbps | of the sum \
          | of the best | of the rates |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
