@@ -513,8 +513,8 @@ impl Session {
         }
     }
 
-    /// Adds an acknowledgement to its path's bundle, which may leave behind data; returns the bundle before it if that
-    /// has no room.
+    /// Adds an acknowledgement to its path's bundle, which may leave behind data; returns the
+    /// bundle before it if that has no room.
     fn bundle(&mut self, header: &Header) -> Option<Transmit> {
         let path = self.path(header.path)?;
         let before = path.bundle.len();
