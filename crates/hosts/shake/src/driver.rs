@@ -22,9 +22,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Datagrams that are handed to the kernel at once.
 const TOGETHER: usize = 64;
-/// Datagrams sent, and reads of sockets, before tasks of applications have their turn.
+/// Datagrams sent before tasks of applications have their turn.
 const SENDS_A_TURN: usize = 512;
-const READS_A_TURN: usize = 16;
+/// Datagrams of a socket taken before the machine answers them, but for those of the last read.
+const TAKEN_A_TURN: usize = 128;
 
 /// A change of the paths.
 #[derive(Debug)]
@@ -124,7 +125,8 @@ impl Driver {
 
     /// Takes the arrived datagrams of a socket; returns whether all were taken.
     fn receive(&mut self, place: usize, cx: &mut Context<'_>) -> bool {
-        for _ in 0..READS_A_TURN {
+        let mut count = 0;
+        while count < TAKEN_A_TURN {
             let Some(port) = &mut self.ports[place] else { return true };
             let Poll::Ready(Ok(mut guard)) = port.socket.poll_read_ready_mut(cx) else {
                 return true;
@@ -135,6 +137,7 @@ impl Driver {
             }
             // An error is that of an earlier datagram, such as a closed port: the session notices.
             let taken = &mut self.taken;
+            count += taken.len().max(1);
             self.shared.with(|state| {
                 for Taken { datagram, .. } in taken.drain(..) {
                     let (remote, local) = (datagram.from, datagram.to);

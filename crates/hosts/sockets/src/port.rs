@@ -16,12 +16,17 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// More than the largest datagram has, so that one that is cut shows.
 const MAX_BYTES: usize = 1 << 16;
 
+/// Messages that a call takes where each may have [`MAX_BYTES`] of joined datagrams.
+const JOINED_BATCH: usize = 4;
+
 /// A socket that never blocks, whose datagrams are stamped when they arrive.
 pub(crate) struct Port {
     socket: OwnedFd,
     slots: Slots,
     /// [`BATCH`] parts of [`MAX_BYTES`]; parts that no datagram has reached take no memory.
     buffer: Vec<u8>,
+    /// Messages that a call takes.
+    batch: usize,
     reported: Vec<Ancillary>,
     receives: u64,
     sends: u64,
@@ -42,6 +47,7 @@ impl Port {
             socket,
             slots: Slots::default(),
             buffer: vec![0; BATCH * MAX_BYTES],
+            batch: BATCH,
             reported: Vec::with_capacity(BATCH),
             receives: 0,
             sends: 0,
@@ -52,8 +58,10 @@ impl Port {
 
     /// Takes datagrams of the same size and sender joined (UDP GRO, Linux 5.0). An older kernel
     /// passes them one by one.
-    pub(crate) fn join_arrivals(&self) {
-        let _older = datagrams::accept_joined(self.socket.as_fd());
+    pub(crate) fn join_arrivals(&mut self) {
+        if datagrams::accept_joined(self.socket.as_fd()).is_ok() {
+            self.batch = JOINED_BATCH;
+        }
     }
 
     pub(crate) const fn socket(&self) -> &OwnedFd {
@@ -67,7 +75,8 @@ impl Port {
         mut take: impl FnMut(&Ancillary, Duration, &[u8]),
     ) -> io::Result<Left> {
         self.receives += 1;
-        let Self { socket, slots, buffer, reported, .. } = self;
+        let Self { socket, slots, buffer, batch, reported, .. } = self;
+        let buffer = &mut buffer[..*batch * MAX_BYTES];
         match datagrams::receive(socket.as_fd(), slots, buffer, MAX_BYTES, reported) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Left::Nothing),
@@ -92,7 +101,7 @@ impl Port {
                 None => take(one, waited, &bytes[..one.len]),
             }
         }
-        Ok(if self.reported.len() < BATCH { Left::Nothing } else { Left::Perhaps })
+        Ok(if self.reported.len() < self.batch { Left::Nothing } else { Left::Perhaps })
     }
 
     /// Hands messages over in one call; how many the kernel took.
