@@ -251,13 +251,15 @@ def spares():
 
 
 def diagnoses():
-    """Two equal links; then one whose queue takes two packets, and one that is cut."""
+    """Two equal links; then one that loses each tenth packet to the client, and one that is cut."""
     server, found = serve(), {}
     line = ["ip", "netns", "exec", "c", FAIRWAVE, "shake", "diagnose", SERVER[4], "--key", "key",
             "--via", "w0,w1", "--time", "3 s", "--timeout", "2 s", "--json"]
     diagnosis = lambda: json.loads(subprocess.run(line, check=True, capture_output=True).stdout)
     found["sound"] = diagnosis()
-    run("tc -n s qdisc replace dev w1 root tbf rate 5mbit burst 2k limit 3k")
+    run("ip netns exec c nft add table inet lossy")
+    run("ip netns exec c nft add chain inet lossy in '{ type filter hook input priority 0; }'")
+    run("ip netns exec c nft add rule inet lossy in iifname w1 numgen inc mod 10 0 drop")
     found["lossy"] = diagnosis()
     cut("w1")
     found["cut"] = diagnosis()
