@@ -151,6 +151,7 @@ def carries():
     line = ["ip", "netns", "exec", "b", FAIRWAVE, "share", "list", "--json"]
     listed = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
     both = connect("--via", "up0", "--borrow", "lender")
+    both.note_with("lender can be used")
     assert is_whole(fetch("file"), "file")
     result = both.end()
     lender.note_with("no longer borrows")
