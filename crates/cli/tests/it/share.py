@@ -146,12 +146,12 @@ def until_has(size):
 
 
 def carries():
-    """A lender is listed; a file comes whole over the own uplink and the borrowed one."""
+    """A lender found by its name: a file comes whole over the own uplink and the borrowed one."""
     server, lender = serve(), lend("--rate", "20M", *ALLOW)
     line = ["ip", "netns", "exec", "b", FAIRWAVE, "share", "list", "--json"]
     listed = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
-    both = connect("--via", "up0", "--borrow", LENDER)
-    both.note_with(f"{LENDER}:17996 can be used")
+    both = connect("--via", "up0", "--borrow", "lender")
+    both.note_with("lender can be used")
     assert is_whole(fetch("file"), "file")
     result = both.end()
     lender.note_with("no longer borrows")

@@ -17,6 +17,8 @@ const SERVICE: &str = "_fairwave-share._udp.local.";
 const RATE: &str = "rate";
 /// Time until a search that could not begin is tried again.
 const AGAIN: time::Duration = time::Duration::from_secs(1);
+/// Time after which a search that has not found its lender begins anew.
+const SEARCH: time::Duration = time::Duration::from_secs(4);
 
 /// A lender that announces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +31,20 @@ pub struct Announced {
     pub rate: Option<BitRate>,
 }
 
+/// A speaker of multicast DNS, until it is dropped.
+struct Speaker(ServiceDaemon);
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        // The daemon's thread says goodbye and ends by itself.
+        let _ = self.0.shutdown();
+    }
+}
+
 /// The announcement of a lender, until it is dropped.
-pub struct Announcement(ServiceDaemon);
+pub struct Announcement {
+    _speaker: Speaker,
+}
 
 impl std::fmt::Debug for Announcement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -44,22 +58,15 @@ impl Announcement {
     /// # Errors
     /// If the host has no multicast socket, or the name is too long.
     pub fn new(name: &str, port: u16, rate: Option<BitRate>, via: &str) -> Result<Self, Error> {
-        let daemon = ServiceDaemon::new()?;
+        let speaker = Speaker(ServiceDaemon::new()?);
         let kinds = vec![IfKind::Name(via.to_owned()), IfKind::LoopbackV4, IfKind::LoopbackV6];
-        daemon.disable_interface(kinds)?;
+        speaker.0.disable_interface(kinds)?;
         let rate = rate.map(|rate| rate.0.to_string());
         let properties: Vec<(&str, String)> = rate.into_iter().map(|rate| (RATE, rate)).collect();
         let host = format!("fairwave-{name}.local.");
         let service = ServiceInfo::new(SERVICE, name, &host, "", port, &properties[..])?;
-        daemon.register(service.enable_addr_auto())?;
-        Ok(Self(daemon))
-    }
-}
-
-impl Drop for Announcement {
-    fn drop(&mut self) {
-        // The daemon's thread says goodbye and ends by itself.
-        let _ = self.0.shutdown();
+        speaker.0.register(service.enable_addr_auto())?;
+        Ok(Self { _speaker: speaker })
     }
 }
 
@@ -80,23 +87,27 @@ pub async fn list(within: time::Duration) -> Result<Vec<Announced>, Error> {
 }
 
 /// Waits for the lender with this name; returns its first address.
+///
+/// A search waits 1, 2, 4 and more seconds between its queries (RFC 6762, section 5.2). A new one
+/// asks at once, so that a lost answer costs seconds.
 pub(crate) async fn find(name: &str) -> SocketAddr {
     loop {
         let found = search(|announced| {
             let is_it = announced.name == name;
             announced.addresses.first().copied().filter(|_| is_it)
         });
-        match found.await {
-            Ok(address) => return address,
-            Err(_) => sleep(AGAIN).await,
+        match timeout(SEARCH, found).await {
+            Ok(Ok(address)) => return address,
+            Ok(Err(_)) => sleep(AGAIN).await,
+            Err(_) => {}
         }
     }
 }
 
 /// Searches until `take` takes something of a lender.
 async fn search<T>(mut take: impl FnMut(Announced) -> Option<T>) -> Result<T, Error> {
-    let daemon = ServiceDaemon::new()?;
-    let events = daemon.browse(SERVICE)?;
+    let speaker = Speaker(ServiceDaemon::new()?);
+    let events = speaker.0.browse(SERVICE)?;
     let mut taken = None;
     while taken.is_none()
         && let Ok(event) = events.recv_async().await
@@ -105,7 +116,6 @@ async fn search<T>(mut take: impl FnMut(Announced) -> Option<T>) -> Result<T, Er
             taken = announced(&service).and_then(&mut take);
         }
     }
-    let _ = daemon.shutdown();
     taken.ok_or_else(|| Error::Msg("the search has ended".to_owned()))
 }
 
