@@ -14,8 +14,8 @@ use crate::places::Places;
 use crate::request::{Denied, Rejected, canonical};
 use crate::shared::Shared;
 use crate::watched::Watched;
+use fairwave_linux::allow_open_files;
 use fairwave_units::Duration;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -156,25 +156,12 @@ impl Relay {
 fn max_flows(requested: Option<usize>) -> Result<usize, Error> {
     let wanted = requested.map_or(USUAL_FLOWS, |flows| flows as u64);
     let needed = wanted.saturating_mul(2).saturating_add(OTHER_FILES);
-    let most = allow_files(needed);
+    let most = allow_open_files(needed);
     match requested {
         None => Ok((most.saturating_sub(OTHER_FILES) / 2).min(USUAL_FLOWS) as usize),
         Some(flows) if needed > most => Err(Error::Files { flows, needed, most }),
         Some(flows) => Ok(flows),
     }
-}
-
-/// Raises the limit of open files to `needed`, if permitted. Returns the resulting limit.
-fn allow_files(needed: u64) -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let more = limit.maximum.map(|most| most.max(needed));
-    let raised = setrlimit(Resource::Nofile, Rlimit { current: more, maximum: more });
-    if raised.is_err() {
-        // Only root may raise a hard limit. If the kernel refuses this too, the limit stays as it
-        // is.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    }
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Does the periodic work on all flows once a second until the loop shall end.

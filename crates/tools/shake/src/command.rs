@@ -14,7 +14,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand};
 use fairwave_console::peer::{Pair, Secret, listen, options, prefix, resolve};
 use fairwave_console::{Console, Failure, Listening};
-use fairwave_linux::become_ordinary_user;
+use fairwave_linux::{allow_open_files, become_ordinary_user};
 use fairwave_shake_host::endpoint::{MAX_PATHS, Priority};
 use fairwave_shake_host::noise::Protocol;
 use fairwave_shake_host::{Config, Mode, Psk, Udp};
@@ -51,6 +51,8 @@ deliver them first. All of it is encrypted (Noise). docs/shake.md has more.
 
 Exit code 1: no session, or a socket that cannot be opened; 2: the options are wrong.";
 
+/// Files that either end may have open: a socket for each connection.
+const OPEN_FILES: u64 = 16_384;
 /// Longest deadline of a datagram.
 const MAX_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -281,6 +283,7 @@ impl Forward {
 /// # Errors
 /// If the options are wrong, there is no session, or the kernel refuses a step.
 pub fn run(console: impl Console + Copy + Send + 'static, shake: &Shake) -> Result<(), Failure> {
+    allow_open_files(OPEN_FILES);
     match &shake.task {
         Task::Serve(serve) => run_server(&console, serve),
         Task::Connect(connect) => run_client(console, connect),
