@@ -2,6 +2,7 @@
 //! alternately over the same emulated paths.
 
 mod combinations;
+mod links;
 mod measured;
 mod page;
 
@@ -23,11 +24,18 @@ pub(crate) struct Options {
     /// Measure only combinations whose name contains this text.
     #[arg(long)]
     only: Option<String>,
+    /// Instead: pauses when a link fails, processor time and memory, over two veth pairs; --record
+    /// adds them to benches/runs/DATE-shake.md.
+    #[arg(long, conflicts_with = "only")]
+    links: bool,
 }
 
 /// Measures all combinations, and prints or records the page.
 pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
+    if options.links {
+        return links::bench(options.record);
+    }
     let before = load();
     let is_chosen = |one: &Combination| options.only.as_ref().is_none_or(|w| one.name.contains(w));
     let chosen: Vec<Combination> = all().into_iter().filter(is_chosen).collect();

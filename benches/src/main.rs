@@ -36,6 +36,7 @@ mod probe_links;
 mod record;
 mod relay;
 mod same;
+mod scripted;
 mod soc_cost;
 mod trace;
 mod vm;

@@ -2,10 +2,10 @@
 
 use crate::machine::{conditions, load};
 use crate::record;
+use crate::scripted::measured;
 use clap::Args;
 use serde_json::Value;
-use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, command, root, run_aside};
-use xtask::workspace;
+use xtask::shell::{Outcome, WITH_KERNEL_CC, cargo, run_aside};
 
 /// Options of `bench-proxy`.
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Options {
 pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli", WITH_KERNEL_CC]))?;
     let before = load();
-    let (rows, many) = (measured("figures")?, measured("many")?);
+    let (rows, many) = (measured("proxy.py", "figures")?, measured("proxy.py", "many")?);
     let facts = conditions(&before)?;
     let text = table(&facts, rows.as_array().ok_or("no rows")?, &many);
     println!("{text}");
@@ -27,21 +27,6 @@ pub(crate) fn bench(options: &Options) -> Outcome {
         record::add("proxy", "connections through the proxy", &text)?;
     }
     Ok(())
-}
-
-/// Result of a task of the test's script, in its own namespaces.
-fn measured(task: &str) -> Result<Value, String> {
-    // The script of the tests, so that the network measured is one that the suite checks.
-    let script = root().join("crates/cli/tests/it/proxy.py").display().to_string();
-    let fairwave = workspace::target().join("release/fairwave").display().to_string();
-    let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    let program = ["python3", &script, &fairwave, task];
-    let mut unshare = command("unshare", &[&namespaces[..], &program].concat());
-    let output = unshare.output().map_err(|error| format!("unshare: {error}"))?;
-    match output.status.success() {
-        true => serde_json::from_slice(&output.stdout).map_err(|error| format!("{task}: {error}")),
-        false => Err(format!("{task}: {}", String::from_utf8_lossy(&output.stderr))),
-    }
 }
 
 /// The figures as Markdown.

@@ -3,11 +3,11 @@
 
 use crate::machine::{conditions, load};
 use crate::record;
+use crate::scripted::measured;
 use clap::Args;
 use serde_json::Value;
 use std::fmt::Write;
-use xtask::shell::{Outcome, cargo, command, note, root, run_aside};
-use xtask::workspace;
+use xtask::shell::{Outcome, cargo, note, run_aside};
 
 /// Options of `bench-soc`.
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     run_aside(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     let before = load();
     note("bench-soc: table4");
-    let forwarded = measured("table4")?;
+    let forwarded = measured("soc.py", "table4")?;
     let forwarded = table4(forwarded.as_array().ok_or("no rows")?);
     if options.table4 {
         return keep(options, &format!("{}.\n\n{forwarded}", conditions(&before)?));
@@ -43,7 +43,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
     let mut found = Vec::new();
     for task in ["cost", "apart", "crowd", "crowd_apart"] {
         note(&format!("bench-soc: {task}"));
-        found.push(measured(task)?);
+        found.push(measured("soc.py", task)?);
     }
     let [together, apart, crowd, crowd_apart] = &found[..] else { return Err("four tasks".into()) };
     let facts = conditions(&before)?;
@@ -93,21 +93,6 @@ fn table4(rows: &[Value]) -> String {
         );
     }
     text
-}
-
-/// Result of a task of the test's script, in its own namespaces.
-fn measured(task: &str) -> Result<Value, String> {
-    // The script of the tests, so that the network measured is one that the suite checks.
-    let script = root().join("crates/cli/tests/it/soc.py").display().to_string();
-    let fairwave = workspace::target().join("release/fairwave").display().to_string();
-    let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    let program = ["python3", "-B", &script, &fairwave, task];
-    let mut unshare = command("unshare", &[&namespaces[..], &program].concat());
-    let output = unshare.output().map_err(|error| format!("unshare: {error}"))?;
-    match output.status.success() {
-        true => serde_json::from_slice(&output.stdout).map_err(|error| format!("{task}: {error}")),
-        false => Err(format!("{task}: {}", String::from_utf8_lossy(&output.stderr))),
-    }
 }
 
 /// The figures as Markdown, for programs that share the cores and for programs on separate cores.

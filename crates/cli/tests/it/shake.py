@@ -100,10 +100,17 @@ def sized(path):
 
 
 def cut(link):
-    """Host s takes nothing from a link any more, and tells nobody."""
-    run("ip netns exec s nft add table inet cut")
-    run("ip netns exec s nft add chain inet cut arriving '{ type filter hook input priority 0; }'")
-    run(f"ip netns exec s nft add rule inet cut arriving iifname {link} drop")
+    """Host s takes nothing from a link and sends nothing there any more, and tells nobody."""
+    nft = "ip netns exec s nft add"
+    run(f"{nft} table inet {link}")
+    for hook, name in [("input", "iifname"), ("output", "oifname")]:
+        run(f"{nft} chain inet {link} {hook} '{{ type filter hook {hook} priority 0; }}'")
+        run(f"{nft} rule inet {link} {hook} {name} {link} drop")
+
+
+def mend(link):
+    """Undoes `cut`."""
+    run(f"ip netns exec s nft delete table inet {link}")
 
 
 def until(condition):
@@ -335,10 +342,10 @@ def survives():
     run("head -c 24000000 /dev/urandom > large")
     got = fetch(f"http://{SERVER[4]}:8000/large", "got")
     until(lambda: sized("got") > 2_000_000)
-    run("ip -n s rule add iif w0 blackhole && ip -n s rule add oif w0 blackhole")
+    cut("w0")
     at = sized("got")
     until(lambda: sized("got") > at + 3_000_000)
-    run("ip -n s rule del iif w0 blackhole && ip -n s rule del oif w0 blackhole")
+    mend("w0")
     at = sized("got")
     until(lambda: sized("got") > at + 3_000_000)
     run("ip -n s link set w1 down")
@@ -382,7 +389,8 @@ def refuses():
     return {"code": stranger.returncode, "text": stranger.stderr, "codes": codes, "server": server.end()}
 
 
-if __name__ == "__main__":
+def main(tasks):
+    """Prints the result of the task that the command line names, in hosts made for it."""
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         os.chmod(place, 0o755)
@@ -391,7 +399,11 @@ if __name__ == "__main__":
             file.write("a secret of these tests\n")
         run("head -c 6000000 /dev/urandom > file")
         children = web()
-        tasks = [carries, withstands, survives, restarts, refuses, associates, leads, changes, spares, diagnoses]
         print(json.dumps({task.__name__: task for task in tasks}[sys.argv[2]]()))
         for child in children:
             child.kill()
+
+
+if __name__ == "__main__":
+    main([carries, withstands, survives, restarts, refuses, associates, leads, changes, spares,
+          diagnoses])
