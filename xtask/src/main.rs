@@ -11,6 +11,7 @@
 )]
 
 mod changed;
+mod python;
 mod runner;
 mod shared;
 mod skipped;

@@ -51,6 +51,14 @@ impl Shared {
         test
     }
 
+    /// `cargo build args...` of the same profile.
+    pub(crate) fn build(&self, args: &[&str]) -> Command {
+        let mut build = cargo(&["build", "--quiet", "--profile", PROFILE, "--config"]);
+        build.arg(&self.config).args(args);
+        self.surround(&mut build);
+        build
+    }
+
     /// `cargo nextest VERB` with the build of [`Shared::test`].
     pub(crate) fn nextest(&self, verb: &str) -> Command {
         let mut nextest = command(&tool("cargo-nextest").to_string_lossy(), &["nextest", verb]);
@@ -66,6 +74,11 @@ impl Shared {
         // The same variables that `cargo clippy -- -D warnings` sets.
         command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
         command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    }
+
+    /// Path of the dynamic library of this name, built with assertions.
+    pub(crate) fn library(&self, name: &str) -> PathBuf {
+        self.target.join("release").join(format!("lib{name}.so"))
     }
 
     /// Path of the program of this name, built with assertions.

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
+use crate::python;
 use crate::runner::{self, Tests};
 use crate::shared::Shared;
 use crate::skipped;
@@ -23,6 +24,8 @@ const SLOW_PROPERTY_CASES: &str = "10000";
 const SLOW_FUZZ_S: u32 = 60;
 /// The package of the command.
 const COMMAND: &str = "fairwave-cli";
+/// The package of Python's native module.
+const PYTHON: &str = "fairwave-python";
 /// A sweep of a few short runs, for the comparison of run directories.
 const TINY_SCENARIO: &str = "crates/cli/tests/data/tiny.toml";
 
@@ -82,7 +85,12 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
         let mut examples = shared.test(&["--doc", "--quiet"]);
         examples.args(packages);
         run(examples)
-    })
+    })?;
+    if crates.has(PYTHON) {
+        let ray = *extent == Extent::Slow;
+        steps.step("Python package", || python::check(shared, ray))?;
+    }
+    Ok(())
 }
 
 /// Keeps the tests that skipped themselves for the end of the output.

@@ -78,7 +78,15 @@ impl SweepOptions<'_> {
     }
 
     /// The run of a job: the existing one, or one that is made now.
-    fn run(&self, plan: &Plan, job: Job, progress: &mut dyn FnMut(Instant)) -> Result<Run, Error> {
+    ///
+    /// # Errors
+    /// A run that fails, or a directory that cannot be written.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        job: Job,
+        progress: &mut dyn FnMut(Instant),
+    ) -> Result<Run, Error> {
         let root = self.output.path();
         let place = root.map(|root| directory_of(plan, job, root)).unwrap_or_default();
         match self.there(plan, job, &place)? {

@@ -1,0 +1,54 @@
+"""Captures, analysed by `fairwave trace`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ._command import answer
+from ._fairwave import read_table
+from ._table import Table
+
+
+class Trace:
+    """What a capture shows: which flow was slow, and for which reason."""
+
+    def __init__(self, report: dict[str, Any], place: tempfile.TemporaryDirectory[str]) -> None:
+        self.report = report
+        self._place = place
+
+    @property
+    def names(self) -> list[str]:
+        """Names of its tables."""
+        return sorted(file.stem for file in Path(self._place.name).glob("**/*.parquet"))
+
+    @property
+    def connections(self) -> Table:
+        """What each end of each TCP connection and UDP stream sent."""
+        return self.table("connections")
+
+    def table(self, name: str) -> Table:
+        """A table of docs/trace-tables.md."""
+        found = list(Path(self._place.name).glob(f"**/{name}.parquet"))
+        if not found:
+            raise KeyError(f"{name}: this capture has the tables {', '.join(self.names)}")
+        return Table(read_table(found[0]))
+
+    def __repr__(self) -> str:
+        """The number of its tables."""
+        return f"<fairwave.Trace: tables {', '.join(self.names)}>"
+
+
+def trace(
+    capture: str | os.PathLike[str], other: str | os.PathLike[str] | None = None, *words: str
+) -> Trace:
+    """Analyses a capture of tcpdump, Wireshark or Fairwave; `words` are options of the command.
+
+    With `other`, a second capture of the same traffic, what happened between the two.
+    """
+    place = tempfile.TemporaryDirectory(prefix="fairwave-trace-")
+    files = [os.fspath(file) for file in (capture, other) if file is not None]
+    report = answer("trace", *files, "--out", place.name, *words)
+    return Trace(report, place)

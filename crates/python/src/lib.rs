@@ -1,0 +1,26 @@
+//! The native module of the Python package `fairwave`: plans, runs and tables.
+//!
+//! Classes and functions for people are in `crates/python/fairwave`. What is here has their names
+//! and converts: scenarios to plans, results to Arrow, errors to exceptions. It reads the wall
+//! clock nowhere and releases the GIL while it simulates.
+
+mod columns;
+mod errors;
+mod plan;
+mod reply;
+mod table;
+
+use pyo3::prelude::*;
+
+/// Plans, runs and tables of Fairwave, for the package `fairwave`.
+#[pymodule]
+fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
+    module.add("RunError", module.py().get_type::<errors::RunError>())?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
+    module.add_function(wrap_pyfunction!(table::series_of, module)?)?;
+    module.add_function(wrap_pyfunction!(table::summary_table, module)?)
+}

@@ -1,0 +1,172 @@
+//! Plans: scenarios with their sweeps, and their runs.
+
+use crate::errors::{ScenarioError, of_load, of_run};
+use crate::reply::Reply;
+use crate::table::{Axis, Rows, Table, of_runs};
+use fairwave_lab::run::{self, Before, Output, Progress, SweepOptions, Watch};
+use fairwave_scenario::plan::{self, Job, Override};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A scenario with its sweep, resolved into points and seeds.
+#[pyclass(frozen, module = "fairwave._fairwave")]
+pub(crate) struct Plan {
+    plan: plan::Plan,
+}
+
+#[pymethods]
+impl Plan {
+    /// Reads a scenario file with settings `key=value`.
+    #[staticmethod]
+    fn load(path: PathBuf, settings: Vec<String>) -> PyResult<Self> {
+        let plan = plan::Plan::load_with(&path, &overrides(&settings)).map_err(of_load)?;
+        Ok(Self { plan })
+    }
+
+    /// Reads a scenario from its text; `name` is its name in messages.
+    #[staticmethod]
+    fn parse(name: &str, text: &str, settings: Vec<String>) -> PyResult<Self> {
+        let plan = plan::Plan::parse_with(name, text, &overrides(&settings));
+        let plan = plan.map_err(|wrong| ScenarioError::new_err(wrong.to_string()))?;
+        Ok(Self { plan })
+    }
+
+    /// A scenario as TOML, from the tables and lists of a dict.
+    #[staticmethod]
+    fn toml_of(scenario: &Bound<'_, PyDict>) -> PyResult<String> {
+        let table: toml::Table = pythonize::depythonize(scenario)
+            .map_err(|error| ScenarioError::new_err(format!("a dict that is no TOML: {error}")))?;
+        toml::to_string(&table).map_err(|error| ScenarioError::new_err(error.to_string()))
+    }
+
+    /// Keys and values of each point, in the order of the sweep.
+    #[getter]
+    fn points(&self) -> Vec<Vec<(&str, &str)>> {
+        let mut points = Vec::new();
+        for point in &self.plan.points {
+            points.push(point.axes.iter().map(|(key, value)| (&key[..], &value[..])).collect());
+        }
+        points
+    }
+
+    /// Point and seed of each run.
+    #[getter]
+    fn jobs(&self) -> Vec<(usize, u64)> {
+        self.plan.jobs().into_iter().map(|job| (job.point, job.seed)).collect()
+    }
+
+    /// Valid settings that are likely to give meaningless results.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.plan.warnings()
+    }
+
+    /// The resolved scenario of a run as TOML.
+    fn resolved(&self, point: usize, seed: u64) -> PyResult<String> {
+        Ok(self.plan.scenario(self.job(point, seed)?).to_toml())
+    }
+
+    /// Simulates one run into a run directory.
+    #[pyo3(signature = (point, seed, directory, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        point: usize,
+        seed: u64,
+        directory: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let job = self.job(point, seed)?;
+        let whole_s = self.plan.points[point].scenario.duration.as_secs_f64();
+        let reply = Reply::new(progress);
+        let mut goes_on =
+            |now: fairwave_units::Instant| reply.goes_on(now.as_nanos() as f64 / 1e9 / whole_s);
+        let output = Output::Full(&directory);
+        let done = py.detach(|| run::execute_while(&self.plan, job, output, &mut goes_on));
+        done.map(drop).map_err(|error| reply.or(of_run(error)))
+    }
+
+    /// Simulates every run on `workers` threads. Returns a table of all runs' flows, queues, stations
+    /// or pairs. Run directories are left below `directory`, if it is given; those that are complete
+    /// there are read.
+    #[pyo3(signature = (rows, workers, directory = None, progress = None))]
+    fn sweep(
+        &self,
+        py: Python<'_>,
+        rows: &str,
+        workers: usize,
+        directory: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Table> {
+        let rows = Rows::named(rows)?;
+        let reply = Reply::new(progress);
+        let stop = AtomicBool::new(false);
+        let report = |now: Progress| {
+            if !reply.goes_on(now.done as f64 / now.total.max(1) as f64) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let watch = Watch { progress: &report, stop: &stop };
+        let how = how(directory.as_deref());
+        let runs = py.detach(|| run::sweep_with(&self.plan, workers, how, watch, &|run| run));
+        match runs {
+            Ok(runs) => of_runs(&runs, &self.axes(), rows),
+            Err(error) => Err(reply.or(of_run(error))),
+        }
+    }
+
+    /// Rows of one run, as [`Plan::sweep`] makes it: its directory is below `out`, if that is given,
+    /// and a run that is complete there is read.
+    #[pyo3(signature = (point, seed, rows, out = None))]
+    fn rows(
+        &self,
+        py: Python<'_>,
+        point: usize,
+        seed: u64,
+        rows: &str,
+        out: Option<PathBuf>,
+    ) -> PyResult<Table> {
+        let (job, rows) = (self.job(point, seed)?, Rows::named(rows)?);
+        let how = SweepOptions::from(how(out.as_deref()));
+        let made = py.detach(|| how.run(&self.plan, job, &mut |_| {})).map_err(of_run)?;
+        of_runs(&[made], &self.axes(), rows)
+    }
+}
+
+impl Plan {
+    /// Keys of the sweep.
+    fn axes(&self) -> Vec<Axis> {
+        let points = &self.plan.points;
+        let value =
+            |point: &'_ plan::Point, at: usize| point.axes[at].1.trim_matches('"').to_owned();
+        let mut axes = Vec::new();
+        for (at, (key, _)) in points.first().iter().flat_map(|point| point.axes.iter().enumerate())
+        {
+            let values: Vec<String> = points.iter().map(|point| value(point, at)).collect();
+            axes.push(Axis::new(key, values.iter().map(String::as_str)));
+        }
+        axes
+    }
+
+    fn job(&self, point: usize, seed: u64) -> PyResult<Job> {
+        if point >= self.plan.points.len() {
+            return Err(PyIndexError::new_err(format!("the plan has no point {point}")));
+        }
+        Ok(Job { point, seed })
+    }
+}
+
+/// Whether runs leave directories, and whether those that are there are taken.
+fn how(directory: Option<&Path>) -> (Output<'_>, Before) {
+    match directory {
+        Some(directory) => (Output::Full(directory), Before::Resume),
+        None => (Output::Nothing, Before::Rerun),
+    }
+}
+
+fn overrides(settings: &[String]) -> Vec<Override> {
+    settings.iter().map(|setting| Override::set(setting)).collect()
+}

@@ -1,0 +1,201 @@
+//! Tables: Parquet files of run directories, and summaries, as Arrow.
+
+use crate::columns::Columns;
+use crate::errors::failed;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use fairwave_lab::results::{Summary, read_summary, series_in};
+use fairwave_lab::run::Run;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::iter::repeat_n;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A table that others take through Arrow's C stream interface, without a copy.
+#[pyclass(frozen, module = "fairwave._fairwave")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl Table {
+    /// The table as an Arrow C stream, which pyarrow, polars, pandas and DuckDB read. A requested
+    /// schema is ignored, as the interface permits.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// Descriptions of the columns that have one, by name.
+    #[getter]
+    fn descriptions(&self) -> Vec<(&str, &str)> {
+        let of = |name| Some((name, self.schema.metadata().get(&description_of(name))?));
+        let found = self.column_names().into_iter().filter_map(of);
+        found.map(|(name, text)| (name, text.as_str())).collect()
+    }
+}
+
+/// Reads a Parquet file.
+#[pyfunction]
+pub(crate) fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+    py.detach(|| read(&path)).map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+fn read(path: &Path) -> Result<Table, ArrowError> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+    let schema = Arc::clone(reader.schema());
+    let batches = reader.build()?.collect::<Result<Vec<_>, _>>()?;
+    Ok(Table { schema, batches })
+}
+
+/// Names of the series in a run directory.
+#[pyfunction]
+pub(crate) fn series_of(directory: PathBuf) -> PyResult<Vec<String>> {
+    series_in(&directory).map_err(failed)
+}
+
+/// The summary in a run directory as a table: of `flows`, `queues`, `stations` or `pairs`.
+#[pyfunction]
+pub(crate) fn summary_table(directory: PathBuf, rows: &str) -> PyResult<Table> {
+    let summary = read_summary(&directory).map_err(failed)?;
+    let batch = Rows::named(rows)?.of(&summary)?;
+    Ok(Table { schema: batch.schema(), batches: vec![batch] })
+}
+
+/// Lists of a summary that are tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    Flows,
+    Queues,
+    Stations,
+    Pairs,
+}
+
+impl Rows {
+    pub(crate) fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "flows" => Ok(Self::Flows),
+            "queues" => Ok(Self::Queues),
+            "stations" => Ok(Self::Stations),
+            "pairs" => Ok(Self::Pairs),
+            _ => Err(PyValueError::new_err(format!(
+                "there is no table {name:?}; there are flows, queues, stations and pairs"
+            ))),
+        }
+    }
+
+    fn of(self, summary: &Summary) -> PyResult<RecordBatch> {
+        match self {
+            Self::Flows => batch(&summary.flows),
+            Self::Queues => batch(&summary.queues),
+            Self::Stations => batch(&summary.stations),
+            Self::Pairs => batch(&summary.pairs),
+        }
+    }
+}
+
+/// Rows as a batch; parts of a row become columns of their own, `part.name`.
+fn batch<T: JsonSchema + Serialize>(rows: &[T]) -> PyResult<RecordBatch> {
+    let Columns { fields, descriptions } = Columns::of(schema_for!(T).as_value());
+    let nested = serde_arrow::to_record_batch(&fields, &rows).map_err(failed)?;
+    let flat = nested.normalize(".", None).map_err(failed)?;
+    let described = descriptions.into_iter().map(|(name, text)| (description_of(&name), text));
+    let schema = Schema::clone(&flat.schema()).with_metadata(described.collect::<BTreeMap<_, _>>());
+    flat.with_schema(Arc::new(schema)).map_err(failed)
+}
+
+/// Key of a column's description, as the tables of run directories have it.
+fn description_of(column: &str) -> String {
+    format!("{column}.description")
+}
+
+/// A key of a sweep, and the type of its column.
+pub(crate) struct Axis {
+    key: String,
+    kind: DataType,
+}
+
+impl Axis {
+    /// The key with all of its values: whole numbers, numbers, or else text.
+    pub(crate) fn new<'a>(key: &str, values: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let kind = if values.clone().all(|value| value.parse::<i64>().is_ok()) {
+            DataType::Int64
+        } else if values.clone().all(|value| value.parse::<f64>().is_ok()) {
+            DataType::Float64
+        } else {
+            DataType::Utf8
+        };
+        Self { key: key.to_owned(), kind }
+    }
+
+    /// A column with the run's value in each row.
+    fn column(&self, run: &Run, count: usize) -> ArrayRef {
+        let value = run.axis(&self.key);
+        match self.kind {
+            DataType::Int64 => Arc::new(Int64Array::from_iter(repeat_n(value.parse().ok(), count))),
+            DataType::Float64 => {
+                Arc::new(Float64Array::from_iter(repeat_n(value.parse().ok(), count)))
+            }
+            _ => Arc::new(StringArray::from_iter(repeat_n(Some(value), count))),
+        }
+    }
+}
+
+/// The rows of many runs, each with its seed and its values of the axes.
+pub(crate) fn of_runs(runs: &[Run], axes: &[Axis], rows: Rows) -> PyResult<Table> {
+    let mut batches = Vec::new();
+    for run in runs {
+        batches.push(labelled(run, axes, rows)?);
+    }
+    let schema = match batches.first() {
+        Some(batch) => batch.schema(),
+        None => Arc::new(Schema::empty()),
+    };
+    Ok(Table { schema, batches })
+}
+
+fn labelled(run: &Run, axes: &[Axis], rows: Rows) -> PyResult<RecordBatch> {
+    let results = rows.of(&run.summary)?;
+    let count = results.num_rows();
+    let mut fields: Vec<FieldRef> = Vec::new();
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    for axis in axes {
+        fields.push(Arc::new(Field::new(&axis.key, axis.kind.clone(), true)));
+        columns.push(axis.column(run, count));
+    }
+    fields.push(Arc::new(Field::new("seed", DataType::UInt64, false)));
+    columns.push(Arc::new(UInt64Array::from(vec![run.seed; count])));
+    fields.extend(results.schema().fields().iter().cloned());
+    columns.extend(results.columns().iter().cloned());
+    let schema = Schema::new_with_metadata(fields, results.schema().metadata().clone());
+    RecordBatch::try_new(Arc::new(schema), columns).map_err(failed)
+}

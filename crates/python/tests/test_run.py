@@ -1,0 +1,134 @@
+"""Runs: the same as the command's, and taken by other libraries."""
+
+import filecmp
+import json
+import subprocess
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import fairwave as fw
+
+
+@pytest.fixture
+def run(tiny, reno):
+    """One run of the scenario."""
+    return fw.run(tiny, seed=3, set=reno)
+
+
+def test_a_saved_run_has_the_bytes_of_the_commands(run, tiny, tmp_path):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    run.save(ours)
+    line = [fw.command(), "run", tiny, "--seed", "3", "--set", "tcp.congestion_control=reno"]
+    subprocess.run([*line, "--out", theirs, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    names = sorted(file.name for file in theirs.iterdir())
+    assert "flows.parquet" in names
+    assert sorted(file.name for file in ours.iterdir()) == names
+    # Of the origin, machine and time may differ.
+    same = [name for name in names if name != "meta.json"]
+    assert filecmp.cmpfiles(ours, theirs, same, shallow=False) == (same, [], [])
+
+
+def test_tables_are_taken_by_four_libraries(run):
+    flows = run.flows
+    bps = [flow["goodput_bps"] for flow in run.summary["flows"]]
+    assert pyarrow.table(flows)["goodput_bps"].to_pylist() == bps
+    assert polars.DataFrame(flows)["goodput_bps"].to_list() == bps
+    assert pandas.DataFrame.from_arrow(flows)["goodput_bps"].tolist() == bps
+    assert flows.to_pandas()["goodput_bps"].tolist() == bps
+    found = duckdb.sql("SELECT goodput_bps FROM flows").fetchall()
+    assert [value for (value,) in found] == bps
+
+
+def test_a_run_directory_is_read_by_four_libraries(run, tmp_path):
+    run.save(tmp_path / "run")
+    file = str(tmp_path / "run/flows.parquet")
+    rows = len(fw.load(tmp_path / "run").series("flows"))
+    assert rows > 10
+    assert len(pyarrow.parquet.read_table(file)) == rows
+    assert len(polars.read_parquet(file)) == rows
+    assert len(pandas.read_parquet(file)) == rows
+    assert duckdb.sql(f"SELECT count(*) FROM '{file}'").fetchall() == [(rows,)]
+
+
+def test_columns_have_the_types_and_words_of_the_summary(run):
+    schema = run.flows.to_arrow().schema
+    assert schema.field("goodput_bps").type == pyarrow.int64()
+    assert run.stations.to_arrow().schema.field("airtime_share").type == pyarrow.float64()
+    # A part that no flow of this run has is null, not 0.
+    assert run.flows.to_polars()["shake.probes"].null_count() == len(run.flows)
+    described = run.flows.descriptions
+    assert described["goodput_bps"] == "Mean rate of delivery to the application."
+    assert "delay.p95_ns" in described
+    assert "t_ns" in run.series("flows").descriptions
+
+
+def test_queues_stations_and_series(run):
+    assert run.stations.to_polars()["name"].to_list() == ["ap", "sta1", "sta2"]
+    assert set(run.queues.column_names) > {"name", "mean_packets", "drops_queue_full"}
+    assert {"flows", "queues", "stations", "drops"} <= set(run.series_names)
+    with pytest.raises(KeyError, match="this run has the series"):
+        run.series("nothing")
+    assert run.meta["seed"] == 3
+    assert 'kind = "access-point"' in run.scenario
+
+
+def test_a_dict_is_the_same_scenario_as_its_text(tiny, reno):
+    import tomllib
+
+    table = tomllib.loads(tiny.read_text())
+    made = fw.run(table, seed=3, set=reno)
+    assert made.summary == fw.run(tiny, seed=3, set=reno).summary
+
+
+def test_errors_have_the_words_of_the_command(tmp_path):
+    file = tmp_path / "wrong.toml"
+    file.write_text('[[node]]\nname = "ap"\nkindd = "access-point"\n')
+    said = subprocess.run([fw.command(), "check", file], capture_output=True, text=True).stderr
+    with pytest.raises(fw.ScenarioError) as wrong:
+        fw.run(file)
+    assert 'unknown key; did you mean "kind"?' in str(wrong.value)
+    assert str(wrong.value) in said
+    with pytest.raises(OSError, match="No such file"):
+        fw.run(tmp_path / "none.toml")
+
+
+def test_a_sweep_is_no_run(tiny):
+    with pytest.raises(fw.ScenarioError, match="4 runs of 2 points"):
+        fw.run(tiny)
+
+
+def test_a_directory_without_a_run_says_where_there_is_one(run, tmp_path):
+    run.save(tmp_path / "below/run")
+    with pytest.raises(fw.RunError, match="such as .*below/run"):
+        fw.load(tmp_path)
+    with pytest.raises(FileExistsError):
+        run.save(tmp_path / "below/run")
+
+
+def test_an_exception_of_the_progress_ends_the_run(tiny, reno, tmp_path):
+    def give_up(done: float) -> None:
+        raise KeyboardInterrupt(f"at {done}")
+
+    chosen = fw.Scenario(tiny, set=reno, seed=3)
+    with pytest.raises(KeyboardInterrupt, match="at 0"):
+        chosen.plan.run(0, 3, tmp_path / "run", give_up)
+    assert not (tmp_path / "run/summary.json").exists()
+
+
+def test_a_capture_is_analysed(tiny, reno, tmp_path):
+    run = fw.run(tiny, seed=3, set={**reno, "record.taps": ["server"]})
+    capture = next(run.directory.glob("*server*.pcapng"))
+    trace = fw.trace(capture)
+    assert "connections" in trace.names
+    assert len(trace.connections) == 4
+    assert trace.report
+
+
+def test_the_command_answers_like_the_module():
+    line = [fw.command(), "list", "studies", "--json"]
+    assert json.loads(subprocess.run(line, check=True, capture_output=True).stdout)

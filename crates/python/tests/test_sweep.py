@@ -1,0 +1,47 @@
+"""Sweeps: one table, the same however it was made."""
+
+import pytest
+
+import fairwave as fw
+
+
+def test_each_axis_has_a_column(tiny):
+    table = fw.sweep(tiny, seeds=2).to_pandas()
+    assert table.columns[:3].tolist() == ["tcp.congestion_control", "seed", "name"]
+    assert table["tcp.congestion_control"].unique().tolist() == ["reno", "ack-loss+compound"]
+    assert table["seed"].tolist() == [1, 1, 2, 2] * 2
+
+
+def test_the_number_of_threads_changes_nothing(tiny):
+    one, two = (fw.sweep(tiny, seeds=2, jobs=jobs).to_arrow() for jobs in (1, 2))
+    assert one.equals(two)
+
+
+def test_axes_are_made_by_settings(tiny, reno):
+    table = fw.sweep(tiny, seeds=1, set={**reno, "node.sta.count": [2, 3]}, rows="stations")
+    frame = table.to_polars()
+    assert frame["node.sta.count"].to_list() == [2] * 3 + [3] * 4
+    assert frame.schema["node.sta.count"].is_integer()
+
+
+def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
+    first = fw.sweep(tiny, seeds=1, out=tmp_path).to_arrow()
+    files = sorted(tmp_path.glob("**/summary.json"))
+    assert len(files) == 2
+    before = [file.stat().st_mtime_ns for file in files]
+    assert fw.sweep(tiny, seeds=1, out=tmp_path).to_arrow().equals(first)
+    assert [file.stat().st_mtime_ns for file in files] == before
+    assert len(fw.load(files[0].parent).flows) == 2
+
+
+def test_a_table_or_backend_that_does_not_exist(tiny):
+    with pytest.raises(ValueError, match="there are flows, queues, stations and pairs"):
+        fw.sweep(tiny, rows="airtime")
+    with pytest.raises(ValueError, match="there are 'threads' and 'ray'"):
+        fw.sweep(tiny, backend="dask")
+
+
+def test_ray_makes_the_same_table(tiny, tmp_path):
+    pytest.importorskip("ray")
+    ours = fw.sweep(tiny, seeds=2).to_arrow()
+    assert fw.sweep(tiny, seeds=2, backend="ray", out=tmp_path).to_arrow().equals(ours)
