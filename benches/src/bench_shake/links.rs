@@ -12,7 +12,7 @@ const SCRIPT: &str = "shake_figures.py";
 /// Measures for about seven minutes, and prints or records the results.
 pub(super) fn bench(is_recorded: bool) -> Outcome {
     let before = load();
-    let mut task = |name: &str| {
+    let task = |name: &str| {
         note(&format!("bench-shake: {name}"));
         measured(SCRIPT, name)
     };

@@ -59,7 +59,8 @@ class Run:
     @property
     def series_names(self) -> list[str]:
         """Names of its series, such as `flows`, `queues` and `drops`."""
-        return [name.removesuffix(".parquet") for name in series_of(self._directory)]
+        files = [Path(name) for name in series_of(self._directory)]
+        return [file.stem for file in files if file.suffix == ".parquet"]
 
     def series(self, name: str) -> Table:
         """A series over the time of the run: `run.series("flows")`."""

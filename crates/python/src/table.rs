@@ -7,6 +7,7 @@ use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use fairwave_lab::axes::AxisKind;
 use fairwave_lab::results::{Summary, read_summary, series_in};
 use fairwave_lab::run::Run;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -147,12 +148,10 @@ pub(crate) struct Axis {
 impl Axis {
     /// The key with all of its values: whole numbers, numbers, or else text.
     pub(crate) fn new<'a>(key: &str, values: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let kind = if values.clone().all(|value| value.parse::<i64>().is_ok()) {
-            DataType::Int64
-        } else if values.clone().all(|value| value.parse::<f64>().is_ok()) {
-            DataType::Float64
-        } else {
-            DataType::Utf8
+        let kind = match AxisKind::of(values) {
+            AxisKind::Integer => DataType::Int64,
+            AxisKind::Number => DataType::Float64,
+            AxisKind::Text => DataType::Utf8,
         };
         Self { key: key.to_owned(), kind }
     }

@@ -1,5 +1,8 @@
 """Sweeps: one table, the same however it was made."""
 
+import json
+import subprocess
+
 import pytest
 
 import fairwave as fw
@@ -32,6 +35,28 @@ def test_runs_that_are_there_are_not_made_again(tiny, tmp_path):
     assert fw.sweep(tiny, seeds=1, out=tmp_path).to_arrow().equals(first)
     assert [file.stat().st_mtime_ns for file in files] == before
     assert len(fw.load(files[0].parent).flows) == 2
+
+
+def test_parts_of_a_sweep_are_joined_and_asked_by_sql(tiny, tmp_path):
+    parts = [tmp_path / name for name in ("a", "b")]
+    for number, part in enumerate(parts, 1):
+        answer("sweep", tiny, "--out", part, "--shard", f"{number}/2")
+    whole = tmp_path / "whole"
+    joined = json.loads(answer("merge", *parts, "--out", whole, "--json"))
+    assert joined == {"copied": 4, "already": 0}
+    sql = 'SELECT "tcp.congestion_control" AS cc, seed::INT AS seed, name, goodput_bps FROM results'
+    rows = json.loads(answer("query", whole, f"{sql} ORDER BY 1, 2, 3", "--json"))
+    table = fw.sweep(tiny, seeds=2).to_pandas()
+    frame = table.rename(columns={"tcp.congestion_control": "cc"})[list(rows[0])]
+    assert rows == frame.sort_values(["cc", "seed", "name"]).to_dict("records")
+    counts = json.loads(answer("query", whole, "SELECT count(*) AS n FROM flows", "--json"))
+    assert counts[0]["n"] > 10
+
+
+def answer(*words):
+    """What the command prints."""
+    line = [fw.command(), *map(str, words), "--quiet"]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_table_or_backend_that_does_not_exist(tiny):

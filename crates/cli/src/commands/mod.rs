@@ -22,6 +22,7 @@ mod list;
 mod manual;
 #[cfg(target_os = "linux")]
 mod matrix;
+mod merge;
 #[cfg(target_os = "linux")]
 mod packets;
 mod plot;
@@ -29,6 +30,7 @@ mod plot;
 mod probe;
 #[cfg(target_os = "linux")]
 mod proxy;
+mod query;
 mod reproduce;
 mod run;
 #[cfg(target_os = "linux")]
@@ -59,6 +61,7 @@ use fairwave_emulator::machine::DoctorOutput;
 use fairwave_emulator::report::{EmulateOutput, MatrixOutput};
 #[cfg(target_os = "linux")]
 use fairwave_fairness::report::FairnessOutput;
+use fairwave_lab::merge::MergeOutput;
 use fairwave_lab::report::compare::CompareOutput;
 use fairwave_lab::report::explain::ExplainOutput;
 use fairwave_lab::report::plot::PlotOutput;
@@ -153,6 +156,9 @@ commands! {
     Sweep(sweep::Sweep) => sweep::run,
         uses [on("sweep", "json seed jobs out force set")],
         gives [output("sweep", "sweep", of::<SweepOutput<'_>>)];
+    Merge(merge::Merge) => merge::run,
+        uses [on("merge", "json out force").out("Directory of the whole")],
+        gives [output("merge", "merge", of::<MergeOutput>)];
     Reproduce(reproduce::Reproduce) => reproduce::run,
         uses [on("reproduce", "json jobs out force")],
         gives [
@@ -169,6 +175,9 @@ commands! {
     Compare(compare::Compare) => compare::run,
         uses [on("compare", "json")],
         gives [output("compare", "compare", of::<CompareOutput>)];
+    Query(query::Query) => query::run,
+        uses [on("query", "json")],
+        gives [];
     Check(check::Check) => check::run,
         uses [on("check", "json seed set")],
         gives [output("check", "check", of::<CheckOutput>)];

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::{output, place, stop};
 use clap::Args;
 use fairwave_lab::report::sweep::{self, Line};
-use fairwave_lab::run::{self, Before, Output, Watch};
+use fairwave_lab::run::{self, Before, Output, Shard, SweepOptions, Watch};
 use fairwave_scenario::plan::Plan;
 use fairwave_units::Duration;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ Examples:
   fairwave sweep scenarios/ack-loss.toml --jobs 2 --out out/sweep --json
   fairwave sweep scenarios/ack-loss.toml --out out/sweep --resume
   fairwave sweep scenarios/ack-loss.toml --csv
+  fairwave sweep scenarios/ack-loss.toml --out out/part-3 --shard 3/64
 
 Means and intervals are over the seeds of a point: Student's t, 95 %. An interval needs two seeds.
 SIGINT (Ctrl-C) or SIGTERM ends the sweep after the runs under way, which --resume keeps; a second
@@ -38,6 +39,10 @@ pub(crate) struct Sweep {
     /// there
     #[arg(long)]
     resume: bool,
+    /// Make one of several parts of the runs alone, on one of several machines, such as 3/64;
+    /// `fairwave merge` joins their directories
+    #[arg(long, value_name = "N/OF", requires = "out", conflicts_with_all = ["json", "csv"])]
+    shard: Option<Shard>,
 }
 
 /// Simulates every run and shows the means of each point.
@@ -55,7 +60,12 @@ pub(super) fn run(common: &Common, args: &Sweep) -> Result<(), Failure> {
     let kept = if args.resume { run::complete_runs(&plan, directory.path()) } else { Vec::new() };
     let stopwatch = Stopwatch::start();
     let before = if args.resume { Before::Resume } else { Before::Rerun };
-    let lines = simulate(common, &plan, directory.path(), before)?;
+    let lines = simulate(common, &plan, directory.path(), before, args.shard)?;
+    if let Some(shard) = args.shard {
+        let (made, all, place) = (lines.len(), plan.jobs().len(), directory.path().display());
+        let text = format!("Part {shard}: {made} of {all} runs, in {place}\n");
+        return Ok(output::print(&text)?);
+    }
     let sweep = sweep::Sweep::new(&plan, directory.path(), lines, &kept, stopwatch.cost());
     if common.json {
         let mut runs = sweep.runs().map(|run| run.map_err(Failure::run));
@@ -118,9 +128,12 @@ fn simulate(
     plan: &Plan,
     directory: &Path,
     before: Before,
+    shard: Option<Shard>,
 ) -> Result<Vec<Line>, Failure> {
     // Points may differ in length, so progress counts simulated time instead of runs.
-    let durations = plan.jobs().into_iter().map(|job| plan.points[job.point].scenario.duration);
+    let jobs = plan.jobs().into_iter().enumerate();
+    let own = jobs.filter(|(place, _)| shard.is_none_or(|shard| shard.has(*place)));
+    let durations = own.map(|(_, job)| plan.points[job.point].scenario.duration);
     let whole_s: f64 = durations.map(Duration::as_secs_f64).sum();
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let progress = Progress::new(common);
@@ -128,9 +141,9 @@ fn simulate(
         progress.set(now.simulated.as_secs_f64() / whole_s);
         progress.say(&format!("{} of {} runs", now.done, now.total));
     };
-    let output = (Output::Full(directory), before);
+    let how = SweepOptions { shard, ..SweepOptions::from((Output::Full(directory), before)) };
     let watch = Watch { progress: &report, stop: &stop };
-    let lines = run::sweep_with(plan, common.jobs().get(), output, watch, &Line::of);
+    let lines = run::sweep_with(plan, common.jobs().get(), how, watch, &Line::of);
     lines.map_err(|error| match error.is_interruption() {
         true => ended(plan, directory),
         false => Failure::run(error),

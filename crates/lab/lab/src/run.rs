@@ -10,7 +10,7 @@ mod sweep;
 
 pub use done::{Run, directory_of};
 pub use kept::{Kept, complete_runs, kept, missing, replaced};
-pub use sweep::{Before, Progress, SweepOptions, Watch, sweep, sweep_all, sweep_with};
+pub use sweep::{Before, Progress, Shard, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 
 use crate::results::{
     self, EmulationSummary, Names, Recorder, RunDirectory, Stretches, Summary, Wanted,

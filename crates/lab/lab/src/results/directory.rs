@@ -92,6 +92,8 @@ const FILES: [&str; 15] = [
     capture::FILE,
 ];
 
+/// The file whose presence means that a run is complete.
+const SUMMARY: &str = "summary.json";
 /// Files of [`FILES`] that every run directory has beside its series.
 const OF_EVERY_RUN: usize = 3;
 
@@ -109,6 +111,30 @@ pub fn series_in(path: &Path) -> Result<Vec<String>, Error> {
     }
     names.sort();
     Ok(names)
+}
+
+/// The directories of complete runs: `path` itself, and those below it, sorted.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn run_directories(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut runs = Vec::new();
+    if path.join(SUMMARY).is_file() {
+        runs.push(path.to_owned());
+    }
+    let mut inner = Vec::new();
+    for entry in fs::read_dir(path).map_err(Error::io(path))? {
+        let entry = entry.map_err(Error::io(path))?;
+        // Without links, which could lead in a circle.
+        if entry.file_type().map_err(Error::io(path))?.is_dir() {
+            inner.push(entry.path());
+        }
+    }
+    inner.sort();
+    for directory in inner {
+        runs.extend(run_directories(&directory)?);
+    }
+    Ok(runs)
 }
 
 impl RunDirectory {
@@ -129,7 +155,7 @@ impl RunDirectory {
 
     /// Writes the summary of the run. Its presence means that the directory is complete.
     pub fn summary(&self, summary: &Summary) -> Result<(), Error> {
-        write_json(&self.path.join("summary.json"), summary)
+        write_json(&self.path.join(SUMMARY), summary)
     }
 }
 

@@ -57,7 +57,7 @@ pub use columns::{
 pub use csv::CsvWriter;
 pub(crate) use csv::field as csv_field;
 pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
-pub use directory::{Meta, RunDirectory, is_series, series_in};
+pub use directory::{Meta, RunDirectory, is_series, run_directories, series_in};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 pub use file::{remove_unfinished, write as write_file};
 pub use names::{Direction, Names};

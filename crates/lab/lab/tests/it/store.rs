@@ -330,7 +330,7 @@ seeds = 2
 
 fn swept(output: Output<'_>, store: Option<&Store>, sets: &[String]) -> Vec<Run> {
     let plan = Plan::parse("test", SCENARIO, sets).unwrap_or_else(|e| panic!("{e}"));
-    let how = SweepOptions { output, before: Before::Rerun, store, points: None };
+    let how = SweepOptions { output, before: Before::Rerun, store, points: None, shard: None };
     let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
     run::sweep_with(&plan, 2, how, watch, &|run| run).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -400,7 +400,13 @@ fn sweep_to_be_killed() {
     let (store, _) = open(&place.join("store"));
     let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
     let output = Output::Full(&place.join("out"));
-    let how = SweepOptions { output, before: Before::Rerun, store: Some(&store), points: None };
+    let how = SweepOptions {
+        output,
+        before: Before::Rerun,
+        store: Some(&store),
+        points: None,
+        shard: None,
+    };
     let further = |_: Progress| {
         std::io::stdout().write_all(b"\nfurther\n").unwrap();
     };

@@ -1,0 +1,39 @@
+//! Types of a sweep's axes, whose values are texts.
+
+/// Type of the values of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Whole numbers.
+    Integer,
+    /// Numbers.
+    Number,
+    /// Anything else, such as `54 Mbps`.
+    Text,
+}
+
+impl AxisKind {
+    /// The narrowest type that all of `values` have.
+    pub fn of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> Self {
+        if values.clone().all(|value| value.parse::<i64>().is_ok()) {
+            Self::Integer
+        } else if values.clone().all(|value| value.parse::<f64>().is_ok_and(f64::is_finite)) {
+            Self::Number
+        } else {
+            Self::Text
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrowest_type_is_chosen() {
+        let of = |values: &[&'static str]| AxisKind::of(values.iter().copied());
+        assert_eq!(of(&["4", "-16"]), AxisKind::Integer);
+        assert_eq!(of(&["4", "0.5"]), AxisKind::Number);
+        assert_eq!(of(&["4", "54 Mbps"]), AxisKind::Text);
+        assert_eq!(of(&["inf"]), AxisKind::Text);
+    }
+}
