@@ -89,9 +89,9 @@ impl Plan {
         done.map(drop).map_err(|error| reply.or(of_run(error)))
     }
 
-    /// Simulates every run on `workers` threads. Returns a table of all runs' flows, queues, stations
-    /// or pairs. Run directories are left below `directory`, if it is given; those that are complete
-    /// there are read.
+    /// Simulates every run on `workers` threads. Returns a table of all runs' flows, queues,
+    /// stations or pairs. Run directories are left below `directory`, if it is given; those that
+    /// are complete there are read.
     #[pyo3(signature = (rows, workers, directory = None, progress = None))]
     fn sweep(
         &self,
@@ -118,8 +118,8 @@ impl Plan {
         }
     }
 
-    /// Rows of one run, as [`Plan::sweep`] makes it: its directory is below `out`, if that is given,
-    /// and a run that is complete there is read.
+    /// Rows of one run, as [`Plan::sweep`] makes it: its directory is below `out`, if that is
+    /// given, and a run that is complete there is read.
     #[pyo3(signature = (point, seed, rows, out = None))]
     fn rows(
         &self,

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const EXAMPLES: &str = "\
 Examples:
   fairwave query out/one \"SELECT flow, max(srtt_ns) / 1e6 AS ms FROM flows GROUP BY flow\"
-  fairwave query out/sweep \"SELECT \\\"node.pc.count\\\", avg(goodput_bps) FROM results GROUP BY 1\"
+  fairwave query out/sweep 'SELECT \"node.pc.count\", avg(goodput_bps) FROM results GROUP BY 1'
   fairwave query out/before out/after \"SELECT run, count(*) FROM drops GROUP BY run\" --csv
   fairwave query out/sweep \"SHOW TABLES\"
 

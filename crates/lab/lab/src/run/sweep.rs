@@ -51,8 +51,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether the run at this place of the sweep belongs to it. Runs are dealt out in turn, so that
-    /// each part has runs of all points.
+    /// Whether the run at this place of the sweep belongs to it. Runs are dealt out in turn, so
+    /// that each part has runs of all points.
     pub const fn has(self, place: usize) -> bool {
         place % self.of == self.number - 1
     }
