@@ -9,6 +9,8 @@ use xtask::workspace;
 
 /// The package's folder.
 const PACKAGE: &str = "crates/python";
+/// Folder of the notebooks.
+const NOTEBOOKS: &str = "docs/notebooks";
 /// Ray, which only the slow suite installs.
 const RAY: &str = "ray==2.60.0";
 
@@ -18,13 +20,17 @@ pub(crate) fn check(shared: &Shared, ray: bool) -> Outcome {
     install(ray)?;
     // All of the workspace, so that nothing is compiled again with other features.
     run(shared.build(&["--workspace", WITH_KERNEL_CC, "--lib"]))?;
-    let place = place().join("site");
-    assemble(&shared.library("_fairwave"), &place)?;
-    run(program("ruff", &["check", "--quiet", "--no-cache", PACKAGE]))?;
-    run(program("ruff", &["format", "--check", "--quiet", "--no-cache", PACKAGE]))?;
+    let site = place().join("site");
+    assemble(&shared.library("_fairwave"), &site)?;
+    run(program("ruff", &["check", "--quiet", "--no-cache", PACKAGE, NOTEBOOKS]))?;
+    run(program("ruff", &["format", "--check", "--quiet", "--no-cache", PACKAGE, NOTEBOOKS]))?;
     run(program("mypy", &["--no-error-summary", "--cache-dir", "/dev/null"]))?;
     let mut tests = program("python", &["-B", "-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
-    tests.env("PYTHONPATH", &place).env("FAIRWAVE", shared.program("fairwave"));
+    tests.env("PYTHONPATH", &site).env("FAIRWAVE", shared.program("fairwave"));
+    // For DuckDB's program.
+    let programs = place().join("bin").display().to_string();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    tests.env("PATH", format!("{programs}:{}", path.to_string_lossy()));
     run(tests)
 }
 

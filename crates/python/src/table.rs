@@ -147,7 +147,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     /// The key with all of its values: whole numbers, numbers, or else text.
-    pub(crate) fn new<'a>(key: &str, values: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub(crate) fn new<'a>(key: &str, values: impl Iterator<Item = &'a str>) -> Self {
         let kind = match AxisKind::of(values) {
             AxisKind::Integer => DataType::Int64,
             AxisKind::Number => DataType::Float64,

@@ -1,7 +1,7 @@
 //! Types of a sweep's axes, whose values are texts.
 
-/// Type of the values of an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Type of the values of an axis, the narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AxisKind {
     /// Whole numbers.
     Integer,
@@ -13,14 +13,13 @@ pub enum AxisKind {
 
 impl AxisKind {
     /// The narrowest type that all of `values` have.
-    pub fn of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> Self {
-        if values.clone().all(|value| value.parse::<i64>().is_ok()) {
-            Self::Integer
-        } else if values.clone().all(|value| value.parse::<f64>().is_ok_and(f64::is_finite)) {
-            Self::Number
-        } else {
-            Self::Text
-        }
+    pub fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let kind = |value: &str| match value.parse::<f64>() {
+            _ if value.parse::<i64>().is_ok() => Self::Integer,
+            Ok(number) if number.is_finite() => Self::Number,
+            _ => Self::Text,
+        };
+        values.map(kind).max().unwrap_or(Self::Text)
     }
 }
 
