@@ -1,8 +1,10 @@
 //! Access points that announce their load, and the estimate that a station makes from it.
 //!
-//! Nothing of it is the simulator's knowledge: access points announce their load as 802.11-2020
-//! clause 9.4.2.27 has it (BSS Load element), stations read the announcement, and estimate the
-//! rest from their own PHY.
+//! Nothing of it is the simulator's knowledge. Each access point measures for how much of the time
+//! its own carrier sense finds the medium busy, and announces that in its BSS Load element
+//! (802.11-2020 clause 9.4.2.27). A station reads the element in a beacon or probe response of its
+//! next access point while it scans, or its present access point passes the load on in a neighbour
+//! report (clause 9.4.2.36, Measurement Report subelement). It estimates the rest from its own PHY.
 
 use crate::actors::{Actor, Actors, Ids};
 use crate::context::Context;
@@ -65,8 +67,8 @@ struct Announcer {
     ap: NodeId,
     cell: usize,
     every: Duration,
-    /// Time on the air of all on its channel when it measured last.
-    airtime: Duration,
+    /// Time for which it had found the medium busy when it measured last.
+    busy: Duration,
     /// Content of its beacons.
     load: Option<Load>,
 }
@@ -92,7 +94,7 @@ impl Announcer {
             let cell = world.nodes[ap.0 as usize].radio.as_ref()?.cell;
             let interval = world.cells[cell].beacon_interval?.as_nanos();
             let every = Duration::from_nanos(interval * MEASURED_INTERVALS);
-            Some(Self { ap, cell, every, airtime: Duration::ZERO, load: None })
+            Some(Self { ap, cell, every, busy: Duration::ZERO, load: None })
         };
         aps.into_iter().filter_map(announcer).collect()
     }
@@ -121,12 +123,11 @@ impl Announcers {
     /// An access point has measured its load, and announces it from now on.
     pub(crate) fn measure(&mut self, i: usize, access: &Access<'_>, cx: &mut Context<'_>) {
         let announcer = &mut self.all[i];
-        let airtime = access.radios.cell_airtime(announcer.cell);
+        let busy = access.radios.medium_busy(announcer.ap, cx.now).unwrap_or_default();
         let every = announcer.every;
-        // Frames that overlap are counted twice, where an access point would count them once.
-        let busy = airtime.saturating_sub(announcer.airtime).as_secs_f64() / every.as_secs_f64();
-        let utilization = (255.0 * busy).round().min(255.0) as u8;
-        announcer.airtime = airtime;
+        let share = busy.saturating_sub(announcer.busy).as_secs_f64() / every.as_secs_f64();
+        let utilization = (255.0 * share).round().min(255.0) as u8;
+        announcer.busy = busy;
         announcer.load = Some(Load { stations: access.associated(announcer.ap), utilization });
         cx.set(self.ids, i, Some(cx.now + every));
     }

@@ -478,8 +478,15 @@ impl<'w> Simulation<'w> {
     // Stations that roam.
 
     fn run_roamer(&mut self, i: usize) {
-        match self.network.access.decide(i, self.cx.now) {
-            Move::Stay => {}
+        let mut action = self.network.access.decide(i, self.cx.now);
+        if let Move::Prepare { to } = action {
+            let (node, new_ap) = self.network.access.candidate(i, to);
+            self.notify(node, new_ap, |share| Notice::Expects { share });
+            // Without time to prepare it leaves now.
+            action = self.network.access.decide(i, self.cx.now);
+        }
+        match action {
+            Move::Stay | Move::Prepare { .. } => {}
             Move::Leave { to, away } => self.leave(i, to, away),
             Move::Associate { to } => self.associate(i, to),
         }
@@ -489,7 +496,7 @@ impl<'w> Simulation<'w> {
     fn leave(&mut self, i: usize, to: usize, away: Duration) {
         let left = self.network.access.leave(i, to, away, &mut self.cx);
         let Some((node, new_ap)) = left else { return };
-        self.notify(node, new_ap, |share| Notice::Leaves { share });
+        self.notify(node, new_ap, |_| Notice::Leaves);
         if away.is_zero() {
             self.associate(i, to);
         }

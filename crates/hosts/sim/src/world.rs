@@ -151,6 +151,9 @@ pub struct Roaming {
     pub handovers: Vec<Handover>,
     /// Handovers to a stronger access point.
     pub by_signal: Option<BySignal>,
+    /// Time between its choice of a new access point, of which it notifies its flows, and its
+    /// departure from the old one.
+    pub prepare: Duration,
     /// Packets that its last access point keeps for it while it is away; the oldest stay.
     pub hold: u32,
     /// Waiting packets that it drops because of its absence.

@@ -43,10 +43,12 @@ keys! {
         /// not accepted (RFC 4340 section 7.5.2). It is widened to five times the packets in
         /// flight.
         sequence_window: u32 = counted("packets", 32, 1_000_000).or(1000);
-        /// Reaction of the congestion control to handovers of a station at either end, of which
-        /// only the sender knows: "ahead" takes over the rate that is free at the new access point,
-        /// "leave-out" ignores observations from before and during it, "sensitive" gives new ones
-        /// more weight for a while, "restart" begins anew. Not for CCID 2.
+        /// Reaction of the congestion control to handovers of a station at either end: "ahead" sets
+        /// the rate that is free at the new access point before the station leaves, "on-arrival"
+        /// when it is there; with "leave-out" the receiver is notified and leaves observations from
+        /// before and during it out of its feedback, with "leave-out-sender" the sender alone
+        /// ignores them; "sensitive" gives new ones more weight for a while; "restart" begins anew.
+        /// Not for CCID 2.
         remedies: Vec<Remedy> =
             remedies().or(Vec::new()).terse().only_if(ccid != 2, "CCID 2 is not TFRC", Vec::new());
         /// Source of its datagrams.
@@ -59,8 +61,12 @@ keys! {
 pub enum Remedy {
     /// A of Otsuka, Tamura and Ishihara.
     Ahead,
+    /// A', Fairwave's: the rate is set at the new access point.
+    OnArrival,
     /// B.
     LeaveOut,
+    /// B', Fairwave's: at the sender alone.
+    LeaveOutSender,
     /// C.
     Sensitive,
     /// Fairwave's.
@@ -69,7 +75,9 @@ pub enum Remedy {
 
 const REMEDIES: &[(&str, Remedy)] = &[
     ("ahead", Remedy::Ahead),
+    ("on-arrival", Remedy::OnArrival),
     ("leave-out", Remedy::LeaveOut),
+    ("leave-out-sender", Remedy::LeaveOutSender),
     ("sensitive", Remedy::Sensitive),
     ("restart", Remedy::Restart),
 ];
@@ -116,7 +124,9 @@ impl Carrier for Dccp {
         let has = |remedy| self.remedies.contains(&remedy);
         let remedies = world::Remedies {
             set_ahead: has(Remedy::Ahead),
-            leave_out: has(Remedy::LeaveOut),
+            on_arrival: has(Remedy::OnArrival),
+            notify: has(Remedy::LeaveOut),
+            leave_out: has(Remedy::LeaveOutSender),
             sensitive: has(Remedy::Sensitive).then_some(world::Sensitivity::Discount(0.25)),
             restart: has(Remedy::Restart),
         };

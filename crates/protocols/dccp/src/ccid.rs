@@ -92,6 +92,11 @@ pub struct Arrived<'a> {
 /// Event of a roaming host for its transports, if they ask for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Handover {
+    /// The host has chosen a new access point, and leaves the present one soon or now.
+    Expected {
+        /// Rate that may be free there for one more sender, if known.
+        free: Option<BitRate>,
+    },
     /// Nothing gets through from now on.
     Started,
     /// The new access point serves this host.
@@ -153,8 +158,21 @@ pub trait Sender: fmt::Debug + Send {
         0
     }
 
-    /// Adds options to the data packet that is sent now.
+    /// Adds options to the data packet or acknowledgement that is sent now.
     fn options(&mut self, _now: Instant, _options: &mut Options) {}
+
+    /// Whether an acknowledgement should go at once for the sake of these options, if no data do.
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    /// Whether it wants to notify the other end's receiver of handovers.
+    fn notifies_handovers(&self) -> bool {
+        false
+    }
+
+    /// Whether the other end's receiver heeds such notifications.
+    fn set_handovers_heeded(&mut self, _heeds: bool) {}
 
     /// A packet was sent, with data or without.
     fn on_sent(&mut self, now: Instant, sent: &Sent);
@@ -216,6 +234,9 @@ pub trait Receiver: fmt::Debug + Send {
 
     /// Whether the other end wants Loss Event Rate options (RFC 4342 section 8.4).
     fn set_send_loss_event_rate(&mut self, _sends: bool) {}
+
+    /// Whether this end heeds the other one's notifications of handovers.
+    fn set_heeds_handovers(&mut self, _heeds: bool) {}
 
     /// Time has come. Early or repeated calls do nothing.
     fn wake(&mut self, now: Instant);

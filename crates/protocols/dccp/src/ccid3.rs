@@ -10,11 +10,13 @@
 mod counter;
 mod extend;
 mod log;
+mod notice;
 mod receiver;
 mod reported;
 mod sender;
 #[cfg(test)]
 mod testing;
+mod watch;
 
 pub use counter::{CounterClock, WindowCounter};
 pub use receiver::{Receiver, ReceiverConfig};

@@ -40,9 +40,12 @@ pub enum Feature {
     /// Whether its end, which receives by CCID 3 or 4, sends Loss Event Rate options (RFC 4342
     /// section 8.4). Linux insists on it, and sends no loss intervals.
     SendLossEventRate = 192,
+    /// Whether its end, which receives by CCID 3 or 4, heeds notifications of handovers: options of
+    /// Fairwave's. The number is of those for experiments, at a receiver (RFC 4342 section 13.3).
+    HeedHandovers = 248,
 }
 
-const ALL: [Feature; 10] = [
+const ALL: [Feature; 11] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
     Feature::SequenceWindow,
@@ -53,6 +56,7 @@ const ALL: [Feature; 10] = [
     Feature::MinimumChecksumCoverage,
     Feature::CheckDataChecksum,
     Feature::SendLossEventRate,
+    Feature::HeedHandovers,
 ];
 
 impl Feature {
@@ -63,7 +67,8 @@ impl Feature {
     /// Its place in [`ALL`].
     const fn index(self) -> usize {
         match self {
-            Self::SendLossEventRate => ALL.len() - 1,
+            Self::SendLossEventRate => ALL.len() - 2,
+            Self::HeedHandovers => ALL.len() - 1,
             _ => self as usize - 1,
         }
     }

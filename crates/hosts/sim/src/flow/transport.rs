@@ -23,9 +23,10 @@ use fairwave_wire::datagram::{self, Contents};
 /// access point, `None` where that has not announced its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// It leaves its access point, and has none for now. It chose the new one by its beacons, and
-    /// so knows the load.
-    Leaves { share: Option<BitRate> },
+    /// It has chosen a new access point, whose load it knows, and is about to leave the old one.
+    Expects { share: Option<BitRate> },
+    /// It leaves its access point, and has none for now.
+    Leaves,
     /// It is associated with the new one.
     Arrives { share: Option<BitRate> },
 }

@@ -426,6 +426,12 @@ impl<'w> Access<'w> {
         self.roamers.all[i].decide(&self.radios.cells, now)
     }
 
+    /// A station that roams, and the access point of one of its seats.
+    pub(crate) fn candidate(&self, i: usize, to: usize) -> (NodeId, NodeId) {
+        let roamer = &self.roamers.all[i];
+        (roamer.node, roamer.ap_of(to))
+    }
+
     pub(crate) fn after_roamer(&self, i: usize, cx: &mut Context<'_>) {
         let deadline = self.roamers.all[i].deadline(cx.now);
         cx.set(self.roamers.ids, i, deadline);

@@ -112,11 +112,10 @@ impl Radios {
         Some(stats.airtime + stats.control_airtime)
     }
 
-    /// For how long all radios of a cell have been on the air. Frames that overlap count twice.
-    pub(crate) fn cell_airtime(&self, cell: usize) -> Duration {
-        let Cell { channel, nodes, .. } = &self.cells[cell];
-        let stats = (0..nodes.len() as u32).map(|radio| channel.stats(RadioId(radio)));
-        stats.fold(Duration::ZERO, |sum, s| sum + (s.airtime + s.control_airtime))
+    /// For how long a radio has found the medium busy.
+    pub(crate) fn medium_busy(&self, node: NodeId, now: Instant) -> Option<Duration> {
+        let port = self.port(node)?;
+        Some(self.cells[port.cell].channel.medium_busy(port.radio, now))
     }
 
     /// Returns the transmissions of each radio to each receiver, in the order of both; broadcast is

@@ -36,6 +36,8 @@ pub(super) struct Seat {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Associated,
+    /// To leave for a seat at that time, for so long.
+    Preparing(usize, Duration, Instant),
     /// To leave for a seat as soon as its exchange is over, for so long.
     Leaving(usize, Duration),
     /// Away until it takes a seat.
@@ -47,6 +49,11 @@ enum State {
 pub(crate) enum Move {
     /// Nothing.
     Stay,
+    /// It has chosen a seat, and leaves for it when the time to prepare is over.
+    Prepare {
+        /// The seat.
+        to: usize,
+    },
     /// It leaves its channel for a seat, and is without association for so long.
     Leave {
         /// The seat.
@@ -59,6 +66,17 @@ pub(crate) enum Move {
         /// The seat.
         to: usize,
     },
+}
+
+/// A handover that a station has decided on.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    /// The seat to go to.
+    to: usize,
+    /// Time without an access point.
+    away: Duration,
+    /// Time at which it leaves.
+    at: Instant,
 }
 
 /// A station that may change its access point.
@@ -137,8 +155,10 @@ impl<'w> Roamer<'w> {
         match self.state {
             State::Leaving(..) => Some(now + EXCHANGE),
             State::Away(_, until) => Some(until),
+            State::Preparing(_, _, until) => Some(until.max(now)),
             State::Associated => {
-                let handover = self.roaming.handovers.get(self.handovers_done).map(|h| h.at);
+                let next = self.roaming.handovers.get(self.handovers_done);
+                let handover = next.map(|next| next.at - self.roaming.prepare);
                 // A time to compare that passed while it was away is now.
                 handover.into_iter().chain(self.compare_at).min().map(|at| at.max(now))
             }
@@ -151,23 +171,29 @@ impl<'w> Roamer<'w> {
             State::Leaving(to, away) => Move::Leave { to, away },
             State::Away(to, until) if until <= now => Move::Associate { to },
             State::Away(..) => Move::Stay,
+            State::Preparing(to, away, until) if until <= now => Move::Leave { to, away },
+            State::Preparing(..) => Move::Stay,
             State::Associated => {
-                let goes = self.due_handover(now).or_else(|| self.compare(cells, now));
-                goes.map_or(Move::Stay, |(to, away)| Move::Leave { to, away })
+                let next = self.due_handover(now).or_else(|| self.compare(cells, now));
+                let Some(Next { to, away, at }) = next else { return Move::Stay };
+                self.state = State::Preparing(to, away, at);
+                Move::Prepare { to }
             }
         }
     }
 
-    /// The seat to go to now by the scenario's word, and how long that takes.
-    fn due_handover(&mut self, now: Instant) -> Option<(usize, Duration)> {
-        let due = self.roaming.handovers.get(self.handovers_done).filter(|h| h.at <= now)?;
+    /// The next handover at a set time, if it is time to prepare for it.
+    fn due_handover(&mut self, now: Instant) -> Option<Next> {
+        let prepare = self.roaming.prepare;
+        let next = self.roaming.handovers.get(self.handovers_done);
+        let due = next.filter(|due| due.at - prepare <= now)?;
         self.handovers_done += 1;
         let to = self.seats.iter().position(|seat| seat.ap == due.to)?;
-        (to != self.seat).then_some((to, due.disconnection))
+        (to != self.seat).then_some(Next { to, away: due.disconnection, at: due.at })
     }
 
-    /// The seat to go to now for its signal, and how long that takes.
-    fn compare(&mut self, cells: &[Cell], now: Instant) -> Option<(usize, Duration)> {
+    /// The handover that its signals ask for now.
+    fn compare(&mut self, cells: &[Cell], now: Instant) -> Option<Next> {
         let by_signal = self.roaming.by_signal?;
         if self.compare_at.is_none_or(|at| at > now) {
             return None;
@@ -181,7 +207,8 @@ impl<'w> Roamer<'w> {
         }
         let since = self.better.filter(|(seat, _)| *seat == best).map_or(now, |b| b.1);
         self.better = Some((best, since));
-        (now.since(since) >= by_signal.dwell).then_some((best, by_signal.disconnection))
+        let (away, at) = (by_signal.disconnection, now + self.roaming.prepare);
+        (now.since(since) >= by_signal.dwell).then_some(Next { to: best, away, at })
     }
 
     /// The strongest of its access points at `now`, as a seat.

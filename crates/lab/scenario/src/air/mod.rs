@@ -78,6 +78,10 @@ keys! {
             .phrase("all");
         /// "named" begins with `ap`, "strongest" with the strongest.
         begin: bool = choice(BEGINNINGS).or(false);
+        /// Time between its choice of a new access point, when it knows the announced load of that
+        /// one and notifies its flows, and its departure from the old one. A handover at a set time
+        /// is chosen so much earlier, one by signal leaves so much later.
+        prepare: Duration = within(Duration::ZERO, HOUR).or(Duration::ZERO);
         /// Packets that its last access point keeps for it while it has none; the oldest stay.
         hold: u32 = counted("packets", 0, 100_000).or(50);
         /// Waiting packets that it drops after an absence: "200 ms" all that were made longer ago,

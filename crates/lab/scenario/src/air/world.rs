@@ -53,6 +53,7 @@ impl Roaming {
             begins_with_strongest: self.begin,
             handovers: self.handovers.iter().map(handover).collect(),
             by_signal: self.by_signal.as_ref().map(by_signal),
+            prepare: self.prepare,
             hold: self.hold,
             attempts: self.while_away,
             discard: self.discard.map(|discard| match discard {

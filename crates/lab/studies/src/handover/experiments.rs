@@ -13,6 +13,7 @@ pub(super) const CCID2: &str = "others-ccid2";
 pub(super) const UDP: &str = "others-udp";
 pub(super) const TCP: &str = "others-tcp";
 pub(super) const GCC: &str = "others-gcc";
+pub(super) const VIDEO: &str = "video";
 pub(super) const FRIENDLY: &str = "friendly";
 
 pub(super) const DISCONNECTION: &str = "node.mobile.roaming.handovers.0.disconnection";
@@ -22,8 +23,9 @@ pub(super) const DISCARD: &str = "node.mobile.roaming.discard";
 pub(super) const DELAY: &str = "link.ap-host.delay";
 /// The flow of the mobile.
 pub(super) const MOBILE: &str = "mobile";
-/// The edition of TFRC that the paper simulated.
+/// The edition of TFRC that the paper simulated, and the present one.
 pub(super) const PAPERS: &str = "rfc3448";
+pub(super) const PRESENT: &str = "rfc5348";
 
 /// Time at which the mobile leaves its access point, in seconds.
 pub(super) const HANDOVER_S: f64 = 20.0;
@@ -38,6 +40,10 @@ pub(super) const NEAR: f64 = 0.2;
 pub(super) const STEADY_S: f64 = 2.0;
 
 pub(super) const ONE_SEED: &str = "sweep.seeds=1";
+pub(super) const TWO_SEEDS: &str = "sweep.seeds=2";
+/// Combinations of remedies in the quick form.
+pub(super) const SOME_REMEDIES: &str = "variant=[\"none\", \"A\", \"B\", \"C\", \"D\", \"E\", \"AB\", \"ABCD\", \"A'\", \"B'\", \
+     \"A'BB'D\", \"AA'BB'CDE\"]";
 pub(super) const FEW: &str =
     "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '3 s', '6 s']";
 
@@ -53,7 +59,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         true
     ),
     experiment!("tfrc-handover", "steady", &[ONE_SEED], true),
-    experiment!("tfrc-handover", "remedies", &[ONE_SEED, FEW], true),
+    experiment!("tfrc-handover", "remedies", &[TWO_SEEDS, FEW, SOME_REMEDIES], true),
     experiment!(
         "tfrc-handover",
         "amount",
@@ -67,6 +73,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         &[ONE_SEED, "sweep.node.mobile.roaming.handovers.0.disconnection=['3 s']"],
         true
     ),
+    experiment!("tfrc-handover", "video", &[ONE_SEED, FEW], false),
     experiment!("tfrc-handover", "others-ccid2", &[ONE_SEED, FEW], true),
     experiment!("tfrc-handover", "others-udp", &[ONE_SEED, FEW], true),
     experiment!("tfrc-handover", "others-tcp", &[ONE_SEED, FEW], true),

@@ -1,6 +1,6 @@
 //! Results of one point of a sweep over its runs.
 
-use super::experiments::{DISCONNECTION, LIMIT_KBPS, NEAR, STEADY_S, STEP_S};
+use super::experiments::{DISCONNECTION, LIMIT_KBPS, MOBILE, NEAR, STEADY_S, STEP_S};
 use super::measure::{self, Courses, courses, known_over_runs, mean, over_runs};
 use fairwave_lab::run::Run;
 use fairwave_lab::stats::{self, Estimate};
@@ -43,12 +43,37 @@ pub(super) struct Point {
     pub(super) from_1_s: Option<f64>,
     /// Mean goodput of a resident in 10 s, in kbps.
     pub(super) residents_goodput: Option<Estimate>,
+    /// Results of the residents by run.
+    pub(super) of_residents: Vec<OfResidents>,
     /// The greatest standard deviation of ten rates since the handover of any run, and the mean.
     pub(super) most_deviation: f64,
     pub(super) mean_deviation: f64,
     /// The greatest of the mean over runs, which is what a curve over repetitions shows, of rates
     /// averaged over a second: the most lenient reading of the paper's 81 kbps.
     pub(super) steady_deviation: f64,
+}
+
+/// Results of the residents in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct OfResidents {
+    pub(super) seed: u64,
+    /// Mean goodput in the 10 s after the handover, in kbps.
+    pub(super) goodput_kbps: f64,
+    /// 95th percentile of the one-way delays of a resident's packets over the whole run, the mean
+    /// over residents.
+    pub(super) delay_p95_ms: f64,
+}
+
+impl OfResidents {
+    fn of(run: &Run, courses: &Courses) -> Option<Self> {
+        let residents = run.summary.flows.iter().filter(|flow| flow.name != MOBILE);
+        let delays = residents.filter_map(|flow| Some(flow.delay.as_ref()?.p95_ns as f64 / 1e6));
+        Some(Self {
+            seed: run.seed,
+            goodput_kbps: courses.residents_goodput(0.0, AFTER_S)?,
+            delay_p95_ms: mean(delays)?,
+        })
+    }
 }
 
 impl Point {
@@ -87,6 +112,7 @@ impl Point {
             second_second: share(1.0, 2.0),
             from_1_s: share(1.0, 1.0 + STEADY_S),
             residents_goodput: Estimate::of(&goodputs),
+            of_residents: Vec::new(),
             most_deviation: maximum.fold(0.0, f64::max),
             steady_deviation: steady(runs),
             mean_deviation: mean(deviations.into_iter()).unwrap_or(0.0),
@@ -122,11 +148,22 @@ pub(super) fn points(
     experiment: &str,
     axis: &str,
 ) -> Result<BTreeMap<String, Vec<Point>>, Error> {
+    points_where(results, experiment, axis, &[])
+}
+
+/// The same of the runs with these values of other axes.
+pub(super) fn points_where(
+    results: &Results,
+    experiment: &str,
+    axis: &str,
+    others: &[(&str, &str)],
+) -> Result<BTreeMap<String, Vec<Point>>, Error> {
     let mut all: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     for value in axis_or_all(results, experiment, axis) {
         for time in axis_or_all(results, experiment, DISCONNECTION) {
             let axes = [(axis, value.as_str()), (DISCONNECTION, time.as_str())];
-            let given: Vec<_> = axes.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+            let given = axes.into_iter().filter(|(_, value)| !value.is_empty());
+            let given: Vec<_> = given.chain(others.iter().copied()).collect();
             let runs = results.select(experiment, &given);
             if let Some(point) = point(results, &runs)? {
                 all.entry(value.clone()).or_default().push(point);
@@ -146,10 +183,15 @@ fn axis_or_all(results: &Results, experiment: &str, axis: &str) -> Vec<String> {
 
 /// Results of these runs of one point.
 pub(super) fn point(results: &Results, runs: &[&Run]) -> Result<Option<Point>, Error> {
-    let read: Result<Vec<_>, Error> = runs.iter().map(|run| courses(results, run)).collect();
-    let read: Vec<Arc<Courses>> = read?.into_iter().flatten().collect();
+    let (mut read, mut of_residents) = (Vec::new(), Vec::new());
+    for run in runs {
+        if let Some(courses) = courses(results, run)? {
+            of_residents.extend(OfResidents::of(run, &courses));
+            read.push(courses);
+        }
+    }
     let disconnection = runs.first().map_or(0.0, |run| measure::disconnection(run));
-    Ok(Point::of(&read).map(|point| Point { disconnection, ..point }))
+    Ok(Point::of(&read).map(|point| Point { disconnection, of_residents, ..point }))
 }
 
 /// The point with this disconnection.

@@ -22,7 +22,7 @@ fn every_scenario_is_read_in_both_forms() {
 #[test]
 fn nothing_is_decided_without_runs() {
     let findings = TfrcHandover.evaluate(&Results::default()).expect("nothing to read");
-    assert_eq!(findings.claims.len(), 5);
+    assert_eq!(findings.claims.len(), 7);
     assert!(findings.claims.iter().all(|claim| claim.verdict.holds().is_none()));
 }
 

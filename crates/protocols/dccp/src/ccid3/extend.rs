@@ -31,6 +31,11 @@ impl Extender {
         })
     }
 
+    /// The greatest number taken, as it was.
+    pub(super) fn newest(self) -> Option<Seq48> {
+        self.greatest.map(|(seq, _)| seq)
+    }
+
     /// The greatest number taken.
     pub(super) fn greatest(self) -> Option<u64> {
         self.greatest.map(|(_, extended)| extended)

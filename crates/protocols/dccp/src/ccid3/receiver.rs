@@ -6,6 +6,8 @@ mod tests;
 
 use super::counter::{CounterClock, ahead};
 use super::extend::Extender;
+use super::notice::{HANDOVER, Notice};
+use super::watch::{Effect, Watch};
 use super::{REPORTED, Variant};
 use crate::ccid::{Arrived, Ccid, Handover, ReceiverStats};
 use crate::tfrc::equation::loss_rate_for;
@@ -64,6 +66,11 @@ pub struct Receiver {
     reported_rate: Option<f64>,
     due: bool,
     handover_started: Option<Instant>,
+    /// The other end may notify this one of handovers.
+    heeds: bool,
+    watch: Watch,
+    /// When the end of the last handover was reported, while no data have come since.
+    begins_anew: Option<Instant>,
 }
 
 impl Receiver {
@@ -96,6 +103,9 @@ impl Receiver {
             reported_rate: None,
             due: false,
             handover_started: None,
+            heeds: false,
+            watch: Watch::default(),
+            begins_anew: None,
         }
     }
 
@@ -117,7 +127,17 @@ impl Receiver {
     /// Notes data that arrived as number `seq`, newer than all before or not.
     fn take_data(&mut self, now: Instant, counter: u8, bytes: u32, newest: bool) {
         let bytes_f = f64::from(bytes);
-        if self.had_data {
+        if let Some(since) = self.begins_anew.take() {
+            self.last_counter = Some(counter);
+            if now.since(since) >= self.rtt_or_default() {
+                // The sender is slow: what came in that time is its rate.
+                self.meter.take(u64::from(bytes));
+                self.due = true;
+            } else {
+                // Feedback follows a round trip later, with a receive rate of that time.
+                self.meter.restart(now);
+            }
+        } else if self.had_data {
             self.meter.take(u64::from(bytes));
             self.segment_bytes += (bytes_f - self.segment_bytes) / 10.0;
         } else {
@@ -154,6 +174,58 @@ impl Receiver {
         let rtt = self.rtt_or_default();
         let (s, r) = (self.segment_bytes.max(1.0), rtt.as_secs_f64().max(1e-6));
         1.0 / loss_rate_for(s, r, rate.max(0.5 * s / r))
+    }
+
+    /// Reads the notices of a packet and judges the silence before it (remedy B).
+    fn follow_handover(&mut self, now: Instant, seq: u64, greatest: u64, options: &Options) {
+        if !self.heeds {
+            return;
+        }
+        let silence = now.since(self.newest_at);
+        let effect = self.watch.arrive(now, silence, self.rtt_or_default(), greatest);
+        self.apply(now, effect);
+        for value in options.values() {
+            let Value::Ccid { kind: HANDOVER, data } = value else { continue };
+            let Some(notice) = Notice::read(data) else { continue };
+            let number = self.numbers.of(notice.number).unwrap_or(seq);
+            let effect = self.watch.take(now, seq, notice, number);
+            self.apply(now, effect);
+        }
+    }
+
+    /// A handover of this end, which needs no notice: packets up to the greatest that arrived are
+    /// from before its end.
+    fn follow_own_handover(&mut self, now: Instant, handover: Handover) {
+        let effect = match handover {
+            Handover::Expected { .. } => Effect::Nothing,
+            Handover::Started => self.watch.withhold(now),
+            Handover::Ended { .. } => self.watch.end(self.numbers.greatest().unwrap_or(0)),
+        };
+        self.apply(now, effect);
+    }
+
+    fn apply(&mut self, now: Instant, effect: Effect) {
+        match effect {
+            Effect::Nothing => {}
+            Effect::Withhold => {
+                let all = Blind { from: Instant::ZERO, until: Instant::MAX, through: None };
+                self.history.leave_out(Some(all));
+            }
+            Effect::Begin(last) => {
+                self.history.begin_after(last);
+                self.clock = CounterClock::default();
+                self.target = 0.0;
+                self.p = 0.0;
+                self.due = false;
+                self.meter.restart(now);
+                self.begins_anew = self.had_data.then_some(now);
+            }
+        }
+    }
+
+    /// Whether there are observations to report.
+    fn has_news(&self) -> bool {
+        self.had_data && self.begins_anew.is_none() && !self.watch.withholds()
     }
 
     fn push_intervals(&self, options: &mut Options) {
@@ -212,6 +284,7 @@ impl crate::ccid::Receiver for Receiver {
     fn on_packet(&mut self, now: Instant, arrived: &Arrived<'_>) {
         let newest_before = self.numbers.greatest();
         let seq = self.numbers.take(arrived.seq);
+        self.follow_handover(now, seq, newest_before.unwrap_or(seq), arrived.options);
         let newest = newest_before.is_none_or(|before| seq > before);
         let is_data = arrived.data.is_some();
         // Packets without data carry no counter of their own.
@@ -230,6 +303,9 @@ impl crate::ccid::Receiver for Receiver {
         if newest {
             self.newest_at = now;
         }
+        if self.watch.withholds() || self.watch.is_from_before(seq) {
+            return;
+        }
         if let Some(bytes) = arrived.data {
             self.take_data(now, counter, bytes, newest);
         }
@@ -243,11 +319,11 @@ impl crate::ccid::Receiver for Receiver {
     }
 
     fn is_due(&self, _now: Instant) -> bool {
-        self.due && self.had_data
+        self.due && self.has_news()
     }
 
     fn acknowledge(&mut self, now: Instant, _ack: Seq48, options: &mut Options) {
-        if !self.had_data {
+        if !self.has_news() {
             return;
         }
         let x_recv = self.meter.rate(now, self.rtt_or_default());
@@ -271,6 +347,10 @@ impl crate::ccid::Receiver for Receiver {
         self.sends_loss_event_rate = sends || self.config.send_loss_event_rate;
     }
 
+    fn set_heeds_handovers(&mut self, heeds: bool) {
+        self.heeds = heeds;
+    }
+
     fn wake(&mut self, _now: Instant) {}
 
     /// The window counter makes a feedback timer unnecessary (RFC 4342, section 10.3).
@@ -284,7 +364,11 @@ impl crate::ccid::Receiver for Receiver {
     }
 
     fn on_handover(&mut self, now: Instant, handover: Handover) {
+        if self.config.remedies.notify {
+            self.follow_own_handover(now, handover);
+        }
         let until = match handover {
+            Handover::Expected { .. } => return,
             Handover::Started => {
                 self.handover_started = Some(now - self.rtt_or_default());
                 Instant::MAX

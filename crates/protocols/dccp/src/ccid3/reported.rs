@@ -52,7 +52,7 @@ pub(super) struct ReportedIntervals<'a> {
 pub(super) struct Rules {
     /// The weights and the discounting.
     pub(super) method: Method,
-    /// Remedy B: losses of these packets are no events.
+    /// Remedy B': losses of these packets are no events.
     pub(super) left_out: Option<(u64, u64)>,
     /// Remedy C: intervals that began before count by this factor.
     pub(super) old: Option<(u64, f64)>,
@@ -93,9 +93,13 @@ impl Reported {
         let count = read(loss_report, &mut fresh);
         let fresh = &fresh[..count];
         let Some(oldest) = fresh.last().map(|interval| interval.start) else { return false };
-        // What the report no longer has was undone by packets that came late.
+        // What the report no longer has was undone by packets that came late. Before the beginning
+        // of the history there is nothing: a receiver may have begun anew.
+        let begins = fresh.last().is_some_and(|interval| interval.lossy == 0);
         self.known.retain(|known| {
-            known.start < oldest || fresh.iter().any(|interval| interval.holds(known.start))
+            let is_before = known.start < oldest;
+            let is_reported = fresh.iter().any(|interval| interval.holds(known.start));
+            if is_before { !begins } else { is_reported }
         });
         let before = self.events;
         for interval in fresh.iter().rev() {

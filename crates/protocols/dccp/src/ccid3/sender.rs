@@ -7,13 +7,14 @@ use super::Variant;
 use super::counter::WindowCounter;
 use super::extend::Extender;
 use super::log::{Entry, Log};
+use super::notice::{Notifier, Phase};
 use super::receiver::DROPPED_PACKETS;
 use super::reported::{Reported, ReportedIntervals, Rules};
 use crate::ccid::{Ccid, Feedback, Handover, Permit, SenderStats, Sent};
 use crate::tfrc::average::{Method, N};
 use crate::tfrc::equation::loss_rate_for;
 use crate::tfrc::{self, Headers, InitialWindow, Profile, Remedies, Report, Sensitivity};
-use fairwave_units::{Duration, Instant};
+use fairwave_units::{BitRate, Duration, Instant};
 use fairwave_wire::dccp::{DropCode, Dropped, Options, Runs, Seq48, Value};
 
 /// The segment size that TFRC-SP puts into the equation, in bytes (RFC 4828, section 4.2).
@@ -88,6 +89,7 @@ pub struct Sender {
     /// The greatest number that a Data Dropped option reported.
     dropped_up_to: u64,
     gap: Gap,
+    notifier: Notifier,
 }
 
 /// The last handover, in sequence numbers.
@@ -155,6 +157,7 @@ impl Sender {
             newest_feedback: None,
             dropped_up_to: 0,
             gap: Gap::default(),
+            notifier: Notifier::default(),
         }
     }
 
@@ -249,6 +252,16 @@ impl Sender {
         rules
     }
 
+    /// Owes the other end a notice of a handover (remedy B).
+    fn notify(&mut self, handover: Handover) {
+        let Some(last) = self.numbers.newest() else { return };
+        match handover {
+            Handover::Expected { .. } => self.notifier.owe(Phase::Expected, last + 1),
+            Handover::Started => self.notifier.owe(Phase::Away, last + 1),
+            Handover::Ended { .. } => self.notifier.owe(Phase::Over, last),
+        }
+    }
+
     /// Returns the loss event rate of the reports.
     fn loss_event_rate(&mut self, now: Instant, x_recv: f64) -> f64 {
         if self.config.remedies.restart && self.gap.seed.is_none() {
@@ -322,8 +335,25 @@ impl crate::ccid::Sender for Sender {
         self.stamp
     }
 
+    fn options(&mut self, _now: Instant, options: &mut Options) {
+        self.notifier.write(options);
+    }
+
+    fn is_due(&self) -> bool {
+        self.notifier.is_due()
+    }
+
+    fn notifies_handovers(&self) -> bool {
+        self.config.remedies.notify
+    }
+
+    fn set_handovers_heeded(&mut self, heeds: bool) {
+        self.notifier.heeded = heeds && self.config.remedies.notify;
+    }
+
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         let seq = self.numbers.take(sent.seq);
+        self.notifier.sent(seq);
         let data = sent.data.is_some();
         self.log.push(seq, Entry { at: now, counter: self.stamp, data });
         if let Some(bytes) = sent.data {
@@ -343,6 +373,7 @@ impl crate::ccid::Sender for Sender {
         self.newest_feedback = Some(feedback.seq);
         let received = self.read_options(feedback.options, feedback.ack, ack);
         if let Some(entry) = self.log.get(ack) {
+            self.notifier.acknowledged(ack, entry.data);
             if entry.data {
                 self.counter.acknowledged(entry.counter);
             }
@@ -373,16 +404,19 @@ impl crate::ccid::Sender for Sender {
     fn on_handover(&mut self, now: Instant, handover: Handover) {
         let rtt = self.rate.rtt().unwrap_or(Duration::ZERO);
         let first = self.log.first_since(now - rtt);
+        let per_second = |free: BitRate| free.0 as f64 / 8.0;
+        self.notify(handover);
         match handover {
+            Handover::Expected { free } => self.rate.handover_expected(now, free.map(per_second)),
             Handover::Started => {
                 self.gap = Gap { lost: Some((first, u64::MAX)), ..Gap::default() };
-                self.rate.handover_started(now, None);
+                self.rate.handover_started(now);
             }
             Handover::Ended { free } => {
                 let first = self.gap.lost.map_or(first, |(first, _)| first);
                 let last = self.log.next().saturating_sub(1);
                 self.gap = Gap { lost: Some((first, last)), ..Gap::default() };
-                self.rate.handover_ended(now, free.map(|free| free.0 as f64 / 8.0));
+                self.rate.handover_ended(now, free.map(per_second));
             }
         }
     }

@@ -117,6 +117,12 @@ impl<P: Payload> Connection<P> {
             {
                 self.features.negotiate(Side::Remote, vectors, &[1], false);
             }
+            if self.tx.as_ref().is_some_and(|tx| tx.notifies_handovers()) {
+                self.features.negotiate(Side::Remote, Feature::HeedHandovers, &[1], false);
+            }
+        }
+        if let Some(tx) = &mut self.tx {
+            tx.set_handovers_heeded(self.features.is_on(Side::Remote, Feature::HeedHandovers));
         }
         if self.rx.as_ref().is_none_or(|rx| rx.ccid() != receives) {
             self.rx = self.profiles.receiver(receives, now);
@@ -125,6 +131,7 @@ impl<P: Payload> Connection<P> {
             rx.set_ack_ratio(self.features.value(Side::Remote, Feature::AckRatio) as u16);
             let sends = self.features.is_on(Side::Local, Feature::SendLossEventRate);
             rx.set_send_loss_event_rate(sends);
+            rx.set_heeds_handovers(self.features.is_on(Side::Local, Feature::HeedHandovers));
         }
     }
 

@@ -29,7 +29,9 @@ impl<P: Payload> Connection<P> {
             self.arm_retry(now);
             return self.repeated(now);
         }
-        let due = self.rx.as_ref().is_some_and(|rx| rx.is_due(now)) || self.features.is_due(now);
+        let due = self.rx.as_ref().is_some_and(|rx| rx.is_due(now))
+            || self.tx.as_ref().is_some_and(|tx| tx.is_due())
+            || self.features.is_due(now);
         due.then(|| self.emit(now, Kind::Ack { ack: self.numbers.gsr }, None))
     }
 
@@ -105,10 +107,12 @@ impl<P: Payload> Connection<P> {
         let seq = self.numbers.send();
         let mut options = self.options(now, seq, kind);
         let (mut ccval, mut coverage) = (0, 0);
+        if let Some(tx) = self.tx.as_mut().filter(|_| may_carry(kind)) {
+            tx.options(now, &mut options);
+        }
         if let Some(payload) = &payload {
             if let Some(tx) = &mut self.tx {
                 ccval = tx.ccval(now);
-                tx.options(now, &mut options);
             }
             coverage = self.coverage_of(payload);
             if let Some(crc) = payload.crc32c().filter(|_| self.config.data_checksum) {
@@ -179,4 +183,9 @@ impl<P: Payload> Connection<P> {
             tx.on_sent(now, &Sent { seq, data, wire_len, ecn, more });
         }
     }
+}
+
+/// Whether a packet carries options of the sender's profile.
+const fn may_carry(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::DataAck { .. } | Kind::Ack { .. })
 }

@@ -135,8 +135,9 @@ impl History {
     /// [`NDUPACK`]: they may be holes or not (Skip Length of RFC 4342, section 8.6.1).
     pub fn skip(&self) -> u64 {
         let Some(highest) = self.highest else { return 0 };
-        let pending = self.holes.first_pending();
-        pending.map_or(0, |first| (highest.seq + 1 - first).min(u64::from(NDUPACK)))
+        let pending = self.holes.first_pending().map(|first| first.max(self.first));
+        let skip = |first: u64| (highest.seq + 1).saturating_sub(first).min(u64::from(NDUPACK));
+        pending.map_or(0, skip)
     }
 
     /// Writes the loss intervals, newest first, and says how many there are. The oldest is the
@@ -157,6 +158,15 @@ impl History {
         self.holes.forget_lost();
         self.events.clear();
         self.first = self.highest.map_or(0, |highest| highest.seq + 1);
+    }
+
+    /// Forgets all events, and begins anew behind number `last`: losses up to it, and runs of
+    /// losses that go on beyond it, are left out.
+    pub fn begin_after(&mut self, last: u64) {
+        self.forget_events();
+        self.first = self.first.max(last + 1);
+        let (from, until) = (Instant::MAX, Instant::ZERO);
+        self.blind = Some(Blind { from, until, through: Some(last) });
     }
 
     fn begin(&mut self, arrival: Arrival) -> Change {

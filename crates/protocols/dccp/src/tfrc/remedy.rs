@@ -1,26 +1,33 @@
 //! Remedies of a transport for a handover that it is notified of.
 //!
-//! Otsuka, Tamura and Ishihara (section 4.5) propose four remedies and define none; these are
-//! Fairwave's definitions of theirs, and one more. D, dropping old packets from the transmit queue,
-//! belongs to the queue.
+//! Otsuka, Tamura and Ishihara (section 4.5) propose four remedies, of one sentence each. A to C
+//! here keep to these sentences; A', B' and E are Fairwave's. D, dropping old packets from the
+//! transmit queue, belongs to the queue.
 
 /// Remedies of a half-connection. Without any it ignores handovers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Remedies {
     /// A: before the handover the rate goes down to the rate known to be free at the new access
-    /// point, and after it begins there, whatever the nofeedback timer did meanwhile.
+    /// point, and stays there at most until the handover is over, for t_mbi = 64 s at most.
     pub set_ahead: bool,
-    /// B: observations from before and during the handover are left out. Losses of packets sent
-    /// from one round trip before its start until its end begin no loss event and their sequence
-    /// space is in no loss interval. Of packets that waited through it, the round-trip time counts
-    /// from its end, and the first such time replaces the estimate. Receive rates of before and the
-    /// first one after, which has the silence in it, do not count. The nofeedback timer stands
-    /// still, for t_mbi = 64 s at most.
+    /// A': after the handover the rate is the one known to be free, but not more than before,
+    /// whatever the nofeedback timer did meanwhile.
+    pub on_arrival: bool,
+    /// B: the receiver is notified, and leaves out of its feedback what it observed before the
+    /// handover and during it. It needs the other end's consent ([`crate::Feature::HeedHandovers`]).
+    /// The sender does nothing else. `ccid3::watch` has what is left out.
+    pub notify: bool,
+    /// B': the end that roams leaves out observations from during the handover, and the other one
+    /// is not notified. Losses of packets sent from one round trip before its start until its end
+    /// begin no loss event and their sequence space is in no loss interval. Of packets that waited
+    /// through it, the round-trip time counts from its end, and the first such time replaces the
+    /// estimate. Receive rates of before and the first one after, which has the silence in it, do
+    /// not count. The nofeedback timer stands still, for t_mbi = 64 s at most.
     pub leave_out: bool,
     /// C: for five round trips after the handover new observations weigh more.
     pub sensitive: Option<Sensitivity>,
     /// E, Fairwave's: after the handover begin as a new connection does, with the initial rate,
-    /// without a loss history; round-trip times and receive rates as with B.
+    /// without a loss history; round-trip times and receive rates as with B'.
     pub restart: bool,
 }
 
@@ -37,7 +44,8 @@ pub enum Sensitivity {
 impl Remedies {
     /// Whether there is any.
     pub fn any(self) -> bool {
-        self.set_ahead || self.leave_out || self.sensitive.is_some() || self.restart
+        let Self { set_ahead, on_arrival, notify, leave_out, sensitive, restart } = self;
+        set_ahead || on_arrival || notify || leave_out || sensitive.is_some() || restart
     }
 
     /// Whether feedback on packets from before the end of the handover is left out.

@@ -54,7 +54,7 @@ pub struct Sender {
     had_feedback: bool,
     /// A packet has gone.
     began: bool,
-    /// The next round-trip time replaces the estimate (B, E).
+    /// The next round-trip time replaces the estimate (B', E).
     rtt_is_old: bool,
     /// No packet has gone since the nofeedback timer was set.
     idle: bool,
@@ -63,18 +63,28 @@ pub struct Sender {
     pacer: Pacer,
     limited: DataLimited,
     handover: Handover,
+    /// Remedy A: the most that is allowed before a handover and during it.
+    cap: Option<Cap>,
+}
+
+/// A bound of the allowed rate.
+#[derive(Clone, Copy, Debug)]
+struct Cap {
+    /// Bytes a second.
+    rate: f64,
+    /// Time at which it ends if no handover was reported.
+    until: Instant,
 }
 
 /// A sender's knowledge of handovers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handover {
     under_way: bool,
-    /// The rate before, and the free rate at the new access point, of remedy A.
+    /// The rate before, of remedy A'.
     rate_before: f64,
-    free: Option<f64>,
     started: Option<Instant>,
     ended: Option<Instant>,
-    /// The next report measures the silence as well (B).
+    /// The next report measures the silence as well (B').
     first_report: bool,
     sensitive_until: Option<Instant>,
 }
@@ -101,6 +111,7 @@ impl Sender {
             pacer: Pacer::new(config.granularity, config.min_spacing),
             limited: DataLimited::default(),
             handover: Handover::default(),
+            cap: None,
         }
     }
 
@@ -237,24 +248,30 @@ impl Sender {
         }
     }
 
-    /// A handover begins; `free` is the rate known to be free at the new access point, in bytes a
-    /// second (remedy A).
-    pub fn handover_started(&mut self, now: Instant, free: Option<f64>) {
+    /// A handover will begin; `free` is the rate known to be free at the new access point, in bytes
+    /// a second (remedy A).
+    pub fn handover_expected(&mut self, now: Instant, free: Option<f64>) {
+        if let Some(rate) = free.filter(|_| self.config.remedies.set_ahead) {
+            self.adopt(now, rate.min(self.x));
+            self.cap = Some(Cap { rate: self.x, until: now + Duration::from_secs_f64(T_MBI) });
+        }
+    }
+
+    /// A handover begins.
+    pub fn handover_started(&mut self, now: Instant) {
         self.handover = Handover {
             under_way: true,
             rate_before: self.x,
-            free,
             started: Some(now),
             ..Handover::default()
         };
-        self.set_ahead(now);
         if self.config.remedies.leave_out {
             // Nobody may send for ever without feedback because the end was never told.
             self.timer = Some(now + Duration::from_secs_f64(T_MBI));
         }
     }
 
-    /// The handover is over; `free` may be known only now.
+    /// The handover is over; `free` is the rate known to be free here (remedy A').
     pub fn handover_ended(&mut self, now: Instant, free: Option<f64>) {
         let remedies = self.config.remedies;
         let sensitive_for = Duration::from_secs_f64(self.rtt_or_min()) * SENSITIVE_ROUNDS;
@@ -266,8 +283,10 @@ impl Sender {
         handover.ended = Some(now);
         handover.first_report = true;
         handover.sensitive_until = remedies.sensitive.map(|_| now + sensitive_for);
-        handover.free = free.or(handover.free);
-        self.set_ahead(now);
+        self.cap = None;
+        if let Some(free) = free.filter(|_| remedies.on_arrival) {
+            self.adopt(now, free.min(self.handover.rate_before));
+        }
         if remedies.restart {
             self.forget(now);
         }
@@ -278,13 +297,11 @@ impl Sender {
         }
     }
 
-    /// Remedy A: the free rate, but not more than before.
-    fn set_ahead(&mut self, now: Instant) {
-        if let Some(free) = self.handover.free.filter(|_| self.config.remedies.set_ahead) {
-            self.x = free.min(self.handover.rate_before).max(self.min_rate());
-            self.set = ReceiveSet::only(now, self.x / 2.0);
-            self.recv_limit = self.x;
-        }
+    /// Allows this rate, in bytes a second, as if its half had been received.
+    fn adopt(&mut self, now: Instant, rate: f64) {
+        self.x = rate.max(self.min_rate());
+        self.set = ReceiveSet::only(now, self.x / 2.0);
+        self.recv_limit = self.x;
     }
 
     /// Whether remedy C is in force.
@@ -322,7 +339,7 @@ impl Sender {
         self.sqrt_mean = q2 * self.sqrt_mean + (1.0 - q2) * sample.sqrt();
     }
 
-    /// Remedies B and E leave out receive rates of before, and the first one after, which is
+    /// Remedies B' and E leave out receive rates of before, and the first one after, which is
     /// measured over the silence too.
     fn leaves_out_rate(&mut self, from_before: bool) -> bool {
         if !self.config.remedies.leaves_before() || self.handover.ended.is_none() {
@@ -377,6 +394,9 @@ impl Sender {
         } else if self.last_doubled.is_none_or(|last| now.since(last).as_secs_f64() >= rtt) {
             self.x = (2.0 * self.x).min(self.recv_limit).max(self.initial_rate());
             self.last_doubled = Some(now);
+        }
+        if let Some(cap) = self.cap.filter(|cap| now < cap.until) {
+            self.x = self.x.min(cap.rate);
         }
         debug_assert!(self.x > 0.0, "X is {}", self.x);
     }

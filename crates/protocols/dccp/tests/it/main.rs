@@ -3,6 +3,7 @@
 mod ccid3;
 mod common;
 mod contract;
+mod handover;
 mod handshake;
 mod linux;
 mod transfer;

@@ -41,8 +41,19 @@ pub(super) struct Access {
 pub(super) struct Contention {
     all: Contenders,
     groups: Vec<Group>,
+    /// Per group.
+    busy: Vec<Busy>,
     /// Per radio: the groups that sense it, its own included.
     reach: Vec<Box<[u32]>>,
+}
+
+/// Time for which the radios of a group have sensed transmissions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    /// Beginning of the present busy period, or of the last one.
+    since: u64,
+    /// All busy periods that are over.
+    total: u64,
 }
 
 impl Contention {
@@ -70,6 +81,7 @@ impl Contention {
         }
         let aifs = || access.iter().map(|access| access.aifs.as_nanos());
         let mut contention = Self {
+            busy: vec![Busy::default(); members.len()],
             reach: vec![Box::default(); radios],
             groups: members.into_iter().map(|members| Group::new(members, aifs())).collect(),
             all: Contenders {
@@ -130,6 +142,15 @@ impl Contention {
         self.group_of(radio).sensed == 0
     }
 
+    /// Time for which the radio has sensed transmissions or has sent, NAV aside.
+    pub(super) fn busy(&self, radio: u32, now: Instant) -> Duration {
+        let group = self.all.group[radio as usize] as usize;
+        let Busy { since, total } = self.busy[group];
+        let is_busy = self.groups[group].sensed > 0;
+        let present = if is_busy { now.as_nanos().saturating_sub(since) } else { 0 };
+        Duration::from_nanos(total + present)
+    }
+
     /// Whether a CTS may be sent: clause 10.3.2.9 asks for an idle NAV.
     pub(super) fn nav_is_idle(&self, radio: u32, now: Instant) -> bool {
         self.nav(radio) <= now.as_nanos()
@@ -138,7 +159,11 @@ impl Contention {
     /// `from` begins to transmit.
     pub(super) fn begin(&mut self, from: u32, now: Instant) {
         for &group in &self.reach[from as usize] {
-            self.groups[group as usize].begin(&mut self.all, now.as_nanos());
+            let group = group as usize;
+            self.groups[group].begin(&mut self.all, now.as_nanos());
+            if self.groups[group].sensed == 1 {
+                self.busy[group].since = now.as_nanos();
+            }
         }
     }
 
@@ -151,7 +176,7 @@ impl Contention {
         except: impl Iterator<Item = (u32, Sensed)>,
         now: Instant,
     ) {
-        let Self { all, groups, reach } = self;
+        let Self { all, groups, busy, reach } = self;
         for &group in &reach[from as usize] {
             groups[group as usize].ending(all, sensed, now.as_nanos());
         }
@@ -160,7 +185,11 @@ impl Contention {
             groups[all.group[radio as usize] as usize].except(all, radio, sensed);
         }
         for &group in &reach[from as usize] {
-            groups[group as usize].end(all, sensed, now.as_nanos());
+            let group = group as usize;
+            groups[group].end(all, sensed, now.as_nanos());
+            if groups[group].sensed == 0 {
+                busy[group].total += now.as_nanos() - busy[group].since;
+            }
         }
     }
 

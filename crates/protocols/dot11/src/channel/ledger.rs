@@ -4,7 +4,7 @@ use super::air::{BROADCAST, Transmission};
 use super::pairs::Pairs;
 use super::{Channel, FrameKind, RadioId};
 use fairwave_trace::PairSample;
-use fairwave_units::Duration;
+use fairwave_units::{Duration, Instant};
 
 impl<P: Copy> Channel<P> {
     /// Transmissions of a radio to each of its receivers; `None`, which is last, is broadcast.
@@ -17,6 +17,13 @@ impl<P: Copy> Channel<P> {
             let last = pair.last.map(|mode| (mode.into(), mode.rate()));
             (to, PairSample { last, ..pair.sums })
         })
+    }
+
+    /// Time for which the radio has found the medium busy by its physical carrier sense, its own
+    /// transmissions included: the numerator of the channel utilisation that it may announce
+    /// (802.11-2020 clause 9.4.2.27). Frames that overlap count once.
+    pub fn medium_busy(&self, radio: RadioId, now: Instant) -> Duration {
+        self.contention.busy(radio.0, now)
     }
 
     /// Counts a frame that begins on the air and takes `airtime`.

@@ -235,11 +235,10 @@ impl Transport for Dccp {
         self.connections[end].deadline()
     }
 
-    /// The other end is not notified: the sender recognises its reports on the gap by sequence
-    /// numbers.
     fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
         let handover = match notice {
-            Notice::Leaves { .. } => Handover::Started,
+            Notice::Expects { share } => Handover::Expected { free: share },
+            Notice::Leaves => Handover::Started,
             Notice::Arrives { share } => Handover::Ended { free: share },
         };
         self.connections[end].handle(host.now, Input::Handover(handover));

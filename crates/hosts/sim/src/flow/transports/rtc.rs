@@ -217,7 +217,8 @@ impl Transport for Rtc {
     fn notice(&mut self, end: End, notice: Notice, host: &mut Host<'_>) {
         if end == End::Source && self.uses_handovers {
             let input = match notice {
-                Notice::Leaves { .. } => SenderInput::LinkLost,
+                Notice::Expects { .. } => return,
+                Notice::Leaves => SenderInput::LinkLost,
                 Notice::Arrives { .. } => SenderInput::LinkFound,
             };
             self.sender.handle(host.now, input);

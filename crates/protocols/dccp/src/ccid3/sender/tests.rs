@@ -278,7 +278,7 @@ fn remedies_keep_the_gap_out_of_the_rate() {
         leave_out.sender.rate_control().rate(),
         restart.sender.rate_control().rate(),
     );
-    // Timers halve the rate in the gap; B keeps it and E begins at 4 packets a round trip.
+    // Timers halve the rate in the gap; B' keeps it and E begins at 4 packets a round trip.
     assert!(x_none < 20_000.0, "{x_none} (seed 9)");
     assert!(x_b > 62_900.0, "{x_b} (seed 9)");
     assert!(x_e > 45_000.0, "{x_e} (seed 9)");
@@ -355,6 +355,8 @@ proptest! {
         let wire = Wire { delay, jitter, loss, duplicate, ..Wire::default() };
         let remedies = Remedies {
             set_ahead: true,
+            on_arrival: split,
+            notify: true,
             leave_out: true,
             sensitive: Some(Sensitivity::Discount(0.25)),
             restart: seed % 2 == 0,
@@ -368,6 +370,7 @@ proptest! {
         for second in 1..=30u64 {
             pair.run(at(1000 * second));
             match second % 10 {
+                3 => pair.report(Handover::Expected { free: Some(BitRate(200_000)) }),
                 4 => pair.report(Handover::Started),
                 6 => pair.report(Handover::Ended { free: Some(BitRate(300_000)) }),
                 _ => {}

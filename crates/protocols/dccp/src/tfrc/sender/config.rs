@@ -63,6 +63,8 @@ impl SenderConfig {
             headers: None,
             remedies: Remedies {
                 set_ahead: false,
+                on_arrival: false,
+                notify: false,
                 leave_out: false,
                 sensitive: None,
                 restart: false,

@@ -261,8 +261,9 @@ fn with(remedies: Remedies) -> SenderConfig {
 fn without_remedies_a_handover_changes_nothing() {
     let (mut reported, start) = received_half(with(Remedies::default()), millis(50));
     let mut untold = reported.clone();
-    reported.handover_started(start, Some(10_000.0));
-    reported.handover_ended(start + millis(2000), None);
+    reported.handover_expected(start, Some(10_000.0));
+    reported.handover_started(start);
+    reported.handover_ended(start + millis(2000), Some(10_000.0));
     untold.sent(start);
     reported.sent(start);
     for sender in [&mut reported, &mut untold] {
@@ -273,27 +274,65 @@ fn without_remedies_a_handover_changes_nothing() {
     assert_eq!((reported.rtt(), reported.deadline()), (untold.rtt(), untold.deadline()));
 }
 
+/// The rate is set before the handover, stays there while feedback would allow more, and is left to
+/// the timer in the gap.
 #[test]
-fn a_sets_the_rate_ahead_and_begins_with_it() {
+fn a_sets_the_rate_before_the_handover() {
     let remedies = Remedies { set_ahead: true, ..Remedies::default() };
     let (mut sender, start) = received_half(with(remedies), millis(50));
-    sender.handover_started(start, Some(20_000.0));
+    sender.handover_expected(start, Some(20_000.0));
     assert!(close(sender.rate(), 20_000.0));
+    for k in 1..=4 {
+        let now = start + millis(60 * k);
+        sender.sent(now - millis(50));
+        sender.feedback(now, report(now, millis(50), 60_000.0, 1e-9));
+        assert!(close(sender.rate(), 20_000.0), "{}", sender.rate());
+    }
+    let start = start + millis(250);
+    sender.handover_started(start);
+    for _ in 0..4 {
+        sender.wake(sender.deadline().unwrap());
+        sender.sent(start);
+    }
+    assert!(sender.rate() < 10_000.0, "the gap halves it: {}", sender.rate());
+    let before = sender.rate();
+    sender.handover_ended(start + millis(3000), Some(20_000.0));
+    assert!(close(sender.rate(), before));
+}
+
+/// A handover that was expected and does not come binds nobody for longer than t_mbi.
+#[test]
+fn a_ends_without_a_handover() {
+    let remedies = Remedies { set_ahead: true, ..Remedies::default() };
+    let (mut sender, start) = received_half(with(remedies), millis(50));
+    sender.handover_expected(start, Some(20_000.0));
+    let late = start + millis(64_000);
+    sender.feedback(late, report(late, millis(50), 60_000.0, 1e-9));
+    assert!(sender.rate() > 60_000.0, "{}", sender.rate());
+}
+
+/// A' begins with the free rate at the new access point.
+#[test]
+fn the_rate_may_be_set_on_arrival() {
+    let remedies = Remedies { on_arrival: true, ..Remedies::default() };
+    let (mut sender, start) = received_half(with(remedies), millis(50));
+    sender.handover_expected(start, Some(20_000.0));
+    sender.handover_started(start);
+    assert!(close(sender.rate(), 62_900.0), "{}", sender.rate());
     sender.sent(start);
     for _ in 0..4 {
         sender.wake(sender.deadline().unwrap());
         sender.sent(start);
     }
-    assert!(sender.rate() < 2_000.0, "the gap halves it: {}", sender.rate());
-    sender.handover_ended(start + millis(3000), None);
-    assert!(close(sender.rate(), 20_000.0));
+    sender.handover_ended(start + millis(3000), Some(20_000.0));
+    assert!(close(sender.rate(), 20_000.0), "{}", sender.rate());
 }
 
 #[test]
 fn b_leaves_out_the_gap() {
     let remedies = Remedies { leave_out: true, ..Remedies::default() };
     let (mut sender, start) = received_half(with(remedies), millis(50));
-    sender.handover_started(start, None);
+    sender.handover_started(start);
     sender.sent(start);
     assert_eq!(sender.deadline(), Some(start + millis(64_000)), "no halving in a known gap");
     let end = start + millis(3000);
@@ -320,12 +359,12 @@ fn b_leaves_out_the_gap() {
     assert!(close(sender.rate(), 40_000.0), "{}", sender.rate());
 }
 
-/// Remedy B trusts nobody for longer than t_mbi.
+/// Remedy B' trusts nobody for longer than t_mbi.
 #[test]
 fn b_halves_again_when_the_end_is_not_told() {
     let remedies = Remedies { leave_out: true, ..Remedies::default() };
     let (mut sender, start) = received_half(with(remedies), millis(50));
-    sender.handover_started(start, None);
+    sender.handover_started(start);
     sender.sent(start);
     sender.wake(start + millis(63_999));
     assert!(close(sender.rate(), 62_900.0));
@@ -339,7 +378,7 @@ fn c_follows_new_round_trip_times_for_five_of_them() {
     let sensitive = Some(Sensitivity::Intervals(3));
     let (mut sender, start) =
         received_half(with(Remedies { sensitive, ..Remedies::default() }), millis(100));
-    sender.handover_started(start, None);
+    sender.handover_started(start);
     sender.handover_ended(start, None);
     sender.feedback(start + millis(499), report(start + millis(499), millis(200), 1e6, 1e-3));
     assert_eq!(sender.rtt(), Some(millis(150)), "q = 0.5");
@@ -351,7 +390,7 @@ fn c_follows_new_round_trip_times_for_five_of_them() {
 fn e_begins_anew() {
     let remedies = Remedies { restart: true, ..Remedies::default() };
     let (mut sender, start) = received_half(with(remedies), millis(50));
-    sender.handover_started(start, None);
+    sender.handover_started(start);
     sender.handover_ended(start + millis(1000), None);
     assert_eq!(sender.p(), 0.0);
     assert!(close(sender.rate(), 2516.0 / 0.05));
