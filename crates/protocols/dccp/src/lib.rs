@@ -25,4 +25,4 @@ pub use connection::{Connection, Event, Input, Packet, State, Stats};
 pub use features::Feature;
 pub use payload::{Payload, Virtual};
 pub use profiles::Standard;
-pub use queue::{QueueLimits, Unsent, WhenFull};
+pub use queue::{QueueLimits, Unsent, Waiting, WhenFull};

@@ -45,10 +45,19 @@ pub enum Unsent {
     Closed,
 }
 
+/// A datagram that waits to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting<P> {
+    /// Time after which it is dropped instead of sent; `None` if it has no deadline.
+    pub deadline: Option<Instant>,
+    /// The data.
+    pub payload: P,
+}
+
 #[derive(Debug)]
 pub(crate) struct SendQueue<P> {
     limits: QueueLimits,
-    waiting: VecDeque<(Instant, P)>,
+    waiting: VecDeque<Waiting<P>>,
     bytes: u64,
 }
 
@@ -57,8 +66,14 @@ impl<P: Payload> SendQueue<P> {
         Self { limits, waiting: VecDeque::new(), bytes: 0 }
     }
 
-    /// Takes a datagram; returns the one dropped for it, or itself.
-    pub(crate) fn push(&mut self, now: Instant, payload: P) -> Option<P> {
+    /// Takes a datagram; returns the one dropped for it, or itself. Its deadline is the earlier of
+    /// its own and that of [`QueueLimits::age`].
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        deadline: Option<Instant>,
+        payload: P,
+    ) -> Option<P> {
         let full = self.waiting.len() >= self.limits.datagrams;
         if full && self.limits.when_full == WhenFull::RefuseNewest {
             return Some(payload);
@@ -67,23 +82,29 @@ impl<P: Payload> SendQueue<P> {
         if self.limits.datagrams == 0 {
             return Some(payload);
         }
-        // Ages are looked for at the front only, so the oldest must be there.
-        debug_assert!(self.waiting.back().is_none_or(|(since, _)| *since <= now));
         self.bytes += u64::from(payload.len());
-        self.waiting.push_back((now, payload));
+        let of_age = self.limits.age.map(|age| now + age);
+        let deadline = deadline.into_iter().chain(of_age).min();
+        self.waiting.push_back(Waiting { deadline, payload });
         debug_assert!(self.waiting.len() <= self.limits.datagrams, "{}", self.waiting.len());
         gone
     }
 
-    /// The next datagram that is too old to be sent.
+    /// The next datagram that is too old to be sent. Those behind the front are looked at when they
+    /// are there, as only the front can be sent.
     pub(crate) fn pop_old(&mut self, now: Instant) -> Option<P> {
-        let age = self.limits.age?;
-        let (since, _) = self.waiting.front()?;
-        if now.since(*since) > age { self.pop() } else { None }
+        let deadline = self.waiting.front()?.deadline?;
+        if now > deadline { self.pop() } else { None }
+    }
+
+    /// Empties the queue.
+    pub(crate) fn take_all(&mut self) -> VecDeque<Waiting<P>> {
+        self.bytes = 0;
+        core::mem::take(&mut self.waiting)
     }
 
     pub(crate) fn pop(&mut self) -> Option<P> {
-        let (_, payload) = self.waiting.pop_front()?;
+        let Waiting { payload, .. } = self.waiting.pop_front()?;
         self.bytes -= u64::from(payload.len());
         debug_assert!(!self.waiting.is_empty() || self.bytes == 0, "{} B of nothing", self.bytes);
         Some(payload)
@@ -91,7 +112,7 @@ impl<P: Payload> SendQueue<P> {
 
     /// Length of the next datagram.
     pub(crate) fn next_len(&self) -> Option<u32> {
-        self.waiting.front().map(|(_, payload)| payload.len())
+        self.waiting.front().map(|one| one.payload.len())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,9 +129,8 @@ impl<P: Payload> SendQueue<P> {
 
     /// Time at which the oldest becomes too old.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let (since, _) = self.waiting.front()?;
-        // An age reached exactly is still good.
-        Some(*since + self.limits.age? + Duration::from_nanos(1))
+        // A deadline reached exactly is still met.
+        Some(self.waiting.front()?.deadline? + Duration::from_nanos(1))
     }
 }
 
@@ -131,16 +151,16 @@ mod tests {
             let limits = QueueLimits { datagrams: 2, when_full, age: None };
             let mut queue = SendQueue::new(limits);
             assert_eq!(
-                (queue.push(at(0), Virtual(1)), queue.push(at(0), Virtual(2))),
+                (queue.push(at(0), None, Virtual(1)), queue.push(at(0), None, Virtual(2))),
                 (None, None)
             );
-            assert_eq!(queue.push(at(0), Virtual(3)), Some(Virtual(gone)));
+            assert_eq!(queue.push(at(0), None, Virtual(3)), Some(Virtual(gone)));
             assert_eq!(queue.bytes(), u64::from(left[0] + left[1]));
             assert_eq!([queue.pop(), queue.pop()], left.map(|n| Some(Virtual(n))));
         }
         for when_full in [WhenFull::RefuseNewest, WhenFull::DropOldest] {
             let mut queue = SendQueue::new(QueueLimits { datagrams: 0, when_full, age: None });
-            assert_eq!(queue.push(at(0), Virtual(3)), Some(Virtual(3)));
+            assert_eq!(queue.push(at(0), None, Virtual(3)), Some(Virtual(3)));
         }
     }
 
@@ -148,11 +168,28 @@ mod tests {
     fn what_waited_longer_than_its_age_goes() {
         let age = Some(Duration::from_millis(200));
         let mut queue = SendQueue::new(QueueLimits { age, ..QueueLimits::default() });
-        queue.push(at(0), Virtual(1));
-        queue.push(at(150), Virtual(2));
+        queue.push(at(0), None, Virtual(1));
+        queue.push(at(150), None, Virtual(2));
         assert_eq!(queue.deadline(), Some(at(200) + Duration::from_nanos(1)));
         assert_eq!(queue.pop_old(at(200)), None);
         assert_eq!(queue.pop_old(at(201)), Some(Virtual(1)));
         assert_eq!((queue.pop_old(at(201)), queue.len()), (None, 1));
+    }
+
+    /// The deadlines of two datagrams are not in their order: the second is late once it is at the
+    /// front.
+    #[test]
+    fn each_datagram_has_its_own_deadline() {
+        let age = Some(Duration::from_millis(200));
+        let mut queue = SendQueue::new(QueueLimits { age, ..QueueLimits::default() });
+        queue.push(at(0), Some(at(300)), Virtual(1));
+        queue.push(at(0), Some(at(50)), Virtual(2));
+        queue.push(at(0), None, Virtual(3));
+        assert_eq!(queue.deadline(), Some(at(200) + Duration::from_nanos(1)));
+        assert_eq!((queue.pop_old(at(100)), queue.pop()), (None, Some(Virtual(1))));
+        assert_eq!((queue.pop_old(at(100)), queue.pop_old(at(100))), (Some(Virtual(2)), None));
+        let left: Vec<_> = queue.take_all().into();
+        assert_eq!(left, [Waiting { deadline: Some(at(200)), payload: Virtual(3) }]);
+        assert_eq!((queue.len(), queue.bytes()), (0, 0));
     }
 }

@@ -10,7 +10,7 @@ mod output;
 use crate::ack_vector::Arrivals;
 use crate::ccid::{Handover, Receiver, ReceiverStats, Sender, SenderStats};
 use crate::features::{Feature, Features};
-use crate::queue::SendQueue;
+use crate::queue::{SendQueue, Waiting};
 use crate::sequence::Numbers;
 use crate::{Config, Payload, Profiles, Unsent};
 use core::fmt;
@@ -81,6 +81,8 @@ pub enum Input<P> {
     Packet(Packet<P>),
     /// The application sends a datagram; [`Event::Unsent`] reports those that never went out.
     Send(P),
+    /// The same with a deadline of its own, after which it is dropped instead of sent.
+    SendBefore(Waiting<P>),
     /// The application sends no more. Waiting data has [`Config::linger`] to go out.
     Close,
     /// Drop the connection and reset the other end.
@@ -326,12 +328,17 @@ impl<P: Payload> Connection<P> {
         self.tx.as_ref().and_then(|tx| tx.stats().rtt)
     }
 
-    fn send(&mut self, now: Instant, payload: P) {
+    /// Takes away the datagrams that wait to be sent, for another connection.
+    pub fn take_waiting(&mut self) -> impl Iterator<Item = Waiting<P>> + use<P> {
+        self.queue.take_all().into_iter()
+    }
+
+    fn send(&mut self, now: Instant, Waiting { deadline, payload }: Waiting<P>) {
         if !self.accepts_data() {
             self.unsent(payload, Unsent::Closed);
         } else if payload.len() > self.config.max_payload {
             self.unsent(payload, Unsent::TooLong);
-        } else if let Some(gone) = self.queue.push(now, payload) {
+        } else if let Some(gone) = self.queue.push(now, deadline, payload) {
             self.unsent(gone, Unsent::QueueFull);
         }
     }
@@ -410,7 +417,8 @@ impl<P: Payload> Machine for Connection<P> {
             Input::Open => self.open(now),
             Input::Listen => self.listen(),
             Input::Packet(packet) => self.on_packet(now, packet),
-            Input::Send(payload) => self.send(now, payload),
+            Input::Send(payload) => self.send(now, Waiting { deadline: None, payload }),
+            Input::SendBefore(waiting) => self.send(now, waiting),
             Input::Close => self.close(now),
             Input::Abort => self.abort(),
             Input::Slow(is_slow) => self.is_slow = is_slow,
