@@ -5,10 +5,12 @@
 //! ends would otherwise agree upon by SDP.
 
 mod feedback;
+mod remb;
 #[cfg(test)]
 mod tests;
 
 pub use feedback::{Feedback, MAX_STATUSES, TICK};
+pub use remb::{Remb, is_rtcp};
 
 use crate::reader::{Reader, Truncated};
 use thiserror::Error;
@@ -41,7 +43,10 @@ pub enum Error {
         len: u8,
     },
     /// An RTCP packet of another kind.
-    #[error("RTCP packet type {kind} format {format}; transport-wide feedback is 205 format 15")]
+    #[error(
+        "RTCP packet type {kind} format {format}; transport-wide feedback is 205 format 15, REMB \
+         206 format 15"
+    )]
     Kind {
         /// Packet type.
         kind: u8,
