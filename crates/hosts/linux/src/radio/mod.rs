@@ -25,6 +25,9 @@ mod command {
     pub(super) const SET_STATION: u8 = 18;
     pub(super) const NEW_STATION: u8 = 19;
     pub(super) const DEL_STATION: u8 = 20;
+    pub(super) const CONNECT: u8 = 46;
+    pub(super) const ROAM: u8 = 47;
+    pub(super) const DISCONNECT: u8 = 48;
     pub(super) const GET_SURVEY: u8 = 50;
 }
 
@@ -33,6 +36,7 @@ mod attribute {
     pub(super) const INTERFACE: u16 = 3;
     pub(super) const INTERFACE_NAME: u16 = 4;
     pub(super) const MAC: u16 = 6;
+    pub(super) const STATUS_CODE: u16 = 72;
     pub(super) const STATION: u16 = 21;
     pub(super) const SURVEY: u16 = 84;
     pub(super) const SPLIT_WIPHY_DUMP: u16 = 174;
@@ -147,6 +151,21 @@ pub enum Event {
         interface: u32,
         /// The station.
         station: Mac,
+    },
+    /// The interface of this number, a station, has associated with an access point.
+    Connected {
+        /// Number of the interface.
+        interface: u32,
+    },
+    /// The interface of this number, a station, has another access point of its network.
+    Roamed {
+        /// Number of the interface.
+        interface: u32,
+    },
+    /// The interface of this number, a station, has lost its access point.
+    Disconnected {
+        /// Number of the interface.
+        interface: u32,
     },
     /// The kernel had no room for some events: whoever follows them asks for the stations anew.
     Missed,
@@ -320,11 +339,16 @@ fn interface(attributes: Attributes<'_>) -> Option<Interface> {
 
 fn event(message: &Message) -> Option<Event> {
     let attributes = message.attributes();
-    let (interface, mac) =
-        (attributes.u32(attribute::INTERFACE)?, attributes.array(attribute::MAC)?);
+    let interface = attributes.u32(attribute::INTERFACE)?;
+    let station = || attributes.array(attribute::MAC).map(Mac);
+    // A failed association is reported as one with a status (IEEE 802.11 table 9-50).
+    let has_failed = attributes.u16(attribute::STATUS_CODE).is_some_and(|status| status != 0);
     match message.command {
-        command::NEW_STATION => Some(Event::Joined { interface, station: Mac(mac) }),
-        command::DEL_STATION => Some(Event::Left { interface, station: Mac(mac) }),
+        command::NEW_STATION => Some(Event::Joined { interface, station: station()? }),
+        command::DEL_STATION => Some(Event::Left { interface, station: station()? }),
+        command::CONNECT if !has_failed => Some(Event::Connected { interface }),
+        command::ROAM => Some(Event::Roamed { interface }),
+        command::DISCONNECT => Some(Event::Disconnected { interface }),
         _ => None,
     }
 }

@@ -101,7 +101,13 @@ fn associations_are_events_and_other_commands_are_not() {
     let (interface, station) = (4, PEER);
     assert_eq!(reported(command::NEW_STATION), Some(Event::Joined { interface, station }));
     assert_eq!(reported(command::DEL_STATION), Some(Event::Left { interface, station }));
-    assert_eq!(reported(46), None);
+    assert_eq!(reported(command::CONNECT), Some(Event::Connected { interface }));
+    assert_eq!(reported(command::ROAM), Some(Event::Roamed { interface }));
+    assert_eq!(reported(command::DISCONNECT), Some(Event::Disconnected { interface }));
+    assert_eq!(reported(command::GET_SURVEY), None);
+    // Status 1: the access point has refused.
+    let refused = [body.clone(), field(72, &1_u16.to_ne_bytes())].concat();
+    assert_eq!(event(&only(&message(command::CONNECT, &refused))), None);
 }
 
 #[test]

@@ -71,7 +71,11 @@ impl AccessPointRadio {
             radio::Event::Left { interface, station } => {
                 (interface == self.door.index).then_some(Change::Went(station))
             }
-            radio::Event::Joined { .. } | radio::Event::Missed => None,
+            radio::Event::Joined { .. }
+            | radio::Event::Connected { .. }
+            | radio::Event::Roamed { .. }
+            | radio::Event::Disconnected { .. }
+            | radio::Event::Missed => None,
         };
         Ok(self.events.take()?.into_iter().filter_map(change).collect())
     }
