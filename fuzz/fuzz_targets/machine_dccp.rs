@@ -6,11 +6,13 @@
 
 #![no_main]
 
-use fairwave_dccp::{Ccid, Config, Standard};
-use fairwave_dccp_tool::{Endpoint, Fact, Over, Settings, Traffic};
+use bytes::Bytes;
+use fairwave_dccp::{Ccid, Config, Standard, Waiting};
+use fairwave_dccp_host::Over;
+use fairwave_dccp_host::machine::{Connections, Fact, Id, PortEvent, Settings};
 use fairwave_machine::Machine;
 use fairwave_sockets::{Incoming, Outgoing};
-use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::seal::Key;
 use libfuzzer_sys::fuzz_target;
@@ -25,34 +27,43 @@ const MAX_OUTPUTS: usize = 5_000;
 /// Maximum number of datagrams in flight; more are lost.
 const UNDER_WAY: usize = 64;
 
+/// Maximum number of connections of a listener.
+const MAX_CONNECTIONS: usize = 16;
+
 struct Line {
-    ends: [Endpoint; 2],
+    ends: [Connections; 2],
+    /// The client's connection, once it is established.
+    open: Option<Id>,
+    /// Connections of the listener that were established and have not ended.
+    accepted: usize,
     under_way: VecDeque<(usize, Incoming)>,
     now: Instant,
 }
 
-fn endpoint(is_client: bool, ccid: u8) -> Endpoint {
+fn port(is_client: bool, ccid: u8) -> Connections {
     let (local_port, remote_port) = if is_client { (5000, 6000) } else { (6000, 0) };
     let ccids = if is_client { vec![Ccid(ccid)] } else { vec![Ccid(3), Ccid(2), Ccid(4)] };
     let (send_ccids, receive_ccids) = (ccids.clone(), ccids);
     let service = 7;
     let connection =
         Config { local_port, remote_port, send_ccids, receive_ccids, service, ..Config::default() };
-    Endpoint::new(Settings {
+    Connections::new(Settings {
         over: Over::Udp,
         connection,
         profiles: Standard::default(),
         server: is_client.then_some(SERVER),
         local: None,
-        traffic: is_client.then_some(Traffic { bytes: 100, rate: Some(BitRate(800_000)) }),
+        max_connections: MAX_CONNECTIONS,
+        reconnect: is_client.then_some(Duration::from_secs(5)),
         secret: Key::new(&[7; 32]).expect("32 bytes are enough"),
     })
 }
 
 impl Line {
     fn new(ccid: u8) -> Self {
-        let ends = [endpoint(true, ccid), endpoint(false, ccid)];
-        let mut line = Self { ends, under_way: VecDeque::new(), now: Instant::ZERO };
+        let ends = [port(true, ccid), port(false, ccid)];
+        let (open, under_way) = (None, VecDeque::new());
+        let mut line = Self { ends, open, accepted: 0, under_way, now: Instant::ZERO };
         line.report(0, Fact::Start);
         line
     }
@@ -73,9 +84,16 @@ impl Line {
                 self.under_way.push_back((other, Incoming { from, to: None, ecn, bytes }));
             }
         }
-        while self.ends[end].event().is_some() {}
+        while let Some(event) = self.ends[end].event() {
+            match event {
+                PortEvent::Established(id) if end == 0 => self.open = Some(id),
+                PortEvent::Established(_) => self.accepted += 1,
+                PortEvent::Ended(..) if end == 1 => self.accepted -= 1,
+                _ => {}
+            }
+        }
         assert!(self.ends[end].deadline().is_none_or(|at| at >= self.now), "a deadline has passed");
-        assert!(self.ends[end].accounts().count() <= 16, "connections are not bounded");
+        assert!(self.accepted <= MAX_CONNECTIONS, "connections are not bounded");
     }
 
     /// The earliest deadline, and the endpoint that it belongs to.
@@ -104,6 +122,14 @@ impl Line {
         self.now = until;
     }
 
+    /// The client's application sends a datagram, which has to leave before a deadline.
+    fn send(&mut self, within: Duration) {
+        let Some(id) = self.open else { return };
+        let deadline = Some(self.now + within);
+        let payload = Bytes::from_static(&[7; 100]);
+        self.report(0, Fact::Send(id, Waiting { deadline, payload }));
+    }
+
     fn deliver(&mut self, change: impl FnOnce(&mut Incoming)) {
         let Some((end, mut datagram)) = self.under_way.pop_front() else { return };
         self.pass(Duration::from_micros(500));
@@ -117,7 +143,9 @@ fuzz_target!(|bytes: &[u8]| {
     let mut line = Line::new(2 + first % 3);
     while let Some((op, behind)) = rest.split_first() {
         rest = behind;
-        match op % 8 {
+        match op % 10 {
+            8 => line.send(Duration::from_millis(op.into())),
+            9 => line.report(0, Fact::Moved(CLIENT.ip())),
             0 | 1 => line.deliver(|_| {}),
             2 => {
                 let Some(([at, value], behind)) = rest.split_first_chunk() else { return };

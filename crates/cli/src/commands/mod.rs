@@ -54,7 +54,7 @@ use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(all(target_os = "linux", feature = "kernel-cc"))]
 use fairwave_cc_tool::report::CcOutput;
 #[cfg(target_os = "linux")]
-use fairwave_dccp_tool::report::DccpOutput;
+use fairwave_dccp_tool::report::{DccpOutput, RateLine, RelayOutput};
 #[cfg(target_os = "linux")]
 use fairwave_emulator::machine::DoctorOutput;
 #[cfg(target_os = "linux")]
@@ -200,7 +200,11 @@ commands! {
     #[command(after_help = fairwave_dccp_tool::command::EXAMPLES)]
     Dccp(fairwave_dccp_tool::command::Dccp) => dccp::run,
         uses [on("dccp", "json")],
-        gives [output("dccp", "dccp send HOST", of::<DccpOutput>)];
+        gives [
+            output("dccp", "dccp send HOST", of::<DccpOutput>),
+            output("dccp-relay", "dccp relay", of::<RelayOutput>),
+            output("dccp-watch", "dccp watch PATH", of::<RateLine>)
+        ];
     [target_os = "linux"]
     /// Measure how stations share a network, with TCP or UDP of their kernels
     #[command(after_help = fairwave_fairness::command::options::EXAMPLES)]

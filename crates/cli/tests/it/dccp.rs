@@ -1,8 +1,9 @@
-//! `fairwave dccp` over protocol 33 of IP and inside UDP, in its own namespace.
+//! `fairwave dccp` over protocol 33 of IP and inside UDP, in namespaces of its own.
 
 use crate::common::{ends_with, scratch, skip};
+use crate::real::in_namespaces;
 use crate::schemas::complaints;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -94,6 +95,123 @@ fn a_host_where_nobody_listens_is_recognised() {
     let _ = inside(place.path(), script);
 }
 
+/// 1 Mbps over a loopback, whose round-trip time is far below the time between two packets of 11 ms.
+#[test]
+fn both_ends_report_the_rate_that_arrives_where_packets_are_rarer_than_round_trips() {
+    let place = scratch();
+    let script = r#"
+        "$F" dccp serve --once --json --both --rate '1 Mbps' > server.json 2> server.err & server=$!
+        until grep -q Listening server.err; do :; done
+        "$F" dccp send 127.0.0.1 --for 3s --interval 50ms --rate '1 Mbps' --json > client.json
+        wait $server"#;
+    let Some(()) = inside(place.path(), script) else { return };
+    for name in ["client.json", "server.json"] {
+        let end = json(place.path(), name);
+        let connection = &end["connections"][0];
+        let samples = connection["samples"].as_array().expect("a list").iter();
+        let mut reported: Vec<_> = samples.filter_map(|it| it["receive_mbps"].as_f64()).collect();
+        reported.sort_by(f64::total_cmp);
+        // A report is that of a packet or two. Eight packets of a round trip that was taken for
+        // 200 ms would be 0.448 Mbps.
+        let median = reported[reported.len() / 2];
+        assert!((0.6..1.6).contains(&median), "{name}: {reported:?}");
+        assert!(connection["back_bytes"].as_u64().is_some_and(|bytes| bytes > 100_000), "{end:#}");
+    }
+}
+
+/// Result of a task of `dccp.py`, in namespaces of its own.
+fn found(task: &str) -> Option<Value> {
+    in_namespaces("dccp.py", &[task])
+}
+
+#[test]
+fn a_relay_carries_datagrams_in_order_and_answers_back() {
+    let Some(found) = found("carries") else { return };
+    for run in found.as_array().expect("a list") {
+        let (here, there) = (&run["here"], &run["there"]);
+        for (end, counted) in [(here, ["in", "sent"]), (there, ["received", "out"])] {
+            assert_eq!(complaints(&[("dccp-relay", end.clone())]), "");
+            assert_eq!((&end["error"], &end["ended"]), (&Value::Null, &"closed".into()), "{run:#}");
+            for count in counted {
+                assert_eq!(end[count]["datagrams"], 100, "{count}: {run:#}");
+            }
+        }
+        assert_eq!(here["in"]["bytes"], there["out"]["bytes"], "{run:#}");
+        assert_eq!(
+            (&here["out"]["datagrams"], &there["in"]["datagrams"]),
+            (&10.into(), &10.into())
+        );
+        let none = json!({
+            "too_old": 0, "queue_full": 0, "too_long": 0, "no_connection": 0, "no_application": 0,
+            "not_taken": 0,
+        });
+        assert_eq!((&here["dropped"], &there["dropped"]), (&none, &none), "{run:#}");
+        let known = &here["sending"];
+        for name in ["allowed_mbps", "receive_mbps", "loss_event_rate", "rtt_ms"] {
+            assert!(known[name].is_number(), "{name}: {run:#}");
+        }
+    }
+}
+
+/// REMB of one source (draft-alvestrand-rmcat-remb-03): 24 bytes, with the SSRC of the media at the
+/// end.
+#[test]
+fn an_encoder_hears_its_rate_by_rtcp_and_by_a_socket() {
+    let Some(found) = found("limits") else { return };
+    let limit = found["limit"].as_str().expect("bytes");
+    assert!(limit.starts_with("8fce0005") && limit.ends_with("01020304"), "{limit}");
+    assert_eq!(&limit[24..32], "52454d42");
+    let shown = &found["shown"];
+    assert_eq!(complaints(&[("dccp-watch", shown.clone())]), "");
+    assert!(shown["rate_bps"].as_u64().is_some_and(|rate| rate > 0), "{shown:#}");
+    assert!(found["page"].as_str().is_some_and(|page| page.contains("Round-trip time")));
+    assert_eq!(found["left"], false, "the socket's file is removed");
+}
+
+#[test]
+fn a_stream_outlives_a_lost_carrier_and_a_new_address() {
+    let Some(found) = found("survives") else { return };
+    for over in ["ip", "udp"] {
+        let here = &found[over]["here"];
+        let changes: Vec<_> = here["handovers"].as_array().expect("a list").iter().collect();
+        let changes: Vec<_> = changes.iter().filter_map(|one| one["change"].as_str()).collect();
+        assert_eq!(changes[..2], ["lost", "back"], "{here:#}");
+        assert_eq!(changes.last(), Some(&"moved"), "{here:#}");
+        assert_eq!((&here["connections"], &here["restored"]), (&1.into(), &1.into()), "{here:#}");
+        assert_eq!(found[over]["there"]["connections"], 2, "{found:#}");
+    }
+}
+
+#[test]
+fn a_relay_that_was_killed_is_connected_again() {
+    let Some(found) = found("restarts") else { return };
+    assert_eq!(found["here"]["restored"], 1, "{found:#}");
+    assert_eq!(found["there"]["connections"], 1, "{found:#}");
+}
+
+#[test]
+fn no_rule_outlives_a_relay_however_it_ends() {
+    let Some(found) = found("silences") else { return };
+    for how in ["SIGTERM", "SIGKILL", "SIGABRT"] {
+        let during = found[how].as_str().expect("rules");
+        assert!(
+            during.contains("fairwave_dccp_") && during.contains("dccp type reset drop"),
+            "{during}"
+        );
+    }
+}
+
+#[test]
+fn ffmpeg_streams_over_relays_unchanged() {
+    let Some(found) = found("streams") else { return };
+    if found.is_null() {
+        skip("ffmpeg is not installed");
+        return;
+    }
+    assert_eq!(found["frames"], 30, "{found:#}");
+    assert!(found["here"]["sent"]["datagrams"].as_u64().is_some_and(|sent| sent > 30));
+}
+
 #[test]
 fn nonsense_is_bad_usage() {
     let place = scratch();
@@ -103,6 +221,12 @@ fn nonsense_is_bad_usage() {
         (&["dccp", "send", "127.0.0.1", "--service", "five5"], "--service"),
         (&["dccp", "send", "127.0.0.1", "--udp", "--mark", "3"], "--mark"),
         (&["dccp", "serve", "--interval", "0 s"], "--interval"),
+        (
+            &["dccp", "relay", "--from", "udp:127.0.0.1:5", "--to", "udp:127.0.0.1:6"],
+            "--from dccp:",
+        ),
+        (&["dccp", "relay", "--from", "dccp:a:b", "--to", "udp:127.0.0.1:6"], "udp:ADDRESS:PORT"),
+        (&["dccp", "relay", "--from", "dccp:host:5", "--to", "udp:127.0.0.1:6"], "an address"),
     ] {
         let (_, err) = ends_with(2, place.path(), args);
         assert!(err.contains(word), "{args:?}: {err}");

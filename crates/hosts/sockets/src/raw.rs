@@ -66,6 +66,14 @@ impl Raw {
         })
     }
 
+    /// Copies of the sockets' descriptors, for a runtime that waits for them.
+    ///
+    /// # Errors
+    /// If the process has no descriptor left.
+    pub fn descriptors(&self) -> io::Result<Vec<OwnedFd>> {
+        self.four.iter().chain(&self.six).map(|port| port.socket().try_clone()).collect()
+    }
+
     /// Leaves packets for other ports to the kernel, which drops them: on a loopback those are half
     /// of all packets, namely this socket's own. The protocol has its destination port in the third
     /// and fourth byte.

@@ -129,6 +129,14 @@ impl Udp {
         SocketAddr::try_from(address).or(Ok(self.address))
     }
 
+    /// A copy of its descriptor, for a runtime that waits for it.
+    ///
+    /// # Errors
+    /// If the process has no descriptor left.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.port.socket().try_clone()
+    }
+
     /// The address from which the kernel sends to a peer now, with any port.
     ///
     /// # Errors

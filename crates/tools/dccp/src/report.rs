@@ -1,8 +1,13 @@
-//! Reports on connections: JSON, words, comma-separated values.
+//! Reports on connections and relays: JSON, words, comma-separated values, a page.
 
 mod output;
+mod page;
+mod relayed;
 mod words;
 
-pub use output::{ConnectionOutput, DccpOutput, KnownOutput, SampleOutput};
-pub(crate) use output::{Watched, shown};
+pub use output::{ConnectionOutput, DccpOutput, HandoverOutput, KnownOutput, SampleOutput};
+pub(crate) use output::{Watched, mbps};
+pub(crate) use page::page;
+pub use relayed::{CountOutput, LostOutput, RateLine, RelayOutput};
+pub(crate) use relayed::{rate_words, relay_words};
 pub(crate) use words::{COLUMNS, line, row, summary};

@@ -1,10 +1,11 @@
 //! Types of the output of `fairwave dccp --json`.
 
-use crate::{Account, Peer};
+use fairwave_dccp::ccid::{ReceiverStats, SenderStats};
 use fairwave_dccp::tfrc::equation::throughput;
+use fairwave_dccp_host::{Account, Change, Notice};
 use fairwave_units::{Duration, Instant};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Output of `fairwave dccp send HOST --json` and `dccp serve --json`.
 #[derive(Serialize, JsonSchema)]
@@ -49,18 +50,54 @@ pub struct ConnectionOutput {
     /// Application data per second.
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: f64,
+    /// Datagrams with application data in the other direction.
+    pub back_datagrams: u64,
+    /// Their application data in bytes.
+    pub back_bytes: u64,
+    /// Application data in the other direction per second.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub back_mbps: f64,
     /// Datagrams of the application that did not fit into the send queue.
     pub unsent: u64,
     /// Packets of the other end that never arrived, by their sequence numbers.
     pub missing: u64,
     /// State of congestion control at the end.
     pub known: KnownOutput,
+    /// Times that the address of this host changed or the peer was lost, and the connection was
+    /// established again.
+    pub restored: u64,
+    /// Changes of the way to the peer: handovers.
+    pub handovers: Vec<HandoverOutput>,
     /// The connection over time.
     pub samples: Vec<SampleOutput>,
 }
 
+/// A change of the way to the peer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandoverOutput {
+    /// Time since the handshake, or since the relay started.
+    #[schemars(extend("unit" = "seconds"))]
+    pub at_s: f64,
+    /// `lost`: no carrier, association or route; `back`: there is a way again; `roamed`: another
+    /// access point; `moved`: this host has another address, and a new connection.
+    pub change: String,
+}
+
+impl HandoverOutput {
+    /// A notice as output; times count from `start`.
+    pub(crate) fn of(notice: &Notice, start: Instant) -> Self {
+        let change = match notice.change {
+            Change::Lost => "lost",
+            Change::Back => "back",
+            Change::Roamed => "roamed",
+            Change::Moved => "moved",
+        };
+        Self { at_s: notice.at.since(start).as_secs_f64(), change: change.to_owned() }
+    }
+}
+
 /// State of congestion control: the sender's for a sender, otherwise the receiver's.
-#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct KnownOutput {
     /// Loss event rate p of TFRC (CCID 3 and 4); null for others.
     #[schemars(extend("unit" = "loss events per packet"))]
@@ -94,6 +131,9 @@ pub struct SampleOutput {
     /// Application data per second since the previous sample.
     #[schemars(extend("unit" = "megabits per second"))]
     pub rate_mbps: f64,
+    /// The same in the other direction.
+    #[schemars(extend("unit" = "megabits per second"))]
+    pub back_mbps: f64,
     #[serde(flatten)]
     #[expect(missing_docs, reason = "the schema of a sample would have it as its description")]
     pub known: KnownOutput,
@@ -101,15 +141,15 @@ pub struct SampleOutput {
 
 /// A connection while it is open.
 pub(crate) struct Watched {
-    pub(crate) peer: Peer,
+    pub(crate) peer: String,
     is_sender: bool,
     /// Application data of a datagram in bytes, for the equation.
-    size: Option<u32>,
-    last: (Instant, u64),
+    size: u32,
+    last: (Instant, [u64; 2]),
     samples: Vec<SampleOutput>,
 }
 
-fn mbps(bytes_per_second: f64) -> f64 {
+pub(crate) fn mbps(bytes_per_second: f64) -> f64 {
     bytes_per_second * 8.0 / 1e6
 }
 
@@ -117,53 +157,31 @@ fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-impl Watched {
-    /// A connection that was just established.
-    pub(crate) fn new(peer: Peer, now: Instant, size: Option<u32>) -> Self {
-        Self { peer, is_sender: size.is_some(), size, last: (now, 0), samples: Vec::new() }
-    }
+/// Datagrams and bytes of application data.
+#[derive(Clone, Copy)]
+struct Carried {
+    datagrams: u64,
+    bytes: u64,
+}
 
-    /// Takes a sample at `now`.
-    pub(crate) fn sample(&mut self, now: Instant, account: &Account) -> SampleOutput {
-        let bytes = self.carried(account).1;
-        let (before, last) = self.last;
-        let seconds = now.since(before).as_secs_f64().max(1e-9);
-        let began = account.established.unwrap_or(now);
-        let sample = SampleOutput {
-            at_s: now.since(began).as_secs_f64(),
-            rate_mbps: mbps((bytes - last) as f64 / seconds),
-            known: self.known(account),
-        };
-        self.last = (now, bytes);
-        self.samples.push(sample);
-        sample
-    }
+/// Data sent, and data delivered.
+fn carried(account: &Account) -> [Carried; 2] {
+    let stats = &account.stats;
+    [
+        Carried { datagrams: stats.data_packets_sent, bytes: stats.data_bytes_sent },
+        Carried { datagrams: stats.data_packets_delivered, bytes: stats.data_bytes_delivered },
+    ]
+}
 
-    /// Datagrams and bytes of application data.
-    fn carried(&self, account: &Account) -> (u64, u64) {
-        let stats = &account.stats;
-        match self.is_sender {
-            true => (stats.data_packets_sent, stats.data_bytes_sent),
-            false => (stats.data_packets_delivered, stats.data_bytes_delivered),
-        }
-    }
-
-    fn known(&self, account: &Account) -> KnownOutput {
-        if !self.is_sender {
-            let known = account.stats.receiver.unwrap_or_default();
-            return KnownOutput {
-                loss_event_rate: known.loss_event_rate,
-                rtt_ms: known.rtt.map(ms),
-                receive_mbps: known.receive_rate.map(mbps),
-                ..KnownOutput::default()
-            };
-        }
-        let known = account.stats.sender.unwrap_or_default();
+impl KnownOutput {
+    /// State of a sender of datagrams of `size` bytes.
+    pub(crate) fn of_sender(known: &SenderStats, size: u32) -> Self {
         let loss = known.loss_event_rate.filter(|p| *p > 0.0);
-        let equation = loss.zip(known.rtt).zip(self.size).map(|((p, rtt), size)| {
-            mbps(throughput(f64::from(size), rtt.as_secs_f64().max(1e-6), p))
-        });
-        KnownOutput {
+        let equation = loss
+            .zip(known.rtt)
+            .filter(|_| size > 0)
+            .map(|(p, rtt)| mbps(throughput(f64::from(size), rtt.as_secs_f64().max(1e-6), p)));
+        Self {
             loss_event_rate: known.loss_event_rate,
             rtt_ms: known.rtt.map(ms),
             allowed_mbps: known.rate.map(mbps),
@@ -174,33 +192,84 @@ impl Watched {
         }
     }
 
-    /// The output for the connection after its end.
-    pub(crate) fn ended(self, now: Instant, account: &Account, ended: &str) -> ConnectionOutput {
-        let (datagrams, bytes) = self.carried(account);
-        let sending = account.established.map_or(Duration::ZERO, |at| now.since(at));
-        let arriving = account.arrived.map_or(Duration::ZERO, |(first, last)| last.since(first));
-        let seconds = (if self.is_sender { sending } else { arriving }).as_secs_f64();
-        ConnectionOutput {
-            peer: shown(self.peer),
-            ccid: account.profiles.0,
-            ccid_there: account.profiles.1,
-            ended: ended.to_owned(),
-            is_good: ended == "closed",
-            seconds,
-            datagrams,
-            bytes,
-            rate_mbps: if seconds > 0.0 { mbps(bytes as f64 / seconds) } else { 0.0 },
-            unsent: account.stats.unsent,
-            missing: account.missing,
-            known: self.known(account),
-            samples: self.samples,
+    /// State of a receiver.
+    pub(crate) fn of_receiver(known: &ReceiverStats) -> Self {
+        Self {
+            loss_event_rate: known.loss_event_rate,
+            rtt_ms: known.rtt.map(ms),
+            receive_mbps: known.receive_rate.map(mbps),
+            ..Self::default()
         }
     }
 }
 
-/// An address with its port of DCCP.
-pub(crate) fn shown(peer: Peer) -> String {
-    let mut address = peer.address;
-    address.set_port(peer.port);
-    address.to_string()
+impl Watched {
+    /// A connection that was just established.
+    pub(crate) fn new(peer: String, now: Instant, is_sender: bool, size: u32) -> Self {
+        Self { peer, is_sender, size, last: (now, [0; 2]), samples: Vec::new() }
+    }
+
+    /// Takes a sample at `now`.
+    pub(crate) fn sample(&mut self, now: Instant, account: &Account) -> SampleOutput {
+        let bytes = self.directions(account).map(|one| one.bytes);
+        let (before, last) = self.last;
+        let seconds = now.since(before).as_secs_f64().max(1e-9);
+        let began = account.established.unwrap_or(now);
+        let rate = |of: usize| mbps((bytes[of] - last[of]) as f64 / seconds);
+        let sample = SampleOutput {
+            at_s: now.since(began).as_secs_f64(),
+            rate_mbps: rate(0),
+            back_mbps: rate(1),
+            known: self.known(account),
+        };
+        self.last = (now, bytes);
+        self.samples.push(sample);
+        sample
+    }
+
+    /// Data of the main direction, and of the other one.
+    fn directions(&self, account: &Account) -> [Carried; 2] {
+        let [sent, delivered] = carried(account);
+        if self.is_sender { [sent, delivered] } else { [delivered, sent] }
+    }
+
+    fn known(&self, account: &Account) -> KnownOutput {
+        match self.is_sender {
+            true => KnownOutput::of_sender(&account.stats.sender.unwrap_or_default(), self.size),
+            false => KnownOutput::of_receiver(&account.stats.receiver.unwrap_or_default()),
+        }
+    }
+
+    /// The output for the connection after its end.
+    pub(crate) fn ended(self, now: Instant, account: &Account, ended: &str) -> ConnectionOutput {
+        let [main, back] = self.directions(account);
+        let sending = account.established.map_or(Duration::ZERO, |at| now.since(at));
+        let arriving = account.arrived.map_or(Duration::ZERO, |(first, last)| last.since(first));
+        let [seconds, back_seconds] =
+            if self.is_sender { [sending, arriving] } else { [arriving, sending] };
+        let rate = |carried: Carried, time: Duration| match time.is_zero() {
+            true => 0.0,
+            false => mbps(carried.bytes as f64 / time.as_secs_f64()),
+        };
+        ConnectionOutput {
+            ccid: account.profiles.0,
+            ccid_there: account.profiles.1,
+            ended: ended.to_owned(),
+            is_good: ended == "closed",
+            seconds: seconds.as_secs_f64(),
+            datagrams: main.datagrams,
+            bytes: main.bytes,
+            rate_mbps: rate(main, seconds),
+            back_datagrams: back.datagrams,
+            back_bytes: back.bytes,
+            back_mbps: rate(back, back_seconds),
+            unsent: account.stats.unsent,
+            missing: account.missing,
+            known: self.known(account),
+            restored: account.restored,
+            handovers: Vec::new(),
+            samples: self.samples,
+            peer: self.peer,
+        }
+    }
 }

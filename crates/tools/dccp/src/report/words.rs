@@ -1,30 +1,36 @@
 //! Connections as lines: in words, and as comma-separated values.
 
-use super::output::{ConnectionOutput, KnownOutput, SampleOutput, shown};
-use crate::Peer;
+use super::output::{ConnectionOutput, KnownOutput, SampleOutput};
 
 /// The first line of a file of samples.
 pub(crate) const COLUMNS: &str =
-    "peer,at_s,rate_mbps,loss_event_rate,rtt_ms,allowed_mbps,receive_mbps,cwnd\n";
+    "peer,at_s,rate_mbps,loss_event_rate,rtt_ms,allowed_mbps,receive_mbps,cwnd,back_mbps\n";
 
 /// A sample as a line of comma-separated values.
-pub(crate) fn row(peer: Peer, sample: &SampleOutput) -> String {
+pub(crate) fn row(peer: &str, sample: &SampleOutput) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let KnownOutput { loss_event_rate, rtt_ms, allowed_mbps, receive_mbps, cwnd, .. } =
         sample.known;
     let known = [loss_event_rate, rtt_ms, allowed_mbps, receive_mbps, cwnd.map(f64::from)];
     let known = known.map(number).join(",");
-    format!("{},{},{},{known}\n", shown(peer), sample.at_s, sample.rate_mbps)
+    let SampleOutput { at_s, rate_mbps, back_mbps, .. } = sample;
+    format!("{peer},{at_s},{rate_mbps},{known},{back_mbps}\n")
 }
 
 /// A sample as a line.
-pub(crate) fn line(peer: Peer, sample: &SampleOutput) -> String {
-    let SampleOutput { at_s, rate_mbps, known } = sample;
-    format!("{} {at_s:.1} s: {rate_mbps:.3} Mbps{}\n", shown(peer), words(known))
+pub(crate) fn line(peer: &str, sample: &SampleOutput) -> String {
+    let SampleOutput { at_s, rate_mbps, back_mbps, known } = sample;
+    let back = back(*back_mbps);
+    format!("{peer} {at_s:.1} s: {rate_mbps:.3} Mbps{back}{}\n", words(known))
+}
+
+/// The rate of the other direction, in words.
+fn back(mbps: f64) -> String {
+    if mbps > 0.0 { format!(", back {mbps:.3} Mbps") } else { String::new() }
 }
 
 /// The known values of congestion control, in words.
-fn words(known: &KnownOutput) -> String {
+pub(crate) fn words(known: &KnownOutput) -> String {
     let rate = |name: &str, rate: Option<f64>| {
         rate.map_or(String::new(), |rate| format!(", {name} {rate:.3} Mbps"))
     };
@@ -43,9 +49,10 @@ pub(crate) fn summary(ended: &ConnectionOutput, is_sender: bool) -> String {
         true => format!("{} not sent for want of room in the queue", ended.unsent),
         false => format!("{} packets missing", ended.missing),
     };
+    let back = back(ended.back_mbps);
     format!(
         "{peer}: {what} {datagrams} datagrams, {bytes} bytes in {seconds:.2} s by CCID {ccid}: \
-         {:.3} Mbps, {lost}; {}\n{peer}: at the end{}\n",
+         {:.3} Mbps{back}, {lost}; {}\n{peer}: at the end{}\n",
         ended.rate_mbps,
         ended.ended,
         words(&ended.known)

@@ -5,7 +5,8 @@ use fairwave_dccp::Packet;
 use fairwave_sockets::Incoming;
 use fairwave_wire::dccp::{self, Kind, Options};
 use fairwave_wire::pseudo::Pseudo;
-use std::net::{IpAddr, SocketAddr};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Protocol below DCCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +17,41 @@ pub enum Over {
     Udp,
 }
 
+/// The remote end: its address, with the port of UDP if that is the protocol below, and its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// The address.
+    pub address: SocketAddr,
+    /// Port of DCCP.
+    pub port: u16,
+}
+
+impl Peer {
+    /// The end of no connection.
+    pub(crate) const NOBODY: Self =
+        Self { address: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0), port: 0 };
+}
+
+/// An address with the port of DCCP. One of IPv4 at a socket of both versions is one of IPv4.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut address = self.address;
+        if address.ip().to_canonical().is_ipv4() {
+            address = SocketAddr::new(address.ip().to_canonical(), 0);
+        }
+        address.set_port(self.port);
+        address.fmt(f)
+    }
+}
+
 /// The protocol number of DCCP.
-pub(super) const PROTOCOL: u8 = 33;
+pub(crate) const PROTOCOL: u8 = 33;
 
 impl Over {
     /// Parses the packet in a datagram. `local` is the local address, which checks its checksum if
     /// the datagram does not state one. `None` if the packet is damaged: it gets no answer (RFC
     /// 4340 section 8.5, step 1).
-    pub(super) fn read(self, datagram: &Incoming, local: Option<IpAddr>) -> Option<Packet<Bytes>> {
+    pub(crate) fn read(self, datagram: &Incoming, local: Option<IpAddr>) -> Option<Packet<Bytes>> {
         let bytes = &datagram.bytes;
         let read = match self {
             Self::Udp => dccp::parse_in_udp(bytes).ok()?,
@@ -46,7 +74,7 @@ impl Over {
     }
 
     /// Writes the bytes of a packet between two addresses; `None` if they cannot be written.
-    pub(super) fn write(
+    pub(crate) fn write(
         self,
         packet: &Packet<Bytes>,
         from: Option<IpAddr>,

@@ -1,19 +1,24 @@
-//! Endpoints with each other in virtual time, and on the loopback.
+//! Ports with each other in virtual time, and endpoints on the loopback.
 
 use super::*;
-use fairwave_dccp::{Ccid, Config, Standard};
+use crate::machine::{Connections, Fact, Id, PortEvent, Settings};
+use bytes::Bytes;
+use fairwave_dccp::{Ccid, Config, Standard, Waiting};
 use fairwave_machine::{Machine, contract};
 use fairwave_sockets::{Incoming, Outgoing};
-use fairwave_units::{BitRate, Duration, Instant};
+use fairwave_units::{Duration, Instant};
 use fairwave_wire::dccp::ResetCode;
 use fairwave_wire::ipv4::Ecn;
 use fairwave_wire::seal::Key;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+/// The server's port of DCCP.
+const PORT: u16 = 17_983;
+/// Datagrams of 500 bytes at 400 kbps.
+const PACE: Duration = Duration::from_millis(10);
 const ONE_WAY: Duration = Duration::from_millis(10);
 
 fn addresses(is_six: bool) -> [SocketAddr; 2] {
@@ -35,25 +40,29 @@ fn settings(over: Over, ends: [SocketAddr; 2], ccid: u8, is_client: bool) -> Set
         service: SERVICE,
         ..Config::default()
     };
-    let rate = Some(BitRate(400_000));
     Settings {
         over,
         connection,
         profiles: Standard::default(),
         server: is_client.then_some(ends[1]),
         local: Some(ends[usize::from(!is_client)].ip()),
-        traffic: is_client.then_some(Traffic { bytes: 500, rate }),
+        max_connections: 16,
+        reconnect: None,
         secret: Key::new(&[7; 32]).expect("32 bytes are enough"),
     }
 }
 
-/// A client and a server, 10 ms apart.
+/// A client that sends, and a server, 10 ms apart.
 struct Pair {
-    ends: [Endpoint; 2],
+    ends: [Connections; 2],
     addresses: [SocketAddr; 2],
     under_way: VecDeque<(Instant, usize, Incoming)>,
     now: Instant,
-    events: [Vec<EndpointEvent>; 2],
+    events: [Vec<PortEvent>; 2],
+    /// Time between datagrams of the client, and time of the next; `None` is unlimited traffic.
+    pace: Option<Duration>,
+    next: Instant,
+    is_stopped: bool,
     /// Datagrams of the client, by number, that are lost.
     lost: Vec<u64>,
     /// Ends whose packets are all lost.
@@ -64,23 +73,66 @@ struct Pair {
 impl Pair {
     fn new(over: Over, is_six: bool, ccid: u8) -> Self {
         let addresses = addresses(is_six);
-        let end = |is_client| Endpoint::new(settings(over, addresses, ccid, is_client));
-        let (ends, events) = ([end(true), end(false)], [Vec::new(), Vec::new()]);
-        let (now, under_way) = (Instant::ZERO, VecDeque::new());
-        let (lost, dead) = (Vec::new(), Vec::new());
-        Self { ends, addresses, under_way, now, events, lost, dead, sent: 0 }
+        let end = |is_client| Connections::new(settings(over, addresses, ccid, is_client));
+        Self {
+            ends: [end(true), end(false)],
+            addresses,
+            under_way: VecDeque::new(),
+            now: Instant::ZERO,
+            events: [Vec::new(), Vec::new()],
+            pace: Some(PACE),
+            next: Instant::ZERO,
+            is_stopped: false,
+            lost: Vec::new(),
+            dead: Vec::new(),
+            sent: 0,
+        }
     }
 
     fn report(&mut self, end: usize, fact: Fact) {
+        self.is_stopped |= end == 0 && matches!(fact, Fact::Stop);
         self.ends[end].handle(self.now, fact);
         self.drain(end);
     }
 
+    /// The client's connection, once it is established.
+    fn open(&self) -> Option<Id> {
+        self.events[0].iter().find_map(|event| match event {
+            PortEvent::Established(id) => Some(*id),
+            _ => None,
+        })
+    }
+
+    /// Whether the client's application has a datagram to send now.
+    fn has_data(&self, id: Id) -> bool {
+        let Some(queued) = self.ends[0].queued(id).filter(|_| !self.is_stopped) else {
+            return false;
+        };
+        self.pace.map_or(queued < 4, |_| self.next <= self.now)
+    }
+
+    fn offer(&mut self) {
+        let Some(id) = self.open() else {
+            self.next = self.now;
+            return;
+        };
+        while self.has_data(id) {
+            let payload = Bytes::from(vec![0; 500]);
+            self.ends[0].handle(self.now, Fact::Send(id, Waiting { deadline: None, payload }));
+            self.next += self.pace.unwrap_or_default();
+        }
+    }
+
     fn drain(&mut self, end: usize) {
-        while let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) {
-            assert_eq!(to, self.addresses[1 - end]);
+        loop {
+            if end == 0 {
+                self.offer();
+            }
+            let Some(Outgoing { to, ecn, bytes, .. }) = self.ends[end].poll(self.now) else {
+                break;
+            };
             self.sent += u64::from(end == 0);
-            if self.is_lost(end) {
+            if self.is_lost(end) || to != self.addresses[1 - end] {
                 continue;
             }
             let (from, to) = (self.addresses[end], Some(to.ip()));
@@ -100,15 +152,18 @@ impl Pair {
     fn run_until(&mut self, until: Instant) {
         loop {
             let arrives = self.under_way.front().map(|(at, ..)| *at);
+            let accepts = self.open().is_some_and(|id| self.ends[0].queued(id).is_some());
+            let is_paced = self.pace.is_some() && !self.is_stopped && accepts;
+            let offers = is_paced.then_some(self.next.max(self.now + Duration::from_nanos(1)));
             let deadlines = [self.ends[0].deadline(), self.ends[1].deadline()];
-            let next = [arrives, deadlines[0], deadlines[1]].into_iter().flatten().min();
+            let next = [arrives, offers, deadlines[0], deadlines[1]].into_iter().flatten().min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
             self.now = next.max(self.now);
             if arrives == Some(next) {
                 let (_, end, datagram) = self.under_way.pop_front().expect("it is there");
                 self.report(end, Fact::Arrived(datagram));
             } else {
-                let end = usize::from(deadlines[0] != Some(next));
+                let end = usize::from(deadlines[1] == Some(next));
                 self.ends[end].wake(self.now);
                 self.drain(end);
             }
@@ -119,10 +174,14 @@ impl Pair {
     /// How the connection ended at an end, and what it came to.
     fn ended(&self, end: usize) -> (End, Account) {
         let found = self.events[end].iter().find_map(|event| match event {
-            EndpointEvent::Ended(_, how, account) => Some((*how, **account)),
-            EndpointEvent::Established(_) => None,
+            PortEvent::Ended(_, how, account) => Some((*how, **account)),
+            _ => None,
         });
         found.expect("it has ended")
+    }
+
+    fn count(&self, end: usize, which: impl Fn(&PortEvent) -> bool) -> usize {
+        self.events[end].iter().filter(|event| which(event)).count()
     }
 }
 
@@ -139,11 +198,7 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
             pair.lost = vec![40];
             pair.report(0, Fact::Start);
             pair.run_until(at(20));
-            assert!(
-                matches!(pair.events[0][..], [EndpointEvent::Established(_)]),
-                "{:?}",
-                pair.events
-            );
+            assert!(matches!(pair.events[0][..], [PortEvent::Established(_)]), "{over:?} {ccid}");
             pair.run_until(at(2_020));
             pair.report(0, Fact::Stop);
             pair.run_until(at(5_000));
@@ -154,7 +209,9 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
             assert!((150..=201).contains(&sent), "{over:?} {ccid}: {sent}");
             assert_eq!(there.stats.data_packets_delivered, sent - 1, "{over:?} {ccid}");
             assert_eq!(there.missing, 1, "{over:?} {ccid}");
-            assert!(pair.ends.iter().all(Endpoint::is_empty));
+            assert!(pair.ends.iter().all(Connections::is_empty));
+            let delivered = pair.count(1, |event| matches!(event, PortEvent::Data(..)));
+            assert_eq!(delivered as u64, sent - 1, "{over:?} {ccid}");
         }
     }
 }
@@ -162,9 +219,7 @@ fn every_profile_carries_data_over_both_families_and_inside_udp() {
 /// A client with unlimited traffic and its server, established.
 fn unlimited(ccid: u8) -> Pair {
     let mut pair = Pair::new(Over::Ip, false, ccid);
-    let mut settings = settings(Over::Ip, pair.addresses, ccid, true);
-    settings.traffic = Some(Traffic { bytes: 500, rate: None });
-    pair.ends[0] = Endpoint::new(settings);
+    pair.pace = None;
     pair.report(0, Fact::Start);
     pair.run_until(at(300));
     pair
@@ -226,7 +281,7 @@ fn icmp_ends_a_connection_only_if_the_server_is_silent() {
 #[test]
 fn an_endpoint_keeps_the_contract_of_machines() {
     let addresses = addresses(false);
-    let mut client = Endpoint::new(settings(Over::Udp, addresses, 3, true));
+    let mut client = Connections::new(settings(Over::Udp, addresses, 3, true));
     let junk = Incoming { from: addresses[1], to: None, ecn: Ecn::NotEct, bytes: vec![1; 40] };
     let facts = [(at(0), Fact::Start), (at(30), Fact::Arrived(junk)), (at(900), Fact::Stop)];
     let sent = contract::check(&mut client, facts, at(400_000));
@@ -239,7 +294,7 @@ fn a_client_of_another_service_is_refused_and_one_that_nobody_answers_gives_up()
     pair.ends[1] = {
         let mut settings = settings(Over::Ip, pair.addresses, 3, false);
         settings.connection.service = 1;
-        Endpoint::new(settings)
+        Connections::new(settings)
     };
     pair.report(0, Fact::Start);
     pair.run_until(at(1_000));
@@ -255,7 +310,7 @@ fn a_client_of_another_service_is_refused_and_one_that_nobody_answers_gives_up()
 fn request(port: u16) -> Vec<u8> {
     let mut settings = settings(Over::Udp, addresses(false), 2, true);
     settings.connection.local_port = port;
-    let mut client = Endpoint::new(settings);
+    let mut client = Connections::new(settings);
     client.handle(at(0), Fact::Start);
     client.poll(at(0)).expect("a Request").bytes
 }
@@ -265,9 +320,9 @@ fn request(port: u16) -> Vec<u8> {
 #[test]
 fn a_flood_of_requests_is_bounded() {
     let [_, here] = addresses(false);
-    let mut server = Endpoint::new(settings(Over::Udp, addresses(false), 2, false));
+    let mut server = Connections::new(settings(Over::Udp, addresses(false), 2, false));
     let (mut answers, mut requested) = (0, 0);
-    let mut ask = |server: &mut Endpoint, ms: u64, port: u16| {
+    let mut ask = |server: &mut Connections, ms: u64, port: u16| {
         let from = SocketAddr::new([198, 51, 100, port as u8].into(), 9);
         let datagram =
             Incoming { from, to: Some(here.ip()), ecn: Ecn::NotEct, bytes: request(port) };
@@ -288,7 +343,7 @@ fn a_flood_of_requests_is_bounded() {
 #[test]
 fn packets_of_nobody_are_reset_and_those_for_other_ports_are_not() {
     let addresses = addresses(false);
-    let mut server = Endpoint::new(settings(Over::Udp, addresses, 2, false));
+    let mut server = Connections::new(settings(Over::Udp, addresses, 2, false));
     let data = |port: u16| {
         let [a, b] = port.to_be_bytes();
         // Data, type 2, with a number of 48 bits.
@@ -316,7 +371,7 @@ proptest! {
     ) {
         let ends = addresses(false);
         let over = if is_ip { Over::Ip } else { Over::Udp };
-        let mut end = Endpoint::new(settings(over, ends, 3, is_client));
+        let mut end = Connections::new(settings(over, ends, 3, is_client));
         let before = request(1);
         // Half of a good packet, then noise.
         let mixed = [&before[..12], &bytes].concat();
@@ -330,56 +385,110 @@ proptest! {
     }
 }
 
-/// Both ends as threads over the kernel's loopback, inside UDP: nobody needs root.
-fn over_loopback(any: &str, ccid: u8) -> [(End, Account); 2] {
-    let any: SocketAddr = any.parse().expect("an address");
-    let free = std::net::UdpSocket::bind(any).expect("a port").local_addr().expect("it tells");
-    let request = |with| Request {
-        over: Over::Udp,
-        udp_port: free.port(),
-        ccids: vec![Ccid(ccid)],
-        ..Request::new(with)
-    };
-    let server_at = SocketAddr::new(any.ip(), PORT);
-    let mut server = Host::open(&request(Addressee::Anybody(server_at))).expect("a socket");
-    let traffic = Traffic { bytes: 1_000, rate: Some(BitRate(4_000_000)) };
-    let mut client = Host::open(&request(Addressee::Server(server_at, traffic))).expect("a socket");
-    let (time, interval) = (Duration::from_millis(300), Duration::from_millis(50));
-    let ended = |reported: HostEvent| match reported {
-        HostEvent::Endpoint(_, EndpointEvent::Ended(_, how, account)) => Some((how, *account)),
-        _ => None,
-    };
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let receiving = scope.spawn(|| {
-            let mut found = None;
-            let is_over = || over.load(Ordering::Relaxed);
-            let ran = server.run(Duration::ZERO, interval, is_over, |reported| {
-                found = ended(reported).or(found);
-                over.fetch_or(found.is_some(), Ordering::Relaxed);
-            });
-            ran.expect("the socket works");
-            found.expect("a connection has ended")
-        });
-        let mut found = None;
-        let sent =
-            client.run(time, interval, || false, |reported| found = ended(reported).or(found));
-        // Else the server would wait for ever.
-        over.fetch_or(found.is_none(), Ordering::Relaxed);
-        sent.expect("the socket works");
-        [found.expect("the connection has ended"), receiving.join().expect("it ends")]
-    })
+/// A client that opens its connection again, after 300 ms of traffic.
+fn lasting() -> Pair {
+    let mut pair = Pair::new(Over::Udp, false, 3);
+    let settings = settings(Over::Udp, pair.addresses, 3, true);
+    let reconnect = Some(Duration::from_secs(60));
+    pair.ends[0] = Connections::new(Settings { reconnect, ..settings });
+    pair.report(0, Fact::Start);
+    pair.run_until(at(300));
+    pair
+}
+
+/// RFC 4340 section 8.1.1: a connection is that of two addresses and two ports. The counters and
+/// the datagrams that wait go on in the next one.
+#[test]
+fn a_new_address_has_a_new_connection_with_the_same_name() {
+    let mut pair = lasting();
+    let id = pair.open().expect("it is established");
+    let (_, port) = pair.ends[0].ends(id).expect("it is there");
+    let before = pair.ends[0].account(id).expect("it is there").stats;
+    pair.addresses[0] = "192.0.2.9:0".parse().expect("an address");
+    pair.report(0, Fact::Moved(pair.addresses[0].ip()));
+    pair.run_until(at(1_300));
+    assert_eq!(pair.count(0, |event| matches!(event, PortEvent::Restored(_))), 1);
+    assert_eq!(pair.count(1, |event| matches!(event, PortEvent::Established(_))), 2);
+    assert_ne!(pair.ends[0].ends(id).map(|(_, port)| port), Some(port));
+    let after = pair.ends[0].account(id).expect("it is there");
+    assert_eq!(after.restored, 1);
+    // 100 datagrams in this second, and no counter has begun again.
+    let sent = after.stats.data_packets_sent - before.data_packets_sent;
+    assert!((95..=101).contains(&sent), "{sent}");
+    assert_eq!((after.stats.unsent, after.dropped), (0, Dropped::default()));
+    pair.report(0, Fact::Stop);
+    pair.run_until(at(4_000));
+    assert_eq!(pair.ended(0).0, End::Closed);
 }
 
 #[test]
-fn a_loopback_carries_a_connection_of_either_family() {
-    for (any, ccid) in [("127.0.0.1:0", 3), ("[::1]:0", 2)] {
-        let [(sender, here), (receiver, there)] = over_loopback(any, ccid);
-        assert_eq!((sender, receiver), (End::Closed, End::Closed), "{any}");
-        assert_eq!(here.profiles, (ccid, ccid));
-        let sent = here.stats.data_packets_sent;
-        assert!(sent > 0 && there.stats.data_packets_delivered <= sent, "{any}: {sent}");
-        assert!(here.stats.sender.and_then(|sender| sender.rtt).is_some());
+fn a_lost_server_that_comes_back_is_connected_again_and_one_that_does_not_is_an_end() {
+    for comes_back in [true, false] {
+        let mut pair = lasting();
+        pair.dead = vec![0, 1];
+        pair.run_until(at(20_000));
+        assert_eq!(pair.count(0, |event| matches!(event, PortEvent::Ended(..))), 0);
+        if comes_back {
+            // Another process, which knows nothing of the connection.
+            pair.ends[1] = Connections::new(settings(Over::Udp, pair.addresses, 3, false));
+            pair.dead.clear();
+        }
+        pair.run_until(at(100_000));
+        let restored = pair.count(0, |event| matches!(event, PortEvent::Restored(_)));
+        assert_eq!(restored, usize::from(comes_back));
+        if !comes_back {
+            assert_eq!(pair.ended(0).0, End::TimedOut);
+        }
+    }
+}
+
+/// A server that was started again answers with "No Connection" (RFC 4340 section 8.3.1).
+#[test]
+fn a_reset_of_an_unknown_connection_opens_another() {
+    let mut pair = lasting();
+    pair.ends[1] = Connections::new(settings(Over::Udp, pair.addresses, 3, false));
+    pair.run_until(at(1_000));
+    assert_eq!(pair.count(0, |event| matches!(event, PortEvent::Restored(_))), 1);
+    assert_eq!(pair.count(0, |event| matches!(event, PortEvent::Ended(..))), 0);
+}
+
+/// Inside UDP over the kernel's loopback: nobody needs root.
+fn over_udp(with: Addressee, ccid: u8, udp_port: u16) -> Request {
+    Request { over: Over::Udp, udp_port, ccids: vec![Ccid(ccid)], ..Request::new(with) }
+}
+
+#[test]
+fn a_loopback_carries_datagrams_of_either_family_both_ways() {
+    for (any, ccid) in [("127.0.0.1:9", 3), ("[::1]:9", 2)] {
+        let at: SocketAddr = any.parse().expect("an address");
+        let port = Port::open(&over_udp(Addressee::Anybody(at), ccid, 0)).expect("a socket");
+        let server = blocking::Endpoint::new(port).expect("it runs");
+        let udp_port = server.address().port();
+        let port = Port::open(&over_udp(Addressee::Server(at), ccid, udp_port)).expect("a socket");
+        let client = blocking::Endpoint::new(port).expect("it runs");
+        let (one, other) = (Bytes::from(vec![1; 1_000]), Bytes::from(vec![2; 700]));
+        thread::scope(|scope| {
+            let answering = scope.spawn(|| {
+                let accepted = server.accept().expect("a connection");
+                let mut received = 0;
+                while let Some(data) = accepted.recv() {
+                    assert_eq!(data, one);
+                    received += 1;
+                    // The client may be closing already.
+                    let _ = accepted.send(other.clone(), None);
+                }
+                received
+            });
+            let connection = client.connect().expect("a connection");
+            for _ in 0..200 {
+                connection.send(one.clone(), None).expect("it is open");
+            }
+            assert_eq!(connection.recv(), Some(other.clone()));
+            let (end, account) = connection.close().expect("an end");
+            assert_eq!((end, account.profiles), (End::Closed, (ccid, ccid)), "{any}");
+            assert_eq!(account.stats.data_packets_sent, 200, "{any}");
+            assert_eq!(answering.join().expect("it ends"), 200, "{any}");
+        });
     }
 }
 
@@ -388,11 +497,10 @@ fn a_port_where_nobody_listens_is_told() {
     let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let address = free.local_addr().expect("it tells");
     drop(free);
-    let traffic = Traffic { bytes: 100, rate: None };
-    let with = Addressee::Server(SocketAddr::new(address.ip(), PORT), traffic);
-    let request = Request { over: Over::Udp, udp_port: address.port(), ..Request::new(with) };
-    let mut client = Host::open(&request).expect("a socket");
-    let second = Duration::from_secs(1);
-    let ran = client.run(second, second, || false, |_| {});
-    assert!(matches!(ran, Err(Error::NobodyListens(_))), "{ran:?}");
+    let with = Addressee::Server(SocketAddr::new(address.ip(), PORT));
+    let port = Port::open(&over_udp(with, 3, address.port())).expect("a socket");
+    let client = blocking::Endpoint::new(port).expect("it runs");
+    let refused = client.connect();
+    let is_told = matches!(refused, Err(ConnectError::Refused(Error::NobodyListens(_))));
+    assert!(is_told, "{refused:?}");
 }

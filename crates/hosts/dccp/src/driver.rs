@@ -1,0 +1,269 @@
+//! The loop between a socket, the machine and the tasks of applications, on tokio.
+
+use crate::machine::Fact;
+use crate::shared::{Shared, State};
+use crate::socket::Socket;
+use fairwave_linux::arrival::arrival;
+use fairwave_machine::Machine;
+use fairwave_sockets::{Left, Outgoing, Taken};
+use fairwave_units::Instant;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::io::unix::AsyncFd;
+
+/// Datagrams that are handed to the kernel at once.
+const TOGETHER: usize = 64;
+/// Datagrams sent before tasks of applications have their turn.
+const SENDS_A_TURN: usize = 256;
+/// Datagrams taken before the machine answers them, but for those of the last read.
+const TAKEN_A_TURN: usize = 128;
+
+/// The task that runs the machine. It ends when the endpoint is closed and its connections are
+/// over.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    socket: Socket,
+    /// The server, for a client.
+    server: Option<SocketAddr>,
+    /// DCCP port for which the socket takes packets.
+    port: Option<u16>,
+    /// Copies of the socket's descriptors.
+    ready: Vec<AsyncFd<OwnedFd>>,
+    timer: AsyncFd<OwnedFd>,
+    /// Time for which the timer is set.
+    armed: Option<Instant>,
+    taken: Vec<Taken>,
+    /// Datagrams that the kernel has not taken yet.
+    outgoing: Vec<Outgoing>,
+    /// Time at which the socket was last seen empty.
+    emptied: Instant,
+}
+
+fn registered(files: Vec<OwnedFd>) -> io::Result<Vec<AsyncFd<OwnedFd>>> {
+    files.into_iter().map(registered_one).collect()
+}
+
+/// Registers a descriptor with the runtime.
+#[expect(
+    deprecated,
+    reason = "the other way wants a proof that the file stays open, as it does in both"
+)]
+fn registered_one(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::new(file)
+}
+
+impl Driver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        socket: Socket,
+        server: Option<SocketAddr>,
+    ) -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Self {
+            ready: registered(socket.descriptors()?)?,
+            timer: registered_one(timer)?,
+            shared,
+            socket,
+            server,
+            port: None,
+            armed: None,
+            taken: Vec::new(),
+            outgoing: Vec::with_capacity(TOGETHER),
+            emptied: Instant::ZERO,
+        })
+    }
+
+    /// Follows the machine: to another port of DCCP, or to another address of this host.
+    fn follow(&mut self) -> io::Result<()> {
+        let (port, has_moved) = self
+            .shared
+            .with(|state| (state.machine.client_port(), std::mem::take(&mut state.has_moved)));
+        if let Some(server) = self.server.filter(|_| has_moved)
+            && let Ok(local) = self.socket.move_towards(server)
+        {
+            self.ready = registered(self.socket.descriptors()?)?;
+            // Another socket has no filter yet.
+            self.port = None;
+            self.shared.with(|state| state.report(Fact::Moved(local)));
+            return self.follow();
+        }
+        if let Some(port) = port.filter(|port| self.port != Some(*port)) {
+            self.socket.accept_port(port)?;
+            self.port = Some(port);
+        }
+        Ok(())
+    }
+
+    /// Takes the arrived datagrams; returns whether all were taken.
+    fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut count = 0;
+        while count < TAKEN_A_TURN {
+            let mut guards = Vec::with_capacity(self.ready.len());
+            for file in &self.ready {
+                match file.poll_read_ready(cx) {
+                    Poll::Ready(Ok(guard)) => guards.push(guard),
+                    Poll::Ready(Err(_)) | Poll::Pending => {}
+                }
+            }
+            if guards.is_empty() {
+                return true;
+            }
+            let clock = self.shared.with(|state| state.clock);
+            let looked = clock.now();
+            let left = self.socket.receive(&mut self.taken);
+            let now = clock.now();
+            if matches!(left, Ok(Left::Nothing)) {
+                guards.iter_mut().for_each(tokio::io::unix::AsyncFdReadyGuard::clear_ready);
+            }
+            count += self.taken.len().max(1);
+            let (taken, emptied) = (&mut self.taken, self.emptied);
+            self.shared.with(|state| {
+                for Taken { datagram, waited } in taken.drain(..) {
+                    let at = state.at(arrival(now, waited, emptied));
+                    state.machine.handle(at, Fact::Arrived(datagram));
+                }
+                if let Err(error) = left {
+                    state.has_trouble(error);
+                }
+            });
+            self.emptied = looked;
+        }
+        false
+    }
+
+    /// Hands the waiting datagrams to the kernel; returns whether it has taken all.
+    fn flush(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut refused = 0;
+        let mut trouble = None;
+        while !self.outgoing.is_empty() {
+            match self.socket.send(&self.outgoing) {
+                Ok(count) => drop(self.outgoing.drain(..count.max(1))),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let mut is_blocked = true;
+                    for file in &self.ready {
+                        if let Poll::Ready(Ok(mut guard)) = file.poll_write_ready(cx) {
+                            guard.clear_ready();
+                            // Registers the task for the next time that there is room.
+                            is_blocked &= file.poll_write_ready(cx).is_pending();
+                        }
+                    }
+                    if is_blocked {
+                        return false;
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    trouble = Some(error);
+                    self.outgoing.remove(0);
+                }
+            }
+        }
+        if let Some(error) = trouble {
+            self.shared.with(|state| {
+                state.counts.refused += refused;
+                state.has_trouble(error);
+            });
+        }
+        true
+    }
+
+    /// Sends the machine's datagrams; returns whether those were all, and its next deadline.
+    fn send(&mut self, cx: &mut Context<'_>) -> (bool, Option<Instant>) {
+        let (mut count, mut is_all) = (0, false);
+        while !is_all && count < SENDS_A_TURN && self.flush(cx) {
+            let outgoing = &mut self.outgoing;
+            is_all = self.shared.with(|state| {
+                let now = state.now();
+                state.machine.wake(now);
+                while outgoing.len() < TOGETHER
+                    && let Some(datagram) = state.machine.poll(now)
+                {
+                    outgoing.push(datagram);
+                }
+                state.take_events();
+                outgoing.len() < TOGETHER
+            });
+            count += self.outgoing.len();
+        }
+        let is_free = self.flush(cx);
+        let (dropped_here, unreadable) = self.socket.losses();
+        self.shared.with(|state| {
+            state.counts.dropped_here = dropped_here;
+            state.counts.unreadable = unreadable;
+            state.driver = Some(cx.waker().clone());
+            // Without room in the socket's buffer time does not help.
+            (is_all || !is_free, state.machine.deadline().filter(|_| is_free))
+        })
+    }
+
+    /// Sets the timer, unless it expires before in any case.
+    fn arm(&mut self, now: Instant, deadline: Option<Instant>) -> io::Result<()> {
+        let Some(deadline) = deadline else { return Ok(()) };
+        if self.armed.is_some_and(|armed| armed > now && armed <= deadline) {
+            return Ok(());
+        }
+        let ns = deadline.since(now).as_nanos().max(1);
+        let it_value =
+            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
+        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let setting = Itimerspec { it_interval, it_value };
+        timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
+        self.armed = Some(deadline);
+        Ok(())
+    }
+
+    /// Takes the timer's expiry, so that the task wakes at the next.
+    fn expire(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        while let Poll::Ready(guard) = self.timer.poll_read_ready(cx) {
+            let mut guard = guard?;
+            let mut count = [0; 8];
+            let read = guard.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut count)?));
+            if read.is_ok() {
+                self.armed = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.expire(cx)?;
+        self.follow()?;
+        let is_all = self.receive(cx);
+        let (has_sent_all, deadline) = self.send(cx);
+        // A connection that was lost in this turn has another port.
+        self.follow()?;
+        let now = self.shared.with(State::now);
+        let is_due = deadline.is_some_and(|at| at <= now);
+        if self.shared.with(|state| state.is_closing && state.machine.is_empty()) {
+            return Poll::Ready(Ok(()));
+        }
+        if !is_all || !has_sent_all || is_due {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.arm(now, deadline)?;
+        Poll::Pending
+    }
+}
+
+impl Future for Driver {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let step = self.step(cx);
+        if step.is_ready() {
+            self.shared.with(State::end);
+        }
+        step
+    }
+}

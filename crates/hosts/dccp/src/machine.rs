@@ -1,0 +1,525 @@
+//! The connections of one port as one state machine over datagrams.
+
+use crate::carry::{Over, Peer};
+use crate::line::{Account, End, Line, Opening};
+use bytes::Bytes;
+use fairwave_dccp::ccid::Handover;
+use fairwave_dccp::{Config, Event, Input, Packet, Standard, State, Waiting};
+use fairwave_machine::Machine;
+use fairwave_sockets::{Datagrams, Incoming, Outgoing};
+use fairwave_units::{Duration, Instant};
+use fairwave_wire::dccp::{Kind, Seq48};
+use fairwave_wire::seal::{Key, Tag};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+/// Answers to packets of no connection that wait to be sent; further ones are not made.
+const STRAYS: usize = 16;
+/// Time after which a connection whose client has not answered may be replaced by another.
+const HALF_OPEN: Duration = Duration::from_secs(5);
+/// First of the dynamic ports (RFC 6335).
+pub(crate) const EPHEMERAL: u16 = 49_152;
+
+/// Options of the connections of a port.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Protocol below DCCP.
+    pub over: Over,
+    /// Configuration of each connection. The local port is that of a listener, or of a client's
+    /// first connection; the remote port is that of the server, or zero for a listener.
+    pub connection: Config,
+    /// The congestion control profiles.
+    pub profiles: Standard,
+    /// Address of the server, for a client.
+    pub server: Option<SocketAddr>,
+    /// Local address, used where datagrams do not state theirs.
+    pub local: Option<IpAddr>,
+    /// Maximum number of simultaneous connections; a listener answers no further Request.
+    pub max_connections: usize,
+    /// Time for which a client tries to open a connection again that it has lost; `None` ends it.
+    pub reconnect: Option<Duration>,
+    /// Secret from which initial sequence numbers are derived, so that they cannot be guessed (RFC
+    /// 4340 section 7.2).
+    pub secret: Key,
+}
+
+/// Name of a connection, which no other one of this port has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id(u64);
+
+/// Inputs of the connections of a port.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    /// A client opens its connection.
+    Start,
+    /// A datagram arrived.
+    Arrived(Incoming),
+    /// The application sends a datagram over a connection.
+    Send(Id, Waiting<Bytes>),
+    /// The application closes a connection.
+    Close(Id),
+    /// The application ends a connection at once, with a Reset.
+    Abort(Id),
+    /// A handover on the way to a host, for its connections.
+    Handover(IpAddr, Handover),
+    /// A client has this address now: its connection is opened again from there.
+    Moved(IpAddr),
+    /// Close all connections. A listener accepts no new ones.
+    Stop,
+    /// ICMP reported that nobody listens at the peer's port.
+    Refused,
+    /// End the connections that have not closed in time.
+    Abandon,
+}
+
+/// Events of the connections of a port.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PortEvent {
+    /// A handshake is complete.
+    Established(Id),
+    /// A lost connection is established again.
+    Restored(Id),
+    /// Application data arrived.
+    Data(Id, Bytes),
+    /// A connection is over.
+    Ended(Id, End, Box<Account>),
+}
+
+/// The connections of one port. Damaged packets and those for other ports are counted and not
+/// answered.
+#[derive(Debug)]
+pub struct Connections {
+    settings: Settings,
+    lines: BTreeMap<Id, Line>,
+    by_peer: BTreeMap<Peer, Id>,
+    /// Connections that may have something to send, each once.
+    ready: VecDeque<Id>,
+    /// Deadlines of the others.
+    deadlines: BTreeSet<(Instant, Id)>,
+    /// Answers to packets that belong to no connection.
+    strays: VecDeque<Outgoing>,
+    events: VecDeque<PortEvent>,
+    opened: u64,
+    is_stopping: bool,
+    ignored: Ignored,
+}
+
+/// Datagrams that were not answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// They are damaged, or no packets of DCCP.
+    pub broken: u64,
+    /// They are for other ports.
+    pub foreign: u64,
+    /// They ask for more connections than the maximum.
+    pub turned_away: u64,
+}
+
+impl Connections {
+    /// Creates a port without connections.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            lines: BTreeMap::new(),
+            by_peer: BTreeMap::new(),
+            ready: VecDeque::new(),
+            deadlines: BTreeSet::new(),
+            strays: VecDeque::new(),
+            events: VecDeque::new(),
+            opened: 0,
+            is_stopping: false,
+            ignored: Ignored::default(),
+        }
+    }
+
+    /// Numbers of datagrams that were not answered so far.
+    pub const fn ignored(&self) -> Ignored {
+        self.ignored
+    }
+
+    /// Measurements of a connection so far, until it has been over for a while.
+    pub fn account(&self, id: Id) -> Option<Account> {
+        self.lines.get(&id).map(Line::account)
+    }
+
+    /// The remote end of a connection, and the DCCP port of this end.
+    pub fn ends(&self, id: Id) -> Option<(Peer, u16)> {
+        self.lines.get(&id).map(|line| (line.peer, line.port()))
+    }
+
+    /// Number of datagrams in the send queue of a connection that accepts more.
+    pub fn queued(&self, id: Id) -> Option<usize> {
+        self.lines.get(&id).and_then(Line::queued)
+    }
+
+    /// The connection that was opened last, if it is there.
+    pub fn newest(&self) -> Option<Id> {
+        Some(Id(self.opened)).filter(|id| self.lines.contains_key(id))
+    }
+
+    /// Configuration of the connections.
+    pub const fn config(&self) -> &Config {
+        &self.settings.connection
+    }
+
+    /// The DCCP port of a client's connection, which is another one after it was lost.
+    pub fn client_port(&self) -> Option<u16> {
+        self.settings.server?;
+        self.lines.values().find(|line| line.is_alive()).map(Line::port)
+    }
+
+    /// The hosts of the established connections.
+    pub fn hosts(&self) -> BTreeSet<IpAddr> {
+        let open = self.lines.values().filter(|line| line.is_alive());
+        open.map(|line| line.peer.address.ip()).collect()
+    }
+
+    /// Whether no connection is left.
+    pub fn is_empty(&self) -> bool {
+        self.lines.values().all(|line| line.ended.is_some())
+    }
+
+    /// Random bits for a new connection, which outsiders cannot guess.
+    fn tag(&mut self, peer: Peer) -> Tag {
+        self.opened += 1;
+        let who = peer.address.to_string();
+        let parts = [&self.opened.to_be_bytes()[..], who.as_bytes(), &peer.port.to_be_bytes()];
+        self.settings.secret.tag("dccp initial sequence number", &parts)
+    }
+
+    fn opening(&mut self, now: Instant, peer: Peer, local: Option<IpAddr>) -> Opening {
+        let [a, b, c, d, e, f, g, h, ..] = self.tag(peer).0;
+        let mut config = self.settings.connection.clone();
+        if self.settings.server.is_some() && self.opened > 1 {
+            // The server may still know the connection before.
+            config.local_port = EPHEMERAL | u16::from_be_bytes([g, h]);
+        }
+        Opening {
+            now,
+            number: Seq48::new(u64::from_be_bytes([0, 0, a, b, c, d, e, f])),
+            config,
+            profiles: self.settings.profiles,
+            local: local.or(self.settings.local),
+        }
+    }
+
+    fn insert(&mut self, line: Line) -> Id {
+        let id = Id(self.opened);
+        if let Some(before) = self.by_peer.insert(line.peer, id) {
+            self.remove(before);
+        }
+        self.lines.insert(id, line);
+        self.touch(id);
+        id
+    }
+
+    fn remove(&mut self, id: Id) {
+        let Some(line) = self.lines.remove(&id) else { return };
+        line.armed.map(|at| self.deadlines.remove(&(at, id)));
+        if self.by_peer.get(&line.peer) == Some(&id) {
+            self.by_peer.remove(&line.peer);
+        }
+    }
+
+    /// Has a connection polled.
+    fn touch(&mut self, id: Id) {
+        if let Some(line) = self.lines.get_mut(&id).filter(|line| !line.is_ready) {
+            line.is_ready = true;
+            self.ready.push_back(id);
+        }
+    }
+
+    fn start(&mut self, now: Instant) {
+        let Some(address) = self.settings.server else { return };
+        let peer = Peer { address, port: self.settings.connection.remote_port };
+        let mut line = Line::new(&self.opening(now, peer, None), peer);
+        line.connection.handle(now, Input::Open);
+        self.insert(line);
+    }
+
+    fn arrived(&mut self, now: Instant, datagram: &Incoming) {
+        let Some(packet) = self.settings.over.read(datagram, self.settings.local) else {
+            self.ignored.broken += 1;
+            return;
+        };
+        let peer = Peer { address: datagram.from, port: packet.header.source_port };
+        let is_request = matches!(packet.header.kind, Kind::Request { .. });
+        let known = self.by_peer.get(&peer).copied();
+        let line = known.and_then(|id| self.lines.get_mut(&id).map(|line| (id, line)));
+        let port = line.as_ref().map_or(self.settings.connection.local_port, |(_, it)| it.port());
+        if packet.header.destination_port != port {
+            self.ignored.foreign += 1;
+            return;
+        }
+        match line {
+            Some((id, line)) if !(is_request && line.ended.is_some()) => {
+                line.take(now, packet);
+                self.touch(id);
+            }
+            _ if self.settings.server.is_some() => self.ignored.foreign += 1,
+            _ => self.welcome(now, peer, datagram.to, packet),
+        }
+    }
+
+    /// Handles a packet from an unknown peer at a listener.
+    fn welcome(&mut self, now: Instant, peer: Peer, to: Option<IpAddr>, packet: Packet<Bytes>) {
+        if self.is_stopping || !self.has_room(now, peer) {
+            self.ignored.turned_away += 1;
+            return;
+        }
+        let mut line = Line::new(&self.opening(now, peer, to), peer);
+        line.connection.handle(now, Input::Listen);
+        line.connection.handle(now, Input::Packet(packet));
+        if line.connection.state() > State::Listen {
+            // Only a valid Request creates state. Every other packet gets its answer, such as a
+            // Reset, from a temporary connection that is then dropped.
+            self.insert(line);
+            return;
+        }
+        while let Some(answer) = line.connection.poll(now) {
+            let answer = line.outgoing(self.settings.over, &answer);
+            // Bounded, as any received packet can cause an answer.
+            self.strays.extend(answer.filter(|_| self.strays.len() < STRAYS));
+        }
+    }
+
+    /// Whether one more connection is possible. It replaces a connection that has ended, or one
+    /// whose client has not answered for long: the address of that client may be forged.
+    fn has_room(&mut self, now: Instant, peer: Peer) -> bool {
+        if self.lines.len() >= self.settings.max_connections && !self.by_peer.contains_key(&peer) {
+            let is_idle = |line: &Line| {
+                let is_slow = line.established.is_none() && now.since(line.began) > HALF_OPEN;
+                line.ended.is_some() || is_slow
+            };
+            let idle = self.lines.iter().find(|(_, line)| is_idle(line)).map(|(id, _)| *id);
+            idle.into_iter().for_each(|idle| self.remove(idle));
+            return idle.is_some();
+        }
+        true
+    }
+
+    /// Hands an input to a connection.
+    fn input(&mut self, now: Instant, id: Id, input: Input<Bytes>) {
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.connection.handle(now, input);
+            self.touch(id);
+        }
+    }
+
+    fn close(&mut self, now: Instant, id: Id) {
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.is_closing = true;
+        }
+        self.input(now, id, Input::Close);
+    }
+
+    fn ids(&self, which: impl Fn(&Line) -> bool) -> Vec<Id> {
+        self.lines.iter().filter(|(_, line)| which(line)).map(|(id, _)| *id).collect()
+    }
+
+    fn stop(&mut self, now: Instant) {
+        self.is_stopping = true;
+        self.ids(|_| true).into_iter().for_each(|id| self.close(now, id));
+    }
+
+    /// Ends the connections for which `ends` returns a reason, without a handshake.
+    fn abandon(&mut self, now: Instant, ends: impl Fn(&Line) -> Option<End>) {
+        for id in self.ids(|line| line.is_open() && ends(line).is_some()) {
+            let Some(end) = self.lines.get(&id).and_then(&ends) else { continue };
+            self.lose(now, id, end);
+        }
+    }
+
+    /// Aborts an open connection, whose end or new beginning follows.
+    fn lose(&mut self, now: Instant, id: Id, end: End) {
+        let (over, is_last) = (self.settings.over, !self.reopens(id, end));
+        let Some(line) = self.lines.get_mut(&id) else { return };
+        let waiting: Vec<_> = line.connection.take_waiting().collect();
+        line.connection.handle(now, Input::Abort);
+        // The end that an abort reports is not the reason for it.
+        while line.connection.event().is_some() {}
+        while let Some(last) = line.connection.poll(now) {
+            self.strays.extend(line.outgoing(over, &last));
+        }
+        if is_last {
+            self.end(now, id, end);
+        } else {
+            self.reopen(now, id, None, waiting);
+        }
+    }
+
+    /// Whether a connection that ends so is opened again.
+    fn reopens(&self, id: Id, end: End) -> bool {
+        let is_lost = end.is_loss() && !self.is_stopping && self.settings.reconnect.is_some();
+        let is_ours = |line: &Line| line.is_open() && !line.is_closing && !line.is_reopening;
+        is_lost && self.settings.server.is_some() && self.lines.get(&id).is_some_and(is_ours)
+    }
+
+    /// Opens a client's connection again, with the datagrams that wait and the counters so far.
+    fn reopen(
+        &mut self,
+        now: Instant,
+        id: Id,
+        local: Option<IpAddr>,
+        waiting: Vec<Waiting<Bytes>>,
+    ) {
+        let Some(peer) = self.lines.get(&id).map(|line| line.peer) else { return };
+        let mut opening = self.opening(now, peer, local);
+        opening.config.give_up = self.settings.reconnect.unwrap_or(opening.config.give_up);
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.reopen(opening, waiting);
+        }
+        self.touch(id);
+    }
+
+    /// A client's address is another one: a connection of RFC 4340 belongs to its addresses.
+    fn moved(&mut self, now: Instant, local: IpAddr) {
+        self.settings.local = Some(local);
+        if self.settings.server.is_none() || self.is_stopping {
+            return;
+        }
+        for id in self.ids(|line| line.is_open() && !line.is_closing) {
+            let waiting = self.lines.get_mut(&id).map(|line| line.connection.take_waiting());
+            let waiting = waiting.into_iter().flatten().collect();
+            self.reopen(now, id, Some(local), waiting);
+        }
+    }
+
+    fn end(&mut self, now: Instant, id: Id, end: End) {
+        let Some(line) = self.lines.get_mut(&id) else { return };
+        line.ended = Some(now);
+        let account = Box::new(line.account());
+        self.events.push_back(PortEvent::Ended(id, end, account));
+        self.touch(id);
+    }
+
+    /// Handles the events of a connection.
+    fn note(&mut self, now: Instant, id: Id) {
+        let is_early = self.settings.server.is_some() && !self.is_stopping;
+        loop {
+            let Some(line) = self.lines.get_mut(&id) else { return };
+            let Some(event) = line.connection.event() else { return };
+            let end = match event {
+                Event::Established => {
+                    let event = match line.establish(now) {
+                        true => PortEvent::Established(id),
+                        false => PortEvent::Restored(id),
+                    };
+                    self.events.push_back(event);
+                    continue;
+                }
+                Event::Data { payload, .. } => {
+                    line.note_data(now);
+                    self.events.push_back(PortEvent::Data(id, payload));
+                    continue;
+                }
+                Event::Unsent { why, .. } => {
+                    line.note_unsent(why);
+                    continue;
+                }
+                Event::Closed if is_early && !line.is_closing => End::ClosedEarly,
+                Event::Closed => End::Closed,
+                Event::Reset { code, data } => End::Reset(code, data),
+                Event::Failed { code } => End::Failed(code),
+                Event::TimedOut => End::TimedOut,
+            };
+            if self.reopens(id, end) {
+                self.reopen(now, id, None, Vec::new());
+            } else {
+                self.end(now, id, end);
+            }
+        }
+    }
+
+    /// Sets the deadline of a connection.
+    fn arm(&mut self, id: Id) {
+        let Some(line) = self.lines.get_mut(&id) else { return };
+        let deadline = line.deadline();
+        if line.armed != deadline {
+            line.armed.map(|at| self.deadlines.remove(&(at, id)));
+            line.armed = deadline;
+            deadline.map(|at| self.deadlines.insert((at, id)));
+        }
+    }
+}
+
+impl Machine for Connections {
+    type Input = Fact;
+    type Output = Outgoing;
+    type Event = PortEvent;
+
+    fn handle(&mut self, now: Instant, fact: Fact) {
+        match fact {
+            Fact::Start => self.start(now),
+            Fact::Arrived(datagram) => self.arrived(now, &datagram),
+            Fact::Send(id, waiting) => self.input(now, id, Input::SendBefore(waiting)),
+            Fact::Close(id) => self.close(now, id),
+            Fact::Abort(id) => self.input(now, id, Input::Abort),
+            Fact::Handover(host, handover) => {
+                for id in self.ids(|line| line.is_open() && line.peer.address.ip() == host) {
+                    self.input(now, id, Input::Handover(handover));
+                }
+            }
+            Fact::Moved(local) => self.moved(now, local),
+            Fact::Stop => self.stop(now),
+            Fact::Refused => self.abandon(now, |line| line.refused(now)),
+            Fact::Abandon => self.abandon(now, |_| Some(End::TimedOut)),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
+        while let Some((at, id)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
+            self.deadlines.remove(&(at, id));
+            let Some(line) = self.lines.get_mut(&id) else { continue };
+            line.armed = None;
+            if line.is_forgotten(now) {
+                self.remove(id);
+                continue;
+            }
+            line.connection.wake(now);
+            let is_silent = line.silent_at().is_some_and(|at| at <= now);
+            self.touch(id);
+            if is_silent {
+                self.lose(now, id, End::TimedOut);
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        loop {
+            if let Some(stray) = self.strays.pop_front() {
+                return Some(stray);
+            }
+            let id = *self.ready.front()?;
+            if let Some(line) = self.lines.get_mut(&id) {
+                while let Some(packet) = line.poll(now) {
+                    if let Some(outgoing) = line.outgoing(self.settings.over, &packet) {
+                        return Some(outgoing);
+                    }
+                }
+                line.is_ready = false;
+            }
+            self.ready.pop_front();
+            self.note(now, id);
+            self.arm(id);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    fn event(&mut self) -> Option<PortEvent> {
+        self.events.pop_front()
+    }
+}
+
+impl Datagrams for Connections {
+    fn arrived(datagram: Incoming) -> Fact {
+        Fact::Arrived(datagram)
+    }
+
+    fn departs(output: Outgoing) -> Outgoing {
+        output
+    }
+}

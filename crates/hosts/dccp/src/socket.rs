@@ -1,0 +1,345 @@
+//! Sockets of a port: raw ones of protocol 33, or one of UDP.
+
+use crate::carry::{Over, PROTOCOL};
+use crate::machine::{EPHEMERAL, Settings};
+use fairwave_dccp::tfrc::{Remedies, Sensitivity};
+use fairwave_dccp::{Ccid, Config, QueueLimits, Standard};
+use fairwave_linux::random::{fill, random};
+use fairwave_sockets::{Left, Outgoing, Raw, Taken, Transport, Udp};
+use fairwave_units::Duration;
+use fairwave_wire::dccp::UDP_PORT;
+use fairwave_wire::seal::Key;
+use rustix::io::Errno;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZero;
+use std::os::fd::OwnedFd;
+use thiserror::Error;
+
+/// Maximum time for a client to establish its connection.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Maximum number of datagrams that wait to be sent while the application is faster than congestion
+/// control allows.
+const QUEUE: usize = 64;
+/// Maximum number of simultaneous connections of a listener.
+const CONNECTIONS: usize = 16;
+/// Factor of loss intervals from before a handover (remedy C).
+const OLD_INTERVALS: f64 = 0.25;
+/// The service code of RFC 4340 section 8.1.2, `FWAV`.
+pub const SERVICE: u32 = u32::from_be_bytes(*b"FWAV");
+
+/// Socket of a port: see [`Over`].
+#[derive(Debug)]
+pub(crate) enum Socket {
+    /// A raw socket. That of a client is connected, so that the kernel reports ICMP errors, and has
+    /// a spare for the time after a change of the address: a connected one keeps its own, and
+    /// another one needs privileges.
+    Raw {
+        /// The socket in use.
+        raw: Raw,
+        /// One that is not connected.
+        spare: Option<Box<Raw>>,
+    },
+    /// A UDP socket.
+    Udp(Udp),
+}
+
+/// Reasons why a port could not be opened, or a connection not be established.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The process lacks the privilege to open a raw socket.
+    #[error(
+        "a raw socket of protocol 33 needs root or CAP_NET_RAW: {0}; inside UDP (--udp, \
+         --encapsulate) neither is needed, where both ends speak it (RFC 6773)"
+    )]
+    Privilege(#[source] io::Error),
+    /// The kernel refused a socket.
+    #[error("no socket at {address}: {cause}")]
+    Socket {
+        /// The address.
+        address: SocketAddr,
+        /// Error from the kernel.
+        #[source]
+        cause: io::Error,
+    },
+    /// The other host does not speak DCCP.
+    #[error(
+        "{0} answers by ICMP that it does not speak DCCP: nothing listens there, and its kernel \
+         has no DCCP"
+    )]
+    NoProtocol(IpAddr),
+    /// The other host has no program that listens at the UDP port.
+    #[error("nobody listens at UDP port {} of {}", .0.port(), .0.ip())]
+    NobodyListens(SocketAddr),
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Remote end of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressee {
+    /// A server. The port is that of DCCP.
+    Server(SocketAddr),
+    /// Any client that connects to this address and port of DCCP.
+    Anybody(SocketAddr),
+}
+
+/// Options of a port.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Remote end.
+    pub with: Addressee,
+    /// Protocol below DCCP; over UDP, the port of the server is `udp_port`.
+    pub over: Over,
+    /// The server's UDP port.
+    pub udp_port: u16,
+    /// Congestion control profile of the data that this host sends, and those that the data to it
+    /// may have, in order of preference.
+    pub ccids: Vec<Ccid>,
+    /// Parameters of congestion control, such as the remedies for handovers.
+    pub profiles: Standard,
+    /// Service code that a client requests and a server offers.
+    pub service: u32,
+    /// Mark of the packets of a raw socket (`SO_MARK`).
+    pub mark: Option<u32>,
+    /// The send queue of each connection.
+    pub queue: QueueLimits,
+    /// Maximum application data of a packet in bytes.
+    pub max_payload: u32,
+    /// Maximum number of simultaneous connections.
+    pub max_connections: usize,
+    /// Time for which a client tries to open a connection again that it has lost; `None` ends it.
+    pub reconnect: Option<Duration>,
+    /// Whether the endpoint watches links, routes, addresses and radios of this host, and notifies
+    /// congestion control of handovers.
+    pub watch: bool,
+}
+
+impl Request {
+    /// Options over raw IP, with CCID 3.
+    pub fn new(with: Addressee) -> Self {
+        Self {
+            with,
+            over: Over::Ip,
+            udp_port: UDP_PORT,
+            ccids: vec![Ccid::TFRC],
+            profiles: Standard::default(),
+            service: SERVICE,
+            mark: None,
+            queue: QueueLimits { datagrams: QUEUE, ..QueueLimits::default() },
+            max_payload: Config::default().max_payload,
+            max_connections: CONNECTIONS,
+            reconnect: None,
+            watch: false,
+        }
+    }
+}
+
+/// Remedies of congestion control for the handovers that an endpoint notices itself: A, which acts
+/// only where the free rate of the new access point is known, B and C. D is the deadline of each
+/// datagram.
+pub fn remedies() -> Remedies {
+    Remedies {
+        set_ahead: true,
+        leave_out: true,
+        sensitive: Some(Sensitivity::Discount(OLD_INTERVALS)),
+        restart: false,
+    }
+}
+
+/// A port whose socket is open.
+#[derive(Debug)]
+pub struct Port {
+    pub(crate) socket: Socket,
+    pub(crate) settings: Settings,
+    pub(crate) watch: bool,
+}
+
+impl Port {
+    /// Opens the socket: privileges are needed only here.
+    ///
+    /// # Errors
+    /// If the kernel refuses the socket, or there is no route to the server.
+    pub fn open(request: &Request) -> Result<Self, Error> {
+        let connection = config(request)?;
+        let (socket, server, local) = match request.with {
+            Addressee::Server(mut server) => {
+                let (socket, local) = towards(request, server)?;
+                server.set_port(if request.over == Over::Udp { request.udp_port } else { 0 });
+                (socket, Some(server), Some(local))
+            }
+            Addressee::Anybody(address) => (listening(request, address)?, None, None),
+        };
+        socket.accept_port(connection.local_port)?;
+        let mut secret = [0; 32];
+        fill(&mut secret)?;
+        let settings = Settings {
+            over: request.over,
+            connection,
+            profiles: request.profiles,
+            server,
+            local,
+            max_connections: request.max_connections,
+            reconnect: request.reconnect,
+            secret: Key::new(&secret).expect("32 bytes are enough"),
+        };
+        Ok(Self { socket, settings, watch: request.watch })
+    }
+
+    /// The address of this host, with the port of UDP where that is below.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.address()
+    }
+}
+
+/// Configuration of each connection.
+fn config(request: &Request) -> Result<Config, Error> {
+    let (local_port, remote_port) = match request.with {
+        Addressee::Anybody(address) => (address.port(), 0),
+        Addressee::Server(server) => (EPHEMERAL | random()? as u16, server.port()),
+    };
+    Ok(Config {
+        local_port,
+        remote_port,
+        service: request.service,
+        send_ccids: request.ccids.clone(),
+        receive_ccids: request.ccids.clone(),
+        queue: request.queue,
+        max_payload: request.max_payload,
+        give_up: PATIENCE,
+        ..Config::default()
+    })
+}
+
+/// Opens a socket towards a server. Returns it with its local address.
+fn towards(request: &Request, server: SocketAddr) -> Result<(Socket, IpAddr), Error> {
+    let failed = |cause| Error::Socket { address: server, cause };
+    match request.over {
+        Over::Ip => {
+            let any = match server.ip() {
+                IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+                IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+            let spare = opened(Raw::bind(any, protocol(), request.mark), server)?;
+            // It takes no packet until it is used.
+            spare.accept_port(0).map_err(failed)?;
+            let raw = opened(Raw::connect(server, protocol(), request.mark), server)?;
+            let local = raw.address().map_err(failed)?;
+            Ok((Socket::Raw { raw, spare: Some(Box::new(spare)) }, local))
+        }
+        Over::Udp => {
+            let mut to = server;
+            to.set_port(request.udp_port);
+            let udp = udp_towards(to).map_err(failed)?;
+            let local = udp.address().map_err(failed)?.ip();
+            Ok((Socket::Udp(udp), local))
+        }
+    }
+}
+
+fn udp_towards(server: SocketAddr) -> io::Result<Udp> {
+    let mut udp = Udp::connect(server)?;
+    udp.allow_gso();
+    Ok(udp)
+}
+
+/// Opens a socket that accepts packets from any address.
+fn listening(request: &Request, mut address: SocketAddr) -> Result<Socket, Error> {
+    if request.over == Over::Ip {
+        let raw = opened(Raw::bind(address.ip(), protocol(), request.mark), address)?;
+        return Ok(Socket::Raw { raw, spare: None });
+    }
+    address.set_port(request.udp_port);
+    let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, request.udp_port));
+    let udp = Udp::bind(address).or_else(|cause| match address.ip().is_unspecified() {
+        // The kernel has no IPv6.
+        true => Udp::bind(four),
+        false => Err(cause),
+    });
+    let mut udp = udp.map_err(|cause| Error::Socket { address, cause })?;
+    udp.allow_gso();
+    Ok(Socket::Udp(udp))
+}
+
+fn protocol() -> NonZero<u8> {
+    NonZero::new(PROTOCOL).expect("33 is not zero")
+}
+
+fn opened(raw: io::Result<Raw>, address: SocketAddr) -> Result<Raw, Error> {
+    raw.map_err(|cause| match cause.raw_os_error().map(Errno::from_raw_os_error) {
+        // `ACCESS` is different: a routing rule prohibits the route to the peer.
+        Some(Errno::PERM) => Error::Privilege(cause),
+        _ => Error::Socket { address, cause },
+    })
+}
+
+impl Socket {
+    /// Leaves packets for other ports of DCCP to the kernel.
+    pub(crate) fn accept_port(&self, port: u16) -> io::Result<()> {
+        match self {
+            Self::Raw { raw, .. } => raw.accept_port(port),
+            // It has its port of UDP for itself.
+            Self::Udp(_) => Ok(()),
+        }
+    }
+
+    /// Sends from the address that this host has towards the server now; returns it.
+    pub(crate) fn move_towards(&mut self, server: SocketAddr) -> io::Result<IpAddr> {
+        match self {
+            Self::Raw { raw, spare } => {
+                let source = Udp::source(server)?;
+                if let Some(spare) = spare.take() {
+                    *raw = *spare;
+                }
+                Ok(source)
+            }
+            Self::Udp(udp) => {
+                *udp = udp_towards(server)?;
+                Ok(udp.address()?.ip())
+            }
+        }
+    }
+
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Raw { raw, .. } => Ok(SocketAddr::new(raw.address()?, 0)),
+            Self::Udp(udp) => udp.address(),
+        }
+    }
+
+    /// Copies of its descriptors, to wait for.
+    pub(crate) fn descriptors(&self) -> io::Result<Vec<OwnedFd>> {
+        match self {
+            Self::Raw { raw, .. } => raw.descriptors(),
+            Self::Udp(udp) => Ok(vec![udp.descriptor()?]),
+        }
+    }
+
+    fn transport(&mut self) -> &mut dyn Transport {
+        match self {
+            Self::Raw { raw, .. } => raw,
+            Self::Udp(udp) => udp,
+        }
+    }
+
+    pub(crate) fn receive(&mut self, into: &mut Vec<Taken>) -> io::Result<Left> {
+        self.transport().receive(into)
+    }
+
+    pub(crate) fn send(&mut self, queue: &[Outgoing]) -> io::Result<usize> {
+        self.transport().send(queue)
+    }
+
+    /// Datagrams that found no room in the socket's buffer, and those that could not be read.
+    pub(crate) fn losses(&self) -> (u64, u64) {
+        let of = |transport: &dyn Transport| (transport.dropped(), transport.unreadable());
+        match self {
+            Self::Raw { raw, .. } => of(raw),
+            Self::Udp(udp) => of(udp),
+        }
+    }
+}

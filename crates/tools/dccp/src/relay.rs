@@ -1,0 +1,426 @@
+//! The loop of `fairwave dccp relay`.
+
+use crate::PORT;
+use crate::open::{open, with_line};
+use crate::options::Relay;
+use crate::place::Place;
+use crate::rates::{Listening as RateListening, Rates};
+use crate::report::{
+    CountOutput, HandoverOutput, KnownOutput, LostOutput, RateLine, RelayOutput, mbps, relay_words,
+};
+use crate::tasks::{on_runtime, std_of, stopped};
+use crate::udp::{Application, Bound};
+use bytes::Bytes;
+use fairwave_console::peer::resolve;
+use fairwave_console::{Console, Failure, Listening};
+use fairwave_dccp::{Ccid, QueueLimits, WhenFull};
+use fairwave_dccp_host::{
+    Account, Addressee, ConnectError, Connection, End, Endpoint, Over, Request, SendError,
+};
+use fairwave_units::Instant;
+use serde_json::json;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+/// Interval at which the encoder is told its rate.
+const RATES: Duration = Duration::from_millis(200);
+/// Maximum number of datagrams that wait to be sent.
+const QUEUE: usize = 512;
+/// Maximum application data of a datagram: what UDP takes beside the headers of DCCP.
+const MAX_PAYLOAD: u32 = 65_000;
+/// Datagrams of the application that are taken before others have their turn.
+const TOGETHER: usize = 64;
+
+/// Carries a stream until interrupted, or until the other relay ends.
+///
+/// # Errors
+/// If the options are wrong, a socket fails, or the other relay is lost.
+pub(crate) fn run(console: &dyn Console, relay: &Relay) -> Result<(), Failure> {
+    let (with, application) = match (&relay.from, &relay.to) {
+        (Place::Udp(at), Place::Dccp { host: Some(host), port }) => {
+            let server = resolve(host, port.unwrap_or(PORT), false, false)?;
+            (Addressee::Server(server), *at)
+        }
+        (Place::Dccp { host, port }, Place::Udp(to)) => {
+            let at = Place::listening(host.as_deref(), *port).map_err(Failure::Usage)?;
+            (Addressee::Anybody(at), *to)
+        }
+        _ => return Err(Failure::Usage(WRONG_PLACES.to_owned())),
+    };
+    if relay.deadline.is_zero() {
+        return Err(Failure::Usage("--deadline has to be more than 0".to_owned()));
+    }
+    let stop = console.stop()?;
+    let (opened, (bound, rates)) = open(console, request(relay, with), || {
+        let bound = match with {
+            Addressee::Server(_) => Bound::listening(application, relay.rtcp)?,
+            Addressee::Anybody(_) => Bound::towards(application, relay.rtcp)?,
+        };
+        let rates = relay.rate_socket.as_deref().map(RateListening::open).transpose()?;
+        Ok((bound, rates))
+    })?;
+    let at = match with {
+        Addressee::Server(_) => application,
+        Addressee::Anybody(at) if relay.encapsulate => SocketAddr::new(at.ip(), relay.udp_port),
+        Addressee::Anybody(at) => at,
+    };
+    let output = on_runtime(async {
+        let endpoint = Endpoint::new(opened.port).map_err(Failure::run)?;
+        let mut under_way = UnderWay {
+            console,
+            relay,
+            application: Application::new(bound).map_err(Failure::run)?,
+            rates: rates.map(Rates::new).transpose().map_err(Failure::run)?,
+            connection: None,
+            figures: Figures::new(endpoint.now()),
+            endpoint,
+        };
+        Listening::at("dccp relay", &[at]).print(console)?;
+        console.inform(&format!("Relaying from {} to {}\n", relay.from, relay.to))?;
+        let error = match with {
+            Addressee::Server(server) => under_way.as_client(server, &stop).await,
+            Addressee::Anybody(_) => under_way.as_server(&stop).await,
+        };
+        under_way.finish(error.err()).await
+    })?;
+    drop(opened.silence);
+    console.show(&json!(output), &relay_words(&output))?;
+    output.error.map_or(Ok(()), |error| Err(Failure::Run(error)))
+}
+
+const WRONG_PLACES: &str = "one of --from and --to is udp:ADDRESS:PORT, the other one dccp: at the \
+    sender --from udp:127.0.0.1:5004 --to dccp:HOST, at the receiver --from dccp:17983 --to \
+    udp:127.0.0.1:5004";
+
+fn request(relay: &Relay, with: Addressee) -> Request {
+    Request {
+        over: if relay.encapsulate { Over::Udp } else { Over::Ip },
+        udp_port: relay.udp_port,
+        ccids: vec![Ccid(relay.ccid)],
+        mark: relay.mark,
+        queue: QueueLimits { datagrams: QUEUE, when_full: WhenFull::DropOldest, age: None },
+        max_payload: MAX_PAYLOAD,
+        reconnect: Some(relay.reconnect),
+        ..with_line(Request::new(with), &relay.line)
+    }
+}
+
+/// Counters of a relay.
+#[derive(Debug)]
+struct Figures {
+    began: Instant,
+    r#in: CountOutput,
+    out: CountOutput,
+    lost: LostOutput,
+    connections: u64,
+    peer: Option<String>,
+    /// The connections that are over.
+    past: Vec<Account>,
+    ended: Option<End>,
+    /// Time, and bytes sent and received, at the line before; notices of handovers so far.
+    before: (Instant, [u64; 2]),
+    noticed: usize,
+}
+
+/// A relay under way.
+struct UnderWay<'a> {
+    console: &'a dyn Console,
+    relay: &'a Relay,
+    endpoint: Endpoint,
+    application: Application,
+    rates: Option<Rates>,
+    connection: Option<Connection>,
+    figures: Figures,
+}
+
+impl UnderWay<'_> {
+    async fn as_client(&mut self, server: SocketAddr, stop: &AtomicBool) -> Result<(), String> {
+        let connected = tokio::select! {
+            connected = self.endpoint.connect() => connected,
+            () = stopped(stop) => return Ok(()),
+        };
+        let connection = connected.map_err(|error| {
+            let remedy = "is `fairwave dccp relay --from dccp:PORT` running there";
+            let same = match self.relay.encapsulate {
+                true => ", with --encapsulate",
+                false => ", without --encapsulate",
+            };
+            match error {
+                ConnectError::Refused(error) => format!("{error}; {remedy}{same}?"),
+                other => format!("{server}: {other}; {remedy}{same}?"),
+            }
+        })?;
+        self.take_up(connection);
+        self.carry(false, stop).await
+    }
+
+    async fn as_server(&mut self, stop: &AtomicBool) -> Result<(), String> {
+        tokio::select! {
+            accepted = self.endpoint.accept() => match accepted {
+                Some(connection) => self.take_up(connection),
+                None => return Err("the socket failed".to_owned()),
+            },
+            () = stopped(stop) => return Ok(()),
+        }
+        self.carry(true, stop).await
+    }
+
+    /// Has another connection take the place of the present one.
+    fn take_up(&mut self, connection: Connection) {
+        self.let_go();
+        let peer = connection.peer().to_string();
+        if !self.console.is_quiet() {
+            self.console.note(&format!("connected with {peer}"));
+        }
+        self.figures.peer = Some(peer);
+        self.figures.connections += 1;
+        self.connection = Some(connection);
+    }
+
+    /// Keeps the account of the present connection, and ends it: a peer that connects again has
+    /// lost it.
+    fn let_go(&mut self) {
+        if let Some(before) = self.connection.take() {
+            self.figures.past.extend(before.account());
+            self.figures.lost.not_taken += before.not_taken();
+            before.abort();
+        }
+    }
+
+    /// Carries datagrams both ways until the end.
+    async fn carry(&mut self, accepts: bool, stop: &AtomicBool) -> Result<(), String> {
+        let mut ticks = interval(RATES);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let connection = self.connection.clone();
+            tokio::select! {
+                () = self.application.readable() => self.forward(),
+                data = received(connection.as_ref()) => self.deliver(&data),
+                Some(next) = accepted(&self.endpoint, accepts) => self.take_up(next),
+                end = ended(connection.as_ref()) => {
+                    self.figures.ended = Some(end);
+                    self.let_go();
+                    if !end.is_loss() {
+                        return match end {
+                            End::Closed | End::ClosedEarly => Ok(()),
+                            other => Err(other.to_string()),
+                        };
+                    }
+                    if !accepts {
+                        return Err(self.lost(end));
+                    }
+                    self.console.note(&format!("{end}; waiting for it"));
+                    self.wait_again(stop, end).await?;
+                }
+                _ = ticks.tick() => self.tell(),
+                () = stopped(stop) => return Ok(()),
+            }
+            if self.connection.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for a client that was lost.
+    async fn wait_again(&mut self, stop: &AtomicBool, end: End) -> Result<(), String> {
+        tokio::select! {
+            accepted = self.endpoint.accept() => {
+                accepted.into_iter().for_each(|next| self.take_up(next));
+                Ok(())
+            }
+            () = sleep(std_of(self.relay.reconnect)) => Err(self.lost(end)),
+            () = stopped(stop) => Ok(()),
+        }
+    }
+
+    fn lost(&self, end: End) -> String {
+        format!("{end}, and did not come back within {}", self.relay.reconnect)
+    }
+
+    /// Sends the application's datagrams to the other relay.
+    fn forward(&mut self) {
+        for _ in 0..TOGETHER {
+            let Some(data) = self.application.take() else { return };
+            self.figures.r#in.add(data.len());
+            let Some(connection) = &self.connection else {
+                self.figures.lost.no_connection += 1;
+                continue;
+            };
+            match connection.send(Bytes::copy_from_slice(data), Some(self.relay.deadline)) {
+                Ok(()) => {}
+                Err(SendError::TooLong) => self.figures.lost.too_long += 1,
+                Err(SendError::Full | SendError::Late) => self.figures.lost.queue_full += 1,
+                Err(SendError::Closed) => self.figures.lost.no_connection += 1,
+            }
+        }
+    }
+
+    fn deliver(&mut self, data: &[u8]) {
+        match self.application.deliver(data) {
+            Ok(()) => self.figures.out.add(data.len()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotConnected => {
+                self.figures.lost.no_application += 1;
+            }
+            Err(_) => self.figures.lost.not_taken += 1,
+        }
+    }
+
+    /// Tells the encoder its rate, and the clients of the socket all figures.
+    fn tell(&mut self) {
+        let line = self.line();
+        for one in &line.handovers {
+            if !self.console.is_quiet() {
+                self.console.note(&format!("{:.1} s: way to the peer {}", one.at_s, one.change));
+            }
+        }
+        if let Some(bps) = line.rate_bps {
+            self.application.limit(bps);
+        }
+        if let Some(rates) = &self.rates {
+            rates.publish(&line);
+        }
+    }
+
+    fn line(&mut self) -> RateLine {
+        let now = self.endpoint.now();
+        let account = self.connection.as_ref().and_then(Connection::account);
+        let output = self.output(None);
+        let notices = self.endpoint.notices(self.figures.noticed);
+        self.figures.noticed += notices.len();
+        let (before, bytes) = self.figures.before;
+        let carried = [output.sent.bytes, output.received.bytes];
+        let seconds = now.since(before).as_secs_f64().max(1e-9);
+        let rate = |of: usize| mbps((carried[of] - bytes[of]) as f64 / seconds);
+        self.figures.before = (now, carried);
+        let sender = account.and_then(|account| account.stats.sender);
+        let lost = output.dropped;
+        RateLine {
+            at_s: output.seconds,
+            // Of CCID 2 the rate is that of a window each round-trip time.
+            rate_bps: sender.and_then(|it| it.rate).map(|rate| (rate * 8.0) as u64),
+            allowed_mbps: output.sending.allowed_mbps,
+            receive_mbps: output.sending.receive_mbps,
+            loss_event_rate: output.sending.loss_event_rate,
+            rtt_ms: output.sending.rtt_ms,
+            sent_mbps: rate(0),
+            received_mbps: rate(1),
+            queued: account.map_or(0, |account| account.stats.queued as u64),
+            dropped: lost.too_old + lost.queue_full + lost.too_long + lost.no_connection,
+            handovers: notices
+                .iter()
+                .map(|notice| HandoverOutput::of(notice, self.figures.began))
+                .collect(),
+        }
+    }
+
+    /// Figures so far.
+    fn output(&self, error: Option<String>) -> RelayOutput {
+        let figures = &self.figures;
+        let present = self.connection.as_ref().and_then(Connection::account);
+        let mut lost = figures.lost;
+        lost.not_taken += self.connection.as_ref().map_or(0, Connection::not_taken);
+        let mut sum = RelayOutput {
+            from: self.relay.from.to_string(),
+            to: self.relay.to.to_string(),
+            over: if self.relay.encapsulate { "udp" } else { "ip" }.to_owned(),
+            peer: figures.peer.clone(),
+            seconds: self.endpoint.now().since(figures.began).as_secs_f64(),
+            connections: figures.connections,
+            restored: 0,
+            r#in: figures.r#in,
+            sent: CountOutput::default(),
+            received: CountOutput::default(),
+            out: figures.out,
+            dropped: lost,
+            sending: KnownOutput::default(),
+            receiving: KnownOutput::default(),
+            handovers: Vec::new(),
+            ended: figures.ended.map(|end| end.to_string()),
+            error,
+        };
+        for account in figures.past.iter().chain(&present) {
+            sum.add(account);
+        }
+        sum
+    }
+
+    /// Closes the connection, and sums up.
+    async fn finish(mut self, error: Option<String>) -> Result<RelayOutput, Failure> {
+        if let Some(connection) = self.connection.clone() {
+            connection.close();
+            self.endpoint.close().await.map_err(Failure::run)?;
+            self.figures.ended = connection.ended().map(|(end, _)| end);
+        } else {
+            self.endpoint.close().await.map_err(Failure::run)?;
+        }
+        let mut output = self.output(error);
+        let notices = self.endpoint.notices(0);
+        let handovers = notices.iter().map(|it| HandoverOutput::of(it, self.figures.began));
+        output.handovers = handovers.collect();
+        Ok(output)
+    }
+}
+
+impl RelayOutput {
+    /// Adds a connection, the latest one last.
+    fn add(&mut self, account: &Account) {
+        let stats = &account.stats;
+        self.sent.datagrams += stats.data_packets_sent;
+        self.sent.bytes += stats.data_bytes_sent;
+        self.received.datagrams += stats.data_packets_delivered;
+        self.received.bytes += stats.data_bytes_delivered;
+        self.restored += account.restored;
+        self.dropped.too_old += account.dropped.too_old;
+        self.dropped.queue_full += account.dropped.queue_full;
+        self.dropped.too_long += account.dropped.too_long;
+        self.dropped.no_connection += account.dropped.closed;
+        let mean = self.sent.bytes.checked_div(self.sent.datagrams).unwrap_or(0);
+        self.sending = KnownOutput::of_sender(&stats.sender.unwrap_or_default(), mean as u32);
+        self.receiving = KnownOutput::of_receiver(&stats.receiver.unwrap_or_default());
+    }
+}
+
+impl Figures {
+    fn new(now: Instant) -> Self {
+        Self {
+            began: now,
+            r#in: CountOutput::default(),
+            out: CountOutput::default(),
+            lost: LostOutput::default(),
+            connections: 0,
+            peer: None,
+            past: Vec::new(),
+            ended: None,
+            before: (now, [0; 2]),
+            noticed: 0,
+        }
+    }
+}
+
+/// A datagram of a connection that is there and not over.
+async fn received(connection: Option<&Connection>) -> Bytes {
+    match connection {
+        Some(connection) => match connection.recv().await {
+            Some(data) => data,
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+/// The end of a connection, once all its datagrams were taken.
+async fn ended(connection: Option<&Connection>) -> End {
+    let Some(connection) = connection else { return std::future::pending().await };
+    match connection.closed().await {
+        Some((end, _)) if connection.available() == 0 => end,
+        Some(_) => std::future::pending().await,
+        None => End::TimedOut,
+    }
+}
+
+/// The next client of a listener.
+async fn accepted(endpoint: &Endpoint, accepts: bool) -> Option<Connection> {
+    if accepts { endpoint.accept().await } else { std::future::pending().await }
+}
