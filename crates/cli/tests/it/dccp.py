@@ -257,7 +257,7 @@ def streams():
     sender = subprocess.Popen(
         ["ip", "netns", "exec", "a", "ffmpeg", *quiet, "-re", "-f", "lavfi", "-i",
          "testsrc=size=160x120:rate=25", "-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency",
-         "-g", "25", "-f", "rtp", f"rtp://127.0.0.1:{PORT}"])
+         "-g", "25", "-f", "rtp", f"rtp://127.0.0.1:{PORT}"], stdout=subprocess.DEVNULL)
     receiver.wait(timeout=PATIENCE_S)
     sender.terminate()
     sender.wait(timeout=PATIENCE_S)

@@ -17,7 +17,9 @@ use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::JoinSet;
 
 /// Datagrams that are handed to the kernel at once.
 const TOGETHER: usize = 64;
@@ -38,6 +40,8 @@ pub(crate) struct Driver {
     port: Option<u16>,
     /// Copies of the socket's descriptors.
     ready: Vec<AsyncFd<OwnedFd>>,
+    /// Tasks that wait for errors of the socket.
+    errors: JoinSet<()>,
     timer: AsyncFd<OwnedFd>,
     /// Time for which the timer is set.
     armed: Option<Instant>,
@@ -61,6 +65,25 @@ fn registered_one(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(file)
 }
 
+/// Tasks that have the driver look at errors of a socket. One of a raw socket, such as the answer of
+/// a host without DCCP, makes it neither readable nor writable.
+fn waiting_for_errors(shared: &Arc<Shared>, socket: &Socket) -> io::Result<JoinSet<()>> {
+    let mut tasks = JoinSet::new();
+    for file in registered(socket.descriptors()?)? {
+        let shared = Arc::clone(shared);
+        tasks.spawn(async move {
+            while let Ok(mut guard) = file.ready(Interest::ERROR).await {
+                guard.clear_ready();
+                shared.with(|state| {
+                    state.has_error = true;
+                    state.poke();
+                });
+            }
+        });
+    }
+    Ok(tasks)
+}
+
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -71,6 +94,7 @@ impl Driver {
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Self {
             ready: registered(socket.descriptors()?)?,
+            errors: waiting_for_errors(&shared, &socket)?,
             timer: registered_one(timer)?,
             shared,
             socket,
@@ -92,6 +116,7 @@ impl Driver {
             && let Ok(local) = self.socket.move_towards(server)
         {
             self.ready = registered(self.socket.descriptors()?)?;
+            self.errors = waiting_for_errors(&self.shared, &self.socket)?;
             // Another socket has no filter yet.
             self.port = None;
             self.shared.with(|state| state.report(Fact::Moved(local)));
@@ -115,10 +140,11 @@ impl Driver {
                     Poll::Ready(Err(_)) | Poll::Pending => {}
                 }
             }
-            if guards.is_empty() {
+            let (has_error, clock) =
+                self.shared.with(|state| (std::mem::take(&mut state.has_error), state.clock));
+            if guards.is_empty() && !has_error {
                 return true;
             }
-            let clock = self.shared.with(|state| state.clock);
             let looked = clock.now();
             let left = self.socket.receive(&mut self.taken);
             let now = clock.now();

@@ -102,6 +102,8 @@ pub(crate) struct State {
     pub(crate) notices: Vec<Notice>,
     /// Whether the socket is to be bound to another address of this host.
     pub(crate) has_moved: bool,
+    /// Whether the socket has an error that is to be read.
+    pub(crate) has_error: bool,
     /// The latest error of the network on a datagram.
     pub(crate) trouble: Option<io::Error>,
     pub(crate) counts: Counts,
@@ -131,6 +133,7 @@ impl Shared {
             accepted: VecDeque::new(),
             notices: Vec::new(),
             has_moved: false,
+            has_error: false,
             trouble: None,
             counts: Counts::default(),
             is_closing: false,

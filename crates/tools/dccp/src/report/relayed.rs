@@ -26,11 +26,11 @@ pub struct RelayOutput {
     pub restored: u64,
     /// Datagrams that the application sent to this relay.
     pub r#in: CountOutput,
-    /// Those that went to the other relay.
+    /// Datagrams that went to the other relay.
     pub sent: CountOutput,
     /// Datagrams that came from the other relay.
     pub received: CountOutput,
-    /// Those that went to the application.
+    /// Datagrams that went to the application.
     pub out: CountOutput,
     /// Datagrams that were dropped here, by cause.
     pub dropped: LostOutput,
