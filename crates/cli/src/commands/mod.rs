@@ -38,6 +38,7 @@ mod shake;
 #[cfg(target_os = "linux")]
 mod share;
 mod shared;
+mod show;
 #[cfg(target_os = "linux")]
 mod soc;
 mod store;
@@ -81,6 +82,7 @@ use fairwave_scenario::report::CheckOutput;
 use fairwave_shake_tool::report::{DiagnosisOutput, ServeOutput, ShakeOutput};
 #[cfg(target_os = "linux")]
 use fairwave_share_tool::report::{LendOutput, ShareListOutput};
+use fairwave_show::report::ShowOutput;
 #[cfg(target_os = "linux")]
 use fairwave_soc_tool::status::Status;
 use fairwave_study::StudySummary;
@@ -178,6 +180,10 @@ commands! {
     Query(query::Query) => query::run,
         uses [on("query", "json")],
         gives [];
+    Show(show::Show) => show::run,
+        uses [on("show", "json out")
+            .file("FILE", "Write the page into this file and open no browser")],
+        gives [output("show", "show", of::<ShowOutput>)];
     Check(check::Check) => check::run,
         uses [on("check", "json seed set")],
         gives [output("check", "check", of::<CheckOutput>)];

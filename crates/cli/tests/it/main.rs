@@ -41,6 +41,8 @@ mod serving;
 mod shake;
 #[cfg(target_os = "linux")]
 mod share;
+#[cfg(unix)]
+mod show;
 mod signals;
 mod soc;
 mod store;

@@ -122,6 +122,7 @@ fn what_runs_and_sweeps_print_is_valid_by_the_schemas() {
         ("compare", json(here, &["compare", "sweep", "sweep"])),
         ("compare", json(here, &["compare", "run", "run"])),
         ("plot", json(here, &["plot", "sweep", "--y", "jain"])),
+        ("show", json(here, &["show", "sweep", "--out", "sweep.html"])),
     ];
     assert_eq!(complaints(&cases), "");
 }

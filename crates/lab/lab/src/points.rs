@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Part of a run that is kept where many are compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,17 +37,27 @@ impl Digest {
     /// # Errors
     /// A directory or a file of a run that cannot be read.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>, Error> {
-        Ok(Self::read_numbered(directory)?.into_iter().map(|(_, digest)| digest).collect())
+        let found = Self::read_all_with_places(directory)?;
+        Ok(found.into_iter().map(|(_, digest)| digest).collect())
     }
 
-    /// The digests, each with the number of its point in its sweep.
-    fn read_numbered(directory: &Path) -> Result<Vec<(usize, Self)>, Error> {
+    /// The same, each with its run directory.
+    ///
+    /// # Errors
+    /// As [`Self::read_all`].
+    pub fn read_all_with_places(directory: &Path) -> Result<Vec<(PathBuf, Self)>, Error> {
+        let found = Self::read_numbered(directory)?;
+        Ok(found.into_iter().map(|(_, place, digest)| (place, digest)).collect())
+    }
+
+    /// The digests, each with the number of its point in its sweep, and its run directory.
+    fn read_numbered(directory: &Path) -> Result<Vec<(usize, PathBuf, Self)>, Error> {
         let mut digests = Vec::new();
         if directory.join("summary.json").exists() && directory.join("meta.json").exists() {
             let (meta, summary) = (read_meta(directory)?, read_summary(directory)?);
             let (axes, seed) = (meta.axes, meta.seed.0);
             let digest = Self::of(&Run { axes, seed, summary, directory: None });
-            digests.push((meta.point, digest));
+            digests.push((meta.point, directory.to_owned(), digest));
         }
         let mut inner = Vec::new();
         for entry in fs::read_dir(directory).map_err(Error::io(directory))? {
@@ -61,7 +71,7 @@ impl Digest {
             inner.iter().map(|path| Self::read_numbered(path)).collect();
         let mut parts = parts?;
         // The sort is stable: runs with the same numbers stay in the order of their paths.
-        parts.sort_by_key(|part| part.first().map(|(point, digest)| (*point, digest.seed)));
+        parts.sort_by_key(|part| part.first().map(|(point, _, digest)| (*point, digest.seed)));
         digests.extend(parts.into_iter().flatten());
         Ok(digests)
     }

@@ -1,5 +1,6 @@
 //! Lists of what scenario files can name, each from the crate that defines it.
 
+use crate::plan::question;
 use crate::schema::schema;
 use fairwave_text::printable;
 use schemars::JsonSchema;
@@ -153,9 +154,7 @@ fn scenario(path: &Path) -> Result<ListItem, String> {
     read.map_err(|error| format!("{name}: {error}"))?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = core::str::from_utf8(line).map_err(|_| format!("{name}: not UTF-8 text"))?;
-    // A user's own file need not begin with a question.
-    let summary = first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned());
-    Ok(ListItem { name, summary, source: String::new() })
+    Ok(ListItem { name, summary: question(first), source: String::new() })
 }
 
 /// The items in aligned lines.

@@ -21,6 +21,8 @@ const MAX_POINT_BYTES: usize = 64 << 20;
 /// The runs to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// The question that the scenario answers: the file's first line, if that is a comment.
+    pub question: String,
     /// The combinations of the sweep, the last axis fastest; one without a sweep.
     pub points: Vec<Point>,
     /// Runs of each point.
@@ -218,7 +220,13 @@ fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Pla
             return Err(vec![Problem { span, key: "sweep.seeds".to_owned(), refusal }]);
         }
     }
-    Ok(Plan { points, seeds })
+    Ok(Plan { question: question(text), points, seeds })
+}
+
+/// The first line of a scenario file, if it is a comment. A user's own file need not begin with one.
+pub(crate) fn question(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned())
 }
 
 fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Problem>> {

@@ -22,6 +22,9 @@ pub struct Meta {
     pub fairwave_version: String,
     /// Version of the tables and summaries of run directories: [`SCHEMA_VERSION`].
     pub schema_version: u32,
+    /// The question that the scenario answers: the first line of its file, if that is a comment.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub question: String,
     /// The master seed.
     #[schemars(with = "u64")]
     pub seed: Seed,
@@ -47,6 +50,7 @@ impl Meta {
         Self {
             fairwave_version: env!("CARGO_PKG_VERSION").to_owned(),
             schema_version: SCHEMA_VERSION,
+            question: String::new(),
             seed,
             axes,
             point: 0,

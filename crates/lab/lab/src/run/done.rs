@@ -55,5 +55,6 @@ pub(super) fn provenance(plan: &Plan, job: Job, world: &World, tapped: &[NodeId]
     let axes = plan.points[job.point].axes.iter().cloned().collect();
     let names = tapped.iter().map(|id| &world.nodes[id.0 as usize].name);
     let taps = names.map(|name| (name.clone(), results::tap_file(name))).collect();
-    Meta { taps, point: job.point, ..Meta::here(Seed(job.seed), axes) }
+    let question = plan.question.clone();
+    Meta { question, taps, point: job.point, ..Meta::here(Seed(job.seed), axes) }
 }

@@ -128,7 +128,8 @@ mod tests {
             flows: Flows::default(),
         };
         let places = [("reno", "5 ms"), ("reno", "40 ms"), ("bbr", "5 ms"), ("bbr", "40 ms")];
-        let half = |entries| Half { plan: Plan { points: Vec::new(), seeds: 1 }, entries };
+        let plan = || Plan { question: String::new(), points: Vec::new(), seeds: 1 };
+        let half = |entries| Half { plan: plan(), entries };
         let entries = places.map(|(algorithm, delay)| entry(algorithm, delay)).to_vec();
         Grid { kernel: half(entries), simulator: half(Vec::new()) }
     }

@@ -90,7 +90,8 @@ impl Grid {
     /// # Errors
     /// Any [`Error`].
     pub fn new(file: &str, base: &Plan, asked: &MatrixRequest) -> Result<Self, Error> {
-        let mut kernel = Half { plan: Plan { points: Vec::new(), ..*base }, entries: Vec::new() };
+        let plan = Plan { points: Vec::new(), ..base.clone() };
+        let mut kernel = Half { plan, entries: Vec::new() };
         let mut simulator = kernel.clone();
         // Duplicates are removed, as their runs would have the same directories and seeds.
         let (algorithms, companies) = (distinct(&asked.algorithms), distinct(&asked.companies));

@@ -1,0 +1,27 @@
+//! Pages in which one can explore results: one self-contained HTML file each, with the Parquet
+//! tables of a run, a sweep, a study or a capture in it, which the page reads itself.
+//!
+//! This crate collects what a page shows and puts the file together. The page's own code is
+//! JavaScript in `web`, which the build script bundles. Nothing here opens a browser.
+
+mod answer;
+mod captured;
+mod compared;
+mod page;
+pub mod report;
+mod runs;
+
+pub use captured::of_capture;
+pub use compared::of_comparison;
+pub use page::{Error, Page};
+pub use runs::of_runs;
+
+use std::path::Path;
+
+/// The page of results at `path`: a run directory, a directory with runs below it, or a capture.
+///
+/// # Errors
+/// If there are no results, or they cannot be read.
+pub fn of(path: &Path) -> Result<Page, Error> {
+    if path.is_dir() { of_runs(path) } else { of_capture(path) }
+}

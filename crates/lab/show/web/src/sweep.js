@@ -1,0 +1,91 @@
+// A sweep or a study: means over its axes, and one of its runs closely.
+
+import { choice, h, sheet } from "./dom.js";
+import { interval, meansChart, meansTable, over } from "./means.js";
+import { Run, showRun } from "./run.js";
+
+/** Figures that a page begins with, the first that there is. */
+const USUAL = ["goodput_mbps", "jain", "drops"];
+/** The figures of a point that stand beside its run. */
+const BESIDE = 12;
+
+/** Fills `place` with the sweeps of a directory, one at a time. */
+export async function showSweep(place, { groups, runs }, tablesOf) {
+  const body = h("div");
+  const show = index => {
+    const means = h("section", null);
+    const closely = h("section", null);
+    body.replaceChildren(means, closely);
+    showMeans(means, groups[index].points);
+    const own = runs.filter(run => run.group === index);
+    return showRuns(closely, groups[index].points, own, tablesOf);
+  };
+  place.replaceChildren(body);
+  if (groups.length > 1) {
+    const names = groups.map((group, i) => group.name || `sweep ${i + 1}`);
+    const choose = name => show(names.indexOf(name));
+    place.prepend(h("p", { class: "choices" }, choice("Sweep:", names, names[0], choose)));
+  }
+  await show(0);
+}
+
+function showMeans(place, points) {
+  const figures = [...new Set(points.flatMap(point => Object.keys(point.metrics)))];
+  const axes = Object.keys(points[0].axes);
+  let figure = USUAL.find(name => figures.includes(name)) ?? figures[0];
+  let axis = axes[0];
+  const body = h("div", { class: "beside" });
+  const show = () => {
+    const chart = axis ? [meansChart(over(points, axis, figure), axis, figure)] : [];
+    body.replaceChildren(...chart, meansTable(points, figure));
+  };
+  const choices = [choice("Figure:", figures, figure, name => { figure = name; show(); })];
+  if (axes.length > 1) choices.push(choice("Over:", axes, axis, name => { axis = name; show(); }));
+  place.replaceChildren(h("h2", null, "Means over seeds"), h("p", { class: "choices" }, choices),
+    body);
+  show();
+}
+
+/** Choices of a run by its axes and seed, and that run. */
+async function showRuns(place, points, runs, tablesOf) {
+  if (runs.length === 0) return;
+  const keys = [...new Set(runs.flatMap(run => Object.keys(run.axes))), "seed"];
+  const value = (run, key) => (key === "seed" ? String(run.seed) : run.axes[key] ?? "–");
+  let chosen = runs[0];
+  let shown = null;
+  const beside = h("div");
+  const body = h("div");
+  const show = () => {
+    shown?.close();
+    shown = new Run(tablesOf(chosen), 0, chosen.seconds);
+    beside.replaceChildren(pointOf(points, chosen));
+    return showRun(body, shown);
+  };
+  // The run with this value that agrees with the shown one in most of the others.
+  const pick = (key, text) => {
+    const fitting = runs.filter(run => value(run, key) === text);
+    const agree = run => keys.filter(one => value(run, one) === value(chosen, one)).length;
+    chosen = fitting.reduce((best, run) => (agree(run) > agree(best) ? run : best));
+    labels.forEach((label, i) => { label.lastElementChild.value = value(chosen, keys[i]); });
+    return show();
+  };
+  const labels = keys.map(key => choice(`${key}:`, [...new Set(runs.map(run => value(run, key)))],
+    value(chosen, key), text => pick(key, text)));
+  place.append(h("h2", null, "One run closely"), h("p", { class: "choices" }, labels), beside,
+    body);
+  await show();
+}
+
+/** The means of the point of a run, as a table. */
+function pointOf(points, run) {
+  const text = axes => JSON.stringify(Object.entries(axes).sort());
+  const point = points.find(one => text(one.axes) === text(run.axes));
+  if (!point) return "";
+  const all = Object.entries(point.metrics);
+  const row = ([name, metric]) => [name, interval(metric), String(metric.n)];
+  const rows = all.slice(0, BESIDE).map(row);
+  const left = all.length - rows.length;
+  const caption = "Means over the seeds of this point, with 95 % intervals";
+  const note = left > 0 ? `${left} more figures: choose them above.` : "";
+  return sheet(caption, ["figure", "mean", "runs"], rows, note);
+}

@@ -1,0 +1,30 @@
+// Colours of drawings, light and dark. Each differs from its ground by a contrast of 3 at least.
+
+const LIGHT = {
+  ink: "#1d1f21", soft: "#5a6068", line: "#e3e6ea",
+  series: ["#0b62c4", "#c2410c", "#0f7b4f", "#9333a8", "#8a6d00", "#c0266b", "#0e7490", "#57606a"],
+};
+const DARK = {
+  ink: "#e6e8ea", soft: "#a5abb3", line: "#2c3036",
+  series: ["#6cb6ff", "#ff9a6b", "#5fd39b", "#d29bf0", "#e5c04b", "#ff8fb8", "#5ad1e6", "#b4bcc6"],
+};
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+const query = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+
+/** The colours by the reader's setting. */
+export function theme() {
+  return query?.matches ? DARK : LIGHT;
+}
+
+/** Calls `listener` when the reader's setting changes, until the returned function is called. */
+export function onTheme(listener) {
+  query?.addEventListener("change", listener);
+  return () => query?.removeEventListener("change", listener);
+}
+
+/** The colour and the dashes of the series with this number. */
+export function look(index) {
+  const { series } = theme();
+  const round = Math.floor(index / series.length) % DASHES.length;
+  return { colour: series[index % series.length], dash: DASHES[round] };
+}

@@ -1,0 +1,176 @@
+// Opens pages in Chromium as a reader would, with a pointer and with keys alone.
+//
+//   node tests/browser.js run=run.html sweep=sweep.html capture=capture.html comparison=ab.html
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const WINDOWS = [
+  { colorScheme: "light", viewport: { width: 1400, height: 900 } },
+  { colorScheme: "dark", viewport: { width: 380, height: 800 } },
+];
+
+const pages = Object.fromEntries(process.argv.slice(2).map(argument => argument.split("=")));
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+
+/** Opens a page, lets `act` use it, and checks that it was silent and loaded nothing. */
+async function open(kind, settings, act) {
+  const context = await browser.newContext(settings);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", message => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", error => complaints.push(error.stack));
+  const requests = [];
+  page.on("request", request => requests.push(request.url()));
+  await page.goto(`file://${resolve(pages[kind])}`);
+  await page.waitForSelector("html[data-ready]");
+  await act(page);
+  assert.deepEqual(complaints, [], `${kind}: the console is silent`);
+  assert.equal(requests.length, 1, `${kind}: ${requests}`);
+  await context.close();
+}
+
+/** Faults that axe finds, such as too little contrast or an element without a name. */
+async function accessible(page, kind) {
+  await page.addScriptTag({ path: AXE });
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
+  assert.deepEqual(found, [], `${kind}: axe`);
+  const [scroll, width] = await page.evaluate(() =>
+    [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok(scroll <= width, `${kind}: the page is not wider than the window`);
+}
+
+/** Whether each canvas on the screen has pixels of several colours. */
+async function drawn(page, kind) {
+  const graphs = page.locator("figure.chart");
+  const count = await graphs.count();
+  assert.ok(count > 0, `${kind} has graphs`);
+  for (let i = 0; i < count; i++) {
+    await graphs.nth(i).scrollIntoViewIfNeeded();
+    await graphs.nth(i).locator("canvas").waitFor();
+    const canvas = await graphs.nth(i).locator("canvas").elementHandle();
+    await page.waitForFunction(element => {
+      const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+      const colours = new Set();
+      for (let at = 0; at < data.length && colours.size < 3; at += 4) {
+        if (data[at + 3]) colours.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+      }
+      return colours.size >= 2;
+    }, canvas);
+  }
+}
+
+const shown = page => page.locator("output.shown").textContent();
+const ends = page => page.locator(".brush .handle").evaluateAll(handles =>
+  handles.map(handle => Number(handle.getAttribute("aria-valuenow"))));
+
+async function changes(page, act, what) {
+  const before = await shown(page);
+  await act();
+  await page.waitForFunction(text =>
+    document.querySelector("output.shown").textContent !== text, before);
+  assert.notEqual(await shown(page), before, what);
+}
+
+/** Zooms by dragging in a graph, reads values, hides a series. */
+async function pointer(page) {
+  const graph = page.locator("figure.chart").first();
+  const over = graph.locator(".u-over");
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  const at = part => [box.x + part * box.width, box.y + box.height / 2];
+  const all = await ends(page);
+  await changes(page, async () => {
+    await page.mouse.move(...at(0.25));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.5), { steps: 4 });
+    await page.mouse.up();
+  }, "a drag zooms");
+  const near = await ends(page);
+  const part = (near[1] - near[0]) / (all[1] - all[0]);
+  assert.ok(Math.abs(part - 0.25) < 0.02, `a quarter of the time is shown, not ${part}`);
+  await page.mouse.move(...at(0.6));
+  await graph.locator(".legend b").first().filter({ hasText: /\d/ }).waitFor();
+  await page.keyboard.down("Shift");
+  await changes(page, async () => {
+    await page.mouse.down();
+    await page.mouse.move(...at(0.3), { steps: 4 });
+    await page.mouse.up();
+  }, "Shift and a drag move");
+  await page.keyboard.up("Shift");
+  const moved = await ends(page);
+  assert.ok(Math.abs(moved[1] - moved[0] - (near[1] - near[0])) < 1e-9, "the length stays");
+  await changes(page, () => over.dblclick(), "a double click shows all");
+  assert.deepEqual(await ends(page), all);
+}
+
+/** The same by keys alone, from the top of the page on. */
+async function keys(page) {
+  await page.evaluate(() => { document.activeElement?.blur(); scrollTo(0, 0); });
+  const focus = async test => {
+    for (let i = 0; i < 200; i++) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(test)) return;
+    }
+    assert.fail("Tab does not lead there");
+  };
+  const all = await ends(page);
+  await focus(() => document.activeElement.getAttribute("aria-label") === "Zoom in");
+  await changes(page, () => page.keyboard.press("Enter"), "a button zooms");
+  await focus(() => document.activeElement.getAttribute("role") === "slider");
+  await changes(page, () => page.keyboard.press("ArrowRight"), "a handle moves");
+  await focus(() => document.activeElement.classList.contains("canvas"));
+  for (const key of ["+", "ArrowRight", "ArrowLeft", "-"]) {
+    await changes(page, () => page.keyboard.press(key), `${key} acts`);
+  }
+  await page.keyboard.press("Shift+ArrowRight");
+  const status = page.locator("#status").filter({ hasText: /at .*\d/ });
+  await status.waitFor({ state: "attached" });
+  await changes(page, () => page.keyboard.press("Escape"), "Escape shows all");
+  assert.deepEqual(await ends(page), all);
+  await focus(() => document.activeElement.closest(".legend"));
+  await page.keyboard.press("Space");
+  const pressed = () => document.activeElement.getAttribute("aria-pressed");
+  await page.waitForFunction(() => document.activeElement.getAttribute("aria-pressed") === "false");
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => document.activeElement.getAttribute("aria-pressed") === "true");
+  assert.equal(await page.evaluate(pressed), "true");
+}
+
+/** Chooses each figure, axis and run of a sweep. */
+async function choices(page) {
+  const selects = page.locator(".choices select");
+  for (let i = 0; i < await selects.count(); i++) {
+    const options = await selects.nth(i).locator("option").allTextContents();
+    await selects.nth(i).selectOption(options.at(-1));
+    await page.waitForSelector("figure.chart canvas");
+  }
+}
+
+const acts = {
+  run: async page => { await pointer(page); await keys(page); },
+  sweep: choices,
+  capture: async page => { await pointer(page); await keys(page); },
+  comparison: async page => { assert.ok(await page.locator("tbody tr").count() > 0); },
+};
+
+for (const kind of Object.keys(pages)) {
+  for (const settings of WINDOWS) {
+    await open(kind, settings, async page => {
+      if (kind !== "comparison") await drawn(page, kind);
+      await accessible(page, kind);
+    });
+  }
+  await open(kind, WINDOWS[0], acts[kind]);
+  process.stdout.write(`${kind}: good\n`);
+}
+await browser.close();
