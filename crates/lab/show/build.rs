@@ -65,7 +65,7 @@ fn fetch(web: &Path, place: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", place.display());
     fs::create_dir_all(place).map_err(failed)?;
     let same = |name: &&str| fs::read(web.join(name)).ok() == fs::read(place.join(name)).ok();
-    if place.join("node_modules/esbuild").exists() && MANIFESTS.iter().all(|name| same(&name)) {
+    if place.join("node_modules/esbuild").exists() && MANIFESTS.iter().all(same) {
         return Ok(());
     }
     for name in MANIFESTS {

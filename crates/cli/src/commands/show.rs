@@ -95,8 +95,8 @@ fn open(file: &Path, is_silent: bool) -> Result<(), Failure> {
     }
     let page = file.display();
     Err(Failure::Run(format!(
-        "{page} is written, but neither $BROWSER nor {usual} opens it: set BROWSER to the name of a \
-         browser, or write the page by --out FILE and open that"
+        "{page} is written, but neither $BROWSER nor {usual} opens it: set BROWSER to the name of \
+         a browser, or write the page by --out FILE and open that"
     )))
 }
 

@@ -223,7 +223,7 @@ fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Pla
     Ok(Plan { question: question(text), points, seeds })
 }
 
-/// The first line of a scenario file, if it is a comment. A user's own file need not begin with one.
+/// The first line of a scenario file, if it is a comment. A user's file need not begin with one.
 pub(crate) fn question(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned())

@@ -9,7 +9,7 @@ use fairwave_units::several;
 /// Jain's index from which shares count as even: the flows' goodputs differ by a tenth of the mean.
 const EVEN: f64 = 0.99;
 
-/// How much the flows of a run got, how evenly, and what stood in their way.
+/// Goodput of the flows of a run, their fairness, delays and drops.
 pub(crate) fn of_run(summary: &Summary) -> Vec<String> {
     [Some(goodput(summary)), waiting(summary)].into_iter().flatten().collect()
 }
@@ -41,8 +41,8 @@ fn goodput(summary: &Summary) -> String {
     format!("{flows} with {all} Mbps together{shares}{starved}.")
 }
 
-/// The flows that take what they get, or all where there is none: one of datagrams, of pages or of a
-/// size has a pace of its own, so that its share tells nothing beside theirs.
+/// Flows whose shares can be compared: those of bulk TCP, or all where there is none. Flows of
+/// datagrams, of pages or of a fixed size have a pace of their own.
 fn comparable(flows: &[FlowSummary]) -> Vec<&FlowSummary> {
     let takes_all = |flow: &&FlowSummary| {
         flow.datagrams.is_none() && flow.web.is_none() && flow.completed_ns.is_none()
@@ -51,13 +51,19 @@ fn comparable(flows: &[FlowSummary]) -> Vec<&FlowSummary> {
     if greedy.is_empty() { flows.iter().collect() } else { greedy }
 }
 
-/// The longest delays, of datagrams if there are any, and the queue that dropped most.
+/// Round trips of a ping, or the longest delays, of datagrams if there are any; and the queue that
+/// dropped most.
 fn waiting(summary: &Summary) -> Option<String> {
     let p99 = |flow: &FlowSummary| flow.delay.as_ref().map(|delay| delay.p99_ns);
     let slowest = summary.flows.iter().max_by_key(|flow| (flow.datagrams.is_some(), p99(flow)));
     let delay = slowest.and_then(|flow| {
         Some(format!("99 % of the data of {} arrives within {} ms", flow.name, millis(p99(flow)?)))
     });
+    let ping = summary.flows.iter().find_map(|flow| {
+        let p99_ms = millis(flow.round_trips.as_ref()?.p99_ns);
+        Some(format!("99 % of the round trips of {} take at most {p99_ms} ms", flow.name))
+    });
+    let delay = ping.or(delay);
     let dropped = |queue: &fairwave_lab::results::QueueSummary| {
         queue.drops_queue_full + queue.drops_retry_limit + queue.drops_link_loss + queue.drops_aqm
     };
@@ -73,7 +79,7 @@ fn waiting(summary: &Summary) -> Option<String> {
     Some(format!("{first}{}.", letters.as_str()))
 }
 
-/// Between which points the goodput of a sweep lies.
+/// The points of a sweep with the least and the greatest goodput.
 pub(crate) fn of_points(points: &[Point]) -> Option<String> {
     let mut found: Vec<(&Point, Estimate)> =
         points.iter().filter_map(|point| Some((point, *point.metric("goodput_mbps")?))).collect();

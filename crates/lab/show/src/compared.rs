@@ -21,7 +21,7 @@ pub fn of_comparison(found: &CompareOutput, runs: [usize; 2]) -> Page {
     }
 }
 
-/// How many figures differ, and which of them most.
+/// Number of figures that differ, and the largest difference relative to the first mean.
 fn answer(found: &CompareOutput) -> Vec<String> {
     if !found.is_tested() {
         let text = "That cannot be told: it takes at least two runs of each that differ.";

@@ -11,8 +11,8 @@ use fairwave_text::{mbps, millis};
 use fairwave_units::several;
 use std::path::{Path, PathBuf};
 
-/// Maximum size of the tables in the page of a sweep. Of a larger one the first seeds are there, and
-/// the means of all.
+/// Maximum size of the tables in the page of a sweep. Of a larger one the first seeds are there,
+/// and the means of all.
 const MAX_SWEEP_BYTES: u64 = 48 << 20;
 
 /// The page of the complete runs in `directory` and below it.

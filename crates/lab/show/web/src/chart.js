@@ -34,7 +34,7 @@ export class Hidden {
 /** Draws what is on the screen when it comes there, and marks the others as outdated. */
 const watcher = new IntersectionObserver(entries => {
   for (const { target, isIntersecting } of entries) target.chart.show(isIntersecting);
-}, { rootMargin: "200px" });
+}, { rootMargin: "50px" });
 
 // Paper shows all graphs.
 addEventListener("beforeprint", () => {
@@ -60,8 +60,13 @@ export class Chart {
     this.element.chart = this;
     this.redraw = nextFrame(() => this.draw());
     range.subscribe(this.redraw);
-    hidden.listeners.add(this.redraw);
-    const stopTheme = onTheme(this.redraw);
+    const change = () => {
+      this.series.forEach(one => this.mark(one));
+      this.redraw();
+    };
+    hidden.listeners.add(change);
+    const stopTheme = onTheme(change);
+    change();
     watcher.observe(this.element);
     const sizes = new ResizeObserver(this.redraw);
     sizes.observe(this.place);
@@ -95,7 +100,6 @@ export class Chart {
     if (this.isOutdated || width === 0) return;
     if (!this.plot) this.begin(width);
     else if (this.plot.width !== width) this.plot.setSize({ width, height: HEIGHT });
-    this.series.forEach(one => this.mark(one));
     const { from, to } = this.range;
     const shown = this.series.filter(one => !this.hidden.names.has(one.name));
     const columns = Math.max(Math.round(width - AXIS), 50);
@@ -112,7 +116,7 @@ export class Chart {
     this.read();
   }
 
-  /** Shows whether a series is hidden, in its button. */
+  /** Shows in its button whether a series is hidden. */
   mark(one) {
     const isShown = !this.hidden.names.has(one.name);
     one.button.setAttribute("aria-pressed", isShown);

@@ -14,8 +14,8 @@ const DELTA_BINARY_PACKED = 5;
 const DICTIONARY_INDICES = [2, 8];
 /** Bytes behind the end of an unpacked page, so that whole words can be read up to its end. */
 const SPARE = 8;
-/** The most bits of a difference that two words hold wherever it begins. */
-const WIDEST = 57;
+/** Bits of the widest difference whose sums stay exact in a double. */
+const WIDEST = 52;
 
 /** The bytes of a base64 text. */
 export function fromBase64(text) {
@@ -267,6 +267,7 @@ function deltas(cursor, base, count, out) {
   const each = blockSize / miniblocks;
   while (done < count) {
     const least = Number(zigzag(cursor));
+    if (Math.abs(least) > 2 ** WIDEST || !Number.isSafeInteger(value)) throw new Unusual();
     const widths = cursor.at;
     cursor.at += miniblocks;
     for (let m = 0; m < miniblocks && done < count; m++) {

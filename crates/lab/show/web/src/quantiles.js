@@ -1,4 +1,6 @@
-// Quantiles of delays, from the counts of their bins.
+// Quantiles of delays, from the counts of their bins; sums and growth over a range of time.
+
+import { lowerBound } from "./thin.js";
 
 /** The bins of each name, sorted: the upper ends, and how many values lie at or below each. */
 export function cumulative({ names, codes }, upper, counts) {
@@ -21,24 +23,34 @@ export function quantile({ upper, sums, total }, q) {
   return upper[sums.findIndex(sum => sum >= rank)];
 }
 
-/** The sum of a series over a range: of amounts of intervals that end in it. */
+/** The sum of a series over a range: of amounts of intervals that end in it. Sums up to each point
+ * are kept with the series, as a range changes with each frame. */
 export function sumOver(series, from, to) {
-  let sum = 0;
-  series.xs.forEach((x, i) => {
-    if (x > from && x <= to && !Number.isNaN(series.ys[i])) sum += series.ys[i];
-  });
-  return sum;
+  series.sums ??= sumsOf(series.ys);
+  const { xs, sums } = series;
+  return sums[behind(xs, to)] - sums[behind(xs, from)];
+}
+
+function sumsOf(values) {
+  const sums = new Float64Array(values.length + 1);
+  values.forEach((value, i) => { sums[i + 1] = sums[i] + (Number.isNaN(value) ? 0 : value); });
+  return sums;
 }
 
 /** The growth of a counter over a range, from the last value at or before its begin, 0 before the
  * first. */
-export function growthOver(series, from, to) {
+export function growthOver({ xs, ys }, from, to) {
   const at = time => {
-    let value = 0;
-    for (let i = 0; i < series.xs.length && series.xs[i] <= time; i++) {
-      if (!Number.isNaN(series.ys[i])) value = series.ys[i];
-    }
-    return value;
+    let i = behind(xs, time) - 1;
+    while (i >= 0 && Number.isNaN(ys[i])) i--;
+    return i < 0 ? 0 : ys[i];
   };
-  return at(to) - (from <= series.xs[0] ? 0 : at(from));
+  return at(to) - (from <= xs[0] ? 0 : at(from));
+}
+
+/** The number of times at or before `x`. */
+function behind(xs, x) {
+  let at = lowerBound(xs, x);
+  while (at < xs.length && xs[at] === x) at++;
+  return at;
 }

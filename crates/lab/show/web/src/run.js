@@ -6,7 +6,7 @@ import { choice, frame, h, nextFrame, sheet } from "./dom.js";
 import { number, seconds, unitOf } from "./format.js";
 import { cumulative, growthOver, quantile, sumOver } from "./quantiles.js";
 import { Range } from "./range.js";
-import { pick, rowsByName, Series } from "./thin.js";
+import { pick, rowsByName, Series, withPauses } from "./thin.js";
 
 /** The columns that name a row, by table, and the base of its times. */
 const KEYS = {
@@ -65,8 +65,11 @@ export class Run {
     const groups = await this.groups(table);
     const values = await this.tables[table].numbers(column);
     const { factor } = unitOf(column);
-    return groups.map(({ name, rows, times }) =>
-      new Series(name, times, pick(values, rows, factor)));
+    return groups.map(({ name, rows, times }) => {
+      const picked = pick(values, rows, factor);
+      const points = this.interval ? withPauses(times, picked, this.interval) : [times, picked];
+      return new Series(name, ...points);
+    });
   }
 
   /** The rows of each name in a table, with their times in seconds. */

@@ -71,6 +71,13 @@ export function lowerBound(xs, x, from = 0, to = xs.length) {
   return from;
 }
 
+/** The same from an index on, where the place is expected to be near. */
+function nextBound(xs, x, from) {
+  let step = 1;
+  while (from + step < xs.length && xs[from + step] < x) step *= 2;
+  return lowerBound(xs, x, from, Math.min(from + step, xs.length));
+}
+
 /** A series: names, sorted times in seconds, values, and the pyramid over them. */
 export class Series {
   constructor(name, xs, ys) {
@@ -125,7 +132,7 @@ function thinned(series, from, to, columns) {
     const values = new Array(2 * columns);
     let first = lowerBound(one.xs, from);
     for (let column = 0; column < columns; column++) {
-      const last = lowerBound(one.xs, from + (column + 1) * step, first);
+      const last = nextBound(one.xs, from + (column + 1) * step, first);
       if (last > first) {
         const [least, greatest] = one.pyramid.extremes(first, last);
         const value = place => (place < 0 ? null : one.ys[place]);
@@ -151,6 +158,24 @@ export function rowsByName({ names, codes }) {
   }
   const groups = names.map((name, code) => ({ name, rows: places[code] }));
   return groups.filter(({ name, rows }) => name !== null && rows.length > 0);
+}
+
+/** Amounts of intervals of a length, with a zero behind and before each pause: an interval without
+ * any has no row. */
+export function withPauses(times, values, length) {
+  const [xs, ys] = [[], []];
+  const add = (x, y) => {
+    xs.push(x);
+    ys.push(y);
+  };
+  for (let i = 0; i < times.length; i++) {
+    const last = i > 0 ? times[i - 1] : -Infinity;
+    if (i > 0 && times[i] - last > 1.5 * length) add(last + length, 0);
+    if (times[i] - last > 2.5 * length) add(times[i] - length, 0);
+    add(times[i], values[i]);
+  }
+  if (times.length > 0) add(times.at(-1) + length, 0);
+  return [Float64Array.from(xs), Float64Array.from(ys)];
 }
 
 /** The values of some rows, times a factor. */

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { lowerBound, pick, Pyramid, rowsByName, Series, visible } from "../src/thin.js";
+import {
+  lowerBound, pick, Pyramid, rowsByName, Series, visible, withPauses,
+} from "../src/thin.js";
 
 /** A sequence of numbers that looks random and is the same in each run (Park and Miller, 1988). */
 function noise(count) {
@@ -60,6 +62,13 @@ test("the nearest point is found on both sides", () => {
   assert.deepEqual([-5, 4, 6, 99].map(x => series.nearest(x)), [0, 0, 1, 2]);
   assert.equal(lowerBound(series.xs, 10), 1);
   assert.equal(new Series("b", new Float64Array(0), new Float64Array(0)).nearest(1), -1);
+});
+
+test("a pause between intervals is at zero", () => {
+  const [xs, ys] = withPauses([5, 6, 8, 20], [1, 2, 3, 4], 1);
+  assert.deepEqual([...xs], [4, 5, 6, 7, 8, 9, 19, 20, 21]);
+  assert.deepEqual([...ys], [0, 1, 2, 0, 3, 0, 0, 4, 0]);
+  assert.equal(withPauses([], [], 1)[0].length, 0);
 });
 
 test("rows are parted by name", () => {
