@@ -34,6 +34,42 @@ pub(crate) fn check(shared: &Shared, ray: bool) -> Outcome {
     run(tests)
 }
 
+/// Largest permitted size of the wheel in bytes.
+const WHEEL_BYTES: u64 = 15_000_000;
+/// A first result by the module and by the command.
+const FIRST: &str = "import subprocess, sys, fairwave as fw; \
+                     run = fw.run(sys.argv[1], seed=1, set={'tcp.congestion_control': 'reno'}); \
+                     print(run.flows); \
+                     subprocess.run([fw.command(), 'list', 'studies'], check=True)";
+
+/// Builds the wheel, installs it into an environment with nothing else, and uses it.
+pub(crate) fn wheel() -> Outcome {
+    install(false)?;
+    let (wheels, clean) = (place().join("wheels"), place().join("clean"));
+    for old in [&wheels, &clean] {
+        if old.exists() {
+            fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
+        }
+    }
+    let to = wheels.to_string_lossy();
+    run(program(
+        "python",
+        &["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", &to, "."],
+    ))?;
+    let mut made = fs::read_dir(&wheels).map_err(|error| format!("{to}: {error}"))?;
+    let wheel = made.next().and_then(Result::ok).ok_or("pip made no wheel")?.path();
+    let size = wheel.metadata().map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    println!("{}: {size} bytes", wheel.display());
+    if size > WHEEL_BYTES {
+        return Err(format!("the wheel has more than {WHEEL_BYTES} bytes"));
+    }
+    run_aside(command("python3", &["-m", "venv", &clean.to_string_lossy()]))?;
+    let python = clean.join("bin/python").display().to_string();
+    run(command(&python, &["-m", "pip", "install", "--quiet", &wheel.to_string_lossy()]))?;
+    let scenario = root().join("crates/cli/tests/data/tiny.toml").display().to_string();
+    run(command(&python, &["-I", "-c", FIRST, &scenario]))
+}
+
 /// The virtual environment of the tests.
 fn place() -> PathBuf {
     workspace::target().join("python")

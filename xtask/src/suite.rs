@@ -170,6 +170,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
+        steps.step("Python wheel in a clean environment", python::wheel)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
