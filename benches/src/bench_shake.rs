@@ -47,7 +47,7 @@ pub(crate) fn bench(options: &Options) -> Outcome {
             let together = measured(one, &one.lines, carrier)?;
             let mut singles = Vec::new();
             for line in &one.lines {
-                let key = (carrier, line.key());
+                let key = (carrier, one.key(line));
                 if !alone.contains_key(&key) {
                     alone.insert(key.clone(), measured(one, &[*line], carrier)?);
                 }

@@ -67,7 +67,8 @@ pub(super) fn measured(
 fn of_summary(file: &Path) -> Result<Measured, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let summary: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let flow = &summary["flows"][0];
+    let flows = summary["flows"].as_array().map_or(&[][..], Vec::as_slice);
+    let flow = flows.iter().find(|flow| flow["name"] == "transfer").ok_or("no flow")?;
     let count = |key: &str| flow[key].as_u64().unwrap_or(0);
     let seconds = summary["measured_ns"].as_f64().ok_or("no measured_ns")? / 1e9;
     let path = |path: &Value| {
