@@ -106,7 +106,7 @@ fn every_profile_carries_what_there_is_room_for() {
 }
 
 /// The nofeedback timer halves the rate again and again while nothing comes back (RFC 5348,
-/// section 4.4). With remedy B it stands still: the rate is about what it was.
+/// section 4.4). With remedy B' it stands still: the rate is about what it was.
 #[test]
 fn a_handover_halves_the_rate_unless_the_transport_is_told() {
     let plain = Rates::of(&roams(dccp(3, Remedies::default())));
@@ -120,14 +120,43 @@ fn a_handover_halves_the_rate_unless_the_transport_is_told() {
     );
 }
 
-/// Remedy A takes over what the new access point's announcement lets it hope for. Nobody is there:
+/// Remedy A' takes over what the new access point's announcement lets it hope for. Nobody is there:
 /// utilisation 0 but for beacons, so nearly all of 629 bytes an exchange. At 6 Mbps an exchange is
 /// 20 us of preamble and 4 us for each 24 bits of 16 + 8 * 701 + 6, so 960 us; SIFS 16, ACK 44,
 /// DIFS 34 and 67.5 us of backoff make 1121.5 us, 4487 kbps.
 #[test]
 fn a_transport_that_asks_is_told_what_may_be_free() {
-    let ahead = Remedies { set_ahead: true, ..Remedies::default() };
-    let reported = Rates::of(&roams(dccp(3, ahead)));
+    let on_arrival = Remedies { on_arrival: true, ..Remedies::default() };
+    let reported = Rates::of(&roams(dccp(3, on_arrival)));
     let first = reported.kbps(secs(6.71));
     assert!((4100.0..=4487.0).contains(&first), "{first}");
+}
+
+/// Remedy A sets that rate as soon as the station has chosen its next access point, 200 ms before it
+/// leaves, and leaves it to the timer in the gap.
+#[test]
+fn the_free_rate_is_set_before_the_station_leaves() {
+    let mut world = roams(dccp(3, Remedies { set_ahead: true, ..Remedies::default() }));
+    let station = world.nodes[1].radio.as_mut().expect("the station");
+    station.roaming.as_mut().expect("it roams").prepare = Duration::from_millis(200);
+    let rates = Rates::of(&world);
+    assert!(rates.kbps(secs(4.9)) > 4487.0, "{}", rates.kbps(secs(4.9)));
+    for at in [5.1, 5.2] {
+        let set = rates.kbps(secs(at));
+        assert!((4100.0..=4487.0).contains(&set), "{set} at {at} s");
+    }
+    assert!(rates.kbps(secs(6.6)) < 600.0, "{}", rates.kbps(secs(6.6)));
+}
+
+/// With remedy B the receiver begins anew: the losses of the gap are gone.
+#[test]
+fn a_receiver_that_is_notified_leaves_the_gap_out() {
+    let losses = |remedies| {
+        let mut world = roams(dccp(3, remedies));
+        world.nodes[1].radio.as_mut().expect("the station").queue = Limit::Packets(5).into();
+        let outcome = run(&world, &mut fairwave_trace::Discard, &mut |_| {}).expect("right");
+        outcome.flows[0].at_end.rate.and_then(|rate| rate.loss_event_rate)
+    };
+    assert!(losses(Remedies::default()) > Some(0.0));
+    assert_eq!(losses(Remedies { notify: true, ..Remedies::default() }), Some(0.0));
 }

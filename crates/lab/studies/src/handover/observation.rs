@@ -80,7 +80,7 @@ fn note(remedies: &Remedies) -> String {
     )
 }
 
-/// What each combination observes, by disconnection.
+/// Observations with each combination, by disconnection.
 pub(super) fn tables(remedies: &Remedies) -> Vec<ResultTable> {
     let table = |profile: &str| {
         let edition = remedies.edition(profile);

@@ -262,3 +262,20 @@ fn a_frame_that_came_amid_a_transmission_keeps_a_backoff_that_is_left() {
     c.request(0, true, at(30), || unreachable!());
     assert_eq!(c.next_access(), Some(at(30 + 43 + 4 * 9)));
 }
+
+/// Frames that overlap count once, and a radio counts its own.
+#[test]
+fn the_medium_is_busy_for_the_union_of_what_is_sensed() {
+    let mut c = two();
+    c.begin(TO_0, at(100));
+    c.begin(TO_BOTH, at(150));
+    assert_eq!(c.busy(0, at(170)), Duration::from_micros(70));
+    assert_eq!(c.busy(1, at(170)), Duration::from_micros(20));
+    end(&mut c, TO_0, Sensed::Errored, at(200));
+    end(&mut c, TO_BOTH, Sensed::Errored, at(250));
+    assert_eq!(c.busy(0, at(900)), Duration::from_micros(150));
+    assert_eq!(c.busy(1, at(900)), Duration::from_micros(100));
+    c.begin(1, at(1000));
+    end(&mut c, 1, Sensed::Energy, at(1030));
+    assert_eq!(c.busy(1, at(1040)), Duration::from_micros(130));
+}
