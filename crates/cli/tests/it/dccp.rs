@@ -95,7 +95,7 @@ fn a_host_where_nobody_listens_is_recognised() {
     let _ = inside(place.path(), script);
 }
 
-/// 1 Mbps over a loopback, whose round-trip time is far below the time between two packets of 11 ms.
+/// 1 Mbps over a loopback, whose round-trip time is far below the 11 ms between two packets.
 #[test]
 fn both_ends_report_the_rate_that_arrives_where_packets_are_rarer_than_round_trips() {
     let place = scratch();

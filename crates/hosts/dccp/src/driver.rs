@@ -65,8 +65,8 @@ fn registered_one(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::new(file)
 }
 
-/// Tasks that have the driver look at errors of a socket. One of a raw socket, such as the answer of
-/// a host without DCCP, makes it neither readable nor writable.
+/// Tasks that have the driver look at errors of a socket. One of a raw socket, such as the answer
+/// of a host without DCCP, makes it neither readable nor writable.
 fn waiting_for_errors(shared: &Arc<Shared>, socket: &Socket) -> io::Result<JoinSet<()>> {
     let mut tasks = JoinSet::new();
     for file in registered(socket.descriptors()?)? {

@@ -2,8 +2,8 @@
 //! inside UDP (RFC 6773).
 //!
 //! [`Endpoint`] is the interface for programs: it runs on tokio, and its [`Connection`]s send and
-//! receive datagrams. [`blocking`] has the same without a runtime. [`machine`] has the state machine
-//! inside, which knows no socket and no clock.
+//! receive datagrams. [`blocking`] has the same without a runtime. [`machine`] has the state
+//! machine inside, which knows no socket and no clock.
 #![cfg(target_os = "linux")]
 
 pub mod blocking;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::machine::{Connections, Fact, Id, PortEvent, Settings};
 use bytes::Bytes;
+use fairwave_dccp::ccid::Handover;
 use fairwave_dccp::{Ccid, Config, Standard, Waiting};
 use fairwave_machine::{Machine, contract};
 use fairwave_sockets::{Incoming, Outgoing};
@@ -440,6 +441,46 @@ fn a_lost_server_that_comes_back_is_connected_again_and_one_that_does_not_is_an_
             assert_eq!(pair.ended(0).0, End::TimedOut);
         }
     }
+}
+
+/// A link that is gone for 2 s, with notices and without. The packets of the gap are lost: without a
+/// notice they are a loss event, and the nofeedback timer halves the rate again and again.
+#[test]
+fn a_handover_that_is_notified_leaves_rate_and_loss_event_rate_as_they_were() {
+    let sender_after = |is_notified: bool| {
+        let mut pair = Pair::new(Over::Udp, false, 3);
+        let mut settings = settings(Over::Udp, pair.addresses, 3, true);
+        settings.profiles.tfrc_sender.remedies = remedies();
+        pair.ends[0] = Connections::new(settings);
+        let host = pair.addresses[1].ip();
+        let notify = |pair: &mut Pair, handover| {
+            if is_notified {
+                pair.report(0, Fact::Handover(host, handover));
+            }
+        };
+        pair.report(0, Fact::Start);
+        pair.run_until(at(2_000));
+        let id = pair.open().expect("it is established");
+        let sender = |pair: &Pair| {
+            let account = pair.ends[0].account(id).expect("it is there");
+            account.stats.sender.expect("it has a profile")
+        };
+        let before = sender(&pair).rate.expect("TFRC has one");
+        notify(&mut pair, Handover::Started);
+        pair.dead = vec![0, 1];
+        pair.run_until(at(4_000));
+        pair.dead.clear();
+        notify(&mut pair, Handover::Ended { free: None });
+        pair.run_until(at(4_100));
+        let after = sender(&pair);
+        (after.rate.expect("TFRC has one") / before, after.loss_event_rate)
+    };
+    let ((notified, p), (silent, _)) = (sender_after(true), sender_after(false));
+    assert_eq!(p, Some(0.0));
+    assert!(
+        notified > 0.5 && silent < notified / 4.0,
+        "{notified} and {silent} of the rate before"
+    );
 }
 
 /// A server that was started again answers with "No Connection" (RFC 4340 section 8.3.1).

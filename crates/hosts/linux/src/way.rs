@@ -15,8 +15,8 @@ pub struct Way {
     pub interface: u32,
     /// Address of this host in those packets.
     pub source: IpAddr,
-    /// Whether the interface can send: it has a carrier (`IFF_LOWER_UP`, which changes at once), and
-    /// is authorized where a network demands that (`IFF_RUNNING`).
+    /// Whether the interface can send: it has a carrier (`IFF_LOWER_UP`, which changes at once),
+    /// and is authorized where a network demands that (`IFF_RUNNING`).
     pub is_running: bool,
 }
 

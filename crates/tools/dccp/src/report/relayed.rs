@@ -77,8 +77,8 @@ pub struct LostOutput {
     /// They came from the other relay before the application had sent a datagram, so that its
     /// address was unknown.
     pub no_application: u64,
-    /// They came from the other relay and this one was too slow, or the application's socket refused
-    /// them.
+    /// They came from the other relay and this one was too slow, or the application's socket
+    /// refused them.
     pub not_taken: u64,
 }
 
