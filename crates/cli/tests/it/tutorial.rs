@@ -1,5 +1,5 @@
-//! The tutorial's commands print the outputs shown on the page. Tables that the page leaves out are
-//! counted there, as `... (12 lines)`. `bless` rewrites the tables on the page.
+//! The tutorials' commands print the outputs shown on the pages. Tables that a page leaves out are
+//! counted there, as `... (12 lines)`. `bless` rewrites the tables on the pages.
 
 use crate::common::{json, scratch};
 use std::fs;
@@ -9,6 +9,12 @@ use std::process::Command;
 const PAGE: &str = "docs/tutorials/home-network.md";
 const FIGURE: &str = "docs/tutorials/home-network.svg";
 const SCENARIO: &str = "scenarios/home.toml";
+/// Tutorials for newcomers, each of which continues the one before in the same directory.
+const FIRST: [&str; 3] = [
+    "docs/tutorials/first-scenario.md",
+    "docs/tutorials/read-a-run.md",
+    "docs/tutorials/judge-a-claim.md",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -116,16 +122,55 @@ fn the_words_are_true(directory: &Path) {
     assert!(!differ("flow.call-"), "a wider channel changes nothing for the call");
 }
 
+fn read(page: &str) -> String {
+    fs::read_to_string(root().join(page)).expect(page)
+}
+
+/// Runs a page's commands in a directory, and compares their outputs with those on the page.
+fn compare(page: &str, directory: &Path) {
+    let text = read(page);
+    let now = anew(&text, directory);
+    for (shown, now) in text.lines().zip(now.lines()) {
+        assert_eq!(shown, now, "{page}: `cargo xtask golden` writes outputs; then read the words");
+    }
+    assert!(text == now, "{page}");
+}
+
+/// Writes the scenario that the first tutorial lets its reader type.
+fn type_scenario(directory: &Path) {
+    let page = read(FIRST[0]);
+    let (_, rest) = page.split_once("```toml\n").expect("the page has a scenario");
+    let (scenario, _) = rest.split_once("```").expect("it ends");
+    fs::write(directory.join("cell.toml"), scenario).expect("a file");
+}
+
+#[test]
+fn the_first_tutorials_print_what_they_show() {
+    let place = scratch();
+    type_scenario(place.path());
+    FIRST.iter().for_each(|page| compare(page, place.path()));
+    for made in ["first.html", "queue.svg", "claim.html"] {
+        assert!(place.path().join(made).exists(), "{made}");
+    }
+    let sides = ["250_packets", "__discipline___fq-codel__"];
+    let [first, second] = sides.map(|queue| format!("out/queues/queue={queue}"));
+    let found = json(place.path(), &["compare", &first, &second]);
+    let difference = |figure: &str| {
+        let rows = found["comparisons"].as_array().expect("a list");
+        let row = rows.iter().find(|row| row["metric"] == figure).expect(figure);
+        assert!(row["difference"]["p_holm"].as_f64().is_some_and(|p| p < 0.05), "{row}");
+        let mean = |side: &str| row[side]["mean"].as_f64().expect("a mean");
+        mean("second") / mean("first")
+    };
+    assert!((0.92..0.94).contains(&difference("flow.down.goodput_mbps")), "it pays 7 %");
+    assert!(difference("flow.down.delay_mean_ms") < 0.2, "packets wait less");
+}
+
 #[test]
 fn the_tutorials_commands_print_what_it_shows() {
-    let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
-    assert_eq!(page.matches("\n$ fairwave ").count(), 5, "from question to figure");
+    assert_eq!(read(PAGE).matches("\n$ fairwave ").count(), 5, "from question to figure");
     let place = project();
-    let now = anew(&page, place.path());
-    for (shown, now) in page.lines().zip(now.lines()) {
-        assert_eq!(shown, now, "{PAGE}: `cargo xtask golden` writes outputs; then read the words");
-    }
-    assert!(page == now, "{PAGE}");
+    compare(PAGE, place.path());
     let drawn = fs::read_to_string(place.path().join("out/call.svg")).expect("a figure");
     let kept = fs::read_to_string(root().join(FIGURE)).unwrap_or_default();
     assert!(drawn == kept, "{FIGURE}: `cargo xtask golden` writes it");
@@ -145,10 +190,14 @@ fn what_is_left_out_is_said_and_counted() {
 }
 
 #[test]
-#[ignore = "rewrites the tutorial's outputs and its figure"]
+#[ignore = "rewrites the tutorials' outputs and the figure"]
 fn bless() {
-    let page = fs::read_to_string(root().join(PAGE)).expect(PAGE);
+    let first = scratch();
+    type_scenario(first.path());
+    for page in FIRST {
+        fs::write(root().join(page), anew(&read(page), first.path())).expect("the page is written");
+    }
     let place = project();
-    fs::write(root().join(PAGE), anew(&page, place.path())).expect("the page is written");
+    fs::write(root().join(PAGE), anew(&read(PAGE), place.path())).expect("the page is written");
     fs::copy(place.path().join("out/call.svg"), root().join(FIGURE)).expect("a figure");
 }
