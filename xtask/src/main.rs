@@ -14,6 +14,7 @@ mod changed;
 mod python;
 mod runner;
 mod shared;
+mod site;
 mod skipped;
 mod steps;
 mod studies;
@@ -72,6 +73,8 @@ enum Verb {
     },
     /// Rewrite generated files: the scenario schema, man pages and completions.
     Gen,
+    /// Build the documentation site in target/site; a link that leads nowhere is an error.
+    Site,
     /// A driver of `benches`, and its arguments.
     #[command(external_subcommand)]
     Driver(Vec<OsString>),
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { check: true, .. } => suite::check_fuzz_targets(),
         Verb::Fuzz { seconds, .. } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
+        Verb::Site => site::build(),
         Verb::Driver(words) => return drive(&words),
     };
     match outcome {

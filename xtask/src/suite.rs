@@ -4,6 +4,7 @@ use crate::changed::{self, Reach};
 use crate::python;
 use crate::runner::{self, Tests};
 use crate::shared::Shared;
+use crate::site;
 use crate::skipped;
 use crate::steps::Steps;
 use crate::studies::{quick_studies, same_page, study};
@@ -53,6 +54,7 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
     // Seconds before minutes: a wrong format or a broken rule is reported before the tests compile.
     format(&mut steps)?;
     rules(&mut steps, shared.test(&[]))?;
+    steps.step("documentation site, and the links in it", site::build)?;
     if crates.is_empty() {
         return steps.finish();
     }
