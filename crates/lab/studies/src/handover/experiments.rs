@@ -42,8 +42,8 @@ pub(super) const STEADY_S: f64 = 2.0;
 pub(super) const ONE_SEED: &str = "sweep.seeds=1";
 pub(super) const TWO_SEEDS: &str = "sweep.seeds=2";
 /// Combinations of remedies in the quick form.
-pub(super) const SOME_REMEDIES: &str = "variant=[\"none\", \"A\", \"B\", \"C\", \"D\", \"E\", \"AB\", \"ABCD\", \"A'\", \"B'\", \
-     \"A'BB'D\", \"AA'BB'CDE\"]";
+pub(super) const SOME_REMEDIES: &str = r#"variant=["none", "A", "B", "C", "D", "E", "AB", "ABCD",
+    "A'", "B'", "A'BB'D", "AA'BB'CDE"]"#;
 pub(super) const FEW: &str =
     "sweep.node.mobile.roaming.handovers.0.disconnection=['0.5 s', '3 s', '6 s']";
 

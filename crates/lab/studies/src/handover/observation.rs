@@ -40,13 +40,13 @@ pub(super) fn claim(remedies: &Remedies) -> Claim {
     Claim::judge(
         Criterion {
             id: "HO-X3",
-            statement: "Where the receiver leaves out what it observed before a handover and during \
-                        it (remedy B), the mobile's observations after it are those of the \
+            statement: "Where the receiver leaves out what it observed before a handover and \
+                        during it (remedy B), the mobile's observations after it are those of the \
                         residents of the new cell, for every disconnection, with RFC 3448 and RFC \
                         5348",
             meaning: "Smoothed round-trip time at the mobile over the residents' mean, in the 2 s \
-                      after the handover, within a fifth; mean loss interval at the mobile over the \
-                      residents', in the 10 s after, within a factor of two; seeds averaged, those \
+                      after the handover, within a fifth; mean loss interval at the mobile over \
+                      the residents', in the 10 s after, within a factor of two; seeds averaged, those \
                       without a loss left out. How to observe correctly across a handover is the \
                       paper's first question for later",
         },

@@ -94,8 +94,8 @@ impl Video {
                             under 1 s after every handover, and sooner than without a remedy",
                 meaning: "A video of 250 kbps over CCID 3 (RFC 5348) whose frames are shown 500 ms \
                           after they were captured or not at all. Seconds by which the longest \
-                          freeze exceeds the time without an access point, the mean over seeds; the \
-                          worst disconnection counts. Best is the combination with the shortest, \
+                          freeze exceeds the time without an access point, the mean over seeds; \
+                          the worst disconnection counts. Best is the combination with the shortest, \
                           judged on the same seeds. A realistic video is the paper's second \
                           question for later",
             },

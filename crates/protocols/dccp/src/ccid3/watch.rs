@@ -3,10 +3,11 @@
 //!
 //! Once a handover is over, the receiver leaves out of its feedback
 //!
-//! - loss intervals: all from before. The history begins behind the last packet sent before the end;
-//!   losses up to that one, and a run of losses that goes on beyond it, are no loss event;
-//! - receive rate: X_recv is measured from the notification on, and no earlier X_recv stands for the
-//!   interval before the first loss. Data sent before the end are not counted;
+//! - loss intervals: all from before. The history begins behind the last packet sent before the
+//!   end; losses up to that one, and a run of losses that goes on beyond it, are no loss event;
+//! - receive rate: X_recv is measured from the first data since the end on, or from the
+//!   notification on if these come more than a round trip later. No earlier X_recv stands for the
+//!   interval before the first loss;
 //! - round-trip times: no feedback goes between the handover's beginning, as far as the receiver
 //!   knows it, and the first data sent after its end. Its own estimate by the window counter begins
 //!   anew.

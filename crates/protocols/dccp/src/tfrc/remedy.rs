@@ -14,8 +14,8 @@ pub struct Remedies {
     /// whatever the nofeedback timer did meanwhile.
     pub on_arrival: bool,
     /// B: the receiver is notified, and leaves out of its feedback what it observed before the
-    /// handover and during it. It needs the other end's consent ([`crate::Feature::HeedHandovers`]).
-    /// The sender does nothing else. `ccid3::watch` has what is left out.
+    /// handover and during it. The other end has to agree ([`crate::Feature::HeedHandovers`]). The
+    /// sender does nothing else. `ccid3::watch` has what is left out.
     pub notify: bool,
     /// B': the end that roams leaves out observations from during the handover, and the other one
     /// is not notified. Losses of packets sent from one round trip before its start until its end
