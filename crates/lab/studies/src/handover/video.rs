@@ -95,8 +95,8 @@ impl Video {
                 meaning: "A video of 250 kbps over CCID 3 (RFC 5348) whose frames are shown 500 ms \
                           after they were captured or not at all. Seconds by which the longest \
                           freeze exceeds the time without an access point, the mean over seeds; \
-                          the worst disconnection counts. Best is the combination with the shortest, \
-                          judged on the same seeds. A realistic video is the paper's second \
+                          the worst disconnection counts. Best is the combination with the \
+                          shortest, judged on the same seeds. A realistic video is the paper's second \
                           question for later",
             },
             measured.tested([back.below(BACK_S), sooner.above(0.0)]),
