@@ -27,6 +27,16 @@ Linux's own DCCP (up to 6.15), or anything else that speaks RFC 4340. docs/dccp.
 
 Exit code 1: no connection, or one that did not end in good order; 2: the options are wrong.";
 
+/// Examples at the end of the help of `fairwave dccp relay`.
+const RELAY_EXAMPLES: &str = "\
+Examples:
+  fairwave dccp relay --from dccp:17983 --to udp:127.0.0.1:5004       where it is watched
+  fairwave dccp relay --from udp:127.0.0.1:5004 --to dccp:laptop.lan  at the camera
+  fairwave dccp relay --from udp:[::1]:5004 --to dccp:[2001:db8::7]:5004 --encapsulate --rtcp
+  ffmpeg -re -i clip.mp4 -c copy -f rtp rtp://127.0.0.1:5004
+
+Exit code 1: no connection, or a peer that did not come back; 2: the options are wrong.";
+
 /// Options of `fairwave dccp`.
 #[derive(Args, Debug)]
 pub struct Dccp {
@@ -43,6 +53,7 @@ pub enum Task {
     /// Connect to a host and send datagrams
     Send(Send),
     /// Carry a stream of UDP, such as RTP, over DCCP to another relay, and answers back
+    #[command(after_help = RELAY_EXAMPLES)]
     Relay(Relay),
     /// Show rates, losses, round-trip time and handovers of a relay over time
     Watch(Watch),
