@@ -137,14 +137,14 @@ impl Request {
 }
 
 /// Remedies of congestion control for the handovers that an endpoint notices itself: A, which acts
-/// only where the free rate of the new access point is known, B and C. D is the deadline of each
-/// datagram.
+/// only where the free rate of the new access point is known, B' and C. D is the deadline of each
+/// datagram. B needs a peer that heeds notices, so that Linux's DCCP would have none of it.
 pub fn remedies() -> Remedies {
     Remedies {
         set_ahead: true,
         leave_out: true,
         sensitive: Some(Sensitivity::Discount(OLD_INTERVALS)),
-        restart: false,
+        ..Remedies::default()
     }
 }
 
