@@ -48,8 +48,8 @@ const WARM_UP_S: u32 = 3;
 /// Frequencies of the cells in MHz, of channels that do not overlap.
 const CHANNELS_MHZ: [u32; 3] = [5180, 5200, 5220];
 
-/// All combinations: each set with each ratio, clean and with a loss of 1 % on the last path; with a
-/// ratio of 2 also with a loss of 2 % on the widest path, and with queues half as long. Two lines
+/// All combinations: each set with each ratio, clean and with a loss of 1 % on the last path; with
+/// a ratio of 2 also with a loss of 2 % on the widest path, and with queues half as long. Two lines
 /// of 100 Mbps behind a cell each, with each ratio.
 pub(super) fn all() -> Vec<Combination> {
     let mut all = Vec::new();
