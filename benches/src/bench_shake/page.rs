@@ -77,12 +77,12 @@ pub(super) fn page(facts: &str, rows: &[Row]) -> String {
          Written by `cargo xtask bench-shake --record`; do not edit. {facts}.\n\n\
          One flow for 8 s, of which the last 5 s count, by the code of `fairwave shake` and by the \
          kernel's MPTCP with Reno, alternately. The widest path has a round trip of 20 ms, the \
-         others that times the ratio. Queues hold rate times round trip unless stated, the receive \
-         buffer twice the sum of rates times the longest round trip. \"of the sum\": over what each \
-         path carries alone with the same code (MPTCP: with the kernel's TCP); \"of the best\": over \
-         the best of them; \"of the rates\": over the rates, heads included. The goal is {:.0} % \
-         of the sum up to a ratio of 2, {:.0} % beyond, and {:.0} % of the best. All runs: \
-         [shake-paths.csv](shake-paths.csv). A run marked * did not keep real time.\n\n\
+         others that times the ratio. Queues hold rate times round trip unless stated, the \
+         receive buffer twice the sum of rates times the longest round trip. \"of the sum\": over \
+         what each path carries alone with the same code (MPTCP: with the kernel's TCP); \"of the \
+         best\": over the best of them; \"of the rates\": over the rates, heads included. The \
+         goal is {:.0} % of the sum up to a ratio of 2, {:.0} % beyond, and {:.0} % of the best. \
+         All runs: [shake-paths.csv](shake-paths.csv). A run marked * did not keep real time.\n\n\
          | paths | SHAKE Mbps | of the sum | of the best | of the rates | MPTCP Mbps | of the sum \
          | of the best | of the rates |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         100.0 * OF_SUM.0,

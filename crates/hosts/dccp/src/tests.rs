@@ -443,8 +443,8 @@ fn a_lost_server_that_comes_back_is_connected_again_and_one_that_does_not_is_an_
     }
 }
 
-/// A link that is gone for 2 s, with notices and without. The packets of the gap are lost: without a
-/// notice they are a loss event, and the nofeedback timer halves the rate again and again.
+/// A link that is gone for 2 s, with notices and without. The packets of the gap are lost: without
+/// a notice they are a loss event, and the nofeedback timer halves the rate again and again.
 #[test]
 fn a_handover_that_is_notified_leaves_rate_and_loss_event_rate_as_they_were() {
     let sender_after = |is_notified: bool| {

@@ -47,8 +47,8 @@ pub(super) fn claim(remedies: &Remedies) -> Claim {
             meaning: "Smoothed round-trip time at the mobile over the residents' mean, in the 2 s \
                       after the handover, within a fifth; mean loss interval at the mobile over \
                       the residents', in the 10 s after, within a factor of two; seeds averaged, \
-                      those without a loss left out. How to observe correctly across a handover is the \
-                      paper's first question for later",
+                      those without a loss left out. How to observe correctly across a handover is \
+                      the paper's first question for later",
         },
         measured.tested(conditions),
         note(remedies),

@@ -96,8 +96,8 @@ impl Video {
                           after they were captured or not at all. Seconds by which the longest \
                           freeze exceeds the time without an access point, the mean over seeds; \
                           the worst disconnection counts. Best is the combination with the \
-                          shortest, judged on the same seeds. A realistic video is the paper's second \
-                          question for later",
+                          shortest, judged on the same seeds. A realistic video is the paper's \
+                          second question for later",
             },
             measured.tested([back.below(BACK_S), sooner.above(0.0)]),
             note,
