@@ -11,6 +11,8 @@ use std::process::Command;
 
 /// Files that npm reads.
 const MANIFESTS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
+/// Lines of a program's error that a warning repeats.
+const ERROR_LINES: usize = 3;
 /// Packages in the page, whose licences it has to contain.
 const PACKAGES: [&str; 2] = ["hyparquet", "uplot"];
 
@@ -79,7 +81,8 @@ fn fetch(web: &Path, place: &Path) -> Result<(), String> {
 fn output(command: &mut Command, place: &Path) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.current_dir(place).output().map_err(|error| format!("{name}: {error}"))?;
-    let error = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    let error = String::from_utf8_lossy(&output.stderr);
+    let error = error.lines().take(ERROR_LINES).collect::<Vec<_>>().join("; ");
     match output.status.success() {
         true => String::from_utf8(output.stdout).map_err(|error| format!("{name}: {error}")),
         false => Err(format!("{name} ended with {}: {error}", output.status)),

@@ -105,6 +105,7 @@ export class Chart {
     const columns = Math.max(Math.round(width - AXIS), 50);
     const { isExact, data } = visible(shown, from, to, columns);
     const [times, ...values] = data;
+    this.isExact = isExact;
     const none = new Array(times.length);
     const all = this.series.map(one => (shown.includes(one) ? values[shown.indexOf(one)] : none));
     this.state.textContent = isExact ? "each point" : "least and greatest of each pixel";
@@ -129,9 +130,12 @@ export class Chart {
     const axis = { stroke: () => theme().soft, grid: { stroke: () => theme().line, width: 1 },
       ticks: { stroke: () => theme().line, width: 1 }, font: "12px system-ui, sans-serif" };
     const ticks = (_, splits) => splits.map(value => number(Number(value.toPrecision(9))));
+    const points = uPlot.paths.linear();
     const series = this.series.map(({ name, index }) => ({
       label: name, width: 1.5, stroke: () => look(index).colour, dash: look(index).dash,
-      spanGaps: false,
+      spanGaps: false, fill: () => look(index).colour,
+      paths: (plot, ...place) => (this.isExact
+        ? { ...points(plot, ...place), fill: null } : envelope(plot, ...place)),
       ...(this.isDots && { paths: () => null, points: { show: true, size: 4, width: 0,
         fill: () => look(index).colour } }),
     }));
@@ -226,4 +230,28 @@ export class Chart {
       one.value.textContent = place < 0 ? "" : ` ${number(one.ys[place])}`;
     }
   }
+}
+
+/** The area between the least and the greatest values of columns of pixels. A line through all of
+ * them would cross the height of the graph a thousand times, which takes long to draw. */
+function envelope(plot, index) {
+  const [xs, ys] = [plot.data[0], plot.data[index]];
+  const path = new Path2D();
+  let columns = [];
+  const end = () => {
+    if (columns.length) path.moveTo(columns[0].x, columns[0].bottom);
+    columns.forEach(({ x, top }) => path.lineTo(x, top));
+    columns.reverse().forEach(({ x, bottom }) => path.lineTo(x, bottom));
+    if (columns.length) path.closePath();
+    columns = [];
+  };
+  for (let at = 0; at < xs.length; at += 2) {
+    if (ys[at] === null) end();
+    if (ys[at] === null || ys[at] === undefined) continue;
+    const x = plot.valToPos((xs[at] + xs[at + 1]) / 2, "x", true);
+    const [a, b] = [ys[at], ys[at + 1]].map(y => plot.valToPos(y, "y", true));
+    columns.push({ x, top: Math.min(a, b), bottom: Math.max(a, b) });
+  }
+  end();
+  return { stroke: path, fill: path, flags: 0 };
 }
