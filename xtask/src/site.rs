@@ -5,7 +5,7 @@ use std::path::Path;
 use xtask::shell::{Outcome, command, root, run_aside};
 use xtask::workspace::target;
 
-/// What the site is made of, as paths for git. A page may link to any of it.
+/// Parts of the site, as paths for git. A page may link to any of it.
 const PARTS: [&str; 10] = [
     "docs",
     "results",
