@@ -162,11 +162,13 @@ struct Stream {
 
 impl Stream {
     fn note(&mut self, data: &[u8]) {
-        let header = match Header::parse(data) {
-            Ok((header, _)) if !is_rtcp(data) => header,
-            // RTCP may be on the same port.
-            Ok(_) => return,
-            Err(_) => return *self = Self::default(),
+        // RTCP may be on the same port.
+        if is_rtcp(data) {
+            return;
+        }
+        let Ok((header, _)) = Header::parse(data) else {
+            *self = Self::default();
+            return;
         };
         let follows = |(ssrc, number): (u32, u16)| {
             ssrc == header.ssrc && header.sequence == number.wrapping_add(1)
