@@ -16,6 +16,8 @@ from maturin import (  # noqa: F401
 
 PLACE = Path(__file__).resolve().parents[3]
 SCRIPTS = PLACE / "crates/python/data/scripts"
+# maturin asks for the folder before it compiles anything.
+SCRIPTS.mkdir(parents=True, exist_ok=True)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -34,7 +36,6 @@ def _compile():
     build = ["cargo", "build", "--release", "--locked", "--package", "fairwave-cli"]
     subprocess.run(build, cwd=PLACE, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", PLACE / "target"))
-    SCRIPTS.mkdir(parents=True, exist_ok=True)
     command = SCRIPTS / "fairwave"
     shutil.copy2(target / "release/fairwave", command)
     subprocess.run(["strip", command], check=True)
