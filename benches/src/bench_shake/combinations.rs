@@ -12,7 +12,7 @@ pub(super) struct Line {
     pub(super) loss: f64,
 }
 
-/// What leads to the lines.
+/// Access links from the host to the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// A wire of 1 Gbps.

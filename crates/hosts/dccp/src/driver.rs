@@ -5,12 +5,8 @@ use crate::shared::{Shared, State};
 use crate::socket::Socket;
 use fairwave_linux::arrival::arrival;
 use fairwave_machine::Machine;
-use fairwave_sockets::{Left, Outgoing, Taken};
+use fairwave_sockets::{Alarm, Left, Outgoing, Taken, registered};
 use fairwave_units::Instant;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -42,9 +38,7 @@ pub(crate) struct Driver {
     ready: Vec<AsyncFd<OwnedFd>>,
     /// Tasks that wait for errors of the socket.
     errors: JoinSet<()>,
-    timer: AsyncFd<OwnedFd>,
-    /// Time for which the timer is set.
-    armed: Option<Instant>,
+    alarm: Alarm,
     taken: Vec<Taken>,
     /// Datagrams that the kernel has not taken yet.
     outgoing: Vec<Outgoing>,
@@ -52,24 +46,15 @@ pub(crate) struct Driver {
     emptied: Instant,
 }
 
-fn registered(files: Vec<OwnedFd>) -> io::Result<Vec<AsyncFd<OwnedFd>>> {
-    files.into_iter().map(registered_one).collect()
-}
-
-/// Registers a descriptor with the runtime.
-#[expect(
-    deprecated,
-    reason = "the other way wants a proof that the file stays open, as it does in both"
-)]
-fn registered_one(file: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(file)
+fn all_registered(files: Vec<OwnedFd>) -> io::Result<Vec<AsyncFd<OwnedFd>>> {
+    files.into_iter().map(registered).collect()
 }
 
 /// Tasks that have the driver look at errors of a socket. One of a raw socket, such as the answer
 /// of a host without DCCP, makes it neither readable nor writable.
 fn waiting_for_errors(shared: &Arc<Shared>, socket: &Socket) -> io::Result<JoinSet<()>> {
     let mut tasks = JoinSet::new();
-    for file in registered(socket.descriptors()?)? {
+    for file in all_registered(socket.descriptors()?)? {
         let shared = Arc::clone(shared);
         tasks.spawn(async move {
             while let Ok(mut guard) = file.ready(Interest::ERROR).await {
@@ -90,17 +75,14 @@ impl Driver {
         socket: Socket,
         server: Option<SocketAddr>,
     ) -> io::Result<Self> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Self {
-            ready: registered(socket.descriptors()?)?,
+            ready: all_registered(socket.descriptors()?)?,
             errors: waiting_for_errors(&shared, &socket)?,
-            timer: registered_one(timer)?,
+            alarm: Alarm::new()?,
             shared,
             socket,
             server,
             port: None,
-            armed: None,
             taken: Vec::new(),
             outgoing: Vec::with_capacity(TOGETHER),
             emptied: Instant::ZERO,
@@ -115,7 +97,7 @@ impl Driver {
         if let Some(server) = self.server.filter(|_| has_moved)
             && let Ok(local) = self.socket.move_towards(server)
         {
-            self.ready = registered(self.socket.descriptors()?)?;
+            self.ready = all_registered(self.socket.descriptors()?)?;
             self.errors = waiting_for_errors(&self.shared, &self.socket)?;
             // Another socket has no filter yet.
             self.port = None;
@@ -232,37 +214,8 @@ impl Driver {
         })
     }
 
-    /// Sets the timer, unless it expires before in any case.
-    fn arm(&mut self, now: Instant, deadline: Option<Instant>) -> io::Result<()> {
-        let Some(deadline) = deadline else { return Ok(()) };
-        if self.armed.is_some_and(|armed| armed > now && armed <= deadline) {
-            return Ok(());
-        }
-        let ns = deadline.since(now).as_nanos().max(1);
-        let it_value =
-            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let setting = Itimerspec { it_interval, it_value };
-        timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
-        self.armed = Some(deadline);
-        Ok(())
-    }
-
-    /// Takes the timer's expiry, so that the task wakes at the next.
-    fn expire(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        while let Poll::Ready(guard) = self.timer.poll_read_ready(cx) {
-            let mut guard = guard?;
-            let mut count = [0; 8];
-            let read = guard.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut count)?));
-            if read.is_ok() {
-                self.armed = None;
-            }
-        }
-        Ok(())
-    }
-
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.expire(cx)?;
+        self.alarm.expire(cx)?;
         self.follow()?;
         let is_all = self.receive(cx);
         let (has_sent_all, deadline) = self.send(cx);
@@ -277,7 +230,7 @@ impl Driver {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.arm(now, deadline)?;
+        self.alarm.arm(now, deadline)?;
         Poll::Pending
     }
 }

@@ -7,8 +7,8 @@ use fairwave_dccp::ccid::Handover;
 use fairwave_linux::netlink::Netlink;
 use fairwave_linux::radio::{Event, Events};
 use fairwave_linux::{Changes, Way};
+use fairwave_sockets::registered;
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
@@ -57,15 +57,6 @@ pub(crate) async fn run(shared: Arc<Shared>, server: Option<SocketAddr>) {
             watch.on_radio(event);
         }
     }
-}
-
-/// Registers a descriptor with the runtime.
-#[expect(
-    deprecated,
-    reason = "the other way wants a proof that the file stays open, as it does in both"
-)]
-fn registered<T: AsRawFd>(file: T) -> io::Result<AsyncFd<T>> {
-    AsyncFd::new(file)
 }
 
 /// Waits until a socket has something to take.

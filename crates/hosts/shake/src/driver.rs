@@ -4,16 +4,11 @@ use crate::endpoint::{Input, Route, Transmit};
 use crate::shared::{Shared, State};
 use fairwave_machine::Machine;
 use fairwave_machine::datagram::Outgoing;
-use fairwave_sockets::{Left, Taken, Transport, Udp};
+use fairwave_sockets::{Alarm, Left, Taken, Transport, Udp, registered};
 use fairwave_units::Instant;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -43,15 +38,6 @@ struct Port {
     outgoing: Vec<Outgoing>,
 }
 
-/// Registers a descriptor with the runtime.
-#[expect(
-    deprecated,
-    reason = "the other way wants a proof that the file stays open, as it does in both"
-)]
-fn registered<T: AsRawFd>(file: T) -> io::Result<AsyncFd<T>> {
-    AsyncFd::new(file)
-}
-
 impl Port {
     fn new(mut socket: Udp) -> io::Result<Self> {
         socket.allow_gso();
@@ -79,9 +65,7 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     ports: Vec<Option<Port>>,
     changes: UnboundedReceiver<Change>,
-    timer: AsyncFd<OwnedFd>,
-    /// Time for which the timer is set.
-    armed: Option<Instant>,
+    alarm: Alarm,
     taken: Vec<Taken>,
 }
 
@@ -91,14 +75,11 @@ impl Driver {
         server: Option<Udp>,
         changes: UnboundedReceiver<Change>,
     ) -> io::Result<Self> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Self {
             shared,
             ports: server.map(Port::new).transpose()?.map(Some).into_iter().collect(),
             changes,
-            timer: registered(timer)?,
-            armed: None,
+            alarm: Alarm::new()?,
             taken: Vec::new(),
         })
     }
@@ -176,35 +157,6 @@ impl Driver {
         self.ports.iter_mut().flatten().for_each(Port::flush);
         (is_all, deadline)
     }
-
-    /// Sets the timer, unless it expires before in any case.
-    fn arm(&mut self, now: Instant, deadline: Option<Instant>) -> io::Result<()> {
-        let Some(deadline) = deadline else { return Ok(()) };
-        if self.armed.is_some_and(|armed| armed > now && armed <= deadline) {
-            return Ok(());
-        }
-        let ns = deadline.since(now).as_nanos().max(1);
-        let it_value =
-            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let setting = Itimerspec { it_interval, it_value };
-        timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
-        self.armed = Some(deadline);
-        Ok(())
-    }
-
-    /// Takes the timer's expiry, so that the task wakes at the next.
-    fn expire(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        while let Poll::Ready(guard) = self.timer.poll_read_ready(cx) {
-            let mut guard = guard?;
-            let mut count = [0; 8];
-            let read = guard.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut count)?));
-            if read.is_ok() {
-                self.armed = None;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Future for Driver {
@@ -212,7 +164,7 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.change(cx);
-        self.expire(cx)?;
+        self.alarm.expire(cx)?;
         let mut is_all = true;
         for place in 0..self.ports.len() {
             is_all &= self.receive(place, cx);
@@ -227,7 +179,7 @@ impl Future for Driver {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.arm(now, deadline)?;
+        self.alarm.arm(now, deadline)?;
         Poll::Pending
     }
 }

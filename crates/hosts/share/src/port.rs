@@ -2,7 +2,7 @@
 
 use fairwave_linux::Clock;
 use fairwave_machine::datagram::{Incoming, Outgoing};
-use fairwave_sockets::{Left, Taken, Transport, Udp};
+use fairwave_sockets::{Left, Taken, Transport, Udp, registered};
 use fairwave_units::Instant;
 use std::future::Future;
 use std::io;
@@ -25,12 +25,8 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    #[expect(
-        deprecated,
-        reason = "the other way wants a proof that the file stays open, as it does in both"
-    )]
     pub(crate) fn new(socket: Udp) -> io::Result<Self> {
-        let socket = AsyncFd::new(socket)?;
+        let socket = registered(socket)?;
         Ok(Self { socket, outgoing: Vec::with_capacity(TOGETHER), taken: Vec::new() })
     }
 

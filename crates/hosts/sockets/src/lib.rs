@@ -8,6 +8,7 @@
 //! alike.
 #![cfg(target_os = "linux")]
 
+mod alarm;
 mod driver;
 mod port;
 mod raw;
@@ -15,6 +16,7 @@ mod stream;
 mod transport;
 mod udp;
 
+pub use alarm::{Alarm, registered};
 pub use driver::{Counts, Driver};
 pub use fairwave_machine::datagram::{Datagrams, Incoming, Outgoing};
 pub use raw::Raw;
