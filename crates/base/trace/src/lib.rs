@@ -65,6 +65,18 @@ impl DropCause {
             Self::AckFiltered => "ack_filtered",
         }
     }
+
+    /// Its meaning, as a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::QueueFull => "The queue was full when the packet came.",
+            Self::RetryLimit => "The MAC gave the frame up after its retry limit.",
+            Self::LinkLoss => "A wired link lost the packet, as its key `loss` asks.",
+            Self::NoRoute => "No route led to the packet's destination.",
+            Self::Aqm => "Active queue management dropped the packet, as it had waited too long.",
+            Self::AckFiltered => "A later ACK in the same queue had all that this one had.",
+        }
+    }
 }
 
 /// The samples that a sink wants.

@@ -1,4 +1,7 @@
-//! `fairwave explain`: meaning of a key of scenario files, or of a figure that a command measures.
+//! `fairwave explain`: meaning of a key of scenario files, of a figure that a command measures, or
+//! of a word in results.
+
+mod results;
 
 use crate::args::Common;
 use crate::outcome::Failure;
@@ -13,15 +16,26 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-/// Explain a key of scenario files: meaning, unit, range, default, where it is allowed
+/// Explain a key of scenario files, a column, a claim, a verdict or a cause of drops
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// The key, as messages name it or without names: flow.up.mss, flow.mss; without one, all
     /// tables are listed. probe.latency_ms is a figure of `fairwave probe`, probe all of them;
-    /// so are fairness, proxy and soc
+    /// so are fairness, proxy and soc. Also a column of a run directory, a claim, a verdict and a
+    /// cause of drops
     #[arg(value_name = "KEY", value_parser = Keys, hide_possible_values = true)]
     key: Option<String>,
 }
+
+/// Examples for the help.
+const EXAMPLES: &str = "\
+Examples:
+  fairwave explain flow.congestion_control     a key of scenario files
+  fairwave explain flows.goodput_bps           a column of a run directory; pairs: all of a table
+  fairwave explain ACK-2                       a claim; ack-loss: all of its study
+  fairwave explain conditional                 a verdict
+  fairwave explain retry_limit                 a cause of drops";
 
 /// Schemas whose figures are explained: those of the live tools.
 const MEASURED: [&str; 4] = ["probe", "fairness", "proxy", "soc"];
@@ -37,15 +51,30 @@ pub(super) fn run(common: &Common, args: &Explain, schemas: &[Schema]) -> Result
         let text = || figures.iter().map(Figure::text).collect::<Vec<_>>().join("\n");
         return print(common, &json!(figures), text);
     }
-    let found = fairwave_scenario::explain(key).map_err(|near| {
-        let near = match near.as_slice() {
-            [] => "`fairwave explain` lists the tables".to_owned(),
-            near => format!("did you mean {}?", near.join(", ")),
-        };
-        Failure::Usage(format!("there is no key {key:?}; {near}"))
-    })?;
-    let text = || found.iter().map(KeyHelp::text).collect::<Vec<_>>().join("\n");
-    print(common, &json!(found), text)
+    match fairwave_scenario::explain(key) {
+        Ok(found) => {
+            let text = || found.iter().map(KeyHelp::text).collect::<Vec<_>>().join("\n");
+            print(common, &json!(found), text)
+        }
+        Err(near) => {
+            let found = results::explain(key)?;
+            if found.is_empty() {
+                return Err(Failure::Usage(unknown(key, &near)));
+            }
+            let text = || found.iter().map(Figure::text).collect::<Vec<_>>().join("\n");
+            print(common, &json!(found), text)
+        }
+    }
+}
+
+/// The message that nothing is called `key`, with the keys most like it.
+fn unknown(key: &str, near: &[String]) -> String {
+    let near = match near {
+        [] => "`fairwave explain` lists the tables of scenario files, `--help` what else it knows"
+            .to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    };
+    format!("there is no key {key:?}; {near}")
 }
 
 /// The figure `key` of a live tool and those within it; `None` if there is none.

@@ -12,8 +12,8 @@ use serde_json::json;
 /// List studies, algorithms, traffic sources, schemas and more
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// The kind of things to list
-    what: Listing,
+    /// The kind of things to list; without one, the kinds are listed
+    what: Option<Listing>,
     /// With `schema`: the file or output that the schema describes [default: scenario]
     // The table of commands gives it the names of its schemas as possible values.
     of: Option<String>,
@@ -54,10 +54,11 @@ enum Listing {
 
 /// Prints one list.
 pub(super) fn run(common: &Common, args: &List, schemas: &[Schema]) -> Result<(), Failure> {
-    if args.of.is_some() && args.what != Listing::Schema {
+    let Some(what) = args.what else { return print(common, kinds()) };
+    if args.of.is_some() && what != Listing::Schema {
         return Err(Failure::Usage("only `list schema` takes what it is the schema of".to_owned()));
     }
-    let items = match args.what {
+    let items = match what {
         Listing::Reference => return Ok(output::print(&fairwave_scenario::reference())?),
         Listing::Schema => {
             let name = args.of.as_deref().unwrap_or("scenario");
@@ -86,6 +87,17 @@ fn print(common: &Common, items: Vec<ListItem>) -> Result<(), Failure> {
         true => Ok(output::print_json(&json!(ListOutput(items)))?),
         false => Ok(output::print(&list::text(&items))?),
     }
+}
+
+/// The kinds of things that can be listed.
+fn kinds() -> Vec<ListItem> {
+    let kinds = Listing::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let item = |kind: clap::builder::PossibleValue| ListItem {
+        name: kind.get_name().to_owned(),
+        summary: kind.get_help().map(ToString::to_string).unwrap_or_default(),
+        source: String::new(),
+    };
+    kinds.map(item).collect()
 }
 
 fn study(study: &&dyn Study) -> ListItem {

@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::{output, place, stop};
 use clap::Args;
 use fairwave_lab::lints::lints;
+use fairwave_lab::report::answer;
 use fairwave_lab::report::cost::Speed;
 use fairwave_lab::report::run::{RunOfSweep, RunOutput, simulated_s};
 use fairwave_lab::report::summary;
@@ -78,7 +79,10 @@ pub(super) fn run(common: &Common, args: &Run) -> Result<(), Failure> {
         return Ok(output::print_json(&json!(RunOutput::new(run, scenario, speed.summary())))?);
     }
     let tables = match on_sockets.is_empty() {
-        true => summary::summary(&run.summary),
+        true => {
+            let answer = answer::text(&plan.question, &answer::of_run(&run.summary));
+            summary::summary(&run.summary) + &answer
+        }
         false => summary::tables(&run.summary),
     };
     let place = directory.path().display();

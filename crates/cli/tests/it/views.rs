@@ -191,6 +191,42 @@ fn a_key_is_explained_as_messages_name_it_and_without_names() {
     assert!(err.contains("did you mean") && err.contains("flow.congestion_control"), "{err}");
 }
 
+#[test]
+fn columns_claims_verdicts_and_causes_of_drops_are_explained() {
+    let place = scratch();
+    let of = |key: &str| ends_with(0, place.path(), &["explain", key]).0;
+    for (key, text) in [
+        ("flows.goodput_bps", "Delivered bits per second"),
+        ("goodput_bps", "flows.goodput_bps"),
+        ("pairs", "pairs.airtime_ppm"),
+        ("drops.parquet", "drops.cause"),
+        ("ack-2", "`fairwave reproduce ack-loss --map ACK-2`"),
+        ("tcp-av", "AV-X1"),
+        ("conditional", "in some of these set-ups"),
+        ("not judgeable", "could not be decided"),
+        ("retry_limit", "retry limit"),
+    ] {
+        assert!(of(key).contains(text), "{key}: {}", of(key));
+    }
+    let (printed, _) = ends_with(0, place.path(), &["explain", "flows.goodput_bps", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(found[0]["unit"], "bps");
+    let (_, err) = ends_with(2, place.path(), &["explain", "zzz"]);
+    assert!(err.contains("`--help` what else it knows"), "{err}");
+}
+
+#[test]
+fn list_without_an_argument_names_what_can_be_listed() {
+    let place = scratch();
+    let (printed, _) = ends_with(0, place.path(), &["list"]);
+    for kind in ["studies", "scenarios", "congestion-controls", "reference"] {
+        assert!(printed.lines().any(|line| line.starts_with(kind)), "{kind}: {printed}");
+    }
+    let (printed, _) = ends_with(0, place.path(), &["list", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert!(found[0]["name"] == "studies" && found[0]["summary"] != "");
+}
+
 #[cfg(not(all(target_os = "linux", feature = "kernel-cc")))]
 #[test]
 fn a_build_without_cc_names_its_feature() {

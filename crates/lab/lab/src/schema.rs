@@ -88,7 +88,7 @@ fn in_prose(schema: &mut Schema) {
 }
 
 /// One figure.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Figure {
     /// Its key, such as `probe.buffer.ms`.
     pub key: String,

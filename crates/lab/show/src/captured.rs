@@ -31,24 +31,15 @@ pub fn of_capture(file: &Path) -> Result<Page, Error> {
         facts.push(format!("damaged at byte {}: {}", broken.offset, broken.reason));
     }
     let heading = format!("Which flow in {name} was slow, and for which reason?");
-    let mut page = Page { heading, answer: answer(&summary), facts, content, tables: Vec::new() };
+    let none = || "The capture has no TCP connection.".to_owned();
+    let answer = vec![words::answer(&summary).unwrap_or_else(none)];
+    let mut page = Page { heading, answer, facts, content, tables: Vec::new() };
     let seconds = length.as_secs_f64();
     let interval_s = interval.as_secs_f64();
     let mut run = RunContent { seconds, interval_s, ..RunContent::default() };
     page.add_tables(place.path(), &mut run)?;
     page.content.runs.push(run);
     Ok(page)
-}
-
-/// The worst connection in words.
-fn answer(summary: &TraceSummary) -> Vec<String> {
-    let Some(worst) = summary.connections.first() else {
-        return vec!["The capture has no TCP connection.".to_owned()];
-    };
-    let lines = words::connection(worst);
-    let shown = lines.iter().filter(|line| !line.is_empty()).take(2);
-    let name = format!("Connection {}", words::name(worst));
-    std::iter::once(name).chain(shown.cloned()).collect()
 }
 
 fn sheets(summary: &TraceSummary) -> Vec<Sheet> {

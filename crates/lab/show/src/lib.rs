@@ -4,7 +4,6 @@
 //! This crate collects what a page shows and puts the file together. The page's own code is
 //! JavaScript in `web`, which the build script bundles. Nothing here opens a browser.
 
-mod answer;
 mod captured;
 mod compared;
 mod page;

@@ -1,10 +1,9 @@
 //! Pages of a run, of a sweep, and of a study, whose sweeps lie side by side.
 
-use crate::answer;
 use crate::page::{Content, Error, Group, Kind, Page, RunContent, Sheet, tables_in};
 use fairwave_lab::lints::lints;
 use fairwave_lab::points::{Digest, Point};
-use fairwave_lab::report::Refusal;
+use fairwave_lab::report::{Refusal, answer};
 use fairwave_lab::results::{Meta, Summary, read_meta, read_scenario, read_summary};
 use fairwave_scenario::Scenario;
 use fairwave_text::{mbps, millis};
@@ -80,7 +79,7 @@ fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error
     let is_study = content.groups.len() > 1;
     let heading = if is_study { format!("Results in {}", directory.display()) } else { heading };
     let answer: Vec<String> = match &content.groups[..] {
-        [group] => answer::of_points(&group.points).into_iter().collect(),
+        [group] => answer::of_points(&group.points),
         groups => vec![format!("{} side by side.", several(groups.len() as u64, "sweep"))],
     };
     let mut page = Page { heading, answer, facts, content, tables: Vec::new() };

@@ -300,12 +300,11 @@ pub fn alone(claims: &[Claim], declared: Option<&Declared>, mapped: &[String]) -
 /// set-ups, of all of them: `1 robust, 2 conditional; ours: 1/2`. Words without claims are left
 /// out.
 pub fn words(claims: &[ClaimVerdict]) -> String {
-    let all = [Word::Robust, Word::Conditional, Word::Nowhere, Word::NotJudgeable, Word::Undecided];
     let count = |word: Word| {
         let with = |claim: &&ClaimVerdict| !claim.ours && claim.verdict == word.text();
         (claims.iter().filter(with).count(), word)
     };
-    let counts = all.map(count).into_iter().filter(|(count, _)| *count > 0);
+    let counts = Word::ALL.map(count).into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> =
         counts.map(|(count, word)| format!("{count} {}", word.text())).collect();
     let ours: Vec<&ClaimVerdict> = claims.iter().filter(|claim| claim.ours).collect();

@@ -25,7 +25,8 @@ pub fn summary(summary: &TraceSummary, closely: bool) -> String {
     if more > 0 {
         text.push_str(&format!("{more} more streams; --json lists up to 10000\n"));
     }
-    text
+    let answer = words::answer(summary).map(|answer| format!("{answer}\n"));
+    text + &answer.unwrap_or_default()
 }
 
 fn connection(one: &Connection) -> String {

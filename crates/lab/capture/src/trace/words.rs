@@ -82,6 +82,17 @@ pub fn summary(summary: &TraceSummary) -> Vec<String> {
     lines
 }
 
+/// The worst connection and its limit, in sentences; `None` without a TCP connection.
+pub fn answer(summary: &TraceSummary) -> Option<String> {
+    let worst = summary.connections.first()?;
+    let which = match summary.connections.len() {
+        1 => "The only connection".to_owned(),
+        all => format!("The worst of {all} connections"),
+    };
+    let (name, rate) = (name(worst), mbps(worst.main().goodput_bps));
+    Some(format!("{which}, {name}, got {rate} Mbps. {}.", limit(worst)))
+}
+
 /// The protocol whose sequence numbers were found in datagrams.
 fn numbering(name: &'static str) -> &'static str {
     match name {

@@ -2,6 +2,7 @@
 //!
 //! Every JSON value is a type, from which its schema is derived ([`crate::schema`]).
 
+pub mod answer;
 pub mod compare;
 pub mod cost;
 pub mod explain;

@@ -1,5 +1,6 @@
 //! A sweep, as JSON and as text.
 
+use super::answer;
 use super::cost::{Cost, Speed, SpeedSummary};
 use super::run::{RunOfSweep, simulated_s};
 use super::summary::jain;
@@ -105,11 +106,12 @@ impl<'a> Sweep<'a> {
         to_csv(&self.points)
     }
 
-    /// Tables of flows, points and runs, and the speed.
+    /// Tables of flows, points and runs, the answer to the scenario's question, and the speed.
     pub fn text(&self) -> String {
         let tables = means(&self.points) + &whole(&self.points) + &each_run(&self.lines);
+        let answer = answer::text(&self.plan.question, &answer::of_points(&self.points));
         let place = self.directory.display();
-        format!("{tables}{}Run directories: {place}\n", self.speed.line())
+        format!("{tables}{answer}{}Run directories: {place}\n", self.speed.line())
     }
 
     /// The sweep of the file `scenario` for JSON, with an empty list of runs.

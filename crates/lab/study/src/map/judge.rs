@@ -43,6 +43,29 @@ impl Word {
         }
     }
 
+    /// Every word, the strongest first.
+    pub const ALL: [Self; 5] =
+        [Self::Robust, Self::Conditional, Self::Nowhere, Self::NotJudgeable, Self::Undecided];
+
+    /// Its meaning, as a sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Robust => {
+                "The claim holds in at least 80 % of the set-ups that the paper leaves open and \
+                 that were admitted."
+            }
+            Self::Conditional => {
+                "The claim holds in some of these set-ups: the condition says in which."
+            }
+            Self::Nowhere => "The claim holds in none of these set-ups that was tried.",
+            Self::NotJudgeable => "The claim could not be decided in any admitted set-up.",
+            Self::Undecided => {
+                "The quick form cannot decide the claim: set-ups that it leaves out could change \
+                 the verdict. `--full` runs them."
+            }
+        }
+    }
+
     /// The word of this share, by weight, of `decided` set-ups, in `holding` of which it holds.
     fn of(share: f64, holding: usize, decided: usize) -> Self {
         match () {

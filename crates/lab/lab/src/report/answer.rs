@@ -1,8 +1,8 @@
 //! Results of a run or a sweep in one or two sentences.
 
-use fairwave_lab::points::Point;
-use fairwave_lab::results::{FlowSummary, Summary};
-use fairwave_lab::stats::{Estimate, jain};
+use crate::points::Point;
+use crate::results::{FlowSummary, QueueSummary, Summary};
+use crate::stats::{Estimate, jain};
 use fairwave_text::{mbps, millis};
 use fairwave_units::several;
 
@@ -10,7 +10,7 @@ use fairwave_units::several;
 const EVEN: f64 = 0.99;
 
 /// Goodput of the flows of a run, their fairness, delays and drops.
-pub(crate) fn of_run(summary: &Summary) -> Vec<String> {
+pub fn of_run(summary: &Summary) -> Vec<String> {
     [Some(goodput(summary)), waiting(summary)].into_iter().flatten().collect()
 }
 
@@ -64,7 +64,7 @@ fn waiting(summary: &Summary) -> Option<String> {
         Some(format!("99 % of the round trips of {} take at most {p99_ms} ms", flow.name))
     });
     let delay = ping.or(delay);
-    let dropped = |queue: &fairwave_lab::results::QueueSummary| {
+    let dropped = |queue: &QueueSummary| {
         queue.drops_queue_full + queue.drops_retry_limit + queue.drops_link_loss + queue.drops_aqm
     };
     let worst = summary.queues.iter().max_by_key(|queue| dropped(queue));
@@ -79,8 +79,29 @@ fn waiting(summary: &Summary) -> Option<String> {
     Some(format!("{first}{}.", letters.as_str()))
 }
 
-/// The points of a sweep with the least and the greatest goodput.
-pub(crate) fn of_points(points: &[Point]) -> Option<String> {
+/// The points of a sweep with the least and the greatest goodput, and that with the most uneven
+/// shares.
+pub fn of_points(points: &[Point]) -> Vec<String> {
+    [extremes(points), uneven(points)].into_iter().flatten().collect()
+}
+
+/// The point where Jain's index is least, if the flows' shares are uneven there.
+fn uneven(points: &[Point]) -> Option<String> {
+    let least = |point: &Point| point.metric("jain").map(|jain| jain.mean);
+    let found = points.iter().filter_map(|point| Some((point, least(point)?)));
+    let (point, jain) = found.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let starved = point.metric("starved_flows").map_or(0.0, |flows| flows.mean);
+    let starved = match starved {
+        0.0 => String::new(),
+        flows => format!(", {flows:.1} of them below a tenth of the fair share"),
+    };
+    (jain < EVEN).then(|| {
+        let label = point.label();
+        format!("Their shares are most uneven at {label}: Jain's index {jain:.3}{starved}.")
+    })
+}
+
+fn extremes(points: &[Point]) -> Option<String> {
     let mut found: Vec<(&Point, Estimate)> =
         points.iter().filter_map(|point| Some((point, *point.metric("goodput_mbps")?))).collect();
     found.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
@@ -97,4 +118,13 @@ pub(crate) fn of_points(points: &[Point]) -> Option<String> {
 fn interval(Estimate { mean, half_width, .. }: &Estimate) -> String {
     let half = half_width.map_or_else(String::new, |half| format!(" ± {half:.2}"));
     format!("{mean:.2}{half}")
+}
+
+/// A scenario's question with the answer, for a terminal; nothing without an answer.
+pub fn text(question: &str, answer: &[String]) -> String {
+    if answer.is_empty() {
+        return String::new();
+    }
+    let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
+    format!("{question}{}\n\n", answer.join(" "))
 }
