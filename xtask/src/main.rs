@@ -11,6 +11,7 @@
 )]
 
 mod changed;
+mod package;
 mod python;
 mod runner;
 mod shared;
@@ -75,6 +76,8 @@ enum Verb {
     Gen,
     /// Build the documentation site in target/site; a link that leads nowhere is an error.
     Site,
+    /// Make the Debian package in target/package from the release build, and try it.
+    Package,
     /// A driver of `benches`, and its arguments.
     #[command(external_subcommand)]
     Driver(Vec<OsString>),
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Verb::Fuzz { seconds, .. } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
         Verb::Site => site::build(),
+        Verb::Package => suite::package(),
         Verb::Driver(words) => return drive(&words),
     };
     match outcome {

@@ -74,7 +74,7 @@ impl Tests {
 }
 
 /// Runs a command, and keeps its standard output in a file.
-fn keep(mut command: std::process::Command, file: &Path) -> Outcome {
+pub(crate) fn keep(mut command: std::process::Command, file: &Path) -> Outcome {
     let line = shown(&command);
     println!("$ {line}");
     let output = command.stderr(Stdio::inherit()).output();

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
+use crate::package;
 use crate::python;
 use crate::runner::{self, Tests};
 use crate::shared::Shared;
@@ -173,6 +174,8 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
         steps.step("Python wheel in a clean environment", python::wheel)?;
+        steps.step("Debian package, unpacked and used", package::deb)?;
+        steps.step("crates compile from their packages", package::crates)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("simulator against theory, in release", || {
             run(cargo(&["test", "--release", "-p", "fairwave-sim", "--test", "it", "validation::"]))
@@ -220,6 +223,12 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The release build and the Debian package of it.
+pub(crate) fn package() -> Outcome {
+    run(release_build(false))?;
+    package::deb()
 }
 
 /// Format, lints and the repository's rules.

@@ -1,0 +1,69 @@
+//! Packages: the Debian package of the command, and the crates as crates.io would have them.
+
+use crate::runner::keep;
+use std::fs;
+use std::path::{Path, PathBuf};
+use xtask::shell::{Outcome, cargo, command, run, run_aside};
+use xtask::workspace::{self, tool};
+
+/// The version of cargo-deb, which crates.io has as source alone.
+const CARGO_DEB: &str = "3.8.0";
+/// Shells with a completion script, and the names of the scripts where packages install them.
+const COMPLETIONS: [(&str, &str); 3] =
+    [("bash", "fairwave"), ("zsh", "_fairwave"), ("fish", "fairwave.fish")];
+/// Folders of crates that may be published: libraries with no tool and no laboratory in them.
+const LIBRARIES: [&str; 3] = ["crates/base/", "crates/protocols/", "crates/hosts/sim"];
+
+/// Makes the Debian package from a release build, unpacks it into an empty directory and makes a
+/// run with the command in it.
+pub(crate) fn deb() -> Outcome {
+    if !tool("cargo-deb").is_file() {
+        let tools = workspace::target().join("tools").display().to_string();
+        let version = ["install", "cargo-deb", "--locked", "--quiet", "--version", CARGO_DEB];
+        run_aside(cargo(&[&version[..], &["--root", &tools]].concat()))?;
+    }
+    let place = empty(&workspace::target().join("package"))?;
+    let built = workspace::target().join("release/fairwave").display().to_string();
+    let man = place.join("man").display().to_string();
+    run(command(&built, &["man", "--quiet", "--out", &man]))?;
+    let completions = empty(&place.join("completions"))?;
+    for (shell, name) in COMPLETIONS {
+        keep(command(&built, &["completions", shell]), &completions.join(name))?;
+    }
+    let made = place.join("fairwave.deb").display().to_string();
+    let deb = ["--no-build", "--no-strip", "--package", "fairwave-cli", "--output", &made];
+    run(command(&tool("cargo-deb").to_string_lossy(), &deb))?;
+    let unpacked = empty(&place.join("root"))?;
+    run(command("dpkg-deb", &["--extract", &made, &unpacked.to_string_lossy()]))?;
+    for file in ["share/man/man1/fairwave.1.gz", "share/bash-completion/completions/fairwave"] {
+        let file = unpacked.join("usr").join(file);
+        if !file.is_file() {
+            return Err(format!("the package has no {}", file.display()));
+        }
+    }
+    let installed = unpacked.join("usr/bin/fairwave").display().to_string();
+    let out = place.join("run").display().to_string();
+    run(command(&installed, &["run", "crates/cli/tests/data/tiny.toml", "--out", &out]))
+}
+
+/// Packages the crates that may be published, and compiles each from its package.
+pub(crate) fn crates() -> Outcome {
+    let members = workspace::members()?;
+    let is_library = |directory: &str| LIBRARIES.iter().any(|prefix| directory.starts_with(prefix));
+    let chosen = members.iter().filter(|member| is_library(&member.directory));
+    let names = chosen.flat_map(|member| ["--package", &member.name]);
+    let target = workspace::target().join("package/crates").display().to_string();
+    let mut package = cargo(&["package", "--quiet", "--target-dir", &target]);
+    package.args(names);
+    run(package)
+}
+
+/// The directory, made anew.
+fn empty(place: &Path) -> Result<PathBuf, String> {
+    let at = |error| format!("{}: {error}", place.display());
+    if place.exists() {
+        fs::remove_dir_all(place).map_err(at)?;
+    }
+    fs::create_dir_all(place).map_err(at)?;
+    Ok(place.to_path_buf())
+}
