@@ -15,7 +15,7 @@ const COMPLETIONS: [(&str, &str); 3] =
 const LIBRARIES: [&str; 3] = ["crates/base/", "crates/protocols/", "crates/hosts/sim"];
 
 /// Makes the Debian package from a release build, unpacks it into an empty directory and makes a
-/// run with the command in it.
+/// sweep with the command in it.
 pub(crate) fn deb() -> Outcome {
     if !tool("cargo-deb").is_file() {
         let tools = workspace::target().join("tools").display().to_string();
@@ -42,8 +42,8 @@ pub(crate) fn deb() -> Outcome {
         }
     }
     let installed = unpacked.join("usr/bin/fairwave").display().to_string();
-    let out = place.join("run").display().to_string();
-    run(command(&installed, &["run", "crates/cli/tests/data/tiny.toml", "--out", &out]))
+    let out = place.join("runs").display().to_string();
+    run(command(&installed, &["sweep", "crates/cli/tests/data/tiny.toml", "--out", &out]))
 }
 
 /// Packages the crates that may be published, and compiles each from its package.
