@@ -85,8 +85,13 @@ pub fn of_points(points: &[Point]) -> Vec<String> {
     [extremes(points), uneven(points)].into_iter().flatten().collect()
 }
 
-/// The point where Jain's index is least, if the flows' shares are uneven there.
+/// The point where Jain's index is least, if the flows' shares are uneven there. Flows of datagrams
+/// have a pace of their own, so that the index means nothing beside them.
 fn uneven(points: &[Point]) -> Option<String> {
+    let mut names = points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name);
+    if names.any(|name| name.starts_with("flow.") && name.ends_with(".lost_percent")) {
+        return None;
+    }
     let least = |point: &Point| point.metric("jain").map(|jain| jain.mean);
     let found = points.iter().filter_map(|point| Some((point, least(point)?)));
     let (point, jain) = found.min_by(|a, b| a.1.total_cmp(&b.1))?;
