@@ -7,8 +7,10 @@ pub mod means;
 pub mod merge;
 pub mod metrics;
 mod nearest;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod over;
 pub mod page;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod plot;
 pub mod points;
 pub mod query;

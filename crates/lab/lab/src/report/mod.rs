@@ -6,6 +6,7 @@ pub mod answer;
 pub mod compare;
 pub mod cost;
 pub mod explain;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod plot;
 mod probe;
 mod refusal;

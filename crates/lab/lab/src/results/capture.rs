@@ -4,6 +4,7 @@ mod radio;
 
 use super::Error;
 use super::contents::PacketContents;
+use super::disk::File;
 use super::file::Pending;
 use super::sides::Sides;
 use fairwave_dot11::{Phy, Standard};
@@ -21,7 +22,6 @@ use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
 use fairwave_wire::{datagram, pcapng, radiotap, soc};
 use radio::{radiotap_header, short_preamble};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 
 use super::Error;
 use super::cell::Cell;
+use super::disk::File;
 use super::file::Pending;
 use super::table::Table;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 

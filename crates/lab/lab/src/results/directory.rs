@@ -1,5 +1,6 @@
 //! A run directory as a whole: its description, and its small files.
 
+use super::disk;
 use super::file;
 use super::tap::is_tap_file;
 use super::wanted::Wanted;
@@ -108,11 +109,8 @@ pub fn is_series(name: &str) -> bool {
 
 /// The names of the series and captures in a run directory, sorted.
 pub fn series_in(path: &Path) -> Result<Vec<String>, Error> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(path).map_err(Error::io(path))? {
-        let name = entry.map_err(Error::io(path))?.file_name();
-        names.extend(name.into_string().ok().filter(|name| is_series(name)));
-    }
+    let mut names = disk::names_in(path).map_err(Error::io(path))?;
+    names.retain(|name| is_series(name));
     names.sort();
     Ok(names)
 }
@@ -145,7 +143,7 @@ impl RunDirectory {
     /// Makes the directory, or removes the files of an earlier run, and writes the description of
     /// the run before it begins.
     pub fn create(path: &Path, meta: &Meta, scenario: &str) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(Error::io(path))?;
+        disk::create_dir_all(path).map_err(Error::io(path))?;
         remove_earlier(path)?;
         file::write(&path.join("scenario.toml"), scenario.as_bytes())?;
         write_json(&path.join("meta.json"), meta)?;
@@ -165,11 +163,10 @@ impl RunDirectory {
 
 /// Removes the files of a former run.
 fn remove_earlier(path: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(path).map_err(Error::io(path))? {
-        let stale = entry.map_err(Error::io(path))?.path();
-        let name = stale.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| FILES.contains(&name) || is_tap_file(name)) {
-            fs::remove_file(&stale).map_err(Error::io(&stale))?;
+    for name in disk::names_in(path).map_err(Error::io(path))? {
+        if FILES.contains(&&name[..]) || is_tap_file(&name) {
+            let stale = path.join(name);
+            disk::remove_file(&stale).map_err(Error::io(&stale))?;
         }
     }
     Ok(())

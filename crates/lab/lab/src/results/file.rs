@@ -1,7 +1,8 @@
 //! Files that appear under their name only when they are complete.
 
 use super::Error;
-use std::fs::{self, File};
+use super::disk::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ impl Pending {
 
     /// Gives the complete file its name. The writer must have been flushed.
     pub(super) fn finish(mut self) -> Result<(), Error> {
-        fs::rename(&self.temporary, &self.path).map_err(Error::io(&self.path))?;
+        disk::rename(&self.temporary, &self.path).map_err(Error::io(&self.path))?;
         self.finished = true;
         Ok(())
     }
@@ -41,7 +42,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if !self.finished {
             // The unfinished file is useless, and does no harm if it cannot be removed.
-            let _ = fs::remove_file(&self.temporary);
+            let _ = disk::remove_file(&self.temporary);
         }
     }
 }

@@ -29,8 +29,11 @@ mod contents;
 mod csv;
 mod delays;
 mod directory;
+mod disk;
 mod emulation;
 mod file;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod memory;
 mod names;
 mod pairs;
 mod paths;
@@ -60,6 +63,8 @@ pub use delays::{DELAY_BINS, DELAYS, DelayBinRow, DelayRow};
 pub use directory::{Meta, RunDirectory, is_series, run_directories, series_in};
 pub use emulation::{EmulationSummary, LatenessSummary, NodeSummary, ProgramSummary};
 pub use file::{remove_unfinished, write as write_file};
+#[cfg(target_arch = "wasm32")]
+pub use memory::take_files;
 pub use names::{Direction, Names};
 pub use pairs::{PAIRS, PairRow, PairSummary};
 pub use paths::{PathSummary, ShakeSummary};

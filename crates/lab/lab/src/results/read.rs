@@ -1,5 +1,6 @@
 //! Reading a run directory back: figures are drawn from these files alone.
 
+use super::disk;
 use super::recurring::Recurring;
 use super::{Error, Meta, Summary};
 use crate::nearest;
@@ -9,7 +10,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,7 +142,7 @@ fn read_chunk<T: DataType>(
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text = fs::read_to_string(path).map_err(Error::io(path))?;
+    let text = disk::read_to_string(path).map_err(Error::io(path))?;
     serde_json::from_str(&text).map_err(Error::json(path))
 }
 
@@ -158,5 +159,5 @@ pub fn read_meta(directory: &Path) -> Result<Meta, Error> {
 /// The resolved scenario of a run directory, as TOML.
 pub fn read_scenario(directory: &Path) -> Result<String, Error> {
     let path = directory.join("scenario.toml");
-    fs::read_to_string(&path).map_err(Error::io(&path))
+    disk::read_to_string(&path).map_err(Error::io(&path))
 }

@@ -7,6 +7,7 @@
 use super::Error;
 use super::capture::{CaptureError, mac};
 use super::contents::PacketContents;
+use super::disk::File;
 use super::file::Pending;
 use super::sides::Sides;
 use fairwave_sim::world::World;
@@ -16,7 +17,6 @@ use fairwave_wire::datagram::Contents;
 use fairwave_wire::ethernet::{EtherType, HEADER_LEN, Header};
 use fairwave_wire::pcapng::{Interface, InterfaceId, LinkType, Section, Writer};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
