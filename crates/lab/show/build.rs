@@ -1,10 +1,14 @@
-//! Makes the script and the style sheet of the page from `web`: npm fetches what
+//! Makes the scripts and the style sheets of the pages from `web`: npm fetches what
 //! `web/package-lock.json` pins, and esbuild joins it with our modules.
 //!
 //! Without npm the crate is built all the same, with an empty script, so that the other commands
 //! need Rust alone. [`fairwave_show::Page`] then refuses, and names the remedy. The build script
 //! runs again with each build until the page is made.
+//!
+//! The page of the laboratory also has the scenarios of the catalogue, those of the tours, and the
+//! verdicts of the studies: their files are listed in `catalogue.rs`.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,6 +17,16 @@ use std::process::Command;
 const MANIFESTS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// Lines of a program's error that a warning repeats.
 const ERROR_LINES: usize = 3;
+/// Sources of bundles, and their names.
+const BUNDLES: [(&str, &str); 5] = [
+    ("src/main.js", "page.js"),
+    ("src/page.css", "page.css"),
+    ("src/lab/main.js", "lab.js"),
+    ("src/lab/worker.js", "worker.js"),
+    ("src/lab/lab.css", "lab.css"),
+];
+/// The file that names the scenarios of the tours.
+const PAPERS: &str = "web/src/lab/papers.js";
 /// Packages in the page, whose licences it has to contain.
 const PACKAGES: [&str; 2] = ["hyparquet", "uplot"];
 
@@ -25,10 +39,13 @@ fn main() {
     for name in MANIFESTS {
         println!("cargo::rerun-if-changed=web/{name}");
     }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("a repository");
+    let listed = catalogue(root).expect("scenarios and results lie beside the crates");
+    fs::write(out.join("catalogue.rs"), listed).expect("the place of output can be written");
     if let Err(error) = make(&web, &out) {
         println!("cargo::warning=`fairwave show` is left out of this build: {error}");
         println!("cargo::rerun-if-changed=web/no-such-file");
-        for name in ["page.js", "page.css"] {
+        for (_, name) in BUNDLES {
             fs::write(out.join(name), "").expect("the place of output can be written");
         }
     }
@@ -39,27 +56,72 @@ fn make(web: &Path, out: &Path) -> Result<(), String> {
     let place = out.join("web");
     let failed = |error: std::io::Error| format!("{}: {error}", place.display());
     fetch(web, &place)?;
-    let sources = place.join("src");
-    fs::create_dir_all(&sources).map_err(failed)?;
-    for entry in fs::read_dir(web.join("src")).map_err(failed)? {
-        let file = entry.map_err(failed)?;
-        fs::copy(file.path(), sources.join(file.file_name())).map_err(failed)?;
-    }
+    copy(&web.join("src"), &place.join("src")).map_err(failed)?;
     let mut licences = String::from("/*!\n");
     for name in PACKAGES {
         let text = fs::read_to_string(place.join("node_modules").join(name).join("LICENSE"));
         licences += &format!("{name}: {}\n", text.map_err(failed)?.trim());
     }
     licences += "*/\n";
-    for (source, bundle) in [("src/main.js", "page.js"), ("src/page.css", "page.css")] {
+    for (source, bundle) in BUNDLES {
         let esbuild = "node_modules/esbuild/bin/esbuild";
         let options =
             ["--bundle", "--minify", "--charset=utf8", "--target=es2022", "--format=iife"];
         let made = output(Command::new("node").arg(esbuild).arg(source).args(options), &place)?;
-        let head = if bundle == "page.js" { licences.as_str() } else { "" };
+        let head = if source.ends_with("main.js") { licences.as_str() } else { "" };
         fs::write(out.join(bundle), head.to_owned() + &made).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Copies the files of a directory and those below it.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (file, target) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type()?.is_dir() {
+            true => copy(&file, &target)?,
+            false => fs::copy(file, target).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// Lists of names and contents, in Rust: the catalogue, the tours' scenarios, and the pages of the
+/// studies.
+fn catalogue(root: &Path) -> std::io::Result<String> {
+    let papers = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAPERS))?;
+    let quoted = papers.split('"').filter(|word| word.starts_with("studies/"));
+    let lists = [
+        ("SCENARIOS", files_in(root, "scenarios", "toml")?),
+        ("TOURS", quoted.map(str::to_owned).collect()),
+        ("STUDIES", files_in(root, "results/studies", "md")?),
+    ];
+    let mut text = String::new();
+    for (list, names) in lists {
+        let _ = writeln!(text, "pub(super) const {list}: &[(&str, &str)] = &[");
+        for name in names {
+            let path = root.join(&name);
+            let _ = writeln!(text, "    ({name:?}, include_str!({path:?})),");
+        }
+        text += "];\n";
+        println!("cargo::rerun-if-changed={}", root.join("scenarios").display());
+    }
+    Ok(text)
+}
+
+/// Paths from the root of the files with this ending in a directory, sorted.
+fn files_in(root: &Path, directory: &str, ending: &str) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join(directory))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(&format!(".{ending}")) {
+            names.push(format!("{directory}/{name}"));
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Installs the pinned packages in `place`, unless they are there.

@@ -4,23 +4,25 @@
 //! This crate collects what a page shows and puts the file together. The page's own code is
 //! JavaScript in `web`, which the build script bundles. Nothing here opens a browser.
 
+#[cfg(not(target_arch = "wasm32"))]
 mod captured;
 mod compared;
+pub mod laboratory;
 mod page;
 pub mod report;
 mod runs;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use captured::of_capture;
 pub use compared::of_comparison;
 pub use page::{Error, Page};
-pub use runs::of_runs;
-
-use std::path::Path;
+pub use runs::{Finished, of_runs};
 
 /// The page of results at `path`: a run directory, a directory with runs below it, or a capture.
 ///
 /// # Errors
 /// If there are no results, or they cannot be read.
-pub fn of(path: &Path) -> Result<Page, Error> {
+#[cfg(not(target_arch = "wasm32"))]
+pub fn of(path: &std::path::Path) -> Result<Page, Error> {
     if path.is_dir() { of_runs(path) } else { of_capture(path) }
 }

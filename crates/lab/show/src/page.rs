@@ -24,6 +24,7 @@ pub enum Error {
     #[error(transparent)]
     Refusal(#[from] Refusal),
     /// The capture cannot be analysed.
+    #[cfg(not(target_arch = "wasm32"))]
     #[error(transparent)]
     Capture(#[from] fairwave_capture::trace::RequestError),
     /// A temporary directory cannot be made, or a file in it read.
@@ -55,6 +56,7 @@ const MAX_MEGABYTES: usize = 256;
 pub(crate) enum Kind {
     Run,
     Sweep,
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "captures are read from files"))]
     Capture,
     Comparison,
 }
@@ -142,6 +144,18 @@ impl Page {
     /// Heading, and the sentences of the answer.
     pub fn words(&self) -> (&str, &[String]) {
         (&self.heading, &self.answer)
+    }
+
+    /// Words and figures of the page as JSON: `heading`, `answer`, `facts` and `content`.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold.
+    pub fn data(&self) -> Result<serde_json::Value, Error> {
+        let content = serde_json::to_value(&self.content)?;
+        let Self { heading, answer, facts, .. } = self;
+        Ok(serde_json::json!({
+            "heading": heading, "answer": answer, "facts": facts, "content": content,
+        }))
     }
 
     /// The page as a self-contained HTML file.

@@ -31,31 +31,56 @@ pub fn of_runs(directory: &Path) -> Result<Page, Error> {
 }
 
 fn of_run(place: &Path) -> Result<Page, Error> {
-    let (meta, summary) = (read_meta(place)?, read_summary(place)?);
-    let mut content = Content::new(Kind::Run);
-    content.sheets = sheets(&summary);
-    let mut run =
-        RunContent { seed: meta.seed.0, seconds: seconds(&summary), ..Default::default() };
-    run.axes.clone_from(&meta.axes);
-    let (heading, mut facts) = heading(&meta, place);
-    facts.push(format!("seed {}", meta.seed.0));
-    facts.extend(meta.axes.iter().map(|(key, value)| format!("{key} = {value}")));
-    facts.push(format!(
-        "{} s, of which the last {} s are measured",
-        run.seconds,
-        summary.measured_ns as f64 / 1e9
-    ));
-    let mut answer = answer::of_run(&summary);
-    answer.extend(lints(&summary).into_iter().map(|lint| format!("Caution: {}.", lint.text)));
-    let mut page = Page { heading, answer, facts, content, tables: Vec::new() };
+    let (meta, summary) = (&read_meta(place)?, &read_summary(place)?);
+    let scenario = &read_scenario(place).unwrap_or_default();
+    let mut page = Finished { meta, summary, scenario }.page(&place.display().to_string(), &[]);
+    let mut run = std::mem::take(&mut page.content.runs[0]);
     page.add_tables(place, &mut run)?;
-    page.content.runs.push(run);
+    page.content.runs[0] = run;
     Ok(page)
+}
+
+/// A complete run.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its origin.
+    pub meta: &'a Meta,
+    /// Its results.
+    pub summary: &'a Summary,
+    /// Its resolved scenario.
+    pub scenario: &'a str,
+}
+
+impl Finished<'_> {
+    /// The page of the run, which messages call `name`. `tables` are the names of its tables, in
+    /// the order of their numbers; the page has none of their bytes.
+    pub fn page(&self, name: &str, tables: &[String]) -> Page {
+        let Self { meta, summary, .. } = self;
+        let mut content = Content::new(Kind::Run);
+        content.sheets = sheets(summary);
+        let mut run =
+            RunContent { seed: meta.seed.0, seconds: seconds(summary), ..Default::default() };
+        run.axes.clone_from(&meta.axes);
+        run.tables = tables.iter().cloned().zip(0..).collect();
+        let (heading, mut facts) = heading(meta, self.scenario, name);
+        facts.push(format!("seed {}", meta.seed.0));
+        facts.extend(meta.axes.iter().map(|(key, value)| format!("{key} = {value}")));
+        facts.push(format!(
+            "{} s, of which the last {} s are measured",
+            run.seconds,
+            summary.measured_ns as f64 / 1e9
+        ));
+        let mut answer = answer::of_run(summary);
+        answer.extend(lints(summary).into_iter().map(|lint| format!("Caution: {}.", lint.text)));
+        content.runs.push(run);
+        Page { heading, answer, facts, content, tables: Vec::new() }
+    }
 }
 
 fn of_sweep(directory: &Path, found: &[(PathBuf, Digest)]) -> Result<Page, Error> {
     let (first, _) = &found[0];
-    let (heading, mut facts) = heading(&read_meta(first)?, first);
+    let text = read_scenario(first).unwrap_or_default();
+    let (heading, mut facts) = heading(&read_meta(first)?, &text, &first.display().to_string());
     let mut content = Content::new(Kind::Sweep);
     let mut names: Vec<String> = Vec::new();
     let groups: Vec<usize> = found
@@ -136,15 +161,13 @@ fn group_of(directory: &Path, place: &Path) -> String {
 }
 
 /// The question of a run's scenario, or its title; and, in the first case, the title as a fact.
-fn heading(meta: &Meta, place: &Path) -> (String, Vec<String>) {
-    let text = read_scenario(place).unwrap_or_default();
-    let title =
-        Scenario::parse("scenario.toml", &text).map(|found| found.title).unwrap_or_default();
+fn heading(meta: &Meta, text: &str, name: &str) -> (String, Vec<String>) {
+    let title = Scenario::parse("scenario.toml", text).map(|found| found.title).unwrap_or_default();
     match (meta.question.is_empty(), title.is_empty()) {
         (false, false) => (meta.question.clone(), vec![title]),
         (false, true) => (meta.question.clone(), Vec::new()),
         (true, false) => (title, Vec::new()),
-        (true, true) => (format!("Run in {}", place.display()), Vec::new()),
+        (true, true) => (format!("Run in {name}"), Vec::new()),
     }
 }
 

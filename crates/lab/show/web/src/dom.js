@@ -22,7 +22,7 @@ export function sheet(caption, heads, rows, note) {
     h("tr", null, h("th", { scope: "row" }, name), cells.map(cell => h("td", null, cell))));
   const table = h("table", null, h("caption", null, caption), h("thead", null, head),
     h("tbody", null, body));
-  const settings = { class: "wide", tabindex: 0, role: "region", "aria-label": caption };
+  const settings = { class: "wide", tabindex: 0, role: "group", "aria-label": caption };
   const wide = h("div", settings, table);
   return note ? h("div", null, wide, h("p", { class: "note" }, note)) : wide;
 }

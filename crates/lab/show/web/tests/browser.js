@@ -3,51 +3,11 @@
 //   node tests/browser.js run=run.html sweep=sweep.html capture=capture.html comparison=ab.html
 
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { chromium } from "playwright-core";
-
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const WINDOWS = [
-  { colorScheme: "light", viewport: { width: 1400, height: 900 } },
-  { colorScheme: "dark", viewport: { width: 380, height: 800 } },
-];
+import { accessible, browser, open, WINDOWS } from "./page.js";
 
 const pages = Object.fromEntries(process.argv.slice(2).map(argument => argument.split("=")));
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
-
-/** Opens a page, lets `act` use it, and checks that it was silent and loaded nothing. */
-async function open(kind, settings, act) {
-  const context = await browser.newContext(settings);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("console", message => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", error => complaints.push(error.stack));
-  const requests = [];
-  page.on("request", request => requests.push(request.url()));
-  await page.goto(`file://${resolve(pages[kind])}`);
-  await page.waitForSelector("html[data-ready]");
-  await act(page);
-  assert.deepEqual(complaints, [], `${kind}: the console is silent`);
-  assert.equal(requests.length, 1, `${kind}: ${requests}`);
-  await context.close();
-}
-
-/** Faults that axe finds, such as too little contrast or an element without a name. */
-async function accessible(page, kind) {
-  await page.addScriptTag({ path: AXE });
-  const { violations } = await page.evaluate(() => globalThis.axe.run());
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-  assert.deepEqual(found, [], `${kind}: axe`);
-  const [scroll, width] = await page.evaluate(() =>
-    [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-  assert.ok(scroll <= width, `${kind}: the page is not wider than the window`);
-}
+const address = kind => `file://${resolve(pages[kind])}`;
 
 /** Whether each canvas on the screen has pixels of several colours. */
 async function drawn(page, kind) {
@@ -165,12 +125,12 @@ const acts = {
 
 for (const kind of Object.keys(pages)) {
   for (const settings of WINDOWS) {
-    await open(kind, settings, async page => {
+    await open(kind, address(kind), settings, async page => {
       if (kind !== "comparison") await drawn(page, kind);
       await accessible(page, kind);
     });
   }
-  await open(kind, WINDOWS[0], acts[kind]);
+  await open(kind, address(kind), WINDOWS[0], acts[kind]);
   process.stdout.write(`${kind}: good\n`);
 }
 await browser.close();

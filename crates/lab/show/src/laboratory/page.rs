@@ -1,0 +1,118 @@
+//! The page of the laboratory as an HTML file.
+
+use super::claims;
+use crate::page::Error;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use maud::{DOCTYPE, PreEscaped, html};
+use serde_json::{Map, Value, json};
+use std::io::Write;
+
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/lab.js"));
+const WORKER: &str = include_str!(concat!(env!("OUT_DIR"), "/worker.js"));
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/lab.css"));
+
+#[allow(clippy::redundant_pub_crate, reason = "the build script writes it")]
+mod catalogue {
+    include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
+}
+use catalogue::{SCENARIOS, STUDIES, TOURS};
+
+/// Maker of the page's runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Engine<'a> {
+    /// The module `fairwave.wasm`, whose bytes become part of the page. Such a page needs no
+    /// server.
+    Module(&'a [u8]),
+    /// The server that the page comes from, with the names of the runs that it can show.
+    Server(&'a [String]),
+}
+
+/// Names and texts of the scenarios of the catalogue.
+pub const fn scenarios() -> &'static [(&'static str, &'static str)] {
+    SCENARIOS
+}
+
+impl Engine<'_> {
+    /// The page as a self-contained HTML file.
+    ///
+    /// # Errors
+    /// If the crate was built without the page's script, or the data cannot be written as JSON.
+    pub fn page(self) -> Result<String, Error> {
+        if SCRIPT.is_empty() {
+            return Err(Error::NotBuilt);
+        }
+        // `<` could end the element that the data stands in.
+        let content = serde_json::to_string(&self.content())?.replace('<', "\\u003c");
+        let module = match self {
+            Self::Module(bytes) => Some(STANDARD.encode(packed(bytes)?)),
+            Self::Server(_) => None,
+        };
+        let heading = "The laboratory: Wi-Fi and transport in your browser";
+        let about = "Choose a scenario or write one, run it packet by packet, and look at each \
+                     flow, queue and station.";
+        let markup = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { "Fairwave: laboratory" }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    header {
+                        h1 { (heading) }
+                        p { (about) " " a href="#tours" { "Five papers as tours" } }
+                    }
+                    main id="body" {}
+                    p.unseen id="status" role="status" {}
+                    footer { p.facts { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+                    script type="application/json" id="content" { (PreEscaped(content)) }
+                    @if let Some(module) = module {
+                        script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
+                        script type="text/plain" id="module" { (PreEscaped(module)) }
+                    }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        Ok(markup.into_string())
+    }
+
+    /// Data for the script: scenarios, verdicts, and the names of runs.
+    fn content(self) -> Value {
+        let question = |text: &str| {
+            let first = text.lines().next().and_then(|line| line.strip_prefix("# "));
+            first.unwrap_or_default().to_owned()
+        };
+        let catalogue: Vec<Value> = SCENARIOS
+            .iter()
+            .map(|(name, text)| json!({ "name": name, "question": question(text), "text": text }))
+            .collect();
+        let studies: Map<String, Value> =
+            TOURS.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
+        let claims: Map<String, Value> = STUDIES
+            .iter()
+            .map(|(name, page)| {
+                let name = name.rsplit('/').next().unwrap_or(name);
+                (name.trim_end_matches(".md").to_owned(), json!(claims::of(page)))
+            })
+            .collect();
+        let runs = match self {
+            Self::Module(_) => &[],
+            Self::Server(runs) => runs,
+        };
+        json!({ "catalogue": catalogue, "studies": studies, "claims": claims, "runs": runs })
+    }
+}
+
+/// The bytes in gzip.
+fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}

@@ -1,0 +1,190 @@
+// The form: scenario, settings, point and seed; its errors, and the run.
+
+import { h } from "../dom.js";
+import { fragmentOf, MAX_LENGTH } from "./link.js";
+import { save } from "./save.js";
+
+/** Milliseconds without a key before a scenario is read. */
+const PAUSE = 250;
+
+/** The form of a run. */
+export class Bench {
+  constructor(engine, data, results) {
+    Object.assign(this, { engine, data, results });
+    const lines = { spellcheck: "false", autocapitalize: "off", autocomplete: "off" };
+    const input = () => this.change();
+    const names = data.catalogue.map(({ name, question }) =>
+      h("option", { value: name }, question ? `${name}: ${question}` : name));
+    this.list = h("select", { change: () => this.choose(this.list.value) }, names);
+    this.text = h("textarea", { ...lines, rows: 16, input });
+    this.settings = h("textarea", { ...lines, rows: 2, input,
+      placeholder: "node.sta.count = 8" });
+    this.seed = h("input", { type: "number", min: 0, step: 1, input });
+    this.point = h("select", { change: () => this.showCommand() });
+    this.keep = h("input", { type: "checkbox" });
+    this.start = button("Run", () => this.run(), "primary");
+    this.stop = button("Cancel", () => this.cancel?.abort());
+    this.stop.disabled = true;
+    this.progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
+    this.command = h("code", { tabindex: 0, "aria-label": "The same run by the command" });
+    this.errors = h("div", { class: "errors", role: "alert" });
+    this.said = h("p", { class: "note", role: "status" });
+    this.element = this.form();
+  }
+
+  form() {
+    const labelled = (text, field, name) => h("label", { class: name ?? "" }, `${text} `, field);
+    const share = button("Copy link", () => this.share());
+    const download = button("Save scenario", () =>
+      save(this.file.split("/").pop(), this.text.value));
+    return h("section", { class: "bench", "aria-label": "Scenario and settings" },
+      labelled("Scenario", this.list, "wide-field"),
+      labelled("Text of the scenario, in TOML", this.text, "wide-field"), this.errors,
+      labelled("Settings instead of those in the text, one on a line", this.settings,
+        "wide-field"),
+      h("div", { class: "choices" }, this.pointLabel = labelled("Point of the sweep", this.point),
+        labelled("Seed", this.seed), labelled("Keep earlier runs beside it", this.keep)),
+      h("div", { class: "choices" }, this.start, this.stop, this.progress, share, download),
+      h("p", null, "The same run by the command: ", this.command), this.said);
+  }
+
+  /** Shows a scenario of the catalogue. */
+  choose(name) {
+    const { text } = this.data.catalogue.find(one => one.name === name);
+    return this.open({ file: name, text });
+  }
+
+  /** Shows a scenario with settings. */
+  async open({ file, text, settings = [], seed = null, point = 0 }) {
+    this.file = file;
+    this.list.value = file;
+    this.text.value = text;
+    this.settings.value = settings.join("\n");
+    this.seed.value = seed ?? "";
+    this.wanted = point;
+    await this.check();
+  }
+
+  request() {
+    const settings = this.settings.value.split("\n").map(line => line.trim()).filter(Boolean)
+      .map(line => line.replace(/^([^=]*?)\s*=\s*/, "$1="));
+    const seed = this.seed.value === "" ? null : Number(this.seed.value);
+    return { file: this.file, text: this.text.value, settings, seed,
+      point: Number(this.point.value) || 0 };
+  }
+
+  change() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check(), PAUSE);
+  }
+
+  /** Reads the scenario, and shows its points or its errors. */
+  async check() {
+    clearTimeout(this.timer);
+    this.asked?.abort();
+    const asked = this.asked = new AbortController();
+    try {
+      const { answer } = await this.engine.plan({ ...this.request(), point: 0 }, asked.signal);
+      if (asked.signal.aborted) return;
+      if (answer.refused) this.refuse(answer.refused);
+      else this.accept(answer.plan);
+    } catch (error) {
+      if (error.name !== "AbortError") this.complain(error.message);
+    }
+  }
+
+  accept(plan) {
+    this.plan = plan;
+    this.errors.replaceChildren();
+    const chosen = this.wanted ?? (Number(this.point.value) || 0);
+    this.wanted = null;
+    this.point.replaceChildren(...plan.points.map(({ label }, i) =>
+      h("option", { value: i, selected: i === chosen }, label || "the only one")));
+    this.pointLabel.hidden = plan.points.length < 2;
+    this.start.disabled = Boolean(this.cancel);
+    this.said.textContent = plan.warnings.map(text => `Caution: ${text}.`).join(" ");
+    this.showCommand();
+  }
+
+  showCommand() {
+    const point = this.plan?.points[Number(this.point.value) || 0];
+    this.command.textContent = point?.command ?? "";
+    this.seed.placeholder = point?.seed ?? "";
+  }
+
+  /** Shows errors, each with a button that leads to its place. */
+  refuse({ text, diagnostics }) {
+    this.start.disabled = diagnostics.length > 0;
+    const parts = text.split("\n\n");
+    const fits = parts.length === diagnostics.length;
+    const found = diagnostics.map(({ file, line, column, width }, i) => h("li", null,
+      file === this.file
+        ? button(`Go to line ${line}`, () => this.goTo(line, column, width)) : null,
+      fits ? h("pre", { tabindex: 0 }, parts[i]) : null));
+    const rest = fits ? [] : [h("pre", { tabindex: 0 }, text)];
+    this.errors.replaceChildren(...rest, ...found.length ? [h("ol", null, found)] : []);
+  }
+
+  complain(text) {
+    this.refuse({ text, diagnostics: [] });
+  }
+
+  goTo(line, column, width) {
+    const before = this.text.value.split("\n").slice(0, line - 1);
+    const at = before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
+    this.text.focus();
+    this.text.setSelectionRange(at, at + width);
+  }
+
+  /** Makes the run, and shows it. */
+  async run() {
+    await this.check();
+    if (this.start.disabled || this.cancel) return;
+    const request = this.request();
+    const cancel = this.cancel = new AbortController();
+    this.start.disabled = true;
+    this.stop.disabled = false;
+    this.said.textContent = "The run has begun.";
+    const begun = performance.now();
+    try {
+      const { answer, files } = await this.engine.run(request,
+        fraction => { this.progress.value = fraction; }, cancel.signal);
+      if (answer.refused) this.refuse(answer.refused);
+      else await this.finish(request, answer.run, files, (performance.now() - begun) / 1e3);
+    } catch (error) {
+      if (error.name === "AbortError") this.said.textContent = "The run was cancelled.";
+      else this.complain(error.message);
+    } finally {
+      this.cancel = null;
+      this.start.disabled = false;
+      this.stop.disabled = true;
+      this.progress.value = 0;
+    }
+  }
+
+  async finish(request, run, files, took) {
+    const simulated = run.page.content.runs[0].seconds;
+    this.said.textContent = `${simulated} s simulated in ${took.toFixed(2)} s.`;
+    if (!this.keep.checked) this.results.clear();
+    await this.results.add(run, files, request);
+  }
+
+  /** Copies a link that carries the scenario, and makes it the address of the page. */
+  async share() {
+    const fragment = await fragmentOf(this.request());
+    history.replaceState(null, "", fragment);
+    const long = fragment.length > MAX_LENGTH ? " It is long: some programs cut such links." : "";
+    let place = "the address of this page";
+    try {
+      await navigator.clipboard.writeText(location.href);
+      place = "copied, and the address of this page";
+    } catch {
+      // Without leave for the clipboard the address has it.
+    }
+    this.said.textContent = `The link is ${place}.${long}`;
+  }
+}
+
+function button(text, click, name = "") {
+  return h("button", { type: "button", class: name, click }, text);
+}

@@ -1,0 +1,48 @@
+// The page of the laboratory begins here: a scenario is chosen or written, run, and shown.
+
+import { KEYS } from "../chart.js";
+import { h } from "../dom.js";
+import { Bench } from "./bench.js";
+import { ModuleEngine, ServerEngine } from "./engine.js";
+import { stateOf } from "./link.js";
+import { Results } from "./results.js";
+import { showTours } from "./tours.js";
+
+const textOf = id => document.getElementById(id)?.textContent;
+
+function engine() {
+  const module = textOf("module");
+  return module ? new ModuleEngine(module, textOf("worker")) : new ServerEngine();
+}
+
+async function show(data) {
+  const place = document.getElementById("body");
+  const maker = engine();
+  const results = new Results();
+  const bench = new Bench(maker, data, results);
+  const tours = h("section", { id: "tours", "aria-label": "Tours" });
+  const keys = h("p", { id: "keys", class: "note" }, KEYS);
+  const runs = data.runs?.length ? [h("h2", null, "Runs of this directory"), h("ul", null,
+    data.runs.map(name => h("li", null, h("a", { href: `show/${encodeURI(name)}` }, name))))] : [];
+  place.append(bench.element, results.element, ...runs, tours, keys);
+  showTours(tours, maker, data, request => bench.open(request));
+  const follow = async () => {
+    try {
+      const state = await stateOf(location.hash);
+      if (state) await bench.open(state);
+    } catch (error) {
+      bench.complain(error.message);
+    }
+  };
+  addEventListener("hashchange", follow);
+  await bench.choose(data.catalogue[0].name);
+  await follow();
+}
+
+show(JSON.parse(textOf("content"))).then(
+  () => document.documentElement.setAttribute("data-ready", ""),
+  error => {
+    document.getElementById("body").append(h("p", { role: "alert" }, error.message));
+    throw error;
+  },
+);

@@ -1,0 +1,192 @@
+// Uses the laboratory in Chromium: runs, errors, links, tours, by pointer and by keys.
+//
+//   node tests/laboratory.js lab/index.html       a page with the module, from the file system
+//   node tests/laboratory.js http://127.0.0.1/..  the page of a server
+//
+// With FIGURE=1 it prints the time from the start of the page to the first figure.
+
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { accessible, browser, open, WINDOWS } from "./page.js";
+
+const [given] = process.argv.slice(2);
+const isServer = given.startsWith("http:");
+const address = isServer ? given : `file://${resolve(given)}`;
+const SCENARIO = "scenarios/rate-anomaly.toml";
+const SHORT = "duration = 2 s\nwarm_up=500 ms";
+
+const said = page => page.locator(".bench [role=status]");
+const run = page => page.getByRole("button", { name: "Run", exact: true });
+
+/** Chooses a scenario and makes it short. */
+async function prepare(page, settings = SHORT) {
+  await page.locator(".bench select").first().selectOption(SCENARIO);
+  await page.getByLabel("Settings instead").fill(settings);
+  const [key] = settings.split(/\s*=/);
+  await page.locator(".bench code").filter({ hasText: `--set '${key}=` }).waitFor();
+}
+
+/** Waits until this number of runs is drawn. */
+async function drawn(page, count) {
+  await page.waitForFunction(wanted =>
+    document.querySelectorAll(".card[data-drawn]").length === wanted, count);
+}
+
+/** Waits for the first figure of the first run, which is drawn once it is in the window. */
+async function figure(page) {
+  const first = page.locator(".card figure.chart").first();
+  await first.scrollIntoViewIfNeeded();
+  await first.locator("canvas").waitFor();
+}
+
+/** A run, two side by side, their files, and the end of one. */
+async function runs(page) {
+  await prepare(page);
+  await run(page).click();
+  await drawn(page, 1);
+  await figure(page);
+  assert.match(await page.locator(".card .facts").first().textContent(), /seed 1/);
+  await page.getByText("Files of the run").click();
+  const [table] = await Promise.all([page.waitForEvent("download"),
+    page.getByRole("button", { name: "flows.parquet" }).click()]);
+  assert.equal(table.suggestedFilename(), "flows.parquet");
+  await page.getByLabel("Keep earlier runs").check();
+  await page.getByLabel("Point of the sweep").selectOption({ index: 2 });
+  await page.getByLabel("Seed").fill("7");
+  await page.locator(".bench code").filter({ hasText: "--seed 7" }).waitFor();
+  await run(page).click();
+  await drawn(page, 2);
+  assert.equal(await page.getByRole("heading", { name: "Side by side" }).count(), 1);
+  const row = await page.getByRole("row", { name: /^slow/ }).first().textContent();
+  assert.match(row, /^slow\d/);
+  await page.getByRole("button", { name: "Remove run 1" }).click();
+  await drawn(page, 1);
+}
+
+/** A run that is cancelled, and another one after it. */
+async function cancel(page) {
+  await prepare(page, "duration=2000 s");
+  await run(page).click();
+  await page.waitForFunction(() => document.querySelector("progress").value > 0);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await said(page).filter({ hasText: "cancelled" }).waitFor();
+  await prepare(page);
+  await run(page).click();
+  await drawn(page, 1);
+}
+
+/** An error has its place, its remedy, and a way there. */
+async function errors(page) {
+  await prepare(page);
+  const text = page.getByLabel("Text of the scenario");
+  const before = await text.inputValue();
+  await text.fill(before.replace("[[node]]", "[[noed]]"));
+  const list = page.locator(".errors");
+  await list.getByText("did you mean").first().waitFor();
+  assert.ok(await run(page).isDisabled());
+  await list.getByRole("button").first().click();
+  const chosen = await text.evaluate(area =>
+    area.value.slice(area.selectionStart, area.selectionEnd));
+  assert.equal(chosen, "noed");
+  await text.fill(before);
+  await page.waitForFunction(() => !document.querySelector(".errors").hasChildNodes());
+}
+
+/** A link carries scenario, settings, point and seed; a damaged one is refused. */
+async function link(page) {
+  await prepare(page);
+  await page.getByLabel("Text of the scenario").fill(`# Is it ours?\n${
+    await page.getByLabel("Text of the scenario").inputValue()}`);
+  await page.getByLabel("Seed").fill("9");
+  await page.getByLabel("Point of the sweep").selectOption({ index: 1 });
+  await page.locator(".bench code").filter({ hasText: "--seed 9" }).waitFor();
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await page.waitForFunction(() => location.hash.startsWith("#s="));
+  const shared = page.url();
+  const command = await page.locator(".bench code").textContent();
+  const other = await page.context().newPage();
+  await other.goto(shared);
+  await other.waitForSelector("html[data-ready]");
+  assert.match(await other.getByLabel("Text of the scenario").inputValue(), /^# Is it ours\?/);
+  assert.equal(await other.locator(".bench code").textContent(), command);
+  await other.evaluate(() => { location.hash = "#s=AAAA"; });
+  await other.getByText("the link is damaged").waitFor();
+  await other.close();
+}
+
+/** Each slider of each tour redraws its figure, by keys. */
+async function tours(page) {
+  const all = page.locator(".tour");
+  const count = await all.count();
+  assert.equal(count, 5);
+  for (let i = 0; i < count; i++) {
+    const tour = all.nth(i);
+    const name = await tour.getAttribute("aria-label");
+    await tour.scrollIntoViewIfNeeded();
+    const rest = () => page.waitForFunction(element =>
+      element.getAttribute("aria-busy") === "false", handle, { timeout: 120_000 });
+    const handle = await tour.elementHandle();
+    await rest();
+    const sliders = tour.getByRole("slider");
+    const steps = await tour.locator(".sliders input[type=range]").count();
+    assert.ok(steps >= 2 && await sliders.count() >= steps, name);
+    for (let s = 0; s < steps; s++) {
+      const figure = await tour.locator("figure").elementHandle();
+      const slider = tour.locator(".sliders input[type=range]").nth(s);
+      const before = await slider.getAttribute("aria-valuetext");
+      await slider.focus();
+      await page.keyboard.press(await slider.inputValue() === "0" ? "ArrowRight" : "ArrowLeft");
+      assert.notEqual(await slider.getAttribute("aria-valuetext"), before, name);
+      await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
+      await rest();
+      const note = await tour.locator(".sliders [role=status]").textContent();
+      assert.match(note, /^\d+ s simulated and drawn in/, `${name}: ${note}`);
+      if (process.env.FIGURE) process.stdout.write(`${name}, slider ${s + 1}: ${note}\n`);
+    }
+    await tour.getByText("The paper's claims").click();
+    assert.ok(await tour.locator("details tbody tr").count() > 0, `${name}: verdicts`);
+  }
+}
+
+/** A run by keys alone, from the top of the page. */
+async function keys(page) {
+  await prepare(page);
+  await page.evaluate(() => { document.activeElement?.blur(); scrollTo(0, 0); });
+  for (let i = 0; ; i++) {
+    assert.ok(i < 40, "Tab leads to the button");
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(() => document.activeElement.textContent === "Run")) break;
+  }
+  await page.keyboard.press("Enter");
+  await drawn(page, 1);
+}
+
+for (const settings of WINDOWS) {
+  await open("laboratory", address, settings, async page => {
+    await page.locator(".tour").first().scrollIntoViewIfNeeded();
+    await prepare(page);
+    await run(page).click();
+    await drawn(page, 1);
+    await page.getByLabel("Keep earlier runs").check();
+    await run(page).click();
+    await drawn(page, 2);
+    await accessible(page, "laboratory");
+  }, isServer);
+}
+const acts = { runs, cancel, errors, link, tours, keys };
+for (const [name, act] of Object.entries(acts)) {
+  await open(name, address, WINDOWS[0], act, isServer);
+  process.stdout.write(`${name}: good\n`);
+}
+if (process.env.FIGURE) {
+  await open("first figure", address, WINDOWS[0], async page => {
+    await prepare(page);
+    const begun = Date.now();
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    await run(page).click();
+    await figure(page);
+    process.stdout.write(`first figure after ${Date.now() - begun} ms\n`);
+  }, true);
+}
+await browser.close();

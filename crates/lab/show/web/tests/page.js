@@ -1,0 +1,49 @@
+// Pages in Chromium, and checks that all of them pass.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+export const WINDOWS = [
+  { colorScheme: "light", viewport: { width: 1400, height: 900 } },
+  { colorScheme: "dark", viewport: { width: 380, height: 800 } },
+];
+
+export const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+
+/** Opens an address, lets `act` use the page, and checks that it was silent, and that it loaded
+ * nothing unless a server answers it. */
+export async function open(kind, address, settings, act, isServed = false) {
+  const context = await browser.newContext(settings);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", message => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", error => complaints.push(error.stack));
+  const requests = [];
+  page.on("request", request => {
+    if (!request.url().startsWith("blob:")) requests.push(request.url());
+  });
+  await page.goto(address);
+  await page.waitForSelector("html[data-ready]");
+  await act(page);
+  assert.deepEqual(complaints, [], `${kind}: the console is silent`);
+  if (!isServed) assert.equal(requests.length, 1, `${kind}: ${requests}`);
+  await context.close();
+}
+
+/** Faults that axe finds, such as too little contrast or an element without a name. */
+export async function accessible(page, kind) {
+  await page.addScriptTag({ path: AXE });
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
+  assert.deepEqual(found, [], `${kind}: axe`);
+  const [scroll, width] = await page.evaluate(() =>
+    [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok(scroll <= width, `${kind}: the page is not wider than the window`);
+}

@@ -1,0 +1,216 @@
+//! Answers to requests that were admitted.
+
+use crate::guard::Guard;
+use crate::runs::Runs;
+use fairwave_show::laboratory::{self, Engine};
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::json;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Maximum size of a request's body in bytes. A scenario has at most one megabyte.
+const MAX_BODY: usize = 3 << 20;
+/// Runs at the same time.
+const MAX_AT_ONCE: usize = 2;
+/// Timeout for the body of a request.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for a client that does not read the result of its run.
+const UNREAD: Duration = Duration::from_secs(60);
+/// Part of a run after which its progress is reported.
+const STEP: f64 = 0.005;
+/// Lines of progress that wait for the client.
+const WAITING: usize = 4;
+
+/// Headers of each answer. Scripts and styles are in the page; nothing else may be loaded, and no
+/// other page may show this one.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// The body of an answer.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Server of the page and its runs.
+#[derive(Debug)]
+pub(crate) struct Laboratory {
+    pub(crate) guard: Guard,
+    pub(crate) runs: Runs,
+    places: Arc<Semaphore>,
+}
+
+impl Laboratory {
+    /// A server whose requests `guard` admits.
+    pub(crate) fn new(guard: Guard, runs: Runs) -> Self {
+        Self { guard, runs, places: Arc::new(Semaphore::new(MAX_AT_ONCE)) }
+    }
+
+    /// The answer to a request.
+    pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        let mut response = match self.guard.admit(&path, request.headers()) {
+            None => plain(StatusCode::FORBIDDEN, "this address is not that of the page"),
+            Some(inner) => self.route(inner, request).await,
+        };
+        for (name, value) in HEADERS {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    async fn route(self: &Arc<Self>, path: &str, request: Request<Incoming>) -> Response<Body> {
+        match (request.method(), path) {
+            (&Method::GET, "") => match Engine::Server(&self.runs.names()).page() {
+                Ok(page) => whole("text/html; charset=utf-8", page.into()),
+                Err(error) => failed(&error),
+            },
+            (&Method::GET, _) => self.file(path),
+            (&Method::POST, "plan" | "run") if !is_json(&request) => {
+                plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the request has to be application/json")
+            }
+            (&Method::POST, "plan" | "run") => match body(request).await {
+                Err(refused) => refused,
+                Ok(body) if path == "plan" => {
+                    whole("application/json", laboratory::plan(&body).into())
+                }
+                Ok(body) => self.run(body).await,
+            },
+            _ => plain(StatusCode::NOT_FOUND, "there is no such page"),
+        }
+    }
+
+    /// A file of a run, or the page of a run.
+    fn file(&self, path: &str) -> Response<Body> {
+        if let Some(bytes) = path.strip_prefix("files/").and_then(|rest| self.runs.file(rest)) {
+            return whole("application/octet-stream", bytes.into());
+        }
+        let name = path.strip_prefix("show/").and_then(decoded);
+        match name.and_then(|name| self.runs.page(&name)) {
+            Some(Ok(page)) => whole("text/html; charset=utf-8", page.into()),
+            Some(Err(error)) => failed(&error),
+            None => plain(StatusCode::NOT_FOUND, "there is no such run or file"),
+        }
+    }
+
+    /// Begins a run. Its answer has a line of JSON for each report of progress, then the result.
+    async fn run(self: &Arc<Self>, request: Bytes) -> Response<Body> {
+        // A run that was cancelled ends within one simulated second.
+        let place = tokio::time::timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await;
+        let Ok(Ok(place)) = place else {
+            let text = format!("{MAX_AT_ONCE} runs are under way, the maximum: try again later");
+            return plain(StatusCode::SERVICE_UNAVAILABLE, &text);
+        };
+        let (mut sender, body) = Channel::new(WAITING);
+        let laboratory = Arc::clone(self);
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::spawn_blocking(move || {
+            let mut last = 0.0;
+            let mut goes_on = |fraction: f64| {
+                if fraction - last < STEP {
+                    return true;
+                }
+                last = fraction;
+                report(&mut sender, fraction)
+            };
+            let result = laboratory.runs.run(&request, &mut goes_on);
+            let line = Bytes::from(format!("{result}\n"));
+            // A client that does not read loses the line; the run directory stays.
+            let send = tokio::time::timeout(UNREAD, sender.send_data(line));
+            let _ = runtime.block_on(async { send.await.map(drop) });
+            drop(place);
+        });
+        respond(StatusCode::OK, "application/x-ndjson", body.boxed_unsync())
+    }
+}
+
+/// Sends a line of progress, unless earlier ones wait. Returns `false` if nobody listens any more.
+fn report(sender: &mut Sender<Bytes>, fraction: f64) -> bool {
+    let line = Bytes::from(format!("{}\n", json!({ "progress": fraction })));
+    let frame = hyper::body::Frame::data(line);
+    sender.try_send(frame).is_ok() || sender.capacity() != sender.max_capacity()
+}
+
+/// Whether a request says that its body is JSON. A form of another site cannot say so.
+fn is_json(request: &Request<Incoming>) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind == "application/json")
+}
+
+/// The whole body of a request, within its bounds.
+async fn body(request: Request<Incoming>) -> Result<Bytes, Response<Body>> {
+    let read = Limited::new(request.into_body(), MAX_BODY).collect();
+    match tokio::time::timeout(PATIENCE, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            let text = format!("the request has more than {MAX_BODY} bytes");
+            Err(plain(StatusCode::PAYLOAD_TOO_LARGE, &text))
+        }
+        Ok(Err(error)) => Err(plain(StatusCode::BAD_REQUEST, &error.to_string())),
+        Err(_) => Err(plain(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time")),
+    }
+}
+
+/// A path with `%` and two hexadecimal digits for each byte that is no plain character.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        rest = after;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn failed(error: &fairwave_show::Error) -> Response<Body> {
+    plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string())
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<Body> {
+    let body = Full::new(Bytes::from(format!("{text}\n"))).boxed_unsync();
+    respond(status, "text/plain; charset=utf-8", body)
+}
+
+fn whole(kind: &'static str, bytes: Bytes) -> Response<Body> {
+    respond(StatusCode::OK, kind, Full::new(bytes).boxed_unsync())
+}
+
+fn respond(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_decoded_once() {
+        assert_eq!(decoded("a%20b/c=1").as_deref(), Some("a b/c=1"));
+        assert_eq!(decoded("%252e").as_deref(), Some("%2e"));
+        for wrong in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+    }
+}
