@@ -11,6 +11,7 @@
 )]
 
 mod changed;
+mod laboratory;
 mod package;
 mod python;
 mod runner;
@@ -78,6 +79,8 @@ enum Verb {
     Site,
     /// Make the Debian package in target/package from the release build, and try it.
     Package,
+    /// Build the laboratory's page with its WebAssembly module, in target/site/lab.
+    Laboratory,
     /// A driver of `benches`, and its arguments.
     #[command(external_subcommand)]
     Driver(Vec<OsString>),
@@ -104,8 +107,9 @@ fn main() -> ExitCode {
         Verb::Fuzz { check: true, .. } => suite::check_fuzz_targets(),
         Verb::Fuzz { seconds, .. } => suite::fuzz(seconds),
         Verb::Gen => suite::generate(),
-        Verb::Site => site::build(),
         Verb::Package => suite::package(),
+        Verb::Site => site::build().and_then(|()| laboratory::build()),
+        Verb::Laboratory => laboratory::build(),
         Verb::Driver(words) => return drive(&words),
     };
     match outcome {

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask test`, in the order that finds a mistake soonest.
 
 use crate::changed::{self, Reach};
+use crate::laboratory;
 use crate::package;
 use crate::python;
 use crate::runner::{self, Tests};
@@ -170,6 +171,10 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
         determinism(&shared.program("fairwave"))
     })?;
     steps.step("every scenario is valid", check_scenarios)?;
+    steps.step("module for browsers", laboratory::module)?;
+    steps.step("page of the laboratory", laboratory::page)?;
+    steps.step("same bytes: module and command", laboratory::same)?;
+    steps.step("laboratory in a browser", laboratory::browser)?;
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {

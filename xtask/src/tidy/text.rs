@@ -19,12 +19,14 @@ const UPPER: [&str; 11] = [
     "crates/python/",
     "xtask/",
 ];
-/// The files for system calls that no crate offers in a safe form, one for each host. The compiler
-/// forbids exempt code elsewhere, and clippy requires a reason for each block here.
-const SYSTEM_CALLS: [&str; 3] = [
+/// The files for system calls that no crate offers in a safe form, one for each host, and the names
+/// that JavaScript calls. The compiler forbids exempt code elsewhere, and clippy requires a reason
+/// for each block here.
+const SYSTEM_CALLS: [&str; 4] = [
     "crates/hosts/bpf/src/kernel.rs",
     "crates/hosts/linux/src/kernel.rs",
     "crates/hosts/linux/src/kernel/datagrams.rs",
+    "crates/wasm/src/exports.rs",
 ];
 /// Names that the layers below `lab` may not use.
 const HOST_CALLS: [&str; 8] = [
@@ -67,7 +69,9 @@ fn unsafety(source: &Source) -> Vec<Finding> {
     }
     let word = concat!("un", "safe");
     let code = source.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
-    let used = code.filter(|(_, line)| has_word(line, word));
+    // A word of HTTP's content security policy, in which scripts within a page are named so.
+    let policy = format!("'{word}-inline'");
+    let used = code.filter(|(_, line)| has_word(&line.replace(&policy, ""), word));
     used.map(|(at, _)| source.finding(at, format!("`{word}`"))).collect()
 }
 
@@ -170,7 +174,10 @@ fn no_code_is_marked_as_exempt_from_the_compilers_proofs() {
 #[test]
 fn exempt_code_is_found() {
     let word = concat!("un", "safe");
-    let text = format!("#![forbid({word}_code)]\n// {word}\nlet x = {word} {{ y() }};\n");
+    let text = format!(
+        "#![forbid({word}_code)]\n// {word}\nlet x = {word} {{ y() }};\n\
+         let p = \"style '{word}-inline'\";\n"
+    );
     let findings = unsafety(&Source::new("a.rs", &text));
     assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [3]);
     assert_eq!(unsafety(&Source::new(SYSTEM_CALLS[0], &text)), []);

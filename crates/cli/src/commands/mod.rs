@@ -46,6 +46,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod trace;
+#[cfg(target_os = "linux")]
+mod web;
 
 use crate::args::{self, Common, Uses, on};
 use crate::outcome::Failure;
@@ -184,6 +186,12 @@ commands! {
         uses [on("show", "json out")
             .file("FILE", "Write the page into this file and open no browser")],
         gives [output("show", "show", of::<ShowOutput>)];
+    [target_os = "linux"]
+    /// Serve the laboratory on this machine: scenarios to write, run and compare in a browser
+    #[command(after_help = fairwave_web::command::EXAMPLES)]
+    Web(fairwave_web::command::Web) => web::run,
+        uses [],
+        gives [];
     Check(check::Check) => check::run,
         uses [on("check", "json seed set")],
         gives [output("check", "check", of::<CheckOutput>)];

@@ -9,6 +9,7 @@ use fairwave_lab::results::write_file;
 use fairwave_show::report::ShowOutput;
 use fairwave_show::{Error, Page};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -79,13 +80,24 @@ fn temporary() -> Result<PathBuf, Failure> {
 
 /// Opens a page in the reader's browser.
 fn open(file: &Path, is_silent: bool) -> Result<(), Failure> {
+    browse(file.as_os_str(), is_silent).map_err(|usual| {
+        let page = file.display();
+        Failure::Run(format!(
+            "{page} is written, but neither $BROWSER nor {usual} opens it: set BROWSER to the \
+             name of a browser, or write the page by --out FILE and open that"
+        ))
+    })
+}
+
+/// Opens a file or an address in the reader's browser. The error is the name of the usual program.
+pub(super) fn browse(target: &OsStr, is_silent: bool) -> Result<(), &'static str> {
     #[expect(clippy::disallowed_methods, reason = "BROWSER is the user's, for all programs")]
     let named = std::env::var("BROWSER").unwrap_or_default();
     let usual = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     for browser in named.split(':').filter(|name| !name.trim().is_empty()).chain([usual]) {
         let mut words = browser.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or(usual));
-        command.args(words).arg(file);
+        command.args(words).arg(target);
         if is_silent {
             command.stdout(Stdio::null());
         }
@@ -93,11 +105,7 @@ fn open(file: &Path, is_silent: bool) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    let page = file.display();
-    Err(Failure::Run(format!(
-        "{page} is written, but neither $BROWSER nor {usual} opens it: set BROWSER to the name of \
-         a browser, or write the page by --out FILE and open that"
-    )))
+    Err(usual)
 }
 
 impl From<Error> for Failure {

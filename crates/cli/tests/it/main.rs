@@ -55,4 +55,6 @@ mod trace_golden;
 mod tutorial;
 mod views;
 mod warnings;
+#[cfg(target_os = "linux")]
+mod web;
 mod wireshark;
