@@ -4,13 +4,17 @@
 use crate::web;
 use std::fs;
 use std::path::{Path, PathBuf};
-use xtask::shell::{Outcome, cargo, command, run};
+use xtask::shell::{Outcome, cargo, command, root, run};
 use xtask::workspace::{fairwave, target};
 
 /// Target of the compiler.
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Profile of the module.
 const PROFILE: &str = "wasm";
+/// Files of the npm package in `crates/wasm/npm`.
+const PACKAGE: [&str; 4] = ["package.json", "index.js", "index.d.ts", "README.md"];
+/// Files of the npm package that the page has as well.
+const SHARED: [&str; 2] = ["lab/module.js", "parquet.js"];
 /// Maximum size of the module in gzip, in bytes.
 const MAX_PACKED: u64 = 3_000_000;
 
@@ -32,13 +36,12 @@ pub(crate) fn module() -> Outcome {
 /// Writes `lab/index.html` of the site, and the module beside it.
 pub(crate) fn page() -> Outcome {
     let place = place();
-    fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    fs::create_dir_all(&place).map_err(named(&place))?;
     let (made, page) = (made(), place.join("index.html"));
     let mut write = fairwave("release", &["web", "--page"]);
     write.arg(&page).arg("--module").arg(&made);
     run(write)?;
-    let copy = place.join("fairwave.wasm");
-    fs::copy(&made, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+    keep(&made, &place.join("fairwave.wasm"))?;
     println!("wrote {}", page.display());
     bounded(&made)
 }
@@ -56,6 +59,43 @@ pub(crate) fn browser() -> Outcome {
     let mut node = command("node", &["crates/lab/show/web/tests/laboratory.js"]);
     node.arg(place().join("index.html"));
     run(node)
+}
+
+/// Puts the npm package together in `target/npm`, and uses it in Node as another program would.
+pub(crate) fn npm() -> Outcome {
+    web::install()?;
+    let programs = target().join("npm");
+    let modules = programs.join("node_modules");
+    let package = modules.join("fairwave");
+    fs::create_dir_all(&package).map_err(named(&package))?;
+    for name in PACKAGE {
+        keep(&root().join("crates/wasm/npm").join(name), &package.join(name))?;
+    }
+    for name in SHARED {
+        let file = root().join("crates/lab/show/web/src").join(name);
+        let own = Path::new(name).file_name().expect("it names a file");
+        keep(&file, &package.join(own))?;
+    }
+    keep(&made(), &package.join("fairwave.wasm"))?;
+    let reader = modules.join("hyparquet");
+    if !reader.exists() {
+        let installed = root().join("crates/lab/show/web/node_modules/hyparquet");
+        std::os::unix::fs::symlink(installed, &reader).map_err(named(&reader))?;
+    }
+    // Node takes the test for a module by its ending.
+    let test = programs.join("test.mjs");
+    keep(&root().join("crates/wasm/npm/test.js"), &test)?;
+    let mut node = command("node", &[]);
+    node.arg(&test);
+    run(node)
+}
+
+fn keep(from: &Path, to: &Path) -> Outcome {
+    fs::copy(from, to).map(drop).map_err(named(from))
+}
+
+fn named(path: &Path) -> impl FnOnce(std::io::Error) -> String + '_ {
+    move |error| format!("{}: {error}", path.display())
 }
 
 /// Refuses a module that is too large for a page.

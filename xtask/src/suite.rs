@@ -174,6 +174,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     steps.step("module for browsers", laboratory::module)?;
     steps.step("page of the laboratory", laboratory::page)?;
     steps.step("same bytes: module and command", laboratory::same)?;
+    steps.step("npm package in Node", laboratory::npm)?;
     steps.step("laboratory in a browser", laboratory::browser)?;
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;

@@ -1,0 +1,74 @@
+/** Choice of a run, and settings instead of those of its scenario. */
+export interface Options {
+  /** The first seed; that of the scenario, if it is left out. */
+  seed?: number;
+  /** Settings `key=value`, as the command's `--set` takes them. */
+  settings?: string[];
+  /** Index of the point of the sweep. */
+  point?: number;
+  /** Name of the scenario in messages. */
+  file?: string;
+}
+
+export interface RunOptions extends Options {
+  /** Gets the finished fraction now and then. The run ends early if it returns `false`. */
+  progress?: (fraction: number) => boolean | void;
+}
+
+/** An error with its place and its remedy. */
+export interface Diagnostic {
+  file: string;
+  line: number;
+  column: number;
+  key: string;
+  message: string;
+  accepted: string[];
+  nearest: string | null;
+  help: string | null;
+  source_line: string;
+  indent: number;
+  width: number;
+}
+
+/** A scenario that is wrong, or a run that failed. */
+export class ScenarioError extends Error {
+  diagnostics: Diagnostic[];
+}
+
+/** A point of a sweep. */
+export interface Point {
+  label: string;
+  seed: number;
+  seconds: number;
+  /** The command that makes the same run. */
+  command: string;
+}
+
+export interface Plan {
+  question: string;
+  points: Point[];
+  seeds: number;
+  warnings: string[];
+}
+
+/** Columns by their names: numbers (NaN for null), or texts. */
+export type Columns = Record<string, Float64Array | (string | null)[]>;
+
+export interface Run {
+  /** The result in sentences. */
+  answer: string[];
+  /** summary.json, as docs/summary.schema.json describes it. */
+  summary: any;
+  /** The files of the run directory, the same bytes as the command's. */
+  files: Map<string, Uint8Array>;
+  /** The columns of a table, such as `flows` or `queues`. */
+  table(name: string): Promise<Columns>;
+}
+
+/** Compiles the module, once. In browsers whose bundler moves it, pass its bytes or a response. */
+export function load(source?: BufferSource | Response | Promise<BufferSource | Response>):
+  Promise<unknown>;
+/** The points of a scenario's sweep. Throws a ScenarioError. */
+export function plan(text: string, options?: Options): Promise<Plan>;
+/** Makes a run. It blocks its thread: in a page, call it in a worker. Throws a ScenarioError. */
+export function run(text: string, options?: RunOptions): Promise<Run>;

@@ -1,0 +1,46 @@
+// Uses the assembled package as another program would: its README's example, errors, and types.
+//
+//   node test.js, in a directory that has the package in node_modules
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import * as fairwave from "fairwave";
+
+const own = new URL(import.meta.resolve("fairwave"));
+const textOf = name => readFileSync(new URL(name, own), "utf8");
+const scenario = textOf("README.md").match(/const scenario = `([^`]*)`/)[1];
+
+const seen = [];
+const progress = fraction => { seen.push(fraction); };
+const options = { seed: 1, settings: ["node.sta.count=8"], progress };
+const result = await fairwave.run(scenario, options);
+assert.equal(result.summary.flows.length, 8);
+assert.match(result.answer[0], /^8 flows with /);
+assert.ok(seen.length > 0 && seen.at(-1) === 1, `${seen}`);
+const { t_ns: times, flow, goodput_bps: rates } = await result.table("flows");
+assert.ok(times.length > 8 && times.length === flow.length && rates.length === flow.length);
+assert.deepEqual([...new Set(flow)].sort(), result.summary.flows.map(({ name }) => name).sort());
+const again = await fairwave.run(scenario, options);
+assert.deepEqual(again.files, result.files);
+await assert.rejects(result.table("nothing"), /has no table nothing/);
+
+const plan = await fairwave.plan(`${scenario}\n[sweep]\n"node.sta.count" = [1, 2]\n`);
+assert.deepEqual(plan.points.map(({ label }) => label), ["node.sta.count = 1", "node.sta.count = 2"]);
+
+await assert.rejects(fairwave.run(scenario.replace("duration", "duratoin")), error => {
+  assert.ok(error instanceof fairwave.ScenarioError);
+  assert.equal(error.diagnostics[0].nearest, "duration");
+  return /did you mean "duration"/.test(error.message);
+});
+await assert.rejects(fairwave.run(scenario, { progress: () => false }), /interrupted/);
+
+const types = textOf("index.d.ts");
+for (const name of Object.keys(fairwave)) {
+  assert.match(types, new RegExp(`export (function|class) ${name}\\b`), `${name} has a type`);
+}
+for (const [type, value] of [["Run", result], ["Plan", plan], ["Point", plan.points[0]]]) {
+  const [, body] = types.match(new RegExp(`export interface ${type} \\{([^}]*)\\}`));
+  const declared = [...body.matchAll(/^ {2}(\w+)[(:]/gm)].map(([, name]) => name);
+  assert.deepEqual(declared.sort(), Object.keys(value).sort(), `${type} is as declared`);
+}
+process.stdout.write("npm package: good\n");
