@@ -3,7 +3,8 @@
 //! A [`Discipline`] holds items, which report their properties ([`Item`]). It has neither a clock
 //! nor a link: the host passes the time, and takes an item whenever it can send one. Any call may
 //! drop any item in the queue; [`Discipline::dropped`] returns the dropped items. [`Spec`] is a
-//! discipline with its parameters, and [`ALL`] the list of disciplines.
+//! discipline with its parameters, and [`ALL`] the list of disciplines. `examples/by_hand.rs` feeds
+//! one by hand.
 
 mod ack_filter;
 mod ack_split;

@@ -4,6 +4,31 @@
 //! knows lengths only, in a simulation. It speaks in [`Segment`]s, whose header is the wire's own,
 //! asks a [`fairwave_cc::Controller`] how much may be in flight, and keeps loss detection, fast
 //! recovery and timers to itself.
+//!
+//! The host carries segments and has the time. Without a delay, a handshake is:
+//!
+//! ```
+//! use fairwave_machine::Machine;
+//! use fairwave_tcp::{Config, Connection, Input, State, Virtual};
+//! use fairwave_units::{Instant, Seq32};
+//!
+//! let reno = |initial| fairwave_cc::build("reno", initial).expect("it is one of the list");
+//! let end = |iss| Connection::<Virtual>::new(Config::default(), Seq32(iss), Box::new(reno));
+//! let (mut client, mut server, now) = (end(1), end(2), Instant::ZERO);
+//! server.handle(now, Input::Listen);
+//! client.handle(now, Input::Open);
+//! for _ in 0..3 {
+//!     while let Some(segment) = client.poll(now) {
+//!         server.handle(now, Input::Segment(segment));
+//!     }
+//!     while let Some(segment) = server.poll(now) {
+//!         client.handle(now, Input::Segment(segment));
+//!     }
+//! }
+//! assert_eq!((client.state(), server.state()), (State::Established, State::Established));
+//! ```
+//!
+//! `examples/own_link.rs` has a link with delay and losses.
 
 mod agreed;
 mod config;
