@@ -1,12 +1,13 @@
 //! The documentation site: `docs` and the pages that it links to, by MkDocs Material.
 
+use crate::web;
 use std::fs;
 use std::path::Path;
-use xtask::shell::{Outcome, command, root, run_aside};
+use xtask::shell::{Outcome, command, root, run, run_aside};
 use xtask::workspace::target;
 
 /// Parts of the site, as paths for git. A page may link to any of it.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "docs",
     "results",
     "scenarios",
@@ -14,6 +15,7 @@ const PARTS: [&str; 10] = [
     "maps",
     "packaging",
     "benches",
+    ":(glob)site/extra.*",
     ":(glob)*.md",
     ":(glob)LICENSE*",
     "crates/lab/lab/src/store/record.rs",
@@ -39,6 +41,14 @@ pub(crate) fn build() -> Outcome {
     run_aside(build)?;
     println!("wrote {}", out.join("index.html").display());
     Ok(())
+}
+
+/// Reads the site in Chromium.
+pub(crate) fn browser() -> Outcome {
+    web::install()?;
+    let mut node = command("node", &["crates/lab/show/web/tests/site.js"]);
+    node.arg(target().join("site"));
+    run(node)
 }
 
 /// Copies the files that git knows, since the pages lie beside the files to which they link.

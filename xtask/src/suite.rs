@@ -57,6 +57,7 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
     format(&mut steps)?;
     rules(&mut steps, shared.test(&[]))?;
     steps.step("documentation site, and the links in it", site::build)?;
+    steps.step("documentation site in a browser", site::browser)?;
     if crates.is_empty() {
         return steps.finish();
     }

@@ -15,9 +15,10 @@ export const browser = await chromium.launch({
   args: ["--no-sandbox"],
 });
 
-/** Opens an address, lets `act` use the page, and checks that it was silent, and that it loaded
- * nothing unless a server answers it. */
-export async function open(kind, address, settings, act, isServed = false) {
+/** Opens an address, lets `act` use the page once it has the element `ready`, and checks that it was
+ * silent, and that it loaded nothing unless a server answers it. */
+export async function open(kind, address, settings, act,
+  { isServed = false, ready = "html[data-ready]" } = {}) {
   const context = await browser.newContext(settings);
   const page = await context.newPage();
   const complaints = [];
@@ -30,7 +31,7 @@ export async function open(kind, address, settings, act, isServed = false) {
     if (!request.url().startsWith("blob:")) requests.push(request.url());
   });
   await page.goto(address);
-  await page.waitForSelector("html[data-ready]");
+  await page.waitForSelector(ready);
   await act(page);
   assert.deepEqual(complaints, [], `${kind}: the console is silent`);
   if (!isServed) assert.equal(requests.length, 1, `${kind}: ${requests}`);

@@ -1,0 +1,61 @@
+// Reads the documentation site in Chromium, from a server on this machine: every page of the manual,
+// the search, keys, and what axe finds.
+//
+//   node tests/site.js target/site
+
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, resolve } from "node:path";
+import { accessible, browser, open, WINDOWS } from "./page.js";
+
+const root = resolve(process.argv[2]);
+const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript",
+  ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png" };
+/** Pages that axe reads, of each kind one: its rules take seconds a page. */
+const READ = ["index.html", "docs/start.html", "docs/tutorials/home-network.html",
+  "docs/studies/ack-loss.html", "docs/models/queues.html"];
+/** Pages that are open at once. */
+const AT_ONCE = 4;
+
+const server = createServer(async (request, response) => {
+  const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
+  const file = path.endsWith("/") ? `${path}index.html` : path;
+  try {
+    const bytes = await readFile(join(root, file));
+    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "text/plain" }).end(bytes);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+await new Promise(listening => server.listen(0, "127.0.0.1", listening));
+const at = path => `http://127.0.0.1:${server.address().port}/${path}`;
+const shown = { isServed: true, ready: "article h1" };
+
+const manual = (await readdir(join(root, "docs"), { recursive: true }))
+  .filter(name => name.endsWith(".html")).map(name => `docs/${name}`);
+assert.ok(manual.length > 40, `the manual has pages: ${manual.length}`);
+/** That a page is silent, and no wider than a phone's window. */
+const narrow = path => open(path, at(path), WINDOWS[1], async page => {
+  const [scroll, width] = await page.evaluate(() =>
+    [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok(scroll <= width, `${path}: the page is not wider than a phone's window`);
+}, shown);
+for (let next = 0; next < manual.length; next += AT_ONCE) {
+  await Promise.all(manual.slice(next, next + AT_ONCE).map(narrow));
+}
+for (const settings of WINDOWS) {
+  for (const path of READ) {
+    await open(path, at(path), settings, page => accessible(page, path), shown);
+  }
+}
+await open("search", at("index.html"), WINDOWS[0], async page => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("Jain");
+  await page.locator(".md-search-result__item a").first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(url => url.pathname !== "/index.html");
+}, shown);
+await browser.close();
+server.close();
