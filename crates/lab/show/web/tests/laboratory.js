@@ -140,6 +140,8 @@ async function tours(page) {
       await page.waitForFunction(element => !element.isConnected, figure, { timeout: 120_000 });
       await rest();
       const note = await tour.locator(".sliders [role=status]").textContent();
+      const values = await tour.locator(".figure tbody td:nth-of-type(2)").allTextContents();
+      assert.ok(values.some(value => /^\d/.test(value)), `${name}: ${values}`);
       assert.match(note, /^\d+ s simulated and drawn in/, `${name}: ${note}`);
       if (process.env.FIGURE) process.stdout.write(`${name}, slider ${s + 1}: ${note}\n`);
     }

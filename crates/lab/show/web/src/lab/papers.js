@@ -50,7 +50,7 @@ export const PAPERS = [
     look: "Lower the buffer, or add terminals, until their shares come apart. An ACK for every "
       + "segment fills the buffer sooner.",
     file: "studies/fairness/map.toml",
-    quick: ["duration=30 s", "warm_up=5 s"],
+    quick: ["duration=30 s", "warm_up=5 s", "record.sample_every=500 ms"],
     sliders: [
       values("Buffer of the access point", "node.ap.queue",
         packets([31, 49, 135, 149, 172, 255]), 0),
@@ -95,9 +95,10 @@ export const PAPERS = [
     says: "Hosts near each other lend their slow links to one transfer. TCP SHAKE is one connection "
       + "with a window for each link. It repeats lost segments on the widest link, which beats the "
       + "link on which they were lost; transfer times depend little on how the links lose.",
-    look: "Make the first link slow or lossy, and see which links carry the transfer.",
+    look: "Make the first link slow or lossy, and see which links carry the transfer of 500 kB, and "
+      + "how long it takes.",
     file: "studies/shake/connections-shake.toml",
-    quick: ["duration=120 s", "flow.transfer.size=500 KB", "record.sample_every=1 s",
+    quick: ["duration=200 s", "flow.transfer.size=500 KB", "record.sample_every=1 s",
       "variant=shake"],
     sliders: [
       values("Rate of the first link", "link.path1.rate",
@@ -106,6 +107,7 @@ export const PAPERS = [
       values("Lost segments go on the", "flow.transfer.retransmission",
         ["widest", "same", "largest-window", "least-rtt"], 0),
     ],
+    isTransfer: true,
     figure: { table: "paths", column: "delivered_bytes", title: "Delivered over each path",
       unit: "kB" },
   },
@@ -120,7 +122,7 @@ export const PAPERS = [
     look: "Change the time without an access point, and look at the rate of the mobile from the "
       + "twentieth second on.",
     file: "studies/tfrc-handover/handover.toml",
-    quick: ["duration=40 s"],
+    quick: ["duration=40 s", "record.sample_every=1 s"],
     sliders: [
       values("Without an access point", "node.mobile.roaming.handovers.0.disconnection",
         ["0.5 s", "1.5 s", "2.5 s", "3 s", "3.5 s", "4.5 s", "6 s"], 1),
@@ -128,6 +130,6 @@ export const PAPERS = [
         [profile.replace("rfc", "RFC "), `flow.mobile.profile=${profile}`,
           `flow.resident.profile=${profile}`]), 0),
     ],
-    figure: { ...rates, of: /^(mobile|resident1|resident2)$/ },
+    figure: { ...rates, of: /^(mobile|resident-resident[12])$/ },
   },
 ];

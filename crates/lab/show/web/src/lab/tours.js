@@ -97,19 +97,25 @@ class Tour {
     const chart = run.chart({ title, unit, series: shown, hidden: run.hiddenOf(table) });
     this.before?.close();
     this.before = run;
+    const { flows } = JSON.parse(new TextDecoder().decode(
+      files.find(({ name }) => name === "summary.json").bytes));
+    const { isTransfer } = this.paper;
+    const rows = isTransfer ? flows.map(({ name, completed_ns: at }) => [name, at ? at / 1e9 : null])
+      : page.content.sheets[0].rows.map(([flow, mbps]) => [flow, Number(mbps)]);
     this.figure.replaceChildren(h("p", { class: "answer" }, page.answer[0]), chart,
-      this.bars(page.content.sheets[0].rows));
-    this.rates = new Map(page.content.sheets[0].rows.map(([flow, mbps]) => [flow, mbps]));
+      this.bars(rows, isTransfer ? "seconds to the end" : "Mbps"));
+    this.values = new Map(rows);
   }
 
-  /** The goodput of each flow, with that before the last change. */
-  bars(rows) {
-    const most = Math.max(...rows.map(([, mbps]) => Number(mbps)), 1e-9);
-    const cells = rows.map(([flow, mbps]) => [flow, h("span", { class: "bar",
-      "aria-hidden": "true" }, h("span", { style: `width:${100 * Number(mbps) / most}%` })),
-    number(Number(mbps)), this.rates?.get(flow) ?? "–"]);
-    return sheet(`Goodput of each flow: ${this.paper.study}`,
-      ["flow", "share of the fastest", "Mbps", "before the change"], cells);
+  /** The value of each flow, with that before the last change. */
+  bars(rows, unit) {
+    const before = flow => this.values?.get(flow) ?? null;
+    const most = Math.max(...rows.flatMap(([flow, value]) => [value, before(flow)]), 1e-9);
+    const cells = rows.map(([flow, value]) => [flow, h("span", { class: "bar",
+      "aria-hidden": "true" }, h("span", { style: `width:${100 * value / most}%` })),
+    number(value), number(before(flow))]);
+    return sheet(`Each flow, before and after the change: ${this.paper.title}`,
+      ["flow", "share of the largest", unit, "before the change"], cells);
   }
 }
 
