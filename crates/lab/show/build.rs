@@ -98,17 +98,29 @@ fn catalogue(root: &Path) -> std::io::Result<String> {
         ("TOURS", quoted.map(str::to_owned).collect()),
         ("STUDIES", files_in(root, "results/studies", "md")?),
     ];
+    println!("cargo::rerun-if-changed={}", root.join("scenarios").display());
+    println!("cargo::rerun-if-changed={}", root.join("results/studies").display());
     let mut text = String::new();
     for (list, names) in lists {
         let _ = writeln!(text, "pub(super) const {list}: &[(&str, &str)] = &[");
         for name in names {
             let path = root.join(&name);
-            let _ = writeln!(text, "    ({name:?}, include_str!({path:?})),");
+            let content = match list {
+                "STUDIES" => format!("{:?}", claims(&fs::read_to_string(path)?)),
+                _ => format!("include_str!({path:?})"),
+            };
+            let _ = writeln!(text, "    ({name:?}, {content}),");
         }
         text += "];\n";
-        println!("cargo::rerun-if-changed={}", root.join("scenarios").display());
     }
     Ok(text)
+}
+
+/// The section `Claims` of a study's page: the rest of it is long, and no part of the tours.
+fn claims(page: &str) -> String {
+    let lines = page.lines().skip_while(|line| *line != "## Claims");
+    let section = lines.enumerate().take_while(|(at, line)| *at == 0 || !line.starts_with("## "));
+    section.map(|(_, line)| format!("{line}\n")).collect()
 }
 
 /// Paths from the root of the files with this ending in a directory, sorted.
