@@ -4,6 +4,7 @@
 use crate::web;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use xtask::shell::{Outcome, cargo, command, root, run};
 use xtask::workspace::{fairwave, target};
 
@@ -18,19 +19,27 @@ const SHARED: [&str; 2] = ["lab/module.js", "parquet.js"];
 /// Maximum size of the module in gzip, in bytes.
 const MAX_PACKED: u64 = 3_000_000;
 
-/// Builds the command and the module, and writes the page into the site.
+/// Builds the command and the module, writes the page into the site, and the npm package.
 pub(crate) fn build() -> Outcome {
     run(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     module()?;
-    page()
+    page()?;
+    npm()
 }
 
 /// Compiles the module.
 pub(crate) fn module() -> Outcome {
-    let arguments = ["build", "--locked", "--profile", PROFILE, "--target", TARGET];
-    let mut build = cargo(&arguments);
+    run(module_build(false))
+}
+
+/// The build of the module.
+pub(crate) fn module_build(quietly: bool) -> Command {
+    let mut build = cargo(&["build", "--locked", "--profile", PROFILE, "--target", TARGET]);
     build.args(["-p", "fairwave-wasm"]);
-    run(build)
+    if quietly {
+        build.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    build
 }
 
 /// Writes `lab/index.html` of the site, and the module beside it.

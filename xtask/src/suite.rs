@@ -68,21 +68,26 @@ pub(crate) fn test(extent: &Extent) -> Outcome {
     steps.finish()
 }
 
-/// Unit, property and integration tests. If the command has to be built too, this happens during
-/// the tests, many of which wait.
+/// Unit, property and integration tests. If the command and the module for browsers have to be
+/// built too, this happens during the tests, many of which wait.
 fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection) -> Outcome {
     let packages = crates.arguments();
     let compiled = steps.step("lints, and tests compile", || Tests::build(shared, &packages))?;
     let slow = [("PROPTEST_CASES", SLOW_PROPERTY_CASES)];
     let environment: &[_] = if *extent == Extent::Slow { &slow } else { &[] };
-    steps.step("unit, property and integration tests, beside the release build", || {
-        let mut release = crates.has(COMMAND).then(|| release_build(true));
-        let started = release.as_mut().map(Command::spawn).transpose();
+    steps.step("unit, property and integration tests, beside the release builds", || {
+        let beside = crates.has(COMMAND).then(|| {
+            thread::spawn(|| {
+                // Later steps repeat a failed build, with its messages.
+                [release_build(true), laboratory::module_build(true)]
+                    .map(|mut build| build.status().map(drop))
+            })
+        });
         let outcome = compiled.run(&[], environment);
-        let built = started.map_err(|error| format!("cargo build: {error}"))?;
-        if let Some(mut built) = built {
-            // The step "release build" repeats a failed build, with its messages.
-            built.wait().map_err(|error| format!("cargo build: {error}"))?;
+        if let Some(beside) = beside {
+            for built in beside.join().map_err(|_| "a build beside the tests panicked")? {
+                built.map_err(|error| format!("cargo build: {error}"))?;
+            }
         }
         outcome
     })?;
