@@ -5,7 +5,7 @@ use crate::web;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use xtask::shell::{Outcome, cargo, command, root, run};
+use xtask::shell::{Outcome, cargo, command, root, run, run_aside};
 use xtask::workspace::{fairwave, target};
 
 /// Target of the compiler.
@@ -21,10 +21,26 @@ const MAX_PACKED: u64 = 3_000_000;
 
 /// Builds the command and the module, writes the page into the site, and the npm package.
 pub(crate) fn build() -> Outcome {
+    install()?;
     run(cargo(&["build", "--release", "-p", "fairwave-cli"]))?;
     module()?;
     page()?;
     npm()
+}
+
+/// Installs the standard library of the target, unless it is there. rustup does that by itself with
+/// what `rust-toolchain.toml` names, unless it was told not to.
+///
+/// # Errors
+/// If rustup is not there or fails.
+pub(crate) fn install() -> Outcome {
+    let print = ["--print", "target-libdir", "--target", TARGET];
+    let output = command("rustc", &print).output().map_err(|error| format!("rustc: {error}"))?;
+    let place = String::from_utf8_lossy(&output.stdout);
+    if Path::new(place.trim()).is_dir() {
+        return Ok(());
+    }
+    run_aside(command("rustup", &["target", "add", TARGET]))
 }
 
 /// Compiles the module.

@@ -117,7 +117,8 @@ fn remark_skipped(steps: &mut Steps, profile: &str) -> Outcome {
 fn install() -> Outcome {
     system::install()?;
     runner::install()?;
-    web::install()
+    web::install()?;
+    laboratory::install()
 }
 
 /// Maximum lateness of a timer, in milliseconds at the 99th percentile, on a machine that is
