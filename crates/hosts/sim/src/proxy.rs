@@ -111,7 +111,7 @@ fn build(id: FlowId, name: &str, spec: &world::Proxy, seed: Seed) -> Proxy<Virtu
     (far.local_port, far.remote_port) = (client, server);
     let mut isn = seed.stream(&format!("isn/{name}/proxy"));
     let mut draw = || Seq32(isn.next_u64() as u32);
-    let algorithm = || flow::algorithm(&spec.congestion_control);
+    let algorithm = || flow::controller(&spec.congestion_control);
     let config = ProxyConfig { near, far, opening: spec.opening };
     Proxy::new(config, (draw(), draw()), (algorithm(), algorithm()))
 }
@@ -127,7 +127,7 @@ pub(crate) fn check(
     if !matches!(spec.traffic, world::Traffic::Tcp(_)) {
         return refuse("only a TCP flow with one connection can pass a proxy");
     }
-    flow::check_congestion_control(&proxy.congestion_control).or_else(|why| refuse(&why))?;
+    proxy.congestion_control.check().or_else(|why| refuse(&why.to_string()))?;
     match routes::passes_by(world, routes, spec.source, spec.sink, proxy.at) {
         true => Ok(()),
         false => refuse("its proxy is not on its way"),

@@ -3,6 +3,7 @@
 
 pub use crate::flow::screen::{Playout, Policy};
 pub use crate::flow::transports::*;
+use fairwave_cc::Chosen;
 pub use fairwave_dot11::Capabilities;
 pub use fairwave_dot11::channel::{Config as Cell, ErrorModel, RateChoice};
 use fairwave_dot11::{AccessCategory, Mode};
@@ -349,7 +350,7 @@ pub struct Proxy {
     /// Its connection with the flow's sink. Ports are overwritten.
     pub far: tcp::Config,
     /// The algorithm of both, as in [`TcpFlow::congestion_control`].
-    pub congestion_control: String,
+    pub congestion_control: Chosen,
     /// Time at which the source is answered.
     pub opening: Opening,
 }

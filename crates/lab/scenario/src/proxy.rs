@@ -44,7 +44,7 @@ impl Proxy {
             av: av::aim(self.av.as_ref()),
             ..(Profile::find(&self.stack)?.config)()
         };
-        let (congestion_control, opening) = (self.congestion_control.clone(), self.opening);
+        let (congestion_control, opening) = (self.congestion_control.clone().into(), self.opening);
         Some(world::Proxy { at, near: side, far: side, congestion_control, opening })
     }
 }

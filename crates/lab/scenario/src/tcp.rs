@@ -158,7 +158,7 @@ impl Tcp {
         world::TcpFlow {
             sender: self.config(),
             receiver: receiver.map_or_else(|| self.config(), |name| (profile(name).config)()),
-            congestion_control: self.congestion_control.clone(),
+            congestion_control: self.congestion_control.clone().into(),
             size: self.size,
             source: self.video.as_ref().map(|video| video.to_world(self.options.mss.into())),
         }

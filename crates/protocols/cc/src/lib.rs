@@ -10,6 +10,7 @@
 
 mod ack_loss;
 mod bbr;
+mod chosen;
 mod compound;
 mod controller;
 mod cubic;
@@ -29,6 +30,7 @@ pub use ack_loss::{
     AckLoss, AckLossConfig, AckLossOptions, Decision, Exclusions, Response, Stride,
 };
 pub use bbr::Bbr;
+pub use chosen::{Chosen, Make};
 pub use compound::{Compound, CompoundConfig};
 pub use controller::{AckEvent, Controller, Initial, LossEvent, RateSample, Recovery, RtoEvent};
 pub use cubic::Cubic;

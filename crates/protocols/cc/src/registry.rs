@@ -108,6 +108,11 @@ pub fn names() -> Vec<String> {
     plain.chain(wrapped).collect()
 }
 
+/// Whether [`build`] knows `name`.
+pub(crate) fn is_known(name: &str) -> bool {
+    names().iter().any(|known| known == name)
+}
+
 /// The controller called `name`, such as `"reno"` or `"ack-loss+compound"`.
 ///
 /// # Errors

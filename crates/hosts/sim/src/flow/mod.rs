@@ -30,4 +30,4 @@ pub use ports::ports;
 pub use reception::Reception;
 pub(crate) use state::FlowState;
 pub(crate) use transport::Notice;
-pub(crate) use transports::{algorithm, check_congestion_control};
+pub(crate) use transports::controller;

@@ -218,7 +218,7 @@ fn what_is_held_for_a_station_does_not_pass_its_proxy_again() {
     roaming.as_mut().expect("it roams").hold = 1000;
     // The window, and so the queue, is bounded: no retransmission waits there until the RTO.
     let side = fairwave_tcp::Config { send_buffer: 200_000, ..fairwave_tcp::Config::default() };
-    let congestion_control = "newreno".to_owned();
+    let congestion_control = "newreno".into();
     let opening = Opening::AfterFar;
     let proxy = Some(Proxy { at: AP, near: side, far: side, congestion_control, opening });
     let traffic = Traffic::Tcp(common::tcp("newreno", 2));

@@ -55,7 +55,7 @@ fn world(clients: u32) -> World {
 fn proxy(algorithm: &str, target: Option<BitRate>) -> Option<Proxy> {
     let av = TcpAvConfig { target, ..TcpAvConfig::DEFAULT };
     let side = Config { send_buffer: 200_000, receive_buffer: 30_000, av, ..Config::default() };
-    let (congestion_control, opening) = (algorithm.to_owned(), Opening::AfterFar);
+    let (congestion_control, opening) = (algorithm.into(), Opening::AfterFar);
     Some(Proxy { at: PROXY, near: side, far: side, congestion_control, opening })
 }
 

@@ -72,7 +72,7 @@ impl Shared {
             mode: Mode::Multi,
             set: SetConfig {
                 tcp,
-                congestion_control: multi.tcp.congestion_control.clone(),
+                congestion_control: multi.tcp.congestion_control.name().to_owned(),
                 split: multi.split,
                 weights: Some(multi.paths.iter().map(|path| path.weight).collect()),
                 block: multi.block,

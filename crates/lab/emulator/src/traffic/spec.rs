@@ -156,8 +156,8 @@ impl Spec {
         let place = |address, node, port| Place { node, address: SocketAddr::new(address, port) };
         if let (Load::Connection(connection), Some(proxy)) = (&mut load, &flow.proxy) {
             let (algorithm, port) =
-                (kernel_name(&proxy.congestion_control), PROXY_PORT + id.0 as u16);
-            let aims = proxy.congestion_control == AIMING;
+                (kernel_name(proxy.congestion_control.name()), PROXY_PORT + id.0 as u16);
+            let aims = proxy.congestion_control.name() == AIMING;
             connection.through = Some(Through {
                 place: place(address_of(proxy.at), proxy.at, port),
                 target: proxy.far.av.target.filter(|_| aims),
@@ -244,7 +244,7 @@ fn connection(tcp: &TcpFlow, random: impl Fn() -> Stream) -> Connection {
     Connection {
         through: None,
         is_multipath: false,
-        congestion_control: kernel_name(&tcp.congestion_control).to_owned(),
+        congestion_control: kernel_name(tcp.congestion_control.name()).to_owned(),
         mss: Some(sender.mss),
         send_buffer: fixed(sender.send_buffer, sender.send_buffer_max),
         receive_buffer: fixed(receiver.receive_buffer, receiver.receive_buffer_max),

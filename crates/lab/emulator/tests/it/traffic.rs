@@ -333,7 +333,7 @@ fn speech_and_transfer() -> World {
     let transfer = TcpFlow {
         sender: Default::default(),
         receiver: Default::default(),
-        congestion_control: "newreno".to_owned(),
+        congestion_control: "newreno".into(),
         size: Some(Bytes(100_000)),
         source: None,
     };

@@ -88,7 +88,7 @@ fn ends_with(tcp: &str, flow: &str) -> (Config, Config, String) {
     let scenario = Scenario::parse("stack.toml", &text).unwrap_or_else(|e| panic!("{e}"));
     assert_round_trip(&scenario);
     match &scenario.to_world(1).flows[0].traffic {
-        Traffic::Tcp(tcp) => (tcp.sender, tcp.receiver, tcp.congestion_control.clone()),
+        Traffic::Tcp(tcp) => (tcp.sender, tcp.receiver, tcp.congestion_control.name().to_owned()),
         other => panic!("{other:?}"),
     }
 }

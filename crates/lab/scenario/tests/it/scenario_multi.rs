@@ -49,7 +49,7 @@ fn what_is_left_out_is_one_block_to_each_in_turn() {
     // A segment of 1460 bytes less a header of 12.
     assert_eq!((flow.split, flow.block, flow.buffer), (Split::Weighted, 1448, 1448));
     assert_eq!(flow.tcp.sender.receive_buffer, 17_520, "[tcp] holds for its connections");
-    assert_eq!((flow.tcp.congestion_control.as_str(), flow.tcp.size), ("reno", None));
+    assert_eq!((flow.tcp.congestion_control.name(), flow.tcp.size), ("reno", None));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn every_key_acts() {
     assert_eq!((flow.block, flow.buffer), (500, 9_000));
     assert_eq!(flow.tcp.sender.duplicate_ack_threshold, 10);
     assert_eq!(flow.tcp.sender.timer_tick, Duration::from_millis(500));
-    assert_eq!(flow.tcp.congestion_control, "cubic");
+    assert_eq!(flow.tcp.congestion_control.name(), "cubic");
     assert_eq!(flow.tcp.size, Some(Bytes(100_000)));
 }
 

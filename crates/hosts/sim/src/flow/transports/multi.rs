@@ -3,7 +3,7 @@
 //! The connections differ by the client's port. Their packets carry lengths, so the marks in the
 //! streams beside the data go from one end to the other here, when they are written.
 
-use super::tcp::{TcpFlow, algorithm, check_congestion_control};
+use super::tcp::{TcpFlow, controller};
 use crate::flow::backlog::Backlog;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End, segment};
@@ -73,7 +73,7 @@ impl Description for MultiTcpFlow {
         let checked = config.check(&of(self.tcp.sender));
         let both = checked.and_then(|()| config.check(&of(self.tcp.receiver)));
         both.map_err(|why| why.to_string())?;
-        check_congestion_control(&self.tcp.congestion_control)
+        self.tcp.check()
     }
 
     fn payload_bytes(&self) -> u32 {
@@ -115,7 +115,7 @@ impl MultiTcp {
                 Dial {
                     config: tcp::Config { local_port, remote_port, ..config },
                     iss: Seq32(isn.next_u64() as u32),
-                    algorithm: algorithm(&flow.tcp.congestion_control),
+                    algorithm: controller(&flow.tcp.congestion_control),
                 }
             };
             (0..flow.paths.len() as u32).map(dial).collect()

@@ -7,7 +7,7 @@ use crate::flow::ends::{Both, End, segment};
 use crate::flow::feed::Feed;
 use crate::flow::transport::{Host, Transport};
 use crate::packet::Packet;
-use fairwave_cc as cc;
+use fairwave_cc::Chosen;
 use fairwave_machine::Machine;
 use fairwave_tcp::{BuildController, Config, Connection, Event, Input, Virtual};
 use fairwave_trace::FlowSample;
@@ -21,8 +21,8 @@ pub struct TcpFlow {
     pub sender: Config,
     /// The receiver's end. Ports are overwritten.
     pub receiver: Config,
-    /// The algorithm, in [`fairwave_cc::ALL`]'s spelling, with wrappers: `"ack-loss+compound"`.
-    pub congestion_control: String,
+    /// The algorithm.
+    pub congestion_control: Chosen,
     /// Amount of data to send; `None` sends until the flow stops.
     pub size: Option<Bytes>,
     /// Source of its data, instead of as much as fits; then `size` is not used.
@@ -43,37 +43,22 @@ struct Tcp {
     closing: bool,
 }
 
-/// Refuses a congestion control that is not registered in [`fairwave_cc::ALL`].
-pub(crate) fn check_congestion_control(algorithm: &str) -> Result<(), String> {
-    let initial = cc::Initial {
-        mss: 1,
-        cwnd: 1,
-        ssthresh: 1,
-        byte_counting: true,
-        slow_start_segments: 1,
-        av: cc::TcpAvConfig::DEFAULT,
-        ack_loss: cc::AckLossOptions::DEFAULT,
-    };
-    cc::build(algorithm, initial).map(drop).map_err(|unknown| unknown.to_string())
-}
-
 /// A closed connection between two ports. `algorithm` has been checked.
 pub(super) fn connection(
     mut config: Config,
     local_port: u16,
     remote_port: u16,
-    algorithm: &str,
+    algorithm: &Chosen,
     isn: &mut Stream,
 ) -> Connection<Virtual> {
     (config.local_port, config.remote_port) = (local_port, remote_port);
-    let algorithm = self::algorithm(algorithm);
-    Connection::new(config, Seq32(isn.next_u64() as u32), algorithm)
+    Connection::new(config, Seq32(isn.next_u64() as u32), controller(algorithm))
 }
 
-/// Makes the algorithm called `name`, which has been checked.
-pub(crate) fn algorithm(name: &str) -> BuildController {
-    let name = name.to_owned();
-    Box::new(move |initial| cc::build(&name, initial).expect("checked before"))
+/// Makes a controller of this algorithm, which has been checked.
+pub(crate) fn controller(algorithm: &Chosen) -> BuildController {
+    let algorithm = algorithm.clone();
+    Box::new(move |initial| algorithm.build(initial).expect("checked before"))
 }
 
 impl Description for TcpFlow {
@@ -82,7 +67,7 @@ impl Description for TcpFlow {
     }
 
     fn check(&self) -> Result<(), String> {
-        check_congestion_control(&self.congestion_control)
+        self.congestion_control.check().map_err(|unknown| unknown.to_string())
     }
 
     fn payload_bytes(&self) -> u32 {

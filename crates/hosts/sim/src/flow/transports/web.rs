@@ -4,7 +4,7 @@
 //! browser's: when a page begins, its connections take the places of the last page's, whose
 //! counters are kept.
 
-use super::tcp::{TcpFlow, check_congestion_control, connection};
+use super::tcp::{TcpFlow, connection};
 use crate::flow::departures::Departures;
 use crate::flow::description::{Description, Setup};
 use crate::flow::ends::{Both, End, segment};
@@ -69,7 +69,7 @@ impl Description for WebFlow {
         if !self.page.is_sound() {
             return Err("its objects have no size".to_owned());
         }
-        check_congestion_control(&self.tcp.congestion_control)
+        self.tcp.check()
     }
 
     fn payload_bytes(&self) -> u32 {
