@@ -117,6 +117,23 @@ pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
     Ok((Header { destination, source, ether_type }, reader.rest()))
 }
 
+/// EtherTypes of VLAN tags: 802.1Q, and 802.1ad's.
+const TAGS: [u16; 2] = [0x8100, 0x88a8];
+
+/// Reads a header and skips the VLAN tags behind its addresses (IEEE 802.1Q-2018 clause 9), whose
+/// type is then that of the payload; returns the rest, link padding included.
+pub fn parse_tagged(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
+    let (mut header, mut rest) = parse(bytes)?;
+    while TAGS.contains(&header.ether_type.number()) {
+        let mut reader = Reader::new(rest);
+        reader.u16_be("VLAN tag")?;
+        let number = reader.u16_be("ether type")?;
+        header.ether_type = EtherType::new(number).ok_or(Error::Length { number })?;
+        rest = reader.rest();
+    }
+    Ok((header, rest))
+}
+
 impl Header {
     /// Appends the header; the payload comes after it. Neither padding nor FCS is added.
     pub fn write(&self, out: &mut Vec<u8>) {
@@ -151,6 +168,21 @@ mod tests {
         let error = parse(&[0; 13]).unwrap_err().to_string();
         assert_eq!(error, "truncated ether type at offset 12: needs 2 bytes, has 1");
         assert_eq!(parse(&[0; 14]), Err(Error::Length { number: 0 }));
+    }
+
+    #[test]
+    fn vlan_tags_are_skipped() {
+        let ends = [&Mac::local(1).0[..], &Mac::local(2).0].concat();
+        let (plain, c_tag) = (&[0x08, 0][..], &[0x81, 0, 0x60, 5, 0x08, 0][..]);
+        let both = &[0x88, 0xa8, 0, 7, 0x81, 0, 0x60, 5, 0x08, 0];
+        for types in [plain, c_tag, both] {
+            let bytes = [&ends, types, &[1, 2, 3]].concat();
+            let (header, rest) = parse_tagged(&bytes).unwrap();
+            assert_eq!((header.source, header.ether_type), (Mac::local(2), EtherType::IPV4));
+            assert_eq!(rest, [1, 2, 3]);
+            let cut = bytes.len() - 5;
+            assert!(parse_tagged(&bytes[..cut]).is_err(), "{types:?}");
+        }
     }
 
     proptest! {

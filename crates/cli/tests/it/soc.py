@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from soc_effect import ends, measured, segments
-from soc_frames import closed, piggyback, plain
+from soc_frames import closed, piggyback, plain, vlans
 from soc_plane import PLANE, plane_cost, plane_frames, plane_killed
 from soc_stage import (
     FAIRWAVE, PATIENCE_S, STATIONS, build, changing, end, enter, flows, frame, interface, keys, mac,
@@ -459,5 +459,5 @@ tasks = {"shares": shares, "routed": routed, "classes": classes, "hostile": host
          "plane-classes": lambda: classes(*PLANE, "--queue", "1000"), "plane-frames": plane_frames, "plane-killed": plane_killed,
          "plane-cost": plane_cost, "segments": segments, "measured": measured, "ends": ends,
          "told": told, "paired": paired, "replaced": replaced, "cost": cost, "apart": apart,
-         "closed": closed, "plain": plain, "piggyback": piggyback, "table4": table4, "table4-short": lambda: table4(10), "crowd": crowd, "crowd_apart": crowd_apart}
+         "closed": closed, "plain": plain, "piggyback": piggyback, "vlans": vlans, "table4": table4, "table4-short": lambda: table4(10), "crowd": crowd, "crowd_apart": crowd_apart}
 print(json.dumps(tasks[sys.argv[2]]()))

@@ -155,6 +155,22 @@ fn reports_ride_on_data_that_leaves_within_the_interval() {
     assert_eq!(found["restored"], true, "{found}");
 }
 
+/// Frames with a tag of 802.1Q, one of 802.1ad, and both: the report stands behind the tags.
+#[test]
+fn reports_ride_behind_vlan_tags() {
+    let Some(found) = found("vlans") else { return };
+    let kinds = found["kinds"].as_object().expect("kinds");
+    assert_eq!(kinds.len(), 3, "{found}");
+    for one in kinds.values() {
+        let before = format!("{}88b5", one["tags"].as_str().expect("tags"));
+        let loaded = one["loaded"].as_array().expect("frames");
+        assert!(loaded.len() >= 4 && loaded.iter().all(|all| *all == before), "{found}");
+        assert_eq!((&one["lost"], &one["again"]), (&serde_json::json!([]), &0.into()), "{found}");
+        assert_eq!(one["believed"], true, "{found}");
+    }
+    assert!(found["in_front"].as_u64().expect("a count") >= 12, "{found}");
+}
+
 /// How long it takes is `cargo xtask bench-soc`'s; here each packet is traced from its receipt to
 /// the end of its transmission.
 #[test]

@@ -4,7 +4,7 @@ import json
 import select
 import socket
 from soc_stage import (
-    PATIENCE_S, end, frame, mac, raw, run, socket_in, start, start_ap, start_station, status,
+    PATIENCE_S, end, everything, frame, mac, raw, run, socket_in, start, start_ap, start_station, status,
     traffic_control, until, weights,
 )
 
@@ -156,3 +156,47 @@ def piggyback():
     after = [hooks(name) for name in names]
     return {"lost": sorted(set(range(sent)) - set(arrived)), "again": len(arrived) - len(set(arrived)), "sent": sent,
             "riding": riding, "believed": believed, "missed": missed, "counts": counts, "restored": after == before}
+
+
+VLAN_TAGS = {"802.1Q": "81006005", "802.1ad": "88a86006", "both": "88a8600681006005"}
+
+
+def tag_beside(about):
+    """The VLAN tag that the kernel has taken off a frame (`struct tpacket_auxdata`), in hexadecimal."""
+    words = about[0][2]
+    number, kind = [int.from_bytes(words[at:at + 2], "little") for at in (16, 18)]
+    return f"{kind:04x}{number:04x}" if int.from_bytes(words[:4], "little") & 16 else ""
+
+
+def vlans():
+    """Reports ride on frames with VLAN tags, which stay outermost, and the data arrives with its tags."""
+    ap = start_ap("--piggyback")
+    needed = ["--interface", "w0", "--key", "/run/netns/keys/s1", "--interval", "200 ms"]
+    station = start("s1", "station", *needed, "--snr", "10", "--piggyback", "--json")
+    until("a weight", lambda: round(weights().get(mac(2), 0), 3) == 0.8)
+    listener, sender = everything("a"), everything("s1")
+    ends = bytes.fromhex((mac(1) + mac(2)).replace(":", ""))
+    found = {name: ride_behind(bytes.fromhex(tags), ends, listener, sender) for name, tags in VLAN_TAGS.items()}
+    in_front = json.loads(end(station))["in_front"]
+    end(ap)
+    return {"in_front": in_front, "kinds": found}
+
+
+def ride_behind(tags, ends, listener, sender):
+    """Frames with these tags, as they arrive at the access point, and those of them with a report."""
+    loaded, arrived, sent = [], [], 0
+    accepted = status()["accepted"]
+    while len(loaded) < 4 and sent < 3000:
+        rest = tags + b"\x88\xb6" + sent.to_bytes(4, "big") + bytes(100)
+        sender.send(ends + rest)
+        sent += 1
+        while select.select([listener], [], [], 0.01)[0]:
+            seen, about, _, _ = listener.recvmsg(2000, 100)
+            behind = bytes.fromhex(tag_beside(about)) + seen[12:]
+            if b"\x88\xb5SC" in behind and behind.endswith(rest[-104:]):
+                loaded.append(behind.split(b"SC")[0].hex())
+            elif behind[:-104] == tags + b"\x88\xb6":
+                arrived.append(int.from_bytes(behind[-104:-100], "big"))
+    believed = until("the last report", lambda: status()["accepted"] >= accepted + len(loaded))
+    return {"lost": sorted(set(range(sent - 1)) - set(arrived)), "again": len(arrived) - len(set(arrived)),
+            "loaded": loaded, "tags": tags.hex(), "believed": believed}

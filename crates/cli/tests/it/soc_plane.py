@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from soc_stage import (
-    PATIENCE_S, STATIONS, datagram, end, enter, interface, mac, processor_s, run, socket_in,
+    PATIENCE_S, STATIONS, datagram, end, everything, enter, interface, mac, processor_s, run, socket_in,
     start_ap, start_station, status, until, weights,
 )
 
@@ -40,10 +40,7 @@ def connection(megabytes):
 
 def passes_raw(types, tag):
     """Whether a frame of these types comes from the access point to s1 as it was, with this tag."""
-    enter("s1")
-    listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
-    listener.bind(("w0", 0x0003))
-    listener.setsockopt(263, 8, 1)
+    listener = everything("s1")
     listener.settimeout(PATIENCE_S)
     enter("a")
     teller = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)

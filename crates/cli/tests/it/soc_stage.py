@@ -186,6 +186,15 @@ def raw(name):
     return one
 
 
+def everything(name):
+    """All frames at `w0`, with the VLAN tags that the kernel takes off beside them (PACKET_AUXDATA)."""
+    enter(name)
+    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+    one.bind(("w0", 0x0003))
+    one.setsockopt(263, 8, 1)
+    return one
+
+
 def frame(source, payload):
     octets = lambda text: bytes.fromhex(text.replace(":", ""))
     return octets(mac(1)) + octets(source) + ETHER_TYPE.to_bytes(2, "big") + payload

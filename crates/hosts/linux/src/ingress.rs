@@ -7,16 +7,16 @@
 
 use crate::Error;
 use crate::egress::{Pieces, tap};
-use crate::kernel::whole_frame_socket;
+use crate::kernel::{tagged, whole_frame_socket};
 use crate::netlink::Netlink;
 use crate::virtio::VNET_HEADER_LENGTH;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes of a frame beside the packet in it: Ethernet's header and two tags of VLANs.
-const AROUND: usize = 14 + 2 * 4;
+/// Bytes of a frame beside the packet in it: Ethernet's header and two tags of VLANs. The buffer
+/// has four more, with which the outer tag is put back.
+const AROUND: usize = 14 + 2 * 4 + 4;
 
 /// Frames of one EtherType, for as long as this lives.
 #[derive(Debug)]
@@ -48,22 +48,24 @@ impl Ingress {
         Ok(Self { frames, tap, longest: mtu as usize + AROUND })
     }
 
-    /// Bytes of the longest frame.
+    /// Bytes of the buffer for the longest frame.
     pub const fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Takes the next frame; returns its length, or `None` where none waits. One that does not fit
-    /// is cut. This does not block.
+    /// Takes the next frame, with all its VLAN tags; returns its length, or `None` where none
+    /// waits. One that does not fit is cut. This does not block.
     ///
     /// # Errors
     /// If the interface has been deleted.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match recv(&self.frames, buffer, RecvFlags::empty()) {
-            Ok((_, length)) => Ok(Some(length)),
-            // The latter is said once when the interface goes down.
-            Err(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => Ok(None),
-            Err(errno) => Err(errno.into()),
+        match tagged::receive(&self.frames, buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) => match Errno::from_io_error(&error) {
+                // The latter is said once when the interface goes down.
+                Some(Errno::AGAIN | Errno::INTR | Errno::NETDOWN) => Ok(None),
+                _ => Err(error),
+            },
         }
     }
 

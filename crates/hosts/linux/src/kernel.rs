@@ -6,6 +6,7 @@
 )]
 
 pub mod datagrams;
+pub mod tagged;
 
 use rustix::ioctl::{IntegerSetter, Opcode, Updater, ioctl, opcode};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -133,22 +134,28 @@ pub fn ether_socket(interface: u32, ether_type: u16) -> io::Result<(OwnedFd, Fra
     Ok((socket, ring))
 }
 
-/// The same without a ring, for whole frames of any length.
+/// The same without a ring, for whole frames of any length, which [`tagged::receive`] reads.
 pub fn whole_frame_socket(interface: u32, ether_type: u16) -> io::Result<OwnedFd> {
     let socket = typed_socket(ether_type)?;
+    set_option(&socket, libc::PACKET_AUXDATA, &1_i32)?;
     let interface = c_int::try_from(interface).map_err(io::Error::other)?;
     bind_packet_socket(&socket, interface, libc::ETH_P_ALL as u16)?;
     Ok(socket)
 }
 
-/// A socket that is not bound yet, for frames of one EtherType.
+/// A socket that is not bound yet, for frames of one EtherType, behind up to two VLAN tags. The
+/// kernel has taken the outer tag off before it asks the filter.
 fn typed_socket(ether_type: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     set_option(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
-    // Classic BPF: load the half-word at 12; unless it is the type, skip one; accept; drop.
+    // Classic BPF: load the half-word at 12, and that at 16 if the first is the type of a tag;
+    // unless it is the wanted type, skip one; accept; drop.
     let steps = [
         step(0x28, 0, 12),
+        libc::sock_filter { code: 0x15, jt: 1, jf: 0, k: libc::ETH_P_8021Q as u32 },
+        step(0x15, 1, libc::ETH_P_8021AD as u32),
+        step(0x28, 0, 16),
         step(0x15, 1, u32::from(ether_type)),
         step(0x06, 0, u32::from(u16::MAX)),
         step(0x06, 0, 0),

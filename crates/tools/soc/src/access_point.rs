@@ -35,7 +35,9 @@ const BATCH: usize = 256;
 /// Name of the class of all traffic that has no other.
 const REST: &str = "rest";
 /// Bytes of a frame that are read: its header and a report.
-const FRAME: usize = ethernet::HEADER_LEN + soc::LEN;
+const FRAME: usize = ethernet::HEADER_LEN + TAG + soc::LEN;
+/// Bytes of an inner VLAN tag; the kernel takes the outer one off.
+const TAG: usize = 4;
 
 /// Configuration of an access point.
 pub struct ApPlan {
@@ -250,10 +252,11 @@ impl Loop {
             && let Some(length) = self.socket.receive(&mut frame)?
         {
             taken += 1;
-            if let Ok((header, payload)) = ethernet::parse(&frame[..length.min(FRAME)])
+            if let Ok((header, payload)) = ethernet::parse_tagged(&frame[..length.min(FRAME)])
                 // A program beside this one may be pairing with a station.
                 && !Message::is_meant(payload)
             {
+                let payload = &payload[..payload.len().min(soc::LEN)];
                 self.reports.push(ReceivedFrame::new(header.source, payload));
             }
         }

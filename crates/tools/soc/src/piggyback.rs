@@ -1,5 +1,6 @@
 //! Reports that ride on data frames: a report is put in front of the payload of a frame that a
-//! station sends to its access point, as a tag of VLANs is, and taken off there.
+//! station sends to its access point, as a VLAN tag is, and taken off there. Where the frame has
+//! VLAN tags, the report stands behind them: bridges between the two keep the frame in its VLAN.
 
 use crate::Error;
 use crate::wait::wait_for;
@@ -19,8 +20,18 @@ const LOOK: Duration = Duration::from_millis(100);
 /// EtherType of the key exchange (EAPOL), which takes nothing along: an access point may not take
 /// other frames before its end.
 const EAPOL: EtherType = EtherType::new(0x888e).expect("it is above 1535");
-/// Bytes of both addresses of Ethernet, behind which the type stands.
+/// Bytes of both addresses of Ethernet, behind which the type or a VLAN tag stands.
 const ADDRESSES: usize = 12;
+/// Bytes of a VLAN tag, and the number of tags that are skipped.
+const TAG: usize = 4;
+const MAX_TAGS: usize = 2;
+/// EtherTypes of VLAN tags: 802.1Q's, which is a customer's, and the one of 802.1ad for providers.
+const CUSTOMER_TAG: u16 = 0x8100;
+const SERVICE_TAG: u16 = 0x88a8;
+
+const fn is_tag(number: u16) -> bool {
+    matches!(number, CUSTOMER_TAG | SERVICE_TAG)
+}
 
 /// The frames that leave a station by its interface.
 pub(crate) struct Outgoing {
@@ -47,44 +58,69 @@ impl Outgoing {
         for _ in 0..BATCH {
             let Some(length) = self.egress.receive(&mut self.buffer)? else { return Ok(()) };
             let frame = &self.buffer[..length];
-            let tagged = kind_of(frame.get(VNET_HEADER_LENGTH..).unwrap_or_default(), to, room)
-                .and_then(&mut report)
-                .map(|report| in_front(frame, &report));
+            let loaded = place_for(frame.get(VNET_HEADER_LENGTH..).unwrap_or_default(), to, room)
+                .and_then(|place| Some(place.loaded(frame, &report(place.kind)?)));
             // A frame that the driver does not take is lost, as in a queue that is full.
-            let _ = self.egress.send(tagged.as_deref().unwrap_or(frame))?;
+            let _ = self.egress.send(loaded.as_deref().unwrap_or(frame))?;
         }
         Ok(())
     }
 }
 
-/// The type of a frame's payload, if the frame goes to `to` and has room for a report.
-fn kind_of(frame: &[u8], to: Option<Mac>, room: usize) -> Option<EtherType> {
-    let packet = frame.len().checked_sub(HEADER_LEN)?;
-    let is_meant = frame.starts_with(&to?.0) && packet + soc::LEN <= room;
-    let kind = *frame.get(ADDRESSES..)?.first_chunk()?;
-    let kind = EtherType::new(u16::from_be_bytes(kind)).filter(|_| is_meant)?;
-    (![soc::ETHER_TYPE, EAPOL].contains(&kind)).then_some(kind)
+/// Place of a report in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    /// Offset of the type of the frame's payload, behind the addresses and all VLAN tags.
+    at: usize,
+    /// This type.
+    kind: EtherType,
 }
 
-/// A frame behind a virtio header with a report in front of its payload.
-fn in_front(frame: &[u8], report: &[u8]) -> Vec<u8> {
-    let (before, payload) = frame.split_at(VNET_HEADER_LENGTH + HEADER_LEN);
-    let addresses = &before[..VNET_HEADER_LENGTH + ADDRESSES];
-    [addresses, &soc::ETHER_TYPE.number().to_be_bytes(), report, payload].concat()
+/// The type of a frame's payload, and its offset behind the addresses and up to two VLAN tags.
+/// `None` for a frame of 802.2, or one that is cut.
+fn place_in(frame: &[u8]) -> Option<Place> {
+    let number = |at| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
+    let mut at = ADDRESSES;
+    while at < ADDRESSES + MAX_TAGS * TAG && is_tag(number(at)?) {
+        at += TAG;
+    }
+    Some(Place { at, kind: EtherType::new(number(at)?)? })
+}
+
+/// The place for a report in a frame that goes to `to`, if there is room for one.
+fn place_for(frame: &[u8], to: Option<Mac>, room: usize) -> Option<Place> {
+    let place = place_in(frame).filter(|_| to.is_some_and(|to| frame.starts_with(&to.0)))?;
+    // Only the first tag, if it is of 802.1Q, does not count to the interface's MTU.
+    let outer = frame.get(ADDRESSES..)?.first_chunk()?;
+    let uncounted = if u16::from_be_bytes(*outer) == CUSTOMER_TAG { TAG } else { 0 };
+    let packet = frame.len().checked_sub(HEADER_LEN + uncounted)?;
+    let is_data = ![soc::ETHER_TYPE, EAPOL].contains(&place.kind) && !is_tag(place.kind.number());
+    (is_data && packet + soc::LEN <= room).then_some(place)
+}
+
+impl Place {
+    /// A frame behind a virtio header with a report in front of its payload.
+    fn loaded(self, frame: &[u8], report: &[u8]) -> Vec<u8> {
+        let (before, rest) = frame.split_at(VNET_HEADER_LENGTH + self.at);
+        [before, &soc::ETHER_TYPE.number().to_be_bytes(), report, &rest[2..]].concat()
+    }
 }
 
 /// A frame without the report in front of its payload; `None` if there is no report, or nothing or
 /// another report behind it.
 fn without(frame: &[u8]) -> Option<Vec<u8>> {
-    let (header, payload) = frame.split_at_checked(HEADER_LEN)?;
+    let place = place_in(frame).filter(|place| place.kind == soc::ETHER_TYPE)?;
+    let (before, rest) = frame.split_at(place.at);
+    let payload = &rest[2..];
     let (next, rest) = if Plain::is_meant(payload) {
         (Plain::next(payload)?, payload.get(Plain::LEN + 2..)?)
     } else {
         let (claim, rest) = soc::parse(payload).ok()?;
         (claim.unchecked().next?, rest)
     };
-    let is_data = next != soc::ETHER_TYPE;
-    is_data.then(|| [&header[..ADDRESSES], &next.number().to_be_bytes(), rest].concat())
+    // A tag behind the report would move the frame into another VLAN.
+    let is_data = next != soc::ETHER_TYPE && !is_tag(next.number());
+    is_data.then(|| [before, &next.number().to_be_bytes(), rest].concat())
 }
 
 /// A thread that takes reports off the frames that arrive at an access point, and has the rest
@@ -143,82 +179,4 @@ fn unload(ingress: &Ingress, stop: &AtomicBool) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fairwave_wire::seal::Key;
-    use fairwave_wire::soc::{CentiDb, Report};
-    use proptest::prelude::*;
-    use std::net::{Ipv4Addr, Ipv6Addr};
-    use std::num::NonZeroU16;
-
-    const AP: Mac = Mac::local(1);
-    const STATION: Mac = Mac::local(2);
-
-    fn data(to: Mac, kind: EtherType, payload: &[u8]) -> Vec<u8> {
-        [&to.0[..], &STATION.0, &kind.number().to_be_bytes(), payload].concat()
-    }
-
-    fn reports(next: EtherType) -> [Written; 2] {
-        let report = Report {
-            next: Some(next),
-            station: STATION,
-            ipv4: Ipv4Addr::new(10, 0, 0, 2),
-            ipv6: Ipv6Addr::UNSPECIFIED,
-            sequence: 1,
-            made_ms: 0,
-            interval_ms: NonZeroU16::MIN,
-            soc: CentiDb(1_400),
-        };
-        let key = Key::new(&[7; 32]).unwrap();
-        let plain = Plain { ipv4: report.ipv4, soc_db: 14 };
-        [report.seal(&key).into(), plain.written(Some(next))]
-    }
-
-    #[test]
-    fn a_frame_takes_a_report_along_if_it_goes_to_the_access_point_and_has_room() {
-        let kind = |frame: &[u8]| kind_of(frame, Some(AP), 1500);
-        let full = vec![0; 1500 - soc::LEN];
-        assert_eq!(kind(&data(AP, EtherType::IPV6, &full)), Some(EtherType::IPV6));
-        assert_eq!(kind(&data(AP, EtherType::IPV6, &[&full[..], &[0]].concat())), None);
-        assert_eq!(kind(&data(STATION, EtherType::IPV4, &[0; 40])), None);
-        assert_eq!(kind(&data(Mac::BROADCAST, EtherType::IPV4, &[0; 40])), None);
-        // A report of its own, a key exchange, a frame of 802.2, and one that is cut.
-        assert_eq!(kind(&data(AP, soc::ETHER_TYPE, &[0; 64])), None);
-        assert_eq!(kind(&data(AP, EAPOL, &[0; 64])), None);
-        assert_eq!(kind(&[&AP.0[..], &STATION.0, &[0, 64], &[0; 64]].concat()), None);
-        assert_eq!(kind(&AP.0), None);
-        assert_eq!(kind_of(&data(AP, EtherType::IPV4, &[0; 40]), None, 1500), None);
-    }
-
-    #[test]
-    fn a_report_without_data_behind_it_is_nobody_elses() {
-        let [sealed, plain] = reports(EtherType::IPV4);
-        for alone in [&sealed[..40], &plain[..8], &[0; 64]] {
-            assert_eq!(without(&data(AP, soc::ETHER_TYPE, alone)), None);
-        }
-        for nested in reports(soc::ETHER_TYPE) {
-            let frame = data(AP, soc::ETHER_TYPE, &[&nested[..], &[0; 64]].concat());
-            assert_eq!(without(&frame), None);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn taking_off_is_the_reverse_of_putting_in_front(
-            number in 0x600u16.., payload: Vec<u8>, format in 0..2usize,
-        ) {
-            let kind = EtherType::new(number).unwrap();
-            prop_assume!(kind != soc::ETHER_TYPE);
-            let frame = data(AP, kind, &payload);
-            let virtio = [&[0; VNET_HEADER_LENGTH], &frame[..]].concat();
-            let tagged = in_front(&virtio, &reports(kind)[format]);
-            prop_assert_eq!(without(&tagged[VNET_HEADER_LENGTH..]), Some(frame));
-        }
-
-        #[test]
-        fn any_frame_is_read(frame: Vec<u8>) {
-            let _ = without(&frame);
-            let _ = kind_of(&frame, Some(AP), 1500);
-        }
-    }
-}
+mod tests;
