@@ -96,6 +96,21 @@ fn shares_are_parts_of_the_usual_weight() {
     assert_eq!(shares.map(weight_of), [256, 128, 51, 1, 1, 1, 256, 1]);
 }
 
+/// The kernel's policy for `NL80211_ATTR_AIRTIME_WEIGHT` refuses 0.
+#[test]
+fn a_weight_below_the_kernels_minimum_is_set_to_it_once_and_given_back() {
+    let (world, mut given) = world(&[(A, 256), (B, 256)]);
+    for share in [0.0, 1e-9, 0.001, 1.0 / 256.0, 1.4 / 256.0] {
+        given.serve(A, share).unwrap();
+        assert_eq!((weights(&world), world.borrow().sets), (vec![1, 256], 1), "{share}");
+    }
+    assert!(given.is_settled());
+    given.serve(A, 1.6 / 256.0).unwrap();
+    assert_eq!(weights(&world), [2, 256]);
+    given.stop(A).unwrap();
+    assert_eq!(weights(&world), [256, 256]);
+}
+
 #[test]
 fn a_share_that_was_refused_or_came_too_early_is_set_later() {
     let (world, mut given) = world(&[(A, 256)]);
