@@ -215,8 +215,11 @@ impl<P: Payload> Connection<P> {
             }
             self.stats.losses_found += 1;
             newest = newest.max(Some(lost.number));
-            // Copies on slower paths would come later than a new one.
-            if self.board.get(segment).in_flight == 0 || retransmits {
+            // Copies on slower paths would come later than a new one. A reinjected copy was sent
+            // because the earlier one is too late: if it gets lost, that one is still too late.
+            let sent = self.board.get(segment);
+            let was_hastened = sent.reinjected && sent.path == index && sent.number == lost.number;
+            if sent.in_flight == 0 || retransmits || was_hastened {
                 self.board.lose(segment);
             }
         }

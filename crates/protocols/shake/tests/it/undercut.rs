@@ -164,6 +164,21 @@ fn a_slow_path_is_not_in_the_way_of_a_fast_one() {
     }
 }
 
+/// A copy of the slow path's first segments is lost when the fast path's queue overflows in slow
+/// start. It is sent again: the originals take a second, in which the window would be shut.
+#[test]
+fn a_lost_copy_does_not_leave_the_window_to_a_slow_original() {
+    let link = |kbps, us, queue| {
+        let rtt = Duration::from_micros(us);
+        Link { kbps, rtt, loss: 0.0, queue }
+    };
+    let links = vec![link(120, 2_585, 129), link(97_633, 9_588, 73)];
+    let case = Case { seed: 364, links, receive_buffer: 1_416_570 };
+    let best = case.best();
+    let share = case.share("least-rtt", best);
+    assert!(share >= 980, "{share} permille of {best} bytes");
+}
+
 /// A few of the random cases, each with one scheduler. `redundant` repeats a loss on a slow path
 /// late: in fewer cases it has 98 %.
 #[test]
