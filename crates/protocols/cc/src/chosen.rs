@@ -7,8 +7,9 @@ use std::sync::Arc;
 /// Makes the state of an algorithm at the start of a connection.
 pub type Make = dyn Fn(Initial) -> Box<dyn Controller> + Send + Sync;
 
-/// The algorithm of a connection. [`Chosen::from`] a name takes one of [`crate::ALL`], possibly with
-/// a remedy around it (`"ack-loss+compound"`); [`Chosen::own`] takes one from outside this crate.
+/// The algorithm of a connection. [`Chosen::from`] a name takes one of [`crate::ALL`], possibly
+/// with a remedy around it (`"ack-loss+compound"`); [`Chosen::own`] takes one from outside this
+/// crate.
 #[derive(Clone)]
 pub struct Chosen {
     name: String,

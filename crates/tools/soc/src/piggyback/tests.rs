@@ -1,3 +1,5 @@
+//! Reports put on data frames and taken off, with VLAN tags and without.
+
 use super::*;
 use fairwave_wire::seal::Key;
 use fairwave_wire::soc::{CentiDb, Report};
