@@ -173,11 +173,11 @@ for (const settings of WINDOWS) {
     await run(page).click();
     await drawn(page, 2);
     await accessible(page, "laboratory");
-  }, isServer);
+  }, { isServed: isServer });
 }
 const acts = { runs, cancel, errors, link, tours, keys };
 for (const [name, act] of Object.entries(acts)) {
-  await open(name, address, WINDOWS[0], act, isServer);
+  await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);
 }
 if (process.env.FIGURE) {
