@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io;
-use std::process::ExitCode;
 
 /// Reason for exit code 3 under `--strict`, if claims are mapped.
 pub(crate) const CLAIM_FAILS: &str =
@@ -24,14 +23,14 @@ pub(crate) enum Failure {
     Late(String),
     /// The work of this process ended with this exit code, already reported.
     #[cfg(target_os = "linux")]
-    Ended(ExitCode),
+    Ended(u8),
     /// The reader of standard output has closed it, which is no error: the command just ends.
     Closed,
 }
 
 impl Failure {
     /// Prints the error to standard error, and returns the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let (text, code) = match self {
             Self::Run(text) => (text, 1),
             Self::Usage(text) => (text, 2),
@@ -46,7 +45,7 @@ impl Failure {
         if !text.is_empty() {
             crate::output::complain(&text);
         }
-        ExitCode::from(code)
+        code
     }
 
     /// A file could not be read, which is already reported: exit code 1.

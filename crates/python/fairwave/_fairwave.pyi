@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 __version__: str
 
@@ -47,6 +47,7 @@ class Plan:
         progress: Callable[[float], None] | None = None,
     ) -> Table: ...
 
+def command(words: list[str], program: str) -> NoReturn: ...
 def read_table(path: Path) -> Table: ...
 def series_of(directory: Path) -> list[str]: ...
 def summary_table(directory: Path, rows: str) -> Table: ...

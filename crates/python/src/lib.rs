@@ -5,6 +5,7 @@
 //! clock nowhere and releases the GIL while it simulates.
 
 mod columns;
+mod command;
 mod errors;
 mod plan;
 mod reply;
@@ -18,6 +19,7 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
     module.add("RunError", module.py().get_type::<errors::RunError>())?;
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;

@@ -3,12 +3,12 @@
 mod ctl;
 
 use super::run::only_job;
-use super::shared::{flag, load, option, own_program, stem};
+use super::shared::{flag, load, option, stem};
 use crate::args::Common;
 use crate::outcome::Failure;
 use crate::progress::Progress;
 use crate::stop::{self, SIGNALS};
-use crate::{output, place};
+use crate::{output, own, place};
 use clap::{Args, Subcommand};
 use ctl::Ctl;
 use fairwave_emulator::emulation::{
@@ -146,7 +146,7 @@ fn emulate_file(common: &Common, emulate: &Emulate, file: &Path) -> Result<(), F
         signal_flag::register(SIGINT, Arc::default()).map_err(Failure::run)?;
     }
     let signals: &[i32] = if has_shell { &[SIGTERM, SIGHUP] } else { &SIGNALS };
-    let (live, program) = (Live::default(), own_program()?);
+    let (live, program) = (Live::default(), own::program()?);
     let request = Request {
         plan: &plan,
         job,

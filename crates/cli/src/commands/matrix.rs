@@ -1,13 +1,13 @@
 //! `fairwave matrix`: the kernel's congestion controls over a grid of emulated links.
 
 use super::reproduce::real::STOPS;
-use super::shared::{load as load_file, option, own_program, settings, stem};
+use super::shared::{load as load_file, option, settings, stem};
 use super::sweep::refuse_to_replace;
 use crate::args::{Common, assignment};
 use crate::outcome::Failure;
 use crate::place::Before as PlaceBefore;
 use crate::progress::Progress;
-use crate::{output, place, stop};
+use crate::{output, own, place, stop};
 use clap::Args;
 use fairwave_emulator::emulation::Manner;
 use fairwave_emulator::emulation::matrix::{
@@ -106,7 +106,7 @@ pub(super) fn run(common: &Common, requested: &Matrix) -> Result<(), Failure> {
     let name = stem(Path::new(&file));
     let directory = place::choose_with(common, &format!("matrix-{name}"), in_place)?;
     let stop = stop::on_saying(&stop::SIGNALS, STOPS)?;
-    let manner = Manner { realtime: requested.realtime, stop, program: own_program()? };
+    let manner = Manner { realtime: requested.realtime, stop, program: own::program()? };
     let simulate = requested.simulate.then(|| common.jobs().get());
     let running = Running { root: directory.path(), before, simulate, manner };
     if !common.force {
@@ -166,6 +166,6 @@ fn perform(common: &Common, grid: &Grid, running: &Running<'_>) -> Result<Findin
 
 /// The command line as the user typed it.
 fn command() -> String {
-    let arguments = std::env::args().skip(1).map(|argument| output::quoted(&argument));
+    let arguments = own::words().map(|argument| output::quoted(&argument));
     ["fairwave".to_owned()].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,7 @@ use fairwave_lab::report::Refusal;
 use fairwave_scenario::plan::{LoadError, Override, Plan};
 use fairwave_text::quoted;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then those
 /// of the command's own options.
@@ -25,11 +25,6 @@ pub(super) fn settings(common: &Common, own: &[Override]) -> Vec<Override> {
 pub(super) fn option(name: &str, value: impl Display, setting: String) -> Override {
     let value = quoted(&value.to_string());
     Override { setting, name: format!("{name} {value}") }
-}
-
-/// The path of this program, which starts itself again as a keeper or a proxy.
-pub(crate) fn own_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(Failure::run)
 }
 
 /// The setting that an option without a value makes.

@@ -13,11 +13,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{WaitOptions, getpid, wait};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
 /// Argument of a process that only mounts `/proc` for a node.
@@ -36,17 +37,16 @@ const DONE: &str = "done\n";
 const REAP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Entry point of the hidden subcommand [`COMMAND`], before it starts threads. Commands come on
-/// standard input.
-pub fn main() -> ExitCode {
-    let mut arguments = std::env::args_os();
-    let tasks = [SHOW_PROCESSES, ON_TERMINAL, WITHOUT_PROGRAMS];
-    let task = arguments.find(|word| tasks.iter().any(|task| word == task));
-    match task.as_ref().and_then(|word| word.to_str()) {
+/// standard input; `arguments` are those behind the subcommand. Returns the exit code.
+pub fn main(arguments: &[OsString]) -> u8 {
+    let mut arguments = arguments.iter();
+    match arguments.next().and_then(|word| word.to_str()) {
         Some(SHOW_PROCESSES) => {
-            return mounts::show_processes().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+            return mounts::show_processes().map_or(1, |()| 0);
         }
         Some(ON_TERMINAL) => {
-            let mut command = Command::new(arguments.next().unwrap_or_default());
+            let mut command =
+                Command::new(arguments.next().map_or(OsStr::new(""), OsString::as_os_str));
             command.args(arguments);
             return terminal::lead_session(command);
         }
@@ -54,20 +54,20 @@ pub fn main() -> ExitCode {
         _ if getpid().is_init() => {}
         _ => {
             complain("this command is started by an emulation, not by hand");
-            return ExitCode::from(2);
+            return 2;
         }
     }
     keep_and_restore()
 }
 
-fn keep_and_restore() -> ExitCode {
+fn keep_and_restore() -> u8 {
     let mut undos = Vec::new();
     let kept = keep(&mut undos);
     // In reverse, since a later change may rest on an earlier one. A failure does not stop the
     // rest.
     let failures: Vec<String> = undos.iter().rev().filter_map(failure).collect();
     failures.iter().for_each(|failure| complain(failure));
-    if kept.is_ok() && failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    u8::from(kept.is_err() || !failures.is_empty())
 }
 
 /// Takes a change back; returns the message for the user where that fails.

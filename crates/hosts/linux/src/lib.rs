@@ -55,7 +55,7 @@ pub use intercept::{Interception, InterceptionPlan, listen_transparent};
 pub use keeper::Watchdog;
 pub use leaf::Leaf;
 pub use limits::allow_open_files;
-pub use plan::{COMMAND, KeeperCommand, Prefix};
+pub use plan::{COMMAND, KeeperCommand, Prefix, set_own_program};
 pub use privileges::{Capability, become_ordinary_user};
 pub use realtime::{OwnProcessor, Processors, become_realtime, may_become_realtime};
 pub use shaper::{ClassCount, Foreign, Shapeable, Shaper, ShaperPlan, max_stations, shapeable};

@@ -2,10 +2,20 @@
 
 use std::ffi::OsString;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The hidden subcommand of the door that calls [`keeper::main`](crate::keeper::main).
 pub const COMMAND: &str = "keep-namespaces";
+
+/// The program that a process names which has no executable of its own.
+static OWN_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the program that starts this one again, where `/proc/self/exe` is an interpreter. The
+/// first call in a process decides.
+pub fn set_own_program(program: &Path) {
+    let _ = OWN_PROGRAM.set(program.to_owned());
+}
 
 /// The command that runs [`keeper::main`](crate::keeper::main): an executable and the arguments
 /// that lead there.
@@ -18,9 +28,10 @@ pub struct KeeperCommand {
 }
 
 impl Default for KeeperCommand {
-    /// This very executable with the hidden subcommand [`COMMAND`].
+    /// This program, as [`set_own_program`] named it, with the hidden subcommand [`COMMAND`].
     fn default() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe"), arguments: vec![OsString::from(COMMAND)] }
+        let program = OWN_PROGRAM.get().map_or(Path::new("/proc/self/exe"), PathBuf::as_path);
+        Self { program: program.to_owned(), arguments: vec![OsString::from(COMMAND)] }
     }
 }
 

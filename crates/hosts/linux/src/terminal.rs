@@ -14,7 +14,7 @@ use rustix::termios::{
 use std::io::{self, Stdin, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::thread::{self, JoinHandle};
 
 /// Interval at which the size of the window is read.
@@ -151,11 +151,11 @@ impl Drop for Raw {
 }
 
 /// First action of the program's process: it makes its standard input the terminal of a session of
-/// its own. Returns only where that or the program's start fails.
-pub fn lead_session(mut command: Command) -> ExitCode {
+/// its own. Returns an exit code, only where that or the program's start fails.
+pub fn lead_session(mut command: Command) -> u8 {
     let led = rustix::process::setsid().and_then(|_| rustix::process::ioctl_tiocsctty(stdin()));
     let error = led.map_or_else(io::Error::from, |()| command.exec());
     let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{command:?}: {error}\n"));
     // As shells do for a program that they cannot start.
-    ExitCode::from(127)
+    127
 }

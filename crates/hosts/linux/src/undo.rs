@@ -2,7 +2,7 @@
 
 use crate::forwarding::Forwarding;
 use crate::netlink::Netlink;
-use crate::plan::COMMAND;
+use crate::plan::KeeperCommand;
 use crate::replace::Saved;
 use crate::tools::{delete_table, ip};
 use rustix::io::Errno;
@@ -123,8 +123,9 @@ impl Undo {
 }
 
 fn run_program(words: &[String]) -> io::Result<()> {
-    let mut program = Command::new("/proc/self/exe");
-    program.arg(COMMAND).args(words).stdin(Stdio::null()).stdout(Stdio::null());
+    let own = KeeperCommand::default();
+    let mut program = Command::new(&own.program);
+    program.args(&own.arguments).args(words).stdin(Stdio::null()).stdout(Stdio::null());
     let status = program.status()?;
     let failed = || io::Error::other(format!("it ended with {status}"));
     if status.success() { Ok(()) } else { Err(failed()) }

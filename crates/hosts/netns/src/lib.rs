@@ -47,7 +47,7 @@ mod support;
 mod tun;
 mod uplink;
 
-pub use fairwave_linux::{Error, Lack, Missing, VNET_HEADER_LENGTH, keeper};
+pub use fairwave_linux::{Error, Lack, Missing, VNET_HEADER_LENGTH, keeper, set_own_program};
 pub use namespaces::Namespaces;
 pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use program::{Invocation, Program, ProgramPlan};

@@ -35,15 +35,15 @@ pub use path::Listener;
 pub use radio::{AccessPointRadio, StationRadio};
 
 /// Runs the hidden subcommand of the keeper ([`fairwave_linux::keeper`]), which keeps the state
-/// that it was given, or restores it.
-pub fn keep(words: &[std::ffi::OsString]) -> std::process::ExitCode {
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match words.split_first() {
+/// that it was given, or restores it. Returns the exit code.
+pub fn keep(words: &[std::ffi::OsString]) -> u8 {
+    let text: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match text.split_first() {
         Some((first, rest)) if first == airtime::RESTORE => match airtime::restore(rest) {
-            Ok(()) => std::process::ExitCode::SUCCESS,
+            Ok(()) => 0,
             // The keeper reports itself which state it could not restore.
-            Err(_) => std::process::ExitCode::FAILURE,
+            Err(_) => 1,
         },
-        _ => fairwave_linux::keeper::main(),
+        _ => fairwave_linux::keeper::main(words),
     }
 }

@@ -3,10 +3,11 @@
 use super::args::Reproduce;
 use crate::args::Common;
 use crate::clock::Stopwatch;
-use crate::commands::shared::{option, own_program};
+use crate::commands::shared::option;
 use crate::commands::sweep::refuse_to_replace;
 use crate::outcome::Failure;
 use crate::output;
+use crate::own;
 use crate::place::{self, Before};
 use crate::progress::Progress;
 use crate::stop;
@@ -50,7 +51,7 @@ pub(super) fn run(
     let stop = stop::on_saying(&stop::SIGNALS, STOPS)?;
     let means = Means {
         workers: common.jobs().get(),
-        manner: Manner { realtime: args.realtime, stop, program: own_program()? },
+        manner: Manner { realtime: args.realtime, stop, program: own::program()? },
         resume: args.resume,
     };
     no_realtime(args.realtime).iter().for_each(|printed| output::warn(printed));

@@ -144,7 +144,7 @@ Exit code 1: the kernel refuses a step, or the interface goes away; 2: the optio
     pub(super) fn main() -> ExitCode {
         let cli = Cli::parse();
         if let Task::Keep { task } = &cli.task {
-            return fairwave_soc_tool::keep(task);
+            return fairwave_soc_tool::keep(task).into();
         }
         let is_json = cli.common.json;
         let shown = run(cli).map(|all| show(&all, is_json));

@@ -17,6 +17,7 @@ use rustix::mount::MountFlags;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Lines};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -31,7 +32,10 @@ pub(crate) fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let outcome = match words[..] {
-        [fairwave_netns::keeper::COMMAND, ..] => return fairwave_netns::keeper::main(),
+        [fairwave_netns::keeper::COMMAND, ref words @ ..] => {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            return fairwave_netns::keeper::main(&words).into();
+        }
         ["support"] => fairwave_netns::support().map_err(Into::into),
         ["ping"] => ping(),
         ["shell", line] => terminal(line),
