@@ -9,6 +9,8 @@ mod command;
 mod errors;
 mod plan;
 mod reply;
+mod steered;
+mod stepper;
 mod table;
 
 use pyo3::prelude::*;
@@ -21,6 +23,7 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<errors::RunError>())?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<stepper::Stepper>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::series_of, module)?)?;

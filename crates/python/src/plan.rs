@@ -5,6 +5,7 @@ use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
 use fairwave_lab::run::{self, Before, Output, Progress, SweepOptions, Watch};
 use fairwave_scenario::plan::{self, Job, Override};
+use fairwave_sim::world::World;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -149,6 +150,11 @@ impl Plan {
             axes.push(Axis::new(key, values.iter().map(String::as_str)));
         }
         axes
+    }
+
+    /// The simulator's input for a run.
+    pub(crate) fn world(&self, point: usize, seed: u64) -> PyResult<World> {
+        Ok(self.plan.scenario(self.job(point, seed)?).to_world(seed))
     }
 
     fn job(&self, point: usize, seed: u64) -> PyResult<Job> {

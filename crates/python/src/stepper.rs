@@ -1,0 +1,193 @@
+//! A simulation that stops after each step of virtual time, sets what an agent chose, and goes on.
+//!
+//! A simulation borrows its world and its sink, so it lives on a thread of its own. [`Stepper`]
+//! sends an action there and takes the observation back. Simulations whose steps are begun
+//! together run at the same time, and the GIL is released while they are awaited.
+
+use crate::errors::{ScenarioError, failed};
+use crate::plan::Plan;
+use crate::steered::{Handle, Latest, Watch};
+use fairwave_sim::world::World;
+use fairwave_sim::{Simulation, queue_names};
+use fairwave_trace::{FlowSample, PairSample, QueueSample, StationSample};
+use fairwave_units::Duration;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Shortest step: a round trip over a quiet cell.
+const MIN_STEP: Duration = Duration::from_millis(1);
+
+/// Rows of numbers for flows, queues and stations, one after the other.
+type Observation = (Vec<f64>, Vec<f64>, Vec<f64>);
+
+/// Both ends of the thread that simulates.
+struct Link {
+    actions: Sender<Vec<f64>>,
+    observations: Receiver<Result<Observation, String>>,
+    is_under_way: bool,
+}
+
+/// A run that advances by steps and takes an action before each.
+#[pyclass(frozen, module = "fairwave._fairwave")]
+pub(crate) struct Stepper {
+    /// Names of the flows or stations that an action sets.
+    #[pyo3(get)]
+    steered: Vec<String>,
+    /// Name, source and sink of each flow.
+    #[pyo3(get)]
+    flows: Vec<(String, String, String)>,
+    /// Names of the queues.
+    #[pyo3(get)]
+    queues: Vec<String>,
+    /// Whole steps until the end of the run.
+    #[pyo3(get)]
+    steps: u64,
+    link: Mutex<Link>,
+}
+
+#[pymethods]
+impl Stepper {
+    /// Starts a run of a plan. An action sets `windows` (segments) or `rates` (bits per second) of
+    /// the TCP flows, or `weights` of an access point's stations, every `step_s` seconds.
+    #[new]
+    fn new(plan: &Plan, point: usize, seed: u64, step_s: f64, sets: &str) -> PyResult<Self> {
+        let mut world = plan.world(point, seed)?;
+        let end = world.duration;
+        if !(step_s >= MIN_STEP.as_secs_f64() && step_s <= end.as_secs_f64()) {
+            return Err(ScenarioError::new_err(format!(
+                "a step of {step_s} s: it lasts from {MIN_STEP} to the duration of the scenario, \
+                 {end}"
+            )));
+        }
+        let step = Duration::from_secs_f64(step_s);
+        world.sample_every = step;
+        let (handle, steered) = Handle::install(sets, &mut world)?;
+        let name = |node: fairwave_trace::NodeId| world.nodes[node.0 as usize].name.clone();
+        let flow = |flow: &fairwave_sim::world::Flow| {
+            (flow.name.clone(), name(flow.source), name(flow.sink))
+        };
+        let (flows, queues) = (world.flows.iter().map(flow).collect(), queue_names(&world));
+        let (actions, taken) = channel();
+        let (given, observations) = channel();
+        let drive = move || {
+            let result = drive(&world, step, &handle, &taken, &given);
+            // Nobody listens any more if the stepper is gone.
+            result.unwrap_or_else(|error| drop(given.send(Err(error.to_string()))));
+        };
+        thread::Builder::new().name("fairwave-step".to_owned()).spawn(drive).map_err(failed)?;
+        let link = Mutex::new(Link { actions, observations, is_under_way: true });
+        let steps = end.as_nanos() / step.as_nanos();
+        Ok(Self { steered, flows, queues, steps, link })
+    }
+
+    /// Sets the values of an action, and lets the run advance by a step.
+    fn begin(&self, values: Vec<f64>) -> PyResult<()> {
+        let wanted = self.steered.len();
+        if values.len() != wanted {
+            let given = values.len();
+            return Err(PyValueError::new_err(format!("{given} values; it sets {wanted}")));
+        }
+        if let Some(value) = values.iter().find(|value| !(value.is_finite() && **value > 0.0)) {
+            return Err(PyValueError::new_err(format!("{value}: a value is above zero")));
+        }
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if link.is_under_way {
+            return Err(failed("a step is under way: take its observation first"));
+        }
+        link.is_under_way = true;
+        link.actions.send(values).map_err(|_| failed("the run is over"))
+    }
+
+    /// Waits for the end of the step, or of the preparation of the run. Returns three lists of
+    /// numbers: for each flow, for each queue, and for each station whose weight is set.
+    fn end(&self, py: Python<'_>) -> PyResult<Observation> {
+        let wait = || {
+            let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+            if !std::mem::take(&mut link.is_under_way) {
+                return Err("no step is under way".to_owned());
+            }
+            link.observations.recv().unwrap_or_else(|_| Err("the run is over".to_owned()))
+        };
+        py.detach(wait).map_err(failed)
+    }
+}
+
+/// Simulates step by step until the world's end, or until the stepper is gone.
+fn drive(
+    world: &World,
+    step: Duration,
+    handle: &Handle,
+    actions: &Receiver<Vec<f64>>,
+    observations: &Sender<Result<Observation, String>>,
+) -> Result<(), fairwave_sim::Error> {
+    let stations = handle.stations().1.len();
+    let mut before = Latest::new(world.flows.len(), queue_names(world).len(), stations);
+    let latest = Rc::new(RefCell::new(before.clone()));
+    let mut watch = Watch::new(&latest, handle);
+    let mut simulation = Simulation::new(world, &mut watch)?;
+    let mut is_heard = observations.send(Ok(observation(&before, &before, step))).is_ok();
+    let end = fairwave_units::Instant::ZERO + world.duration;
+    while is_heard && simulation.now() + step <= end {
+        let Ok(values) = actions.recv() else { return Ok(()) };
+        handle.set(&values, &mut simulation)?;
+        simulation.advance_to(simulation.now() + step);
+        let now = latest.borrow();
+        is_heard = observations.send(Ok(observation(&before, &now, step))).is_ok();
+        before.clone_from(&now);
+    }
+    Ok(())
+}
+
+/// Rows of a step that lasted from one state to another.
+fn observation(before: &Latest, now: &Latest, step: Duration) -> Observation {
+    let (mut flows, mut queues, mut stations) = (Vec::new(), Vec::new(), Vec::new());
+    for (before, now) in before.flows.iter().zip(&now.flows) {
+        flows.extend(flow_row(before, now, step));
+    }
+    for (before, now) in before.queues.iter().zip(&now.queues) {
+        queues.extend(queue_row(before, now));
+    }
+    let pairs = before.pairs.iter().zip(&now.pairs);
+    for ((before, now), station) in pairs.zip(&now.stations) {
+        stations.extend(station_row(before, now, station));
+    }
+    (flows, queues, stations)
+}
+
+/// Goodput in bits per second, smoothed round-trip time in seconds (zero before the first sample),
+/// packets sent, retransmissions and timeouts of the step, bytes in flight at its end.
+fn flow_row(before: &FlowSample, now: &FlowSample, step: Duration) -> [f64; 6] {
+    let bytes = now.delivered_bytes - before.delivered_bytes;
+    [
+        bytes as f64 * 8.0 / step.as_secs_f64(),
+        now.srtt.map_or(0.0, Duration::as_secs_f64),
+        (now.sent_packets - before.sent_packets) as f64,
+        (now.retransmissions - before.retransmissions) as f64,
+        (now.timeouts - before.timeouts) as f64,
+        f64::from(now.flight),
+    ]
+}
+
+/// Packets and bytes that wait at the end of the step, drops of the step.
+fn queue_row(before: &QueueSample, now: &QueueSample) -> [f64; 3] {
+    let drops = |sample: &QueueSample| sample.drops.iter().sum::<u64>();
+    [f64::from(now.packets), now.bytes as f64, (drops(now) - drops(before)) as f64]
+}
+
+/// Of the access point's PPDUs to a station in the step: their mean bit rate in bits per second,
+/// airtime in seconds, number and failures; then the SNR of the last frame there in dB.
+fn station_row(before: &PairSample, now: &PairSample, station: &StationSample) -> [f64; 5] {
+    let ppdus = now.ppdus - before.ppdus;
+    [
+        (now.rate_bps_sum - before.rate_bps_sum) as f64 / ppdus.max(1) as f64,
+        now.airtime.saturating_sub(before.airtime).as_secs_f64(),
+        ppdus as f64,
+        (now.failures - before.failures) as f64,
+        station.snr.map_or(0.0, |snr| snr.0),
+    ]
+}

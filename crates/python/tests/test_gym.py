@@ -1,0 +1,188 @@
+"""Environments: spaces, seeds, wrong input, and several at a time."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import fairwave as fw
+import fairwave.gym
+from fairwave._fairwave import Stepper
+
+KINDS = [fairwave.gym.Windows, fairwave.gym.Weights]
+#: A scenario without TCP.
+DATAGRAMS = {
+    "duration": "1 s",
+    "cell": {"standard": "802.11g"},
+    "node": [{"name": "ap", "kind": "access-point"}, {"name": "sta", "kind": "station"}],
+    "flow": [{"name": "up", "from": "sta", "to": "ap", "transport": "udp", "traffic": "saturate"}],
+}
+#: Uploads begin soon enough for a short episode.
+SPREAD = {"flow.up.start_spread": "0.2 s"}
+
+
+def short(kind, duration="0.5 s"):
+    """Settings that make a short episode: five steps."""
+    return {"duration": duration, **(SPREAD if kind is fairwave.gym.Windows else {})}
+
+
+def episode(env, seed, value):
+    """Observations and rewards of an episode of equal actions."""
+    seen, rewards = [env.reset(seed=seed)[0]], []
+    over = False
+    while not over:
+        action = np.full(env.action_space.shape, value, np.float32)
+        observation, reward, terminated, over, _ = env.step(action)
+        assert not terminated
+        seen.append(observation)
+        rewards.append(reward)
+    return np.stack(seen), rewards
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_gymnasium_finds_no_fault(kind):
+    env = gymnasium.make(f"fairwave/{kind.__name__}-v0", set=short(kind, "2 s"))
+    check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_and_actions_decide_what_is_observed(kind):
+    env = kind(set=short(kind, "3 s"))
+    one, again, other = (episode(env, seed, 0.0) for seed in (1, 1, 2))
+    assert len(one[1]) == env.steps == 30
+    assert np.array_equal(one[0], again[0]) and one[1] == again[1]
+    assert not np.array_equal(one[0], other[0])
+    moved, _ = episode(env, 1, 0.5)
+    assert not np.array_equal(one[0][:, :-1], moved[:, :-1])
+    assert all(env.observation_space.contains(seen) for seen in [*one[0], *moved])
+
+
+def test_a_window_bounds_the_goodput():
+    env = fairwave.gym.Windows(set={"duration": "5 s", "node.sta.count": 1, **SPREAD})
+    env.reset(seed=1)
+    for _ in range(50):
+        # Sixteen segments of 1460 bytes in a round-trip time of at least 40 ms.
+        *_, info = env.step(np.full(1, 2 * np.log2(16) / 10 - 1, np.float32))
+    assert info["rtt_s"][0] >= 0.04
+    most = 16 * 1460 * 8 / 0.04
+    assert 0.8 * most < info["goodput_bps"][0] <= 1.05 * most
+
+
+def test_a_pacing_rate_is_the_goodput():
+    env = fairwave.gym.Windows(
+        set={"duration": "5 s", "node.sta.count": 2, **SPREAD}, control="rate", largest=10.0
+    )
+    env.reset(seed=1)
+    rates = []
+    for _ in range(50):
+        # 1 Mbit/s and 10 Mbit/s, headers included.
+        *_, info = env.step(np.array([0.0, 1.0], np.float32))
+        rates.append(info["goodput_bps"])
+    slow, fast = np.mean(rates[30:], axis=0)
+    assert 0.9e6 < slow < 1.1e6 and 8.5e6 < fast < 10.5e6
+
+
+def test_weights_divide_the_access_point():
+    env = fairwave.gym.Weights(set={"duration": "5 s"})
+    shares = []
+    for value in (0.0, 0.5):
+        env.reset(seed=1)
+        action = np.zeros(4, np.float32)
+        action[0] = value
+        total = np.zeros(4)
+        for _ in range(50):
+            *_, info = env.step(action)
+            total += info["goodput_bps"]
+        shares.append(total[0] / total.sum())
+    # Weights of one to one, and of four to one.
+    assert 0.2 < shares[0] < 0.3 and shares[1] > 0.45
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_actions_are_exceptions(kind):
+    env = kind(set=short(kind))
+    with pytest.raises(fw.RunError, match="call reset first"):
+        env.step(np.zeros(4, np.float32))
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=r"an action of shape \(3,\); it is \(4,\)"):
+        env.step(np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match="finite"):
+        env.step(np.full(4, np.nan, np.float32))
+    for _ in range(5):
+        *_, over, _ = env.step(np.full(4, 7.0, np.float32))
+    assert over
+    with pytest.raises(fw.RunError, match="the episode is over"):
+        env.step(np.zeros(4, np.float32))
+
+
+def test_scenarios_with_nothing_to_steer_are_errors():
+    uploads = fw.Scenario(text=fairwave.gym.UPLOADS)
+    with pytest.raises(fw.ScenarioError, match="0 have a queue that follows weights"):
+        fairwave.gym.Weights(uploads)
+    with pytest.raises(fw.ScenarioError, match="windows of TCP flows"):
+        fairwave.gym.Windows(DATAGRAMS)
+    with pytest.raises(fw.ScenarioError, match="its sweep has 2 points"):
+        fairwave.gym.Windows(set={"sweep.node.sta.count": [1, 2]})
+    with pytest.raises(fw.ScenarioError, match="a step of 0.0001 s"):
+        fairwave.gym.Windows(step=0.0001)
+    with pytest.raises(fw.ScenarioError, match="to the duration of the scenario"):
+        fairwave.gym.Windows(set=short(fairwave.gym.Windows), step=float("nan"))
+    with pytest.raises(ValueError, match="it is one of window, rate"):
+        fairwave.gym.Windows(control="both")
+
+
+def test_the_native_stepper_refuses_wrong_calls():
+    plan = fw.Scenario(text=fairwave.gym.UPLOADS, set=short(fairwave.gym.Windows)).plan
+    with pytest.raises(fw.ScenarioError, match="sets windows, rates or weights"):
+        Stepper(plan, 0, 1, 0.1, "colours")
+    stepper = Stepper(plan, 0, 1, 0.1, "windows")
+    with pytest.raises(fw.RunError, match="a step is under way"):
+        stepper.begin([1.0] * 4)
+    stepper.end()
+    with pytest.raises(fw.RunError, match="no step is under way"):
+        stepper.end()
+    with pytest.raises(ValueError, match="3 values; it sets 4"):
+        stepper.begin([1.0] * 3)
+    with pytest.raises(ValueError, match="a value is above zero"):
+        stepper.begin([0.0] * 4)
+    for _ in range(stepper.steps):
+        stepper.begin([1e30] * 4)
+        stepper.end()
+    with pytest.raises(fw.RunError, match="the run is over"):
+        stepper.begin([1.0] * 4)
+        stepper.end()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vector_observes_as_its_parts_do(kind):
+    envs = gymnasium.make_vec(
+        f"fairwave/{kind.__name__}-v0",
+        num_envs=3,
+        vectorization_mode="vector_entry_point",
+        set=short(kind),
+    )
+    assert envs.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    observations, _ = envs.reset(seed=5)
+    alone = [kind(set=short(kind)) for _ in range(3)]
+    firsts = [env.reset(seed=5 + place)[0] for place, env in enumerate(alone)]
+    assert np.array_equal(observations, np.stack(firsts))
+    actions = envs.action_space.sample()
+    for step in range(5):
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        steps = [env.step(action) for env, action in zip(alone, actions, strict=True)]
+        assert np.array_equal(observations, np.stack([part[0] for part in steps]))
+        assert rewards.tolist() == [part[1] for part in steps]
+        assert not terminated.any() and truncated.all() == (step == 4)
+        assert infos["goodput_bps"].shape == (3, 4)
+    # The next step begins new episodes and ignores its actions.
+    observations, rewards, _, truncated, _ = envs.step(actions)
+    firsts = [env.reset()[0] for env in alone]
+    assert np.array_equal(observations, np.stack(firsts))
+    assert not rewards.any() and not truncated.any()
+    with pytest.raises(ValueError, match="2 actions for 3 environments"):
+        envs.step(actions[:2])
+    with pytest.raises(ValueError, match="2 seeds for 3 environments"):
+        envs.reset(seed=[1, 2])
+    envs.close()
