@@ -1,0 +1,6 @@
+//! Hosts over sockets of the kernel.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod insider;
+mod neighbour;
