@@ -89,6 +89,7 @@ fn run(world: &World, offload: Offload, frame: &[u8], frames: u64) -> Result<u64
     let drive = Drive {
         clock: Clock::start(),
         inbox: Inbox::default(),
+        associations: None,
         world,
         ends,
         options,

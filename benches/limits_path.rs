@@ -145,7 +145,10 @@ impl Path {
 
     /// Packets that the kernel dropped since earlier ones had not been read.
     fn dropped(&self) -> Result<u64, String> {
-        let unread = |node| self.namespaces.unread(node).map_err(|error| error.to_string());
+        let unread = |node| {
+            let dropped = self.namespaces.dropped(node).map_err(|error| error.to_string());
+            dropped.map(|dropped| dropped.unread)
+        };
         Ok(unread(0)? + unread(1)?)
     }
 
@@ -181,6 +184,7 @@ impl Path {
             record: Some(record),
             stop: Some(stop),
             inbox: Inbox::default(),
+            associations: None,
         };
         let (mut turns, mut under_way) = (0, 0);
         let mut on_turn = |turn: &Turn<'_>| {

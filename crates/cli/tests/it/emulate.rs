@@ -7,6 +7,7 @@ mod outside;
 mod paths;
 mod programs;
 mod questions;
+mod roaming;
 mod slow;
 mod studies;
 mod terminal;

@@ -17,9 +17,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `TUNSETIFF` and `TUNSETOFFLOAD` of `linux/if_tun.h`.
+/// `TUNSETIFF`, `TUNSETOFFLOAD` and `TUNSETCARRIER` (Linux 4.20) of `linux/if_tun.h`.
 const TUNSETIFF: Opcode = opcode::write::<c_int>(b'T', 202);
 const TUNSETOFFLOAD: Opcode = opcode::write::<c_uint>(b'T', 208);
+const TUNSETCARRIER: Opcode = opcode::write::<c_int>(b'T', 226);
 
 /// Flags of `TUNSETIFF`: packets of IP or frames, nothing before them but a virtio header.
 const IFF_TUN: i16 = 0x0001;
@@ -87,6 +88,14 @@ fn attach(tun: impl AsFd, name: &str, flags: i16) -> io::Result<String> {
 pub fn set_tun_offload(tun: impl AsFd, flags: usize) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes a number, no pointer.
     Ok(unsafe { ioctl(tun, IntegerSetter::<TUNSETOFFLOAD>::new_usize(flags)) }?)
+}
+
+/// Sets whether the device of a TUN has a carrier. [`crate::netlink::Netlink::settle`] has the
+/// kernel act on that at once.
+pub fn set_tun_carrier(tun: impl AsFd, has_carrier: bool) -> io::Result<()> {
+    let mut value = c_int::from(has_carrier);
+    // SAFETY: TUNSETCARRIER reads one int.
+    Ok(unsafe { ioctl(tun, Updater::<TUNSETCARRIER, _>::new(&mut value)) }?)
 }
 
 /// A socket for all frames that arrive at an interface, with virtio headers, promiscuous.

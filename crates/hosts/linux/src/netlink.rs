@@ -8,7 +8,7 @@ use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
 };
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, LinkMode, State,
 };
 use netlink_packet_route::route::{
     RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
@@ -168,6 +168,30 @@ impl Netlink {
             _ => None,
         })?;
         found.ok_or_else(|| io::Error::other("the kernel does not tell"))
+    }
+
+    /// Has the kernel act at once on a change of an interface's carrier: it answers a question
+    /// about the link only then (since Linux 6.8), and would otherwise notify processes up to a
+    /// second later.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn settle(&mut self, index: u32) -> io::Result<()> {
+        self.attribute(index, |_| None::<()>).map(drop)
+    }
+
+    /// Sets whether an interface is dormant (RFC 2863): its carrier is there, packets pass its
+    /// queue, and `IFF_RUNNING` is not set, as where a supplicant has still to authenticate.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn set_dormant(&mut self, index: u32, is_dormant: bool) -> io::Result<()> {
+        let state = if is_dormant { State::Dormant } else { State::Up };
+        let mut link = link(index);
+        // Without this mode the kernel sets the state by the carrier alone.
+        link.attributes =
+            vec![LinkAttribute::Mode(LinkMode::Dormant), LinkAttribute::OperState(state)];
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
     /// Value of one attribute of an interface.

@@ -49,7 +49,8 @@ mod uplink;
 
 pub use fairwave_linux::{Error, Lack, Missing, VNET_HEADER_LENGTH, keeper, set_own_program};
 pub use namespaces::Namespaces;
-pub use plan::{KeeperCommand, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
+pub use node::Dropped;
+pub use plan::{KeeperCommand, LinkState, NodePlan, Offload, Plan, Prefix, Route, UplinkPlan};
 pub use program::{Invocation, Program, ProgramPlan};
 pub use support::{Standing, become_root_inside, is_administrator, support};
 pub use tun::{DEVICE, Tun};

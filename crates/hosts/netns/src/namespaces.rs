@@ -1,9 +1,11 @@
 //! All namespaces of a run, and work in them.
 
-use crate::node::{Node, Site};
+use crate::node::{Dropped, Node, Site};
 use crate::program::Shared;
 use crate::uplink::{self, Machine};
-use crate::{Error, Invocation, KeeperCommand, Plan, Prefix, Program, ProgramPlan, Tun, hosts};
+use crate::{
+    Error, Invocation, KeeperCommand, LinkState, Plan, Prefix, Program, ProgramPlan, Tun, hosts,
+};
 use fairwave_linux::keeper::{Keeper, on_terminal};
 use fairwave_linux::terminal::Terminal;
 use std::collections::BTreeSet;
@@ -90,14 +92,25 @@ impl Namespaces {
         &self.tuns[node]
     }
 
-    /// Packets that the kernel dropped since the node's device was made, as those before them had
-    /// not been read from it. Zero once the device is gone.
+    /// Gives a node's device another state, from one that it has. All processes in the node that
+    /// follow links by rtnetlink have been notified when this returns; on kernels before 6.8 the
+    /// kernel may take up to a second longer for a lost carrier.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses it, or the node's thread is gone.
+    pub fn set_link(&self, node: usize, from: LinkState, to: LinkState) -> Result<(), Error> {
+        self.nodes[node].set_link(&self.tuns[node], from, to)
+    }
+
+    /// Packets that the kernel dropped since the node's device was made. Zero once the device is
+    /// gone.
     ///
     /// # Errors
     ///
     /// If the node's thread is gone, or the kernel does not answer.
-    pub fn unread(&self, node: usize) -> Result<u64, Error> {
-        self.nodes[node].unread()
+    pub fn dropped(&self, node: usize) -> Result<Dropped, Error> {
+        self.nodes[node].dropped()
     }
 
     /// Returns the inode of a node's network namespace, the kernel's name of it.

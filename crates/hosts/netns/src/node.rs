@@ -2,9 +2,9 @@
 
 use crate::hosts::IPV4_FIRST;
 use crate::tun::DEVICE;
-use crate::{Error, KeeperCommand, NodePlan, Prefix, Tun, mptcp};
+use crate::{Error, KeeperCommand, LinkState, NodePlan, Prefix, Tun, mptcp};
 use fairwave_linux::keeper::{ProcessNamespace, showing_processes};
-use fairwave_linux::kernel::{be_ordinary, unshare};
+use fairwave_linux::kernel::{be_ordinary, set_tun_carrier, unshare};
 use fairwave_linux::mounts;
 use fairwave_linux::netlink::Netlink;
 use fairwave_linux::realtime::Processors;
@@ -12,10 +12,11 @@ use rustix::event::{Timespec, poll};
 use rustix::thread::UnshareFlags;
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -59,6 +60,42 @@ pub(crate) struct Node {
     starter: Worker,
     /// The node's network namespace.
     pub(crate) network: File,
+    gaps: Mutex<Gaps>,
+}
+
+/// Packets that the kernel dropped at a node's device, by cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Those before them had not been read.
+    pub unread: u64,
+    /// The device had no carrier.
+    pub without_carrier: u64,
+}
+
+/// Packets dropped without a carrier, which the kernel counts with those that were not read.
+#[derive(Debug, Default)]
+struct Gaps {
+    /// Those of past gaps.
+    past: u64,
+    /// The kernel's count when the carrier was lost, if it is.
+    since: Option<u64>,
+}
+
+impl Gaps {
+    /// Notes a change of the state, with the kernel's count at that time.
+    fn note(&mut self, to: LinkState, count: u64) {
+        if let Some(since) = self.since.take() {
+            self.past += count.saturating_sub(since);
+        }
+        self.since = (to == LinkState::NoCarrier).then_some(count);
+    }
+
+    /// Divides the kernel's count by cause.
+    fn split(&self, all: u64) -> Dropped {
+        let present = self.since.map_or(0, |since| all.saturating_sub(since));
+        let without_carrier = self.past + present;
+        Dropped { unread: all.saturating_sub(without_carrier), without_carrier }
+    }
 }
 
 /// Inputs of a node.
@@ -130,7 +167,7 @@ impl Node {
             Ok((network, starter))
         })
         .map_err(Error::at(format!("{name}: new namespaces")))?;
-        let node = Self { name, worker, starter, network };
+        let node = Self { name, worker, starter, network, gaps: Mutex::default() };
         let tun = node.build(site)?;
         Ok((node, tun))
     }
@@ -170,13 +207,28 @@ impl Node {
         found.map(drop).map_err(|_| crate::tun::vanished(&self.name))
     }
 
-    /// Packets that found the queue of `fw0` full.
-    pub(crate) fn unread(&self) -> Result<u64, Error> {
-        let dropped = self.run(|| {
+    /// Gives `fw0` another state, from one that it has; returns when notifications are sent.
+    pub(crate) fn set_link(&self, tun: &Tun, from: LinkState, to: LinkState) -> Result<(), Error> {
+        let at = |what: &str| format!("{}: {what} of {DEVICE}", self.name);
+        let copy = tun.copy().map_err(Error::at(at("descriptor")))?;
+        let changed = self.run(move || set_link(&copy, from, to))?;
+        let count = changed.map_err(Error::at(at("carrier")))?;
+        self.gaps().note(to, count);
+        Ok(())
+    }
+
+    /// Packets that the kernel dropped at `fw0`.
+    pub(crate) fn dropped(&self) -> Result<Dropped, Error> {
+        let all = self.run(|| {
             let mut netlink = Netlink::open()?;
             netlink.index(DEVICE).map_or(Ok(0), |index| netlink.dropped_in_sending(index))
         })?;
-        dropped.map_err(Error::at(format!("{}: counts of {DEVICE}", self.name)))
+        let all = all.map_err(Error::at(format!("{}: counts of {DEVICE}", self.name)))?;
+        Ok(self.gaps().split(all))
+    }
+
+    fn gaps(&self) -> MutexGuard<'_, Gaps> {
+        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets the threads end once they have done their jobs.
@@ -282,6 +334,24 @@ fn await_addresses(netlink: &mut Netlink, plan: &NodePlan) -> Result<(), Error> 
         }
     }
     Ok(())
+}
+
+/// Changes the state of the device. Returns the kernel's count of dropped packets: before a carrier
+/// is lost, and after it is back.
+fn set_link(tun: &OwnedFd, from: LinkState, to: LinkState) -> io::Result<u64> {
+    let mut netlink = Netlink::open()?;
+    let index = netlink.index(DEVICE)?;
+    let before = netlink.dropped_in_sending(index)?;
+    let carrier = |state| state != LinkState::NoCarrier;
+    if carrier(from) != carrier(to) {
+        set_tun_carrier(tun, carrier(to))?;
+        netlink.settle(index)?;
+    }
+    let dormant = |state| state == LinkState::Dormant;
+    if dormant(from) != dormant(to) {
+        netlink.set_dormant(index, dormant(to))?;
+    }
+    if carrier(to) { netlink.dropped_in_sending(index) } else { Ok(before) }
 }
 
 fn be_quiet() {

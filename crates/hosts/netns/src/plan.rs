@@ -94,6 +94,17 @@ pub enum Offload {
     Off,
 }
 
+/// State of `fw0` that its node's kernel and programs see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkState {
+    /// It runs.
+    Up,
+    /// It has no carrier: the kernel drops what programs send.
+    NoCarrier,
+    /// It is dormant (RFC 2863): packets pass, and programs see that it does not run.
+    Dormant,
+}
+
 /// A way out for one node: its packets to elsewhere leave this machine by an interface of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UplinkPlan {

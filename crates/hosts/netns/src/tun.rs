@@ -60,6 +60,11 @@ impl Tun {
         }
     }
 
+    /// A copy of its descriptor.
+    pub(crate) fn copy(&self) -> io::Result<OwnedFd> {
+        self.fd.try_clone()
+    }
+
     /// Whether large segments of UDP can come too (Linux 6.2).
     pub fn cuts_udp(&self) -> bool {
         self.cuts_udp

@@ -165,6 +165,11 @@ impl<'w> Simulation<'w> {
         self.cx.deadlines.first().map(|(at, _)| at).filter(|at| *at <= self.end)
     }
 
+    /// Whether a station is between two access points.
+    pub fn is_away(&self, station: NodeId) -> bool {
+        self.network.access.is_away(station)
+    }
+
     /// Lets everything happen that is due until `now`, which is not before the last call, and not
     /// after the end of the run. Otherwise it counts as that.
     pub fn advance_to(&mut self, now: Instant) {

@@ -9,12 +9,14 @@ mod end;
 mod message;
 mod options;
 mod report;
+mod stations;
 mod turns;
 
 pub use end::{End, EndCounts, Offload, Way};
 pub use message::{Control, Inbox};
 pub use options::Options;
 pub use report::{Error, Report, Stopped, Turn};
+pub use stations::Association;
 
 use crate::log;
 use crate::meter::Reference;
@@ -24,6 +26,7 @@ use fairwave_sim::world::World;
 use fairwave_trace::Sink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
 use turns::Turns;
 
 /// A world and everything that is needed to drive it in real time.
@@ -43,6 +46,8 @@ pub struct Drive<'w> {
     pub stop: Option<Arc<AtomicBool>>,
     /// Messages for the world during the run.
     pub inbox: Inbox,
+    /// Receives the changes of real stations' associations, if somebody wants them.
+    pub associations: Option<Sender<Association>>,
 }
 
 impl Drive<'_> {
@@ -70,9 +75,9 @@ impl Drive<'_> {
         on_turn: &mut dyn FnMut(&Turn<'_>) -> ControlFlow<()>,
         on_end: &mut dyn FnMut(),
     ) -> Result<Report, fairwave_sim::Error> {
-        let Self { clock, world, ends, options, record, stop, inbox } = self;
-        let reference = options.measures_host.then(Reference::start).flatten();
-        let mut turns = Turns::new(clock, world, ends, options, record, inbox, sink)?;
+        let stop = self.stop.clone();
+        let reference = self.options.measures_host.then(Reference::start).flatten();
+        let mut turns = Turns::new(self, sink)?;
         let stopped = turns.run(stop.as_deref(), reference.as_ref(), on_turn);
         on_end();
         Ok(turns.finish(stopped, reference.as_ref()))

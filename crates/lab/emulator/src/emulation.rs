@@ -10,6 +10,7 @@ mod drops;
 mod fit;
 mod flows;
 mod inert;
+mod links;
 mod live;
 pub mod live_view;
 pub mod matrix;

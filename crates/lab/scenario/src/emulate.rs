@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Kind, keys};
-use crate::kinds::{self, boolean, list, pattern, size, text, within};
+use crate::kinds::{self, boolean, choice, list, pattern, size, text, within};
 use crate::limits::{DAY, MICROSECOND, MILLISECOND, NANOSECOND, SECOND};
 use crate::reader::{self, Read, Reader, wrong_type};
 use crate::value::{Data, Value};
@@ -35,6 +35,11 @@ keys! {
         /// Whether the run ends as soon as all of `kernel_flows` have ended, if that is before its
         /// duration: flows with a size end when it has been delivered.
         ends_when_idle: bool = boolean().or(false);
+        /// State of a real station's device while the station is between two access points:
+        /// "no-carrier", and the kernel drops what its programs send; "dormant", where programs see
+        /// as well that the device does not run, but their packets pass, and wait in the station's
+        /// queue; or "up": programs see nothing.
+        away: Away = choice(AWAY).or(Away::NoCarrier);
         /// MTU of the devices, which are called `fw0`.
         mtu: u32 = size(1280, 9000).or(1500);
         /// Whether the kernel may hand over segments larger than the MTU, which are cut as a
@@ -67,6 +72,20 @@ keys! {
     }
     check Self::check;
 }
+
+/// State of a station's device while the station has no access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// It has no carrier.
+    NoCarrier,
+    /// It is dormant (RFC 2863).
+    Dormant,
+    /// It runs.
+    Up,
+}
+
+const AWAY: &[(&str, Away)] =
+    &[("no-carrier", Away::NoCarrier), ("dormant", Away::Dormant), ("up", Away::Up)];
 
 impl Emulate {
     /// [`Self::kernel_congestion_control`] as pattern of flows and algorithm.

@@ -110,7 +110,7 @@ pub use av::Av;
 pub use cell::Cell;
 pub use dccp::{Dccp, Remedy};
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use emulate::{Emulate, Program};
+pub use emulate::{Away, Emulate, Program};
 pub use errors::Errors;
 pub use flow::Flow;
 pub use link::{Change, Link, Loss};

@@ -2,7 +2,9 @@
 
 use crate::{await_end, build, can, output, plan, start};
 use fairwave_linux::OwnProcessor;
-use fairwave_netns::{Error, Namespaces, Offload, Plan, Prefix, VNET_HEADER_LENGTH};
+use fairwave_netns::{
+    Dropped, Error, LinkState, Namespaces, Offload, Plan, Prefix, VNET_HEADER_LENGTH,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -36,7 +38,7 @@ fn what_nobody_reads_in_time_is_counted() {
     for _ in 0..100 {
         let _ = socket.send_to(b"four", "10.0.0.2:9");
     }
-    assert_eq!([0, 1].map(|node| namespaces.unread(node).unwrap()), [23, 0]);
+    assert_eq!([0, 1].map(|node| namespaces.dropped(node).unwrap().unread), [23, 0]);
 }
 
 #[test]
@@ -179,6 +181,43 @@ fn an_interface_that_flaps_loses_packets_and_comes_back() {
     assert!(!namespaces.tun(0).send(&packet).unwrap());
     let _ = output(&namespaces, 0, "ip link set fw0 up");
     assert!(namespaces.tun(0).send(&packet).unwrap());
+}
+
+#[test]
+fn a_device_without_a_carrier_drops_packets_and_a_dormant_one_passes_them() {
+    if !can() {
+        return;
+    }
+    let namespaces = build();
+    let state = || output(&namespaces, 0, "ip -o link show fw0");
+    let send = || {
+        let sent = namespaces.within(0, || {
+            let socket = UdpSocket::bind("0.0.0.0:0")?;
+            socket.send_to(b"anybody", "10.0.0.2:9")
+        });
+        assert_eq!(sent.unwrap().unwrap(), 7);
+    };
+    let passes = || {
+        send();
+        let mut packet = [0; 2000];
+        readable(&namespaces, 0, 5000) && namespaces.tun(0).receive(&mut packet).unwrap().is_some()
+    };
+    let change = |from, to| namespaces.set_link(0, from, to).unwrap();
+    assert!(state().contains("state UP") && passes());
+    change(LinkState::Up, LinkState::NoCarrier);
+    assert!(state().contains("NO-CARRIER") && state().contains("state DOWN"), "{}", state());
+    send();
+    send();
+    assert!(!readable(&namespaces, 0, 0));
+    let dropped = Dropped { unread: 0, without_carrier: 2 };
+    assert_eq!(namespaces.dropped(0).unwrap(), dropped);
+    change(LinkState::NoCarrier, LinkState::Up);
+    assert!(state().contains("state UP") && passes());
+    change(LinkState::Up, LinkState::Dormant);
+    assert!(state().contains("state DORMANT") && passes(), "{}", state());
+    change(LinkState::Dormant, LinkState::Up);
+    assert!(state().contains("state UP") && passes());
+    assert_eq!(namespaces.dropped(0).unwrap(), dropped);
 }
 
 /// What arrives at a node is taken on the processors that the plan names.

@@ -421,6 +421,11 @@ impl<'w> Access<'w> {
         self.roamers.access_points()
     }
 
+    /// Whether a station is between two access points.
+    pub(crate) fn is_away(&self, station: NodeId) -> bool {
+        self.roamers.away(station).is_some()
+    }
+
     /// Present action of a station that roams.
     pub(crate) fn decide(&mut self, i: usize, now: Instant) -> Move {
         self.roamers.all[i].decide(&self.radios.cells, now)

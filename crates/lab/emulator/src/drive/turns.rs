@@ -1,7 +1,8 @@
 //! The turns of the loop.
 
 use super::end::{End, EndCounts, Offload, Port, Way, Written};
-use super::{Control, Error, Inbox, Options, Report, Stopped, Turn};
+use super::stations::Stations;
+use super::{Control, Drive, Error, Inbox, Options, Report, Stopped, Turn};
 use crate::entrance::Entrance;
 use crate::frame::{self, Front};
 use crate::meter::{Fidelity, Lateness, Meter, Reference};
@@ -11,7 +12,6 @@ use crate::slab::Slab;
 use crate::{address, icmp, log};
 use core::ops::ControlFlow;
 use fairwave_linux::clock::{Clock, timespec};
-use fairwave_sim::world::World;
 use fairwave_sim::{OutsideEvent, OutsideFate, Simulation};
 use fairwave_trace::{NodeId, Sink};
 use fairwave_units::{Duration, Instant};
@@ -53,6 +53,7 @@ pub(super) struct Turns<'w> {
     answering: Vec<usize>,
     /// Time of the last read of a frame.
     last_read: Option<Instant>,
+    stations: Stations,
     record: Option<log::Writer>,
     inbox: Inbox,
     meter: Meter,
@@ -93,14 +94,10 @@ type Reached = ControlFlow<Stopped, Instant>;
 
 impl<'w> Turns<'w> {
     pub(super) fn new(
-        clock: Clock,
-        world: &'w World,
-        ends: Vec<End>,
-        options: Options,
-        record: Option<log::Writer>,
-        inbox: Inbox,
+        drive: Drive<'w>,
         sink: &'w mut dyn Sink,
     ) -> Result<Self, fairwave_sim::Error> {
+        let Drive { clock, world, ends, options, record, inbox, associations, stop: _ } = drive;
         let simulation = Simulation::new(world, sink)?;
         let mut port_of = vec![None; world.nodes.len()];
         for (port, end) in ends.iter().enumerate() {
@@ -116,6 +113,7 @@ impl<'w> Turns<'w> {
         let names = ends.iter().map(name).collect();
         let ports: Vec<_> = ends.into_iter().map(|end| Port::new(end, world)).collect();
         let answering = Vec::with_capacity(ports.len());
+        let stations = Stations::new(world, &ports, associations);
         Ok(Self {
             simulation,
             clock,
@@ -129,6 +127,7 @@ impl<'w> Turns<'w> {
             joined: Joined::new(),
             answering,
             last_read: None,
+            stations,
             record,
             inbox,
             meter: Meter::new(clock.now()),
@@ -270,6 +269,7 @@ impl<'w> Turns<'w> {
         let mut instants = 0u32;
         while let Some(due) = self.simulation.next_deadline().filter(|due| *due <= until) {
             self.simulation.advance_to(due);
+            self.stations.look(&self.simulation);
             let late = self.clock.now().since(due);
             self.meter.events.add(late);
             self.deliver()?;

@@ -1,6 +1,7 @@
 //! Keys of a scenario that cannot act on sockets.
 
-use fairwave_scenario::Scenario;
+use crate::emulation::links;
+use fairwave_scenario::{Away, Scenario};
 use fairwave_shake_host::Mode;
 use fairwave_shake_host::endpoint::max_mss;
 use fairwave_sim::world::{Flow, ShakeFormat, Traffic};
@@ -24,6 +25,9 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<String> {
     }
     if emulate.ends_when_idle && flows.is_empty() {
         warnings.push("emulate: ends_when_idle cannot act: no flow is on sockets".to_owned());
+    }
+    if emulate.away != Away::NoCarrier && !links::roam(&world, &scenario.real_nodes()) {
+        warnings.push("emulate: away cannot act: no real station has roaming".to_owned());
     }
     for (flow, is_named) in flows {
         let (mode, mss) = match &flow.traffic {

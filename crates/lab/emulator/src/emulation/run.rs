@@ -1,11 +1,12 @@
 //! One emulation, from a plan to a run directory.
 
 use crate::agreement::{self, Agreement};
-use crate::drive::{self, Drive, End, Inbox, Report, Stopped, Turn, Way};
+use crate::drive::{self, Association, Drive, End, Inbox, Report, Stopped, Turn, Way};
 use crate::emulation::bridge::{self, Between};
 use crate::emulation::control::{ControlState, Listener};
 use crate::emulation::drops::Attributing;
 use crate::emulation::flows::{self, Choices, KernelFlows};
+use crate::emulation::links::{self, Links};
 use crate::emulation::live::{Live, Publisher, Samples, Watching};
 use crate::emulation::order::Uplink;
 use crate::emulation::plan;
@@ -20,7 +21,7 @@ use fairwave_lab::results::ProgramSummary;
 use fairwave_lab::run::{self, Cause, Hosted, Output, Run};
 use fairwave_linux::clock::Clock;
 use fairwave_linux::{OwnProcessor, become_realtime};
-use fairwave_netns::Namespaces;
+use fairwave_netns::{Dropped, LinkState, Namespaces};
 use fairwave_scenario::plan::{Job, Plan};
 use fairwave_scenario::{Started, Steering};
 use fairwave_sim::world::World;
@@ -30,6 +31,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 
 /// File of the run directory with the packets and commands that entered the world.
@@ -83,6 +85,9 @@ pub struct Emulated {
     pub agreement: Option<Agreement>,
     /// The reason for which the loop had no real-time priority, if it was requested.
     pub no_realtime: Option<fairwave_netns::Error>,
+    /// The reason for which real stations kept their carrier between access points, if the kernel
+    /// did not change it.
+    pub no_carrier: Option<fairwave_netns::Error>,
     /// Whether the user ended it ([`Request::stop`]).
     pub is_ended: bool,
 }
@@ -131,12 +136,13 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         kernel_flows,
         choices,
         ends_when_idle: scenario.emulation().ends_when_idle,
+        away: links::away(&scenario.emulation()),
         steering: Steering::new(&scenario, &world),
         names: real.iter().chain(&bridged).map(name).collect(),
         bridge,
     };
     let (mut broken, mut incomplete_record, mut no_realtime) = (None, None, None);
-    let (mut agreement, mut seen_windows) = (None, None);
+    let (mut agreement, mut seen_windows, mut kept_carrier) = (None, None, None);
     let mut is_ended = false;
     let mut host = |world: &World, sink: &mut dyn Sink| {
         let steerable = world.clone().steerable();
@@ -146,9 +152,9 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
                 own.iter().for_each(OwnProcessor::take);
             }
         };
-        let Driven { report, programs, windows } =
+        let Driven { report, programs, windows, no_carrier } =
             emulation.drive(&steerable, sink, &mut prepare, show)?;
-        seen_windows = windows;
+        (seen_windows, kept_carrier) = (windows, no_carrier);
         let is_stopped = || request.stop.load(Ordering::Relaxed);
         is_ended = is_stopped();
         // A run that was interrupted is shorter than the simulation, so that they cannot be
@@ -167,8 +173,16 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     };
     let output = request.directory.map_or(Output::Nothing, Output::Full);
     let run = run::execute_on(request.plan, request.job, output, &mut host)?;
-    let windows = seen_windows;
-    Ok(Emulated { run, broken, incomplete_record, windows, agreement, no_realtime, is_ended })
+    Ok(Emulated {
+        run,
+        broken,
+        incomplete_record,
+        windows: seen_windows,
+        agreement,
+        no_realtime,
+        no_carrier: kept_carrier,
+        is_ended,
+    })
 }
 
 /// The reason for which a record is incomplete.
@@ -190,16 +204,18 @@ fn stop_if_keeper_ended(report: &mut Report, check: Result<(), fairwave_netns::E
     }
 }
 
-/// Counts packets that overflowed the queue of their node's device as lost in the emulator.
-fn count_unread(
+/// Counts packets that overflowed the queue of their node's device as lost in the emulator, and
+/// apart from them those that were sent without a carrier.
+fn count_dropped(
     report: &mut Report,
-    unread: Vec<Result<u64, fairwave_netns::Error>>,
+    dropped: Vec<Result<Dropped, fairwave_netns::Error>>,
 ) -> Result<(), fairwave_netns::Error> {
-    for (end, unread) in report.ends.iter_mut().zip(unread) {
-        let lost = unread?;
-        end.lost_at_read += lost;
-        report.fidelity.packets_lost += lost;
-        report.fidelity.packets_in += lost;
+    for (end, dropped) in report.ends.iter_mut().zip(dropped) {
+        let Dropped { unread, without_carrier } = dropped?;
+        end.lost_at_read += unread;
+        end.without_carrier += without_carrier;
+        report.fidelity.packets_lost += unread;
+        report.fidelity.packets_in += unread;
     }
     Ok(())
 }
@@ -219,6 +235,8 @@ struct Emulation<'a> {
     choices: Choices,
     /// Whether the run ends with the flows on sockets.
     ends_when_idle: bool,
+    /// State of a station's device while it has no access point.
+    away: LinkState,
     steering: Steering,
 }
 
@@ -227,6 +245,7 @@ struct Driven {
     report: Report,
     programs: Vec<ProgramSummary>,
     windows: Option<Windows>,
+    no_carrier: Option<fairwave_netns::Error>,
 }
 
 impl Emulation<'_> {
@@ -255,6 +274,7 @@ impl Emulation<'_> {
         let mut publisher = Publisher::new(whole, &self.names, request.live, &samples_seen);
         let mut watching = Watching { sink, samples: &samples_seen };
         let mut sink = Attributing::new(whole, &self.kernel_flows, &mut watching);
+        let (associations, changes) = self.associations(whole);
         let drive = Drive {
             clock,
             world: &world,
@@ -263,11 +283,13 @@ impl Emulation<'_> {
             record,
             stop: Some(Arc::clone(&request.stop)),
             inbox: Inbox { samples, controls: Some(controls) },
+            associations,
         };
         let ends_with_programs = self.ends_with_programs(whole);
-        let mut unread = Vec::new();
+        let mut dropped = Vec::new();
         // Counted at once: programs continue to send until they are ended.
-        let mut on_end = || unread.extend((0..self.real.len()).map(|node| namespaces.unread(node)));
+        let nodes = 0..self.real.len();
+        let mut on_end = || dropped.extend(nodes.clone().map(|node| namespaces.dropped(node)));
         let mut on_turn = |turn: &Turn<'_>| {
             publisher.show(turn);
             show(turn);
@@ -275,7 +297,7 @@ impl Emulation<'_> {
             let is_over = is_idle || has_ended.load(Ordering::Relaxed);
             if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let mut report = thread::scope(|scope| -> Result<Report, Cause> {
+        let (mut report, no_carrier) = thread::scope(|scope| -> Result<_, Cause> {
             let named = |name: &str| thread::Builder::new().name(format!("fairwave-{name}"));
             let attend = || {
                 let have_all = programs.attend(clock, &over, &request.live.programs);
@@ -287,19 +309,33 @@ impl Emulation<'_> {
                 let control = &control;
                 named("control").spawn_scoped(scope, move || control.attend(listener, scope))
             });
+            let links = Links { namespaces, real: self.real, away: self.away };
+            let follow = move || links.follow(&changes);
+            let following = named("links").spawn_scoped(scope, follow).map_err(host_error)?;
             prepare();
             let report = drive.run_and_then(&mut sink, &mut on_turn, &mut on_end);
             over.store(true, Ordering::Relaxed);
             attending.join().expect("it does not panic");
             listening.transpose().map_err(host_error)?;
-            Ok(report?)
+            let no_carrier = following.join().expect("it does not panic");
+            Ok((report?, no_carrier))
         })?;
-        let is_cut_short = self.finish(&mut report, unread).map_err(host_error)?;
+        let is_cut_short = self.finish(&mut report, dropped).map_err(host_error)?;
         running.put_into(&mut report.outcome.flows, is_cut_short).map_err(host_error)?;
         sink.put_into(&mut report.outcome.flows);
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
-        Ok(Driven { report, programs, windows })
+        Ok(Driven { report, programs, windows, no_carrier })
+    }
+
+    /// The channel of associations, whose sender the loop has if devices follow them.
+    fn associations(
+        &self,
+        whole: &World,
+    ) -> (Option<mpsc::Sender<Association>>, mpsc::Receiver<Association>) {
+        let (sender, receiver) = mpsc::channel();
+        let is_wanted = self.away != LinkState::Up && links::roam(whole, self.real);
+        (is_wanted.then_some(sender), receiver)
     }
 
     /// Whether the run ends with the last program: only programs send traffic, or one is a shell.
@@ -326,10 +362,10 @@ impl Emulation<'_> {
     fn finish(
         &self,
         report: &mut Report,
-        unread: Vec<Result<u64, fairwave_netns::Error>>,
+        dropped: Vec<Result<Dropped, fairwave_netns::Error>>,
     ) -> Result<bool, fairwave_netns::Error> {
         stop_if_keeper_ended(report, self.namespaces.check_keeper());
-        count_unread(report, unread)?;
+        count_dropped(report, dropped)?;
         Ok(!matches!(report.stopped, Stopped::End))
     }
 

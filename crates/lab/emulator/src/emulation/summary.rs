@@ -48,5 +48,6 @@ fn node(name: &str, counts: &EndCounts) -> NodeSummary {
         lost_in_emulator: counts.lost(),
         unreachable: counts.unreachable,
         for_many: counts.for_many,
+        without_carrier: counts.without_carrier,
     }
 }

@@ -90,6 +90,11 @@ pub fn warnings(request: &Request<'_>, emulated: &Emulated) -> Vec<String> {
     warnings.extend(emulated.incomplete_record.clone());
     warnings.extend(emulated.windows.and_then(missing_windows));
     warnings.extend(emulated.no_realtime.as_ref().map(usual_priority));
+    warnings.extend(
+        emulated.no_carrier.as_ref().map(|cause| {
+            format!("real stations kept their carrier between access points: {cause}")
+        }),
+    );
     if emulated.is_ended {
         let (ran_s, lasts_s) = (simulated_s(&emulated.run), scenario.duration.as_secs_f64());
         warnings.push(format!(

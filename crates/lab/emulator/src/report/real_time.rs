@@ -27,7 +27,11 @@ fn nodes(nodes: &[NodeSummary]) -> String {
             node.lost_in_emulator.to_string(),
         ]);
     }
-    table.render()
+    let gaps = nodes.iter().filter(|node| node.without_carrier > 0).map(|node| {
+        let (name, packets) = (&node.name, node.without_carrier);
+        format!("{name} had no carrier for {packets} packets, which its kernel dropped.\n")
+    });
+    table.render() + &gaps.collect::<String>()
 }
 
 fn programs(programs: &[ProgramSummary]) -> String {

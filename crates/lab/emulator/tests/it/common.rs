@@ -151,6 +151,7 @@ pub(crate) fn drive_into(
     let drive = Drive {
         clock: Clock::start(),
         inbox: Inbox::default(),
+        associations: None,
         world,
         ends,
         options,

@@ -323,6 +323,7 @@ fn a_run_ends_in_time_or_when_it_is_told() {
     let drive = Drive {
         clock: Clock::start(),
         inbox: Inbox::default(),
+        associations: None,
         world: &world,
         ends,
         options: options(),
@@ -355,6 +356,7 @@ fn an_end_needs_a_node_of_its_own() {
     let drive = Drive {
         clock: Clock::start(),
         inbox: Inbox::default(),
+        associations: None,
         world: &world,
         ends,
         options: options(),

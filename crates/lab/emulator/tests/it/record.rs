@@ -99,6 +99,7 @@ fn live(keep: Keep) -> (Outcome, Everything, Vec<u8>) {
     let drive = Drive {
         clock: Clock::start(),
         inbox: Inbox::default(),
+        associations: None,
         world: &world,
         ends,
         options: options(),

@@ -66,6 +66,10 @@ pub struct NodeSummary {
     pub unreachable: u64,
     /// Multicast and broadcast packets, which do not enter.
     pub for_many: u64,
+    /// Packets that its kernel dropped while the device had no carrier, as the station was between
+    /// two access points.
+    #[serde(default)]
+    pub without_carrier: u64,
 }
 
 /// A program and its end.
