@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import cc
     from ._command import command
     from ._fairwave import RunError, ScenarioError, __version__
     from ._run import Run, load, run
@@ -36,10 +37,13 @@ else:
         "_table": ["Table"],
         "_trace": ["Trace", "trace"],
     }
+    _SUBMODULES = ["cc"]
     _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name):
         """The name, from the module that defines it."""
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -59,6 +63,7 @@ __all__ = [
     "Table",
     "Trace",
     "__version__",
+    "cc",
     "command",
     "load",
     "reproduce",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._fairwave import Plan
+from ._own import registered
 
 #: A scenario: the path of a file, a dict of its tables, or a `Scenario`.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Scenario"
@@ -58,9 +59,9 @@ class Scenario:
 
     def _planned(self) -> Plan:
         if self.text is not None:
-            return Plan.parse(self.name, self.text, self.settings)
+            return Plan.parse(self.name, self.text, self.settings, registered())
         assert self.path is not None
-        return Plan.load(self.path, self.settings)
+        return Plan.load(self.path, self.settings, registered())
 
     @property
     def points(self) -> list[dict[str, str]]:

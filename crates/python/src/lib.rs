@@ -7,6 +7,7 @@
 mod columns;
 mod command;
 mod errors;
+mod own;
 mod plan;
 mod reply;
 mod steered;
@@ -25,6 +26,12 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<stepper::Stepper>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<own::Initial>()?;
+    module.add_class::<own::RateSample>()?;
+    module.add_class::<own::AckEvent>()?;
+    module.add_class::<own::LossEvent>()?;
+    module.add_class::<own::RtoEvent>()?;
+    module.add_function(wrap_pyfunction!(own::check_own, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::series_of, module)?)?;
     module.add_function(wrap_pyfunction!(table::summary_table, module)?)

@@ -1,6 +1,7 @@
 //! Plans: scenarios with their sweeps, and their runs.
 
 use crate::errors::{ScenarioError, of_load, of_run};
+use crate::own::{self, Raised, Registered};
 use crate::reply::Reply;
 use crate::table::{Axis, Rows, Table, of_runs};
 use fairwave_lab::run::{self, Before, Output, Progress, SweepOptions, Watch};
@@ -16,23 +17,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[pyclass(frozen, module = "fairwave._fairwave")]
 pub(crate) struct Plan {
     plan: plan::Plan,
+    /// Exceptions of algorithms in Python.
+    raised: Raised,
 }
 
 #[pymethods]
 impl Plan {
-    /// Reads a scenario file with settings `key=value`.
+    /// Reads a scenario file with settings `key=value`; it may name the algorithms `own`.
     #[staticmethod]
-    fn load(path: PathBuf, settings: Vec<String>) -> PyResult<Self> {
-        let plan = plan::Plan::load_with(&path, &overrides(&settings)).map_err(of_load)?;
-        Ok(Self { plan })
+    fn load(path: PathBuf, settings: Vec<String>, own: Vec<Registered>) -> PyResult<Self> {
+        let (own, raised) = own::algorithms(own)?;
+        let plan = plan::Plan::load_with(&path, &overrides(&settings), &own).map_err(of_load)?;
+        Ok(Self { plan, raised })
     }
 
     /// Reads a scenario from its text; `name` is its name in messages.
     #[staticmethod]
-    fn parse(name: &str, text: &str, settings: Vec<String>) -> PyResult<Self> {
-        let plan = plan::Plan::parse_with(name, text, &overrides(&settings));
+    fn parse(
+        name: &str,
+        text: &str,
+        settings: Vec<String>,
+        own: Vec<Registered>,
+    ) -> PyResult<Self> {
+        let (own, raised) = own::algorithms(own)?;
+        let plan = plan::Plan::parse_with(name, text, &overrides(&settings), &own);
         let plan = plan.map_err(|wrong| ScenarioError::new_err(wrong.to_string()))?;
-        Ok(Self { plan })
+        Ok(Self { plan, raised })
     }
 
     /// A scenario as TOML, from the tables and lists of a dict.
@@ -87,7 +97,7 @@ impl Plan {
             |now: fairwave_units::Instant| reply.goes_on(now.as_nanos() as f64 / 1e9 / whole_s);
         let output = Output::Full(&directory);
         let done = py.detach(|| run::execute_while(&self.plan, job, output, &mut goes_on));
-        done.map(drop).map_err(|error| reply.or(of_run(error)))
+        done.map(drop).map_err(|error| self.raised.or(reply.or(of_run(error))))
     }
 
     /// Simulates every run on `workers` threads. Returns a table of all runs' flows, queues,
@@ -115,7 +125,7 @@ impl Plan {
         let runs = py.detach(|| run::sweep_with(&self.plan, workers, how, watch, &|run| run));
         match runs {
             Ok(runs) => of_runs(&runs, &self.axes(), rows),
-            Err(error) => Err(reply.or(of_run(error))),
+            Err(error) => Err(self.raised.or(reply.or(of_run(error)))),
         }
     }
 
@@ -132,8 +142,10 @@ impl Plan {
     ) -> PyResult<Table> {
         let (job, rows) = (self.job(point, seed)?, Rows::named(rows)?);
         let how = SweepOptions::from(how(out.as_deref()));
-        let made = py.detach(|| how.run(&self.plan, job, &mut |_| {})).map_err(of_run)?;
-        of_runs(&[made], &self.axes(), rows)
+        match py.detach(|| how.run(&self.plan, job, &mut |_| {})) {
+            Ok(made) => of_runs(&[made], &self.axes(), rows),
+            Err(error) => Err(self.raised.or(of_run(error))),
+        }
     }
 }
 

@@ -11,13 +11,16 @@
 //! it returns `None`, takes [`Machine::event`]s until `None`, and only then reads
 //! [`Machine::deadline`]. [`contract`] holds the test that every machine of the workspace passes.
 //!
-//! [`Replay`] is the memory of message numbers that machines with seals share.
+//! [`Replay`] is the memory of message numbers that machines with seals share. [`Named`] is an
+//! algorithm from outside.
 
 pub mod contract;
 pub mod datagram;
 pub mod line;
+mod named;
 mod replay;
 
+pub use named::Named;
 pub use replay::Replay;
 
 use fairwave_units::Instant;

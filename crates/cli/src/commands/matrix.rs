@@ -16,6 +16,7 @@ use fairwave_emulator::emulation::matrix::{
 use fairwave_emulator::report::{self, MatrixOutput};
 use fairwave_lab::points::to_csv;
 use fairwave_lab::run::Before;
+use fairwave_scenario::OwnAlgorithms;
 use fairwave_scenario::plan::{LoadError, Override, Plan};
 use fairwave_units::Duration;
 use serde_json::json;
@@ -145,7 +146,8 @@ fn load(common: &Common, requested: &Matrix) -> Result<(String, Plan), Failure> 
         Some(file) => Ok((file.display().to_string(), load_file(common, file, &own)?)),
         None => {
             let (name, text) = USUAL;
-            let plan = Plan::parse_with(name, text, &settings(common, &own));
+            let plan =
+                Plan::parse_with(name, text, &settings(common, &own), &OwnAlgorithms::default());
             Ok((name.to_owned(), plan.map_err(LoadError::Scenario)?))
         }
     }

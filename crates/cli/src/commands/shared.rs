@@ -3,6 +3,7 @@
 use crate::args::Common;
 use crate::outcome::Failure;
 use fairwave_lab::report::Refusal;
+use fairwave_scenario::OwnAlgorithms;
 use fairwave_scenario::plan::{LoadError, Override, Plan};
 use fairwave_text::quoted;
 use std::fmt::Display;
@@ -11,7 +12,7 @@ use std::path::Path;
 /// Reads a scenario file with the command line's settings: `--set` first, then `--seed`, then those
 /// of the command's own options.
 pub(super) fn load(common: &Common, file: &Path, own: &[Override]) -> Result<Plan, LoadError> {
-    Plan::load_with(file, &settings(common, own))
+    Plan::load_with(file, &settings(common, own), &OwnAlgorithms::default())
 }
 
 /// Settings of the command line, in the order of [`load`].

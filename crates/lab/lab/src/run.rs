@@ -50,6 +50,9 @@ pub enum Cause {
     /// The worker threads could not be started.
     #[error("no worker threads: {0}")]
     Workers(#[from] rayon::ThreadPoolBuildError),
+    /// An algorithm from outside could not go on; its caller knows why.
+    #[error("an algorithm from outside failed")]
+    Algorithm,
     /// The user ended it.
     #[error("interrupted")]
     Interrupted,
@@ -185,15 +188,21 @@ pub fn execute(
 /// leaves no summary.
 ///
 /// # Errors
-/// As [`execute`], and [`Cause::Interrupted`].
+/// As [`execute`], [`Cause::Interrupted`] and [`Cause::Algorithm`].
 pub fn execute_while(
     plan: &Plan,
     job: Job,
     output: Output<'_>,
     goes_on: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Run, Error> {
+    let failure = plan.own.failure();
+    let mut goes_on = |now| !failure.is_set() && goes_on(now);
     let mut simulator = |world: &World, sink: &mut dyn Sink| {
-        let outcome = fairwave_sim::run_while(world, sink, goes_on)?.ok_or(Cause::Interrupted)?;
+        let outcome = fairwave_sim::run_while(world, sink, &mut goes_on)?;
+        let outcome = match failure.is_set() {
+            true => return Err(Cause::Algorithm),
+            false => outcome.ok_or(Cause::Interrupted)?,
+        };
         Ok(Hosted { outcome, emulation: None, untold: Vec::new() })
     };
     execute_on(plan, job, output, &mut simulator)

@@ -7,9 +7,9 @@
 
 #![expect(clippy::print_stdout, reason = "an example prints what it found")]
 
-use fairwave_cc::{AckEvent, Chosen, Controller, Initial, LossEvent, RtoEvent};
-use fairwave_scenario::Scenario;
-use fairwave_sim::{Outcome, run, world::Traffic};
+use fairwave_cc::{AckEvent, Controller, Initial, LossEvent, RtoEvent};
+use fairwave_scenario::{OwnAlgorithms, Scenario};
+use fairwave_sim::{Outcome, run};
 use fairwave_trace::Discard;
 
 /// A window in bytes, and the threshold up to which it doubles.
@@ -70,31 +70,30 @@ node = [
 link = [{ ends = ["ap", "server"], rate = "10 Mbps", delay = "20 ms" }]
 flow = [
     { name = "reno", from = "a", to = "server" },
-    { name = "careful", from = "b", to = "server" },
+    { name = "careful", from = "b", to = "server", congestion_control = "careful" },
 ]
 "#;
 
-/// The result where the flow `careful` has the algorithm of its name, or Reno as well.
-fn outcome(is_own: bool) -> Outcome {
-    let scenario = Scenario::parse("own.toml", SCENARIO).expect("the scenario is valid");
-    let mut world = scenario.to_world(1);
-    if let (true, Traffic::Tcp(flow)) = (is_own, &mut world.flows[1].traffic) {
-        flow.congestion_control = Chosen::own("careful", careful);
-    }
-    run(&world, &mut Discard, &mut |_| ()).expect("the world can be simulated")
+/// The result of the scenario in `text`, which may name the algorithm.
+fn outcome(text: &str) -> Outcome {
+    let mut own = OwnAlgorithms::default();
+    own.add_congestion_control("careful", careful).expect("a name of its own");
+    let scenario = Scenario::parse_with("own.toml", text, &own).expect("the scenario is valid");
+    run(&scenario.to_world(1), &mut Discard, &mut |_| ()).expect("the world can be simulated")
 }
 
 fn main() {
-    for flow in outcome(true).flows {
+    for flow in outcome(SCENARIO).flows {
         println!("{}: {:.2} Mbps", flow.name, flow.goodput.0 as f64 / 1e6);
     }
 }
 
 #[test]
 fn the_flow_has_the_algorithm_and_each_run_is_the_same() {
+    let plain = SCENARIO.replace("\"careful\" }", "\"reno\" }");
     let goodput = |outcome: Outcome| outcome.flows.iter().map(|flow| flow.goodput.0).collect();
     let (own, again, reno): (Vec<u64>, Vec<u64>, Vec<u64>) =
-        (goodput(outcome(true)), goodput(outcome(true)), goodput(outcome(false)));
+        (goodput(outcome(SCENARIO)), goodput(outcome(SCENARIO)), goodput(outcome(&plain)));
     assert!(own == again && own != reno, "{own:?} {reno:?}");
     assert!(own.iter().all(|bps| *bps > 0));
 }

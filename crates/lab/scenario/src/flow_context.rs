@@ -1,5 +1,6 @@
 //! Inputs of a flow's keys beside the flow itself.
 
+use crate::own::OwnAlgorithms;
 use crate::value::Table;
 use std::path::PathBuf;
 
@@ -10,4 +11,6 @@ pub(crate) struct FlowContext {
     pub(crate) base: PathBuf,
     /// The table `[tcp]` of defaults.
     pub(crate) tcp: Table,
+    /// Algorithms from outside.
+    pub(crate) own: OwnAlgorithms,
 }

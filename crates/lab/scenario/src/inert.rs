@@ -401,7 +401,7 @@ impl Facts<'_> {
 fn blind(flow: &Flow) -> Config {
     let watches = |algorithm: &str| algorithm.starts_with("ack-loss");
     match flow.transport.connections() {
-        Some(tcp) if !watches(&tcp.congestion_control) => tcp.options,
+        Some(tcp) if !watches(tcp.congestion_control.name()) => tcp.options,
         _ => Config::default(),
     }
 }

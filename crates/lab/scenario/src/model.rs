@@ -9,17 +9,18 @@ use crate::kinds::{integer, text, within};
 use crate::limits::{DAY, MILLISECOND, SECOND};
 use crate::link::Link;
 use crate::node::{Names, Node};
+use crate::own::OwnAlgorithms;
 use crate::reader::{Reader, wrong_type};
 use crate::record::Record;
 use crate::sections::{Few, Section, Tables};
 use crate::tcp::{Defaults, Tcp};
 use crate::value::{Data, Table, Value};
 use fairwave_units::Duration;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 keys! {
     /// A scenario with every default resolved: the simulated part, apart from the sweep around it.
-    pub struct Scenario |r| (base: PathBuf = PathBuf::new()) {
+    pub struct Scenario |r| (origin: Origin = Origin::default()) {
         /// One line for people.
         title: String = text().or(String::new());
         /// Simulated time.
@@ -34,11 +35,11 @@ keys! {
         /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
         cell: Vec<Cell> = Tables(());
         /// Nodes and groups of them.
-        node: Vec<Node> = Tables(Names::new(r, &cell, base));
+        node: Vec<Node> = Tables(Names::new(r, &cell, &origin.base));
         /// Wired links, and groups of them.
         link: Vec<Link> = Tables(());
         /// Flows, and groups of flows.
-        flow: Vec<Flow> = Tables(flow_context(r, base));
+        flow: Vec<Flow> = Tables(flow_context(r, origin));
         /// Settings of `fairwave emulate`.
         emulate: Option<Emulate> = table("write [emulate]").optional();
         /// Programs that `fairwave emulate` starts.
@@ -46,17 +47,27 @@ keys! {
     }
 }
 
-/// Settings that flows inherit: the table `[tcp]`, and the directory of files that they name.
-fn flow_context(r: &Reader<'_>, base: &Path) -> FlowContext {
+/// Inputs of a scenario beside its text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// Directory in which files named by the scenario are sought.
+    pub(crate) base: PathBuf,
+    /// Algorithms from outside.
+    pub(crate) own: OwnAlgorithms,
+}
+
+/// Settings that flows inherit: the table `[tcp]`, and the origin of the scenario.
+fn flow_context(r: &Reader<'_>, origin: &Origin) -> FlowContext {
+    let Origin { base, own } = origin.clone();
     if r.is_reading() {
         let empty = Table::default();
         let tcp = r.table("tcp", &empty);
-        Tcp::keys(&tcp, None, &Defaults::of_table());
+        Tcp::keys(&tcp, None, &Defaults::of_table(own.clone()));
         tcp.finish();
     }
     let table = |value: &Value| match &value.data {
         Data::Table(table) => Ok(table.clone()),
         _ => Err(wrong_type(value, "a table")),
     };
-    FlowContext { base: base.to_owned(), tcp: r.peek("tcp", table).unwrap_or_default() }
+    FlowContext { base, tcp: r.peek("tcp", table).unwrap_or_default(), own }
 }

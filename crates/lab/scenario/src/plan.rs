@@ -3,7 +3,8 @@
 mod axis;
 
 use crate::diagnostic::{Diagnostics, Problem, Refusal, Sources};
-use crate::model::Scenario;
+use crate::model::{Origin, Scenario};
+use crate::own::OwnAlgorithms;
 use crate::path;
 use crate::value::{self, Data, Entry, Span, Table, Value};
 use axis::Axis;
@@ -27,6 +28,8 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// Runs of each point.
     pub seeds: u64,
+    /// Algorithms from outside that its scenarios may name.
+    pub own: OwnAlgorithms,
 }
 
 /// One combination of the sweep.
@@ -89,18 +92,23 @@ impl Plan {
     /// # Errors
     /// If the file cannot be read, or the scenario or an override is wrong.
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, LoadError> {
-        Self::load_with(path, &of_set(overrides))
+        Self::load_with(path, &of_set(overrides), &OwnAlgorithms::default())
     }
 
-    /// The same with settings that messages call by names of their own.
+    /// The same with settings that messages call by names of their own, and names for the
+    /// algorithms of `own`.
     ///
     /// # Errors
     /// As those of [`Self::load`].
-    pub fn load_with(path: &Path, overrides: &[Override]) -> Result<Self, LoadError> {
+    pub fn load_with(
+        path: &Path,
+        overrides: &[Override],
+        own: &OwnAlgorithms,
+    ) -> Result<Self, LoadError> {
         let file = path.display().to_string();
         let bytes = read(path).map_err(|source| LoadError::Io { file: file.clone(), source })?;
         let text = value::decode_utf8(&file, &bytes)?;
-        Ok(Self::parse_with(&file, text, overrides)?)
+        Ok(Self::parse_with(&file, text, overrides, own)?)
     }
 
     /// Reads a scenario from `bytes`, which should be UTF-8.
@@ -124,16 +132,22 @@ impl Plan {
     /// # Errors
     /// Everything that was found wrong; of the points of a sweep, the first that is wrong.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, Diagnostics> {
-        Self::parse_with(file, text, &of_set(overrides))
+        Self::parse_with(file, text, &of_set(overrides), &OwnAlgorithms::default())
     }
 
-    /// The same with settings that messages call by names of their own.
+    /// The same with settings that messages call by names of their own, and names for the
+    /// algorithms of `own`.
     ///
     /// # Errors
     /// As those of [`Self::parse`].
-    pub fn parse_with(file: &str, text: &str, overrides: &[Override]) -> Result<Self, Diagnostics> {
+    pub fn parse_with(
+        file: &str,
+        text: &str,
+        overrides: &[Override],
+        own: &OwnAlgorithms,
+    ) -> Result<Self, Diagnostics> {
         let mut sources = Sources::new(file, text);
-        let result = plan(text, overrides, &mut sources);
+        let result = plan(text, overrides, own, &mut sources);
         result.map_err(|problems| sources.diagnose(problems))
     }
 
@@ -198,7 +212,12 @@ fn of_set(settings: &[String]) -> Vec<Override> {
     settings.iter().map(|setting| Override::set(setting)).collect()
 }
 
-fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Plan, Vec<Problem>> {
+fn plan(
+    text: &str,
+    overrides: &[Override],
+    own: &OwnAlgorithms,
+    sources: &mut Sources,
+) -> Result<Plan, Vec<Problem>> {
     if text.len() > MAX_BYTES {
         let refusal = Refusal::new(format!("more than {MAX_BYTES} bytes"));
         return Err(vec![Problem { span: 0..0, key: "(file)".to_owned(), refusal }]);
@@ -212,7 +231,8 @@ fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Pla
         apply(&mut root, &mut sweep, one, sources).map_err(|p| vec![p])?;
     }
     let seeds = sweep.check_size(text.len()).map_err(|p| vec![p])?;
-    let points = points(&root, &sweep.axes, &sources.directory())?;
+    let origin = Origin { base: sources.directory(), own: own.clone() };
+    let points = points(&root, &sweep.axes, &origin)?;
     for point in &points {
         if point.scenario.seed.checked_add(seeds - 1).is_none_or(|s| s > i64::MAX as u64) {
             let refusal = Refusal::new("the last run's seed would not be below 2^63");
@@ -220,7 +240,7 @@ fn plan(text: &str, overrides: &[Override], sources: &mut Sources) -> Result<Pla
             return Err(vec![Problem { span, key: "sweep.seeds".to_owned(), refusal }]);
         }
     }
-    Ok(Plan { question: question(text), points, seeds })
+    Ok(Plan { question: question(text), points, seeds, own: origin.own })
 }
 
 /// The first line of a scenario file, if it is a comment. A user's file need not begin with one.
@@ -229,7 +249,7 @@ pub(crate) fn question(text: &str) -> String {
     first.strip_prefix('#').map_or_else(String::new, |text| text.trim().to_owned())
 }
 
-fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Problem>> {
+fn points(root: &Table, axes: &[Axis], origin: &Origin) -> Result<Vec<Point>, Vec<Problem>> {
     let count: usize = axes.iter().map(|a| a.steps.len()).product();
     let mut points = Vec::with_capacity(count);
     for index in 0..count {
@@ -247,7 +267,7 @@ fn points(root: &Table, axes: &[Axis], base: &Path) -> Result<Vec<Point>, Vec<Pr
                     .map_err(|p| vec![p])?;
             }
         }
-        let scenario = Scenario::from_table(&table, base)?;
+        let scenario = Scenario::from_table(&table, origin)?;
         points.push(Point { index, axes: labels, picks, scenario });
     }
     Ok(points)

@@ -4,6 +4,7 @@ use crate::described::Definitions;
 use crate::keys::{Keyed, describe};
 use crate::limits::MAX_JOBS;
 use crate::model::Scenario;
+use crate::own::OwnAlgorithms;
 use crate::reader::Mode;
 use crate::tcp::{Defaults, Tcp};
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ pub fn schema() -> Value {
 
 fn tcp(definitions: &Definitions) -> Value {
     let described = describe(definitions, |r| {
-        Tcp::keys(r, None, &Defaults::of_table());
+        Tcp::keys(r, None, &Defaults::of_table(OwnAlgorithms::default()));
     });
     described.schema("Defaults for the keys of every TCP flow.", false)
 }

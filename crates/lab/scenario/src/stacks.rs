@@ -1,4 +1,4 @@
-//! TCP stacks and congestion controls by their names.
+//! TCP stacks by their names, and the target of congestion controls.
 
 use crate::keys::Kind;
 use crate::kinds::named;
@@ -13,11 +13,6 @@ pub(crate) fn stack() -> Kind<String> {
 /// The stack called `name`, or the usual one.
 pub(crate) fn profile(name: &str) -> &'static Profile {
     Profile::find(name).unwrap_or(&Profile::ALL[0])
-}
-
-/// The name of a congestion control, perhaps with a remedy around it.
-pub(crate) fn law() -> Kind<String> {
-    named(fairwave_cc::names(), |name| format!("there is no congestion control called {name:?}"))
 }
 
 /// Whether an algorithm, with or without a remedy, has a target.

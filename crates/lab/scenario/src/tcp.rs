@@ -3,15 +3,17 @@
 use crate::av::{self, Av};
 use crate::carrier::Carrier;
 use crate::flow_context::FlowContext;
-use crate::keys::{Keyed, keys, table};
+use crate::keys::{Keyed, keys, table, table_in};
 use crate::kinds::within;
+use crate::own::OwnAlgorithms;
 use crate::proxy::Proxy;
 use crate::reader::{self, Problems, Reader};
-use crate::stacks::{self, aimless, aims, law, profile};
+use crate::stacks::{self, aimless, aims, profile};
 use crate::tcp_options::Options;
 use crate::value::{Table, Value};
 use crate::video::Video;
 use crate::web::Web;
+use fairwave_cc::Chosen;
 use fairwave_sim::world;
 use fairwave_tcp::{Config, Profile};
 use fairwave_trace::NodeId;
@@ -45,16 +47,24 @@ keys! {
         receiver_stack: Option<String> =
             stacks::stack().or_word("same").or(d.receiver_stack.clone());
         /// The algorithm, possibly with the remedy around it: "ack-loss+reno".
-        congestion_control: String = law().or(d.congestion_control.clone());
+        congestion_control: Chosen =
+            defaults.own.congestion_control().or(d.congestion_control.clone());
         /// Target of the algorithm `tcp-av`: a table. Without it, it is NewReno.
         av: Option<Box<Av>> = table(av::HELP)
             .boxed()
             .optional()
             .absent(d.av.clone())
-            .only_if(aims(&congestion_control), aimless(&congestion_control), None);
+            .only_if(
+                aims(congestion_control.name()),
+                aimless(congestion_control.name()),
+                None,
+            );
         /// A proxy that splits the connection on its way: a table. Not in `[tcp]`.
         proxy: Option<Box<Proxy>> =
-            table("write proxy = { at = \"proxy1\" }").boxed().optional().hidden_if(!is_flow);
+            table_in(defaults.own.clone(), "write proxy = { at = \"proxy1\" }")
+                .boxed()
+                .optional()
+                .hidden_if(!is_flow);
         /// Options of its connections.
         options: Config = Options { given: d.options, stack: profile(&stack) };
     }
@@ -81,12 +91,14 @@ pub(crate) struct Defaults {
     /// The stack, where the keys do not say which.
     stack: Option<String>,
     place: Place,
+    own: OwnAlgorithms,
 }
 
 impl Defaults {
     /// Of a TCP flow.
     pub(crate) fn of_flow(flow_context: &FlowContext) -> Self {
-        Self { table: Some(flow_context.tcp.clone()), stack: None, place: Place::Flow }
+        let FlowContext { tcp, own, .. } = flow_context.clone();
+        Self { table: Some(tcp), stack: None, place: Place::Flow, own }
     }
 
     /// Of a set of connections.
@@ -95,8 +107,8 @@ impl Defaults {
     }
 
     /// Of the table `[tcp]`.
-    pub(crate) fn of_table() -> Self {
-        Self { place: Place::Table, ..Self::default() }
+    pub(crate) fn of_table(own: OwnAlgorithms) -> Self {
+        Self { place: Place::Table, own, ..Self::default() }
     }
 
     /// Returns the defaults of the keys that `r` reads: faults of the table were reported before.
@@ -109,7 +121,8 @@ impl Defaults {
             Some(table) => {
                 let reported = Problems::default();
                 let r = Reader::new("tcp", table, 0..0, &reported);
-                Tcp::keys(&r, None, &Self { stack, ..Self::of_table() })
+                let table = Self::of_table(self.own.clone());
+                Tcp::keys(&r, None, &Self { stack, ..table })
             }
             None => of_stack(profile(&stack.unwrap_or_default())),
         }
@@ -126,7 +139,7 @@ fn of_stack(stack: &Profile) -> Tcp {
         proxy: None,
         stack: stack.name.to_owned(),
         receiver_stack: None,
-        congestion_control: stack.congestion_control.to_owned(),
+        congestion_control: stack.congestion_control.into(),
         options: (stack.config)(),
     }
 }
@@ -158,7 +171,7 @@ impl Tcp {
         world::TcpFlow {
             sender: self.config(),
             receiver: receiver.map_or_else(|| self.config(), |name| (profile(name).config)()),
-            congestion_control: self.congestion_control.clone().into(),
+            congestion_control: self.congestion_control.clone(),
             size: self.size,
             source: self.video.as_ref().map(|video| video.to_world(self.options.mss.into())),
         }

@@ -10,6 +10,7 @@ use super::node::{Kind, Radio};
 use super::phy::CONSTANT;
 use super::service::Service;
 use super::video::Playout;
+use fairwave_cc::Chosen;
 use fairwave_dot11::{Mode, Phy, rate_control};
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
@@ -44,6 +45,17 @@ impl Scenario {
         let taps = self.record.taps.iter();
         let tapped: BTreeSet<usize> = taps.flat_map(|tap| expand::matching(&nodes, tap)).collect();
         tapped.into_iter().map(|node| NodeId(node as u32)).collect()
+    }
+
+    /// Whether a part of it has an algorithm from outside. Its text then does not suffice to repeat
+    /// a run.
+    pub fn has_own_algorithms(&self) -> bool {
+        let is_own = |chosen: &Chosen| matches!(chosen, Chosen::Own(_));
+        self.flow.iter().any(|flow| {
+            let tcp = flow.transport.connections().map(|tcp| &tcp.congestion_control);
+            let proxy = flow.transport.proxy().map(|proxy| &proxy.congestion_control);
+            tcp.into_iter().chain(proxy).any(is_own)
+        })
     }
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {

@@ -1,7 +1,7 @@
 //! One scenario file of a study, in full or with fewer points.
 
-use fairwave_scenario::Diagnostics;
 use fairwave_scenario::plan::{Override, Plan};
+use fairwave_scenario::{Diagnostics, OwnAlgorithms};
 
 /// One scenario file of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,6 @@ impl Experiment {
         let sets = if quick { self.quick } else { &[] };
         let sets = sets.iter().map(|&set| Override::set(set));
         let sets: Vec<Override> = sets.chain(more.iter().cloned()).collect();
-        Plan::parse_with(self.file, self.text, &sets)
+        Plan::parse_with(self.file, self.text, &sets, &OwnAlgorithms::default())
     }
 }

@@ -1,7 +1,7 @@
 //! The algorithm of one connection: one of the list by its name, or one from outside.
 
 use crate::{Controller, Initial, UnknownAlgorithm, registry};
-use core::fmt;
+use fairwave_machine::Named;
 use std::sync::Arc;
 
 /// Makes the state of an algorithm at the start of a connection.
@@ -10,25 +10,30 @@ pub type Make = dyn Fn(Initial) -> Box<dyn Controller> + Send + Sync;
 /// The algorithm of a connection. [`Chosen::from`] a name takes one of [`crate::ALL`], possibly
 /// with a remedy around it (`"ack-loss+compound"`); [`Chosen::own`] takes one from outside this
 /// crate.
-#[derive(Clone)]
-pub struct Chosen {
-    name: String,
-    own: Option<Arc<Make>>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// An algorithm of the list, by its name.
+    Listed(String),
+    /// An algorithm from outside.
+    Own(Named<Make>),
 }
 
 impl Chosen {
     /// An algorithm from outside. Results call it `name`; its state has to follow from what the
     /// connection reports alone, or runs differ from each other.
     pub fn own(
-        name: impl Into<String>,
+        name: &str,
         make: impl Fn(Initial) -> Box<dyn Controller> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), own: Some(Arc::new(make)) }
+        Self::Own(Named::new(name, Arc::new(make)))
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.name
+        match self {
+            Self::Listed(name) => name,
+            Self::Own(own) => own.name(),
+        }
     }
 
     /// Its state at the start of a connection.
@@ -36,9 +41,9 @@ impl Chosen {
     /// # Errors
     /// [`UnknownAlgorithm`] if it was chosen by a name that is not one of [`crate::names`].
     pub fn build(&self, initial: Initial) -> Result<Box<dyn Controller>, UnknownAlgorithm> {
-        match &self.own {
-            Some(make) => Ok(make(initial)),
-            None => registry::build(&self.name, initial),
+        match self {
+            Self::Own(own) => Ok(own.make()(initial)),
+            Self::Listed(name) => registry::build(name, initial),
         }
     }
 
@@ -47,20 +52,17 @@ impl Chosen {
     /// # Errors
     /// As [`Chosen::build`].
     pub fn check(&self) -> Result<(), UnknownAlgorithm> {
-        let is_known = self.own.is_some() || registry::is_known(&self.name);
-        if is_known { Ok(()) } else { Err(UnknownAlgorithm { name: self.name.clone() }) }
+        match self {
+            Self::Listed(name) if !registry::is_known(name) => {
+                Err(UnknownAlgorithm { name: name.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl<S: Into<String>> From<S> for Chosen {
     fn from(name: S) -> Self {
-        Self { name: name.into(), own: None }
-    }
-}
-
-impl fmt::Debug for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whose = if self.own.is_some() { "own" } else { "listed" };
-        write!(f, "{:?} ({whose})", self.name)
+        Self::Listed(name.into())
     }
 }

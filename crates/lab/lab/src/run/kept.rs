@@ -39,12 +39,14 @@ pub fn kept(plan: &Plan, job: Job, place: &Path) -> Result<Kept, results::Error>
     Ok(Kept::Run(Box::new(Run { axes, seed: job.seed, summary, directory })))
 }
 
-/// The run of `job` in `place`, if this version of Fairwave completed it.
+/// The run of `job` in `place`, if this version of Fairwave completed it. An algorithm from outside
+/// may have changed since: its runs are none.
 pub(super) fn resumed(plan: &Plan, job: Job, place: &Path) -> Option<Run> {
     let here = Meta::here(fairwave_units::Seed(job.seed), BTreeMap::new());
     let meta = read_meta(place).ok()?;
     let is_ours = meta.fairwave_version == here.fairwave_version
         && meta.schema_version == here.schema_version;
+    let is_ours = is_ours && !plan.points[job.point].scenario.has_own_algorithms();
     match kept(plan, job, place) {
         Ok(Kept::Run(run)) if is_ours => Some(*run),
         _ => None,

@@ -112,12 +112,18 @@ impl SweepOptions<'_> {
             Before::Resume => kept::resumed(plan, job, place),
             Before::Rerun => None,
         };
-        let (None, Some(store)) = (&resumed, self.store) else { return Ok(resumed) };
+        let (None, Some(store)) = (&resumed, self.store_of(plan, job)) else { return Ok(resumed) };
         let place = self.output.path().map(|_| place);
         stored::stored(store, plan, job, place, self.output.series().as_deref()).map_err(|cause| {
             let axes = plan.points[job.point].axes.clone();
             Error { seed: job.seed, axes, cause: cause.into() }
         })
+    }
+
+    /// The store for the run of a job. It holds none whose algorithm comes from outside: the text of
+    /// the scenario, by which the store knows runs, does not have that.
+    fn store_of(&self, plan: &Plan, job: Job) -> Option<&Store> {
+        self.store.filter(|_| !plan.points[job.point].scenario.has_own_algorithms())
     }
 
     /// The run of a job: the existing one, or one that is made now.
@@ -150,7 +156,7 @@ impl SweepOptions<'_> {
         progress: &mut dyn FnMut(Instant),
     ) -> Result<Run, Error> {
         let run = execute(plan, job, self.output.at(place), progress)?;
-        if let Some(store) = self.store {
+        if let Some(store) = self.store_of(plan, job) {
             stored::keep(store, plan, job, &run, self.output.series().as_deref());
         }
         Ok(run)

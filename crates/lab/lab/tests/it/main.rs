@@ -2,6 +2,7 @@
 
 mod captured;
 mod messages;
+mod own_algorithms;
 mod results_runs;
 mod store;
 mod tables;

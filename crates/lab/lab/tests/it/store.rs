@@ -18,7 +18,7 @@ const MINE: Version = Version([7; 32]);
 const OTHER: Version = Version([8; 32]);
 
 /// Warnings of a store.
-type Warnings = Arc<Mutex<Vec<String>>>;
+pub(crate) type Warnings = Arc<Mutex<Vec<String>>>;
 
 fn open_for(path: &Path, version: Version) -> (Store, Warnings) {
     let warnings = Warnings::default();
@@ -27,7 +27,7 @@ fn open_for(path: &Path, version: Version) -> (Store, Warnings) {
     (Store::open(path, version, Box::new(warn)).unwrap(), warnings)
 }
 
-fn open(path: &Path) -> (Store, Warnings) {
+pub(crate) fn open(path: &Path) -> (Store, Warnings) {
     open_for(path, MINE)
 }
 

@@ -1,8 +1,8 @@
 //! A key acts, or is refused, or a warning names it: each key of cells, radios, links and flows is
 //! changed in scenarios of different kinds.
 
-use fairwave_scenario::keys;
 use fairwave_scenario::plan::{Override, Plan};
+use fairwave_scenario::{OwnAlgorithms, keys};
 use fairwave_trace::Discard;
 
 /// Stations of 802.11n that do not all sense each other, at the edge of their reach.
@@ -243,7 +243,7 @@ const CHANCE: &[(&str, &str)] = &[("sink", "cell.short_retry_limit"), ("deaf", "
 fn result(text: &str, change: Option<(&str, &str)>) -> Option<(String, Vec<String>)> {
     let set = change.map(|(key, value)| Override::set(&format!("{key}={value}")));
     let set: Vec<Override> = set.into_iter().collect();
-    let plan = Plan::parse_with("base.toml", text, &set).ok()?;
+    let plan = Plan::parse_with("base.toml", text, &set, &OwnAlgorithms::default()).ok()?;
     let scenario = &plan.points[0].scenario;
     // A value that the base has already changes nothing.
     if change.is_some() && *scenario == Plan::parse("base.toml", text, &[]).ok()?.points[0].scenario
@@ -290,7 +290,9 @@ fn warnings(text: &str, sets: &[&str]) -> Vec<String> {
     let has_path = sets.iter().any(|set| set.contains(".path="));
     let text = if has_path { text.replace("distance = \"66 m\"\n", "") } else { text.to_owned() };
     let sets: Vec<Override> = sets.iter().map(|set| Override::set(set)).collect();
-    Plan::parse_with("base.toml", &text, &sets).expect("it is a scenario").warnings()
+    Plan::parse_with("base.toml", &text, &sets, &OwnAlgorithms::default())
+        .expect("it is a scenario")
+        .warnings()
 }
 
 #[test]

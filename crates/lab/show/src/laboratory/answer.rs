@@ -6,6 +6,7 @@ use super::request::{
 use crate::runs::Finished;
 use fairwave_lab::results::{read_meta, series_in};
 use fairwave_lab::run::{Output, execute_while};
+use fairwave_scenario::OwnAlgorithms;
 use fairwave_scenario::plan::{Job, Override, Plan};
 use fairwave_text::quoted;
 use fairwave_units::Instant;
@@ -59,7 +60,7 @@ fn planned(request: &Request) -> Result<Plan, RefusedOutput> {
             name: format!("--seed {seed}"),
         }),
     );
-    Plan::parse_with(&request.file, &request.text, &settings)
+    Plan::parse_with(&request.file, &request.text, &settings, &OwnAlgorithms::default())
         .map_err(|wrong| RefusedOutput { text: wrong.to_string(), diagnostics: wrong.0 })
 }
 

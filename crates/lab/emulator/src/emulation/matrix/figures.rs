@@ -118,6 +118,7 @@ mod tests {
     use super::*;
     use crate::emulation::matrix::{Company, Flows, Half};
     use fairwave_lab::points::Digest;
+    use fairwave_scenario::OwnAlgorithms;
     use fairwave_scenario::plan::Plan;
 
     fn grid() -> Grid {
@@ -128,7 +129,12 @@ mod tests {
             flows: Flows::default(),
         };
         let places = [("reno", "5 ms"), ("reno", "40 ms"), ("bbr", "5 ms"), ("bbr", "40 ms")];
-        let plan = || Plan { question: String::new(), points: Vec::new(), seeds: 1 };
+        let plan = || Plan {
+            question: String::new(),
+            points: Vec::new(),
+            seeds: 1,
+            own: OwnAlgorithms::default(),
+        };
         let half = |entries| Half { plan: plan(), entries };
         let entries = places.map(|(algorithm, delay)| entry(algorithm, delay)).to_vec();
         Grid { kernel: half(entries), simulator: half(Vec::new()) }

@@ -201,7 +201,7 @@ fn simulate(flow: &mut Flow, algorithm: &str) -> bool {
     let ours = simulated_congestion_control(algorithm);
     let is_known = fairwave_cc::names().iter().any(|name| name == ours) && ours != "tcp-av";
     if let (true, Transport::Tcp(tcp)) = (is_known, &mut flow.transport) {
-        ours.clone_into(&mut tcp.congestion_control);
+        tcp.congestion_control = ours.into();
         // This is the target of the scenario's own algorithm.
         tcp.av = None;
     }
@@ -266,7 +266,7 @@ seeds = 3
             ["bulk=reno", "bulk-beside=bbr"]
         );
         let algorithms = scenario.flow.iter().filter_map(|flow| match &flow.transport {
-            Transport::Tcp(tcp) => Some(tcp.congestion_control.as_str()),
+            Transport::Tcp(tcp) => Some(tcp.congestion_control.name()),
             _ => None,
         });
         assert_eq!(algorithms.collect::<Vec<_>>(), ["newreno", "bbr"]);
