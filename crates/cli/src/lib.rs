@@ -18,9 +18,12 @@ mod store;
 #[cfg(target_os = "linux")]
 mod terminal;
 
+use commands::Command;
+pub use fairwave_lab::store::Source;
 use outcome::Failure;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// Runs the command line `words`, of which the first is the program's name, and returns the exit
 /// code. Help and wrong arguments end the process. `program` starts this command again, as a keeper
@@ -38,4 +41,22 @@ pub fn run(words: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         Ok(()) => 0,
         Err(failure) => failure.report(),
     }
+}
+
+/// Reruns a study, as these words of `fairwave reproduce` ask for; returns the content of `--json`
+/// in place of printing it. `source` makes the runs that the store lacks, on as many threads as
+/// `--jobs` says. Once `stop` is true, no further run is begun.
+///
+/// # Errors
+/// The message and the exit code of the command.
+pub fn reproduce(
+    words: Vec<OsString>,
+    source: Source,
+    stop: &AtomicBool,
+) -> Result<serde_json::Value, (u8, String)> {
+    let (cli, _) = commands::read(words).map_err(|error| (2, error.to_string()))?;
+    let Command::Reproduce(args) = &cli.command else {
+        return Err((2, "this is no `fairwave reproduce`".to_owned()));
+    };
+    commands::answer(&cli.common, args, source, stop).map_err(Failure::into_message)
 }

@@ -31,21 +31,26 @@ pub(crate) enum Failure {
 impl Failure {
     /// Prints the error to standard error, and returns the exit code.
     pub(crate) fn report(self) -> u8 {
-        let (text, code) = match self {
-            Self::Run(text) => (text, 1),
-            Self::Usage(text) => (text, 2),
-            Self::Invalid => (String::new(), 2),
-            Self::Claims(why) => (why.to_owned(), 3),
-            #[cfg(target_os = "linux")]
-            Self::Late(text) => (text, 4),
-            #[cfg(target_os = "linux")]
-            Self::Ended(code) => return code,
-            Self::Closed => (String::new(), 0),
-        };
+        let (code, text) = self.into_message();
         if !text.is_empty() {
             crate::output::complain(&text);
         }
         code
+    }
+
+    /// The exit code, and the message, which is empty where there is nothing to report.
+    pub(crate) fn into_message(self) -> (u8, String) {
+        match self {
+            Self::Run(text) => (1, text),
+            Self::Usage(text) => (2, text),
+            Self::Invalid => (2, String::new()),
+            Self::Claims(why) => (3, why.to_owned()),
+            #[cfg(target_os = "linux")]
+            Self::Late(text) => (4, text),
+            #[cfg(target_os = "linux")]
+            Self::Ended(code) => (code, String::new()),
+            Self::Closed => (0, String::new()),
+        }
     }
 
     /// A file could not be read, which is already reported: exit code 1.

@@ -12,6 +12,7 @@ mod plan;
 mod reply;
 mod steered;
 mod stepper;
+mod study;
 mod table;
 
 use pyo3::prelude::*;
@@ -23,6 +24,9 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
     module.add("RunError", module.py().get_type::<errors::RunError>())?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    module.add_function(wrap_pyfunction!(study::code_version, module)?)?;
+    module.add_function(wrap_pyfunction!(study::make_run, module)?)?;
+    module.add_function(wrap_pyfunction!(study::reproduce, module)?)?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<stepper::Stepper>()?;
     module.add_class::<table::Table>()?;

@@ -49,6 +49,8 @@ mod trace;
 #[cfg(target_os = "linux")]
 mod web;
 
+pub(crate) use reproduce::answer;
+
 use crate::args::{self, Common, Uses, on};
 use crate::outcome::Failure;
 use crate::schema::{Schema, file, of, output};

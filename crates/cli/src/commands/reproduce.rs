@@ -13,11 +13,12 @@ use crate::progress::Progress;
 use crate::{output, place, stop, store};
 use args::Host;
 use fairwave_lab::run::{self, Watch};
-use fairwave_lab::store::Store;
+use fairwave_lab::store::{Source, Store};
 use fairwave_study::terminal::{self, command_line};
 use fairwave_study::{self as study, ClaimVerdict, Reproduction, Results, Study, markdown, report};
 use map::Means;
-use std::path::Path;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -25,6 +26,29 @@ pub(crate) use args::Reproduce;
 
 /// Directory for the runs of maps, within the study's directory.
 const MAPS: &str = "maps";
+
+/// A reproduction, its summary as JSON, and the file of its page.
+struct Made {
+    reproduction: Reproduction<'static>,
+    summary: Value,
+    page: PathBuf,
+}
+
+/// Runs the study and its maps, writes the report and returns the summary. `source` makes the runs
+/// that the store lacks. The page names no cost: this machine does not know that of the others.
+pub(crate) fn answer(
+    common: &Common,
+    args: &Reproduce,
+    source: Source,
+    stop: &AtomicBool,
+) -> Result<Value, Failure> {
+    let study = args.find(common)?;
+    let directory = place::choose(common, study.name())?;
+    let store = store::open(&args.store, args.no_store).map(|store| store.with_source(source));
+    let no_store = "results of other machines go into the store, which cannot be used";
+    let store = store.ok_or_else(|| Failure::Run(no_store.to_owned()))?;
+    Ok(made(common, args, study, directory.path(), Some(&store), stop, None)?.summary)
+}
 
 /// Runs the study and its maps, or reads their runs back, writes the report, and shows the claims.
 pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
@@ -46,13 +70,10 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
     // Before any output: a script that waits for the first output may send a signal right after it.
     let stop = stop::on_saying(&stop::OF_SIMULATION, stop::AFTER_RUNS)?;
     let store = store::open(&args.store, args.no_store);
-    let reproduction = reproduced(common, args, study, directory.path(), store.as_ref(), &stop)?;
-    let cost = args.from.is_none().then(|| stopwatch.cost());
+    let stopwatch = args.from.is_none().then_some(stopwatch);
+    let made = made(common, args, study, directory.path(), store.as_ref(), &stop, stopwatch)?;
+    let Made { reproduction, summary, page } = made;
     let command = command_line(study, args.is_quick());
-    let mut summary = study::to_json(&reproduction, cost);
-    store::without_rates(store.as_ref(), &mut summary);
-    let context = report::Context { command: &command, cost };
-    let page = report::write(&context, &reproduction, directory.path()).map_err(Failure::run)?;
     let verdicts = reproduction.verdicts();
     if common.json {
         output::print_json(&summary)?;
@@ -64,6 +85,27 @@ pub(super) fn run(common: &Common, args: &Reproduce) -> Result<(), Failure> {
         output::print(&format!("Report: {}\n", page.display()))?;
     }
     if args.strict { judge(&verdicts) } else { Ok(()) }
+}
+
+/// Runs the study and its maps, or reads them back, and writes the report, with the cost by a
+/// stopwatch if there is one.
+fn made(
+    common: &Common,
+    args: &Reproduce,
+    study: &'static dyn Study,
+    directory: &Path,
+    store: Option<&Store>,
+    stop: &AtomicBool,
+    stopwatch: Option<Stopwatch>,
+) -> Result<Made, Failure> {
+    let reproduction = reproduced(common, args, study, directory, store, stop)?;
+    let cost = stopwatch.map(|stopwatch| stopwatch.cost());
+    let command = command_line(study, args.is_quick());
+    let mut summary = study::to_json(&reproduction, cost);
+    store::without_rates(store, &mut summary);
+    let context = report::Context { command: &command, cost };
+    let page = report::write(&context, &reproduction, directory).map_err(Failure::run)?;
+    Ok(Made { reproduction, summary, page })
 }
 
 /// The study's own set-up, and its maps.

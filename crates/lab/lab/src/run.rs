@@ -4,11 +4,13 @@
 //! it takes.
 
 mod done;
+mod elsewhere;
 mod kept;
 mod stored;
 mod sweep;
 
 pub use done::{Run, directory_of};
+pub use elsewhere::{MakeError, make};
 pub use kept::{Kept, complete_runs, kept, missing, replaced};
 pub use sweep::{Before, Progress, Shard, SweepOptions, Watch, sweep, sweep_all, sweep_with};
 
@@ -110,6 +112,9 @@ impl Sink for Tee<'_> {
     }
 }
 
+/// Name that the store gives to the series and captures of a run.
+const SERIES: &str = "series";
+
 /// Whether and where runs leave their directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output<'a> {
@@ -118,7 +123,7 @@ pub enum Output<'a> {
     /// Scenario, provenance and summary only: for large sweeps.
     Summary(&'a Path),
     /// The same, captures that the scenario asks for, and the tables of these files.
-    Tables(&'a Path, &'static [&'static str]),
+    Tables(&'a Path, &'a [&'a str]),
     /// Everything that the scenario asks for.
     Full(&'a Path),
 }
@@ -135,8 +140,8 @@ impl<'a> Output<'a> {
     fn series(self) -> Option<String> {
         match self {
             Self::Nothing | Self::Summary(_) => None,
-            Self::Tables(_, tables) => Some(format!("series {}", tables.join(" "))),
-            Self::Full(_) => Some("series".to_owned()),
+            Self::Tables(_, tables) => Some(format!("{SERIES} {}", tables.join(" "))),
+            Self::Full(_) => Some(SERIES.to_owned()),
         }
     }
 
@@ -155,7 +160,9 @@ impl<'a> Output<'a> {
             Self::Tables(..) | Self::Full(_) => Wanted {
                 series: true,
                 tables: match self {
-                    Self::Tables(_, tables) => Some(tables),
+                    Self::Tables(_, tables) => {
+                        Some(tables.iter().map(|table| (*table).to_owned()).collect())
+                    }
                     _ => None,
                 },
                 drops: record.drops,

@@ -8,7 +8,7 @@ pub struct Wanted {
     /// Series of flows, queues and stations.
     pub series: bool,
     /// Files of the tables that are written; `None`: all.
-    pub tables: Option<&'static [&'static str]>,
+    pub tables: Option<Vec<String>>,
     /// Each dropped packet.
     pub drops: bool,
     /// Each frame on the air, as pcapng.
@@ -22,6 +22,6 @@ pub struct Wanted {
 impl Wanted {
     /// Whether the table of this file is written, if there is something to write.
     pub(super) fn holds(&self, file: &str) -> bool {
-        self.tables.is_none_or(|tables| tables.contains(&file))
+        self.tables.as_ref().is_none_or(|tables| tables.iter().any(|table| table == file))
     }
 }

@@ -2,13 +2,13 @@
 
 use super::done::{Run, provenance};
 use crate::results::{self, RunDirectory, Summary};
-use crate::store::{Key, Store};
+use crate::store::{Key, Part, Store};
 use fairwave_scenario::plan::{Job, Plan};
 use std::fs;
 use std::path::Path;
 
 /// Name of the part of a result that every run has.
-const SUMMARY: &str = "summary";
+pub(super) const SUMMARY: &str = "summary";
 /// Maximum size of the stored series and captures of a run in bytes: to read larger ones would take
 /// as long as to simulate them again.
 const MAX_SERIES_BYTES: usize = 64 << 20;
@@ -52,17 +52,24 @@ pub(super) fn stored(
 /// Keeps a run that was just made.
 pub(super) fn keep(store: &Store, plan: &Plan, job: Job, run: &Run, series: Option<&str>) {
     let text = plan.scenario(job).to_toml();
-    let key = |part| Key::new(store.version(), part, &text);
+    for (part, bytes) in parts(run, series).into_iter().flatten() {
+        store.put(&Key::new(store.version(), &part, &text), &bytes);
+    }
+}
+
+/// The parts of a run's result; `None` if a store cannot keep it.
+pub(super) fn parts(run: &Run, series: Option<&str>) -> Option<Vec<Part>> {
     // JSON cannot hold every number: a summary that would not be read back alike is not kept.
-    let Ok(summary) = serde_json::to_vec(&run.summary) else { return };
+    let summary = serde_json::to_vec(&run.summary).ok()?;
     if serde_json::from_slice::<Summary>(&summary).ok().as_ref() != Some(&run.summary) {
-        return;
+        return None;
     }
+    let mut parts = Vec::new();
     if let (Some(part), Some(place)) = (series, &run.directory) {
-        let Some(files) = packed(place) else { return };
-        store.put(&key(part), &files);
+        parts.push((part.to_owned(), packed(place)?));
     }
-    store.put(&key(SUMMARY), &summary);
+    parts.push((SUMMARY.to_owned(), summary));
+    Some(parts)
 }
 
 /// Packs the series and captures of a run directory with their names; `None` if they cannot be read

@@ -197,7 +197,7 @@ pub fn sweep_with<'a, T: Send>(
 /// Runs every job of several plans at once; results are in the order of the plans and their jobs.
 ///
 /// The longest runs are begun first, whatever plan they are of, so that the workers end at about
-/// the same time.
+/// the same time. Where a store has a source of results, a failed run does not end the others.
 ///
 /// # Errors
 /// As [`sweep_with`], in the order of the plans.
@@ -219,6 +219,7 @@ pub fn sweep_all<T: Send>(
         .map_err(|e| Error { seed: 0, axes: Vec::new(), cause: e.into() })?;
     let meter = Meter::new(jobs.len(), watch.progress);
     let failed = AtomicBool::new(false);
+    let has_source = sweeps.iter().any(|(_, how)| how.store.is_some_and(Store::has_source));
     let one = |number: usize| {
         if failed.load(Ordering::Relaxed) || watch.stop.load(Ordering::Relaxed) {
             return None;
@@ -226,7 +227,7 @@ pub fn sweep_all<T: Send>(
         let (at, job) = jobs[number];
         let (plan, how) = &sweeps[at];
         let result = how.run(plan, job, &mut meter.of_one_run());
-        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        failed.fetch_or(result.is_err() && !has_source, Ordering::Relaxed);
         meter.finished();
         Some((number, result.map(reduce)))
     };

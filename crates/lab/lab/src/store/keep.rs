@@ -23,8 +23,16 @@ const RESULTS_PER_SYNC: u32 = 64;
 /// Receiver of messages on faults of a store, a sentence each; each kind of fault is reported once.
 pub type Say = Box<dyn Fn(&str) + Send + Sync>;
 
+/// Name and bytes of a part of a run's results.
+pub type Part = (String, Vec<u8>);
+
+/// Maker of missing results: gets the part that is missing and the resolved scenario, and returns
+/// all parts of the result. It returns none of a run that this process has to make itself.
+pub type Source = Box<dyn Fn(&str, &str) -> Vec<Part> + Send + Sync>;
+
 /// A store of results.
 pub struct Store {
+    source: Option<Source>,
     place: Place,
     version: Version,
     say: Say,
@@ -80,9 +88,20 @@ impl Store {
         let place = Place::at(directory);
         place.segments().map_err(Error::at(directory))?;
         let (taken, inner) = (AtomicU64::new(0), Mutex::default());
-        let store = Self { limit: place.limit(), place, version, say, taken, inner };
+        let store = Self { source: None, limit: place.limit(), place, version, say, taken, inner };
         store.refresh(&mut store.inner(), false);
         Ok(store)
+    }
+
+    /// The store with a source of the results that it lacks.
+    pub fn with_source(mut self, source: Source) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// Whether it has a source of the results that it lacks.
+    pub fn has_source(&self) -> bool {
+        self.source.is_some()
     }
 
     /// Its directory.
@@ -105,8 +124,25 @@ impl Store {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The result of `key`, if it is there and undamaged.
+    /// The result of `key`, if it is there and undamaged, or if the source makes it.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        self.found(key).or_else(|| self.made(key))
+    }
+
+    /// The result of `key` from the source. All parts that come with it are kept.
+    fn made(&self, key: &Key) -> Option<Vec<u8>> {
+        let (wanted, scenario) = key.text().split_once('\n')?;
+        let mut result = None;
+        for (part, bytes) in self.source.as_ref()?(wanted, scenario) {
+            self.put(&Key::new(&self.version, &part, scenario), &bytes);
+            if part == wanted {
+                result = Some(bytes);
+            }
+        }
+        result
+    }
+
+    fn found(&self, key: &Key) -> Option<Vec<u8>> {
         let (number, found, content) = self.content(&mut self.inner(), key)?;
         let unpacked = content.and_then(|content| record::unpacked(&content));
         if let Some((_, result)) = unpacked.filter(|(text, _)| text == key.text().as_bytes()) {
