@@ -51,6 +51,7 @@ else:
     def __dir__():
         return __all__
 
+
 __all__ = [
     "Claim",
     "Reproduction",

@@ -90,18 +90,25 @@ def reproduce(
     quick: bool | None = None,
     backend: Backend = "threads",
     out: str | os.PathLike[str] | None = None,
+    address: str | None = None,
     progress: bool = False,
 ) -> Reproduction:
     """Reruns a paper's experiment and judges its claims; quickly, unless `full` is set.
 
     Study names are those of `fairwave list studies`. With `out` its report and its runs stay there.
+    `backend="ray"` makes the runs as tasks of Ray, of the cluster at `address` or of one on this
+    machine; their results go into this machine's store, and the report is that of any machine.
     """
     if quick is not None and quick == full:
         raise ValueError("a reproduction is either quick or full")
-    if backend != "threads":
-        raise NotImplementedError("studies run on the threads of this machine alone")
+    if backend not in ("threads", "ray"):
+        raise ValueError(f"backend={backend!r}: there are 'threads' and 'ray'")
     temporary = None if out is not None else tempfile.TemporaryDirectory(prefix="fairwave-study-")
     place = Path(out if temporary is None else temporary.name)  # type: ignore[arg-type]
     extent = "--full" if full else "--quick"
     words = ["reproduce", study, extent, "--out", str(place)]
+    if backend == "ray":
+        from ._ray import reproduce as on_ray
+
+        return Reproduction(on_ray(words, address=address, progress=progress), place, temporary)
     return Reproduction(answer(*words, progress=progress), place, temporary)

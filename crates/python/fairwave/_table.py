@@ -43,9 +43,14 @@ class Table:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """Meaning of each column of a series, by its name; empty for summaries."""
-        described: Any = self._stream
-        return dict(getattr(described, "descriptions", ()))
+        """Meaning of each column that has a description, by its name."""
+        stream: Any = self._stream
+        if hasattr(stream, "descriptions"):
+            return dict(stream.descriptions)
+        # A table of pyarrow, which was joined from those of the native module.
+        metadata = stream.schema.metadata or {}
+        found = {name: metadata.get(f"{name}.description".encode()) for name in self.column_names}
+        return {name: text.decode() for name, text in found.items() if text is not None}
 
     def to_arrow(self) -> pyarrow.Table:
         """The table as pyarrow's."""

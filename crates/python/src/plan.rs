@@ -63,6 +63,13 @@ impl Plan {
         points
     }
 
+    /// Keys of the sweep, in order, and the types of their columns.
+    #[getter]
+    fn axis_types(&self) -> Vec<(String, String)> {
+        let of = |axis: Axis| (axis.key, axis.kind.to_string().to_lowercase());
+        self.axes().into_iter().map(of).collect()
+    }
+
     /// Point and seed of each run.
     #[getter]
     fn jobs(&self) -> Vec<(usize, u64)> {

@@ -141,8 +141,8 @@ fn description_of(column: &str) -> String {
 
 /// A key of a sweep, and the type of its column.
 pub(crate) struct Axis {
-    key: String,
-    kind: DataType,
+    pub(crate) key: String,
+    pub(crate) kind: DataType,
 }
 
 impl Axis {

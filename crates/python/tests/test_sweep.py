@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -65,44 +64,3 @@ def test_a_table_or_backend_that_does_not_exist(tiny):
         fw.sweep(tiny, rows="airtime")
     with pytest.raises(ValueError, match="there are 'threads' and 'ray'"):
         fw.sweep(tiny, backend="dask")
-
-
-def test_ray_makes_the_same_table(tiny, tmp_path):
-    pytest.importorskip("ray")
-    ours = fw.sweep(tiny, seeds=2).to_arrow()
-    assert fw.sweep(tiny, seeds=2, backend="ray", out=tmp_path).to_arrow().equals(ours)
-
-
-def test_ray_accepts_the_cluster_file():
-    ray = pytest.importorskip("ray.autoscaler._private.util")
-    import yaml
-
-    file = Path(__file__).resolve().parents[3] / "packaging/ray/cluster.yaml"
-    ray.validate_config(ray.prepare_config(yaml.safe_load(file.read_text())))
-
-
-def test_a_worker_that_is_killed_costs_nothing_but_time(tiny):
-    ray = pytest.importorskip("ray")
-    ours = fw.sweep(tiny, seeds=8).to_arrow()
-
-    @ray.remote(num_cpus=0)
-    def kill():
-        """Kills the first worker that is seen at a task of the sweep."""
-        import os
-        import signal
-        import subprocess
-        import time
-
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            found = subprocess.run(["pgrep", "-f", "ray::_runs"], capture_output=True, text=True)
-            for pid in found.stdout.split():
-                os.kill(int(pid), signal.SIGKILL)
-                return int(pid)
-        return None
-
-    if not ray.is_initialized():
-        ray.init(log_to_driver=False, include_dashboard=False)
-    killed = kill.remote()
-    assert fw.sweep(tiny, seeds=8, backend="ray").to_arrow().equals(ours)
-    assert ray.get(killed), "no worker was killed: the test shows nothing"

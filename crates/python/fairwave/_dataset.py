@@ -1,0 +1,101 @@
+"""A sweep as one Parquet dataset with hive partitions, in any storage that fsspec reaches."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import uuid
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ._fairwave import code_version
+from ._scenario import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: Digits of a file's name, of the hash over everything that acts on its content.
+_DIGITS = 16
+#: Conversions of an axis's values, by the type of its column.
+_READ = {"int64": int, "float64": float, "utf8": str}
+
+
+class Dataset:
+    """Files `AXIS=VALUE/.../seed=N/KEY.parquet`, one for each run of a sweep.
+
+    The key is a hash over the resolved scenario, the version of the code and the table's name. A
+    file appears as a whole, so that a run whose file is there is complete.
+    """
+
+    def __init__(self, url: str | os.PathLike[str], scenario: Scenario, rows: str) -> None:
+        import fsspec
+
+        plan = scenario.plan
+        self._jobs, self._points, self._axes = plan.jobs, plan.points, plan.axis_types
+        self._plan = plan
+        self._rows = rows
+        self._storage: Any
+        self._root: str
+        self._storage, self._root = fsspec.core.url_to_fs(os.fspath(url))
+
+    def check(self) -> None:
+        """Raises `ValueError` if files of another sweep are where this one's files belong."""
+        if not self._storage.exists(self._root):
+            return
+        own = {self._path(number) for number in range(len(self._jobs))}
+        places = {path.rpartition("/")[0] for path in own}
+        for path in self._storage.find(self._root):
+            place, _, name = path.rpartition("/")
+            if name.endswith(".parquet") and place in places and path not in own:
+                raise ValueError(
+                    f"{path}: a run of another scenario, of other rows or of another version of "
+                    "Fairwave; choose another dataset or remove it"
+                )
+
+    def read(self, number: int) -> pyarrow.Table | None:
+        """The rows of a run, with its axes and its seed; `None` if the run is not complete."""
+        import pyarrow
+        import pyarrow.parquet
+
+        path = self._path(number)
+        if not self._storage.exists(path):
+            return None
+        rows = pyarrow.parquet.read_table(io.BytesIO(self._storage.cat_file(path)))
+        columns, fields = list(rows.columns), list(rows.schema)
+        for at, (name, kind, value) in enumerate(self._partitions(number)):
+            # Of the columns of a sweep the seed alone is in each row.
+            field = pyarrow.field(name, kind, nullable=kind != "uint64")
+            fields.insert(at, field)
+            columns.insert(at, pyarrow.array([value] * len(rows), kind))
+        return pyarrow.table(columns, pyarrow.schema(fields, rows.schema.metadata))
+
+    def write(self, number: int, table: pyarrow.Table) -> None:
+        """Writes the rows of a run. The columns that its path tells are left out."""
+        import pyarrow.parquet
+
+        content = io.BytesIO()
+        told = [name for name, _, _ in self._partitions(number)]
+        pyarrow.parquet.write_table(table.drop_columns(told), content)
+        path = self._path(number)
+        place, _, name = path.rpartition("/")
+        self._storage.makedirs(place, exist_ok=True)
+        # Readers of datasets pass over names with a point. A worker may be killed while it writes.
+        unfinished = f"{place}/.{name}.{uuid.uuid4().hex}"
+        self._storage.pipe_file(unfinished, content.getvalue())
+        self._storage.mv(unfinished, path)
+
+    def _partitions(self, number: int) -> list[tuple[str, str, Any]]:
+        """Name, type and value of each partition of a run."""
+        point, seed = self._jobs[number]
+        values = dict(self._points[point])
+        axes = [(key, kind, _READ[kind](values[key].strip('"'))) for key, kind in self._axes]
+        return [*axes, ("seed", "uint64", seed)]
+
+    def _path(self, number: int) -> str:
+        point, seed = self._jobs[number]
+        values = [*self._points[point], ("seed", str(seed))]
+        parts = [f"{key}={quote(value.strip(chr(34)), safe='')}" for key, value in values]
+        acts = f"{self._rows}\n{self._plan.resolved(point, seed)}".encode()
+        key = hashlib.sha256(code_version() + acts).hexdigest()[:_DIGITS]
+        return "/".join([self._root, *parts, f"{key}.parquet"])
