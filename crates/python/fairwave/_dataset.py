@@ -15,7 +15,7 @@ from ._scenario import Scenario
 if TYPE_CHECKING:
     import pyarrow
 
-#: Digits of a file's name, of the hash over everything that acts on its content.
+#: Digits of a file's name: the beginning of a hash over everything that determines its content.
 _DIGITS = 16
 #: Conversions of an axis's values, by the type of its column.
 _READ = {"int64": int, "float64": float, "utf8": str}
@@ -38,6 +38,8 @@ class Dataset:
         self._storage: Any
         self._root: str
         self._storage, self._root = fsspec.core.url_to_fs(os.fspath(url))
+        # Other processes write, too.
+        self._storage.invalidate_cache()
 
     def check(self) -> None:
         """Raises `ValueError` if files of another sweep are where this one's files belong."""
@@ -64,23 +66,23 @@ class Dataset:
         rows = pyarrow.parquet.read_table(io.BytesIO(self._storage.cat_file(path)))
         columns, fields = list(rows.columns), list(rows.schema)
         for at, (name, kind, value) in enumerate(self._partitions(number)):
-            # Of the columns of a sweep the seed alone is in each row.
+            # As in the native module's table, the seed is never null.
             field = pyarrow.field(name, kind, nullable=kind != "uint64")
             fields.insert(at, field)
             columns.insert(at, pyarrow.array([value] * len(rows), kind))
         return pyarrow.table(columns, pyarrow.schema(fields, rows.schema.metadata))
 
     def write(self, number: int, table: pyarrow.Table) -> None:
-        """Writes the rows of a run. The columns that its path tells are left out."""
+        """Writes the rows of a run, without the columns that are partitions of its path."""
         import pyarrow.parquet
 
         content = io.BytesIO()
-        told = [name for name, _, _ in self._partitions(number)]
-        pyarrow.parquet.write_table(table.drop_columns(told), content)
+        partitions = [name for name, _, _ in self._partitions(number)]
+        pyarrow.parquet.write_table(table.drop_columns(partitions), content)
         path = self._path(number)
         place, _, name = path.rpartition("/")
         self._storage.makedirs(place, exist_ok=True)
-        # Readers of datasets pass over names with a point. A worker may be killed while it writes.
+        # A worker may be killed while it writes. Readers ignore names that begin with a point.
         unfinished = f"{place}/.{name}.{uuid.uuid4().hex}"
         self._storage.pipe_file(unfinished, content.getvalue())
         self._storage.mv(unfinished, path)
@@ -96,6 +98,6 @@ class Dataset:
         point, seed = self._jobs[number]
         values = [*self._points[point], ("seed", str(seed))]
         parts = [f"{key}={quote(value.strip(chr(34)), safe='')}" for key, value in values]
-        acts = f"{self._rows}\n{self._plan.resolved(point, seed)}".encode()
-        key = hashlib.sha256(code_version() + acts).hexdigest()[:_DIGITS]
+        determines = f"{self._rows}\n{self._plan.resolved(point, seed)}".encode()
+        key = hashlib.sha256(code_version() + determines).hexdigest()[:_DIGITS]
         return "/".join([self._root, *parts, f"{key}.parquet"])
