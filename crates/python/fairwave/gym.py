@@ -11,6 +11,7 @@
 An environment simulates a scenario in steps of virtual time. An episode lasts as long as the
 scenario and ends truncated. `reset(seed=)` makes it reproducible: the same seed and the same
 actions give the same observations on any machine. `python -m fairwave.gym` measures speed.
+docs/gym.md describes the environments.
 """
 
 from __future__ import annotations
@@ -28,11 +29,20 @@ from numpy.typing import NDArray
 from ._fairwave import RunError, ScenarioError, Stepper
 from ._scenario import Scenario, Settings, Source
 
-__all__ = ["Stepped", "SteppedVector", "Weights", "WeightsVector", "Windows", "WindowsVector"]
+__all__ = [
+    "Paths",
+    "PathsVector",
+    "Stepped",
+    "SteppedVector",
+    "Weights",
+    "WeightsVector",
+    "Windows",
+    "WindowsVector",
+]
 
 #: Observations and actions.
 Floats: TypeAlias = NDArray[np.float32]
-#: Rows of a step: of flows, of queues, and of stations whose weight is set.
+#: Rows of a step: of flows, of queues, and of the stations or paths that an action sets.
 Rows: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]"
 
 #: Greatest value of an observation; a round-trip time in seconds is the one that could exceed it.
@@ -79,6 +89,30 @@ flow = [
 ]
 """
 
+PATHS = """
+title = "One upload over a router and two lent uplinks in one cell, the fastest of which slows down"
+duration = "20 s"
+cell.standard = "802.11ac"
+node = [
+    { name = "router", kind = "access-point" },
+    { name = "laptop", kind = "station", ap = "router", distance = "4 m" },
+    { name = "phone", kind = "station", ap = "router", distance = "3 m", count = 2 },
+    { name = "server", kind = "host" },
+]
+link = [
+    { ends = ["router", "server"], rate = "10 Mbps", delay = "10 ms", queue = "100 packets" },
+    { ends = ["phone1", "server"], rate = "5 Mbps", delay = "50 ms", queue = "200 packets" },
+    { ends = ["phone2", "server"], rate = "40 Mbps", delay = "30 ms", queue = "200 packets",
+      changes = [{ at = "10 s", rate = "2 Mbps" }] },
+]
+[[flow]]
+name = "up"
+from = "laptop"
+to = "server"
+transport = "shake"
+paths = [{ via = "router" }, { via = "phone1" }, { via = "phone2" }]
+"""
+
 
 def _utility(bits_per_second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Logarithm to base 2 of one plus the rate in Mbit/s: 0 without any, 10 at 1 Gbit/s."""
@@ -93,7 +127,7 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
-    #: Quantity that an action sets: `windows`, `rates` or `weights`.
+    #: Quantity that an action sets: `windows`, `rates`, `weights` or `shares`.
     sets: str
     #: The scenario without another.
     default: ClassVar[str]
@@ -109,8 +143,10 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
         self.step_s = step
         self._stepper: Stepper | None = None
         first = self._start(0)
-        #: Names of the flows or stations that an action sets, in the order of its values.
+        #: Names of the flows, stations or paths that an action sets, in the order of its values.
         self.steered: list[str] = first.steered
+        #: Places in `flows` of the flows that it acts on; none for weights.
+        self.places: list[int] = first.places
         #: Name, source and sink of each flow.
         self.flows: list[tuple[str, str, str]] = first.flows
         #: Names of the queues.
@@ -127,7 +163,7 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
 
     @abstractmethod
     def values(self, action: Floats) -> NDArray[np.float64]:
-        """Values of an action in the simulator's units: segments, bits per second or weights."""
+        """Values of an action as the simulator takes them, each above zero."""
 
     @abstractmethod
     def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
@@ -178,11 +214,11 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
 
     def _finish(self) -> tuple[Floats, float, dict[str, Any]]:
         assert self._stepper is not None
-        flows, queues, stations = self._stepper.end()
+        flows, queues, parts = self._stepper.end()
         rows = (
             np.asarray(flows).reshape(-1, 6),
             np.asarray(queues).reshape(-1, 3),
-            np.asarray(stations).reshape(-1, 5),
+            np.asarray(parts).reshape(-1, 5),
         )
         return self.observe(rows)
 
@@ -232,8 +268,6 @@ class Windows(Stepped):
         super().__init__(scenario, set, step)
         self._span = largest / self._smallest
         self._price = delay_price
-        steered = {name: place for place, name in enumerate(self.steered)}
-        self._places = [place for place, flow in enumerate(self.flows) if flow[0] in steered]
         self.observation_space = Box(-1.0, HIGH, (4 * len(self.steered) + 1,), np.float32)
 
     def values(self, action: Floats) -> NDArray[np.float64]:
@@ -244,7 +278,7 @@ class Windows(Stepped):
 
     def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
         """Observation, reward and information as the class describes them."""
-        flows, waiting = rows[0][self._places], rows[1][:, 0].max()
+        flows, waiting = rows[0][self.places], rows[1][:, 0].max()
         goodput, rtt, sent, again, timeouts = flows[:, :5].T
         utility, lost = _utility(goodput), again / np.maximum(sent, 1.0)
         by_flow = np.stack([utility / 10.0, rtt, lost, self._action], axis=1).ravel()
@@ -322,6 +356,63 @@ class Weights(Stepped):
         }
         reward = float(utility.mean())
         return np.clip(observation, -1.0, HIGH).astype(np.float32), reward, info
+
+
+class Paths(Stepped):
+    """An agent divides the new data of a SHAKE connection among its paths.
+
+    The scenario has one flow with `transport = "shake"`.
+
+    Action: a value from -1 to 1 for each path; its share of new data is in proportion to
+    16 ** value. A segment waits for room in the window of its path, so that a share above the
+    path's rate holds up the others. Retransmissions take the path that SHAKE chooses.
+
+    Observation, each value at most 10: for each path, one after the other, the rate of its data
+    that arrived in the last step as log2(1 + Mbit/s) / 10, its smoothed round-trip time in seconds
+    (0 before the first sample), retransmissions as a share of segments sent, 1 if it carries data,
+    and the value of the action; then the goodput of the flow as log2(1 + Mbit/s) / 10, and
+    log2(1 + packets) / 10 of the longest queue.
+
+    Reward of a step: log2(1 + goodput in Mbit/s).
+
+    Information: `goodput_bps` of the flow; `arrived_bps`, `rtt_s`, `retransmissions` by path, and
+    `queue_packets`, that of the longest queue.
+    """
+
+    default = PATHS
+    sets = "shares"
+
+    def __init__(
+        self,
+        scenario: Source | None = None,
+        *,
+        set: Settings = None,
+        step: float = 0.1,
+    ) -> None:
+        super().__init__(scenario, set, step)
+        self.observation_space = Box(-1.0, HIGH, (5 * len(self.steered) + 2,), np.float32)
+
+    def values(self, action: Floats) -> NDArray[np.float64]:
+        """Shares, relative to each other."""
+        shares: NDArray[np.float64] = 16.0 ** action.astype(np.float64)
+        return shares
+
+    def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
+        """Observation, reward and information as the class describes them."""
+        goodput, waiting = rows[0][self.places[0], 0], rows[1][:, 0].max()
+        arrived, rtt, sent, again, is_up = rows[2].T
+        lost, utility = again / np.maximum(sent, 1.0), _utility(goodput)
+        columns = [_utility(arrived) / 10.0, rtt, lost, is_up, self._action]
+        of_all = [utility / 10.0, np.log2(1.0 + waiting) / 10.0]
+        observation = np.append(np.stack(columns, axis=1).ravel(), of_all)
+        info = {
+            "goodput_bps": goodput,
+            "arrived_bps": arrived,
+            "rtt_s": rtt,
+            "retransmissions": again,
+            "queue_packets": waiting,
+        }
+        return np.clip(observation, -1.0, HIGH).astype(np.float32), float(utility), info
 
 
 class SteppedVector(VectorEnv[Floats, Floats, NDArray[Any]]):
@@ -415,9 +506,20 @@ class WeightsVector(SteppedVector):
     kind = Weights
 
 
-for _name in ["Windows", "Weights"]:
-    gymnasium.register(
-        id=f"fairwave/{_name}-v0",
-        entry_point=f"fairwave.gym:{_name}",
-        vector_entry_point=f"fairwave.gym:{_name}Vector",
-    )
+class PathsVector(SteppedVector):
+    """Several environments `Paths`."""
+
+    kind = Paths
+
+
+if __name__ == "__main__":
+    from ._gym_speed import main
+
+    main()
+else:
+    for _name in ["Windows", "Weights", "Paths"]:
+        gymnasium.register(
+            id=f"fairwave/{_name}-v0",
+            entry_point=f"fairwave.gym:{_name}",
+            vector_entry_point=f"fairwave.gym:{_name}Vector",
+        )

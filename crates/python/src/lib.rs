@@ -8,6 +8,7 @@ mod columns;
 mod command;
 mod errors;
 mod own;
+mod paths;
 mod plan;
 mod reply;
 mod steered;

@@ -1,12 +1,15 @@
 //! Quantities of a world that an agent sets from step to step, and samples that it gets back.
 
 use crate::errors::ScenarioError;
+use crate::paths::{ONE, Shares};
 use fairwave_cc::{AckEvent, Chosen, Controller, Initial, LossEvent, RtoEvent};
 use fairwave_queue::Weight;
+use fairwave_shake::ChosenScheduler;
 use fairwave_sim::world::{Role, Traffic, World};
 use fairwave_sim::{Command, Error, Simulation};
 use fairwave_trace::{
-    FlowSample, Kind, NodeId, PairSample, QueueSample, Sample, Sink, StationSample,
+    FlowId, FlowSample, Kind, NodeId, PairSample, PathSample, QueueSample, Sample, Sink,
+    StationSample,
 };
 use fairwave_units::{BitRate, Instant};
 use pyo3::PyResult;
@@ -28,22 +31,33 @@ pub(crate) enum Handle {
     Rates(Vec<Arc<AtomicU64>>),
     /// Weights of the stations of an access point, relative to one.
     Weights(NodeId, Vec<NodeId>),
+    /// Shares of the paths of a SHAKE flow in its new data, relative to one.
+    Shares(FlowId, Arc<[AtomicU64]>),
+}
+
+/// A handle on a world, and what it sets.
+pub(crate) struct Installed {
+    pub(crate) handle: Handle,
+    /// Names of the flows, stations or paths, one for each value of an action.
+    pub(crate) names: Vec<String>,
+    /// Places of the flows that it acts on, in the order of the world.
+    pub(crate) flows: Vec<u32>,
 }
 
 impl Handle {
-    /// Prepares `world` for actions of this kind: `windows`, `rates` or `weights`. Returns the
-    /// handle, and the names of the flows or stations that it sets.
-    pub(crate) fn install(kind: &str, world: &mut World) -> PyResult<(Self, Vec<String>)> {
+    /// Prepares `world` for actions of this kind: `windows`, `rates`, `weights` or `shares`.
+    pub(crate) fn install(kind: &str, world: &mut World) -> PyResult<Installed> {
         match kind {
             "windows" | "rates" => Self::over_flows(kind == "rates", world),
             "weights" => Self::over_stations(world),
-            _ => Err(wrong(format!("{kind}: an action sets windows, rates or weights"))),
+            "shares" => Self::over_paths(world),
+            _ => Err(wrong(format!("{kind}: an action sets windows, rates, weights or shares"))),
         }
     }
 
-    fn over_flows(is_paced: bool, world: &mut World) -> PyResult<(Self, Vec<String>)> {
-        let (mut cells, mut names) = (Vec::new(), Vec::new());
-        for flow in &mut world.flows {
+    fn over_flows(is_paced: bool, world: &mut World) -> PyResult<Installed> {
+        let (mut cells, mut names, mut flows) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, flow) in (0..).zip(&mut world.flows) {
             let Traffic::Tcp(tcp) = &mut flow.traffic else { continue };
             let cell = Arc::new(AtomicU64::new(if is_paced { 0 } else { INITIAL_SEGMENTS }));
             let shared = Arc::clone(&cell);
@@ -53,14 +67,16 @@ impl Handle {
             });
             cells.push(cell);
             names.push(flow.name.clone());
+            flows.push(place);
         }
         if cells.is_empty() {
             return Err(wrong("an agent sets windows of TCP flows; the scenario has no such flow"));
         }
-        Ok((if is_paced { Self::Rates(cells) } else { Self::Windows(cells) }, names))
+        let handle = if is_paced { Self::Rates(cells) } else { Self::Windows(cells) };
+        Ok(Installed { handle, names, flows })
     }
 
-    fn over_stations(world: &World) -> PyResult<(Self, Vec<String>)> {
+    fn over_stations(world: &World) -> PyResult<Installed> {
         let nodes = || (0..).map(NodeId).zip(&world.nodes);
         let role = |node: NodeId| world.nodes[node.0 as usize].radio.as_ref().map(|r| r.role);
         let weighs = |node: NodeId| {
@@ -84,7 +100,27 @@ impl Handle {
         if stations.is_empty() {
             return Err(wrong("the access point has no stations"));
         }
-        Ok((Self::Weights(ap, stations), names))
+        Ok(Installed { handle: Self::Weights(ap, stations), names, flows: Vec::new() })
+    }
+
+    fn over_paths(world: &mut World) -> PyResult<Installed> {
+        let mut found = Vec::new();
+        for (id, flow) in (0..).map(FlowId).zip(&mut world.flows) {
+            if let Traffic::Shake(shake) = &mut flow.traffic {
+                found.push((id, shake));
+            }
+        }
+        let [(id, shake)] = &mut found[..] else {
+            let count = found.len();
+            return Err(wrong(format!("an agent sets the paths of one SHAKE flow; {count} have")));
+        };
+        let shares: Arc<[AtomicU64]> = shake.paths.iter().map(|_| AtomicU64::new(ONE)).collect();
+        let (id, own) = (*id, Arc::clone(&shares));
+        shake.scheduler =
+            ChosenScheduler::own("steered", move || Box::new(Shares::new(Arc::clone(&own))));
+        let vias: Vec<NodeId> = shake.paths.iter().map(|path| path.via).collect();
+        let names = vias.iter().map(|via| world.nodes[via.0 as usize].name.clone()).collect();
+        Ok(Installed { handle: Self::Shares(id, shares), names, flows: vec![id.0] })
     }
 
     /// Applies the values of an action to a running world.
@@ -93,6 +129,13 @@ impl Handle {
             Self::Windows(cells) | Self::Rates(cells) => {
                 for (cell, value) in cells.iter().zip(values) {
                     cell.store((value.round() as u64).max(1), Ordering::Relaxed);
+                }
+                Ok(())
+            }
+            Self::Shares(_, shares) => {
+                for (share, value) in shares.iter().zip(values) {
+                    let fixed = (value * ONE as f64).round() as u64;
+                    share.store(fixed.max(1), Ordering::Relaxed);
                 }
                 Ok(())
             }
@@ -116,6 +159,14 @@ impl Handle {
             _ => (None, Vec::new()),
         }
     }
+
+    /// The flow whose shares it sets, and the number of its paths.
+    pub(crate) fn paths(&self) -> (Option<FlowId>, usize) {
+        match self {
+            Self::Shares(flow, shares) => (Some(*flow), shares.len()),
+            _ => (None, 0),
+        }
+    }
 }
 
 fn wrong(why: impl Into<String>) -> pyo3::PyErr {
@@ -123,8 +174,8 @@ fn wrong(why: impl Into<String>) -> pyo3::PyErr {
 }
 
 /// A congestion control whose window or pacing rate an agent sets. Losses change neither. After a
-/// timeout the window begins with one segment and doubles each round trip until it is the agent's:
-/// what is retransmitted at once in a large window would be lost again.
+/// timeout the window begins with one segment and doubles each round trip until it is the agent's,
+/// since a burst of retransmissions as large as the window would overflow the same queue again.
 #[derive(Debug)]
 struct Steered {
     mss: u32,
@@ -195,15 +246,19 @@ pub(crate) struct Latest {
     /// Of the stations of a [`Handle`], as are the pairs: from the access point to each.
     pub(crate) stations: Vec<StationSample>,
     pub(crate) pairs: Vec<PairSample>,
+    /// Of the flow of a [`Handle`].
+    pub(crate) paths: Vec<PathSample>,
 }
 
 impl Latest {
-    pub(crate) fn new(flows: usize, queues: usize, stations: usize) -> Self {
+    pub(crate) fn new(flows: usize, queues: usize, handle: &Handle) -> Self {
+        let (stations, paths) = (handle.stations().1.len(), handle.paths().1);
         Self {
             flows: vec![FlowSample::default(); flows],
             queues: vec![QueueSample::default(); queues],
             stations: vec![StationSample::default(); stations],
             pairs: vec![PairSample::default(); stations],
+            paths: vec![PathSample::default(); paths],
         }
     }
 }
@@ -213,12 +268,14 @@ pub(crate) struct Watch {
     latest: Rc<RefCell<Latest>>,
     ap: Option<NodeId>,
     stations: Vec<NodeId>,
+    /// The flow whose paths are observed.
+    shake: Option<FlowId>,
 }
 
 impl Watch {
     pub(crate) fn new(latest: &Rc<RefCell<Latest>>, handle: &Handle) -> Self {
         let (ap, stations) = handle.stations();
-        Self { latest: Rc::clone(latest), ap, stations }
+        Self { latest: Rc::clone(latest), ap, stations, shake: handle.paths().0 }
     }
 
     fn place(&self, node: NodeId) -> Option<usize> {
@@ -231,6 +288,7 @@ impl Sink for Watch {
         match kind {
             Kind::Flow | Kind::Queue => true,
             Kind::Station | Kind::Pair => self.ap.is_some(),
+            Kind::Path => self.shake.is_some(),
             _ => false,
         }
     }
@@ -249,6 +307,9 @@ impl Sink for Watch {
                 if let Some(place) = self.place(*to) {
                     latest.pairs[place] = *pair;
                 }
+            }
+            Sample::Path(flow, number, path) if self.shake == Some(*flow) => {
+                latest.paths[usize::from(*number)] = *path;
             }
             _ => {}
         }

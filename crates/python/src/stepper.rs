@@ -1,4 +1,5 @@
-//! A simulation that stops after each step of virtual time, sets what an agent chose, and goes on.
+//! A simulation in steps of virtual time: each begins with an agent's action and ends with its
+//! observation.
 //!
 //! A simulation borrows its world and its sink, so it lives on a thread of its own. [`Stepper`]
 //! sends an action there and takes the observation back. Simulations whose steps are begun
@@ -6,10 +7,10 @@
 
 use crate::errors::{ScenarioError, failed};
 use crate::plan::Plan;
-use crate::steered::{Handle, Latest, Watch};
+use crate::steered::{Handle, Installed, Latest, Watch};
 use fairwave_sim::world::World;
 use fairwave_sim::{Simulation, queue_names};
-use fairwave_trace::{FlowSample, PairSample, QueueSample, StationSample};
+use fairwave_trace::{FlowSample, PairSample, PathSample, QueueSample, StationSample};
 use fairwave_units::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,7 +23,8 @@ use std::thread;
 /// Shortest step: a round trip over a quiet cell.
 const MIN_STEP: Duration = Duration::from_millis(1);
 
-/// Rows of numbers for flows, queues and stations, one after the other.
+/// Rows of numbers, one after the other: of flows, of queues, and of the stations or paths that an
+/// action sets.
 type Observation = (Vec<f64>, Vec<f64>, Vec<f64>);
 
 /// Both ends of the thread that simulates.
@@ -35,9 +37,12 @@ struct Link {
 /// A run that advances by steps and takes an action before each.
 #[pyclass(frozen, module = "fairwave._fairwave")]
 pub(crate) struct Stepper {
-    /// Names of the flows or stations that an action sets.
+    /// Names of the flows, stations or paths that an action sets.
     #[pyo3(get)]
     steered: Vec<String>,
+    /// Places of the flows that it acts on, among all flows.
+    #[pyo3(get)]
+    places: Vec<u32>,
     /// Name, source and sink of each flow.
     #[pyo3(get)]
     flows: Vec<(String, String, String)>,
@@ -52,8 +57,9 @@ pub(crate) struct Stepper {
 
 #[pymethods]
 impl Stepper {
-    /// Starts a run of a plan. An action sets `windows` (segments) or `rates` (bits per second) of
-    /// the TCP flows, or `weights` of an access point's stations, every `step_s` seconds.
+    /// Starts a run of a plan. Every `step_s` seconds an action sets `windows` (segments) or `rates`
+    /// (bits per second) of the TCP flows, `weights` of an access point's stations, or `shares` of
+    /// the paths of a SHAKE flow.
     #[new]
     fn new(plan: &Plan, point: usize, seed: u64, step_s: f64, sets: &str) -> PyResult<Self> {
         let mut world = plan.world(point, seed)?;
@@ -66,7 +72,8 @@ impl Stepper {
         }
         let step = Duration::from_secs_f64(step_s);
         world.sample_every = step;
-        let (handle, steered) = Handle::install(sets, &mut world)?;
+        let Installed { handle, names: steered, flows: places } =
+            Handle::install(sets, &mut world)?;
         let name = |node: fairwave_trace::NodeId| world.nodes[node.0 as usize].name.clone();
         let flow = |flow: &fairwave_sim::world::Flow| {
             (flow.name.clone(), name(flow.source), name(flow.sink))
@@ -82,7 +89,7 @@ impl Stepper {
         thread::Builder::new().name("fairwave-step".to_owned()).spawn(drive).map_err(failed)?;
         let link = Mutex::new(Link { actions, observations, is_under_way: true });
         let steps = end.as_nanos() / step.as_nanos();
-        Ok(Self { steered, flows, queues, steps, link })
+        Ok(Self { steered, places, flows, queues, steps, link })
     }
 
     /// Sets the values of an action, and lets the run advance by a step.
@@ -104,7 +111,7 @@ impl Stepper {
     }
 
     /// Waits for the end of the step, or of the preparation of the run. Returns three lists of
-    /// numbers: for each flow, for each queue, and for each station whose weight is set.
+    /// numbers: of the flows, of the queues, and of the stations or paths that an action sets.
     fn end(&self, py: Python<'_>) -> PyResult<Observation> {
         let wait = || {
             let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,8 +132,7 @@ fn drive(
     actions: &Receiver<Vec<f64>>,
     observations: &Sender<Result<Observation, String>>,
 ) -> Result<(), fairwave_sim::Error> {
-    let stations = handle.stations().1.len();
-    let mut before = Latest::new(world.flows.len(), queue_names(world).len(), stations);
+    let mut before = Latest::new(world.flows.len(), queue_names(world).len(), handle);
     let latest = Rc::new(RefCell::new(before.clone()));
     let mut watch = Watch::new(&latest, handle);
     let mut simulation = Simulation::new(world, &mut watch)?;
@@ -145,7 +151,7 @@ fn drive(
 
 /// Rows of a step that lasted from one state to another.
 fn observation(before: &Latest, now: &Latest, step: Duration) -> Observation {
-    let (mut flows, mut queues, mut stations) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut flows, mut queues, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for (before, now) in before.flows.iter().zip(&now.flows) {
         flows.extend(flow_row(before, now, step));
     }
@@ -154,9 +160,12 @@ fn observation(before: &Latest, now: &Latest, step: Duration) -> Observation {
     }
     let pairs = before.pairs.iter().zip(&now.pairs);
     for ((before, now), station) in pairs.zip(&now.stations) {
-        stations.extend(station_row(before, now, station));
+        parts.extend(station_row(before, now, station));
     }
-    (flows, queues, stations)
+    for (before, now) in before.paths.iter().zip(&now.paths) {
+        parts.extend(path_row(before, now, step));
+    }
+    (flows, queues, parts)
 }
 
 /// Goodput in bits per second, smoothed round-trip time in seconds (zero before the first sample),
@@ -189,5 +198,20 @@ fn station_row(before: &PairSample, now: &PairSample, station: &StationSample) -
         ppdus as f64,
         (now.failures - before.failures) as f64,
         station.snr.map_or(0.0, |snr| snr.0),
+    ]
+}
+
+/// Of a path in the step: rate of the data that arrived in bits per second, smoothed round-trip time
+/// in seconds (zero before the first sample), segments sent, retransmissions; one if it carries
+/// data.
+fn path_row(before: &PathSample, now: &PathSample, step: Duration) -> [f64; 5] {
+    // A path that is joined again counts from its join.
+    let bytes = now.delivered_bytes.saturating_sub(before.delivered_bytes);
+    [
+        bytes as f64 * 8.0 / step.as_secs_f64(),
+        now.srtt.map_or(0.0, Duration::as_secs_f64),
+        now.sent_packets.saturating_sub(before.sent_packets) as f64,
+        now.retransmissions.saturating_sub(before.retransmissions) as f64,
+        f64::from(u8::from(now.is_up)),
     ]
 }

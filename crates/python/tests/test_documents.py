@@ -6,16 +6,28 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-PAGES = [Path(__file__).resolve().parents[1] / "README.md"]
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = [ROOT / "crates/python/README.md"]
+
+
+def run(page):
+    """Executes the blocks of Python on a page, one after the other."""
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert blocks
+    scope = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), scope)
+    return scope
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_run(page, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    assert blocks
-    scope = {}
-    for block in blocks:
-        exec(compile(block, page.name, "exec"), scope)
+    run(page)
     assert matplotlib.pyplot.get_fignums(), "the figure was not drawn"
+
+
+def test_the_environment_of_the_manual_runs():
+    scope = run(ROOT / "docs/gym.md")
+    assert scope["over"] and len(scope["info"]["goodput_bps"]) == 4

@@ -10,7 +10,7 @@ import fairwave as fw
 import fairwave.gym
 from fairwave._fairwave import Stepper
 
-KINDS = [fairwave.gym.Windows, fairwave.gym.Weights]
+KINDS = [fairwave.gym.Windows, fairwave.gym.Weights, fairwave.gym.Paths]
 #: A scenario without TCP.
 DATAGRAMS = {
     "duration": "1 s",
@@ -20,11 +20,13 @@ DATAGRAMS = {
 }
 #: Uploads begin soon enough for a short episode.
 SPREAD = {"flow.up.start_spread": "0.2 s"}
+#: Settings of a short episode.
+OTHERS = {fairwave.gym.Windows: SPREAD}
 
 
 def short(kind, duration="0.5 s"):
     """Settings that make a short episode: five steps."""
-    return {"duration": duration, **(SPREAD if kind is fairwave.gym.Windows else {})}
+    return {"duration": duration, **OTHERS.get(kind, {})}
 
 
 def episode(env, seed, value):
@@ -32,7 +34,7 @@ def episode(env, seed, value):
     seen, rewards = [env.reset(seed=seed)[0]], []
     over = False
     while not over:
-        action = np.full(env.action_space.shape, value, np.float32)
+        action = np.broadcast_to(np.float32(value), env.action_space.shape)
         observation, reward, terminated, over, _ = env.step(action)
         assert not terminated
         seen.append(observation)
@@ -100,7 +102,37 @@ def test_weights_divide_the_access_point():
     assert 0.2 < shares[0] < 0.3 and shares[1] > 0.45
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_shares_divide_new_data_among_paths():
+    env = fairwave.gym.Paths(set={"duration": "5 s"})
+    assert env.steered == ["router", "phone1", "phone2"]
+    env.reset(seed=1)
+    arrived = np.zeros(3)
+    for step in range(50):
+        # Shares of 1, 1 and 4.
+        *_, info = env.step(np.array([0.0, 0.0, 0.5], np.float32))
+        arrived += info["arrived_bps"] * (step >= 20)
+    assert arrived / arrived[0] == pytest.approx([1.0, 1.0, 4.0], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "better", "worse"),
+    [
+        # Windows of 19 segments, against 2 and against 512.
+        (fairwave.gym.Windows, [-0.15] * 4, [-0.8] * 4),
+        (fairwave.gym.Windows, [-0.15] * 4, [0.8] * 4),
+        # The near stations weigh more than the far one, or all the same.
+        (fairwave.gym.Weights, [0.3, 0.3, -0.3, 0.0], [0.0] * 4),
+        # Shares in proportion to the links' first rates, or all the same.
+        (fairwave.gym.Paths, [0.0, -0.25, 0.5], [0.0] * 3),
+    ],
+)
+def test_rewards_prefer_what_is_better(kind, better, worse):
+    env = kind(set=short(kind, "8 s"))
+    sums = [np.sum(episode(env, 1, np.array(action))[1]) for action in (better, worse)]
+    assert sums[0] > sums[1] + 1.0
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
 def test_wrong_actions_are_exceptions(kind):
     env = kind(set=short(kind))
     with pytest.raises(fw.RunError, match="call reset first"):
@@ -123,6 +155,8 @@ def test_scenarios_with_nothing_to_steer_are_errors():
         fairwave.gym.Weights(uploads)
     with pytest.raises(fw.ScenarioError, match="windows of TCP flows"):
         fairwave.gym.Windows(DATAGRAMS)
+    with pytest.raises(fw.ScenarioError, match="paths of one SHAKE flow; 0 have"):
+        fairwave.gym.Paths(uploads)
     with pytest.raises(fw.ScenarioError, match="its sweep has 2 points"):
         fairwave.gym.Windows(set={"sweep.node.sta.count": [1, 2]})
     with pytest.raises(fw.ScenarioError, match="a step of 0.0001 s"):
@@ -135,7 +169,7 @@ def test_scenarios_with_nothing_to_steer_are_errors():
 
 def test_the_native_stepper_refuses_wrong_calls():
     plan = fw.Scenario(text=fairwave.gym.UPLOADS, set=short(fairwave.gym.Windows)).plan
-    with pytest.raises(fw.ScenarioError, match="sets windows, rates or weights"):
+    with pytest.raises(fw.ScenarioError, match="sets windows, rates, weights or shares"):
         Stepper(plan, 0, 1, 0.1, "colours")
     stepper = Stepper(plan, 0, 1, 0.1, "windows")
     with pytest.raises(fw.RunError, match="a step is under way"):
@@ -175,7 +209,7 @@ def test_a_vector_observes_as_its_parts_do(kind):
         assert np.array_equal(observations, np.stack([part[0] for part in steps]))
         assert rewards.tolist() == [part[1] for part in steps]
         assert not terminated.any() and truncated.all() == (step == 4)
-        assert infos["goodput_bps"].shape == (3, 4)
+        assert set(infos) > {"goodput_bps", "queue_packets"}
     # The next step begins new episodes and ignores its actions.
     observations, rewards, _, truncated, _ = envs.step(actions)
     firsts = [env.reset()[0] for env in alone]

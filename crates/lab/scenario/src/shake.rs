@@ -205,7 +205,7 @@ impl Carrier for Shake {
         world::Traffic::Shake(world::ShakeFlow {
             config,
             format: self.format,
-            scheduler: self.scheduler.clone(),
+            scheduler: self.scheduler.clone().into(),
             growth: self.growth.clone(),
             size: self.size,
             paths: self.paths.iter().map(path).collect(),

@@ -11,6 +11,7 @@
 //!
 //! [`multi`] is its predecessor: a library over one ordinary TCP connection for each path.
 
+mod chosen;
 mod config;
 mod connection;
 pub mod envelope;
@@ -24,6 +25,7 @@ mod rtt;
 mod scheduler;
 mod scoreboard;
 
+pub use chosen::ChosenScheduler;
 pub use config::{Config, LossDetection, Profile, Rules, TimeoutRule};
 pub use connection::{Connection, Event, Input, PathReport, Segment, Stats};
 pub use fairwave_wire::shake::record::Priority;

@@ -49,7 +49,7 @@ impl Shared {
             rates: shake.paths.iter().map(rate).collect(),
             shake: shake.config,
             max_mss: u16::try_from(shake.config.mss).unwrap_or(u16::MAX),
-            scheduler: SCHEDULERS.iter().find(|known| known.name == shake.scheduler)?.part,
+            scheduler: SCHEDULERS.iter().find(|known| known.name == shake.scheduler.name())?.part,
             growth: GROWTHS.iter().find(|known| known.name == shake.growth)?.part,
             notes_departures: true,
             ..Config::new(Psk::of(&shared_key(seed)))

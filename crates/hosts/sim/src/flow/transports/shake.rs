@@ -17,7 +17,7 @@ use crate::packet::Packet;
 use fairwave_machine::Machine;
 pub use fairwave_shake::Config as ShakeConfig;
 use fairwave_shake::{
-    Connection, Event, Input, PathReport, Rules, Segment, Stats, growth, scheduler,
+    ChosenScheduler, Connection, Event, Input, PathReport, Rules, Segment, Stats, growth,
 };
 use fairwave_tcp::Virtual;
 use fairwave_trace::{FlowSample, NodeId, PathSample};
@@ -37,8 +37,8 @@ pub struct ShakeFlow {
     pub config: ShakeConfig,
     /// Format of its messages.
     pub format: ShakeFormat,
-    /// Scheduler of new data, by its name in [`fairwave_shake::SCHEDULERS`].
-    pub scheduler: String,
+    /// Scheduler of new data.
+    pub scheduler: ChosenScheduler,
     /// Growth of windows, by its name in [`fairwave_shake::GROWTHS`].
     pub growth: String,
     /// Amount of data to send; `None` sends until the flow stops.
@@ -118,7 +118,7 @@ impl Description for ShakeFlow {
             (self.paths.len() <= self.config.max_paths.min(256), "it has too many paths"),
             (self.paths.iter().all(leaves_late), "a path leaves before it has joined"),
             (self.paths.iter().all(returns_later), "a path is joined again before it has left"),
-            (scheduler(&self.scheduler).is_some(), "no scheduler is called so"),
+            (self.scheduler.build().is_some(), "no scheduler is called so"),
             (growth(&self.growth).is_some(), "no algorithm of growth is called so"),
         ];
         let broken = rules.iter().find(|(holds, _)| !holds);
@@ -146,7 +146,7 @@ impl Shake {
         let config = flow.format.limit(flow.config);
         let mut end = |side| {
             let rules = Rules {
-                scheduler: scheduler(&flow.scheduler).expect("checked before"),
+                scheduler: flow.scheduler.build().expect("checked before"),
                 growth: growth(&flow.growth).expect("checked before"),
             };
             let nonces = Seed(random.next_u64());
