@@ -6,6 +6,7 @@ python learn.py [ENVIRONMENT [SECONDS]]
 
 import sys
 import time
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -48,7 +49,9 @@ def main(kind: str = "Windows", seconds: str = "60") -> None:
     """Trains with a process for each of four environments."""
     torch.set_num_threads(1)
     name = f"fairwave.gym:fairwave/{kind}-v0"
-    envs = make_vec_env(name, n_envs=4, seed=1, vec_env_cls=SubprocVecEnv)
+    # Of a name alone, make_vec_env would make an environment that draws pictures.
+    make = partial(gymnasium.make, name)
+    envs = make_vec_env(make, n_envs=4, seed=1, vec_env_cls=SubprocVecEnv)
     model = PPO(
         "MlpPolicy",
         envs,

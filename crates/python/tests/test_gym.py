@@ -189,6 +189,18 @@ def test_the_native_stepper_refuses_wrong_calls():
         stepper.end()
 
 
+def test_environments_work_in_processes_of_their_own():
+    options = {"num_envs": 2, "set": short(fairwave.gym.Windows)}
+    name = "fairwave/Windows-v0"
+    seen = []
+    for mode in ("async", "vector_entry_point"):
+        envs = gymnasium.make_vec(name, vectorization_mode=mode, **options)
+        envs.reset(seed=3)
+        seen.append(envs.step(np.full((2, 4), 0.1, np.float32))[0])
+        envs.close()
+    assert np.array_equal(*seen)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_vector_observes_as_its_parts_do(kind):
     envs = gymnasium.make_vec(
