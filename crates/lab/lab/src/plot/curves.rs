@@ -3,6 +3,7 @@
 use super::figure::{Curve, Error, Interval, Mark};
 use super::frame::{self, INK, Sheet};
 use super::look::Look;
+use super::pixels;
 use super::surface::{Chart, Failure};
 use plotters::prelude::*;
 
@@ -56,18 +57,20 @@ fn draw_curve(
     match curve.mark {
         Mark::Line | Mark::DottedLine => {
             draw_band(chart, curve, colour)?;
-            look.line(chart, means().collect(), 2)?;
+            look.line(chart, &means().collect::<Vec<_>>(), 2)?;
         }
         Mark::Dots => {}
         Mark::Strokes => {
             let line = |(x, y)| {
                 PathElement::new([(x, y - stroke), (x, y + stroke)], colour.stroke_width(1))
             };
-            chart.draw_series(means().map(line))?;
+            let points = pixels::of_dots(chart, means());
+            chart.draw_series(points.into_iter().map(line))?;
         }
     }
     if matches!(curve.mark, Mark::DottedLine | Mark::Dots) {
-        chart.draw_series(means().map(|point| Circle::new(point, 4, look.dot())))?;
+        let points = pixels::of_dots(chart, means());
+        chart.draw_series(points.into_iter().map(|point| Circle::new(point, 4, look.dot())))?;
     }
     Ok(())
 }

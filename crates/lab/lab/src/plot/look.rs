@@ -1,5 +1,6 @@
 //! Appearance of series, which differs for each: eight colours, then the same with other strokes.
 
+use super::pixels;
 use super::surface::{Area, Chart, Failure};
 use plotters::prelude::*;
 
@@ -66,10 +67,11 @@ impl Look {
     pub(super) fn line(
         self,
         chart: &mut Chart<'_, '_>,
-        points: Vec<(f64, f64)>,
+        points: &[(f64, f64)],
         width: u32,
     ) -> Result<(), Failure> {
         let style = self.colour.stroke_width(width);
+        let points = pixels::of_line(chart, points);
         match self.dashes() {
             None => chart.draw_series(LineSeries::new(points, style))?,
             Some((dash, gap)) => {

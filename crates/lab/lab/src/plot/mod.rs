@@ -11,6 +11,7 @@ mod frame;
 mod heat;
 mod layout;
 mod look;
+mod pixels;
 mod png;
 mod spans;
 mod surface;

@@ -99,7 +99,7 @@ fn draw_series(
                 let held = before.replace(span.high).unwrap_or(span.low);
                 [(span.from, held), (span.from, span.low), (span.to, span.high)]
             });
-            look.line(chart, corners.collect(), 1)?;
+            look.line(chart, &corners.collect::<Vec<_>>(), 1)?;
         }
         Form::Bands => {
             for span in spans() {
@@ -109,7 +109,7 @@ fn draw_series(
         }
         Form::Line => {
             let ends = spans().flat_map(|span| [(span.from, span.low), (span.to, span.high)]);
-            look.line(chart, ends.collect(), 1)?;
+            look.line(chart, &ends.collect::<Vec<_>>(), 1)?;
         }
         Form::Dots => {
             for span in spans() {

@@ -165,3 +165,24 @@ fn nothing_to_show_is_an_empty_frame() {
     figure.content = Content::Map(Map::default());
     figure.to_svg().unwrap();
 }
+
+/// A long series takes the space of its pixels and loses no peak.
+#[test]
+fn a_long_series_is_drawn_as_its_pixels_are() {
+    let of = |points: Vec<(f64, f64)>, mark| {
+        let points = points.into_iter().map(|(x, y)| (x, Interval::exact(y))).collect();
+        let curve = Curve { label: "long".into(), points, mark };
+        Figure { content: Content::Curves(vec![curve]), ..curves() }.to_svg().unwrap()
+    };
+    let peak = 51_234;
+    let flat = |i: u32| (f64::from(i), if i == peak { 1.0 } else { f64::from(i % 7) / 70.0 });
+    for mark in [Mark::Line, Mark::Strokes, Mark::Dots] {
+        let long = of((0..100_000).map(flat).collect(), mark);
+        assert!(long.len() < 750_000, "{mark:?}: {} bytes", long.len());
+        let without = of((0..100_000).filter(|i| *i != peak).map(flat).collect(), mark);
+        assert_ne!(to_png(&long).unwrap(), to_png(&without).unwrap(), "{mark:?}: the peak");
+        let few = [(0.0, 0.1), (1.0, 0.9), (2.0, 0.4), (500.0, 0.2)];
+        let often = few.iter().flat_map(|point| vec![*point; 50]).collect();
+        assert!(of(often, mark) == of(few.to_vec(), mark), "{mark:?}: each point fifty times");
+    }
+}
