@@ -44,11 +44,24 @@ export interface Point {
   command: string;
 }
 
+/** The network of a run. Nodes are named by their index. */
+export interface Network {
+  /** A station has the access points that it may use, the one of its start first. */
+  nodes: { name: string; role: "access_point" | "station" | "host"; access_points: number[] }[];
+  /** Wires, with rate and delay of both directions, or of each. */
+  links: { ends: [number, number]; paces: string[] }[];
+  flows: { name: string; from: number; to: number }[];
+}
+
 export interface Plan {
   question: string;
   points: Point[];
   seeds: number;
   warnings: string[];
+  /** Null if there is no point of the wanted index. */
+  network: Network | null;
+  /** The keys that the text writes, without the settings. */
+  written: any;
 }
 
 /** Columns by their names: numbers (NaN for null), or texts. */

@@ -1,5 +1,6 @@
 //! Answers to requests.
 
+use super::network::NetworkOutput;
 use super::request::{
     Performed, PlanOutput, Planned, PointOutput, RefusedOutput, Request, RunOutput,
 };
@@ -84,8 +85,14 @@ fn output(request: &Request, plan: &Plan) -> PlanOutput {
         let seconds = point.scenario.duration.as_secs_f64();
         points.push(PointOutput { label: label.join(", "), seed, seconds, command });
     }
+    let network = plan.points.get(request.point).map(|point| {
+        let scenario = &point.scenario;
+        NetworkOutput::from(&scenario.to_world(scenario.seed))
+    });
     let (question, warnings) = (plan.question.clone(), plan.warnings());
-    PlanOutput { question, points, seeds: plan.seeds, warnings }
+    // The plan was read from this text, so that it is TOML.
+    let written = toml::from_str(&request.text).unwrap_or_default();
+    PlanOutput { question, points, seeds: plan.seeds, warnings, network, written }
 }
 
 fn perform(
@@ -150,6 +157,34 @@ mod tests {
         let command = points[1]["command"].as_str().expect("a command");
         assert!(command.starts_with("fairwave run 'my file.toml' --set "), "{command}");
         assert!(command.ends_with(" --seed 7"), "{command}");
+    }
+
+    #[test]
+    fn a_plan_has_the_network_of_its_point_and_the_keys_of_its_text() {
+        let found = planned(&json!({ "file": "x.toml", "text": TEXT, "point": 1 }));
+        let expected = json!({
+            "nodes": [{ "name": "a", "role": "host", "access_points": [] },
+                { "name": "b", "role": "host", "access_points": [] }],
+            "links": [{ "ends": [0, 1], "paces": ["100 Mbps, 2 ms"] }],
+            "flows": [{ "name": "f", "from": 0, "to": 1 }],
+        });
+        assert_eq!(found["plan"]["network"], expected);
+        assert_eq!(found["plan"]["written"]["link"][0]["name"], "l");
+        let none = planned(&json!({ "file": "x.toml", "text": TEXT, "point": 2 }));
+        assert!(none["plan"]["network"].is_null(), "{none}");
+    }
+
+    #[test]
+    fn a_station_has_the_access_points_of_its_way() {
+        let all = crate::laboratory::scenarios();
+        let name = "scenarios/handover.toml";
+        let (_, text) = all.iter().find(|(found, _)| *found == name).expect("a scenario");
+        let found = planned(&json!({ "file": "handover.toml", "text": text }));
+        let nodes = found["plan"]["network"]["nodes"].as_array().expect("a network");
+        let most = nodes.iter().filter_map(|node| node["access_points"].as_array()).map(Vec::len);
+        assert_eq!(most.max(), Some(2), "{nodes:?}");
+        let of = |role| nodes.iter().filter(|node| node["role"] == role).count();
+        assert!(of("access_point") >= 2 && of("station") >= 1 && of("host") >= 1, "{nodes:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod answer;
 mod claims;
+pub mod network;
 mod page;
 pub mod request;
 

@@ -20,6 +20,9 @@ mod catalogue {
 }
 use catalogue::{SCENARIOS, STUDIES, TOURS};
 
+/// Tables whose keys change nothing in a simulation, or that are no keys of a run.
+const WITHOUT_FORM: [&str; 3] = ["emulate", "program", "sweep"];
+
 /// Maker of the page's runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Engine<'a> {
@@ -106,8 +109,24 @@ impl Engine<'_> {
             Self::Module(_) => &[],
             Self::Server(runs) => runs,
         };
-        json!({ "catalogue": catalogue, "studies": studies, "claims": claims, "runs": runs })
+        json!({ "catalogue": catalogue, "studies": studies, "claims": claims, "runs": runs,
+            "keys": keys() })
     }
+}
+
+/// Descriptions of the keys that the form offers: those of the top level and of the tables there.
+fn keys() -> Vec<Value> {
+    let tables = fairwave_scenario::tables();
+    let offered = |key: &str| !key.contains('.') && !WITHOUT_FORM.contains(&key);
+    let mut keys = Vec::new();
+    for table in tables.iter().filter(|table| offered(&table.key)) {
+        for key in &table.keys {
+            let conditions: Vec<&String> = table.conditions.iter().chain(&key.conditions).collect();
+            keys.push(json!({ "table": table.key, "key": key.key, "conditions": conditions,
+                "about": key.about, "words": key.words, "default": key.default }));
+        }
+    }
+    keys
 }
 
 /// The bytes in gzip.

@@ -1,5 +1,6 @@
 //! Requests of the laboratory's page, and the answers, as JSON.
 
+use super::network::NetworkOutput;
 use fairwave_scenario::Diagnostic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +42,10 @@ pub struct PlanOutput {
     pub seeds: u64,
     /// Valid settings that are likely to give meaningless results.
     pub warnings: Vec<String>,
+    /// The network of the requested point; `None` if there is no such point.
+    pub network: Option<NetworkOutput>,
+    /// The keys that its text writes, without the settings.
+    pub written: Value,
 }
 
 /// A point of a sweep.

@@ -92,6 +92,25 @@ async function errors(page) {
   await page.waitForFunction(() => !document.querySelector(".errors").hasChildNodes());
 }
 
+/** A setting by the form of keys; the drawing follows. */
+async function form(page) {
+  await prepare(page);
+  const drawing = page.locator(".topology svg");
+  assert.match(await drawing.getAttribute("aria-label"), /3 stations \(fast1, fast2, fast3\)/);
+  await page.getByLabel("Key", { exact: true }).fill("node.fast.count");
+  await page.getByText("Number of stations. One").first().waitFor();
+  const value = page.getByLabel("Value", { exact: true });
+  assert.equal(await value.inputValue(), "3");
+  await value.fill("5");
+  await value.press("Enter");
+  await page.locator(".topology svg[aria-label*='5 stations (fast1 … fast5)']").waitFor();
+  await value.fill("6");
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await page.locator(".topology svg[aria-label*='6 stations (fast1 … fast6)']").waitFor();
+  const lines = await page.getByLabel("Settings instead").inputValue();
+  assert.equal(lines.match(/node\.fast\.count/g).length, 1, lines);
+}
+
 /** A link carries scenario, settings, point and seed; a damaged one is refused. */
 async function link(page) {
   await prepare(page);
@@ -175,7 +194,7 @@ for (const settings of WINDOWS) {
     await accessible(page, "laboratory");
   }, { isServed: isServer });
 }
-const acts = { runs, cancel, errors, link, tours, keys };
+const acts = { runs, cancel, errors, form, link, tours, keys };
 for (const [name, act] of Object.entries(acts)) {
   await open(name, address, WINDOWS[0], act, { isServed: isServer });
   process.stdout.write(`${name}: good\n`);

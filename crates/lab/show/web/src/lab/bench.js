@@ -1,8 +1,10 @@
 // The form: scenario, settings, point and seed; its errors, and the run.
 
 import { h } from "../dom.js";
+import { KeyForm } from "./keys.js";
 import { fragmentOf, MAX_LENGTH } from "./link.js";
 import { save } from "./save.js";
+import { Topology } from "./topology.js";
 
 /** Milliseconds without a key before a scenario is read. */
 const PAUSE = 250;
@@ -19,8 +21,10 @@ export class Bench {
     this.text = h("textarea", { ...lines, rows: 16, input });
     this.settings = h("textarea", { ...lines, rows: 2, input,
       placeholder: "node.sta.count = 8" });
+    this.keyForm = new KeyForm(data.keys, (key, value) => this.set(key, value));
+    this.topology = new Topology();
     this.seed = h("input", { type: "number", min: 0, step: 1, input });
-    this.point = h("select", { change: () => this.showCommand() });
+    this.point = h("select", { change: () => this.check() });
     this.keep = h("input", { type: "checkbox" });
     this.start = button("Run", () => this.run(), "primary");
     this.stop = button("Cancel", () => this.cancel?.abort());
@@ -41,7 +45,7 @@ export class Bench {
       labelled("Scenario", this.list, "wide-field"),
       labelled("Text of the scenario, in TOML", this.text, "wide-field"), this.errors,
       labelled("Settings instead of those in the text, one on a line", this.settings,
-        "wide-field"),
+        "wide-field"), this.keyForm.element, this.topology.element,
       h("div", { class: "choices" }, this.pointLabel = labelled("Point of the sweep", this.point),
         labelled("Seed", this.seed), labelled("Keep earlier runs beside it", this.keep)),
       h("div", { class: "choices" }, this.start, this.stop, this.progress, share, download),
@@ -65,9 +69,21 @@ export class Bench {
     await this.check();
   }
 
-  request() {
-    const settings = this.settings.value.split("\n").map(line => line.trim()).filter(Boolean)
+  /** The settings as the command takes them. */
+  lines() {
+    return this.settings.value.split("\n").map(line => line.trim()).filter(Boolean)
       .map(line => line.replace(/^([^=]*?)\s*=\s*/, "$1="));
+  }
+
+  /** Adds a setting, instead of an earlier one of the same key. */
+  set(key, value) {
+    const others = this.lines().filter(line => !line.startsWith(`${key}=`));
+    this.settings.value = [...others, `${key}=${value}`].join("\n");
+    return this.check();
+  }
+
+  request() {
+    const settings = this.lines();
     const seed = this.seed.value === "" ? null : Number(this.seed.value);
     return { file: this.file, text: this.text.value, settings, seed,
       point: Number(this.point.value) || 0 };
@@ -84,7 +100,8 @@ export class Bench {
     this.asked?.abort();
     const asked = this.asked = new AbortController();
     try {
-      const { answer } = await this.engine.plan({ ...this.request(), point: 0 }, asked.signal);
+      const request = { ...this.request(), point: this.chosen() };
+      const { answer } = await this.engine.plan(request, asked.signal);
       if (asked.signal.aborted) return;
       if (answer.refused) this.refuse(answer.refused);
       else this.accept(answer.plan);
@@ -93,17 +110,26 @@ export class Bench {
     }
   }
 
+  /** Index of the point that is chosen, or that a link wants. */
+  chosen() {
+    return this.wanted ?? (Number(this.point.value) || 0);
+  }
+
   accept(plan) {
     this.plan = plan;
     this.errors.replaceChildren();
-    const chosen = this.wanted ?? (Number(this.point.value) || 0);
+    const chosen = this.chosen();
     this.wanted = null;
     this.point.replaceChildren(...plan.points.map(({ label }, i) =>
       h("option", { value: i, selected: i === chosen }, label || "the only one")));
     this.pointLabel.hidden = plan.points.length < 2;
     this.start.disabled = Boolean(this.cancel);
     this.said.textContent = plan.warnings.map(text => `Caution: ${text}.`).join(" ");
+    this.keyForm.offer(plan.written);
+    this.topology.show(plan.network);
     this.showCommand();
+    // A sweep that became shorter has no point of this number: its first one is shown.
+    if (!plan.network) this.check();
   }
 
   showCommand() {
