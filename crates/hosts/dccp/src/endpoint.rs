@@ -291,6 +291,26 @@ impl Connection {
         }
     }
 
+    /// Waits for room in the send queue; returns `false` if the connection accepts no more.
+    pub async fn has_room(&self) -> bool {
+        loop {
+            let Some(changed) = self.changed() else { return false };
+            let wanted = changed.notified();
+            let room = self.with(|state, id| {
+                let queued = state.machine.queued(id)?;
+                let is_full = queued >= state.machine.config().queue.datagrams;
+                if is_full {
+                    state.wanting.insert(id);
+                }
+                Some(!is_full)
+            });
+            match room {
+                Some(false) => wanted.await,
+                room => return room.is_some(),
+            }
+        }
+    }
+
     /// Waits for a datagram; `None` once the connection is over and all were taken.
     pub async fn recv(&self) -> Option<Bytes> {
         loop {

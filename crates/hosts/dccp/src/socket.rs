@@ -105,6 +105,8 @@ pub struct Request {
     pub mark: Option<u32>,
     /// The send queue of each connection.
     pub queue: QueueLimits,
+    /// Packets that either end may have in flight at the beginning (RFC 4340 section 7.5.2).
+    pub sequence_window: u64,
     /// Maximum application data of a packet in bytes.
     pub max_payload: u32,
     /// Maximum number of simultaneous connections.
@@ -128,6 +130,7 @@ impl Request {
             service: SERVICE,
             mark: None,
             queue: QueueLimits { datagrams: QUEUE, ..QueueLimits::default() },
+            sequence_window: Config::default().sequence_window,
             max_payload: Config::default().max_payload,
             max_connections: CONNECTIONS,
             reconnect: None,
@@ -209,6 +212,7 @@ fn config(request: &Request) -> Result<Config, Error> {
         send_ccids: request.ccids.clone(),
         receive_ccids: request.ccids.clone(),
         queue: request.queue,
+        sequence_window: request.sequence_window,
         max_payload: request.max_payload,
         give_up: PATIENCE,
         ..Config::default()

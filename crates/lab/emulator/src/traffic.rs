@@ -14,9 +14,11 @@
 mod carrier;
 mod connection;
 mod datagrams;
+mod dccp;
 mod error;
 mod place;
 mod probe;
+mod progress;
 mod reactor;
 mod shake;
 mod shared;
@@ -31,7 +33,7 @@ pub use reactor::{Report, Timing};
 pub use shared::{Shared, Way};
 pub use socket::{CallerNamespace, Within, available_congestion_controls};
 pub use spec::{
-    Connection, Datagrams, Load, Probe, ShakeBy, Spec, Through, Unsupported, Writes,
+    Connection, Datagrams, Dccp, Load, Probe, ShakeBy, Spec, Through, Unsupported, Writes,
     simulated_congestion_control,
 };
 
@@ -39,6 +41,7 @@ use carrier::Carrier;
 use connection::ConnectionFlow;
 use core::fmt;
 use datagrams::DatagramFlow;
+use dccp::DccpConnection;
 use fairwave_linux::clock::Clock;
 use fairwave_trace::Sample;
 use fairwave_units::Instant;
@@ -70,6 +73,10 @@ impl Prepared {
                 Load::Connection(_) => Box::new(ConnectionFlow::new(sockets(&spec)?, spec)),
                 Load::Datagrams(_) => Box::new(DatagramFlow::new(sockets(&spec)?, spec)),
                 Load::Probe(_) => Box::new(ProbeSession::new(sockets(&spec)?, spec)),
+                Load::Dccp(dccp) => {
+                    let dccp = dccp.clone();
+                    Box::new(DccpConnection::open(spec, *dccp, namespaces)?)
+                }
                 Load::Shared(shared) => {
                     let shared = shared.clone();
                     Box::new(SharedFlow::open(spec, *shared, namespaces)?)

@@ -22,7 +22,8 @@ keys! {
         nodes: Vec<String> = kinds::nodes().or(vec!["*".to_owned()]);
         /// Flows that sockets of the kernel carry instead of the simulated ones; patterns such as
         /// `"up*"` may be among them, and `"*"` stands for all flows. They are TCP, UDP, buffer
-        /// probes, SHAKE or multi-connection SHAKE; the latter two are those of `fairwave shake`.
+        /// probes, DCCP as of `fairwave dccp`, SHAKE or multi-connection SHAKE as of
+        /// `fairwave shake`.
         kernel_flows: Vec<String> = kinds::nodes().or(Vec::new());
         /// Congestion control algorithms of the machine's kernel for flows that its sockets carry,
         /// by the kernel's names and instead of the counterparts of the scenario's, as in

@@ -135,3 +135,31 @@ fn packets_of_the_gap_are_dropped_without_a_carrier_and_kept_by_a_dormant_statio
     let (seen, [sent, entered, dropped]) = counts("up");
     assert_eq!((seen, dropped, sent), (Vec::new(), 0, entered));
 }
+
+#[test]
+fn dccp_survives_a_handover_that_its_station_notices() {
+    if !machine_can() {
+        return;
+    }
+    let flow = r#"away = "dormant"
+kernel_flows = ["*"]
+[[flow]]
+name = "video"
+from = "sta"
+to = "server"
+transport = "dccp"
+traffic = "cbr"
+payload = "629 B"
+interval = "10 ms"
+remedies = ["leave-out-sender", "ahead"]
+"#;
+    let ended = roaming(flow, &[]);
+    let why = "video: the remedy \"ahead\" cannot act on sockets";
+    assert!(ended.err.contains(why), "{}", ended.err);
+    let summary = ended.summary();
+    let flow = &summary["flows"][0];
+    let received = flow["datagrams"]["received"].as_u64().expect("a count");
+    assert!(received > 0 && flow["sent_packets"].as_u64() >= Some(received), "{flow:#}");
+    let bins = bins(&summary);
+    assert!(mean(&bins[..2]) > 0.0 && mean(&bins[4..]) > 0.0, "it goes on: {bins:?}");
+}

@@ -3,7 +3,7 @@
 use crate::address;
 use fairwave_sim::FlowOutcome;
 use fairwave_sim::ports;
-use fairwave_sim::world::World;
+use fairwave_sim::world::{Traffic, World};
 use fairwave_trace::{DropCause, DropSample, FlowId, Kind, NodeId, Sample, Sink};
 use fairwave_units::Instant;
 use fairwave_wire::datagram::{Contents, Datagram, Transport};
@@ -35,8 +35,8 @@ impl Acks {
 pub(crate) struct Attributing<'a> {
     sink: &'a mut dyn Sink,
     flows: BTreeMap<Ends, FlowId>,
-    /// Flows over paths, by the address of a path and the address of the sink: the kernel chooses
-    /// the ports of subflows.
+    /// Flows over paths, by the address of a path and the address of the sink, and those of DCCP:
+    /// the kernel chooses the ports of their sources.
     paths: BTreeMap<(Ipv4Addr, (Ipv4Addr, u16)), FlowId>,
     acks: BTreeMap<FlowId, Acks>,
     /// The counts at the first drop after the warm-up.
@@ -59,7 +59,9 @@ impl<'a> Attributing<'a> {
             let (id, sink) = (*id, (address::v4(flow.sink), ports(*id).1));
             let vias = flow.traffic.vias().into_iter();
             let addresses = vias.filter_map(|via| address::on_path(flow.source, via));
-            addresses.map(move |address| ((address, sink), id)).collect::<Vec<_>>()
+            let is_dccp = matches!(flow.traffic, Traffic::Dccp(_));
+            let own = is_dccp.then(|| address::v4(flow.source));
+            addresses.chain(own).map(move |address| ((address, sink), id)).collect::<Vec<_>>()
         };
         Self {
             sink,

@@ -87,7 +87,8 @@ impl SharedFlow {
     fn advance(&mut self) {
         let taken = self.progress.take();
         // After the deliveries: bytes that are there have left before.
-        for (end, at) in self.progress.take_departures() {
+        let [source, _] = self.progress.monitors();
+        for (end, at) in source.iter().flat_map(|(source, clock)| source.take_departures(*clock)) {
             self.departures.note(end, at);
         }
         let times_departures = self.shared.source.notes_departures;
@@ -109,9 +110,9 @@ impl SharedFlow {
     /// Takes the deliveries, and looks at the state of both ends.
     fn look(&mut self) {
         self.advance();
-        for (latest, report) in self.reports.iter_mut().zip(self.progress.reports()) {
-            if report.is_some() {
-                *latest = report;
+        for (latest, monitor) in self.reports.iter_mut().zip(self.progress.monitors()) {
+            if let Some(report) = monitor.and_then(|(monitor, _)| monitor.report()) {
+                *latest = Some(report);
             }
         }
     }

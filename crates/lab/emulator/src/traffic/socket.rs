@@ -67,7 +67,7 @@ impl Sockets {
             Load::Connection(connection) => Self::of_connection(spec, connection, namespaces),
             Load::Datagrams(_) => Self::of_datagrams(spec, None, namespaces),
             Load::Probe(_) => Self::of_datagrams(spec, Some(PROBE_BUFFER), namespaces),
-            Load::Shared(_) => unreachable!("it opens a socket for each path"),
+            Load::Dccp(_) | Load::Shared(_) => unreachable!("Fairwave's own code opens them"),
         };
         opened.map_err(|(what, cause)| match (&spec.load, what) {
             (Load::Connection(connection), CONGESTION) => {

@@ -6,7 +6,9 @@ use crate::address;
 use fairwave_cc::AckLossOptions;
 use fairwave_dot11::AccessCategory;
 use fairwave_sim::ports;
-use fairwave_sim::world::{Flow, ProbeFlow, ShakeFlow, ShakePath, TcpFlow, Traffic, World};
+use fairwave_sim::world::{
+    DccpFlow, Flow, ProbeFlow, ShakeFlow, ShakePath, TcpFlow, Traffic, World,
+};
 use fairwave_trace::{FlowId, NodeId};
 use fairwave_traffic::Source;
 use fairwave_units::{BitRate, Bytes, Instant, Seed, Stream};
@@ -42,6 +44,8 @@ pub enum Load {
     Datagrams(Datagrams),
     /// A session of the buffer probe.
     Probe(Probe),
+    /// A connection of DCCP that Fairwave's own code carries.
+    Dccp(Box<Dccp>),
     /// A stream over several paths that Fairwave's own code carries.
     Shared(Box<Shared>),
 }
@@ -104,6 +108,15 @@ pub struct Datagrams {
     pub echo: bool,
 }
 
+/// A connection of DCCP by the code of `fairwave dccp`, inside UDP.
+#[derive(Clone, Debug)]
+pub struct Dccp {
+    /// Options of both ends, and the source of the datagrams.
+    pub flow: DccpFlow,
+    /// The random stream of the source.
+    pub random: Stream,
+}
+
 /// A session of the buffer probe.
 #[derive(Clone, Debug)]
 pub struct Probe {
@@ -141,8 +154,8 @@ impl Spec {
     /// the same datagrams at the same times. `address_of` returns the address of a node.
     ///
     /// # Errors
-    /// [`Unsupported`] if it is none of TCP, SHAKE, multi-connection SHAKE, timed datagrams and the
-    /// buffer probe, or has a property that sockets do not support.
+    /// [`Unsupported`] if it is none of TCP, DCCP, SHAKE, multi-connection SHAKE, timed datagrams
+    /// and the buffer probe, or has a property that sockets do not support.
     pub fn of(
         world: &World,
         id: FlowId,
@@ -207,7 +220,10 @@ fn load(world: &World, flow: &Flow, by: ShakeBy, port: u16) -> Result<Load, &'st
             watches: probe.watches.as_ref().and_then(|name| flow_named(world, name)),
         })),
         Traffic::Ping(_) => Err("it measures round trips"),
-        Traffic::Dccp(_) => Err("it sends DCCP"),
+        Traffic::Dccp(_) if flow.category != AccessCategory::BestEffort => Err(UNMARKED),
+        Traffic::Dccp(dccp) => {
+            Ok(Load::Dccp(Box::new(Dccp { flow: dccp.clone(), random: random() })))
+        }
         Traffic::Rtc(_) => Err("it sends real-time media"),
         Traffic::Shake(shake) if by == ShakeBy::Mptcp => Ok(Load::Connection(multipath(shake)?)),
         Traffic::Shake(_) | Traffic::MultiTcp(_) => shared(world, flow, port),
@@ -218,7 +234,7 @@ fn load(world: &World, flow: &Flow, by: ShakeBy, port: u16) -> Result<Load, &'st
 /// address.
 fn shared(world: &World, flow: &Flow, port: u16) -> Result<Load, &'static str> {
     if flow.category != AccessCategory::BestEffort {
-        return Err("its datagrams bear no code point, and it has an access category");
+        return Err(UNMARKED);
     }
     let way = |via: NodeId| {
         let address = address::on_path(flow.source, via)?;
@@ -283,6 +299,8 @@ fn multipath(shake: &ShakeFlow) -> Result<Connection, &'static str> {
 /// Reason for which a flow's paths have no addresses: they encode numbers of nodes, which have a
 /// limit.
 const NO_ADDRESSES: &str = "its nodes have no path addresses";
+/// Reason for which the code of Fairwave does not carry a flow of another access category.
+const UNMARKED: &str = "its datagrams bear no code point, and it has an access category";
 /// Port of the proxy of the first flow; those of other flows follow.
 const PROXY_PORT: u16 = 1080;
 /// The algorithm of [`fairwave_sim`] with a target rate.

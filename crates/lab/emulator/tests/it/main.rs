@@ -3,6 +3,7 @@
 
 mod allocation;
 mod common;
+mod dccp;
 mod drive;
 mod multipath;
 mod record;

@@ -72,7 +72,7 @@ impl Check<'_> {
         Some(Refusal::new(message).help("name stations or hosts"))
     }
 
-    /// Sockets carry TCP and UDP between real nodes.
+    /// Sockets carry flows between real nodes.
     fn kernel_flows(&mut self, nodes: &[Expanded]) {
         let scenario = self.scenario;
         let patterns = scenario.emulate.iter().flat_map(|emulate| &emulate.kernel_flows);
@@ -98,6 +98,7 @@ impl Check<'_> {
                     Transport::Tcp(_)
                     | Transport::Udp(_)
                     | Transport::Probe(_)
+                    | Transport::Dccp(_)
                     | Transport::Shake(_)
                     | Transport::MultiTcp(_),
                     Some(end),
@@ -106,7 +107,13 @@ impl Check<'_> {
                         format!("{name:?} ends at {:?}, which is simulated", nodes[end].name);
                     Refusal::new(message).help("add it to `nodes`")
                 }
-                (Transport::Tcp(_) | Transport::Udp(_) | Transport::MultiTcp(_), None) => continue,
+                (
+                    Transport::Tcp(_)
+                    | Transport::Udp(_)
+                    | Transport::Dccp(_)
+                    | Transport::MultiTcp(_),
+                    None,
+                ) => continue,
                 (Transport::Shake(_), None) if !scenario.emulation().mptcp => continue,
                 (Transport::Shake(_), None) => {
                     let vias = table.transport.vias();
@@ -124,7 +131,7 @@ impl Check<'_> {
                     Some(refusal) => refusal,
                     None => continue,
                 },
-                _ => Refusal::new(format!("{name:?} is neither TCP, UDP nor SHAKE"))
+                _ => Refusal::new(format!("{name:?} is neither TCP, UDP, DCCP nor SHAKE"))
                     .help("the simulated flow runs beside real packets; leave it out here"),
             };
             return self.report(("emulate", 0), "kernel_flows", refusal);

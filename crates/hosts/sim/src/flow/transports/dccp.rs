@@ -17,7 +17,7 @@ pub use fairwave_dccp::ccid::Ccid;
 use fairwave_dccp::ccid::Handover;
 pub use fairwave_dccp::tfrc::{FirstInterval, Profile as TfrcProfile, Remedies, Sensitivity};
 use fairwave_dccp::{
-    Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, ccid3,
+    Config, Connection, Event, Input, Packet, Payload, QueueLimits, Standard, Stats, ccid3,
 };
 use fairwave_machine::Machine;
 use fairwave_trace::{FlowSample, RateSample};
@@ -56,6 +56,30 @@ impl DccpFlow {
     /// The largest payload of its datagrams, in bytes.
     pub fn largest_payload_bytes(&self) -> u32 {
         self.source.as_ref().map_or(self.payload_bytes, Source::largest_payload_bytes)
+    }
+
+    /// Its send queue.
+    pub fn queue(&self) -> QueueLimits {
+        QueueLimits {
+            datagrams: self.send_queue as usize,
+            age: self.send_within,
+            ..QueueLimits::default()
+        }
+    }
+
+    /// Its congestion control, at both ends.
+    pub fn profiles(&self) -> Standard {
+        let (profile, remedies) = (self.profile, self.remedies);
+        Standard {
+            segment_bytes: f64::from(self.largest_payload_bytes()),
+            tfrc_sender: ccid3::SenderConfig { profile, remedies, ..Default::default() },
+            tfrc_receiver: ccid3::ReceiverConfig {
+                profile,
+                first_interval: self.first_interval,
+                remedies,
+                ..Default::default()
+            },
+        }
     }
 }
 
@@ -124,7 +148,7 @@ impl Dccp {
         let payload_bytes = flow.largest_payload_bytes();
         let connection = |(local_port, remote_port), iss| {
             let config = Config { local_port, remote_port, ..config(flow) };
-            Connection::new(config, iss, Box::new(profiles(flow)))
+            Connection::new(config, iss, Box::new(flow.profiles()))
         };
         let saturate = Schedule::Saturate { bytes: flow.payload_bytes };
         let schedule = flow
@@ -259,25 +283,7 @@ impl Transport for Dccp {
 
     fn sample(&self) -> FlowSample {
         let (source, sink) = (self.connections.source.stats(), self.connections.sink.stats());
-        let sender = source.sender.unwrap_or_default();
-        let bytes = |packets: Option<u32>| packets.unwrap_or(0).saturating_mul(self.payload_bytes);
-        FlowSample {
-            sent_packets: source.data_packets_sent,
-            timeouts: sender.timeouts,
-            fast_recoveries: sender.congestion_events,
-            cwnd: bytes(sender.cwnd),
-            ssthresh: sender.ssthresh.map_or(0, |packets| bytes(Some(packets))),
-            flight: bytes(sender.pipe),
-            srtt: sender.rtt,
-            rto: sender.timeout.unwrap_or(Duration::ZERO),
-            acks_sent: sink.packets_sent - sink.data_packets_sent,
-            rate: sender.rate.map(|rate| RateSample {
-                allowed: BitRate((8.0 * rate) as u64),
-                loss_event_rate: Some(sender.loss_event_rate.unwrap_or(0.0)),
-                mean_loss_interval: sender.mean_loss_interval,
-            }),
-            ..FlowSample::default()
-        }
+        dccp_sample(&source, &sink, self.payload_bytes)
     }
 
     fn restart_statistics(&mut self) {
@@ -294,6 +300,29 @@ const IPV4_BYTES: u32 = 20;
 /// The header of a DCCP-Data packet with long sequence numbers.
 const DATA_BYTES: u32 = 16;
 
+/// A flow's sample by the counters of both ends; `payload_bytes` is the largest payload.
+pub fn dccp_sample(source: &Stats, sink: &Stats, payload_bytes: u32) -> FlowSample {
+    let sender = source.sender.unwrap_or_default();
+    let bytes = |packets: Option<u32>| packets.unwrap_or(0).saturating_mul(payload_bytes);
+    FlowSample {
+        sent_packets: source.data_packets_sent,
+        timeouts: sender.timeouts,
+        fast_recoveries: sender.congestion_events,
+        cwnd: bytes(sender.cwnd),
+        ssthresh: sender.ssthresh.map_or(0, |packets| bytes(Some(packets))),
+        flight: bytes(sender.pipe),
+        srtt: sender.rtt,
+        rto: sender.timeout.unwrap_or(Duration::ZERO),
+        acks_sent: sink.packets_sent - sink.data_packets_sent,
+        rate: sender.rate.map(|rate| RateSample {
+            allowed: BitRate((8.0 * rate) as u64),
+            loss_event_rate: Some(sender.loss_event_rate.unwrap_or(0.0)),
+            mean_loss_interval: sender.mean_loss_interval,
+        }),
+        ..FlowSample::default()
+    }
+}
+
 /// Both ends are set up alike.
 fn config(flow: &DccpFlow) -> Config {
     Config {
@@ -302,26 +331,7 @@ fn config(flow: &DccpFlow) -> Config {
         receive_ccids: vec![flow.ccid],
         sequence_window: flow.sequence_window,
         max_payload: flow.largest_payload_bytes(),
-        queue: QueueLimits {
-            datagrams: flow.send_queue as usize,
-            age: flow.send_within,
-            ..QueueLimits::default()
-        },
+        queue: flow.queue(),
         ..Config::default()
-    }
-}
-
-fn profiles(flow: &DccpFlow) -> Standard {
-    let (profile, remedies) = (flow.profile, flow.remedies);
-    let segment_bytes = f64::from(flow.largest_payload_bytes());
-    Standard {
-        segment_bytes,
-        tfrc_sender: ccid3::SenderConfig { profile, remedies, ..Default::default() },
-        tfrc_receiver: ccid3::ReceiverConfig {
-            profile,
-            first_interval: flow.first_interval,
-            remedies,
-            ..Default::default()
-        },
     }
 }

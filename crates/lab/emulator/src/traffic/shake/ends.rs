@@ -1,7 +1,8 @@
 //! The two ends of a flow, each a host of SHAKE in a thread of its own.
 
-use super::progress::{End, Progress};
+use super::progress::Progress;
 use crate::traffic::place::Place;
+use crate::traffic::progress::End;
 use crate::traffic::shared::{Shared, Way};
 use crate::traffic::socket::Within;
 use core::future::{Future, pending, poll_fn};
@@ -174,7 +175,7 @@ impl Source {
             let session = session.map_err(|cause| ("open a session", cause))?;
             let opened = session.open().map_err(io::Error::other);
             let stream = opened.map_err(|cause| ("open a stream", cause))?;
-            progress.open(End::Source, stream.monitor(), clock);
+            progress.open(End::Source, (stream.monitor(), clock));
             send(stream, size, async {
                 match stop {
                     Some(stop) => until(clock, stop).await,
@@ -254,13 +255,13 @@ impl Receiver {
         let host = Host::server(self.config, self.socket);
         let host = host.map_err(|cause| ("accept a session", cause))?;
         let mut stream = host.accept().await;
-        progress.open(End::Sink, stream.monitor(), clock);
+        progress.open(End::Sink, (stream.monitor(), clock));
         let mut buffer = vec![0; PIECE];
         loop {
             let received = arrived(&mut stream, &mut buffer).await;
             match received.map_err(|cause| ("receive", cause))? {
                 0 => break,
-                bytes => progress.deliver(clock.now(), bytes),
+                bytes => progress.deliver((clock.now(), bytes)),
             }
         }
         stream.shutdown().await.map_err(|cause| ("close", cause))?;
