@@ -89,3 +89,30 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         false
     ),
 ];
+
+/// In real time, with the mobile's stream on sockets and the residents simulated.
+pub(super) const EMULATED: &[Experiment] = &[
+    experiment!(
+        "tfrc-handover",
+        HANDOVER,
+        "emulated-handover",
+        &[
+            ONE_SEED,
+            "sweep.node.mobile.roaming.handovers.0.disconnection=['1.5 s', '2.5 s', '3 s', \
+             '3.5 s', '4.5 s', '6 s']"
+        ],
+        true
+    ),
+    experiment!(
+        "tfrc-handover",
+        REMEDIES,
+        "emulated-remedies",
+        &[ONE_SEED, FEW, r#"variant=["none", "B", "D", "B'D", "DE"]"#],
+        true
+    ),
+    experiment!("tfrc-handover", JOIN, "emulated-join", &[ONE_SEED], true),
+];
+
+/// Number of runs that go at the same time in real time. A run has one stream on sockets, of 100
+/// packets per second.
+pub(super) const EMULATED_AT_ONCE: usize = 8;

@@ -12,7 +12,7 @@ mod remedies;
 mod video;
 
 use crate::declare::map;
-use experiments::{EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
+use experiments::{EMULATED, EMULATED_AT_ONCE, EXPERIMENTS, HANDOVER, PAPERS, PROFILE, STEADY};
 use fairwave_lab::results::FLOWS;
 use fairwave_study::map::file::Source;
 use fairwave_study::{Claim, Error, Experiment, Findings, Original, Results, Study};
@@ -44,9 +44,24 @@ impl Study for TfrcHandover {
         EXPERIMENTS
     }
 
+    fn emulated(&self) -> &'static [Experiment] {
+        EMULATED
+    }
+
     fn not_emulated(&self) -> &'static [&'static str] {
-        &["Linux has had no DCCP since 6.16, and none with the paper's remedies: its flows \
-             are simulated."]
+        &[
+            "The code of `fairwave dccp` carries the mobile's stream over UDP sockets of the \
+             kernel, as Linux has had no DCCP since 6.16: packets are 8 bytes longer than in the \
+             simulator. The residents are simulated in the same cell.",
+            "Remedies act by notices of the kernel. A and A' are left out: no notice has the free \
+             rate at the next access point. The others learn of a handover when it begins.",
+            "HO-X1 and HO-X2 do not run in real time: the machine of the residents and of TCP \
+             is the same.",
+        ]
+    }
+
+    fn emulated_at_once(&self, _experiment: &str) -> usize {
+        EMULATED_AT_ONCE
     }
 
     fn originals(&self) -> &'static [Original] {

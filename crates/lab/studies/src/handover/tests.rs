@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 #[test]
 fn every_scenario_is_read_in_both_forms() {
-    for experiment in EXPERIMENTS {
+    for experiment in EXPERIMENTS.iter().chain(EMULATED) {
         for quick in [false, true] {
             let plan =
                 experiment.plan(quick).unwrap_or_else(|e| panic!("{}: {e}", experiment.name));
