@@ -23,6 +23,11 @@ const INITIAL_SEGMENTS: u64 = 10;
 /// Window of a paced flow in segments: more than any path of a scenario holds.
 const PACED_SEGMENTS: u64 = 1 << 14;
 
+/// Bounds of a pacing rate in bits per second, and the largest window in segments: a scenario has
+/// no faster link, and nothing to learn is beyond them.
+const RATES: (u64, u64) = (1_000, 1_000_000_000_000);
+const MAX_SEGMENTS: u64 = 1 << 20;
+
 /// Quantities that the values of an action set, one value for each.
 pub(crate) enum Handle {
     /// Congestion windows of flows, in segments.
@@ -126,10 +131,12 @@ impl Handle {
     /// Applies the values of an action to a running world.
     pub(crate) fn set(&self, values: &[f64], simulation: &mut Simulation<'_>) -> Result<(), Error> {
         match self {
-            Self::Windows(cells) | Self::Rates(cells) => {
-                for (cell, value) in cells.iter().zip(values) {
-                    cell.store((value.round() as u64).max(1), Ordering::Relaxed);
-                }
+            Self::Windows(cells) => {
+                store(cells, values, 1, MAX_SEGMENTS);
+                Ok(())
+            }
+            Self::Rates(cells) => {
+                store(cells, values, RATES.0, RATES.1);
                 Ok(())
             }
             Self::Shares(_, shares) => {
@@ -166,6 +173,13 @@ impl Handle {
             Self::Shares(flow, shares) => (Some(*flow), shares.len()),
             _ => (None, 0),
         }
+    }
+}
+
+/// Rounds each value, bounds it, and stores it.
+fn store(cells: &[Arc<AtomicU64>], values: &[f64], min: u64, max: u64) {
+    for (cell, value) in cells.iter().zip(values) {
+        cell.store((value.round() as u64).clamp(min, max), Ordering::Relaxed);
     }
 }
 

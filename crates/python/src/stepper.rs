@@ -57,9 +57,9 @@ pub(crate) struct Stepper {
 
 #[pymethods]
 impl Stepper {
-    /// Starts a run of a plan. Every `step_s` seconds an action sets `windows` (segments) or `rates`
-    /// (bits per second) of the TCP flows, `weights` of an access point's stations, or `shares` of
-    /// the paths of a SHAKE flow.
+    /// Starts a run of a plan. Every `step_s` seconds an action sets `windows` (segments) or
+    /// `rates` (bits per second) of the TCP flows, `weights` of an access point's stations, or
+    /// `shares` of the paths of a SHAKE flow.
     #[new]
     fn new(plan: &Plan, point: usize, seed: u64, step_s: f64, sets: &str) -> PyResult<Self> {
         let mut world = plan.world(point, seed)?;
@@ -201,9 +201,9 @@ fn station_row(before: &PairSample, now: &PairSample, station: &StationSample) -
     ]
 }
 
-/// Of a path in the step: rate of the data that arrived in bits per second, smoothed round-trip time
-/// in seconds (zero before the first sample), segments sent, retransmissions; one if it carries
-/// data.
+/// Of a path in the step: rate of the data that arrived in bits per second, smoothed round-trip
+/// time in seconds (zero before the first sample), segments sent, retransmissions; one if it
+/// carries data.
 fn path_row(before: &PathSample, now: &PathSample, step: Duration) -> [f64; 5] {
     // A path that is joined again counts from its join.
     let bytes = now.delivered_bytes.saturating_sub(before.delivered_bytes);

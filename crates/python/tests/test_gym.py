@@ -184,6 +184,11 @@ def test_the_native_stepper_refuses_wrong_calls():
     for _ in range(stepper.steps):
         stepper.begin([1e30] * 4)
         stepper.end()
+    paced = Stepper(plan, 0, 1, 0.1, "rates")
+    paced.end()
+    for value in (1e-30, 1e30, 1e-30, 1e30):
+        paced.begin([value] * 4)
+        assert len(paced.end()[0]) == 4 * 6
     with pytest.raises(fw.RunError, match="the run is over"):
         stepper.begin([1.0] * 4)
         stepper.end()
