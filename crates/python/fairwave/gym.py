@@ -42,8 +42,13 @@ __all__ = [
 
 #: Observations and actions.
 Floats: TypeAlias = NDArray[np.float32]
-#: Rows of a step: of flows, of queues, and of the stations or paths that an action sets.
-Rows: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]"
+#: Numbers in the simulator's units.
+Numbers: TypeAlias = NDArray[np.float64]
+#: Rows of a step, by environment: of flows, of queues, and of the stations or paths that an action
+#: sets.
+Rows: TypeAlias = tuple[Numbers, Numbers, Numbers]
+#: Observations, rewards and information of a step, by environment.
+Seen: TypeAlias = tuple[Floats, Numbers, dict[str, Numbers]]
 
 #: Greatest value of an observation; a round-trip time in seconds is the one that could exceed it.
 HIGH = 10.0
@@ -114,9 +119,33 @@ paths = [{ via = "router" }, { via = "phone1" }, { via = "phone2" }]
 """
 
 
-def _utility(bits_per_second: NDArray[np.float64]) -> NDArray[np.float64]:
+def _utility(bits_per_second: Numbers) -> Numbers:
     """Logarithm to base 2 of one plus the rate in Mbit/s: 0 without any, 10 at 1 Gbit/s."""
     return np.log2(1.0 + bits_per_second / 1e6)
+
+
+def _columns(rows: Numbers) -> Numbers:
+    """The columns of rows by environment, each in memory as a whole: sums are the same then."""
+    return np.ascontiguousarray(np.moveaxis(rows, -1, 0))
+
+
+def _observation(parts: list[Numbers | Floats], whole: list[Numbers]) -> Floats:
+    """Observations of values for each part, one part after the other, and of the whole."""
+    by_part = np.stack(parts, axis=2).reshape(len(parts[0]), -1)
+    joined = np.concatenate([by_part, np.stack(whole, axis=1)], axis=1)
+    clipped: Floats = np.clip(joined, -1.0, HIGH).astype(np.float32)
+    return clipped
+
+
+def _rows(ends: list[tuple[list[float], list[float], list[float]]]) -> Rows:
+    """Rows of a step of several environments."""
+    count = len(ends)
+    flows, queues, parts = (np.asarray(lists) for lists in zip(*ends, strict=True))
+    return (
+        flows.reshape(count, -1, 6),
+        queues.reshape(count, -1, 3),
+        parts.reshape(count, -1, 5),
+    )
 
 
 class Stepped(gymnasium.Env[Floats, Floats], ABC):
@@ -162,12 +191,12 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
         return Stepper(self.scenario.plan, 0, seed, self.step_s, self.sets)
 
     @abstractmethod
-    def values(self, action: Floats) -> NDArray[np.float64]:
+    def values(self, action: Floats) -> Numbers:
         """Values of an action as the simulator takes them, each above zero."""
 
     @abstractmethod
-    def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
-        """Observation, reward and information of a step."""
+    def observe(self, rows: Rows, actions: Floats) -> Seen:
+        """Observations, rewards and information of a step, each with a row by environment."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -180,17 +209,18 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
         """Sets the values of `action`, clipped to its space, and simulates a step."""
         self.begin_step(action)
-        return self.end_step()
+        observation, reward, info = self._finish()
+        return observation, reward, False, self.is_over, info
 
     def begin_reset(self, seed: int | None = None) -> None:
-        """Begins an episode and returns at once; `end_step` or `reset` takes its observation."""
+        """Begins an episode and returns at once; `end` waits for its first observation."""
         super().reset(seed=seed)
         self._stepper = self._start(int(self.np_random.integers(1 << 32)))
         self._taken = 0
         self._action = np.zeros(len(self.steered), np.float32)
 
     def begin_step(self, action: Floats) -> None:
-        """Sets the values of `action` and returns at once; `end_step` waits for the step."""
+        """Sets the values of `action` and returns at once; `end` waits for the step."""
         if self._stepper is None:
             raise RunError("there is no episode: call reset first")
         if self._taken >= self.steps:
@@ -207,20 +237,25 @@ class Stepped(gymnasium.Env[Floats, Floats], ABC):
         self._stepper.begin(self.values(self._action).tolist())
         self._taken += 1
 
-    def end_step(self) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Waits for the end of a step, while other threads go on."""
-        observation, reward, info = self._finish()
-        return observation, reward, False, self._taken >= self.steps, info
+    def end(self) -> tuple[list[float], list[float], list[float]]:
+        """Waits for the end of a step, while other threads go on; returns its rows in lists."""
+        assert self._stepper is not None
+        return self._stepper.end()
+
+    @property
+    def action(self) -> Floats:
+        """The action of the last step; zeros before the first."""
+        return self._action
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode is over."""
+        return self._taken >= self.steps
 
     def _finish(self) -> tuple[Floats, float, dict[str, Any]]:
-        assert self._stepper is not None
-        flows, queues, parts = self._stepper.end()
-        rows = (
-            np.asarray(flows).reshape(-1, 6),
-            np.asarray(queues).reshape(-1, 3),
-            np.asarray(parts).reshape(-1, 5),
-        )
-        return self.observe(rows)
+        observations, rewards, info = self.observe(_rows([self.end()]), self._action[None])
+        own = {key: value[0] for key, value in info.items()}
+        return observations[0], float(rewards[0]), own
 
     def close(self) -> None:
         """Ends the simulation."""
@@ -270,19 +305,20 @@ class Windows(Stepped):
         self._price = delay_price
         self.observation_space = Box(-1.0, HIGH, (4 * len(self.steered) + 1,), np.float32)
 
-    def values(self, action: Floats) -> NDArray[np.float64]:
+    def values(self, action: Floats) -> Numbers:
         """Windows in segments, or rates in bits per second."""
         power = (action.astype(np.float64) + 1.0) / 2.0
         scaled: NDArray[np.float64] = self._unit * self._smallest * self._span**power
         return scaled
 
-    def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
-        """Observation, reward and information as the class describes them."""
-        flows, waiting = rows[0][self.places], rows[1][:, 0].max()
-        goodput, rtt, sent, again, timeouts = flows[:, :5].T
+    def observe(self, rows: Rows, actions: Floats) -> Seen:
+        """Observations, rewards and information as the class describes them."""
+        goodput, rtt, sent, again, timeouts, _ = _columns(rows[0][:, self.places])
+        waiting = rows[1][:, :, 0].max(axis=1)
         utility, lost = _utility(goodput), again / np.maximum(sent, 1.0)
-        by_flow = np.stack([utility / 10.0, rtt, lost, self._action], axis=1).ravel()
-        observation = np.append(by_flow, np.log2(1.0 + waiting) / 10.0)
+        observations = _observation(
+            [utility / 10.0, rtt, lost, actions], [np.log2(1.0 + waiting) / 10.0]
+        )
         info = {
             "goodput_bps": goodput,
             "rtt_s": rtt,
@@ -290,8 +326,7 @@ class Windows(Stepped):
             "timeouts": timeouts,
             "queue_packets": waiting,
         }
-        reward = float(utility.mean() - self._price * rtt.mean())
-        return np.clip(observation, -1.0, HIGH).astype(np.float32), reward, info
+        return observations, utility.mean(axis=1) - self._price * rtt.mean(axis=1), info
 
 
 class Weights(Stepped):
@@ -331,21 +366,21 @@ class Weights(Stepped):
         self._to = np.asarray(to).reshape(len(self.steered), len(sinks))
         self.observation_space = Box(-1.0, HIGH, (6 * len(self.steered) + 1,), np.float32)
 
-    def values(self, action: Floats) -> NDArray[np.float64]:
+    def values(self, action: Floats) -> Numbers:
         """Weights."""
         weights: NDArray[np.float64] = 16.0 ** action.astype(np.float64)
         return weights
 
-    def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
-        """Observation, reward and information as the class describes them."""
-        goodput, waiting = self._to @ rows[0][:, 0], rows[1][:, 0].max()
-        rate, airtime, ppdus, failures, snr = rows[2].T
+    def observe(self, rows: Rows, actions: Floats) -> Seen:
+        """Observations, rewards and information as the class describes them."""
+        goodput = (rows[0][:, None, :, 0] * self._to).sum(axis=2)
+        rate, airtime, ppdus, failures, snr = _columns(rows[2])
+        waiting = rows[1][:, :, 0].max(axis=1)
         utility, failed = _utility(goodput), failures / np.maximum(ppdus, 1.0)
         share = airtime / self.step_s
-        columns = [utility / 10.0, _utility(rate) / 10.0, share, failed, snr / 50.0, self._action]
-        observation = np.append(
-            np.stack(columns, axis=1).ravel(),
-            np.log2(1.0 + waiting) / 10.0,
+        observations = _observation(
+            [utility / 10.0, _utility(rate) / 10.0, share, failed, snr / 50.0, actions],
+            [np.log2(1.0 + waiting) / 10.0],
         )
         info = {
             "goodput_bps": goodput,
@@ -354,8 +389,7 @@ class Weights(Stepped):
             "snr_db": snr,
             "queue_packets": waiting,
         }
-        reward = float(utility.mean())
-        return np.clip(observation, -1.0, HIGH).astype(np.float32), reward, info
+        return observations, utility.mean(axis=1), info
 
 
 class Paths(Stepped):
@@ -392,19 +426,21 @@ class Paths(Stepped):
         super().__init__(scenario, set, step)
         self.observation_space = Box(-1.0, HIGH, (5 * len(self.steered) + 2,), np.float32)
 
-    def values(self, action: Floats) -> NDArray[np.float64]:
+    def values(self, action: Floats) -> Numbers:
         """Shares, relative to each other."""
         shares: NDArray[np.float64] = 16.0 ** action.astype(np.float64)
         return shares
 
-    def observe(self, rows: Rows) -> tuple[Floats, float, dict[str, Any]]:
-        """Observation, reward and information as the class describes them."""
-        goodput, waiting = rows[0][self.places[0], 0], rows[1][:, 0].max()
-        arrived, rtt, sent, again, is_up = rows[2].T
+    def observe(self, rows: Rows, actions: Floats) -> Seen:
+        """Observations, rewards and information as the class describes them."""
+        goodput = rows[0][:, self.places[0], 0]
+        arrived, rtt, sent, again, is_up = _columns(rows[2])
+        waiting = rows[1][:, :, 0].max(axis=1)
         lost, utility = again / np.maximum(sent, 1.0), _utility(goodput)
-        columns = [_utility(arrived) / 10.0, rtt, lost, is_up, self._action]
-        of_all = [utility / 10.0, np.log2(1.0 + waiting) / 10.0]
-        observation = np.append(np.stack(columns, axis=1).ravel(), of_all)
+        observations = _observation(
+            [_utility(arrived) / 10.0, rtt, lost, is_up, actions],
+            [utility / 10.0, np.log2(1.0 + waiting) / 10.0],
+        )
         info = {
             "goodput_bps": goodput,
             "arrived_bps": arrived,
@@ -412,7 +448,7 @@ class Paths(Stepped):
             "retransmissions": again,
             "queue_packets": waiting,
         }
-        return np.clip(observation, -1.0, HIGH).astype(np.float32), float(utility), info
+        return observations, utility, info
 
 
 class SteppedVector(VectorEnv[Floats, Floats, NDArray[Any]]):
@@ -476,17 +512,16 @@ class SteppedVector(VectorEnv[Floats, Floats, NDArray[Any]]):
     def _finish(
         self,
     ) -> tuple[Floats, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        infos: dict[str, Any] = {}
-        steps = [env.end_step() for env in self.envs]
-        for place, (_, _, _, _, info) in enumerate(steps):
-            infos = self._add_info(infos, info, place)
-        rewards = np.asarray([reward for _, reward, _, _, _ in steps])
+        rows = _rows([env.end() for env in self.envs])
+        actions = np.stack([env.action for env in self.envs])
+        observations, rewards, info = self.envs[0].observe(rows, actions)
         # The observation that begins an episode rewards no action.
-        rewards[self._over] = 0.0
-        self._over = np.asarray([over for _, _, _, over, _ in steps])
-        terminated = np.zeros(self.num_envs, np.bool_)
-        observations = np.stack([observation for observation, _, _, _, _ in steps])
-        return observations, rewards, terminated, self._over.copy(), infos
+        rewards = np.where(self._over, 0.0, rewards)
+        self._over = np.asarray([env.is_over for env in self.envs])
+        # Gymnasium has a mask of the environments that report a key.
+        reported = np.ones(self.num_envs, np.bool_)
+        infos = {**info, **{f"_{key}": reported for key in info}}
+        return observations, rewards, np.zeros_like(self._over), self._over.copy(), infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the simulations."""
