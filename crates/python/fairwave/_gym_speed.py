@@ -31,15 +31,16 @@ def measure(envs: SteppedVector) -> tuple[float, float]:
     return envs.num_envs * STEPS / took, (time.process_time() - used) / took
 
 
-def interface() -> float:
-    """Seconds from an action to its observation, where nothing is simulated."""
+def interface() -> tuple[float, float]:
+    """Seconds from an action to its observation where nothing is simulated, and processor time."""
     stepper = Stepper(Scenario(text=QUIET).plan, 0, 1, 0.01, "windows")
     stepper.end()
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
     for _ in range(IDLE_STEPS):
         stepper.begin([10.0])
         stepper.end()
-    return (time.perf_counter() - begin) / IDLE_STEPS
+    took, used = time.perf_counter() - begin, time.process_time() - used
+    return took / IDLE_STEPS, used / IDLE_STEPS
 
 
 def main() -> None:
@@ -54,4 +55,5 @@ def main() -> None:
             name = kind.kind.__name__
             print(f"{name:12} {count:4} {rate:8.0f} {simulated:13.0f} {processors:10.2f}")
             envs.close()
-    print(f"a step without simulation: {interface() * 1e6:.1f} us")
+    took, used = (1e6 * seconds for seconds in interface())
+    print(f"a step without simulation: {took:.1f} us, {used:.1f} us of processor time")
