@@ -186,7 +186,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     let studies = studies()?;
     steps.step("studies, quick", || quick_studies(&studies, *extent == Extent::Slow))?;
     if *extent == Extent::Slow {
-        steps.step("Python wheel in a clean environment", python::wheel)?;
+        steps.step("Python sources and wheel in a clean environment", python::wheel)?;
         steps.step("Debian package, unpacked and used", package::deb)?;
         steps.step("crates compile from their packages", package::crates)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
