@@ -120,8 +120,8 @@ impl SweepOptions<'_> {
         })
     }
 
-    /// The store for the run of a job. It holds none whose algorithm comes from outside: the text of
-    /// the scenario, by which the store knows runs, does not have that.
+    /// The store for the run of a job. It holds none whose algorithm comes from outside: it knows
+    /// runs by the text of the scenario, which does not have that.
     fn store_of(&self, plan: &Plan, job: Job) -> Option<&Store> {
         self.store.filter(|_| !plan.points[job.point].scenario.has_own_algorithms())
     }
