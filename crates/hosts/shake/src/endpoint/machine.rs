@@ -1,6 +1,6 @@
 //! The machine: handshakes, and the sessions that follow.
 
-use super::carrier::{self, CarrierReport};
+use super::carrier::CarrierReport;
 use super::config::Config;
 use super::datagrams::{DatagramError, DatagramStats};
 use super::event::{Event, Refused, StreamState};
@@ -9,7 +9,7 @@ use super::route::{MAX_PATHS, Route, Transmit};
 use super::sent::Sent;
 use super::session::Session;
 use super::settings::Settings;
-use crate::noise::{Initiator, answer};
+use crate::noise::{Channel, Initiator, answer};
 use bytes::Bytes;
 use fairwave_machine::Machine;
 use fairwave_units::{Duration, Instant, Seed, Stream as Draws};
@@ -24,9 +24,6 @@ const CONFIRM: Duration = Duration::from_secs(10);
 /// other, which waits for questions.
 const SILENCE: Duration = Duration::from_secs(10);
 const FORGOTTEN: Duration = Duration::from_secs(180);
-/// Time between attempts to open a session, doubled up to the maximum.
-const RETRY: Duration = Duration::from_millis(250);
-const MAX_RETRY: Duration = Duration::from_secs(4);
 
 /// Inputs.
 #[derive(Clone, Debug)]
@@ -47,13 +44,16 @@ pub enum Input {
 
 /// A handshake that this end began.
 #[derive(Debug)]
-struct Opening {
-    initiator: Initiator,
+pub(super) struct Opening {
+    pub(super) initiator: Initiator,
     /// The first datagram.
-    first: Vec<u8>,
-    session: u32,
-    retry_at: Instant,
-    wait: Duration,
+    pub(super) first: Vec<u8>,
+    pub(super) session: u32,
+    /// Time of the next attempt; with keys, the time at which they replace the present session.
+    pub(super) at: Instant,
+    pub(super) wait: Duration,
+    /// Keys of the answer, while the present session may still answer.
+    pub(super) keys: Option<Keys>,
 }
 
 /// A handshake that this end answered: the same first datagram, over another path or again, gets
@@ -78,24 +78,24 @@ struct Entry {
 /// The sessions of one host.
 #[derive(Debug)]
 pub struct Endpoint {
-    config: Config,
-    draws: Draws,
+    pub(super) config: Config,
+    pub(super) draws: Draws,
     /// By number; a number is never used again.
     sessions: BTreeMap<usize, Entry>,
     next: usize,
-    by_index: BTreeMap<u32, usize>,
+    pub(super) by_index: BTreeMap<u32, usize>,
     timers: BTreeSet<(Instant, usize)>,
     dirty: VecDeque<usize>,
-    routes: Vec<Option<Route>>,
-    priorities: [Priority; MAX_PATHS],
-    opening: Option<Opening>,
+    pub(super) routes: Vec<Option<Route>>,
+    pub(super) priorities: [Priority; MAX_PATHS],
+    pub(super) opening: Option<Opening>,
     /// The session that this end opened last.
-    current: Option<usize>,
+    pub(super) current: Option<usize>,
     wants_session: bool,
     answered: VecDeque<Answered>,
-    outgoing: VecDeque<Transmit>,
-    events: VecDeque<Event>,
-    refused: Refused,
+    pub(super) outgoing: VecDeque<Transmit>,
+    pub(super) events: VecDeque<Event>,
+    pub(super) refused: Refused,
 }
 
 impl Endpoint {
@@ -241,7 +241,7 @@ impl Endpoint {
         found.map_or_else(DatagramStats::default, |entry| entry.session.datagrams.stats())
     }
 
-    fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
+    pub(super) fn with(&mut self, session: usize, act: impl FnOnce(&mut Session)) {
         if let Some(entry) = self.sessions.get_mut(&session) {
             act(&mut entry.session);
             self.touch(session);
@@ -255,7 +255,13 @@ impl Endpoint {
         }
     }
 
-    fn add(&mut self, now: Instant, side: Side, settings: Settings, keys: Keys) -> usize {
+    pub(super) fn add(
+        &mut self,
+        now: Instant,
+        side: Side,
+        settings: Settings,
+        keys: Keys,
+    ) -> usize {
         let number = self.next;
         self.next += 1;
         let seed = Seed(self.draws.next_u64());
@@ -267,7 +273,7 @@ impl Endpoint {
         number
     }
 
-    fn unused_index(&mut self) -> u32 {
+    pub(super) fn unused_index(&mut self) -> u32 {
         loop {
             let index = self.draws.next_u64() as u32;
             if !self.by_index.contains_key(&index) {
@@ -286,6 +292,10 @@ impl Endpoint {
                 let entry = self.sessions.get_mut(&session);
                 if entry.is_some_and(|entry| entry.session.take(now, &self.config, &record, route))
                 {
+                    if self.current == Some(session) {
+                        // It was a pause of the links or of the peer.
+                        self.opening = None;
+                    }
                     self.touch(session);
                 } else {
                     self.refused.forged += 1;
@@ -345,35 +355,8 @@ impl Endpoint {
         }
     }
 
-    fn take_answer(&mut self, now: Instant, to: u32, from: u32, noise: &[u8]) {
-        let Some(opening) = self.opening.as_mut().filter(|opening| opening.session == to) else {
-            // An answer comes over each path.
-            self.refused.unknown += u64::from(!self.by_index.contains_key(&to));
-            return;
-        };
-        let Some(channel) = opening.initiator.finish(noise) else {
-            self.refused.forged += 1;
-            return;
-        };
-        self.opening = None;
-        if let Some(old) = self.current.take() {
-            self.end(now, old);
-        }
-        let keys = Keys { index: to, remote: from, channel };
-        let session = self.add(now, Side::Opener, self.settings(), keys);
-        for route in self.routes.clone().into_iter().flatten() {
-            self.with(session, |open| open.path_up(now, route.socket, route));
-        }
-        let is_known = |(_, priority): &(u8, Priority)| *priority != Priority::Regular;
-        for (path, priority) in (0..).zip(self.priorities).filter(is_known) {
-            self.with(session, |open| open.prioritize(now, path, priority));
-        }
-        self.current = Some(session);
-        self.events.push_back(Event::Connected { session });
-    }
-
     /// Ends a session: its streams are reset, its number is free.
-    fn end(&mut self, now: Instant, session: usize) {
+    pub(super) fn end(&mut self, now: Instant, session: usize) {
         let Some(entry) = self.sessions.get_mut(&session) else { return };
         entry.session.close(now);
         self.touch(session);
@@ -388,37 +371,6 @@ impl Endpoint {
             self.current = None;
         }
         self.events.push_back(Event::Ended { session });
-    }
-
-    /// Begins a handshake over all paths.
-    fn begin(&mut self, now: Instant) {
-        let settings = self.settings().bytes();
-        let session = self.unused_index();
-        let (initiator, noise) = Initiator::new(&self.config.psk, &settings);
-        let mut first = Vec::new();
-        Datagram::Initiation { from: session, noise: &noise }.write(&mut first);
-        let opening = Opening { initiator, first, session, retry_at: now, wait: RETRY };
-        self.opening = Some(opening);
-        self.knock(now);
-    }
-
-    /// Settings of the sessions that this end opens.
-    fn settings(&self) -> Settings {
-        let paths = self.config.rates.len().max(self.routes.len()).clamp(1, MAX_PATHS);
-        let mut rates = self.config.rates.clone();
-        rates.resize(paths, None);
-        let weights = self.config.set.weights.clone();
-        let weights = weights.unwrap_or_else(|| carrier::weights(&rates));
-        Settings { mode: self.config.mode, weights, rates }
-    }
-
-    fn knock(&mut self, now: Instant) {
-        let Some(opening) = &mut self.opening else { return };
-        for route in self.routes.iter().flatten() {
-            self.outgoing.push_back(Transmit::new(*route, opening.first.clone()));
-        }
-        opening.retry_at = now + opening.wait;
-        opening.wait = (opening.wait * 2).min(MAX_RETRY);
     }
 
     fn path_up(&mut self, now: Instant, route: Route) {
@@ -488,10 +440,11 @@ impl Endpoint {
 }
 
 /// Result of a handshake.
-struct Keys {
-    index: u32,
-    remote: u32,
-    channel: crate::noise::Channel,
+#[derive(Debug)]
+pub(super) struct Keys {
+    pub(super) index: u32,
+    pub(super) remote: u32,
+    pub(super) channel: Channel,
 }
 
 impl Machine for Endpoint {
@@ -540,8 +493,8 @@ impl Machine for Endpoint {
         while self.answered.front().is_some_and(|answered| answered.until <= now) {
             self.forget_oldest(now);
         }
-        if self.opening.as_ref().is_some_and(|opening| opening.retry_at <= now) {
-            self.knock(now);
+        if self.opening.as_ref().is_some_and(|opening| opening.at <= now) {
+            self.go_on(now);
         }
     }
 
@@ -568,7 +521,7 @@ impl Machine for Endpoint {
     fn deadline(&self) -> Option<Instant> {
         let first = self.timers.first().map(|(at, _)| *at);
         let answered = self.answered.front().map(|answered| answered.until);
-        let opening = self.opening.as_ref().map(|opening| opening.retry_at);
+        let opening = self.opening.as_ref().map(|opening| opening.at);
         first.into_iter().chain(answered).chain(opening).min()
     }
 

@@ -10,6 +10,7 @@ mod datagrams;
 mod event;
 mod exchange;
 mod machine;
+mod opening;
 mod path;
 mod priority;
 mod queue;

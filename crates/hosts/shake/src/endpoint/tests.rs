@@ -12,6 +12,7 @@ use fairwave_wire::shake::record::Datagram;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 mod datagrams;
+mod pauses;
 mod priority;
 
 /// Two hosts, and a line for each path.
@@ -23,6 +24,10 @@ struct Net {
     works: Vec<bool>,
     now: Instant,
     events: Vec<(End, Event)>,
+    /// Datagrams in the sockets of a host that is suspended.
+    asleep: [Option<Vec<(Route, Vec<u8>)>>; 2],
+    /// Time for which the clock of a host stood still.
+    lag: [Duration; 2],
 }
 
 fn psk() -> Psk {
@@ -62,6 +67,8 @@ impl Net {
             works: vec![true; wires.len()],
             now: Instant::ZERO,
             events: Vec::new(),
+            asleep: [None, None],
+            lag: [Duration::ZERO; 2],
         };
         for path in 0..wires.len() as u8 {
             net.report(End::A, Input::PathUp(route(path)));
@@ -74,14 +81,22 @@ impl Net {
         if end == End::A { &mut self.client } else { &mut self.server }
     }
 
+    /// The time now by a host's clock.
+    fn time(&self, end: End) -> Instant {
+        self.now - self.lag[end as usize]
+    }
+
     fn report(&mut self, end: End, input: Input) {
-        let now = self.now;
+        let now = self.time(end);
         self.host(end).handle(now, input);
         self.drain(end);
     }
 
     fn drain(&mut self, end: End) {
-        let now = self.now;
+        let (now, real) = (self.time(end), self.now);
+        if self.asleep[end as usize].is_some() {
+            return;
+        }
         while let Some(transmit) = self.host(end).poll(now) {
             // The server's one socket tells paths apart by the client's address.
             let IpAddr::V4(to) = transmit.datagram.to.ip() else { unreachable!() };
@@ -89,7 +104,7 @@ impl Net {
             let bytes = transmit.datagram.bytes;
             let size = bytes.len() as u64 + 28;
             if self.works[path] {
-                self.lines[path].send(now, end, bytes, size);
+                self.lines[path].send(real, end, bytes, size);
             }
         }
         while let Some(event) = self.host(end).event() {
@@ -98,8 +113,9 @@ impl Net {
     }
 
     fn step(&mut self, end: Instant) -> bool {
+        let deadlines = [End::A, End::B].map(|end| self.deadline(end));
         let arrivals = self.lines.iter().filter_map(Line::next_arrival);
-        let deadlines = [self.client.deadline(), self.server.deadline()].into_iter().flatten();
+        let deadlines = deadlines.into_iter().flatten();
         let Some(at) = arrivals.chain(deadlines).min().filter(|at| *at <= end) else {
             self.now = end;
             return false;
@@ -109,15 +125,30 @@ impl Net {
         for path in 0..self.lines.len() {
             while let Some((to, bytes)) = self.lines[path].arrive(at) {
                 let from = if to == End::A { route(path as u8) } else { seen(path as u8) };
-                self.host(to).handle(at, Input::Arrived(from, bytes));
-                self.drain(to);
+                match &mut self.asleep[to as usize] {
+                    Some(socket) => socket.push((from, bytes)),
+                    None => self.report(to, Input::Arrived(from, bytes)),
+                }
             }
         }
         for end in [End::A, End::B] {
-            self.host(end).wake(at);
-            self.drain(end);
+            self.wake(end);
         }
         true
+    }
+
+    fn deadline(&mut self, end: End) -> Option<Instant> {
+        let (lag, is_awake) = (self.lag[end as usize], self.asleep[end as usize].is_none());
+        let at = self.host(end).deadline().filter(|_| is_awake)?;
+        Some(at + lag)
+    }
+
+    fn wake(&mut self, end: End) {
+        if self.asleep[end as usize].is_none() {
+            let now = self.time(end);
+            self.host(end).wake(now);
+            self.drain(end);
+        }
     }
 
     fn run_until(&mut self, end: Instant) {
@@ -131,7 +162,8 @@ impl Net {
     /// Opens a stream at the client; returns its numbers at both ends once the server has it.
     fn open(&mut self) -> [(usize, usize); 2] {
         let session = self.client.session().expect("connected");
-        let stream = self.client.open(self.now, session).expect("room for a stream");
+        let now = self.time(End::A);
+        let stream = self.client.open(now, session).expect("room for a stream");
         self.drain(End::A);
         self.ms(500);
         let accepted = self.events.iter().rev().find_map(|event| match event {
@@ -150,7 +182,7 @@ impl Net {
         let (mut left, mut got) = (Bytes::copy_from_slice(bytes), Vec::new());
         let end = self.now + Duration::from_millis(ms);
         while got.len() < bytes.len() {
-            let now = self.now;
+            let now = self.time(from);
             let space = self
                 .host(from)
                 .stream(session, stream)

@@ -1,0 +1,131 @@
+//! Hosts that are suspended, and outages of all links: streams go on, or end in bounded time.
+
+use super::*;
+
+/// Datagrams that the socket of a suspended host keeps.
+const SOCKET: usize = 150;
+
+impl Net {
+    fn suspend(&mut self, end: End) {
+        self.asleep[end as usize] = Some(Vec::new());
+    }
+
+    /// The process goes on, and takes the oldest datagrams of its socket before its timers, as the
+    /// driver does.
+    fn resume(&mut self, end: End) {
+        let socket = self.asleep[end as usize].take().expect("suspended");
+        let now = self.time(end);
+        for (route, bytes) in socket.into_iter().take(SOCKET) {
+            self.host(end).handle(now, Input::Arrived(route, bytes));
+        }
+        self.host(end).wake(now);
+        self.drain(end);
+    }
+
+    /// The machine goes on: its clock stood still, and its links were off.
+    fn wake_up(&mut self, end: End, since: Instant) {
+        self.asleep[end as usize] = Some(Vec::new());
+        self.lag[end as usize] = self.now.since(since);
+        self.resume(end);
+    }
+
+    /// Time after which a host's stream is over; panics after `longest_s`.
+    fn ends_within(&mut self, end: End, stream: (usize, usize), longest_s: u64) {
+        let latest = self.now + Duration::from_secs(longest_s);
+        while !self.over(end, stream) {
+            assert!(self.step(latest), "not over after {longest_s} s");
+        }
+    }
+}
+
+/// Two links, and a stream that has carried something.
+fn begun() -> (Net, [(usize, usize); 2]) {
+    let mut net = Net::new(&[wire(20, 10, 0.0), wire(10, 20, 0.0)]);
+    net.ms(300);
+    let streams = net.open();
+    assert!(net.carry(End::B, streams, &content(100_000), 2_000) == content(100_000));
+    (net, streams)
+}
+
+/// Bytes that begin their way, so that much is in flight at the end of this.
+fn start(net: &mut Net, end: End, (session, stream): (usize, usize), bytes: &[u8]) {
+    let now = net.time(end);
+    net.host(end).write(now, session, stream, Bytes::copy_from_slice(bytes));
+    net.drain(end);
+    net.ms(50);
+}
+
+/// The bytes that a host reads within 20 s.
+fn rest(net: &mut Net, end: End, (session, stream): (usize, usize), len: usize) -> Vec<u8> {
+    let (mut got, latest) = (Vec::new(), net.now + Duration::from_secs(20));
+    while got.len() < len {
+        while let Some(data) = net.host(end).read(session, stream, u32::MAX) {
+            got.extend(data);
+        }
+        net.drain(end);
+        if !net.step(latest) {
+            break;
+        }
+    }
+    got
+}
+
+#[test]
+fn a_stream_outlives_an_outage_of_all_links() {
+    let (mut net, streams) = begun();
+    let bytes = content(1_000_000);
+    start(&mut net, End::B, streams[1], &bytes);
+    net.works = vec![false; 2];
+    net.ms(25_000);
+    net.works = vec![true; 2];
+    assert!(rest(&mut net, End::A, streams[0], bytes.len()) == bytes);
+    assert_eq!(net.client.session(), Some(streams[0].0));
+    // The handshake for the next session is over, too.
+    net.ms(15_000);
+    assert_eq!(net.server.sessions(), 1);
+}
+
+#[test]
+fn a_stream_outlives_a_short_sleep_of_a_machine() {
+    let (mut net, streams) = begun();
+    let bytes = content(1_000_000);
+    start(&mut net, End::B, streams[1], &bytes);
+    let since = net.now;
+    net.suspend(End::A);
+    net.ms(30_000);
+    net.wake_up(End::A, since);
+    assert!(rest(&mut net, End::A, streams[0], bytes.len()) == bytes);
+    assert_eq!(net.client.session(), Some(streams[0].0));
+}
+
+/// The server has discarded the session. The client's clock did not count the sleep.
+#[test]
+fn after_a_long_sleep_streams_end_and_new_ones_work() {
+    let (mut net, streams) = begun();
+    start(&mut net, End::B, streams[1], &content(1_000_000));
+    let since = net.now;
+    net.suspend(End::A);
+    net.ends_within(End::B, streams[1], 120);
+    net.ms(3_600_000);
+    assert_eq!(net.server.sessions(), 0);
+    net.wake_up(End::A, since);
+    net.ends_within(End::A, streams[0], 14);
+    net.ms(1_000);
+    let again = net.open();
+    assert!(net.carry(End::A, again, b"hello", 2_000) == b"hello");
+}
+
+#[test]
+fn streams_end_when_the_server_is_suspended_for_long() {
+    let (mut net, streams) = begun();
+    start(&mut net, End::A, streams[0], &content(1_000_000));
+    net.suspend(End::B);
+    net.ends_within(End::A, streams[0], 70);
+    net.ms(300_000);
+    net.resume(End::B);
+    net.ends_within(End::B, streams[1], 1);
+    net.ms(15_000);
+    assert_eq!(net.server.sessions(), 1);
+    let again = net.open();
+    assert!(net.carry(End::A, again, b"hello", 2_000) == b"hello");
+}
