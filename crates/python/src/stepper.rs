@@ -149,7 +149,8 @@ fn drive(
     Ok(())
 }
 
-/// Rows of a step that lasted from one state to another.
+/// Rows of a step that lasted from one state to another. Differences stop at zero: some counters
+/// begin again, as those of a path that is joined again.
 fn observation(before: &Latest, now: &Latest, step: Duration) -> Observation {
     let (mut flows, mut queues, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     for (before, now) in before.flows.iter().zip(&now.flows) {
@@ -171,13 +172,13 @@ fn observation(before: &Latest, now: &Latest, step: Duration) -> Observation {
 /// Goodput in bits per second, smoothed round-trip time in seconds (zero before the first sample),
 /// packets sent, retransmissions and timeouts of the step, bytes in flight at its end.
 fn flow_row(before: &FlowSample, now: &FlowSample, step: Duration) -> [f64; 6] {
-    let bytes = now.delivered_bytes - before.delivered_bytes;
+    let bytes = now.delivered_bytes.saturating_sub(before.delivered_bytes);
     [
         bytes as f64 * 8.0 / step.as_secs_f64(),
         now.srtt.map_or(0.0, Duration::as_secs_f64),
-        (now.sent_packets - before.sent_packets) as f64,
-        (now.retransmissions - before.retransmissions) as f64,
-        (now.timeouts - before.timeouts) as f64,
+        now.sent_packets.saturating_sub(before.sent_packets) as f64,
+        now.retransmissions.saturating_sub(before.retransmissions) as f64,
+        now.timeouts.saturating_sub(before.timeouts) as f64,
         f64::from(now.flight),
     ]
 }
@@ -185,18 +186,18 @@ fn flow_row(before: &FlowSample, now: &FlowSample, step: Duration) -> [f64; 6] {
 /// Packets and bytes that wait at the end of the step, drops of the step.
 fn queue_row(before: &QueueSample, now: &QueueSample) -> [f64; 3] {
     let drops = |sample: &QueueSample| sample.drops.iter().sum::<u64>();
-    [f64::from(now.packets), now.bytes as f64, (drops(now) - drops(before)) as f64]
+    [f64::from(now.packets), now.bytes as f64, drops(now).saturating_sub(drops(before)) as f64]
 }
 
 /// Of the access point's PPDUs to a station in the step: their mean bit rate in bits per second,
 /// airtime in seconds, number and failures; then the SNR of the last frame there in dB.
 fn station_row(before: &PairSample, now: &PairSample, station: &StationSample) -> [f64; 5] {
-    let ppdus = now.ppdus - before.ppdus;
+    let ppdus = now.ppdus.saturating_sub(before.ppdus);
     [
-        (now.rate_bps_sum - before.rate_bps_sum) as f64 / ppdus.max(1) as f64,
+        now.rate_bps_sum.saturating_sub(before.rate_bps_sum) as f64 / ppdus.max(1) as f64,
         now.airtime.saturating_sub(before.airtime).as_secs_f64(),
         ppdus as f64,
-        (now.failures - before.failures) as f64,
+        now.failures.saturating_sub(before.failures) as f64,
         station.snr.map_or(0.0, |snr| snr.0),
     ]
 }
@@ -205,7 +206,6 @@ fn station_row(before: &PairSample, now: &PairSample, station: &StationSample) -
 /// time in seconds (zero before the first sample), segments sent, retransmissions; one if it
 /// carries data.
 fn path_row(before: &PathSample, now: &PathSample, step: Duration) -> [f64; 5] {
-    // A path that is joined again counts from its join.
     let bytes = now.delivered_bytes.saturating_sub(before.delivered_bytes);
     [
         bytes as f64 * 8.0 / step.as_secs_f64(),
