@@ -77,7 +77,7 @@ enum Verb {
     Gen,
     /// Build the documentation site in target/site; a link that leads nowhere is an error.
     Site,
-    /// Make the Debian package in target/package from the release build, and try it.
+    /// Make the Debian package and the static executable in target/package, and try them.
     Package,
     /// Build the laboratory's page with its WebAssembly module, in target/site/lab.
     Laboratory,

@@ -1,9 +1,11 @@
-//! Packages: the Debian package of the command, and the crates as crates.io would have them.
+//! Packages: the Debian package of the command, its static executable, and the crates as crates.io
+//! would have them.
 
 use crate::runner::keep;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xtask::shell::{Outcome, cargo, command, run, run_aside};
+use xtask::system::{self, Need, Sign};
 use xtask::workspace::{self, tool};
 
 /// The version of cargo-deb, which crates.io has as source alone.
@@ -44,6 +46,37 @@ pub(crate) fn deb() -> Outcome {
     let installed = unpacked.join("usr/bin/fairwave").display().to_string();
     let out = place.join("runs").display().to_string();
     run(command(&installed, &["sweep", "crates/cli/tests/data/tiny.toml", "--out", &out]))
+}
+
+/// Target of the static executable.
+const STATIC: &str = "x86_64-unknown-linux-musl";
+/// Compiler of the parts in C for that target.
+const MUSL: Need = Need {
+    sign: Sign::Program("musl-gcc"),
+    package: "musl-tools",
+    why: "compiles cryptography for the static executable",
+};
+
+/// Builds the static executable in target/package/static, without the loader of the kernel's
+/// programs, which needs shared libraries, and makes a sweep with it where there is no other file.
+pub(crate) fn static_executable() -> Outcome {
+    system::ensure(&[MUSL])?;
+    run_aside(command("rustup", &["target", "add", STATIC]))?;
+    run(cargo(&["build", "--release", "--package", "fairwave-cli", "--target", STATIC]))?;
+    let place = empty(&workspace::target().join("package/static"))?;
+    let (root, executable) = (place.join("root"), place.join("fairwave"));
+    let built = workspace::target().join(STATIC).join("release/fairwave");
+    let scenario = Path::new("crates/cli/tests/data/tiny.toml");
+    fs::create_dir_all(&root).map_err(|error| format!("{}: {error}", root.display()))?;
+    for (from, to) in [
+        (&*built, &executable),
+        (&*built, &root.join("fairwave")),
+        (scenario, &root.join("tiny.toml")),
+    ] {
+        fs::copy(from, to).map_err(|error| format!("{}: {error}", from.display()))?;
+    }
+    let sweep = ["/fairwave", "sweep", "/tiny.toml", "--out", "/runs"];
+    run(command("chroot", &[&[&*root.to_string_lossy()], &sweep[..]].concat()))
 }
 
 /// Packages the crates that may be published, and compiles each from its package.

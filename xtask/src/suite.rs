@@ -188,6 +188,7 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     if *extent == Extent::Slow {
         steps.step("Python sources and wheel in a clean environment", python::wheel)?;
         steps.step("Debian package, unpacked and used", package::deb)?;
+        steps.step("static executable in an empty root", package::static_executable)?;
         steps.step("crates compile from their packages", package::crates)?;
         steps.step("fuzz targets compile", check_fuzz_targets)?;
         steps.step("simulator against theory, in release", || {
@@ -238,10 +239,11 @@ fn runs(steps: &mut Steps, extent: &Extent, shared: &Shared) -> Outcome {
     Ok(())
 }
 
-/// The release build and the Debian package of it.
+/// The release build and the Debian package of it, and the static executable.
 pub(crate) fn package() -> Outcome {
     run(release_build(false))?;
-    package::deb()
+    package::deb()?;
+    package::static_executable()
 }
 
 /// Format, lints and the repository's rules.
