@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
@@ -387,6 +387,75 @@ fn only_what_changed_is_run() {
     assert_eq!(taken(&["sweep.seeds=3"]), 4, "two of six are new");
     assert_eq!(taken(&["seed=2", "sweep.node.sta.count=[3, 2]"]), 2);
     assert_eq!(taken(&["link.ap-server.delay=11 ms"]), 0);
+}
+
+/// A store whose missing runs are made as another process would make them, but for those of this
+/// seed.
+fn with_source(path: &Path, but: u64) -> (Store, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let source = move |part: &str, scenario: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+        if scenario.contains(&format!("\nseed = {but}\n")) {
+            return Vec::new();
+        }
+        run::make(&Version::of_build(), part, scenario, scratch().path()).unwrap()
+    };
+    let (store, _) = open_for(path, Version::of_build());
+    (store.with_source(Box::new(source)), asked)
+}
+
+#[test]
+fn runs_of_a_source_leave_the_same_bytes_and_are_stored() {
+    let place = scratch();
+    let at = |name: &str| place.path().join(name);
+    swept(Output::Full(&at("plain")), None, &[]);
+    let (store, asked) = with_source(&at("store"), 2);
+    swept(Output::Full(&at("made")), Some(&store), &[]);
+    assert_eq!((asked.load(Ordering::Relaxed), store.taken()), (4, 2), "two are made here");
+    assert!(files(&at("plain")) == files(&at("made")));
+    drop(store);
+    let (later, _) = open_for(&at("store"), Version::of_build());
+    swept(Output::Full(&at("taken")), Some(&later), &[]);
+    assert_eq!(later.taken(), 4);
+    assert!(files(&at("plain")) == files(&at("taken")));
+}
+
+/// The first run cannot write its directory. The others are complete all the same.
+#[test]
+fn a_failed_run_ends_no_other_one_of_a_source() {
+    let place = scratch();
+    let root = place.path().join("out");
+    let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
+    for job in plan.jobs() {
+        let taken = run::directory_of(&plan, job, &root);
+        fs::create_dir_all(taken.parent().unwrap()).unwrap();
+        if job.seed == 1 {
+            fs::write(taken, "no directory").unwrap();
+        }
+    }
+    let (store, _) = with_source(&place.path().join("store"), 0);
+    let output = Output::Summary(&root);
+    let how = SweepOptions { store: Some(&store), ..(output, Before::Rerun).into() };
+    let watch = Watch { progress: &|_: Progress| {}, stop: &AtomicBool::new(false) };
+    let failed = run::sweep_with(&plan, 1, how, watch, &|_| ()).unwrap_err();
+    assert_eq!(failed.seed, 1);
+    assert_eq!(run::missing(&plan, &root).len(), 2);
+}
+
+#[test]
+fn what_no_store_has_is_not_made() {
+    let place = scratch();
+    let here = Version::of_build();
+    let plan = Plan::parse("test", SCENARIO, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let resolved = plan.scenario(plan.jobs()[0]).to_toml();
+    let wrong = |version: &Version, part: &str, scenario: &str| {
+        run::make(version, part, scenario, place.path()).unwrap_err().to_string()
+    };
+    assert!(wrong(&OTHER, "summary", &resolved).contains("has version"));
+    assert!(wrong(&here, "secrets", &resolved).contains("no part"));
+    assert!(wrong(&here, "summary", SCENARIO).contains("no part"), "four runs");
+    assert!(wrong(&here, "summary", "seeds = 1").contains("resolved scenario"));
 }
 
 /// Names the directory to the process that is killed.
