@@ -39,6 +39,7 @@ use fairwave_sim::Spread;
 use fairwave_units::Duration;
 use limits_load::{Load, Sent};
 use limits_path::{Path, Seen, stand_back, stand_out};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Maximum number of tries of a rate.
@@ -60,7 +61,8 @@ const LOADS: [(Load, f64, f64); 3] = [
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|word| word == keeper::COMMAND) {
-        return keeper::main();
+        let words: Vec<OsString> = std::env::args_os().skip(2).collect();
+        return keeper::main(&words).into();
     }
     let limits = if arguments.is_empty() {
         Err("usage: emulator-limits NAME=FILE...".into())

@@ -9,6 +9,7 @@ mod end;
 mod message;
 mod options;
 mod report;
+mod setup;
 mod stations;
 mod turns;
 
@@ -16,39 +17,13 @@ pub use end::{End, EndCounts, Offload, Way};
 pub use message::{Control, Inbox};
 pub use options::Options;
 pub use report::{Error, Report, Stopped, Turn};
+pub use setup::Drive;
 pub use stations::Association;
 
-use crate::log;
 use crate::meter::Reference;
 use core::ops::ControlFlow;
-use fairwave_linux::clock::Clock;
-use fairwave_sim::world::World;
 use fairwave_trace::Sink;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::Sender;
 use turns::Turns;
-
-/// A world and everything that is needed to drive it in real time.
-#[derive(Debug)]
-pub struct Drive<'w> {
-    /// The clock; its zero is the start of the world.
-    pub clock: Clock,
-    /// The simulated world. Its duration is the maximum duration of the run.
-    pub world: &'w World,
-    /// Ends of its real nodes.
-    pub ends: Vec<End>,
-    /// Options of the loop.
-    pub options: Options,
-    /// Record of the packets and commands that enter the world.
-    pub record: Option<log::Writer>,
-    /// Ends the run soon after it becomes true; the results are kept.
-    pub stop: Option<Arc<AtomicBool>>,
-    /// Messages for the world during the run.
-    pub inbox: Inbox,
-    /// Receives the changes of real stations' associations, if somebody wants them.
-    pub associations: Option<Sender<Association>>,
-}
 
 impl Drive<'_> {
     /// Runs until the end, until it is stopped, or until an error; there are results in each case.

@@ -68,7 +68,8 @@ pub struct EndCounts {
     /// Packets that the emulator lost because the memory for packets under way was full, or because
     /// the segment could not be divided.
     pub lost_at_read: u64,
-    /// Packets that the kernel dropped as the device had no carrier; they never reached the emulator.
+    /// Packets that the kernel dropped as the device had no carrier. They did not reach the
+    /// emulator.
     pub without_carrier: u64,
     /// Packets read that were not valid IP packets.
     pub malformed: u64,

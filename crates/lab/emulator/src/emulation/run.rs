@@ -114,15 +114,10 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
     let mut real = scenario.real_nodes();
     real.retain(|node| !bridged.contains(node));
     let options = plan::options(&scenario.emulation());
-    // Reserved before any process is started, which could otherwise run on this processor too.
-    let own =
-        (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten();
-    let mut site = plan::namespaces(&scenario, &world, &real, request.uplinks);
-    // Received packets are processed on other processors, so that this one is left to the loop.
-    site.receivers = own.as_ref().map(OwnProcessor::others);
-    let namespaces = Namespaces::build(&site)?;
-    let bridge = request.between.map(|(between, places)| bridge::ends(between, places));
-    let bridge = RefCell::new(bridge.transpose()?.into_iter().flatten().collect());
+    let own = own_processor(request, &options);
+    let site = plan::namespaces(&scenario, &world, &real, request.uplinks);
+    let namespaces = build(site, own.as_ref())?;
+    let bridge = RefCell::new(ends_of_bridge(request)?);
     let (kernel_flows, choices) = (scenario.kernel_flows(), Choices::of(&scenario));
     let mut programs = proxies::of_flows(&world, &kernel_flows, &choices, request.program);
     programs.extend(scenario.programs());
@@ -155,14 +150,11 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         let Driven { report, programs, windows, no_carrier } =
             emulation.drive(&steerable, sink, &mut prepare, show)?;
         (seen_windows, kept_carrier) = (windows, no_carrier);
-        let is_stopped = || request.stop.load(Ordering::Relaxed);
-        is_ended = is_stopped();
+        is_ended = request.stop.load(Ordering::Relaxed);
         // A run that was interrupted is shorter than the simulation, so that they cannot be
         // compared.
         if request.beside_simulation && !is_ended {
-            let simulated = agreement::simulate(world, &mut |_| !is_stopped())?;
-            let of = |flows: Vec<_>| Agreement::of(world, &flows, &report.outcome.flows);
-            agreement = simulated.map(of);
+            agreement = agree(world, &report, &request.stop)?;
         }
         let emulation = Some(summary(&report, &emulation.names, programs));
         if let Stopped::Failed(error) = report.stopped {
@@ -183,6 +175,34 @@ pub fn run(request: &Request<'_>, show: &mut dyn FnMut(&Turn<'_>)) -> Result<Emu
         no_carrier: kept_carrier,
         is_ended,
     })
+}
+
+/// The loop's own processor, if it is to wait busily. It is reserved before any process is started,
+/// which could otherwise run there too.
+fn own_processor(request: &Request<'_>, options: &drive::Options) -> Option<OwnProcessor> {
+    (request.realtime && !options.busy_wait.is_zero()).then(OwnProcessor::reserve).flatten()
+}
+
+/// The ends at the interfaces of a bridge.
+fn ends_of_bridge(request: &Request<'_>) -> Result<Vec<End>, fairwave_netns::Error> {
+    let ends = request.between.map(|(between, places)| bridge::ends(between, places));
+    Ok(ends.transpose()?.into_iter().flatten().collect())
+}
+
+/// Builds the namespaces. Received packets are processed on other processors than the loop's own.
+fn build(mut site: fairwave_netns::Plan, own: Option<&OwnProcessor>) -> Result<Namespaces, fairwave_netns::Error> {
+    site.receivers = own.map(OwnProcessor::others);
+    Namespaces::build(&site)
+}
+
+/// The agreement with a simulation of the same world; `None` if it was stopped.
+fn agree(
+    world: &World,
+    report: &Report,
+    stop: &AtomicBool,
+) -> Result<Option<Agreement>, fairwave_sim::Error> {
+    let simulated = agreement::simulate(world, &mut |_| !stop.load(Ordering::Relaxed))?;
+    Ok(simulated.map(|flows| Agreement::of(world, &flows, &report.outcome.flows)))
 }
 
 /// The reason for which a record is incomplete.
@@ -275,16 +295,8 @@ impl Emulation<'_> {
         let mut watching = Watching { sink, samples: &samples_seen };
         let mut sink = Attributing::new(whole, &self.kernel_flows, &mut watching);
         let (associations, changes) = self.associations(whole);
-        let drive = Drive {
-            clock,
-            world: &world,
-            ends,
-            options: self.options.clone(),
-            record,
-            stop: Some(Arc::clone(&request.stop)),
-            inbox: Inbox { samples, controls: Some(controls) },
-            associations,
-        };
+        let inbox = Inbox { samples, controls: Some(controls) };
+        let drive = self.setup(clock, &world, ends, record, inbox, associations);
         let ends_with_programs = self.ends_with_programs(whole);
         let mut dropped = Vec::new();
         // Counted at once: programs continue to send until they are ended.
@@ -326,6 +338,20 @@ impl Emulation<'_> {
         let windows = windows.map(Tracing::end).transpose().map_err(host_error)?;
         let programs = self.end_programs(programs, clock, &mut report);
         Ok(Driven { report, programs, windows, no_carrier })
+    }
+
+    /// The loop's setup over `world`.
+    fn setup<'w>(
+        &self,
+        clock: Clock,
+        world: &'w World,
+        ends: Vec<End>,
+        record: Option<log::Writer>,
+        inbox: Inbox,
+        associations: Option<mpsc::Sender<Association>>,
+    ) -> Drive<'w> {
+        let (options, stop) = (self.options.clone(), Some(Arc::clone(&self.request.stop)));
+        Drive { clock, world, ends, options, record, stop, inbox, associations }
     }
 
     /// The channel of associations, whose sender the loop has if devices follow them.
