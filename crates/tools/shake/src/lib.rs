@@ -15,7 +15,7 @@ mod prometheus;
 pub mod report;
 mod risk;
 mod server;
-mod signal;
+mod signs;
 mod socks;
 mod tasks;
 pub mod transparent;

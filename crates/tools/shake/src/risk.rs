@@ -1,6 +1,6 @@
-//! Paths of a client that are at risk: their priority follows the signal of their radio.
+//! Paths of a client that are at risk: their priority follows the statistics of their radio.
 
-use crate::signal::{Judge, signal_dbm};
+use crate::signs::{Judge, Sample};
 use fairwave_linux::Clock;
 use fairwave_linux::radio::Radio;
 use fairwave_shake_host::Host;
@@ -8,7 +8,7 @@ use fairwave_shake_host::endpoint::Priority;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Interval of samples of the signal.
+/// Interval of samples.
 const SAMPLE: Duration = Duration::from_millis(500);
 
 /// Interfaces, and the judgements on them.
@@ -25,7 +25,7 @@ impl Risks {
         Self { vias: vias.to_vec(), priorities: priorities.to_vec(), level_dbm }
     }
 
-    /// Samples the signals, and changes the priorities of paths; `note` gets each change.
+    /// Samples the radios, and changes the priorities of paths; `note` gets each change.
     pub(crate) async fn watch(&self, host: &Host, note: impl Fn(&str)) {
         let Ok(mut radio) = Radio::open() else { return std::future::pending().await };
         let clock = Clock::start();
@@ -34,18 +34,24 @@ impl Risks {
             sleep(SAMPLE).await;
             for (path, (judge, was_at_risk)) in judges.iter_mut().enumerate() {
                 let via = &self.vias[path];
-                let dbm = signal_dbm(&mut radio, via);
-                let at_risk = judge.take(clock.now(), dbm);
+                let sign = judge.take(clock.now(), sample(&mut radio, via));
+                let at_risk = sign.is_some();
                 if std::mem::replace(was_at_risk, at_risk) == at_risk {
                     continue;
                 }
                 let usual = self.priorities[path];
                 host.prioritize(path as u8, if at_risk { Priority::Standby } else { usual });
-                match dbm.filter(|_| at_risk) {
-                    Some(dbm) => note(&format!("{via} is at risk: {dbm:.0} dBm and falling")),
+                match sign {
+                    Some(sign) => note(&format!("{via} is at risk: {sign}")),
                     None => note(&format!("{via} is not at risk any more")),
                 }
             }
         }
     }
+}
+
+/// Statistics of the radio of an interface; `None` if it is no station of an access point.
+fn sample(radio: &mut Radio, interface: &str) -> Option<Sample> {
+    let index = radio.interface(interface).ok()?.index;
+    Sample::of(&radio.link(index).ok()??)
 }

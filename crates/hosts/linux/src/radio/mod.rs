@@ -49,6 +49,7 @@ mod station {
     pub(super) const INACTIVE_TIME: u16 = 1;
     pub(super) const SIGNAL: u16 = 7;
     pub(super) const TX_RATE: u16 = 8;
+    pub(super) const TX_PACKETS: u16 = 10;
     pub(super) const TX_RETRIES: u16 = 11;
     pub(super) const TX_FAILED: u16 = 12;
     pub(super) const SIGNAL_AVERAGE: u16 = 13;
@@ -101,6 +102,8 @@ pub struct Station {
     pub tx_kbps: Option<u32>,
     /// Rate of the last frame received in kilobits per second.
     pub rx_kbps: Option<u32>,
+    /// Frames handed to the radio for the peer.
+    pub tx_packets: Option<u32>,
     /// Retries of frames.
     pub tx_retries: Option<u32>,
     /// Frames that were given up.
@@ -362,6 +365,7 @@ fn station_of(attributes: Attributes<'_>) -> Option<Station> {
         signal_average_dbm: facts.i8(station::SIGNAL_AVERAGE),
         tx_kbps: facts.nested(station::TX_RATE).and_then(kbps),
         rx_kbps: facts.nested(station::RX_RATE).and_then(kbps),
+        tx_packets: facts.u32(station::TX_PACKETS),
         tx_retries: facts.u32(station::TX_RETRIES),
         tx_failed: facts.u32(station::TX_FAILED),
         tx_airtime_us: facts.u64(station::TX_DURATION),
