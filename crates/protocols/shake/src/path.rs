@@ -326,8 +326,15 @@ impl Path {
 
     /// A message that is in flight no more was echoed after this time.
     pub(crate) fn note_late_echo(&mut self, now: Instant, age: Duration) {
-        self.rtt.sample(age);
+        self.sample(now, age);
         self.arm(now);
+    }
+
+    /// Takes a round-trip time.
+    pub(crate) fn sample(&mut self, now: Instant, rtt: Duration) {
+        if self.rtt.sample(now, rtt) {
+            self.pacer.restart(now);
+        }
     }
 
     /// The first message in flight, if it left before the latest one echoed.

@@ -14,6 +14,12 @@ pub(crate) struct Rtt {
     least: Duration,
     /// Timeouts since the last sign of life.
     backoff: u32,
+    /// Timeouts in a row after which the path is dead.
+    dead_after: u32,
+    /// End of the latest stall: a message of before was acknowledged after its path would have been
+    /// dead, as the link or one of the hosts was suspended. What is sent from then on shows the
+    /// present round-trip time.
+    stalled_until: Option<Instant>,
     initial: Duration,
     min: Duration,
     max: Duration,
@@ -28,6 +34,8 @@ impl Rtt {
             latest: Duration::ZERO,
             least: Duration::MAX,
             backoff: 0,
+            dead_after: config.dead_after,
+            stalled_until: None,
             initial: config.initial_rto,
             min: config.min_rto,
             max: config.max_rto,
@@ -35,12 +43,16 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample, (2.2) or (2.3).
-    pub(crate) fn sample(&mut self, rtt: Duration) {
+    /// Takes a sample, (2.2) or (2.3). The first one of after a stall begins the estimate anew
+    /// (section 5.7): smoothing would need dozens of samples, which pacing by the stall's estimate
+    /// would put seconds apart. Returns whether it did.
+    pub(crate) fn sample(&mut self, now: Instant, rtt: Duration) -> bool {
+        let is_stall = self.srtt.is_some() && rtt > self.base_rto() * (1 << self.dead_after.min(6));
+        let has_passed = self.stalled_until.is_some_and(|until| now.since(until) >= rtt);
         let rtt = rtt.in_ticks(self.tick);
         self.latest = rtt;
         self.least = self.least.min(rtt);
-        self.srtt = Some(match self.srtt {
+        self.srtt = Some(match self.srtt.filter(|_| !has_passed) {
             None => {
                 self.var = rtt / 2;
                 rtt
@@ -50,7 +62,13 @@ impl Rtt {
                 (srtt * 7 + rtt) / 8
             }
         });
+        if is_stall {
+            self.stalled_until = Some(now);
+        } else if has_passed {
+            self.stalled_until = None;
+        }
         debug_assert!(Some(self.least) <= self.srtt, "a mean below the least sample");
+        has_passed
     }
 
     /// Doubles the timeout (5.5).
@@ -125,14 +143,18 @@ mod tests {
         Duration::from_millis(ms)
     }
 
+    fn at(time: u64) -> Instant {
+        Instant::ZERO + ms(time)
+    }
+
     /// RFC 6298 section 2 by hand: 100 ms, then 140 ms.
     #[test]
     fn estimates_as_the_rfc() {
         let mut rtt = Rtt::new(&Profile::Modern.config());
         assert_eq!(rtt.rto(), ms(1000));
-        rtt.sample(ms(100));
+        rtt.sample(at(1000), ms(100));
         assert_eq!(rtt.rto(), ms(300));
-        rtt.sample(ms(140));
+        rtt.sample(at(1000), ms(140));
         assert_eq!(rtt.srtt(), Some(ms(105)));
         assert_eq!(rtt.rto(), Duration::from_micros(105_000 + 4 * 47_500));
         rtt.back_off();
@@ -146,13 +168,39 @@ mod tests {
     fn counts_in_ticks_as_4_3bsd() {
         let mut rtt = Rtt::new(&Profile::Paper.config());
         assert_eq!(rtt.rto(), ms(6000));
-        rtt.sample(ms(260));
+        rtt.sample(at(1000), ms(260));
         assert_eq!(rtt.rto(), ms(1500));
-        (0..40).for_each(|_| rtt.sample(ms(260)));
+        (0..40).for_each(|_| _ = rtt.sample(at(1000), ms(260)));
         assert_eq!(rtt.rto(), ms(1000), "two ticks at least");
         let at = rtt.expiry(Instant::ZERO + ms(300), rtt.rto());
         assert_eq!(at, Instant::ZERO + ms(1500));
         (0..30).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), ms(64_000));
+    }
+
+    /// A host is suspended for 30 s: many echoes of messages sent before arrive at once, then that
+    /// of one sent after.
+    #[test]
+    fn an_estimate_begins_anew_after_a_stall() {
+        let mut rtt = Rtt::new(&Profile::Modern.config());
+        (0..20).for_each(|_| _ = rtt.sample(at(1_000), ms(50)));
+        (0..100).for_each(|_| _ = rtt.sample(at(31_000), ms(30_000)));
+        assert!(rtt.srtt() > Some(ms(20_000)));
+        rtt.sample(at(31_050), ms(60));
+        assert!(rtt.srtt() > Some(ms(20_000)), "it was sent before the end");
+        assert!(rtt.sample(at(31_120), ms(60)));
+        assert_eq!(rtt.srtt(), Some(ms(60)));
+        rtt.sample(at(31_200), ms(140));
+        assert_eq!(rtt.srtt(), Some(ms(70)));
+    }
+
+    /// A queue that grows beyond the timeout is no stall.
+    #[test]
+    fn a_queue_that_grows_is_smoothed() {
+        let mut rtt = Rtt::new(&Profile::Modern.config());
+        (0..20).for_each(|_| _ = rtt.sample(at(1_000), ms(50)));
+        rtt.sample(at(3_000), ms(450));
+        rtt.sample(at(4_000), ms(450));
+        assert_eq!(rtt.srtt(), Some(Duration::from_micros(143_750)));
     }
 }

@@ -73,7 +73,7 @@ impl<P: Payload> Connection<P> {
         let path = &mut self.paths[index];
         let echoed = match path.echo(now, number) {
             Some(flight) => {
-                path.rtt.sample(now.since(flight.at));
+                path.sample(now, now.since(flight.at));
                 self.board.landed(flight.seq);
                 Echoed::Copy(flight.seq)
             }

@@ -23,6 +23,11 @@ impl Pacer {
         Self { ready_at: Instant::ZERO, turn: None, is_awaited: false }
     }
 
+    /// A stall is over: its times do not count, and a segment may leave now.
+    pub(super) fn restart(&mut self, now: Instant) {
+        *self = Self { ready_at: self.ready_at.min(now), ..Self::new() };
+    }
+
     /// Time at which the next segment may leave.
     pub(super) fn ready_at(&self) -> Instant {
         self.ready_at

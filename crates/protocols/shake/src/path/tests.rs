@@ -35,7 +35,7 @@ fn three_later_messages_or_time_tell_a_loss() {
     let mut path = path();
     let flight = path.echo(ms(104), 5).unwrap();
     assert_eq!((flight.seq, path.flight()), (4000, 9000));
-    path.rtt.sample(Duration::from_millis(100));
+    path.rtt.sample(Instant::ZERO, Duration::from_millis(100));
     assert_eq!(lost(&mut path, ms(104)), [1, 2]);
     assert_eq!(
         (path.flight(), path.loss_at()),
@@ -137,7 +137,7 @@ fn pacing_spreads_a_window() {
     let mut path = path();
     path.pace(ms(1_000), 1000);
     assert_eq!(path.ready_at(), Instant::ZERO, "nothing is known of the path yet");
-    path.rtt.sample(Duration::from_millis(100));
+    path.rtt.sample(Instant::ZERO, Duration::from_millis(100));
     let sent_at_once = |path: &mut Path, now: Instant| {
         let paced = (0..50).take_while(|_| {
             let is_ready = path.view(now).is_ready;
@@ -158,7 +158,7 @@ fn pacing_spreads_a_window() {
 #[test]
 fn pacing_follows_the_turn_of_the_window() {
     let mut path = path_with(5_000);
-    path.rtt.sample(Duration::from_millis(60));
+    path.rtt.sample(Instant::ZERO, Duration::from_millis(60));
     for n in 0..10 {
         assert!(path.acknowledge(ms(n + 40), n + 1, true).is_some());
     }
@@ -171,7 +171,7 @@ fn pacing_follows_the_turn_of_the_window() {
 fn behind_a_queue() -> Path {
     let mut path = path();
     for rtt in [20, 660] {
-        path.rtt.sample(Duration::from_millis(rtt));
+        path.rtt.sample(Instant::ZERO, Duration::from_millis(rtt));
     }
     assert_eq!(path.rtt.srtt(), Some(Duration::from_millis(100)));
     path
