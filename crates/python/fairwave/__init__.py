@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cc
+    from . import cc, rate_control, scheduler
     from ._command import command
     from ._fairwave import RunError, ScenarioError, __version__
     from ._run import Run, load, run
@@ -37,7 +37,7 @@ else:
         "_table": ["Table"],
         "_trace": ["Trace", "trace"],
     }
-    _SUBMODULES = ["cc"]
+    _SUBMODULES = ["cc", "rate_control", "scheduler"]
     _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
     def __getattr__(name):
@@ -67,8 +67,10 @@ __all__ = [
     "cc",
     "command",
     "load",
+    "rate_control",
     "reproduce",
     "run",
+    "scheduler",
     "sweep",
     "trace",
 ]

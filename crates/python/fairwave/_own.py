@@ -10,7 +10,7 @@ from ._fairwave import check_own
 T = TypeVar("T")
 
 #: An algorithm: its kind, its name in scenarios, and what makes its state.
-Own: TypeAlias = "tuple[str, str, Callable[[Any], Any]]"
+Own: TypeAlias = "tuple[str, str, Callable[..., Any]]"
 
 _registries: list[Registry[Any]] = []
 
@@ -21,10 +21,10 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, base: type[T]) -> None:
         self.kind = kind
         self.base = base
-        self.algorithms: dict[str, Callable[[Any], T]] = {}
+        self.algorithms: dict[str, Callable[..., T]] = {}
         _registries.append(self)
 
-    def register(self, algorithm: Callable[[Any], T], name: str | None) -> None:
+    def register(self, algorithm: Callable[..., T], name: str | None) -> None:
         """Adds an algorithm; an earlier one of this name is replaced."""
         if isinstance(algorithm, type) and not issubclass(algorithm, self.base):
             raise TypeError(f"{algorithm.__name__} is no subclass of {_path(self.base)}")
@@ -46,12 +46,12 @@ class Registry(Generic[T]):
         """The algorithms, as the native module takes them."""
         return [(self.kind, name, self._checked(make)) for name, make in self.algorithms.items()]
 
-    def _checked(self, make: Callable[[Any], T]) -> Callable[[Any], T]:
+    def _checked(self, make: Callable[..., T]) -> Callable[..., T]:
         if isinstance(make, type):
             return make
 
-        def checked(inputs: Any) -> T:
-            made = make(inputs)
+        def checked(*inputs: Any) -> T:
+            made = make(*inputs)
             if not isinstance(made, self.base):
                 raise TypeError(f"{make!r} made {made!r}, which is no {_path(self.base)}")
             return made

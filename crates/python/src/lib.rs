@@ -36,6 +36,10 @@ fn _fairwave(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::AckEvent>()?;
     module.add_class::<own::LossEvent>()?;
     module.add_class::<own::RtoEvent>()?;
+    module.add_class::<own::Backlog>()?;
+    module.add_class::<own::Rate>()?;
+    module.add_class::<own::Setup>()?;
+    module.add_class::<own::Choice>()?;
     module.add_function(wrap_pyfunction!(own::check_own, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::series_of, module)?)?;

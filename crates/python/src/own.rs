@@ -1,10 +1,15 @@
 //! Algorithms that Python brings: what scenarios may name beside Fairwave's lists.
 
 mod cc;
+mod object;
 mod raised;
+mod rate_control;
+mod scheduler;
 
 pub(crate) use cc::{AckEvent, Initial, LossEvent, RateSample, RtoEvent};
 pub(crate) use raised::Raised;
+pub(crate) use rate_control::{Choice, Rate, Setup};
+pub(crate) use scheduler::Backlog;
 
 use crate::errors::ScenarioError;
 use fairwave_scenario::{NameError, OwnAlgorithms};
@@ -38,6 +43,8 @@ pub(crate) fn algorithms(registered: Vec<Registered>) -> PyResult<(OwnAlgorithms
             "congestion_control" => {
                 own.add_congestion_control(&name, cc::maker(&name, make, raised))
             }
+            "scheduler" => own.add_scheduler(&name, scheduler::maker(make, raised)),
+            "rate_control" => own.add_rate_control(&name, rate_control::maker(make, raised)),
             _ => return Err(PyValueError::new_err(format!("{kind:?} is no kind of algorithm"))),
         };
         added.map_err(|error: NameError| ScenarioError::new_err(error.to_string()))?;

@@ -223,7 +223,7 @@ pub(crate) fn command(
             let Some(place) = queue_at(&mut changed, *queue) else {
                 return refuse("there is no such queue");
             };
-            *place = *spec;
+            place.clone_from(spec);
             self::world(&changed)
         }
     }
@@ -238,7 +238,7 @@ fn queue_at(world: &mut World, place: Place) -> Option<&mut Spec> {
         Place::Line { link, way: 0 } => Some(&mut world.links.get_mut(link)?.queue),
         Place::Line { link, way: 1 } => {
             let link = world.links.get_mut(link)?;
-            let (pace, queue) = (link.pace(1), *link.queue(1));
+            let (pace, queue) = (link.pace(1), link.queue(1).clone());
             Some(&mut link.back.get_or_insert(Back { pace, queue }).queue)
         }
         Place::Line { .. } => None,

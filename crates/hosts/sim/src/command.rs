@@ -7,7 +7,7 @@ use fairwave_trace::NodeId;
 use fairwave_units::Metres;
 
 /// A change of a world under way, from outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Command {
     /// A radio is elsewhere from now on. The world must be [steerable](World::steerable).
     Place {

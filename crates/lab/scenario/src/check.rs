@@ -141,7 +141,7 @@ impl Check<'_> {
             let names: Vec<&String> = [&station.ap].into_iter().chain(roaming).collect();
             let mut aps = expand::access_points(self.scenario);
             let refusal = aps.find_map(|(ap, kind)| {
-                let queue = kind.radio.queue.0;
+                let queue = &kind.radio.queue.0;
                 names.contains(&&ap.name).then_some(())?;
                 if !queue.follows_weights() {
                     let message = format!("the queue of {:?} knows no weights", ap.name);

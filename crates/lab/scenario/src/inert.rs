@@ -128,10 +128,10 @@ const RULES: &[Rule] = &[
     radio("mcs", SILENT, |f, node, r| r.rate.mcs.is_some() && f.is_silent(node)),
     radio("rate_control", SILENT, |f, node, r| {
         let acks = f.cell_of(node).is_none_or(Cell::acknowledges);
-        r.rate_control != r.rate.usual_control(acks) && f.is_silent(node)
+        r.rate_control.name() != r.rate.usual_control(acks) && f.is_silent(node)
     }),
     radio("rate_control", NO_ACKS, |f, node, r| {
-        r.rate_control != CONSTANT && !f.cell_of(node).is_none_or(Cell::acknowledges)
+        r.rate_control.name() != CONSTANT && !f.cell_of(node).is_none_or(Cell::acknowledges)
     }),
     radio("queue", SILENT, |f, node, r| {
         r.queue != Queue(Place::Radio.usual().into()) && f.is_silent(node)
@@ -321,7 +321,7 @@ impl Facts<'_> {
     fn has_no_mcs(&self, cell: &Cell) -> bool {
         let fixed = |node: &Node| {
             let radio = node.kind.radio();
-            radio.is_some_and(|r| r.rate.data_rate.is_some() && r.rate_control == CONSTANT)
+            radio.is_some_and(|r| r.rate.data_rate.is_some() && r.rate_control.name() == CONSTANT)
         };
         self.members(cell).all(fixed)
     }

@@ -4,6 +4,7 @@ use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, written};
 use crate::kinds::{boolean, choice, name, real, ticks, within};
 use crate::limits::{DAY, HOUR};
+use crate::own::OwnAlgorithms;
 use crate::queue::{Place, Queue, queue};
 use crate::reader::{self, Read, Reader};
 use crate::value::{Data, Value};
@@ -18,7 +19,7 @@ const MAX_CHANGES: usize = 100_000;
 
 keys! {
     /// A wired, full-duplex link, or links between groups.
-    pub struct Link |r| {
+    pub struct Link |r| (own: OwnAlgorithms = OwnAlgorithms::default()) {
         let joined = r.peek("ends", reader::ends).map(|[a, b]| reader::joined(&a, &b));
         /// Its name, unique among links.
         name: String = name(89)
@@ -50,9 +51,10 @@ keys! {
         /// The same from the second end to the first.
         loss_back: Loss = losses().or(loss).phrase("as `loss`");
         /// The queue at each end.
-        queue: Queue = queue(Place::Link).or(Queue(Place::Link.usual().into()));
+        queue: Queue = queue(Place::Link, own.clone()).or(Queue(Place::Link.usual().into()));
         /// The queue at the second end.
-        queue_back: Queue = self::queue(Place::Link).or(queue).phrase("as `queue`");
+        queue_back: Queue =
+            self::queue(Place::Link, own.clone()).or(queue.clone()).phrase("as `queue`");
         /// Changes of the link, in order of time.
         changes: Vec<Change> = changes(Change {
             at: Duration::ZERO,
@@ -224,10 +226,10 @@ impl Link {
             tick: self.tick,
             jitter: self.jitter,
             loss: [self.loss.to_world(), self.loss_back.to_world()],
-            queue: self.queue.0,
+            queue: self.queue.0.clone(),
             back: Some(world::Back {
                 pace: world::Pace { rate: self.rate_back, delay: self.delay_back },
-                queue: self.queue_back.0,
+                queue: self.queue_back.0.clone(),
             }),
             changes: self.changes.iter().copied().map(Change::to_world).collect(),
         }

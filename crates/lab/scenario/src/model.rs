@@ -35,9 +35,9 @@ keys! {
         /// Radio cells: a table `[cell]`, or several `[[cell]]` with names.
         cell: Vec<Cell> = Tables(());
         /// Nodes and groups of them.
-        node: Vec<Node> = Tables(Names::new(r, &cell, &origin.base));
+        node: Vec<Node> = Tables(Names::new(r, &cell, &origin.base, &origin.own));
         /// Wired links, and groups of them.
-        link: Vec<Link> = Tables(());
+        link: Vec<Link> = Tables(origin.own.clone());
         /// Flows, and groups of flows.
         flow: Vec<Flow> = Tables(flow_context(r, origin));
         /// Settings of `fairwave emulate`.

@@ -5,12 +5,14 @@ use crate::cell::Cell;
 use crate::keys::{Entry, Flat, keys, table, table_in};
 use crate::kinds::{count, level, name, named, position, within};
 use crate::limits::MAX_STATIONS;
+use crate::own::OwnAlgorithms;
 use crate::phy::Rate;
 use crate::queue::{Place, Queue, queue};
 use crate::reader::{self, Reader};
 use crate::service::Service;
 use crate::variants::{Usual, variants};
 use fairwave_dot11::Phy;
+use fairwave_dot11::rate_control::Chosen;
 use fairwave_units::{Dbm, Metres};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -158,35 +160,42 @@ const IN_ONE_PLACE: &str = "several stations do not stand in one place; use dist
 
 keys! {
     /// Properties common to access points and stations.
-    pub struct Radio |r| (air: Air = Air::UNKNOWN) {
+    pub struct Radio |r| (air: Air = Air::unknown(OwnAlgorithms::default())) {
         /// Transmit power.
         power: Dbm = level().or(Dbm(16.0));
         /// Transmission of data frames.
         rate: Rate = Flat(air.phy);
         /// Rate control that chooses its rates or MCS, beginning with the one set, among the modes
         /// that both ends can use. "constant" without a rate or an MCS takes the highest of these.
-        rate_control: String = air::rate_control()
-            .or(rate.usual_control(air.acknowledges).to_owned())
+        rate_control: Chosen = air
+            .own
+            .rate_control()
+            .or(air::rate_control(rate.usual_control(air.acknowledges)))
             .phrase(
                 "\"minstrel\" where no rate or MCS is set and the cell has acknowledgements, else \
                  \"constant\"",
             );
         /// Its transmit queue: a bound, or `{ discipline = "fq-codel" }` with its parameters.
-        queue: Queue = queue(Place::Radio).or(Queue(Place::Radio.usual().into()));
+        queue: Queue =
+            queue(Place::Radio, air.own.clone()).or(Queue(Place::Radio.usual().into()));
     }
 }
 
 /// Inputs of a radio's defaults from its cell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Air {
     /// `None` if the cell could not be read.
     phy: Option<Phy>,
     /// Whether receivers acknowledge frames, which is all that rate control learns from.
     acknowledges: bool,
+    /// Algorithms from outside.
+    own: OwnAlgorithms,
 }
 
 impl Air {
-    const UNKNOWN: Air = Air { phy: None, acknowledges: true };
+    const fn unknown(own: OwnAlgorithms) -> Self {
+        Self { phy: None, acknowledges: true, own }
+    }
 }
 
 /// Names of tables, for references between them.
@@ -197,14 +206,17 @@ pub(crate) struct Names {
     aps: Vec<(String, Option<String>)>,
     /// Directory in which files named by nodes are sought.
     base: PathBuf,
+    /// Algorithms from outside.
+    own: OwnAlgorithms,
 }
 
 impl Names {
     /// Nodes of the scenario that `r` reads, whose cells have been read.
-    pub(super) fn new(r: &Reader<'_>, cells: &[Cell], base: &Path) -> Self {
+    pub(super) fn new(r: &Reader<'_>, cells: &[Cell], base: &Path, own: &OwnAlgorithms) -> Self {
         let cell = |(r, cell): (Reader<'_>, &Cell)| {
             let phy = Cell::standard(&r).map(|_| cell.phy());
-            (cell.name.clone(), Air { phy, acknowledges: cell.acknowledges() })
+            let own = own.clone();
+            (cell.name.clone(), Air { phy, acknowledges: cell.acknowledges(), own })
         };
         let ap = |r: Reader<'_>| {
             let text = |key| r.peek(key, reader::text);
@@ -214,6 +226,7 @@ impl Names {
             cells: r.tables("cell").into_iter().zip(cells).map(cell).collect(),
             aps: r.tables("node").into_iter().filter_map(ap).collect(),
             base: base.to_owned(),
+            own: own.clone(),
         })
     }
 
@@ -227,7 +240,7 @@ impl Names {
 
     fn air(&self, cell: &str) -> Air {
         let known = self.cells.iter().find(|(name, _)| name == cell);
-        known.map_or(Air::UNKNOWN, |(_, air)| *air)
+        known.map_or(Air::unknown(self.own.clone()), |(_, air)| air.clone())
     }
 
     /// Properties set by the cell of the access point `ap`.
@@ -235,7 +248,7 @@ impl Names {
         let named = self.aps.iter().find(|(name, _)| name == ap);
         let first = || self.cells.first().map(|(name, _)| name);
         let cell = named.and_then(|(_, cell)| cell.as_ref().or_else(first));
-        cell.map_or(Air::UNKNOWN, |cell| self.air(cell))
+        cell.map_or(Air::unknown(self.own.clone()), |cell| self.air(cell))
     }
 }
 

@@ -6,6 +6,9 @@ use crate::reader;
 use crate::value::{Data, Value};
 use core::sync::atomic::{AtomicBool, Ordering};
 use fairwave_cc::{Chosen, Controller, Initial};
+use fairwave_dot11::rate_control::{self, RateControl, Setup};
+use fairwave_machine::Named;
+use fairwave_queue::{MakeScheduler, Scheduler};
 use std::sync::Arc;
 
 /// Algorithms that the caller brings, for the scenarios that it reads. Without any, a scenario can
@@ -13,6 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnAlgorithms {
     congestion_controls: Vec<Chosen>,
+    schedulers: Vec<Named<MakeScheduler>>,
+    rate_controls: Vec<rate_control::Chosen>,
     failure: Failure,
 }
 
@@ -71,6 +76,37 @@ impl OwnAlgorithms {
         Ok(())
     }
 
+    /// Adds a scheduler for `queue = { discipline = NAME }`. An earlier one of this name is
+    /// replaced.
+    ///
+    /// # Errors
+    /// A name that is invalid, or that of a discipline in [`fairwave_queue::ALL`].
+    pub fn add_scheduler(
+        &mut self,
+        name: &str,
+        make: impl Fn() -> Box<dyn Scheduler> + Send + Sync + 'static,
+    ) -> Result<(), NameError> {
+        check(name, &fairwave_queue::ALL.iter().map(|kind| kind.name).collect::<Vec<_>>())?;
+        self.schedulers.retain(|known| known.name() != name);
+        self.schedulers.push(Named::new(name, Arc::new(make)));
+        Ok(())
+    }
+
+    /// Adds a rate control for `rate_control = NAME`. An earlier one of this name is replaced.
+    ///
+    /// # Errors
+    /// A name that is invalid, or that of an algorithm in [`rate_control::ALL`].
+    pub fn add_rate_control(
+        &mut self,
+        name: &str,
+        make: impl Fn(Setup) -> Box<dyn RateControl> + Send + Sync + 'static,
+    ) -> Result<(), NameError> {
+        check(name, &rate_control::ALL.iter().map(|known| known.name).collect::<Vec<_>>())?;
+        self.rate_controls.retain(|known| known.name() != name);
+        self.rate_controls.push(rate_control::Chosen::own(name, make));
+        Ok(())
+    }
+
     /// The flag of algorithms that fail.
     pub const fn failure(&self) -> &Failure {
         &self.failure
@@ -87,6 +123,30 @@ impl OwnAlgorithms {
             None => name.into(),
         };
         named(names, |name| format!("there is no congestion control called {name:?}"))
+            .map(find, |chosen| chosen.name().to_owned())
+    }
+
+    /// The names of schedulers from outside.
+    pub(crate) fn schedulers(&self) -> impl Iterator<Item = &str> {
+        self.schedulers.iter().map(Named::name)
+    }
+
+    /// The scheduler of this name, if it is one from outside.
+    pub(crate) fn scheduler(&self, name: &str) -> Option<&Named<MakeScheduler>> {
+        self.schedulers.iter().find(|known| known.name() == name)
+    }
+
+    /// The name of a rate control, of the list or from outside.
+    pub(crate) fn rate_control(&self) -> Kind<rate_control::Chosen> {
+        let own = self.rate_controls.clone();
+        let listed = rate_control::ALL.iter().map(|known| known.name);
+        let names: Vec<String> =
+            listed.chain(own.iter().map(|known| known.name())).map(str::to_owned).collect();
+        let find = move |name: String| match rate_control::find(&name) {
+            Some(listed) => (*listed).into(),
+            None => own.iter().find(|known| known.name() == name).expect("one of them").clone(),
+        };
+        named(names, |name| format!("there is no rate control called {name:?}"))
             .map(find, |chosen| chosen.name().to_owned())
     }
 }

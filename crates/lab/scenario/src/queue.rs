@@ -6,21 +6,22 @@ use crate::keys::{
 };
 use crate::kinds::{boolean, bounds, count, named, size, within};
 use crate::limits::{HOUR, MICROSECOND, SECOND};
+use crate::own::OwnAlgorithms;
 use crate::reader::{self, Mode, Read, Reader, show_limit};
 use crate::service::{Promise, curve_rates};
 use crate::value::{Data, Value};
 use crate::variants::{Usual, others, variants};
 use fairwave_queue::{
     ALL, AirtimeConfig, CifQConfig, CodelConfig, DrrConfig, FairConfig, HfscConfig, HostConfig,
-    IwfqConfig, Kind, Limit, Mac80211Config, QueueLimits, RingConfig, ServiceCurve, SocpsConfig,
-    Spec, SwitchingConfig, WfqConfig,
+    IwfqConfig, Kind, Limit, Mac80211Config, OwnConfig, QueueLimits, RingConfig, ServiceCurve,
+    SocpsConfig, Spec, SwitchingConfig, WfqConfig,
 };
 use fairwave_units::{BitRate, Duration};
 use serde_json::{Value as Json, json};
 use std::sync::OnceLock;
 
 /// A queue: drop-tail where only a bound is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue(pub Spec);
 
 /// Place of the queue.
@@ -68,11 +69,26 @@ impl Place {
 /// Bytes of the largest packet that every queue must take: an MSDU.
 const MAX_PACKET: u32 = 2304;
 
-/// A queue at `place`.
-pub(super) fn queue(place: Place) -> Values<Queue> {
+/// Inputs of a queue's keys.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    place: Place,
+    own: OwnAlgorithms,
+}
+
+impl At {
+    /// A place where the disciplines of the list alone are known.
+    pub(crate) fn of(place: Place) -> Self {
+        Self { place, own: OwnAlgorithms::default() }
+    }
+}
+
+/// A queue at `place`, which may have a scheduler of `own`.
+pub(super) fn queue(place: Place, own: OwnAlgorithms) -> Values<Queue> {
+    let at = At { place, own };
     let read = move |value: &Value| match &value.data {
-        Data::Table(_) => Spec::nested(value, &place, "").and_then(|spec| place.check(spec)),
-        Data::Text(word) if ALL.iter().any(|kind| kind.name == word.trim()) => {
+        Data::Table(_) => Spec::nested(value, &at, "").and_then(|spec| place.check(spec)),
+        Data::Text(word) if names(&at.own).iter().any(|name| name == word.trim()) => {
             let table = format!("{{ {TAG} = {:?} }}", word.trim());
             Err(Refusal::new(format!("{word:?} is no bound, but the name of a discipline"))
                 .help(format!("write queue = {table}, or a bound such as \"100 packets\"")))
@@ -89,7 +105,7 @@ pub(super) fn queue(place: Place) -> Values<Queue> {
         }
         json!({ "$ref": "#/$defs/Queue" })
     });
-    values.map(Queue, |queue| queue.0)
+    values.map(Queue, |queue| queue.0.clone())
 }
 
 /// The bound of drop-tail, or a table.
@@ -109,17 +125,18 @@ const TAG: &str = "discipline";
 impl Keyed for Spec {
     const NAME: &'static str = "Queue";
     const ABOUT: &'static str = "A discipline with its parameters.";
-    type Context = Place;
+    type Context = At;
 
-    fn usual() -> Place {
-        Place::Radio
+    fn usual() -> At {
+        At::of(Place::Radio)
     }
 
-    fn keys(r: &Reader<'_>, this: Option<&Self>, place: &Place) -> Self {
+    fn keys(r: &Reader<'_>, this: Option<&Self>, at: &At) -> Self {
+        let place = at.place;
         match (r.mode(), this) {
             (Mode::Write(written), Some(spec)) => {
                 written.borrow_mut().insert(TAG.to_owned(), json!(spec.name()));
-                parameters(r, *spec)
+                parameters(r, spec.clone())
             }
             (Mode::Describe(described), _) => {
                 for kind in ALL {
@@ -140,7 +157,7 @@ impl Keyed for Spec {
                 }
                 place.usual().into()
             }
-            _ => read(r, *place),
+            _ => read(r, at),
         }
     }
 }
@@ -151,14 +168,32 @@ fn about(kind: &Kind) -> String {
     format!("{}{rest}.", first.to_uppercase())
 }
 
-fn read(r: &Reader<'_>, place: Place) -> Spec {
-    let listed = ALL.iter().map(|kind| kind.name).collect();
-    let known = named(listed, |name| format!("there is no queue discipline called {name:?}"));
-    let name = r.or(TAG, ALL[0].name.to_owned(), |value| known.read(value));
-    let own = ALL.iter().position(|kind| kind.name == name).unwrap_or_default();
-    r.meaningless(&others(sets(), Some(own)), &format!("{name:?} does not have it"));
-    parameters(r, place.spec(&ALL[own]))
+/// The names of all disciplines.
+fn names(own: &OwnAlgorithms) -> Vec<String> {
+    let listed = ALL.iter().map(|kind| kind.name);
+    listed.chain(own.schedulers()).map(str::to_owned).collect()
 }
+
+fn read(r: &Reader<'_>, At { place, own }: &At) -> Spec {
+    let known = |name: &str| format!("there is no queue discipline called {name:?}");
+    let known = named(names(own), known);
+    let name = r.or(TAG, ALL[0].name.to_owned(), |value| known.read(value));
+    let kind = |name: &str| ALL.iter().position(|kind| kind.name == name).unwrap_or_default();
+    let scheduler = own.scheduler(&name);
+    // A scheduler from outside has the keys of one that has none but those of hosts.
+    let kind = scheduler.map_or(kind(&name), |_| kind(PLAIN));
+    r.meaningless(&others(sets(), Some(kind)), &format!("{name:?} does not have it"));
+    parameters(
+        r,
+        match (scheduler.cloned(), place.spec(&ALL[kind])) {
+            (Some(scheduler), Spec::Wf2qPlus(hosts)) => Spec::Own(OwnConfig { hosts, scheduler }),
+            (_, spec) => spec,
+        },
+    )
+}
+
+/// A scheduler without parameters of its own.
+const PLAIN: &str = "wf2q+";
 
 /// The keys of each discipline beside its name.
 fn sets() -> &'static [Vec<&'static str>] {
@@ -206,6 +241,9 @@ fn parameters(r: &Reader<'_>, usual: Spec) -> Spec {
         Spec::Csdps(hosts) => Spec::Csdps(go(r, &hosts)),
         Spec::Iwfq(config) => Spec::Iwfq(go(r, &config)),
         Spec::CifQ(config) => Spec::CifQ(go(r, &config)),
+        Spec::Own(OwnConfig { hosts, scheduler }) => {
+            Spec::Own(OwnConfig { hosts: go(r, &hosts), scheduler })
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::keys::{Keyed, Kind, keys, written};
 use crate::kinds::{position, real};
 use crate::link::Change;
 use crate::model::Scenario;
-use crate::queue::Place;
+use crate::queue::{At, Place};
 use crate::reader::{self, Read};
 use crate::value::{Data, Entry, Table, Value};
 use fairwave_queue::{Spec, Weight};
@@ -189,7 +189,8 @@ impl Steering {
             "queue" => {
                 let (at, rest) = taken(value, "at", "\"at\": \"ap\"")?;
                 let (queue, place) = self.queue(&at)?;
-                let spec = Spec::nested(&rest, &place, "").and_then(|spec| place.check(spec))?;
+                let spec =
+                    Spec::nested(&rest, &At::of(place), "").and_then(|spec| place.check(spec))?;
                 Ok(Command::Queue { queue, spec })
             }
             "weight" => {

@@ -8,10 +8,12 @@ use super::medium;
 use super::model::Scenario;
 use super::node::{Kind, Radio};
 use super::phy::CONSTANT;
+use super::queue::Queue;
 use super::service::Service;
 use super::video::Playout;
 use fairwave_cc::Chosen;
 use fairwave_dot11::{Mode, Phy, rate_control};
+use fairwave_queue::Spec;
 use fairwave_sim::world;
 use fairwave_trace::NodeId;
 use fairwave_units::{Duration, Instant, Metres, Seed};
@@ -51,11 +53,18 @@ impl Scenario {
     /// a run.
     pub fn has_own_algorithms(&self) -> bool {
         let is_own = |chosen: &Chosen| matches!(chosen, Chosen::Own(_));
-        self.flow.iter().any(|flow| {
+        let has_own = |queue: &Queue| matches!(queue.0, Spec::Own(_));
+        let on_air = self.node.iter().filter_map(|node| node.kind.radio()).any(|radio| {
+            matches!(radio.rate_control, rate_control::Chosen::Own(_)) || has_own(&radio.queue)
+        });
+        let on_wire =
+            self.link.iter().any(|link| has_own(&link.queue) || has_own(&link.queue_back));
+        let in_flows = self.flow.iter().any(|flow| {
             let tcp = flow.transport.connections().map(|tcp| &tcp.congestion_control);
             let proxy = flow.transport.proxy().map(|proxy| &proxy.congestion_control);
             tcp.into_iter().chain(proxy).any(is_own)
-        })
+        });
+        on_air || on_wire || in_flows
     }
 
     fn world_node(&self, nodes: &[Expanded], node: &Expanded) -> world::Node {
@@ -164,7 +173,7 @@ impl Radio {
         [x, y]: [Metres; 2],
     ) -> world::Radio {
         let mode = self.rate.mode(phy);
-        let (power, queue) = (self.power, self.queue.0);
+        let (power, queue) = (self.power, self.queue.0.clone());
         world::Radio {
             cell,
             role,
@@ -183,7 +192,7 @@ impl Radio {
 
     /// Rate control; `None` if it sends everything in one mode.
     fn rates(&self, phy: Phy) -> Option<world::RateChoice> {
-        let algorithm = *rate_control::find(&self.rate_control)?;
+        let algorithm = self.rate_control.clone();
         let initial = self.rate.named(phy);
         self.fixed(phy).is_none().then_some(world::RateChoice { algorithm, initial })
     }
@@ -192,7 +201,7 @@ impl Radio {
     /// set, or the highest where receivers have the same capabilities, which is before 802.11n.
     pub(super) fn fixed(&self, phy: Phy) -> Option<Mode> {
         let highest = || (!phy.is_qos()).then(|| self.rate.mode(phy));
-        self.rate.named(phy).or_else(highest).filter(|_| self.rate_control == CONSTANT)
+        self.rate.named(phy).or_else(highest).filter(|_| self.rate_control.name() == CONSTANT)
     }
 }
 

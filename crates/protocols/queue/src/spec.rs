@@ -5,6 +5,7 @@ use crate::csdps::Csdps;
 use crate::drr::Drr;
 use crate::hfsc::Hfsc;
 use crate::iwfq::Iwfq;
+use crate::own::Own;
 use crate::scheduled::{Order, Scheduled};
 use crate::switching::Switching;
 use crate::wf2q::Wf2q;
@@ -12,14 +13,14 @@ use crate::wfq::Wfq;
 use crate::{
     AckFilter, AckSplit, AirtimeConfig, AirtimeDrr, Cake, CakeConfig, CifQConfig, CodelConfig,
     Discipline, DropTail, DrrConfig, FairConfig, FqCodel, HfscConfig, HostConfig, Item, IwfqConfig,
-    Lifetime, Limit, Mac80211Config, Pie, PieConfig, Queue, QueueLimits, Red, RedConfig, Ring,
-    RingConfig, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
+    Lifetime, Limit, Mac80211Config, OwnConfig, Pie, PieConfig, Queue, QueueLimits, Red, RedConfig,
+    Ring, RingConfig, ServiceCurve, SocpsConfig, SwitchingConfig, WfqConfig, WindowClamp,
 };
 use core::fmt::Debug;
 use fairwave_units::{BitRate, Duration, Stream};
 
 /// A discipline with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
     /// [`DropTail`].
     DropTail {
@@ -84,6 +85,8 @@ pub enum Spec {
     Iwfq(IwfqConfig),
     /// Fair queueing in which hosts that had a bad link are repaid by the hosts that gained.
     CifQ(CifQConfig),
+    /// A scheduler from outside.
+    Own(OwnConfig),
 }
 
 impl From<Limit> for Spec {
@@ -347,8 +350,8 @@ impl HfscConfig {
 }
 
 impl Spec {
-    /// The name of its discipline in [`ALL`].
-    pub const fn name(&self) -> &'static str {
+    /// The name of its discipline in [`ALL`], or of a scheduler from outside.
+    pub fn name(&self) -> &str {
         match self {
             Self::DropTail { .. } => "drop-tail",
             Self::AckFilter { .. } => "ack-filter",
@@ -371,11 +374,12 @@ impl Spec {
             Self::Csdps(_) => "csdps",
             Self::Iwfq(_) => "iwfq",
             Self::CifQ(_) => "cif-q",
+            Self::Own(config) => config.scheduler.name(),
         }
     }
 
     /// The same with other settings for hosts; `None` for disciplines without hosts.
-    pub const fn with_hosts(self, hosts: HostConfig) -> Option<Self> {
+    pub fn with_hosts(self, hosts: HostConfig) -> Option<Self> {
         match self {
             Self::Drr(config) => Some(Self::Drr(DrrConfig { hosts, ..config })),
             Self::Wfq(config) => Some(Self::Wfq(WfqConfig { hosts, ..config })),
@@ -386,6 +390,7 @@ impl Spec {
             Self::Csdps(_) => Some(Self::Csdps(hosts)),
             Self::Iwfq(config) => Some(Self::Iwfq(IwfqConfig { hosts, ..config })),
             Self::CifQ(config) => Some(Self::CifQ(CifQConfig { hosts, ..config })),
+            Self::Own(config) => Some(Self::Own(OwnConfig { hosts, ..config })),
             _ => None,
         }
     }
@@ -402,6 +407,7 @@ impl Spec {
                 | Self::Switching(_)
                 | Self::Iwfq(_)
                 | Self::CifQ(_)
+                | Self::Own(_)
         )
     }
 
@@ -417,7 +423,7 @@ impl Spec {
 
     /// Whether it passes over receivers whose link [`Discipline::set_link`] calls bad.
     pub const fn watches_links(&self) -> bool {
-        matches!(self, Self::Csdps(_) | Self::Iwfq(_) | Self::CifQ(_))
+        matches!(self, Self::Csdps(_) | Self::Iwfq(_) | Self::CifQ(_) | Self::Own(_))
     }
 
     /// Whether it needs [`Discipline::beside`] for the packets that its node sends out elsewhere.
@@ -465,7 +471,8 @@ impl Spec {
             | Self::Hfsc(HfscConfig { hosts, .. })
             | Self::Csdps(hosts)
             | Self::Iwfq(IwfqConfig { hosts, .. })
-            | Self::CifQ(CifQConfig { hosts, .. }) => packets(hosts.limit),
+            | Self::CifQ(CifQConfig { hosts, .. })
+            | Self::Own(OwnConfig { hosts, .. }) => packets(hosts.limit),
             Self::Socps(over) | Self::Switching(SwitchingConfig { over, .. }) => match over {
                 SocpsConfig::Wfq(WfqConfig { hosts, .. })
                 | SocpsConfig::Hfsc(HfscConfig { hosts, .. }) => packets(hosts.limit),
@@ -529,6 +536,7 @@ impl Spec {
             Self::Csdps(hosts) => scheduled(hosts, Csdps::new()),
             Self::Iwfq(config) => scheduled(config.hosts, Iwfq::new(&config)),
             Self::CifQ(config) => scheduled(config.hosts, CifQ::new(config.alpha_percent)),
+            Self::Own(ref config) => scheduled(config.hosts, Own::new(&config.scheduler)),
         }
     }
 }

@@ -4,12 +4,12 @@
 //! which looks at them several times a packet, does not call Python for each look.
 
 use super::Raised;
+use super::object::{Object, attribute, method};
 use fairwave_cc::{self as cc, Controller, Recovery};
 use fairwave_units::{BitRate, Duration, Instant};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 /// Parameters of a new algorithm. Sizes are in bytes.
 #[pyclass(frozen, get_all, module = "fairwave.cc")]
@@ -157,12 +157,16 @@ impl From<&cc::RtoEvent> for RtoEvent {
 #[derive(Debug)]
 struct InPython {
     name: String,
-    /// `None` if it could not be made.
-    object: Option<Py<PyAny>>,
-    raised: Raised,
+    object: Object,
+    fixed: Fixed,
+    state: State,
+}
+
+/// Attributes that are read once.
+#[derive(Clone, Copy, Debug)]
+struct Fixed {
     recovery: Recovery,
     governs_recovery: bool,
-    state: State,
 }
 
 /// Attributes that are read after each event.
@@ -181,24 +185,29 @@ pub(super) fn maker(
 ) -> impl Fn(cc::Initial) -> Box<dyn Controller> + Send + Sync + 'static {
     let name = name.to_owned();
     move |initial| {
+        let (object, read) = Object::new(
+            &raised,
+            |py| make.bind(py).call1((Initial::from(initial),)),
+            |object| Ok((Fixed::of(object)?, State::of(object)?)),
+        );
         let cc::Initial { cwnd, ssthresh, .. } = initial;
-        let made = raised.call(|py| {
-            let object = make.bind(py).call1((Initial::from(initial),))?;
-            let recovery = recovery(&object)?;
-            let governs_recovery = object.getattr(intern!(py, "governs_recovery"))?.extract()?;
-            let state = State::of(&object)?;
-            Ok((Some(object.unbind()), recovery, governs_recovery, state))
-        });
-        let unmade = State { cwnd, ssthresh, pacing_rate: None };
-        let (object, recovery, governs_recovery, state) =
-            made.unwrap_or((None, Recovery::NewReno, false, unmade));
-        let (name, raised) = (name.clone(), raised.clone());
-        Box::new(InPython { name, object, raised, recovery, governs_recovery, state })
+        let (fixed, state) =
+            read.unwrap_or((Fixed::USUAL, State { cwnd, ssthresh, pacing_rate: None }));
+        Box::new(InPython { name: name.clone(), object, fixed, state })
+    }
+}
+
+impl Fixed {
+    const USUAL: Self = Self { recovery: Recovery::NewReno, governs_recovery: false };
+
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let governs_recovery = attribute(object, intern!(object.py(), "governs_recovery"))?;
+        Ok(Self { recovery: recovery(object)?, governs_recovery })
     }
 }
 
 fn recovery(object: &Bound<'_, PyAny>) -> PyResult<Recovery> {
-    let word: String = object.getattr(intern!(object.py(), "recovery"))?.extract()?;
+    let word: String = attribute(object, intern!(object.py(), "recovery"))?;
     match &*word {
         "newreno" => Ok(Recovery::NewReno),
         "reno" => Ok(Recovery::Reno),
@@ -221,42 +230,17 @@ impl State {
     }
 }
 
-/// The value of an attribute; an exception names the attribute.
-fn attribute<'py, T>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<T>
-where
-    T: for<'a> FromPyObject<'a, 'py>,
-{
-    let value = object.getattr(name)?;
-    value.extract().map_err(Into::<PyErr>::into).map_err(|error| {
-        let py = object.py();
-        let raised = PyTypeError::new_err(format!("{name} = {value}: {}", error.value(py)));
-        raised.set_cause(py, Some(error));
-        raised
-    })
-}
-
 impl InPython {
     /// Calls a method, and reads the state that it leaves.
     fn call(&mut self, method: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<()>) {
-        let Self { object: Some(object), raised, state, .. } = self else { return };
-        let done = raised.call(|py| {
-            let object = object.bind(py);
+        let done = self.object.call(|object| {
             method(object)?;
             State::of(object)
         });
         if let Some(done) = done {
-            *state = done;
+            self.state = done;
         }
     }
-}
-
-/// Calls a method by its name, which is made a Python text once.
-macro_rules! call {
-    ($algorithm:ident, $method:literal, $argument:expr) => {
-        $algorithm.call(|object| {
-            object.call_method1(intern!(object.py(), $method), ($argument,)).map(drop)
-        })
-    };
 }
 
 impl Controller for InPython {
@@ -265,43 +249,51 @@ impl Controller for InPython {
     }
 
     fn recovery(&self) -> Recovery {
-        self.recovery
+        self.fixed.recovery
     }
 
     fn governs_recovery(&self) -> bool {
-        self.governs_recovery
+        self.fixed.governs_recovery
     }
 
     fn on_ack(&mut self, ack: &cc::AckEvent) {
-        call!(self, "on_ack", AckEvent::from(ack));
+        let event = AckEvent::from(ack);
+        self.call(|object| method!(object.on_ack(event)).map(drop));
     }
 
     fn on_loss(&mut self, loss: &cc::LossEvent) {
-        call!(self, "on_loss", LossEvent::from(loss));
+        let event = LossEvent::from(loss);
+        self.call(|object| method!(object.on_loss(event)).map(drop));
     }
 
     fn on_recovery_end(&mut self, now: Instant) {
-        call!(self, "on_recovery_end", now.as_nanos());
+        let event = now.as_nanos();
+        self.call(|object| method!(object.on_recovery_end(event)).map(drop));
     }
 
     fn on_rto(&mut self, rto: &cc::RtoEvent) {
-        call!(self, "on_rto", RtoEvent::from(rto));
+        let event = RtoEvent::from(rto);
+        self.call(|object| method!(object.on_rto(event)).map(drop));
     }
 
     fn on_ecn(&mut self, loss: &cc::LossEvent) {
-        call!(self, "on_ecn", LossEvent::from(loss));
+        let event = LossEvent::from(loss);
+        self.call(|object| method!(object.on_ecn(event)).map(drop));
     }
 
     fn on_spurious(&mut self, now: Instant) {
-        call!(self, "on_spurious", now.as_nanos());
+        let event = now.as_nanos();
+        self.call(|object| method!(object.on_spurious(event)).map(drop));
     }
 
     fn on_idle_restart(&mut self, idle: Duration) {
-        call!(self, "on_idle_restart", idle.as_nanos());
+        let event = idle.as_nanos();
+        self.call(|object| method!(object.on_idle_restart(event)).map(drop));
     }
 
     fn on_path_change(&mut self, now: Instant) {
-        call!(self, "on_path_change", now.as_nanos());
+        let event = now.as_nanos();
+        self.call(|object| method!(object.on_path_change(event)).map(drop));
     }
 
     fn cwnd(&self) -> u32 {

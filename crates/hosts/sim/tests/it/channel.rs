@@ -90,7 +90,7 @@ fn walk(mbps: u64, algorithm: Option<&str>) -> f64 {
     let point = |s, x| WayPoint { at: secs(s), position: (Metres(x), Metres(0.0)) };
     station.path = Path::new(vec![point(0.0, 1.0), point(20.0, 61.0)]);
     station.rates = algorithm.map(|name| RateChoice {
-        algorithm: *rate_control::find(name).expect("it is in the list"),
+        algorithm: (*rate_control::find(name).expect("it is in the list")).into(),
         initial: Phy::new(Standard::A).legacy_modes().last(),
     });
     world.flows =

@@ -101,7 +101,7 @@ fn what_waits_in_a_queue_waits_in_the_next() {
         }
         simulation.advance_to(at(1_008_500));
         let early = taken(&mut simulation).len();
-        let command = Command::Queue { queue: Place::Radio(AP), spec };
+        let command = Command::Queue { queue: Place::Radio(AP), spec: spec.clone() };
         simulation.command(&command, at(1_008_500)).expect("there is a queue");
         let lost = taken(&mut simulation).len();
         simulation.advance_to(at(3_000_000));
@@ -145,8 +145,10 @@ fn weights_are_those_of_the_queue_that_is_there_now() {
     let limit = Limit::Packets(50);
     let drr = Spec::Drr(DrrConfig { hosts: HostConfig::of(limit), quantum: 1514 });
     let weight = Command::Weight { ap: AP, station: STATION, weight: Weight::ONE };
-    for (spec, knows_weights) in [(drr, true), (Spec::DropTail { limit }, false), (drr, true)] {
-        let queue = Command::Queue { queue: Place::Radio(AP), spec };
+    for (spec, knows_weights) in
+        [(drr.clone(), true), (Spec::DropTail { limit }, false), (drr, true)]
+    {
+        let queue = Command::Queue { queue: Place::Radio(AP), spec: spec.clone() };
         simulation.command(&queue, at(5)).expect("there is a queue");
         assert_eq!(simulation.command(&weight, at(5)).is_ok(), knows_weights, "{spec:?}");
     }

@@ -163,7 +163,7 @@ fn airtime_limits_bound_what_a_call_waits_for_a_radio() {
         }
         let ap = world.nodes[AP.0 as usize].radio.as_mut().expect("an AP has a radio");
         let algorithm = *rate_control::find("arf").expect("it is in the list");
-        ap.rates = Some(RateChoice { algorithm, initial: None });
+        ap.rates = Some(RateChoice { algorithm: algorithm.into(), initial: None });
         set_ap_queue(&mut world, spec(name, 8192));
         let server = server(&world);
         world.flows.push(flow("down", server, NodeId(1), Traffic::Tcp(tcp("newreno", 2))));

@@ -5,7 +5,7 @@ mod world;
 
 use crate::diagnostic::Refusal;
 use crate::keys::{Keyed, Kind, keys, reference, table, written};
-use crate::kinds::{choice, counted, list, named, position, real, within};
+use crate::kinds::{choice, counted, list, position, real, within};
 use crate::limits::{DAY, HOUR, MILLISECOND};
 use crate::reader::{self, Read};
 use crate::value::{Data, Value};
@@ -277,8 +277,7 @@ fn discards() -> Kind<Discard> {
     Kind::new(read, |discard| json!(discard.to_string()), |_| json!({ "type": "string" }))
 }
 
-/// The key `rate_control` of a radio.
-pub(crate) fn rate_control() -> Kind<String> {
-    let names: Vec<&str> = algorithms::ALL.iter().map(|algorithm| algorithm.name).collect();
-    named(names, |name| format!("there is no rate control called {name:?}"))
+/// The rate control of the list called `name`, or the first.
+pub(crate) fn rate_control(name: &str) -> algorithms::Chosen {
+    (*algorithms::find(name).unwrap_or(&algorithms::ALL[0])).into()
 }

@@ -54,11 +54,11 @@ impl Check<'_> {
                 Kind::Host(_) => return None,
             };
             let count = u64::from(node.kind.count());
-            Some(Queues { at: ("node", i), count, spec: radio.queue.0 })
+            Some(Queues { at: ("node", i), count, spec: radio.queue.0.clone() })
         });
         let links = scenario.link.iter().enumerate().map(|(i, link)| {
             let count = 2 * expand::wires(nodes, link).len() as u64;
-            Queues { at: ("link", i), count, spec: link.queue.0 }
+            Queues { at: ("link", i), count, spec: link.queue.0.clone() }
         });
         radios.chain(links).collect()
     }

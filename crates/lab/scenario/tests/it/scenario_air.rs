@@ -1,5 +1,6 @@
 //! Keys of a varying channel, of rate control and of stations that move, as a user writes them.
 
+use fairwave_dot11::rate_control::Chosen;
 use fairwave_scenario::Scenario;
 use fairwave_sim::world::{self, ErrorModel, World};
 use fairwave_units::{BitRate, Db, Duration, Instant, Metres};
@@ -81,7 +82,7 @@ fn a_controlled_rate_begins_with_the_one_that_is_set() {
     let controlled = world("", keys);
     let rates = station(&controlled).rates.as_ref().expect("its rate is controlled");
     let initial = rates.initial.map(fairwave_dot11::Mode::mcs);
-    assert_eq!((rates.algorithm.name, initial), ("minstrel", Some(4)));
+    assert_eq!((rates.algorithm.name(), initial), ("minstrel", Some(4)));
     assert!(station(&world("", "rate_control = \"constant\"")).rates.is_none());
 }
 
@@ -97,8 +98,10 @@ fn control(standard: &str, cell: &str, keys: &str) -> Option<(&'static str, Opti
     assert_eq!(scenario, again);
     let world = scenario.to_world(1);
     let radio = world.nodes[1].radio.as_ref().expect("a station has a radio");
-    let rates = radio.rates.as_ref();
-    rates.map(|rates| (rates.algorithm.name, rates.initial.map(fairwave_dot11::Mode::rate)))
+    radio.rates.as_ref().map(|rates| {
+        let Chosen::Listed(algorithm) = &rates.algorithm else { panic!("{rates:?}") };
+        (algorithm.name, rates.initial.map(fairwave_dot11::Mode::rate))
+    })
 }
 
 /// Before 802.11n as from it on.
@@ -207,7 +210,7 @@ fn radios_without_a_rate_choose_among_what_both_can() {
     let radio = |i: usize| world.nodes[i].radio.as_ref().expect("both have radios");
     for radio in [radio(0), radio(1)] {
         let rates = radio.rates.as_ref().expect("it chooses");
-        assert_eq!((rates.algorithm.name, rates.initial), ("minstrel", None));
+        assert_eq!((rates.algorithm.name(), rates.initial), ("minstrel", None));
     }
     let common = radio(0).capabilities.common(radio(1).capabilities);
     assert_eq!((common.streams, common.width.mhz()), (2, 40));

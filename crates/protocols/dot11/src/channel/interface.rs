@@ -148,7 +148,7 @@ pub struct RadioConfig {
 #[derive(Clone, Debug)]
 pub struct RateChoice {
     /// The algorithm; each receiver gets a state of its own.
-    pub algorithm: rate_control::Algorithm,
+    pub algorithm: rate_control::Chosen,
     /// The first frame's mode, where both ends can use it; `None` leaves it to the algorithm. It
     /// chooses among the modes that both ends can use.
     pub initial: Option<Mode>,

@@ -67,7 +67,7 @@ impl Rates {
                 initial: initial.and_then(|first| modes.iter().position(|mode| *mode == first)),
                 stream: self.seed.stream(&format!("rates/{}/{}", self.name, peer.name)),
             };
-            Link { control: (self.choice.algorithm.build)(setup), modes, chosen: 0 }
+            Link { control: self.choice.algorithm.build(setup), modes, chosen: 0 }
         });
         let Choice { rate, is_sample } = link.control.choose(now, attempt);
         link.chosen = rate;

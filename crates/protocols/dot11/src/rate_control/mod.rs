@@ -4,12 +4,14 @@
 //! into a list, and the cost of a usual frame at each.
 
 mod arf;
+mod chosen;
 mod control;
 mod minstrel;
 #[cfg(test)]
 mod tests;
 
 pub use arf::Arf;
+pub use chosen::{Chosen, Make};
 pub use control::{Choice, Rate, RateControl, Setup};
 use fairwave_units::Instant;
 pub use minstrel::Minstrel;

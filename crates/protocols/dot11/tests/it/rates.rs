@@ -113,7 +113,7 @@ impl Place {
 
     /// Mbps that arrive under an algorithm that begins with a rate of its own.
     pub(super) fn controlled(&self, algorithm: Algorithm, times: Times, seed: u64) -> f64 {
-        let rates = RateChoice { algorithm, initial: None };
+        let rates = RateChoice { algorithm: algorithm.into(), initial: None };
         self.goodput(Some(rates), self.modes()[0], times, seed)
     }
 

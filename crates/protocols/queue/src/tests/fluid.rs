@@ -114,7 +114,7 @@ fn serve(queue: &mut dyn Discipline<Thing>, arrivals: &[Arrival]) -> Vec<u64> {
     }
 }
 
-fn queue(spec: Spec, weights: &[u32]) -> Box<dyn Discipline<Thing>> {
+fn queue(spec: &Spec, weights: &[u32]) -> Box<dyn Discipline<Thing>> {
     let mut queue = spec.build(crate::testing::random());
     for (host, &tenths) in (0..).zip(weights) {
         queue.set_weight(Instant::ZERO, host, weight(tenths));
@@ -139,7 +139,7 @@ proptest! {
     /// the fluid system.
     #[test]
     fn wfq_is_at_most_a_packet_later_than_the_fluid((weights, arrivals) in trace()) {
-        let left = serve(&mut *queue(wfq(Some(RATE)), &weights), &arrivals);
+        let left = serve(&mut *queue(&wfq(Some(RATE)), &weights), &arrivals);
         let late = lateness(&left, &fluid(&weights, &arrivals));
         prop_assert!(late <= LONGEST as i64 + 1, "{late} us late");
     }
@@ -147,8 +147,8 @@ proptest! {
     /// Each host has its share of the rate for sure (Bennett, Zhang 1997, theorem 4).
     #[test]
     fn everybody_has_its_rate((weights, arrivals) in trace()) {
-        let behind = |spec| {
-            let left = serve(&mut *queue(spec, &weights), &arrivals);
+        let behind = |spec: Spec| {
+            let left = serve(&mut *queue(&spec, &weights), &arrivals);
             behind(&left, &weights, &arrivals)
         };
         prop_assert!(behind(Spec::Wf2qPlus(roomy())) <= LONGEST as i64 + 1);
@@ -177,7 +177,7 @@ type Fairness = fn(u32, u32) -> u64;
 
 /// Bytes per tenth of weight that hosts got, after each packet of a time in which all are
 /// backlogged.
-fn service(spec: Spec, weights: &[u32], lens: &[u32]) -> Vec<Vec<u64>> {
+fn service(spec: &Spec, weights: &[u32], lens: &[u32]) -> Vec<Vec<u64>> {
     let mut queue = queue(spec, weights);
     let mut id = 0;
     let mut push = |queue: &mut dyn Discipline<Thing>, host: u32| {
@@ -229,7 +229,7 @@ proptest! {
         lens in prop::collection::vec(40..=LONGEST as u32, 1..20),
     ) {
         let packets: Fairness = |i, j| 2 * (LONGEST / u64::from(i) + LONGEST / u64::from(j));
-        let fair = |spec, bound| is_fair(&service(spec, &weights, &lens), &weights, bound);
+        let fair = |spec: Spec, bound| is_fair(&service(&spec, &weights, &lens), &weights, bound);
         prop_assert_eq!(fair(wfq(None), packets), Ok(()));
         prop_assert_eq!(fair(Spec::Wf2qPlus(roomy()), packets), Ok(()));
         let drr = Spec::Drr(DrrConfig { hosts: roomy(), quantum: 1500 });

@@ -26,7 +26,7 @@ fn cif_q(alpha_percent: u32) -> Spec {
 
 /// Two hosts with packets of 100 bytes and weight one; the link to host 1 is bad while host 2 is
 /// sent ten. To whom the next ones go when it is good again, as one digit each.
-fn after_a_fade(spec: Spec, packets: usize) -> String {
+fn after_a_fade(spec: &Spec, packets: usize) -> String {
     let mut queue = spec.build(crate::testing::random());
     for id in 0..50 {
         queue.push(NOW, to(id, 1));
@@ -41,7 +41,7 @@ fn after_a_fade(spec: Spec, packets: usize) -> String {
 
 #[test]
 fn csdps_makes_up_for_nothing() {
-    assert_eq!(after_a_fade(csdps(), 6), "212121");
+    assert_eq!(after_a_fade(&csdps(), 6), "212121");
 }
 
 /// Host 1's tags are 100, 200, ..., host 2's next is 1100, V = 500. Of equal tags host 1's comes
@@ -49,19 +49,19 @@ fn csdps_makes_up_for_nothing() {
 #[test]
 fn iwfq_lets_a_lagging_host_catch_up_within_its_bounds() {
     // 100 to 1100: the ten that it missed, and its turn.
-    assert_eq!(after_a_fade(iwfq(100_000, 100_000), 14), "11111111111212");
+    assert_eq!(after_a_fade(&iwfq(100_000, 100_000), 14), "11111111111212");
     // A lag of 200 bytes: 300, 400, ..., 1100.
-    assert_eq!(after_a_fade(iwfq(200, 100_000), 12), "111111111212");
+    assert_eq!(after_a_fade(&iwfq(200, 100_000), 12), "111111111212");
     // A lead of 200 bytes: host 2 is served as if its tag were V + 200 = 700.
-    assert_eq!(after_a_fade(iwfq(100_000, 200), 8), "11111112");
+    assert_eq!(after_a_fade(&iwfq(100_000, 200), 8), "11111112");
 }
 
 #[test]
 fn cif_q_repays_and_leaves_the_leading_host_its_share() {
     // Five of the ten were host 1's turns. Nothing kept: it gets host 2's turns, too, until it has
     // had five of those.
-    assert_eq!(after_a_fade(cif_q(0), 14), "11111111111212");
-    let kept = after_a_fade(cif_q(50), 40);
+    assert_eq!(after_a_fade(&cif_q(0), 14), "11111111111212");
+    let kept = after_a_fade(&cif_q(50), 40);
     let owed = |text: &str| text.matches('1').count() as i64 - text.matches('2').count() as i64;
     assert!(kept[..12].contains('2'), "it is not cut off: {kept}");
     assert!((9..=11).contains(&owed(&kept)), "in the end it is repaid: {kept}");

@@ -213,7 +213,7 @@ impl Model {
     }
 }
 
-fn obey(spec: Spec, calls: &[Call], idle_serve: bool) -> Result<(), TestCaseError> {
+fn obey(spec: &Spec, calls: &[Call], idle_serve: bool) -> Result<(), TestCaseError> {
     let (mut queue, mut model, mut now) =
         (spec.build(crate::testing::random()), Model::default(), NOW);
     for call in calls {
@@ -267,7 +267,7 @@ proptest! {
         let (limit, host_limit) = (Limit::Packets(20), Limit::Packets(8));
         for (name, spec) in schedulers(HostConfig { limit, host_limit, idle_serve }) {
             let named = |error| TestCaseError::fail(format!("{name}: {error}"));
-            obey(spec, &calls, idle_serve).map_err(named)?;
+            obey(&spec, &calls, idle_serve).map_err(named)?;
         }
     }
 

@@ -9,7 +9,7 @@ use fairwave_units::BitRate;
 fn rig(algorithm: &str) -> Rig {
     let algorithm = *rate_control::find(algorithm).expect("it is in the list");
     let initial = Phy::new(Standard::A).legacy_modes().next();
-    let rates = Some(RateChoice { algorithm, initial });
+    let rates = Some(RateChoice { algorithm: algorithm.into(), initial });
     let ap = RadioConfig { rates, ..radio("ap", 0.0) };
     Rig::new(config(Standard::A), &[ap, radio("near", 4.0), radio("far", 5000.0)])
 }
@@ -47,7 +47,7 @@ fn a_constant_rate_is_the_first_one() {
 fn a_link_draws_by_the_name_of_its_receiver() {
     let algorithm = *rate_control::find("minstrel").expect("it is in the list");
     let rates_to_last = |stations: &[&str]| {
-        let rates = Some(RateChoice { algorithm, initial: None });
+        let rates = Some(RateChoice { algorithm: algorithm.into(), initial: None });
         let ap = RadioConfig { rates, ..radio("ap", 0.0) };
         let stations = stations.iter().map(|name| radio(name, 4.0));
         let radios: Vec<RadioConfig> = [ap].into_iter().chain(stations).collect();
@@ -61,7 +61,7 @@ fn a_link_draws_by_the_name_of_its_receiver() {
 #[test]
 fn a_pair_uses_the_streams_and_the_width_that_both_have() {
     let algorithm = *rate_control::find("constant").expect("it is in the list");
-    let rates = Some(RateChoice { algorithm, initial: None });
+    let rates = Some(RateChoice { algorithm: algorithm.into(), initial: None });
     let station = |name, streams, width| {
         let capabilities = Capabilities { streams, width, ..Capabilities::default() };
         RadioConfig { capabilities, ..radio(name, 2.0) }

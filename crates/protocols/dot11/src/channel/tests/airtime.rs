@@ -13,7 +13,7 @@ const LIMITS: AirtimeLimits = AirtimeLimits {
 
 fn rig(limits: Option<AirtimeLimits>, controlled: bool) -> Rig {
     let rates = controlled.then(|| RateChoice {
-        algorithm: *rate_control::find("arf").expect("it is in the list"),
+        algorithm: (*rate_control::find("arf").expect("it is in the list")).into(),
         initial: None,
     });
     // MCS 0 of one stream with the long guard interval is all that the rate control may use.
