@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn a_radio_that_gives_up_frames_is_a_risk_until_it_has_not_for_a_while() {
         let found =
-            by_counters((0..60).map(|n| (54_000, 0, if n >= 10 && n < 14 { 20 } else { 0 })));
+            by_counters((0..60).map(|n| (54_000, 0, if (10..14).contains(&n) { 20 } else { 0 })));
         assert_eq!(found[..10], [None; 10]);
         assert!(matches!(found[12], Some(Sign::GivenUp(part)) if part >= GIVEN_UP), "{found:?}");
         // The window has the failures for 5 s more, and the judge remembers them for 10 s.

@@ -190,7 +190,10 @@ fn ends_of_bridge(request: &Request<'_>) -> Result<Vec<End>, fairwave_netns::Err
 }
 
 /// Builds the namespaces. Received packets are processed on other processors than the loop's own.
-fn build(mut site: fairwave_netns::Plan, own: Option<&OwnProcessor>) -> Result<Namespaces, fairwave_netns::Error> {
+fn build(
+    mut site: fairwave_netns::Plan,
+    own: Option<&OwnProcessor>,
+) -> Result<Namespaces, fairwave_netns::Error> {
     site.receivers = own.map(OwnProcessor::others);
     Namespaces::build(&site)
 }
