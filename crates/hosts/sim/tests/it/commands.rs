@@ -128,7 +128,7 @@ fn what_is_not_there_cannot_be_changed() {
         (Command::Place { node: far, position }, "no radio"),
         (Command::Link { link: 7, change: slow(true) }, "no such link"),
         (Command::Link { link: 0, change: stopped }, "no rate"),
-        (Command::Queue { queue: Place::Radio(far), spec: limit }, "no such queue"),
+        (Command::Queue { queue: Place::Radio(far), spec: limit.clone() }, "no such queue"),
         (Command::Queue { queue: Place::Line { link: 0, way: 2 }, spec: limit }, "no such queue"),
         (Command::Weight { ap: AP, station: STATION, weight: Weight::ONE }, "knows no weights"),
     ] {

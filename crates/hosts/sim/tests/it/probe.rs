@@ -182,7 +182,7 @@ fn a_second_receiver_tells_whose_queue_it_is() {
         (Spec::FqCodel(codel), Policy::Aqm, Sharing::Separate),
         (Spec::AirtimeDrr(airtime), Policy::Aqm, Sharing::Separate),
     ] {
-        let outcome = watched(queue);
+        let outcome = watched(queue.clone());
         let [loading, watching] = [0, 1].map(|i| outcome.flows[i].probe.clone().expect("a probe"));
         assert_eq!(loading.diagnosis.policy.verdict, Some(policy), "{queue:?} {loading:?}");
         let finding = watching.sharing.expect("it watches");

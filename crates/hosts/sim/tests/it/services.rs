@@ -68,7 +68,7 @@ fn an_upper_limited_host_gets_its_limit_within_a_percent() {
     for over in
         [Spec::Hfsc(HfscConfig::of(LIMIT)), Spec::Socps(SocpsConfig::Hfsc(HfscConfig::of(LIMIT)))]
     {
-        near(goodputs(&greedy(over, &[upper(600)]))[0], 600.0, 0.01);
+        near(goodputs(&greedy(over.clone(), &[upper(600)]))[0], 600.0, 0.01);
         let got = goodputs(&greedy(over, &[upper(300), Service::default(), upper(900)]));
         near(got[0], 300.0, 0.01);
         near(got[2], 900.0, 0.01);
