@@ -141,7 +141,7 @@ impl OwnAlgorithms {
         let own = self.rate_controls.clone();
         let listed = rate_control::ALL.iter().map(|known| known.name);
         let names: Vec<String> =
-            listed.chain(own.iter().map(|known| known.name())).map(str::to_owned).collect();
+            listed.chain(own.iter().map(rate_control::Chosen::name)).map(str::to_owned).collect();
         let find = move |name: String| match rate_control::find(&name) {
             Some(listed) => (*listed).into(),
             None => own.iter().find(|known| known.name() == name).expect("one of them").clone(),
