@@ -134,10 +134,12 @@ fn game(draws: &mut Draws) -> (Body, usize) {
             let window = [0, 1, u32::MAX, number(draws) as u32][draws.next_u64() as usize % 4];
             (Body::Ack(Ack { cumulative: number(draws), window, echo, blocks }), 0)
         }
-        3..6 => (Body::Data(Data { seq: number(draws), fin: draws.next_u64() % 16 == 0 }), len),
+        3..6 => {
+            (Body::Data(Data { seq: number(draws), fin: draws.next_u64().is_multiple_of(16) }), len)
+        }
         6 => {
             let window = number(draws) as u32;
-            (Body::Join(Join { open: draws.next_u64() % 2 == 0, nonce: 5, window }), 0)
+            (Body::Join(Join { open: draws.next_u64().is_multiple_of(2), nonce: 5, window }), 0)
         }
         7 => (Body::Response { answers: draws.next_u64() }, 0),
         _ => (Body::Leave(Leave { path: draws.next_u64() as u8, last: number(draws) }), 0),
@@ -198,7 +200,7 @@ fn plays(seed: Seed) {
             for turn in 0..6_000_u64 {
                 let (body, len) = game(&mut draws);
                 insider.say(1 + turn % MAX_STREAMS as u64, body, &vec![3; len]).await;
-                if turn % 16 == 0 {
+                if turn.is_multiple_of(16) {
                     let octets: Vec<u8> = (0..turn % 90).map(|_| draws.next_u64() as u8).collect();
                     insider.send_octets(&octets).await;
                     tokio::task::yield_now().await;
@@ -240,7 +242,7 @@ fn a_stream_of_which_nothing_is_acknowledged_ends_with_an_error() {
         stream.write_all(&[7; 50_000]).await.expect("room");
         for turn in 0..200_u64 {
             let echo = NonZeroU64::new(1 << 40).map(|number| Echo { number, sent_us: 0 });
-            let window = if turn % 2 == 0 { u32::MAX } else { 0 };
+            let window = if turn.is_multiple_of(2) { u32::MAX } else { 0 };
             let ack = Ack { cumulative: 50_001 + turn, window, echo, blocks: Blocks::default() };
             insider.say(1, Body::Ack(ack), &[]).await;
             insider
