@@ -15,6 +15,9 @@ mod datagrams;
 mod pauses;
 mod priority;
 
+/// Datagrams in a socket, by their routes.
+type Socket = Vec<(Route, Vec<u8>)>;
+
 /// Two hosts, and a line for each path.
 struct Net {
     client: Endpoint,
@@ -25,7 +28,7 @@ struct Net {
     now: Instant,
     events: Vec<(End, Event)>,
     /// Datagrams in the sockets of a host that is suspended.
-    asleep: [Option<Vec<(Route, Vec<u8>)>>; 2],
+    asleep: [Option<Socket>; 2],
     /// Time for which the clock of a host stood still.
     lag: [Duration; 2],
 }
