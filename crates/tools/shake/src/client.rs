@@ -26,8 +26,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 /// Period of the account and of the figures.
 const LOOK: time::Duration = time::Duration::from_millis(250);
-/// Time for the answers of lenders before the session is opened without them.
-const BORROWING: time::Duration = time::Duration::from_secs(3);
+/// Time for the answers of lenders before the session is opened without them: a search for a name
+/// takes up to 4 s.
+const BORROWING: time::Duration = time::Duration::from_secs(6);
 /// Time without accepting clients after the process has run out of descriptors.
 const BREATHER: time::Duration = time::Duration::from_millis(50);
 
