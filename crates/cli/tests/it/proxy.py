@@ -208,6 +208,8 @@ def passes():
             raise AssertionError("the connection outlived the proxy")
         except OSError:
             pass
+    # Until it has ended, its socket may still accept connections.
+    child.wait()
     check_passage(echo, data)
     wait_until(lambda: rules() == [], "rules stay after the proxy was killed")
     check_passage(echo, data)
