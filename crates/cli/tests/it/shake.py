@@ -15,6 +15,8 @@ import time
 
 FAIRWAVE = sys.argv[1]
 PATIENCE_S = 60
+# Longer than a session may be silent (10 s), so that the other end asks for the next one.
+PAUSE_S = 13
 # The server's address is that of none of its links, so that both lead to it.
 SERVER = {4: "10.77.9.9", 6: "fd77:9::9"}
 PROXY = "socks5h://127.0.0.1:1080"
@@ -356,6 +358,24 @@ def survives():
     return result
 
 
+def pauses():
+    """Both processes are stopped, one after the other, and go on: so does a download."""
+    server, client = serve(), connect(4)
+    run("head -c 40000000 /dev/urandom > large")
+    got = fetch(f"http://{SERVER[4]}:8000/large", "got")
+    for tool in [client, server]:
+        at = sized("got")
+        until(lambda: sized("got") > at + 2_000_000)
+        tool.child.send_signal(signal.SIGSTOP)
+        time.sleep(PAUSE_S)
+        tool.child.send_signal(signal.SIGCONT)
+    assert got.wait(timeout=PATIENCE_S) == 0
+    assert digest("got") == digest("large")
+    result = client.end()
+    server.end()
+    return result
+
+
 def restarts():
     """A server is killed and starts anew: a download ends with an error, and the next one works."""
     server, client = serve(), connect(4)
@@ -405,5 +425,5 @@ def main(tasks):
 
 
 if __name__ == "__main__":
-    main([carries, withstands, survives, restarts, refuses, associates, leads, changes, spares,
-          diagnoses])
+    main([carries, withstands, survives, pauses, restarts, refuses, associates, leads, changes,
+          spares, diagnoses])

@@ -56,6 +56,12 @@ fn a_download_outlives_a_link_that_is_cut_and_one_without_a_carrier() {
 }
 
 #[test]
+fn a_download_outlives_a_stop_of_either_process() {
+    let Some(client) = found("pauses") else { return };
+    assert_eq!((&client["failed"], &client["sessions"]), (&0.into(), &1.into()), "{client:#}");
+}
+
+#[test]
 fn after_a_restart_of_the_server_streams_end_and_new_ones_work() {
     let Some(client) = found("restarts") else { return };
     assert!(client["sessions"].as_u64().is_some_and(|sessions| sessions >= 2), "{client:#}");
