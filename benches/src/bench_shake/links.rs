@@ -35,9 +35,10 @@ fn page(facts: &str, speed: &[Value], many: &Value, pauses: &[Value]) -> String 
          with two veth pairs between them.\n\n\
          iperf3 for 5 s through `fairwave shake connect --forward`, no shaping; all of it shares \
          the processors of one machine. \"a core\" divides by the processor time of the busier \
-         end; packets are those of both links and directions (a packet with GSO counts once).\n\n\
-         | way | Gbps | Gbps a core | packets/s | client | server |\n\
-         |---|---:|---:|---:|---:|---:|\n{}\n\
+         end; packets and datagrams are those of both links and directions: a packet with GSO is \
+         handed to a link as one, and has up to 64 datagrams of the wire.\n\n\
+         | way | Gbps | Gbps a core | packets/s | datagrams/s | a core | client | server |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|\n{}\n\
          {connections} connections at once, each of which has {} bytes echoed: {} intact, in {:.1} \
          s. A connection takes {} bytes of the client's memory and {} of the server's.\n\n\
          Two links of 40 Mbps with queues of 200 kB; the first one is cut for 4 s under load. The \
@@ -65,11 +66,13 @@ fn speed_row(row: &Value) -> String {
     let (gbit, seconds) = (of("bits") / 1e9, of("seconds"));
     let (client, server) = (of("client_s"), of("server_s"));
     format!(
-        "| {} | {:.2} | {:.2} | {:.0} | {:.2} | {:.2} |\n",
+        "| {} | {:.2} | {:.2} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} |\n",
         row["way"].as_str().unwrap_or("?"),
         gbit / seconds,
         gbit / client.max(server),
         of("packets") / seconds,
+        of("datagrams") / seconds,
+        of("datagrams") / client.max(server),
         client / seconds,
         server / seconds
     )
@@ -102,8 +105,9 @@ mod tests {
     #[test]
     fn a_core_is_that_of_the_busier_end() {
         let row = json!({ "way": "to the client", "bits": 1e10, "seconds": 5.0, "client_s": 4.0,
-                          "server_s": 5.0, "packets": 1000.0 });
-        assert_eq!(speed_row(&row), "| to the client | 2.00 | 2.00 | 200 | 0.80 | 1.00 |\n");
+                          "server_s": 5.0, "packets": 1000.0, "datagrams": 9000.0 });
+        let expected = "| to the client | 2.00 | 2.00 | 200 | 1800 | 1800 | 0.80 | 1.00 |\n";
+        assert_eq!(speed_row(&row), expected);
     }
 
     #[test]

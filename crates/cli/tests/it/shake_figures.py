@@ -168,16 +168,20 @@ def memory(tool):
 
 
 def packets():
-    """Packets that host c has sent and received on both links."""
-    stats = [json.loads(shake.run(f"ip -n c -s -j link show w{link}"))[0]["stats64"] for link in range(2)]
-    return sum(one[way]["packets"] for one in stats for way in ["rx", "tx"])
+    """Packets that the hosts have handed to both links, and the datagrams in them: a packet with
+    GSO is one in the statistics of an interface, and all its datagrams in those of its qdisc."""
+    both = [(host, f"w{link}") for host in "cs" for link in range(2)]
+    links = [json.loads(shake.run(f"ip -n {host} -s -j link show {link}"))[0] for host, link in both]
+    qdiscs = [json.loads(shake.run(f"tc -n {host} -s -j qdisc show dev {link}"))[0] for host, link in both]
+    return (sum(link["stats64"]["tx"]["packets"] for link in links),
+            sum(qdisc["packets"] for qdisc in qdiscs))
 
 
 def speed():
     """iperf3 through a forwarded port, over two links without shaping, three times each way."""
     for link in range(2):
         for host in "cs":
-            shake.run(f"tc -n {host} qdisc del dev w{link} root")
+            shake.run(f"tc -n {host} qdisc replace dev w{link} root pfifo limit 1000")
     server = shake.serve()
     client = shake.connect(4, "--forward", f"5201={shake.SERVER[4]}:5201")
     rows = []
@@ -186,16 +190,16 @@ def speed():
                                      stdout=subprocess.PIPE, text=True)
         while "listening" not in listening.stdout.readline():
             pass
-        before = spent(client), spent(server), packets()
+        before = spent(client), spent(server), *packets()
         words = ["-R"] if way == "to the client" else []
         line = ["ip", "netns", "exec", "c", "iperf3", "-J", "-c", "127.0.0.1", "-t", "5", *words]
         result = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
         listening.wait(timeout=shake.PATIENCE_S)
-        after = spent(client), spent(server), packets()
+        after = spent(client), spent(server), *packets()
         end = result["end"]["sum_received"]
         rows.append({"way": way, "seconds": end["seconds"], "bits": 8 * end["bytes"],
                      "client_s": after[0] - before[0], "server_s": after[1] - before[1],
-                     "packets": after[2] - before[2]})
+                     "packets": after[2] - before[2], "datagrams": after[3] - before[3]})
     client.end()
     server.end()
     return rows
