@@ -350,6 +350,12 @@ impl Features {
         if self.is_reordered(option.seq) || !answers || !changing {
             return Ok(());
         }
+        // Where the latest Change of a stated feature was lost, the answer to the one before it
+        // may acknowledge later packets. The latest is repeated.
+        let is_stated = feature.stated_len() == Some(option.values.len());
+        if is_stated && option.values != self.view(option.side, feature).wanted.as_slice() {
+            return Ok(());
+        }
         let new = match option.values {
             [] if feature.is_required() => return Err(Failure::Option),
             [] => self.value(option.side, feature),

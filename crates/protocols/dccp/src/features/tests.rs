@@ -248,6 +248,23 @@ fn invalid_values() {
     assert_eq!(client.features.value(Remote, Feature::SendNdpCount), 0);
 }
 
+/// RFC 4340 section 6.6.5: the second of two Changes is lost, and the answer to the first comes in
+/// an acknowledgement of a later packet.
+#[test]
+fn an_answer_to_an_earlier_statement_is_not_one_to_the_latest() {
+    let mut client = EndOf::client();
+    for window in [200, 400] {
+        client.features.state(Feature::SequenceWindow, window);
+        client.sends();
+    }
+    client.takes(&raw(5, &[35, 9, 3, 0, 0, 0, 0, 0, 200])).unwrap();
+    assert!(!client.features.is_settled(Local, Feature::SequenceWindow));
+    let (_, again) = client.sends_at(100);
+    assert_eq!(again.items().count(), 1, "the latest Change is repeated");
+    client.takes(&raw(6, &[35, 9, 3, 0, 0, 0, 0, 1, 144])).unwrap();
+    assert_eq!(client.features.value(Local, Feature::SequenceWindow), 400);
+}
+
 /// RFC 4340 section 6.6.4: in order of numbers only, and Confirms of the latest Change only.
 #[test]
 fn disorder_is_ignored() {
