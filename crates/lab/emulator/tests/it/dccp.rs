@@ -46,7 +46,10 @@ fn a_call_arrives_over_both_versions_of_ip_and_ends_in_order() {
         let datagrams = outcome.datagrams.expect("it has some");
         assert!(datagrams.received > 0, "{address}");
         let at_end = outcome.at_end;
-        assert_eq!(at_end.delivered_bytes, 160 * datagrams.received, "{address}");
+        // Statistics begin with the end of the warm-up, when the first may have arrived already.
+        let arrived = at_end.delivered_bytes / 160;
+        assert_eq!(at_end.delivered_bytes, 160 * arrived, "{address}");
+        assert!((datagrams.received..=40).contains(&arrived), "{address}: {arrived}");
         assert!(at_end.sent_packets >= datagrams.received && at_end.acks_sent > 0, "{address}");
         assert!(at_end.srtt.is_some() && outcome.delay.is_some(), "{address}");
     }
