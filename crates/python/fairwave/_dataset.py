@@ -25,7 +25,8 @@ class Dataset:
     """Files `AXIS=VALUE/.../seed=N/KEY.parquet`, one for each run of a sweep.
 
     The key is a hash over the resolved scenario, the version of the code and the table's name. A
-    file appears as a whole, so that a run whose file is there is complete.
+    file appears as a whole, so that a run whose file is there is complete. With algorithms of one's
+    own, which the scenario's text has not, no run is taken from its file.
     """
 
     def __init__(self, url: str | os.PathLike[str], scenario: Scenario, rows: str) -> None:
@@ -61,7 +62,7 @@ class Dataset:
         import pyarrow.parquet
 
         path = self._path(number)
-        if not self._storage.exists(path):
+        if self._plan.has_own_algorithms or not self._storage.exists(path):
             return None
         rows = pyarrow.parquet.read_table(io.BytesIO(self._storage.cat_file(path)))
         columns, fields = list(rows.columns), list(rows.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ._fairwave import check_own
@@ -47,16 +48,14 @@ class Registry(Generic[T]):
         return [(self.kind, name, self._checked(make)) for name, make in self.algorithms.items()]
 
     def _checked(self, make: Callable[..., T]) -> Callable[..., T]:
-        if isinstance(make, type):
-            return make
+        return make if isinstance(make, type) else partial(_made, make, self.base)
 
-        def checked(*inputs: Any) -> T:
-            made = make(*inputs)
-            if not isinstance(made, self.base):
-                raise TypeError(f"{make!r} made {made!r}, which is no {_path(self.base)}")
-            return made
 
-        return checked
+def _made(make: Callable[..., T], base: type[T], *inputs: Any) -> T:
+    made = make(*inputs)
+    if not isinstance(made, base):
+        raise TypeError(f"{make!r} made {made!r}, which is no {_path(base)}")
+    return made
 
 
 def registered() -> list[Own]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ._fairwave import Plan
-from ._own import registered
+from ._own import Own, registered
 
 #: A scenario: the path of a file, a dict of its tables, or a `Scenario`.
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Scenario"
@@ -50,6 +50,7 @@ class Scenario:
             self.path = Path(source)  # type: ignore[arg-type]
         if (self.path is None) == (self.text is None):
             raise TypeError("a scenario is either a file or dict, or a text")
+        self.own: list[Own] = registered()
         self.plan = self._planned()
 
     @property
@@ -59,9 +60,9 @@ class Scenario:
 
     def _planned(self) -> Plan:
         if self.text is not None:
-            return Plan.parse(self.name, self.text, self.settings, registered())
+            return Plan.parse(self.name, self.text, self.settings, self.own)
         assert self.path is not None
-        return Plan.load(self.path, self.settings, registered())
+        return Plan.load(self.path, self.settings, self.own)
 
     @property
     def points(self) -> list[dict[str, str]]:
@@ -73,22 +74,23 @@ class Scenario:
         for text in self.plan.warnings:
             warnings.warn(text, ScenarioWarning, stacklevel=3)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Its text and settings, so that a worker of another process can make it anew."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Its text, settings and algorithms, from which another process can make it anew."""
         text = self.text
         if text is None:
             assert self.path is not None
             text = self.path.read_text(encoding="utf-8")
-        return (_again, (text, self.settings))
+        own = self.own if self.plan.has_own_algorithms else []
+        return {"settings": self.settings, "path": None, "text": text, "own": own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.plan = self._planned()
 
     def __repr__(self) -> str:
         """Its name and its size."""
         runs, points = len(self.plan.jobs), len(self.plan.points)
         return f"<fairwave.Scenario {self.name}: {points} points, {runs} runs>"
-
-
-def _again(text: str, set: list[str]) -> Scenario:
-    return Scenario(text=text, set=set)
 
 
 def settings(set: Settings, seed: int | None = None, seeds: int | None = None) -> list[str]:

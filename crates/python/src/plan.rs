@@ -82,6 +82,12 @@ impl Plan {
         self.plan.warnings()
     }
 
+    /// Whether a point has an algorithm from outside: its text then does not suffice for a run.
+    #[getter]
+    fn has_own_algorithms(&self) -> bool {
+        self.plan.points.iter().any(|point| point.scenario.has_own_algorithms())
+    }
+
     /// The resolved scenario of a run as TOML.
     fn resolved(&self, point: usize, seed: u64) -> PyResult<String> {
         Ok(self.plan.scenario(self.job(point, seed)?).to_toml())

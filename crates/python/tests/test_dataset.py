@@ -57,6 +57,30 @@ def test_runs_of_a_dataset_are_made_once(tiny, memory):
     assert made == [lost]
 
 
+def test_runs_with_an_algorithm_of_ones_own_are_made_each_time(tiny, memory):
+    @fw.cc.register
+    class Fixed(fw.cc.Controller):
+        segments = 3
+
+        def on_ack(self, ack):
+            self.cwnd = self.segments * 1460
+
+        def on_loss(self, loss):
+            pass
+
+        def on_rto(self, rto):
+            pass
+
+    def goodput():
+        set = {"sweep.tcp.congestion_control": ["Fixed"]}
+        return fw.sweep(tiny, seeds=1, set=set, dataset="memory://sweep").to_pandas()["goodput_bps"]
+
+    narrow = goodput()
+    Fixed.segments = 6
+    assert (goodput() > narrow).all()
+    fw.cc.unregister("Fixed")
+
+
 def test_files_of_another_sweep_are_refused(tiny, memory):
     fw.sweep(tiny, seeds=1, dataset="memory://sweep")
     with pytest.raises(ValueError, match="a run of another scenario, of other rows or of another"):

@@ -2,6 +2,7 @@
 
 import filecmp
 import functools
+import pickle
 import subprocess
 import traceback
 
@@ -51,6 +52,15 @@ def test_an_algorithm_acts(tiny, mine):
 
     cwnd = fw.run(tiny, seed=3, set=MINE).series("flows").to_pandas()["cwnd_bytes"]
     assert cwnd.iloc[-1] == 3 * 1460
+
+
+def test_another_process_makes_the_scenario_anew_with_its_algorithms(tiny, mine):
+    mine(functools.partial(Reno))
+    sent = pickle.dumps(fw.Scenario(tiny, set=MINE))
+    fw.cc.unregister("mine")
+    again = pickle.loads(sent)
+    assert [(kind, name) for kind, name, _ in again.own] == [("congestion_control", "mine")]
+    assert again.plan.has_own_algorithms
 
 
 def test_the_number_of_threads_changes_nothing(tiny, mine):

@@ -45,6 +45,24 @@ def test_ray_makes_the_same_table(tiny, tmp_path):
     assert fw.sweep(tiny, seeds=2, backend="ray", out=tmp_path).to_arrow().equals(ours)
 
 
+def test_ray_carries_an_algorithm_of_ones_own(tiny):
+    @fw.cc.register
+    class Fixed(fw.cc.Controller):
+        def on_ack(self, ack):
+            self.cwnd = 3 * 1460
+
+        def on_loss(self, loss):
+            pass
+
+        def on_rto(self, rto):
+            pass
+
+    axes = {"tcp.congestion_control": ["Fixed", "reno"]}
+    ours = fw.sweep(tiny, seeds=2, set=axes).to_arrow()
+    assert fw.sweep(tiny, seeds=2, set=axes, backend="ray").to_arrow().equals(ours)
+    fw.cc.unregister("Fixed")
+
+
 def test_ray_accepts_the_cluster_file():
     from ray.autoscaler._private import util
 
