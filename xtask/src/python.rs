@@ -11,13 +11,13 @@ use xtask::workspace;
 const PACKAGE: &str = "crates/python";
 /// Folder of the notebooks.
 const NOTEBOOKS: &str = "docs/notebooks";
-/// Ray, which only the slow suite installs.
-const RAY: &str = "ray==2.60.0";
+/// Lists of what the tests need; the second with Ray and S3, which only the slow suite installs.
+const NEEDED: [&str; 2] = ["tests/requirements.txt", "tests/requirements-slow.txt"];
 
-/// Checks format, rules and types of the package, and runs its tests; with `ray` those of sweeps on
-/// Ray, too.
-pub(crate) fn check(shared: &Shared, ray: bool) -> Outcome {
-    install(ray)?;
+/// Checks format, rules and types of the package, and runs its tests; in the `slow` suite those of
+/// Ray and S3, too.
+pub(crate) fn check(shared: &Shared, slow: bool) -> Outcome {
+    install(slow)?;
     // All of the workspace, so that nothing is compiled again with other features.
     run(shared.build(&["--workspace", WITH_KERNEL_CC, "--lib"]))?;
     let site = place().join("site");
@@ -117,11 +117,13 @@ fn program(name: &str, args: &[&str]) -> Command {
 }
 
 /// Installs what the tests need, unless the same is there.
-fn install(ray: bool) -> Outcome {
-    let list = root().join(PACKAGE).join("tests/requirements.txt");
-    let wanted =
-        fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let wanted = if ray { format!("{wanted}{RAY}\n") } else { wanted };
+fn install(slow: bool) -> Outcome {
+    let mut wanted = String::new();
+    for list in &NEEDED[..if slow { 2 } else { 1 }] {
+        let list = root().join(PACKAGE).join(list);
+        wanted +=
+            &fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    }
     let installed = place().join("installed.txt");
     if fs::read_to_string(&installed).is_ok_and(|before| before == wanted) {
         return Ok(());

@@ -98,8 +98,8 @@ fn tests(steps: &mut Steps, extent: &Extent, shared: &Shared, crates: &Selection
         run(examples)
     })?;
     if crates.has(PYTHON) {
-        let ray = *extent == Extent::Slow;
-        steps.step("Python package", || python::check(shared, ray))?;
+        let slow = *extent == Extent::Slow;
+        steps.step("Python package", || python::check(shared, slow))?;
     }
     Ok(())
 }
