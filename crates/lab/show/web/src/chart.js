@@ -1,6 +1,7 @@
 // One graph: series over a shared range, with a legend that shows values and hides series.
 
 import uPlot from "uplot";
+import { Columns } from "./columns.js";
 import { h, nextFrame } from "./dom.js";
 import { number, quantity } from "./format.js";
 import { visible } from "./thin.js";
@@ -41,15 +42,22 @@ addEventListener("beforeprint", () => {
   for (const figure of document.querySelectorAll("figure.chart")) figure.chart?.draw(true);
 });
 
-/** A graph of `series` (names, times in seconds, values in `unit`). */
+/** A graph of `series` (names, times in seconds, values in `unit`). `labels` are written along the
+ * axes, `groups` below whole numbers of the horizontal one, and `bounds` limit the vertical one.
+ * A series may have functions of its own: `paths` draws it, `under` and `over` what lies behind and
+ * before all series, `extent` is its range of values, `text` a value in words. */
 export class Chart {
   constructor({ title, unit = "", about = "", series, range, hidden = new Hidden(), isTime = true,
-    xUnit = "s", isDots = false, note = "" }) {
-    Object.assign(this, { title, unit, series, range, hidden, isTime, xUnit, isDots });
+    xUnit = "s", isDots = false, note = "", height = HEIGHT, labels, groups, bounds,
+    sync = "time" }) {
+    Object.assign(this, { title, unit, series, range, hidden, isTime, xUnit, isDots, height, labels,
+      groups, bounds, sync });
     const label = unit ? `${title} (${unit})` : title;
     this.place = h("div", { class: "canvas", tabindex: 0, role: "application",
       "aria-label": `Graph: ${label}`, "aria-describedby": "keys",
+      style: `min-height:${height}px`,
       keydown: event => this.key(event), wheel: event => this.wheel(event) });
+    this.picture = new Columns();
     this.state = h("span", { class: "note" });
     this.legend = h("div", { class: "legend", role: "group", "aria-label": `Series: ${title}` },
       series.map(one => this.entry(one)));
@@ -99,16 +107,20 @@ export class Chart {
     const width = this.place.clientWidth;
     if (this.isOutdated || width === 0) return;
     if (!this.plot) this.begin(width);
-    else if (this.plot.width !== width) this.plot.setSize({ width, height: HEIGHT });
+    else if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
     const { from, to } = this.range;
     const shown = this.series.filter(one => !this.hidden.names.has(one.name));
-    const columns = Math.max(Math.round(width - AXIS), 50);
-    const { isExact, data } = visible(shown, from, to, columns);
+    const columns = Math.max(Math.round(this.plot.bbox.width / devicePixelRatio), 50);
+    const plain = shown.filter(one => !one.paths);
+    const { isExact, data } = visible(plain, from, to, columns);
     const [times, ...values] = data;
+    if (times.length === 0) times.push(from, to);
     this.isExact = isExact;
     const none = new Array(times.length);
-    const all = this.series.map(one => (shown.includes(one) ? values[shown.indexOf(one)] : none));
-    this.state.textContent = isExact ? "each point" : "least and greatest of each pixel";
+    const all = this.series.map(one => values[plain.indexOf(one)] ?? none);
+    this.thinned = isExact ? null : { count: columns, all };
+    this.state.textContent = this.series.some(one => one.isMerged) ? ""
+      : isExact ? "each point" : "least and greatest of each pixel";
     this.plot.batch(() => {
       this.plot.setData([times, ...all], false);
       this.plot.setScale("x", { min: from, max: to });
@@ -131,34 +143,77 @@ export class Chart {
       ticks: { stroke: () => theme().line, width: 1 }, font: "12px system-ui, sans-serif" };
     const ticks = (_, splits) => splits.map(value => number(Number(value.toPrecision(9))));
     const points = uPlot.paths.linear();
-    const series = this.series.map(({ name, index }) => ({
+    const dots = index => ({ show: true, size: 4, width: 0, fill: () => look(index).colour });
+    const series = this.series.map(({ name, index, paths, isDotted }) => ({
       label: name, width: 1.5, stroke: () => look(index).colour, dash: look(index).dash,
       spanGaps: false, fill: () => look(index).colour,
-      paths: (plot, ...place) => (this.isExact
-        ? { ...points(plot, ...place), fill: null } : envelope(plot, ...place)),
-      ...(this.isDots && { paths: () => null, points: { show: true, size: 4, width: 0,
-        fill: () => look(index).colour } }),
+      paths: (plot, ...place) => {
+        if (paths) return this.hidden.names.has(name) ? null : paths(plot);
+        return this.isExact ? { ...points(plot, ...place), fill: null } : null;
+      },
+      ...(isDotted && { points: { ...dots(index), size: 7, show: () => this.isExact } }),
+      ...(this.isDots && { paths: () => null, points: dots(index) }),
     }));
-    const height = (_, low, high) => {
-      if (low === null) return [0, 1];
-      const room = (high - low || Math.abs(high) || 1) * 0.06;
-      return [low >= 0 && low < high / 2 ? 0 : low - room, high + room];
-    };
+    const xTicks = this.groups
+      ? (_, splits) => splits.map(x => this.groups[x] ?? "") : ticks;
+    const [xAxis, yAxis] = ["x", "y"].map(one => (this.labels && { label: this.labels[one],
+      labelSize: 22, labelGap: 0, labelFont: "13px system-ui, sans-serif" }));
     this.plot = new uPlot({
-      width, height: HEIGHT, legend: { show: false }, series: [{}, ...series],
-      scales: { x: { time: false, auto: false }, y: { range: height } },
-      axes: [{ ...axis, values: ticks, size: 34 }, { ...axis, values: ticks, size: AXIS }],
+      width, height: this.height, legend: { show: false }, series: [{}, ...series],
+      scales: { x: { time: false, auto: false },
+        y: { range: (_, low, high) => this.vertical(low, high) } },
+      axes: [{ ...axis, ...xAxis, values: xTicks, size: 34, ...(this.groups && { incrs: [1] }) },
+        { ...axis, ...yAxis, values: ticks, size: AXIS }],
       cursor: this.cursor(), hooks: { setSelect: [plot => this.selected(plot)],
-        setCursor: [() => this.read()] },
+        setCursor: [() => this.read()], drawAxes: [plot => this.layer(plot, "under")],
+        draw: [plot => this.columns(plot), plot => this.layer(plot, "over")] },
       padding: [8, 12, 0, 0],
     }, [[], ...this.series.map(() => [])], this.place);
+  }
+
+  /** The range of the vertical axis for values from `low` to `high`. */
+  vertical(low, high) {
+    const shown = this.series.filter(one => one.extent && !this.hidden.names.has(one.name));
+    for (const one of shown) {
+      const [least, greatest] = one.extent(this.range.from, this.range.to);
+      low = Math.min(low ?? least, least);
+      high = Math.max(high ?? greatest, greatest);
+    }
+    if (low === null || low > high) return this.bounds ?? [0, 1];
+    if (this.bounds && this.range.isAll) return this.bounds;
+    const room = (high - low || Math.abs(high) || 1) * 0.06;
+    const [bottom, top] = [low >= 0 && low < high / 2 ? 0 : low - room, high + room];
+    return this.bounds ? [bottom, Math.max(Math.min(top, this.bounds[1]), bottom + room)]
+      : [bottom, top];
+  }
+
+  /** Draws thinned series, but for those that are dots. */
+  columns(plot) {
+    if (!this.thinned || this.isDots) return;
+    const { count, all } = this.thinned;
+    const series = this.series.map(({ index, paths }, i) =>
+      (paths ? null : { colour: look(index).colour, values: all[i] }));
+    this.picture.paint(plot, count, series.filter(Boolean));
+  }
+
+  /** Draws what lies behind the series, or in front of them. */
+  layer(plot, name) {
+    const { ctx: context, bbox: { left, top, width, height } } = plot;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, height);
+    context.clip();
+    for (const one of this.series) {
+      if (!this.hidden.names.has(one.name)) one[name]?.(plot, context, look(one.index).colour);
+    }
+    context.restore();
   }
 
   cursor() {
     const moves = { pub: type => type === "mousemove" || type === "mouseleave" };
     return {
       y: false, drag: { x: true, y: false, setScale: false, dist: 4 },
-      sync: this.isTime ? { key: "time", filters: moves, scales: ["x", null] } : undefined,
+      sync: this.isTime ? { key: this.sync, filters: moves, scales: ["x", null] } : undefined,
       bind: {
         dblclick: () => () => this.range.reset(),
         mousedown: (_, __, usual) => event => (event.shiftKey ? this.drag(event) : usual(event)),
@@ -224,34 +279,12 @@ export class Chart {
   read() {
     const { left } = this.plot.cursor;
     const x = left >= 0 ? this.plot.posToVal(left, "x") : null;
-    this.at.textContent = x === null ? "" : `at ${quantity(Number(x.toPrecision(6)), this.xUnit)}`;
+    const at = this.groups?.[Math.round(x)] ?? quantity(Number(x?.toPrecision(6)), this.xUnit);
+    this.at.textContent = x === null ? "" : `at ${at}`;
     for (const one of this.series) {
       const place = x === null ? -1 : one.nearest(x);
-      one.value.textContent = place < 0 ? "" : ` ${number(one.ys[place])}`;
+      const text = place < 0 ? "" : one.text?.(place) ?? number(one.ys[place]);
+      one.value.textContent = text && ` ${text}`;
     }
   }
-}
-
-/** The area between the least and the greatest values of columns of pixels. A line through all of
- * them would cross the height of the graph a thousand times, which takes long to draw. */
-function envelope(plot, index) {
-  const [xs, ys] = [plot.data[0], plot.data[index]];
-  const path = new Path2D();
-  let columns = [];
-  const end = () => {
-    if (columns.length) path.moveTo(columns[0].x, columns[0].bottom);
-    columns.forEach(({ x, top }) => path.lineTo(x, top));
-    columns.reverse().forEach(({ x, bottom }) => path.lineTo(x, bottom));
-    if (columns.length) path.closePath();
-    columns = [];
-  };
-  for (let at = 0; at < xs.length; at += 2) {
-    if (ys[at] === null) end();
-    if (ys[at] === null || ys[at] === undefined) continue;
-    const x = plot.valToPos((xs[at] + xs[at + 1]) / 2, "x", true);
-    const [a, b] = [ys[at], ys[at + 1]].map(y => plot.valToPos(y, "y", true));
-    columns.push({ x, top: Math.min(a, b), bottom: Math.max(a, b) });
-  }
-  end();
-  return { stroke: path, fill: path, flags: 0 };
 }

@@ -1,0 +1,57 @@
+// Time to the first figure of a page, and frames a second while its graphs move, in Chromium.
+//
+//   fairwave run scenarios/up-and-down.toml --sample-every '2 ms' --out out/million
+//   fairwave show out/million --out million.html
+//   node crates/lab/show/web/benches/million.js million.html [ROUNDS]
+//
+// Prints a line of JSON for each round. It is no test: figures of a busy machine mean little.
+
+import { resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const [file, rounds = "3"] = process.argv.slice(2);
+/** Frames for which the shown time moves. */
+const FRAMES = 120;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+
+/** Moves all graphs by a hundredth of the shown time in each frame. */
+const pan = frames => new Promise(done => {
+  const { range } = document.querySelector("figure.chart").chart;
+  range.zoom(0.25);
+  const times = [];
+  let step = 0.01;
+  const next = now => {
+    times.push(now);
+    if (times.length > frames) {
+      const gaps = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
+      const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+      const at = part => Number(gaps[Math.floor(part * (gaps.length - 1))].toFixed(1));
+      const rate = Number((1000 / mean).toFixed(1));
+      done({ frames_per_s: rate, median_ms: at(0.5), p95_ms: at(0.95) });
+      return;
+    }
+    if (range.to >= range.bounds[1] || range.from <= range.bounds[0]) step = -step;
+    range.pan(step);
+    requestAnimationFrame(next);
+  };
+  requestAnimationFrame(next);
+});
+
+for (let round = 0; round < Number(rounds); round++) {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(`file://${resolve(file)}`);
+  await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
+  const first = await page.evaluate(() => {
+    const [mark] = performance.getEntriesByName("drawn");
+    const [{ domInteractive }] = performance.getEntriesByType("navigation");
+    return { first_figure_ms: Math.round(mark.startTime), parsed_ms: Math.round(domInteractive) };
+  });
+  const moved = await page.evaluate(pan, FRAMES);
+  process.stdout.write(`${JSON.stringify({ ...first, ...moved })}\n`);
+  await page.close();
+}
+await browser.close();
