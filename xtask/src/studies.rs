@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::thread;
@@ -29,6 +30,9 @@ const CLAIM_KEYS: [&str; 14] = [
     "criterion",
     "note",
 ];
+
+/// Maximum size of the report of a study in its quick form, in bytes.
+const MAX_QUICK_PAGE: u64 = 500_000;
 
 /// Runs studies in their quick form, two at once: while one waits for its last run, the other uses
 /// the idle processors. Prints each study's result when it ends.
@@ -97,6 +101,11 @@ pub(crate) fn study(name: &str, options: &[&str]) -> Result<String, String> {
     validate("reproduce", &summary)?;
     let (one_fails, printed) = verdicts(&summary)?;
     all_drawn(&summary)?;
+    let page = fs::metadata(Path::new(&*out).join("report.html"));
+    let bytes = page.map_err(|error| format!("report.html: {error}"))?.len();
+    if bytes > MAX_QUICK_PAGE && options.contains(&"--quick") {
+        return Err(format!("report.html has {bytes} bytes, more than {MAX_QUICK_PAGE}"));
+    }
     let expected = if one_fails { 3 } else { 0 };
     match output.status.code() {
         Some(code) if code == expected => Ok(printed),

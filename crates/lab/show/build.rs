@@ -18,9 +18,11 @@ const MANIFESTS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// Lines of a program's error that a warning repeats.
 const ERROR_LINES: usize = 3;
 /// Sources of bundles, and their names.
-const BUNDLES: [(&str, &str); 5] = [
+const BUNDLES: [(&str, &str); 7] = [
     ("src/main.js", "page.js"),
     ("src/page.css", "page.css"),
+    ("src/figures/main.js", "figures.js"),
+    ("src/figures/figures.css", "figures.css"),
     ("src/lab/main.js", "lab.js"),
     ("src/lab/worker.js", "worker.js"),
     ("src/lab/lab.css", "lab.css"),

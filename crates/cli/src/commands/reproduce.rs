@@ -103,7 +103,8 @@ fn made(
     let command = command_line(study, args.is_quick());
     let mut summary = study::to_json(&reproduction, cost);
     store::without_rates(store, &mut summary);
-    let context = report::Context { command: &command, cost };
+    let explorer = fairwave_show::explorer();
+    let context = report::Context { command: &command, cost, explorer };
     let page = report::write(&context, &reproduction, directory).map_err(Failure::run)?;
     Ok(Made { reproduction, summary, page })
 }

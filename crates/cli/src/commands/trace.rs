@@ -66,7 +66,13 @@ pub(super) fn run(common: &Common, args: &Trace) -> Result<(), Failure> {
         ports: args.port.clone(),
     };
     let out = place.as_ref().map(Place::path);
-    let request = Request { file: &args.file, selection: &selection, interval: args.interval, out };
+    let request = Request {
+        file: &args.file,
+        selection: &selection,
+        interval: args.interval,
+        out,
+        explorer: fairwave_show::explorer(),
+    };
     if let Some(second) = &args.second {
         return between(common, args, second, &request);
     }

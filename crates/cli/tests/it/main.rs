@@ -20,7 +20,6 @@ mod matrix;
 mod output;
 #[cfg(target_os = "linux")]
 mod packets;
-mod pages;
 #[cfg(target_os = "linux")]
 mod peers;
 mod places;

@@ -1,4 +1,4 @@
-//! Pages of `fairwave show` and `fairwave compare --page`, also in a browser.
+//! Pages of `fairwave show` and `fairwave compare --page`, and reports, also in a browser.
 
 use crate::common::{ends_with, fairwave, json, scratch, tiny, tiny_run};
 use std::fs;
@@ -40,6 +40,17 @@ fn a_page_is_whole_and_says_what_the_run_is() {
         name.to_string_lossy().ends_with(".parquet")
     });
     assert_eq!(page.matches("id=\"table-").count(), tables.count());
+}
+
+#[test]
+fn the_page_of_a_trace_loads_nothing() {
+    let place = scratch();
+    ends_with(0, place.path(), &["trace", &here(LOSSY), "--out", "out"]);
+    let page = fs::read_to_string(place.path().join("out/report.html")).expect("a page");
+    let drawings = page.matches("<svg ").count();
+    assert!(drawings > 0 && page.contains("id=\"figures\""), "drawings and their data");
+    assert!(!page.contains(" src=") && !page.contains("<link"), "it is whole in itself");
+    assert!(page.len() < 500_000, "{} bytes", page.len());
 }
 
 #[test]
@@ -106,10 +117,17 @@ fn pages_are_usable_in_a_browser() {
     ends_with(0, at, &["show", "sweep", "--out", "sweep.html"]);
     ends_with(0, at, &["show", &here(LOSSY), "--out", "capture.html"]);
     ends_with(0, at, &["compare", &points[0], &points[1], "--page", "comparison.html"]);
-    let kinds = ["run", "sweep", "capture", "comparison"];
+    ends_with(0, at, &["reproduce", "ap-buffer", "--no-store", "--out", "report"]);
+    ends_with(0, at, &["trace", &here(LOSSY), "--out", "trace"]);
+    ends_with(0, at, &["trace", &here(LOSSY), &here(LOSSY), "--out", "between"]);
+    let kinds = ["run", "sweep", "capture", "comparison", "report", "trace", "between"];
+    let page = |kind: &str| match at.join(kind).join("report.html").exists() {
+        true => format!("{kind}={kind}/report.html"),
+        false => format!("{kind}={kind}.html"),
+    };
     let output = Command::new("node")
         .arg(web().join("tests/browser.js"))
-        .args(kinds.map(|kind| format!("{kind}={kind}.html")))
+        .args(kinds.map(page))
         .current_dir(at)
         .output()
         .expect("node starts; `cargo xtask test` installs it");

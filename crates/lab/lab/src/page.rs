@@ -28,6 +28,7 @@ pub const CSS: &str = "
   --bad-ground: #4a1f08; } }
 body { margin: 0 auto; max-width: 68rem; padding: 1.5rem; color: var(--ink);
   background: var(--ground); font: 16px/1.5 system-ui, sans-serif; }
+h1, h2, h3, p, li { overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem; }
 .paper, .criterion, .note, footer, caption { color: var(--soft); }
 p { margin: .4rem 0; } code { font-size: .95em; background: var(--panel); padding: .1em .3em; }
@@ -51,7 +52,6 @@ thead th { border-bottom: 2px solid var(--line); }
 .measured dt { overflow-wrap: anywhere; } .claims td:nth-child(4) { width: 24rem; }
 figure { margin: 1.4rem 0 2rem; } .plot { background: #fff; border: 1px solid var(--line); }
 .plot svg { display: block; width: 100%; height: auto; }
-.plot.zoomed { cursor: grab; touch-action: none; user-select: none; }
 figcaption { font-size: .92rem; margin-top: .4rem; }
 @media print { :root { --ink: #000; --ground: #fff; --soft: #333; --line: #999; --panel: #eee;
   --good: #004d38; --good-ground: #fff; --bad: #7a2a00; --bad-ground: #fff; }
@@ -59,66 +59,6 @@ figcaption { font-size: .92rem; margin-top: .4rem; }
   figure, tr { break-inside: avoid; } .wide { overflow: visible; }
   .results { font-size: 7pt; } .results td { white-space: normal; } }
 ";
-
-/// Lets readers look closely at the drawings of a page ([`responsive`] ones in a `.plot`): the
-/// wheel with Ctrl, or + and - where the drawing has the focus, zoom; dragging and arrow keys
-/// move; a double click, 0 and Escape show all of it. It loads nothing.
-pub const ZOOM: &str = r#"
-document.querySelectorAll(".plot").forEach(plot => {
-  const svg = plot.querySelector("svg");
-  if (!svg || !svg.viewBox.baseVal) return;
-  const box = svg.viewBox.baseVal;
-  const all = { x: box.x, y: box.y, width: box.width, height: box.height };
-  plot.tabIndex = 0;
-  plot.title = "Ctrl and wheel, or + and -: zoom; drag: move; double click: all";
-  const show = (x, y, width, height) => {
-    box.width = width;
-    box.height = height;
-    box.x = Math.min(Math.max(x, all.x), all.x + all.width - width);
-    box.y = Math.min(Math.max(y, all.y), all.y + all.height - height);
-    plot.classList.toggle("zoomed", width < all.width);
-  };
-  const reset = () => show(all.x, all.y, all.width, all.height);
-  // Where (fx, fy), parts of what is shown, stays in its place.
-  const zoom = (by, fx, fy) => {
-    const width = Math.min(Math.max(box.width / by, all.width / 64), all.width);
-    const height = width * all.height / all.width;
-    show(box.x + (box.width - width) * fx, box.y + (box.height - height) * fy, width, height);
-  };
-  const move = (fx, fy) =>
-    show(box.x + fx * box.width, box.y + fy * box.height, box.width, box.height);
-  const part = event => {
-    const at = svg.getBoundingClientRect();
-    return [(event.clientX - at.left) / at.width, (event.clientY - at.top) / at.height];
-  };
-  plot.addEventListener("wheel", event => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY < 0 ? 1.25 : 0.8, ...part(event));
-  }, { passive: false });
-  let from = null;
-  plot.addEventListener("pointerdown", event => { from = part(event); });
-  plot.addEventListener("pointermove", event => {
-    if (!from || !(event.buttons & 1)) return;
-    const to = part(event);
-    move(from[0] - to[0], from[1] - to[1]);
-    from = to;
-  });
-  plot.addEventListener("dblclick", reset);
-  const keys = {
-    "+": () => zoom(1.25, 0.5, 0.5), "-": () => zoom(0.8, 0.5, 0.5), "0": reset, "Escape": reset,
-    "ArrowLeft": () => move(-0.1, 0), "ArrowRight": () => move(0.1, 0),
-    "ArrowUp": () => move(0, -0.1), "ArrowDown": () => move(0, 0.1),
-  };
-  plot.addEventListener("keydown", event => {
-    const arrow = event.key.startsWith("Arrow");
-    if (event.ctrlKey || event.altKey || event.metaKey || !keys[event.key]) return;
-    if (arrow && !plot.classList.contains("zoomed")) return;
-    event.preventDefault();
-    keys[event.key]();
-  });
-});
-"#;
 
 /// The drawing with its size in a view box only, so that it shrinks with the page.
 pub fn responsive(svg: &str) -> String {

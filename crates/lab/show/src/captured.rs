@@ -16,7 +16,13 @@ const ROWS: usize = 200;
 pub fn of_capture(file: &Path) -> Result<Page, Error> {
     let place = tempfile::tempdir()?;
     let selection = Selection::default();
-    let quick = Request { file, selection: &selection, interval: None, out: None };
+    let quick = Request {
+        file,
+        selection: &selection,
+        interval: None,
+        out: None,
+        explorer: crate::explorer(),
+    };
     // The length of the intervals suits that of the capture, which is known once it was read.
     let length = Duration::from_nanos(quick.analyse(&mut |_| ())?.capture.duration_ns);
     let interval = interval_for(length);

@@ -3,6 +3,12 @@
 //!
 //! This crate collects what a page shows and puts the file together. The page's own code is
 //! JavaScript in `web`, which the build script bundles. Nothing here opens a browser.
+//!
+//! ```no_run
+//! let page = fairwave_show::of("out/run".as_ref())?;
+//! std::fs::write("run.html", page.html()?)?;
+//! # Ok::<(), fairwave_show::Error>(())
+//! ```
 
 #[cfg(not(target_arch = "wasm32"))]
 mod captured;
@@ -17,6 +23,16 @@ pub use captured::of_capture;
 pub use compared::of_comparison;
 pub use page::{Error, Page};
 pub use runs::{Finished, of_runs};
+
+/// Script and style by which figures of other pages can be explored, such as those of a study's
+/// report. Both are empty if the crate was built without npm.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn explorer() -> fairwave_lab::plot::Explorer {
+    fairwave_lab::plot::Explorer {
+        script: include_str!(concat!(env!("OUT_DIR"), "/figures.js")),
+        style: include_str!(concat!(env!("OUT_DIR"), "/figures.css")),
+    }
+}
 
 /// The page of results at `path`: a run directory, a directory with runs below it, or a capture.
 ///

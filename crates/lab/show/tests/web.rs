@@ -66,7 +66,7 @@ fn modules_of_the_page_pass_their_tests() {
     });
     let expected = place.path().join("values.json");
     std::fs::write(&expected, values.to_string()).expect("a file is written");
-    let names = ["numbers", "parquet", "range", "thin"];
+    let names = ["columns", "figures", "numbers", "parquet", "range", "thin"];
     let files = names.map(|name| format!("tests/{name}.test.js"));
     let output = Command::new("node")
         .arg("--test")

@@ -5,7 +5,8 @@ use crate::definition::{Error, Study};
 use crate::findings::Exhibit;
 use crate::values::measurements;
 use crate::verdict::ClaimVerdict;
-use fairwave_lab::page::{CSS, responsive};
+use fairwave_lab::page::CSS;
+use fairwave_lab::plot::{Explorer, Plots};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
@@ -48,8 +49,8 @@ details { border-top: 1px solid var(--line); } details > summary { cursor: point
   .claim, .claim.drawn { display: block; } .plot svg { min-width: 0; } }
 ";
 
-/// A page of a study around its sections.
-pub(crate) fn frame(study: &dyn Study, sections: &Markup) -> Markup {
+/// A page of a study around its sections, with `end` behind them.
+pub(crate) fn frame(study: &dyn Study, sections: &Markup, end: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -67,6 +68,7 @@ pub(crate) fn frame(study: &dyn Study, sections: &Markup) -> Markup {
                 }
                 main { (sections) }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
+                (end)
             }
         }
     }
@@ -114,23 +116,27 @@ pub(crate) fn wide(label: &str, content: &Markup) -> Markup {
 
 /// Drawings that a page has so far. The page contains each drawing once, and refers to it where
 /// the same figure shows another claim.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Drawings {
-    /// Words before the identifiers, where figures of two hosts have the same ones.
-    prefix: &'static str,
+    plots: Plots,
     /// View boxes of the drawings, by the identifiers of their elements.
     boxes: BTreeMap<String, String>,
 }
 
 impl Drawings {
-    /// Drawings of the host that `prefix` names.
-    pub(crate) fn of(prefix: &'static str) -> Self {
-        Self { prefix, ..Self::default() }
+    /// No drawings.
+    pub(crate) fn new(explorer: Explorer) -> Self {
+        Self { plots: Plots::new(explorer), boxes: BTreeMap::new() }
     }
 
-    /// Whether the page has a figure already.
-    pub(crate) fn has(&self, exhibit: &Exhibit) -> bool {
-        self.boxes.contains_key(&format!("{}{}", self.prefix, exhibit.id))
+    /// The end of the page, by which the drawings can be explored.
+    pub(crate) fn end(&self) -> Markup {
+        self.plots.end()
+    }
+
+    /// Whether the page has a figure already. `prefix` is as in [`Self::show_of`].
+    pub(crate) fn has(&self, prefix: &str, exhibit: &Exhibit) -> bool {
+        self.boxes.contains_key(&format!("{prefix}{}", exhibit.id))
     }
 
     /// A figure with its captions.
@@ -138,20 +144,28 @@ impl Drawings {
     /// # Errors
     /// A figure that cannot be drawn.
     pub(crate) fn show(&mut self, exhibit: &Exhibit) -> Result<Markup, Error> {
+        self.show_of("", exhibit)
+    }
+
+    /// A figure with its captions. `prefix` stands before its identifier, where figures of two
+    /// hosts have the same ones.
+    ///
+    /// # Errors
+    /// A figure that cannot be drawn.
+    pub(crate) fn show_of(&mut self, prefix: &str, exhibit: &Exhibit) -> Result<Markup, Error> {
         let alternative = format!("{}. {}", exhibit.figure.title, exhibit.ours);
-        let name = format!("{}{}", self.prefix, exhibit.id);
+        let name = format!("{prefix}{}", exhibit.id);
         let (id, drawing) = match self.boxes.get(&name) {
             Some(view_box) => (None, again(&name, view_box)),
             None => {
-                let svg = responsive(&exhibit.figure.to_svg()?);
+                let svg = self.plots.drawing(&exhibit.figure, &format!("plot-{name}"), "")?;
                 self.boxes.insert(name.clone(), view_box(&svg).to_owned());
-                let svg = svg.replacen("<svg", &format!("<svg id=\"plot-{name}\""), 1);
                 (Some(name), PreEscaped(svg))
             }
         };
         Ok(html! {
             figure id=[id] {
-                div.plot role="img" aria-label=(alternative) { (drawing) }
+                div.plot role="img" aria-label=(alternative) tabindex="0" { (drawing) }
                 figcaption {
                     p { b { "Paper: " } (exhibit.paper) }
                     p { b { "Ours: " } (exhibit.ours) }

@@ -1,7 +1,8 @@
 //! One self-contained HTML page for each study: verdicts, claims with their figures, set-ups and
 //! assumptions.
 //!
-//! No script, no font, no image from elsewhere: the page can be mailed, printed and archived.
+//! The page loads nothing, so that it can be mailed, printed and archived. Its script only lets
+//! readers explore the figures.
 
 mod claims;
 
@@ -11,20 +12,22 @@ use crate::findings::{Cost, Findings, ResultTable};
 use crate::map::page as map;
 use crate::page::{Drawings, frame, wide};
 use crate::reproduction::Reproduction;
-use fairwave_lab::plot;
+use fairwave_lab::plot::{self, Explorer};
 use fairwave_lab::results::{self, write_file};
 use fairwave_units::several;
 use maud::{Markup, html};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Command and cost of a study, which its page names.
+/// Command and cost of a study, which its page names, and the script of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The command that made the report, as it would be typed.
     pub command: &'a str,
     /// Its cost; left out of the page where the bytes must not differ between two runs.
     pub cost: Option<Cost>,
+    /// Script and style by which the figures can be explored.
+    pub explorer: Explorer,
 }
 
 /// Writes `report.html` into `directory`, each figure beside it as SVG and PNG, and each map as
@@ -64,7 +67,7 @@ pub fn write(
 pub fn page(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Result<String, Error> {
     let Reproduction { study, results, findings, .. } = reproduction;
     let verdicts = reproduction.verdicts();
-    let mut drawings = Drawings::default();
+    let mut drawings = Drawings::new(context.explorer);
     let sections = claims::sections(reproduction, &verdicts, &mut drawings)?;
     let others = findings.exhibits.iter().filter(|exhibit| exhibit.claims.is_empty());
     let others: Result<Vec<Markup>, Error> = others.map(|exhibit| drawings.show(exhibit)).collect();
@@ -82,7 +85,7 @@ pub fn page(context: &Context<'_>, reproduction: &Reproduction<'_>) -> Result<St
         }
         (again(context, reproduction))
     };
-    Ok(frame(*study, &content).into_string())
+    Ok(frame(*study, &content, &drawings.end()).into_string())
 }
 
 fn quick_form() -> Markup {

@@ -70,7 +70,8 @@ pub(super) fn run(
     })?;
     let beside = Beside { wall_s: Some(stopwatch.cost().wall_s), ..beside };
     let command = command_line(study, args);
-    let page = beside.write(study, &command, directory.path()).map_err(Failure::run)?;
+    let explorer = fairwave_show::explorer();
+    let page = beside.write(study, &command, explorer, directory.path()).map_err(Failure::run)?;
     if common.json {
         output::print_json(&beside.to_json(study))?;
     } else if args.markdown {

@@ -3,6 +3,7 @@
 use super::out::{self, Drawings, Tables};
 use super::{Collector, ComparisonSummary, Selection, StreamName, TraceSummary, analyse, compare};
 use crate::file::{self, Capture};
+use fairwave_lab::plot::Explorer;
 use fairwave_trace::analysis::compare::{Bins, Config as CompareConfig};
 use fairwave_trace::analysis::{Config, Ignore, Points};
 use fairwave_units::Duration;
@@ -30,6 +31,8 @@ pub struct Request<'a> {
     pub interval: Option<Duration>,
     /// Directory for tables, figures and the page, if they are to be written.
     pub out: Option<&'a Path>,
+    /// Script and style by which the figures of the page can be explored.
+    pub explorer: Explorer,
 }
 
 impl Request<'_> {
@@ -65,7 +68,7 @@ impl Request<'_> {
         let files = [(&*names[0], first), (&*names[1], other)];
         let summary = ComparisonSummary::new(files, &found, &config, self.selection);
         if let Some(place) = self.out {
-            out::between(&summary, &bins, place)?;
+            out::between(&summary, &bins, self.explorer, place)?;
         }
         Ok(summary)
     }
@@ -98,7 +101,7 @@ impl Request<'_> {
             let mut both = (tables, drawings(named, self.config().interval)?);
             let summary = self.read(&mut both, report)?;
             both.0.finish()?;
-            both.1.finish(&summary, place)?;
+            both.1.finish(&summary, self.explorer, place)?;
             return Ok(summary);
         }
         let summary = self.read(&mut tables, report)?;
@@ -113,7 +116,7 @@ impl Request<'_> {
         let mut capture = Capture::open(self.file)?;
         let config = Config { interval, ..self.config() };
         analyse(&mut capture, config, &mut drawings, report)?;
-        drawings.finish(&summary, place)?;
+        drawings.finish(&summary, self.explorer, place)?;
         Ok(summary)
     }
 

@@ -143,7 +143,8 @@ fn encrypted_frames_show_their_use_of_the_air() {
     assert_eq!((ack.retry_percent, ack.rate_bps), (None, None));
     let text = terminal::summary(&summary, false);
     assert!(text.contains("02:00:00:00:00:02 > 02:00:00:00:00:01"), "{text}");
-    let page = out::page::page(&summary, &BTreeMap::new());
+    let plots = fairwave_lab::plot::Plots::default();
+    let page = out::page::page(&summary, &BTreeMap::new(), &plots);
     let row =
         "02:00:00:00:00:02 &gt; 02:00:00:00:00:01</th><td>2</td><td>2</td><td>2</td><td>50.00";
     assert!(page.contains(row), "{page}");

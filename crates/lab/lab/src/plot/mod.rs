@@ -5,7 +5,10 @@
 //! and PNGs are rendered with fonts inside the binary.
 
 mod bars;
+mod compact;
 mod curves;
+mod data;
+mod explore;
 mod figure;
 mod frame;
 mod heat;
@@ -16,6 +19,7 @@ mod png;
 mod spans;
 mod surface;
 
+pub use explore::{Explorer, Plots};
 pub use figure::{
     BarSeries, Content, Curve, Error, Figure, Form, Interval, Map, Mark, Span, SpanSeries,
 };

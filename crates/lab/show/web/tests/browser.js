@@ -1,6 +1,7 @@
 // Opens pages in Chromium as a reader would, with a pointer and with keys alone.
 //
-//   node tests/browser.js run=run.html sweep=sweep.html capture=capture.html comparison=ab.html
+//   node tests/browser.js run=run.html sweep=sweep.html capture=capture.html comparison=ab.html \
+//     report=study/report.html trace=trace/report.html between=between/report.html
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -116,16 +117,69 @@ async function choices(page) {
   }
 }
 
+/** A report: each drawing is a graph that a pointer and keys explore; paper has the drawing. */
+async function explored(page) {
+  const graph = page.locator("figure.chart").first();
+  const range = () => graph.evaluate(({ chart: { range } }) => [range.from, range.to]);
+  const changed = async (act, what) => {
+    const before = await range();
+    await act();
+    const isOther = ([from, to]) => {
+      const { range: now } = document.querySelector("figure.chart").chart;
+      return now.from !== from || now.to !== to;
+    };
+    await page.waitForFunction(isOther, before).catch(() => assert.fail(what));
+  };
+  const all = await range();
+  const over = graph.locator(".u-over");
+  await unfold(page);
+  await graph.scrollIntoViewIfNeeded();
+  await over.waitFor();
+  const box = await over.boundingBox();
+  const at = part => [box.x + part * box.width, box.y + box.height / 2];
+  await changed(async () => {
+    await page.mouse.move(...at(0.25));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.5), { steps: 4 });
+    await page.mouse.up();
+  }, "a drag zooms");
+  await page.mouse.move(...at(0.6));
+  await graph.locator(".legend b").first().filter({ hasText: /\d/ }).waitFor();
+  await graph.locator(".canvas").focus();
+  for (const key of ["+", "ArrowRight", "ArrowLeft", "-"]) {
+    await changed(() => page.keyboard.press(key), `${key} acts`);
+  }
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.locator("#status").filter({ hasText: /at .*: / }).waitFor({ state: "attached" });
+  await changed(() => page.keyboard.press("Escape"), "Escape shows all");
+  assert.deepEqual(await range(), all);
+  await graph.locator(".legend button").first().press("Space");
+  await graph.locator(".legend button[aria-pressed=false]").waitFor();
+  const drawing = page.locator(".plot.explored svg").first();
+  assert.ok(!await drawing.isVisible(), "the drawing is not seen on the screen");
+  await page.emulateMedia({ media: "print" });
+  assert.ok(await drawing.isVisible() && !await graph.isVisible(), "the drawing is printed");
+}
+
+/** Opens what is folded. */
+const unfold = page => page.evaluate(() => {
+  for (const one of document.querySelectorAll("details")) one.open = true;
+});
+
 const acts = {
   run: async page => { await pointer(page); await keys(page); },
   sweep: choices,
   capture: async page => { await pointer(page); await keys(page); },
+  report: explored,
+  trace: explored,
+  between: explored,
   comparison: async page => { assert.ok(await page.locator("tbody tr").count() > 0); },
 };
 
 for (const kind of Object.keys(pages)) {
   for (const settings of WINDOWS) {
     await open(kind, address(kind), settings, async page => {
+      await unfold(page);
       if (kind !== "comparison") await drawn(page, kind);
       await accessible(page, kind);
     });

@@ -13,7 +13,8 @@ fn made() -> Reproduction<'static> {
 }
 
 fn context() -> Context<'static> {
-    Context { command: "fairwave reproduce ack-loss --quick", cost: None }
+    let explorer = fairwave_lab::plot::Explorer::default();
+    Context { command: "fairwave reproduce ack-loss --quick", cost: None, explorer }
 }
 
 /// Text as the page has it.

@@ -7,6 +7,7 @@ use crate::definition::{Error, Study};
 use crate::page::{Drawings, evidence, frame, measured, verdict};
 use crate::report::rows;
 use crate::verdict::ClaimVerdict;
+use fairwave_lab::plot::Explorer;
 use fairwave_lab::results::write_file;
 use fairwave_units::several;
 use maud::{Markup, html};
@@ -24,10 +25,11 @@ impl Beside {
         &self,
         study: &dyn Study,
         command: &str,
+        explorer: Explorer,
         directory: &Path,
     ) -> Result<PathBuf, Error> {
         let path = directory.join("report.html");
-        write_file(&path, page(self, study, command)?.as_bytes())?;
+        write_file(&path, page(self, study, command, explorer)?.as_bytes())?;
         Ok(path)
     }
 }
@@ -36,20 +38,26 @@ impl Beside {
 ///
 /// # Errors
 /// A figure that cannot be drawn.
-pub(super) fn page(beside: &Beside, study: &dyn Study, command: &str) -> Result<String, Error> {
-    let mut drawings = [Drawings::of("simulator-"), Drawings::of("kernel-")];
+pub(super) fn page(
+    beside: &Beside,
+    study: &dyn Study,
+    command: &str,
+    explorer: Explorer,
+) -> Result<String, Error> {
+    let mut drawings = Drawings::new(explorer);
     let hosts = [&beside.simulator, &beside.kernel];
     let mut sections = Vec::new();
     for (simulator, kernel) in beside.claims() {
         let mut shown = Vec::new();
-        for ((drawings, of), host) in drawings.iter_mut().zip(hosts).zip(HOSTS) {
-            shown.extend(figure(drawings, of, simulator.id)?.map(|figure| (host, figure)));
+        for (of, host) in hosts.into_iter().zip(HOSTS) {
+            let found = figure(&mut drawings, host, of, simulator.id)?;
+            shown.extend(found.map(|figure| (host, figure)));
         }
         sections.push(section([simulator, kernel], &shown));
     }
     let mut others = Vec::new();
-    for (drawings, of) in drawings.iter_mut().zip(hosts) {
-        others.push(rest(drawings, of)?);
+    for (of, host) in hosts.into_iter().zip(HOSTS) {
+        others.push(rest(&mut drawings, host, of)?);
     }
     let content = html! {
         section { h2 { "Verdicts" } (verdicts(beside)) }
@@ -72,21 +80,31 @@ pub(super) fn page(beside: &Beside, study: &dyn Study, command: &str) -> Result<
             ul { @for line in beside.provenance(study) { li { (line) } } }
         }
     };
-    Ok(frame(study, &content).into_string())
+    Ok(frame(study, &content, &drawings.end()).into_string())
 }
 
-/// The first figure that shows a claim.
-fn figure(drawings: &mut Drawings, of: &Judged, id: &str) -> Result<Option<Markup>, Error> {
+/// Begin of the identifiers of a host's figures.
+fn prefix(host: &str) -> String {
+    host.to_lowercase() + "-"
+}
+
+/// The first figure of a host that shows a claim.
+fn figure(
+    drawings: &mut Drawings,
+    host: &str,
+    of: &Judged,
+    id: &str,
+) -> Result<Option<Markup>, Error> {
     let first = of.findings.exhibits.iter().find(|exhibit| exhibit.claims.contains(&id));
-    first.map(|exhibit| drawings.show(exhibit)).transpose()
+    first.map(|exhibit| drawings.show_of(&prefix(host), exhibit)).transpose()
 }
 
-/// Figures that no claim has shown.
-fn rest(drawings: &mut Drawings, of: &Judged) -> Result<Vec<Markup>, Error> {
+/// Figures of a host that no claim has shown.
+fn rest(drawings: &mut Drawings, host: &str, of: &Judged) -> Result<Vec<Markup>, Error> {
     let mut figures = Vec::new();
     for exhibit in &of.findings.exhibits {
-        if !drawings.has(exhibit) {
-            figures.push(drawings.show(exhibit)?);
+        if !drawings.has(&prefix(host), exhibit) {
+            figures.push(drawings.show_of(&prefix(host), exhibit)?);
         }
     }
     Ok(figures)

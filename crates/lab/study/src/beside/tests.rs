@@ -161,9 +161,7 @@ fn results_of_both_hosts_stand_one_below_the_other() {
     let expected = "### Rates\n\n| Run by | Algorithm | AVR | Mbps |\n|---|---|---|---|\n\
                     | simulator | reno | 0.5 | 4.1 |\n| kernel | reno | 0.6 | 4.2 |\n";
     assert!(page.ends_with(expected), "{page}");
-    assert!(
-        page::page(&both, &Paper, "fairwave reproduce paper").unwrap().contains("<td>kernel</td>")
-    );
+    assert!(page_of(&both).contains("<td>kernel</td>"));
     let alike = || with(&[["reno", "0.5", "4.1"]]);
     let page = Beside { simulator: alike(), kernel: alike(), ..beside(None) };
     let page = page.markdown(&Paper, "fairwave reproduce paper");
@@ -173,9 +171,14 @@ fn results_of_both_hosts_stand_one_below_the_other() {
     );
 }
 
+fn page_of(beside: &Beside) -> String {
+    let explorer = fairwave_lab::plot::Explorer::default();
+    page::page(beside, &Paper, "fairwave reproduce paper", explorer).unwrap()
+}
+
 #[test]
 fn the_page_for_a_browser_has_both_hosts_in_a_section() {
-    let page = page::page(&beside(Some(0.5)), &Paper, "fairwave reproduce paper").unwrap();
+    let page = page_of(&beside(Some(0.5)));
     let section = page.split("id=\"A-1\"").nth(1).expect("a section");
     let section = section.split("</section>").next().unwrap();
     let (holds, fails) = (section.find("✓ holds"), section.find("✗ does not hold"));

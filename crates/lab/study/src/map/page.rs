@@ -41,7 +41,7 @@ pub fn page(context: &Context<'_>, map: &MapSummary) -> String {
         @for claim in &map.claims { (section(declared, map, claim)) }
         (axes(declared, map.quick))
     };
-    frame(study, &sections).into_string()
+    frame(study, &sections, &html! {}).into_string()
 }
 
 /// The days on which maps were declared and run, as sentences. A day in common is named once.
@@ -164,7 +164,7 @@ pub(crate) fn drawing(declared: &Declared, quick: bool, claim: &ClaimMap) -> Mar
     let Some(svg) = svg(declared, quick, claim) else { return html! {} };
     html! {
         figure id={ "map-" (claim.id) } {
-            div.plot { (PreEscaped(responsive(&svg))) }
+            div.plot tabindex="0" { (PreEscaped(responsive(&svg))) }
             figcaption {
                 @for index in declared.axes_of_map(&claim.id) {
                     b { (declared.axis[index].key.get_ref()) } ": " (declared.axis[index].name) ". "

@@ -2,8 +2,8 @@
 
 use super::{DRAWN, Error, make};
 use crate::trace::{ComparisonSummary, WayBetween, words};
-use fairwave_lab::page::{CSS, ZOOM, responsive};
-use fairwave_lab::plot::{Content, Figure, Form, Span, SpanSeries};
+use fairwave_lab::page::CSS;
+use fairwave_lab::plot::{Content, Explorer, Figure, Form, Plots, Span, SpanSeries};
 use fairwave_lab::results::column::{integer, nullable_integer, text};
 use fairwave_lab::results::{Cell, Table, TableWriter, write_file};
 use fairwave_trace::analysis::compare::{Bin, Bins};
@@ -57,14 +57,15 @@ pub const BETWEEN: Table<BinRow> = Table {
     ],
 };
 
-/// Writes table, figures, page and summary into a directory, which is created if needed. Returns
-/// the path of the page.
+/// Writes table, figures, page and summary into a directory, which is created if needed. `explorer`
+/// is the script of the page. Returns the path of the page.
 ///
 /// # Errors
 /// If a figure cannot be drawn or a file cannot be written.
 pub fn between(
     summary: &ComparisonSummary,
     bins: &Bins,
+    explorer: Explorer,
     directory: &Path,
 ) -> Result<PathBuf, Error> {
     let figures = directory.join("figures");
@@ -74,19 +75,20 @@ pub fn between(
         rows(way, bins, &mut |row| table.push(row))?;
     }
     table.finish()?;
+    let mut plots = Plots::new(explorer);
     let mut drawn = Vec::new();
     for (number, way) in summary.ways.iter().take(DRAWN).enumerate() {
         for (kind, figure) in [("packets", packets(way, bins)), ("shift", shifts(way, bins))] {
-            let svg = figure.to_svg()?;
-            let file = figures.join(format!("way-{}-{kind}.svg", number + 1));
-            write_file(&file, svg.as_bytes())?;
+            let id = format!("way-{}-{kind}", number + 1);
+            write_file(&figures.join(format!("{id}.svg")), figure.to_svg()?.as_bytes())?;
+            let svg = plots.drawing(&figure, &id, "between")?;
             drawn.push((figure.title, svg));
         }
     }
     let json = serde_json::to_string_pretty(summary)?;
     write_file(&directory.join("summary.json"), json.as_bytes())?;
     let path = directory.join("report.html");
-    write_file(&path, page(summary, &drawn).as_bytes())?;
+    write_file(&path, page(summary, &drawn, &plots).as_bytes())?;
     Ok(path)
 }
 
@@ -158,7 +160,7 @@ fn figure(title: String, y_label: String, series: Vec<SpanSeries>) -> Figure {
     }
 }
 
-fn page(summary: &ComparisonSummary, drawn: &[(String, String)]) -> String {
+fn page(summary: &ComparisonSummary, drawn: &[(String, String)], plots: &Plots) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -180,15 +182,13 @@ fn page(summary: &ComparisonSummary, drawn: &[(String, String)]) -> String {
                         h2 { "Over time" }
                         @for (title, svg) in drawn {
                             figure {
-                                div.plot role="img" aria-label=(title) {
-                                    (PreEscaped(responsive(svg)))
-                                }
+                                div.plot role="img" aria-label=(title) { (PreEscaped(svg)) }
                             }
                         }
                     }
                 }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
-                script { (PreEscaped(ZOOM)) }
+                (plots.end())
             }
         }
     };
@@ -197,7 +197,7 @@ fn page(summary: &ComparisonSummary, drawn: &[(String, String)]) -> String {
 
 fn ways(summary: &ComparisonSummary) -> Markup {
     html! {
-        div.wide {
+        div.wide role="group" aria-label="from > to" tabindex="0" {
             table.results {
                 thead {
                     tr {

@@ -21,7 +21,7 @@ pub use tables::{ENDS, EndRow, INTERVALS, IntervalRow, POINTS};
 
 use super::{StreamName, TraceSummary};
 use drawing::Drawing;
-use fairwave_lab::plot;
+use fairwave_lab::plot::{self, Explorer, Plots};
 use fairwave_lab::results::{self, TableWriter, write_file};
 use fairwave_trace::analysis::{Mark, Point, Points, Side, Stream, StreamId};
 use fairwave_units::{Duration, Instant};
@@ -119,17 +119,23 @@ impl Drawings {
         Ok(Self { drawings, points, failure: None })
     }
 
-    /// Completes the points, draws the figures, and writes page and summary. Returns the path of
-    /// the page.
+    /// Completes the points, draws the figures, and writes page and summary. `explorer` is the
+    /// script of the page. Returns the path of the page.
     ///
     /// # Errors
     /// If a figure cannot be drawn or a file cannot be written.
-    pub fn finish(self, summary: &TraceSummary, directory: &Path) -> Result<PathBuf, Error> {
+    pub fn finish(
+        self,
+        summary: &TraceSummary,
+        explorer: Explorer,
+        directory: &Path,
+    ) -> Result<PathBuf, Error> {
         self.failure.map_or(Ok(()), Err)?;
         self.points.finish()?;
         let figures = directory.join("figures");
         make(&figures)?;
         let origin = Instant::from_nanos(summary.capture.start_unix_ns.unwrap_or(0));
+        let mut plots = Plots::new(explorer);
         let mut drawn = BTreeMap::new();
         for connection in &summary.connections {
             let Some(drawing) = self.drawings.get(&StreamId::Tcp(connection.number)) else {
@@ -142,9 +148,10 @@ impl Drawings {
             let seconds = (start, start + (connection.watched_ns as f64 / 1e9).max(1e-6) * 1.01);
             let made = drawing.figures(&name, side, origin, seconds);
             for (kind, figure) in FIGURES.iter().zip(made) {
-                let svg = figure.to_svg()?;
-                let file = figures.join(format!("connection-{}-{kind}.svg", connection.number));
-                write_file(&file, svg.as_bytes())?;
+                let axis = format!("connection-{}", connection.number);
+                let id = format!("{axis}-{kind}");
+                write_file(&figures.join(format!("{id}.svg")), figure.to_svg()?.as_bytes())?;
+                let svg = plots.drawing(&figure, &id, &axis)?;
                 svgs.push((figure.title, svg));
             }
             drawn.insert(connection.number, svgs);
@@ -152,7 +159,7 @@ impl Drawings {
         let json = serde_json::to_string_pretty(summary)?;
         write_file(&directory.join("summary.json"), json.as_bytes())?;
         let path = directory.join("report.html");
-        write_file(&path, page::page(summary, &drawn).as_bytes())?;
+        write_file(&path, page::page(summary, &drawn, &plots).as_bytes())?;
         Ok(path)
     }
 }

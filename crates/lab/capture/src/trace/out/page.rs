@@ -1,7 +1,8 @@
 //! The page of a trace analysis: the capture, its connections, and figures of some.
 
 use crate::trace::{Connection, TraceSummary, UdpStream, air, words};
-use fairwave_lab::page::{CSS, ZOOM, responsive};
+use fairwave_lab::page::CSS;
+use fairwave_lab::plot::Plots;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,11 @@ pub(super) const ROWS: usize = 200;
 type Drawn = Vec<(String, String)>;
 
 /// The page as text.
-pub(in crate::trace) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn>) -> String {
+pub(in crate::trace) fn page(
+    summary: &TraceSummary,
+    drawn: &BTreeMap<u32, Drawn>,
+    plots: &Plots,
+) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -53,7 +58,7 @@ pub(in crate::trace) fn page(summary: &TraceSummary, drawn: &BTreeMap<u32, Drawn
                     }
                 }
                 footer { p { "Fairwave " (env!("CARGO_PKG_VERSION")) } }
-                script { (PreEscaped(ZOOM)) }
+                (plots.end())
             }
         }
     };
@@ -91,7 +96,7 @@ fn table<const COLUMNS: usize>(
     rows: impl Iterator<Item = (String, [String; COLUMNS])>,
 ) -> Markup {
     html! {
-        div.wide {
+        div.wide role="group" aria-label=(first) tabindex="0" {
             table.results {
                 thead {
                     tr {
@@ -115,7 +120,7 @@ fn closely(one: &Connection, figures: &Drawn) -> Markup {
         ul { @for line in words::connection(one) { li { (line) } } }
         @for (title, svg) in figures {
             figure {
-                div.plot role="img" aria-label=(title) { (PreEscaped(responsive(svg))) }
+                div.plot role="img" aria-label=(title) { (PreEscaped(svg)) }
             }
         }
     }
